@@ -1,0 +1,78 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+)
+
+// Model is a chat model that streams. Package model has the implementation.
+type Model interface {
+	// Stream asks the model and calls each for every piece that comes. It
+	// returns once the reply is whole, or with an error: one that wraps
+	// ErrModel if it has to do with the model, ctx's error, or each's.
+	// After an error the caller knows from its own calls of each whether
+	// anything came.
+	Stream(ctx context.Context, p *Prompt, each func(*Delta) error) (*Completion, error)
+	// Name is the model's name as configured.
+	Name() string
+}
+
+// Prompt is one request to a model.
+type Prompt struct {
+	Messages []PromptMessage
+	// Tools the model may call; none for a plain answer.
+	Tools []Tool
+	// MaxTokens bounds the answer; 0 leaves it to the model's configuration.
+	MaxTokens int
+	// User is a stable hash of who asks, "" for no one.
+	User string
+}
+
+// PromptMessage is one message to the model.
+type PromptMessage struct {
+	// Role is system, user, assistant or tool.
+	Role    string
+	Content string
+	// ToolCalls are the calls that an assistant message made.
+	ToolCalls []ToolCall
+	// ToolCallID is the call that a tool message answers.
+	ToolCallID string
+}
+
+// Tool is a function that the model may call. Parameters is a JSON schema.
+type Tool struct {
+	Name, Description string
+	Parameters        []byte
+}
+
+// ToolCall is a call that the model made. Arguments is a JSON object, as the
+// model wrote it: it may be malformed.
+type ToolCall struct {
+	ID, Name  string
+	Arguments string
+}
+
+// Delta is a piece of a reply. Text and Reasoning are in the form of
+// reply.Event.Text and valid only during the call.
+type Delta struct {
+	Text, Reasoning []byte
+	// More is true when a further whole piece has already arrived, so that
+	// nothing is gained by flushing now.
+	More bool
+}
+
+// Completion is what is known at the end of a reply.
+type Completion struct {
+	// Model is the model that answered (the configured one or a fallback).
+	Model string
+	// Reason is the finish reason in reply.Event's words.
+	Reason    string
+	Usage     reply.Usage
+	ToolCalls []ToolCall
+}
+
+// ErrModel is wrapped by every error of a model: unreachable, refused,
+// too slow, cut off, nonsense.
+var ErrModel = errors.New("the model failed")

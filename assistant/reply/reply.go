@@ -1,0 +1,139 @@
+// Package reply is what goes into an assistant's reply (Request) and what
+// comes out of it (Event), in no client's format: the encoding packages turn
+// requests of both protocol generations into the one and encode the other.
+// It imports nothing of this project.
+package reply
+
+// Kind says what an Event is; the comment names the fields it uses.
+type Kind uint8
+
+const (
+	Start      Kind = iota + 1 // MessageID, ThreadID: once, first
+	StepStart                  // a step begins (model call, search)
+	StepFinish                 // Reason, Usage
+	ToolCall                   // ToolCallID, ToolName, JSON (the input, an object)
+	ToolResult                 // ToolCallID, ToolName, JSON (the output, any value)
+	Source                     // SourceID, URL, Title
+	Reasoning                  // Text: a piece of the model's reasoning
+	Text                       // Text: a piece of the answer
+	Data                       // Name, JSON: v2 data-Name part, v1 entry of a 2: line
+	Error                      // Message: a sentence for the reader; nothing but the end follows
+	Finish                     // Reason, Usage, Outcome: once, last, unless Error came
+)
+
+// Event is one event of a reply. Which fields count depends on Kind. The
+// sender may reuse an Event and what it points to after Send returns.
+type Event struct {
+	Kind Kind
+
+	// Text is a piece of text as the inside of a JSON string: escaped,
+	// without the quotes, so that a model's token can be passed on as it
+	// came. It is valid UTF-8 and never ends inside an escape sequence; it may end
+	// between the two halves of a surrogate pair (\ud83d | \ude00), which the
+	// encoders join. Escape makes one from a plain string.
+	Text []byte
+
+	MessageID, ThreadID  string
+	ToolCallID, ToolName string
+	SourceID, URL, Title string
+	Name                 string // of Data
+	JSON                 []byte // input, output or data
+	Message              string // of Error
+	Reason               string // stop, length, content-filter, tool-calls, error, other
+	Usage                Usage
+	Outcome              *Outcome
+}
+
+// Usage counts a model's tokens; Known is false where the model gave none.
+type Usage struct {
+	InputTokens, OutputTokens int
+	Known                     bool
+}
+
+// Outcome is what a finished reply tells about itself, in the finish event's
+// metadata. Zero fields are left out.
+type Outcome struct {
+	// Answered is yes, partly or no: whether the documentation answered.
+	Answered string `json:"answered,omitempty"`
+	// Model is the model that answered, "extractive" without one.
+	Model string `json:"model,omitempty"`
+	// Cited are the ids of the sources that the answer links to.
+	Cited []string `json:"cited,omitempty"`
+	// Unverified are identifiers in the answer's code spans that stand in
+	// none of the passages.
+	Unverified []string `json:"unverified,omitempty"`
+	// Notice tells of something that went wrong short of an error, such as
+	// search being unavailable.
+	Notice string `json:"notice,omitempty"`
+}
+
+// Sink takes the events of a reply, in order.
+type Sink interface {
+	// Send takes one event. It may hold the bytes back until Flush. An error
+	// means that the client is gone.
+	Send(e *Event) error
+	// Flush brings everything sent to the client.
+	Flush() error
+}
+
+// Request is what a client asks of the assistant, read leniently and checked.
+type Request struct {
+	// Fingerprint is the client's fp, never empty; "anonymous" for no one.
+	Fingerprint string
+	// ThreadID is the body's threadId, else that of the last assistant
+	// message's metadata or annotations; "" for a new thread. Its form is
+	// checked (thread.ValidID), not its existence.
+	ThreadID string
+	// ChatID is the chat hook's own id, "" if the client sent none.
+	ChatID string
+	// Messages are those that count, in order; the last user message is the
+	// question and its text is not empty.
+	Messages []Message
+	// PageSize is the number of passages wanted, 1–50, default 5.
+	PageSize int
+	Filter   Filter
+	Context  []Context
+	// CurrentPath is the page the reader is on, at most 200 characters.
+	CurrentPath string
+	// Transport is true if the body has a trigger: the mark of an AI SDK
+	// transport, whose finish event must carry nothing but messageMetadata.
+	Transport bool
+	// Regenerate is true if the client asks for another answer to the same
+	// question.
+	Regenerate bool
+}
+
+// Filter has the fields of SPEC.md's message filter, and tag.
+type Filter struct{ Version, Language, Tag string }
+
+// Role is who speaks.
+type Role uint8
+
+const (
+	User Role = iota + 1
+	Assistant
+	// Note is a system or data message: the application's notes, given to the
+	// model fenced and untrusted, never as instructions.
+	Note
+)
+
+// Message is one message of the conversation.
+type Message struct {
+	ID   string
+	Role Role
+	// Text is at most 100,000 characters; "" for a message that has only
+	// parts that are not read.
+	Text string
+	// Attachments are files that came with the message.
+	Attachments []Attachment
+	// Sources are the addresses of the sources of an earlier answer.
+	Sources []string
+}
+
+// Attachment is a file in a message. Text holds at most 20,000 characters of
+// a text/* data URL; it is "" for other types, which are only named.
+type Attachment struct{ Name, MediaType, Text string }
+
+// Context is extra context that the client passes: type code or
+// textSelection.
+type Context struct{ Type, Value, Path, ElementID string }

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"encoding/json"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// App is the Caddy app "docs": the sites whose documentation is searched and
+// asked about, the keys that open them, and where index, embeddings and
+// model come from. Everything can be written in the Caddyfile (global option
+// docs) or as JSON.
+type App struct {
+	// Sites by name. A name is the {domain} of the API: a DNS label (1–63 of
+	// a–z 0–9 -, no hyphen at either end). Handlers may define further ones
+	// (the directive docs does).
+	Sites map[string]*Site `json:"sites,omitempty"`
+
+	// Keys are fixed keys. Others are made by `caddy docs key create`.
+	Keys []*FixedKey `json:"keys,omitempty"`
+
+	// IndexRaw is the index: docs.index.embedded (default) or
+	// docs.index.meilisearch.
+	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
+
+	// EmbedderRaw makes search hybrid: docs.embedder.openai. Default: none.
+	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
+
+	// LLMRaw is the model that writes replies: docs.llm.openai. Default:
+	// none, and replies are extractive.
+	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
+
+	// Threads says how long conversations are kept.
+	Threads *Threads `json:"threads,omitempty"`
+
+	// DataDir holds indexes and embeddings. Default: Caddy's data directory
+	// + /docs.
+	DataDir string `json:"data_dir,omitempty"`
+
+	state
+}
+
+// Site is one documentation site.
+type Site struct {
+	// Root is the folder of the site's pages: .html, .htm, .md, .mdx.
+	// Placeholders {env.X} are resolved at start.
+	Root string `json:"root,omitempty"`
+
+	// Sitemap is the address of the sitemap of a site that this Caddy
+	// proxies. Either Root or Sitemap.
+	Sitemap string `json:"sitemap,omitempty"`
+
+	// URL is the site's address, perhaps with a path; results link below it.
+	// Default for a site defined by the directive docs: the first host that
+	// the directive serves.
+	URL string `json:"url,omitempty"`
+
+	// Organization shares keys and limits. Default: the site's name.
+	Organization string `json:"organization,omitempty"`
+
+	// Name is what readers call the site. Default: the title of its front page.
+	Name string `json:"name,omitempty"`
+
+	// Versions and Languages of pages by path; the first that matches wins.
+	// One without paths is the default of pages that name none.
+	Versions  []Scope `json:"versions,omitempty"`
+	Languages []Scope `json:"languages,omitempty"`
+
+	// Include and Exclude are path globs of pages ("/guide/*", "**" crosses
+	// slashes; a * at the end does too). No Include: all. Exclude wins.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+
+	// CleanURLs: HTML pages are served without .html.
+	CleanURLs bool `json:"clean_urls,omitempty"`
+
+	// Anchors says how the generator that renders Markdown makes heading
+	// ids: github (default), gitlab, pandoc, or none.
+	Anchors string `json:"anchors,omitempty"`
+
+	// Watch is how changes of Root are noticed: "events" (default), "poll" or
+	// "off". PollInterval is the time between two looks, default 10s.
+	Watch        string         `json:"watch,omitempty"`
+	PollInterval caddy.Duration `json:"poll_interval,omitempty"`
+
+	// Instructions are words for the model, as text, or the name of a file
+	// that holds them (a value without white space that ends in .md or .txt).
+	Instructions string `json:"instructions,omitempty"`
+
+	// SupportURL is where readers are sent when the docs don't answer.
+	SupportURL string `json:"support_url,omitempty"`
+
+	// AllowLinks are other hosts that answers may link to.
+	AllowLinks []string `json:"allow_links,omitempty"`
+
+	// StarterQuestions are shown before the first question; up to three.
+	StarterQuestions []string `json:"starter_questions,omitempty"`
+
+	// Synonyms are groups of words that mean the same to the site's readers.
+	Synonyms [][]string `json:"synonyms,omitempty"`
+
+	// Suggestions adds up to three follow-up questions to each answer.
+	Suggestions bool `json:"suggestions,omitempty"`
+
+	// Origin is where the configuration stands ("Caddyfile:12"), for errors.
+	Origin string `json:"origin,omitempty"`
+}
+
+// Scope gives pages under Paths a version or language.
+type Scope struct {
+	Value string   `json:"value"`
+	Paths []string `json:"paths,omitempty"`
+}
+
+// FixedKey is a key written in the configuration.
+type FixedKey struct {
+	// SHA256 is the key's hash, in hex. The Caddyfile adapter makes it, so
+	// that the key itself never stands in the adapted config. Key is the
+	// alternative: the key itself, or better a placeholder like {env.DOCS_KEY}.
+	SHA256 string `json:"sha256,omitempty"`
+	Key    string `json:"key,omitempty"`
+
+	Name string `json:"name,omitempty"`
+	// Organization whose sites the key opens. Default: that of the one site,
+	// if all sites have the same.
+	Organization string `json:"organization,omitempty"`
+	// Sites narrows the key to some of the organization's sites.
+	Sites []string `json:"sites,omitempty"`
+	// Origins from which browsers may use the key, besides each site's own.
+	// None: any origin.
+	Origins []string `json:"origins,omitempty"`
+}
+
+// Threads says how long conversations are kept. Default: 30 days.
+type Threads struct {
+	Off bool           `json:"off,omitempty"`
+	TTL caddy.Duration `json:"ttl,omitempty"`
+}

@@ -1,0 +1,5 @@
+package caddydocs
+
+import (
+	_ "github.com/mholt/caddy-ratelimit"
+)
