@@ -1,0 +1,115 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// KeyAuth is http.authentication.providers.docs_key: it lets requests pass
+// that carry a key of the app docs, as
+//
+//	Authorization: Bearer svc_dsc_…
+//	X-API-Key: svc_dsc_…
+//
+// the second for sites whose own login needs the Authorization header. It
+// reads no storage and says the same of every key that is not in force.
+//
+// It tells the handlers behind it which key it was (IdentityFrom) and sets
+//
+//	{http.auth.user.id}            the key's ID
+//	{http.auth.user.organization}  its organization
+//	{http.auth.user.sites}         the sites it is narrowed to, with commas
+//	{http.auth.user.client}        the client's address, IPv6 as its /64
+//
+// The address is Caddy's {client_ip}, which heeds trusted_proxies.
+type KeyAuth struct {
+	keys keyring
+}
+
+// keyring is the part of access.Keys that a request needs.
+type keyring interface {
+	Authenticate(token string) (*access.Key, bool)
+}
+
+// CaddyModule returns the Caddy module information.
+func (KeyAuth) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.authentication.providers.docs_key",
+		New: func() caddy.Module { return new(KeyAuth) },
+	}
+}
+
+// Provision takes the keys from the app docs.
+func (ka *KeyAuth) Provision(ctx caddy.Context) error {
+	if ka.keys != nil {
+		return nil
+	}
+	a, err := docsApp(ctx)
+	if err != nil {
+		return err
+	}
+	ka.keys = a.Keyring()
+	return nil
+}
+
+// Authenticate implements caddyauth.Authenticator. It never returns an
+// error: Caddy logs those as its own failures, so that anyone could fill the
+// log with wrong keys.
+func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyauth.User, bool, error) {
+	key, ok := ka.keys.Authenticate(token(r))
+	if !ok {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		return caddyauth.User{}, false, nil
+	}
+	caddyhttp.SetVar(r.Context(), identityVar, identity{key})
+	return caddyauth.User{
+		ID: key.ID,
+		Metadata: map[string]string{
+			"organization": key.Organization,
+			"sites":        strings.Join(key.Sites, ","),
+			"client":       client(r.Context()),
+		},
+	}, true, nil
+}
+
+// token returns what a request sends as its key. A Bearer token that is no
+// key of ours belongs to the site's own login and hides no X-API-Key.
+func token(r *http.Request) string {
+	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if value = strings.TrimSpace(value); strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(value, access.Prefix) {
+		return value
+	}
+	return strings.TrimSpace(r.Header.Get("X-API-Key"))
+}
+
+const identityVar = "docs_key"
+
+// identity wraps the key, so that a variable which someone sets by the
+// directive vars can't pass for one.
+type identity struct{ key *access.Key }
+
+// IdentityFrom returns the key that a request was let in with by KeyAuth,
+// and false if there was none.
+func IdentityFrom(r *http.Request) (*access.Key, bool) {
+	id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity)
+	return id.key, ok && id.key != nil
+}
+
+// client returns the name under which a request's client is counted.
+func client(ctx context.Context) string {
+	address, _ := caddyhttp.GetVar(ctx, caddyhttp.ClientIPVarKey).(string)
+	return access.Client(address)
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner       = (*KeyAuth)(nil)
+	_ caddyauth.Authenticator = (*KeyAuth)(nil)
+)
