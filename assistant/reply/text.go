@@ -1,0 +1,154 @@
+package reply
+
+import (
+	"unicode/utf8"
+)
+
+// Escape appends s in the form of Event.Text: the inside of a JSON string.
+// Quotes, backslashes and control characters are escaped; everything else
+// stays as it is, U+2028 and U+2029 included. Bytes that are not UTF-8 become
+// U+FFFD.
+func Escape(dst []byte, s string) []byte {
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[from:i]...)
+			dst = escapeASCII(dst, c)
+			i++
+			from = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, s[from:i]...)
+			dst = append(dst, "\uFFFD"...)
+			i++
+			from = i
+			continue
+		}
+		i += n
+	}
+	return append(dst, s[from:]...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+func escapeASCII(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
+}
+
+// Unescape appends the plain text of s, which is in the form of Event.Text.
+// A half of a surrogate pair without the other becomes U+FFFD, so pieces have
+// to be joined first where they may be split inside a pair (see OpenHalf).
+// Escape sequences that JSON does not know are kept as they are.
+func Unescape(dst, s []byte) []byte {
+	from := 0
+	for i := 0; i < len(s); {
+		if s[i] != '\\' || i+1 == len(s) {
+			i++
+			continue
+		}
+		n := 2
+		var r rune
+		switch s[i+1] {
+		case '"', '\\', '/':
+			r = rune(s[i+1])
+		case 'b':
+			r = '\b'
+		case 'f':
+			r = '\f'
+		case 'n':
+			r = '\n'
+		case 'r':
+			r = '\r'
+		case 't':
+			r = '\t'
+		case 'u':
+			unit := unicodeEscape(s[i:])
+			if unit < 0 {
+				i += 2
+				continue
+			}
+			r, n = unit, 6
+			if isHigh(unit) {
+				r = utf8.RuneError
+				if low := unicodeEscape(s[i+6:]); isLow(low) {
+					r, n = (unit-0xD800)<<10|(low-0xDC00)+0x10000, 12
+				}
+			} else if isLow(unit) {
+				r = utf8.RuneError
+			}
+		default:
+			i += 2
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		dst = utf8.AppendRune(dst, r)
+		i += n
+		from = i
+	}
+	return append(dst, s[from:]...)
+}
+
+// OpenHalf returns the number of bytes at the end of s, which is in the form
+// of Event.Text, that are the first half of a surrogate pair (6, as in
+// "\ud83d"), so that the second half may follow in the next piece; else 0.
+func OpenHalf(s []byte) int {
+	if len(s) < 6 || s[len(s)-6] != '\\' || !isHigh(unicodeEscape(s[len(s)-6:])) {
+		return 0
+	}
+	// The backslash itself may be escaped: "\\ud83d" is plain text.
+	backslashes := 0
+	for i := len(s) - 6; i >= 0 && s[i] == '\\'; i-- {
+		backslashes++
+	}
+	if backslashes%2 == 0 {
+		return 0
+	}
+	return 6
+}
+
+// StartsLowHalf reports whether s, which is in the form of Event.Text,
+// begins with the second half of a surrogate pair (as in "\ude00").
+func StartsLowHalf(s []byte) bool { return isLow(unicodeEscape(s)) }
+
+func isHigh(unit rune) bool { return unit >= 0xD800 && unit < 0xDC00 }
+func isLow(unit rune) bool  { return unit >= 0xDC00 && unit < 0xE000 }
+
+// unicodeEscape returns the code unit of the \uXXXX that s begins with, -1 if
+// it does not begin with one.
+func unicodeEscape(s []byte) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	var unit rune
+	for _, c := range s[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		unit = unit<<4 | rune(c)
+	}
+	return unit
+}
