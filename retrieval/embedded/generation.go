@@ -1,0 +1,276 @@
+package embedded
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// generation is one state of the index, never changed once it is made.
+type generation struct {
+	number uint64
+	made   time.Time
+	docs   []*retrieval.Document
+	counts []*pageWords // beside docs
+	byPage map[string]int32
+	lex    *lexicon
+
+	first   []uint32 // page → its first section; one more at the end
+	pageOf  []uint32 // section → page
+	length  []uint32 // section → plain words of its text
+	byTerm  postings // sections that hold a term, with its saturated frequency
+	pages   postings // pages that hold a term, likewise
+	titles  members  // pages whose title holds a term
+	heads   members  // sections whose headings hold a term
+	idf     []float32
+	pageIDF []float32
+	// titleMass and headMass are the sums of the idf of the words of a
+	// page's title and a section's headings.
+	titleMass, headMass []float32
+	factor              []float32 // page → what it is multiplied by: hubs, changelogs
+	langs               []*language
+
+	spelling *spelling
+	filters  *filters
+	vectors  *matrix
+	bytes    int64
+}
+
+// postings hold for every term the places (sections or pages) it occurs in,
+// rising, and the weight it has there.
+type postings struct {
+	start  []uint32
+	place  []uint32
+	weight []float32
+}
+
+func (p *postings) of(term uint32) ([]uint32, []float32) {
+	if int(term)+1 >= len(p.start) {
+		return nil, nil
+	}
+	a, b := p.start[term], p.start[term+1]
+	return p.place[a:b], p.weight[a:b]
+}
+
+// members are postings without weights.
+type members struct {
+	start []uint32
+	place []uint32
+}
+
+func (p *members) of(term uint32) []uint32 {
+	if int(term)+1 >= len(p.start) {
+		return nil
+	}
+	return p.place[p.start[term]:p.start[term+1]]
+}
+
+// lists gathers (term, place, weight) triples in the order of places.
+type lists struct {
+	term   []uint32
+	place  []uint32
+	weight []float32
+}
+
+func (l *lists) add(term, place uint32, weight float32) {
+	l.term = append(l.term, term)
+	l.place = append(l.place, place)
+	l.weight = append(l.weight, weight)
+}
+
+func (l *lists) postings(terms int) postings {
+	p := postings{start: make([]uint32, terms+1), place: make([]uint32, len(l.place)), weight: make([]float32, len(l.place))}
+	for _, t := range l.term {
+		p.start[t+1]++
+	}
+	for i := 1; i <= terms; i++ {
+		p.start[i] += p.start[i-1]
+	}
+	next := slices.Clone(p.start)
+	for i, t := range l.term {
+		p.place[next[t]] = l.place[i]
+		p.weight[next[t]] = l.weight[i]
+		next[t]++
+	}
+	return p
+}
+
+func (l *lists) members(terms int) members {
+	p := l.postings(terms)
+	return members{p.start, p.place}
+}
+
+// gather sums weights by term.
+type gather struct {
+	sum   []float32
+	seen  []bool
+	terms []uint32
+}
+
+func (g *gather) add(term uint32, weight float32) {
+	if !g.seen[term] {
+		g.seen[term] = true
+		g.terms = append(g.terms, term)
+	}
+	g.sum[term] += weight
+}
+
+func (g *gather) reset() {
+	for _, t := range g.terms {
+		g.sum[t] = 0
+		g.seen[t] = false
+	}
+	g.terms = g.terms[:0]
+}
+
+func newGather(terms int) *gather {
+	return &gather{sum: make([]float32, terms), seen: make([]bool, terms)}
+}
+
+// newGeneration inverts the words of documents into an index.
+func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon, w *weights) *generation {
+	g := &generation{docs: docs, counts: counts, lex: lex, made: time.Now(), byPage: make(map[string]int32, len(docs))}
+	terms := len(lex.terms)
+	sections := 0
+	var title, desc, key, path, head, text, pageHead, pageText mean
+	for i, d := range docs {
+		g.byPage[d.Page] = int32(i)
+		g.first = append(g.first, uint32(sections))
+		c := counts[i]
+		sections += len(c.sections)
+		title.add(c.titleLen)
+		desc.add(c.descLen)
+		key.add(c.keyLen)
+		path.add(c.pathLen)
+		var h, t uint32
+		for _, s := range c.sections {
+			head.add(s.headLen)
+			text.add(s.textLen)
+			h += s.headLen
+			t += s.textLen
+		}
+		pageHead.add(h)
+		pageText.add(t)
+	}
+	g.first = append(g.first, uint32(sections))
+	g.pageOf = make([]uint32, sections)
+	g.length = make([]uint32, sections)
+	g.factor = make([]float32, len(docs))
+
+	total := 0
+	for _, c := range counts {
+		total += len(c.words) + len(c.sections)*len(c.head)
+	}
+	bySection := lists{make([]uint32, 0, total), make([]uint32, 0, total), make([]float32, 0, total)}
+	var byPage, titles, heads lists
+	sect, page, bonus := newGather(terms), newGather(terms), newGather(terms)
+	for i, c := range counts {
+		nt, nd := w.norm(c.titleLen, title), w.norm(c.descLen, desc)
+		nk, np := w.norm(c.keyLen, key), w.norm(c.pathLen, path)
+		var h, t uint32
+		for _, s := range c.sections {
+			h += s.headLen
+			t += s.textLen
+		}
+		ph, pt := w.norm(h, pageHead), w.norm(t, pageText)
+
+		for _, x := range c.head {
+			page.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.desc*float32(x.desc)/nd+w.key*float32(x.key)/nk+w.path*float32(x.path)/np)
+			if x.plain {
+				bonus.add(lex.words[x.word].term, 1)
+			}
+		}
+		for _, term := range bonus.terms {
+			titles.add(term, uint32(i), 0)
+		}
+		bonus.reset()
+		from := uint32(0)
+		for j, s := range c.sections {
+			n := g.first[i] + uint32(j)
+			g.pageOf[n] = uint32(i)
+			g.length[n] = s.textLen
+			nh, nx := w.norm(s.headLen, head), w.norm(s.textLen, text)
+			for _, x := range c.head {
+				sect.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.sectionDesc*float32(x.desc)/nd+w.sectionKey*float32(x.key)/nk+w.sectionPath*float32(x.path)/np)
+			}
+			for _, x := range c.words[from:s.end] {
+				term := lex.words[x.word].term
+				sect.add(term, w.head*float32(x.heading)/nh+w.text*float32(x.text)/nx)
+				page.add(term, w.head*float32(x.heading)/ph+w.text*float32(x.text)/pt)
+				if x.plain {
+					bonus.add(term, 1)
+				}
+			}
+			from = s.end
+			for _, term := range sect.terms {
+				if tf := sect.sum[term]; tf > 0 {
+					bySection.add(term, n, tf*(w.k1+1)/(tf+w.k1))
+				}
+			}
+			sect.reset()
+			for _, term := range bonus.terms {
+				heads.add(term, n, 0)
+			}
+			bonus.reset()
+		}
+		for _, term := range page.terms {
+			if tf := page.sum[term]; tf > 0 {
+				byPage.add(term, uint32(i), tf*(w.pageK1+1)/(tf+w.pageK1))
+			}
+		}
+		page.reset()
+	}
+	g.byTerm = bySection.postings(terms)
+	g.pages = byPage.postings(terms)
+	g.titles = titles.members(terms)
+	g.heads = heads.members(terms)
+
+	g.idf = make([]float32, terms)
+	g.pageIDF = make([]float32, terms)
+	for t := range terms {
+		g.idf[t] = idf(sections, int(g.byTerm.start[t+1]-g.byTerm.start[t]))
+		g.pageIDF[t] = idf(len(docs), int(g.pages.start[t+1]-g.pages.start[t]))
+	}
+	g.titleMass = make([]float32, len(docs))
+	g.headMass = make([]float32, sections)
+	for i, t := range titles.term {
+		g.titleMass[titles.place[i]] += g.idf[t]
+	}
+	for i, t := range heads.term {
+		g.headMass[heads.place[i]] += g.idf[t]
+	}
+	seen := make([]bool, len(languages))
+	for i, c := range counts {
+		g.factor[i] = w.pageFactor(docs[i], c)
+		if !seen[c.lang] {
+			seen[c.lang] = true
+			g.langs = append(g.langs, languages[c.lang])
+		}
+	}
+	g.spelling = newSpelling(g)
+	g.filters = newFilters(docs)
+	return g
+}
+
+func idf(n, with int) float32 {
+	return float32(math.Log(1 + (float64(n)-float64(with)+.5)/(float64(with)+.5)))
+}
+
+// mean of lengths, empty ones left out.
+type mean struct{ sum, n float64 }
+
+func (m *mean) add(length uint32) {
+	if length > 0 {
+		m.sum += float64(length)
+		m.n++
+	}
+}
+
+func (w *weights) norm(length uint32, m mean) float32 {
+	if m.n == 0 || length == 0 {
+		return 1
+	}
+	return 1 - w.b + w.b*float32(float64(length)*m.n/m.sum)
+}

@@ -1,0 +1,252 @@
+package embedded
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxWord bounds the bytes of one word: base64 blobs and minified code in a
+// page must not become words of the index.
+const maxWord = 64
+
+// kind says what a word is to the text it stands in.
+type kind uint8
+
+const (
+	// plain words are what a reader counts as words; they make up a field's
+	// length.
+	plain kind = iota
+	// whole is an identifier in one piece (reverse_proxy, http.request.uri,
+	// --flag, @scope/pkg), beside the plain words it consists of.
+	whole
+)
+
+// splitWords calls emit for every word of a text, in order, in lower case
+// and in Unicode's compatibility form.
+//
+// Words are runs of letters, digits and marks. Identifiers (snake_case,
+// kebab-case, camelCase, dotted.names) give their parts as plain words and
+// themselves as one whole word without separators, so that file_server,
+// file-server, fileServer and fileserver are one. Flags and scoped packages
+// are whole words with their marks. Scripts written without spaces give
+// bigrams.
+func splitWords(text string, emit func(word string, k kind)) {
+	if !norm.NFKC.IsNormalString(text) {
+		text = norm.NFKC.String(text)
+	}
+	s := splitter{emit: emit}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case dense(r):
+			j := i + size
+			for j < len(text) {
+				r, n := utf8.DecodeRuneInString(text[j:])
+				if !dense(r) {
+					break
+				}
+				j += n
+			}
+			bigrams(text[i:j], emit)
+			i = j
+		case wordRune(r):
+			j := runEnd(text, i)
+			s.marked(text, i, j)
+			s.identifier(text[i:j])
+			i = j
+		default:
+			i += size
+		}
+	}
+}
+
+// runEnd returns where the identifier that starts at i ends: word runes,
+// and single '-', '.' or apostrophes between two of them.
+func runEnd(text string, i int) int {
+	for i < len(text) {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if wordRune(r) && !dense(r) {
+			i += n
+			continue
+		}
+		if r != '-' && r != '.' && r != '\'' && r != '’' {
+			return i
+		}
+		next, _ := utf8.DecodeRuneInString(text[i+n:])
+		if !wordRune(next) || dense(next) || next == '_' {
+			return i
+		}
+		i += n
+	}
+	return i
+}
+
+type splitter struct {
+	emit  func(string, kind)
+	parts []string
+}
+
+// marked emits flags (-d, --domain) and scoped packages (@scope/pkg), which
+// are whole words with their marks.
+func (s *splitter) marked(text string, i, j int) {
+	if i == 0 || j-i > maxWord {
+		return
+	}
+	switch text[i-1] {
+	case '-':
+		k := i - 1
+		if k > 0 && text[k-1] == '-' {
+			k--
+		}
+		if k > 0 && !strings.ContainsRune(" \t\n([{`\"'|,=/<", rune(text[k-1])) {
+			return
+		}
+		if r := rune(text[i]); r < utf8.RuneSelf && unicode.IsLetter(r) {
+			s.emit(strings.ToLower(text[k:j]), whole)
+		}
+	case '@':
+		if j < len(text) && text[j] == '/' {
+			k := runEnd(text, j+1)
+			if k > j+1 && k-i <= maxWord {
+				s.emit(strings.ToLower(text[i-1:k]), whole)
+			}
+		}
+	}
+}
+
+// identifier emits the plain words of a run and, where it has several, the
+// wholes: of each dotted part, and of the run.
+func (s *splitter) identifier(run string) {
+	start := len(s.parts)
+	dotted := 0
+	for len(run) > 0 {
+		piece, rest, _ := strings.Cut(run, ".")
+		run = rest
+		if piece == "" {
+			continue
+		}
+		dotted++
+		from := len(s.parts)
+		s.piece(piece)
+		if n := len(s.parts) - from; n > 1 {
+			s.join(s.parts[from:], "")
+		}
+	}
+	if dotted > 1 {
+		// 2.11 and 21.1 are not the same, so numbers keep their dots.
+		glue := ""
+		if last := s.parts[len(s.parts)-1]; last[0] >= '0' && last[0] <= '9' {
+			glue = "."
+		}
+		s.join(s.parts[start:], glue)
+	}
+	s.parts = s.parts[:start]
+}
+
+func (s *splitter) join(parts []string, glue string) {
+	n := 0
+	for _, p := range parts {
+		n += len(p) + len(glue)
+	}
+	if n <= maxWord && len(parts) <= 8 {
+		s.emit(strings.Join(parts, glue), whole)
+	}
+}
+
+// piece splits at '-', '_' and where camelCase changes.
+func (s *splitter) piece(piece string) {
+	start := 0
+	var prev rune
+	cut := func(end int) {
+		if w := strings.Trim(piece[start:end], "-_'’"); w != "" && len(w) <= maxWord {
+			w = strings.ToLower(w)
+			s.parts = append(s.parts, w)
+			s.emit(w, plain)
+		}
+		start = end
+	}
+	for i, r := range piece {
+		switch {
+		case r == '-' || r == '_':
+			cut(i)
+		case unicode.IsUpper(r) && i > start:
+			if unicode.IsLower(prev) {
+				cut(i)
+			} else if unicode.IsUpper(prev) {
+				// HTTPServer: the last capital starts the next word, but
+				// plurals such as APIs are one.
+				n := utf8.RuneLen(r)
+				next, _ := utf8.DecodeRuneInString(piece[i+n:])
+				if unicode.IsLower(next) && strings.TrimLeft(piece[i+n:], "s") != "" {
+					cut(i)
+				}
+			}
+		}
+		prev = r
+	}
+	cut(len(piece))
+}
+
+func bigrams(run string, emit func(string, kind)) {
+	prev, last := 0, -1
+	for i := range run {
+		if last >= 0 {
+			prev, last = last, i
+		} else {
+			last = i
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(run[i:])
+		emit(run[prev:i+n], plain)
+	}
+	if _, n := utf8.DecodeRuneInString(run); n == len(run) {
+		emit(run, plain)
+	}
+}
+
+func wordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_'
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+}
+
+// dense reports whether a rune is of a script that is written without
+// spaces between words, or, as Hangul, glues particles to them.
+func dense(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+}
+
+// fold removes the accents of Latin and Greek letters.
+func fold(word string) string {
+	ascii := true
+	for i := 0; i < len(word); i++ {
+		if word[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return word
+	}
+	var b strings.Builder
+	latin := false
+	for _, r := range norm.NFD.String(word) {
+		switch {
+		case unicode.Is(unicode.Mn, r) && latin:
+			continue
+		case r == 'ß':
+			b.WriteString("ss")
+			continue
+		case r == '’' || r == '\'':
+			continue
+		}
+		latin = unicode.In(r, unicode.Latin, unicode.Greek)
+		b.WriteRune(r)
+	}
+	return norm.NFC.String(b.String())
+}
