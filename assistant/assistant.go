@@ -6,7 +6,9 @@ package assistant
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -45,9 +47,35 @@ type Assistant struct {
 	Log    *slog.Logger
 	// MaxTokens bounds the model's answer; 0: 1500.
 	MaxTokens int
+	// PassageTokens bounds the passages given to the model, counted with
+	// OpenAI's cl100k_base vocabulary; 0: 6000.
+	PassageTokens int
+	// Tools says whether the model is offered search and read_page.
+	Tools ToolUse
+	// Patience is the longest a reply may go on searching before it has to
+	// answer from what it found; 0: 20 s.
+	Patience time.Duration
 	// Trace, where not nil, is told of every step as it ends.
 	Trace func(step string, took time.Duration, err error)
+
+	tokens       tokenCache
+	noTools      atomic.Bool  // the model refused tools once
+	rewriteAfter atomic.Int64 // no rewrites before this time (Unix ns): the last one failed
 }
+
+// ToolUse says when the model is offered tools.
+type ToolUse uint8
+
+const (
+	// ToolsAuto offers tools until the model refuses them once.
+	ToolsAuto ToolUse = iota
+	ToolsOff
+)
+
+// ErrNothingToSay is returned by Reply before anything was sent: there is
+// neither a model nor a search to answer from. It wraps the search's error
+// (retrieval.ErrNotReady, retrieval.ErrUnavailable).
+var ErrNothingToSay = errors.New("neither the model nor the search answers")
 
 // Input is one request to reply to.
 type Input struct {

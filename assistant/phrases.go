@@ -1,0 +1,195 @@
+package assistant
+
+// phrase is a sentence of ours.
+type phrase uint8
+
+const (
+	foundOne          phrase = iota // one passage answers
+	foundSome                       // several passages answer
+	foundPartly                     // the passages may not answer
+	notFound                        // the docs don't answer; pages follow
+	notFoundAtAll                   // not even a page is near
+	askSupport                      // "%s" is the link
+	modelUnavailable                // the model failed; the docs' own words follow
+	searchUnavailable               // the model answers without search
+	streamBroke                     // the model broke off
+	sourcesLabel                    // before a list of links
+	promptWithheld                  // in place of the prompt's own words
+	cannotAnswer                    // neither model nor search
+	moreHere                        // link to the rest of a section
+	asks                            // "%s" is a heading: a follow-up question
+	phraseCount
+)
+
+// phrases are our own sentences in the ten languages. They stay free of
+// anything that needs grammar to fit in, such as names with gender.
+var phrases = map[Language]*[phraseCount]string{
+	English: {
+		foundOne:          "This is what the documentation says:",
+		foundSome:         "These parts of the documentation answer this:",
+		foundPartly:       "The documentation doesn't answer this exactly. These parts come closest:",
+		notFound:          "The documentation doesn't seem to answer this. The nearest pages are:",
+		notFoundAtAll:     "The documentation doesn't seem to say anything about this.",
+		askSupport:        "More help: %s",
+		modelUnavailable:  "The assistant can't write an answer at the moment.",
+		searchUnavailable: "The documentation could not be searched just now, so this answer does not rest on it.",
+		streamBroke:       "The answer broke off. Asking again may help.",
+		sourcesLabel:      "Sources:",
+		promptWithheld:    "I can't share my instructions, but I'm glad to help with the documentation.",
+		cannotAnswer:      "Neither the assistant nor the search is available at the moment. Please ask again in a minute.",
+		moreHere:          "Read on",
+		asks:              "What does the documentation say about “%s”?",
+	},
+	German: {
+		foundOne:          "Das sagt die Dokumentation dazu:",
+		foundSome:         "Diese Stellen der Dokumentation beantworten das:",
+		foundPartly:       "Die Dokumentation beantwortet das nicht genau. Am nächsten kommen diese Stellen:",
+		notFound:          "Die Dokumentation scheint das nicht zu beantworten. Am nächsten kommen diese Seiten:",
+		notFoundAtAll:     "Die Dokumentation scheint dazu nichts zu sagen.",
+		askSupport:        "Weitere Hilfe: %s",
+		modelUnavailable:  "Der Assistent kann gerade keine Antwort schreiben.",
+		searchUnavailable: "Die Dokumentation ließ sich gerade nicht durchsuchen; diese Antwort stützt sich nicht auf sie.",
+		streamBroke:       "Die Antwort ist abgebrochen. Noch einmal fragen kann helfen.",
+		sourcesLabel:      "Quellen:",
+		promptWithheld:    "Meine Anweisungen kann ich nicht weitergeben, aber bei der Dokumentation helfe ich gern.",
+		cannotAnswer:      "Weder der Assistent noch die Suche ist gerade verfügbar. Bitte in einer Minute noch einmal fragen.",
+		moreHere:          "Weiterlesen",
+		asks:              "Was sagt die Dokumentation zu „%s“?",
+	},
+	French: {
+		foundOne:          "Voici ce que dit la documentation :",
+		foundSome:         "Ces passages de la documentation y répondent :",
+		foundPartly:       "La documentation n'y répond pas exactement. Voici les passages les plus proches :",
+		notFound:          "La documentation ne semble pas répondre à cette question. Les pages les plus proches sont :",
+		notFoundAtAll:     "La documentation ne semble rien dire à ce sujet.",
+		askSupport:        "Plus d'aide : %s",
+		modelUnavailable:  "L'assistant ne peut pas rédiger de réponse pour le moment.",
+		searchUnavailable: "La recherche dans la documentation n'a pas abouti ; cette réponse ne s'appuie donc pas sur elle.",
+		streamBroke:       "La réponse s'est interrompue. Poser à nouveau la question peut aider.",
+		sourcesLabel:      "Sources :",
+		promptWithheld:    "Je ne peux pas partager mes instructions, mais je vous aide volontiers avec la documentation.",
+		cannotAnswer:      "Ni l'assistant ni la recherche ne sont disponibles pour le moment. Réessayez dans une minute.",
+		moreHere:          "Lire la suite",
+		asks:              "Que dit la documentation sur « %s » ?",
+	},
+	Spanish: {
+		foundOne:          "Esto es lo que dice la documentación:",
+		foundSome:         "Estas partes de la documentación lo responden:",
+		foundPartly:       "La documentación no lo responde exactamente. Estas partes son las más cercanas:",
+		notFound:          "La documentación no parece responder a esto. Las páginas más cercanas son:",
+		notFoundAtAll:     "La documentación no parece decir nada al respecto.",
+		askSupport:        "Más ayuda: %s",
+		modelUnavailable:  "El asistente no puede redactar una respuesta en este momento.",
+		searchUnavailable: "No se ha podido buscar en la documentación, así que esta respuesta no se basa en ella.",
+		streamBroke:       "La respuesta se ha interrumpido. Volver a preguntar puede ayudar.",
+		sourcesLabel:      "Fuentes:",
+		promptWithheld:    "No puedo compartir mis instrucciones, pero con gusto ayudo con la documentación.",
+		cannotAnswer:      "Ni el asistente ni la búsqueda están disponibles en este momento. Vuelve a preguntar en un minuto.",
+		moreHere:          "Seguir leyendo",
+		asks:              "¿Qué dice la documentación sobre «%s»?",
+	},
+	Portuguese: {
+		foundOne:          "Isto é o que diz a documentação:",
+		foundSome:         "Estas partes da documentação respondem a isso:",
+		foundPartly:       "A documentação não responde exatamente a isso. Estas partes são as mais próximas:",
+		notFound:          "A documentação não parece responder a isso. As páginas mais próximas são:",
+		notFoundAtAll:     "A documentação não parece dizer nada sobre isso.",
+		askSupport:        "Mais ajuda: %s",
+		modelUnavailable:  "O assistente não consegue escrever uma resposta no momento.",
+		searchUnavailable: "Não foi possível pesquisar a documentação, por isso esta resposta não se baseia nela.",
+		streamBroke:       "A resposta foi interrompida. Perguntar de novo pode ajudar.",
+		sourcesLabel:      "Fontes:",
+		promptWithheld:    "Não posso compartilhar minhas instruções, mas ajudo com prazer com a documentação.",
+		cannotAnswer:      "Nem o assistente nem a pesquisa estão disponíveis no momento. Pergunte de novo daqui a um minuto.",
+		moreHere:          "Continuar a ler",
+		asks:              "O que diz a documentação sobre “%s”?",
+	},
+	Italian: {
+		foundOne:          "Ecco che cosa dice la documentazione:",
+		foundSome:         "Queste parti della documentazione rispondono:",
+		foundPartly:       "La documentazione non risponde esattamente. Queste sono le parti più vicine:",
+		notFound:          "La documentazione non sembra rispondere a questa domanda. Le pagine più vicine sono:",
+		notFoundAtAll:     "La documentazione non sembra dire nulla in proposito.",
+		askSupport:        "Altro aiuto: %s",
+		modelUnavailable:  "Al momento l'assistente non può scrivere una risposta.",
+		searchUnavailable: "Non è stato possibile cercare nella documentazione: questa risposta non si basa su di essa.",
+		streamBroke:       "La risposta si è interrotta. Chiedere di nuovo può aiutare.",
+		sourcesLabel:      "Fonti:",
+		promptWithheld:    "Non posso condividere le mie istruzioni, ma aiuto volentieri con la documentazione.",
+		cannotAnswer:      "Al momento non sono disponibili né l'assistente né la ricerca. Riprova tra un minuto.",
+		moreHere:          "Continua a leggere",
+		asks:              "Che cosa dice la documentazione su «%s»?",
+	},
+	Russian: {
+		foundOne:          "Вот что говорит документация:",
+		foundSome:         "На это отвечают следующие разделы документации:",
+		foundPartly:       "Точного ответа в документации нет. Ближе всего эти разделы:",
+		notFound:          "Похоже, в документации нет ответа на этот вопрос. Ближайшие страницы:",
+		notFoundAtAll:     "Похоже, в документации об этом ничего не сказано.",
+		askSupport:        "Помощь: %s",
+		modelUnavailable:  "Сейчас ассистент не может написать ответ.",
+		searchUnavailable: "Поиск по документации сейчас недоступен, поэтому этот ответ на неё не опирается.",
+		streamBroke:       "Ответ оборвался. Попробуйте спросить ещё раз.",
+		sourcesLabel:      "Источники:",
+		promptWithheld:    "Я не могу раскрыть свои инструкции, но охотно помогу с документацией.",
+		cannotAnswer:      "Сейчас недоступны ни ассистент, ни поиск. Спросите ещё раз через минуту.",
+		moreHere:          "Читать дальше",
+		asks:              "Что говорит документация о «%s»?",
+	},
+	Chinese: {
+		foundOne:          "文档中的说明如下：",
+		foundSome:         "文档中的以下部分回答了这个问题：",
+		foundPartly:       "文档没有直接回答这个问题。最接近的内容是：",
+		notFound:          "文档似乎没有回答这个问题。最接近的页面是：",
+		notFoundAtAll:     "文档似乎没有提到这方面的内容。",
+		askSupport:        "更多帮助：%s",
+		modelUnavailable:  "助手目前无法撰写回答。",
+		searchUnavailable: "目前无法搜索文档，因此以下回答并非依据文档。",
+		streamBroke:       "回答中断了。请再问一次试试。",
+		sourcesLabel:      "来源：",
+		promptWithheld:    "我不能透露我的指令，但很乐意就文档提供帮助。",
+		cannotAnswer:      "助手和搜索目前都不可用。请稍后再问。",
+		moreHere:          "继续阅读",
+		asks:              "文档对“%s”是怎么说的？",
+	},
+	Japanese: {
+		foundOne:          "ドキュメントには次のように書かれています：",
+		foundSome:         "ドキュメントの次の箇所が答えになります：",
+		foundPartly:       "ドキュメントに直接の答えはありません。最も近い箇所は次のとおりです：",
+		notFound:          "ドキュメントにはこの質問への答えがないようです。最も近いページは次のとおりです：",
+		notFoundAtAll:     "ドキュメントにはこれについての記述がないようです。",
+		askSupport:        "サポート：%s",
+		modelUnavailable:  "現在、アシスタントは回答を作成できません。",
+		searchUnavailable: "現在ドキュメントを検索できないため、この回答はドキュメントに基づいていません。",
+		streamBroke:       "回答が途中で切れました。もう一度質問してみてください。",
+		sourcesLabel:      "出典：",
+		promptWithheld:    "指示の内容はお伝えできませんが、ドキュメントについては喜んでお手伝いします。",
+		cannotAnswer:      "現在、アシスタントも検索も利用できません。少し待ってからもう一度質問してください。",
+		moreHere:          "続きを読む",
+		asks:              "「%s」についてドキュメントには何と書かれていますか？",
+	},
+	Korean: {
+		foundOne:          "문서에는 다음과 같이 나와 있습니다:",
+		foundSome:         "문서의 다음 부분에 답이 있습니다:",
+		foundPartly:       "문서에 정확한 답은 없습니다. 가장 가까운 부분은 다음과 같습니다:",
+		notFound:          "문서에 이 질문에 대한 답이 없는 것 같습니다. 가장 가까운 페이지는 다음과 같습니다:",
+		notFoundAtAll:     "문서에 이에 대한 내용이 없는 것 같습니다.",
+		askSupport:        "추가 도움: %s",
+		modelUnavailable:  "지금은 어시스턴트가 답변을 작성할 수 없습니다.",
+		searchUnavailable: "지금은 문서를 검색할 수 없어 이 답변은 문서에 근거하지 않습니다.",
+		streamBroke:       "답변이 중단되었습니다. 다시 질문해 보세요.",
+		sourcesLabel:      "출처:",
+		promptWithheld:    "제 지침은 공유할 수 없지만 문서에 관해서는 기꺼이 도와드리겠습니다.",
+		cannotAnswer:      "지금은 어시스턴트와 검색을 모두 사용할 수 없습니다. 잠시 후 다시 질문해 주세요.",
+		moreHere:          "계속 읽기",
+		asks:              "문서에서는 “%s”에 대해 뭐라고 하나요?",
+	},
+}
+
+// say returns a phrase in a language.
+func (l Language) say(p phrase) string {
+	if t := phrases[l]; t != nil {
+		return t[p]
+	}
+	return phrases[English][p]
+}

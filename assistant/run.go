@@ -1,0 +1,222 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// run is one reply in the making.
+type run struct {
+	a   *Assistant
+	in  *Input
+	out *stream
+	res *Result
+
+	key         string // of the prompt's fences
+	q           *inquiry
+	passages    []passage // what the answer may rest on, in the order of their sources
+	spentTokens int       // by earlier searches of this reply
+	toolCalls   int       // made so far, for their ids
+	searchErr   error     // the search's, where there was one
+	check       *checker
+}
+
+// Defaults of Assistant.
+const (
+	defaultMaxTokens = 1500
+	defaultPatience  = 20 * time.Second
+	defaultPageSize  = 5
+)
+
+// Reply answers a request through sink. It returns an error only if the
+// client is gone (the sink's or ctx's), or, before anything was sent, if
+// there is nothing to answer with (ErrNothingToSay). Everything else that
+// goes wrong is told in the stream and in the Result.
+func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Result, error) {
+	r := a.newRun(in, sink)
+	ended := r.step("question")
+	r.q = r.question(ctx)
+	ended(nil)
+	r.res.Question = r.q.asked
+
+	if a.Model == nil {
+		return r.res, r.replyExtractive(ctx)
+	}
+	return r.res, r.replyModel(ctx)
+}
+
+func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
+	return &run{
+		a: a, in: in, key: newKey(),
+		out: &stream{sink: sink, started: time.Now()},
+		res: &Result{},
+	}
+}
+
+// replyExtractive answers without a model. The search comes before the first
+// event: where it can't answer either, the HTTP side still can say so.
+func (r *run) replyExtractive(ctx context.Context) error {
+	r.retrieve(ctx)
+	if r.searchErr != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrNothingToSay, r.searchErr)
+	}
+	r.begin()
+	r.tellSearch(r.q.query.Text)
+	r.beginAnswer()
+	r.extract("")
+	return r.finish(ctx)
+}
+
+func (r *run) replyModel(ctx context.Context) error {
+	r.begin()
+	r.out.flush() // the client sees a reply begin before rewrite and search
+	r.rewrite(ctx)
+	r.retrieve(ctx)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.searchErr == nil {
+		r.tellSearch(r.q.query.Text)
+	} else {
+		r.res.Failed = r.searchErr
+		r.res.Notice = "search unavailable"
+		r.log(ctx, "searching for a reply", r.searchErr)
+	}
+	r.beginAnswer()
+	r.out.flush()
+
+	ended := r.step("generate")
+	err := r.generate(ctx)
+	ended(err)
+	if r.out.err != nil || ctx.Err() != nil {
+		return r.end(ctx)
+	}
+	switch {
+	case err == nil:
+		return r.finish(ctx)
+	case len(r.out.answer) > 0:
+		// Half an answer is not followed by another one, nor by a clean end.
+		r.res.Failed = err
+		r.res.Reason = "error"
+		r.log(ctx, "the model broke off", err)
+		r.out.send(&reply.Event{Kind: reply.Error, Message: r.q.language.say(streamBroke)})
+		r.out.flush()
+		return r.end(ctx)
+	}
+	r.res.Failed = errors.Join(r.res.Failed, err)
+	r.log(ctx, "the model failed; the reply is extractive", err)
+	if r.searchErr != nil {
+		r.res.Reason = "error"
+		r.out.send(&reply.Event{Kind: reply.Error, Message: r.q.language.say(cannotAnswer)})
+		r.out.flush()
+		return r.end(ctx)
+	}
+	r.res.Notice = "model unavailable"
+	r.extract(r.q.language.say(modelUnavailable))
+	return r.finish(ctx)
+}
+
+// retrieve searches the passages of the answer.
+func (r *run) retrieve(ctx context.Context) {
+	ended := r.step("retrieval")
+	n := r.in.PageSize
+	if n <= 0 {
+		n = defaultPageSize
+	}
+	ps, err := r.search(ctx, r.q.query, min(n, 50))
+	r.searchErr = err
+	r.take(ps)
+	r.res.Retrieval = time.Since(r.out.started)
+	ended(err)
+}
+
+// take adds passages found, and names their sources. It returns those that
+// are new.
+func (r *run) take(ps []passage) []passage {
+	from := len(r.passages)
+	for _, p := range ps {
+		p.id = fmt.Sprintf("s%d", len(r.passages)+1)
+		r.passages = append(r.passages, p)
+		r.spentTokens += p.tokens
+		r.res.Sources = append(r.res.Sources, p.url)
+	}
+	r.res.Passages = len(r.passages)
+	return r.passages[from:]
+}
+
+func (r *run) begin() {
+	r.out.send(&reply.Event{Kind: reply.Start, MessageID: r.in.MessageID, ThreadID: r.in.ThreadID})
+	r.out.stepStart()
+}
+
+// beginAnswer ends the step of the search and begins that of the text, with
+// the sources. Text in the step of a tool call makes clients ask again.
+func (r *run) beginAnswer() {
+	if r.searchErr == nil {
+		r.out.stepFinish("tool-calls", reply.Usage{})
+		r.out.stepStart()
+	}
+	r.tellSources(r.passages)
+}
+
+func (r *run) tellSources(ps []passage) {
+	for i := range ps {
+		sourceEvent(&r.out.event, &ps[i])
+		r.out.send(&r.out.event)
+	}
+}
+
+// finish ends a reply that has its answer.
+func (r *run) finish(ctx context.Context) error {
+	r.res.Cited = r.cited()
+	if r.res.Reason == "" {
+		r.res.Reason = "stop"
+	}
+	r.suggest()
+	r.out.stepFinish(r.res.Reason, r.res.Usage)
+	outcome := r.res.Outcome
+	r.out.send(&reply.Event{Kind: reply.Finish, Reason: r.res.Reason, Usage: r.res.Usage, Outcome: &outcome})
+	r.out.flush()
+	return r.end(ctx)
+}
+
+// end completes the Result, however far the reply got.
+func (r *run) end(ctx context.Context) error {
+	r.res.Answer = unescape(r.out.answer)
+	r.res.FirstToken = r.out.first
+	if r.out.err != nil {
+		return r.out.err
+	}
+	return ctx.Err()
+}
+
+// step starts the clock of a step; what it returns stops it.
+func (r *run) step(name string) func(error) {
+	if r.a.Trace == nil {
+		return func(error) {}
+	}
+	start := time.Now()
+	return func(err error) { r.a.Trace(name, time.Since(start), err) }
+}
+
+func (r *run) log(ctx context.Context, what string, err error) {
+	if r.a.Log == nil {
+		return
+	}
+	r.a.Log.LogAttrs(ctx, slog.LevelWarn, what,
+		slog.String("site", r.a.Site.Name), slog.String("request_id", r.in.RequestID), slog.Any("error", err))
+}
+
+// unavailable tells whether an error is the search's to have.
+func unavailable(err error) bool {
+	return errors.Is(err, retrieval.ErrUnavailable) || errors.Is(err, retrieval.ErrNotReady)
+}

@@ -1,0 +1,63 @@
+package assistant
+
+import (
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+)
+
+// stream writes a reply's events. It keeps the first error of the sink and
+// does nothing after it, so that the steps need not look at every send.
+type stream struct {
+	sink  reply.Sink
+	event reply.Event // reused: a token must not cost an allocation
+	err   error       // the sink's: the client is gone
+
+	started time.Time
+	first   time.Duration // when the first piece of text went out
+	answer  []byte        // the text sent so far, as it was sent (escaped)
+}
+
+// maxAnswer bounds the copy of the answer kept for the thread, in bytes.
+const maxAnswer = 256 << 10
+
+func (s *stream) send(e *reply.Event) {
+	if s.err == nil {
+		s.err = s.sink.Send(e)
+	}
+}
+
+func (s *stream) flush() {
+	if s.err == nil {
+		s.err = s.sink.Flush()
+	}
+}
+
+// text sends a piece of the answer, in the form of reply.Event.Text.
+func (s *stream) text(escaped []byte) {
+	if len(escaped) == 0 || s.err != nil {
+		return
+	}
+	if len(s.answer) == 0 {
+		s.first = time.Since(s.started)
+	}
+	if len(s.answer)+len(escaped) <= maxAnswer {
+		s.answer = append(s.answer, escaped...)
+	}
+	s.event = reply.Event{Kind: reply.Text, Text: escaped}
+	s.err = s.sink.Send(&s.event)
+}
+
+func (s *stream) reasoning(escaped []byte) {
+	if len(escaped) == 0 || s.err != nil {
+		return
+	}
+	s.event = reply.Event{Kind: reply.Reasoning, Text: escaped}
+	s.err = s.sink.Send(&s.event)
+}
+
+func (s *stream) stepStart() { s.send(&reply.Event{Kind: reply.StepStart}) }
+
+func (s *stream) stepFinish(reason string, u reply.Usage) {
+	s.send(&reply.Event{Kind: reply.StepFinish, Reason: reason, Usage: u})
+}

@@ -1,0 +1,3 @@
+package assistant
+
+func (r *run) suggest() {}

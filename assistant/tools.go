@@ -1,0 +1,226 @@
+package assistant
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// tools are what the model may call. Both read the site's own index and
+// nothing else.
+var tools = []Tool{
+	{
+		Name:        "search",
+		Description: "Search this documentation. Use other words than before.",
+		Parameters:  []byte(`{"type":"object","properties":{"query":{"type":"string","description":"what to look for, in the words that the documentation would use"}},"required":["query"]}`),
+	},
+	{
+		Name:        "read_page",
+		Description: "Read a whole page of this documentation.",
+		Parameters:  []byte(`{"type":"object","properties":{"page":{"type":"string","description":"the page's address or path, as given with a passage"}},"required":["page"]}`),
+	},
+}
+
+const (
+	maxToolCalls = 4    // of one round; further ones are refused
+	toolPassages = 3    // sections that a search of the model's brings
+	readTokens   = 2500 // of a page read
+)
+
+// toolsOn tells whether the model is offered tools.
+func (r *run) toolsOn() bool {
+	return r.a.Tools == ToolsAuto && !r.a.noTools.Load() && r.searchErr == nil
+}
+
+// refusesTools tells whether a model's error is about tools: it then gets
+// the same prompt without them, now and later.
+func refusesTools(err error) bool {
+	s := strings.ToLower(err.Error())
+	return strings.Contains(s, "tool") || strings.Contains(s, "function call") || strings.Contains(s, "functions")
+}
+
+// found is a search result as it goes to the client: small, since clients
+// send it back with every later turn.
+type found struct {
+	Path  string  `json:"path"`
+	Title string  `json:"title"`
+	URL   string  `json:"url"`
+	Score float64 `json:"score"`
+}
+
+// tellSearch tells the client of the search that was made.
+func (r *run) tellSearch(query string) {
+	r.tellTool("search", map[string]string{"query": query}, listFound(r.passages))
+}
+
+func (r *run) tellTool(name string, input, output any) {
+	r.toolCalls++
+	id := fmt.Sprintf("%s-%d", cmp.Or(r.in.MessageID, r.key), r.toolCalls)
+	in, _ := json.Marshal(input) // maps of strings and small structs
+	out, _ := json.Marshal(output)
+	r.out.send(&reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: in})
+	r.out.send(&reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: out})
+}
+
+func listFound(ps []passage) []found {
+	fs := make([]found, len(ps))
+	for i := range ps {
+		p := &ps[i]
+		path := p.document.Page
+		if a := p.document.Sections[p.section].Anchor; a != "" {
+			path += "#" + a
+		}
+		fs[i] = found{Path: path, Title: p.title, URL: p.url, Score: math.Round(p.score*1000) / 1000}
+	}
+	return fs
+}
+
+// useTools makes the calls of one round: their parts and the new sources go
+// to the client, their results to the model. A bad call is an answer to the
+// model, not a failure of the reply.
+func (r *run) useTools(ctx context.Context, p *Prompt, calls []ToolCall) {
+	ended := r.step("tools")
+	if r.check.sentInStep() {
+		r.out.stepFinish("stop", reply.Usage{})
+		r.out.stepStart()
+	}
+	from := len(r.passages)
+	p.Messages = append(p.Messages, PromptMessage{Role: "assistant", ToolCalls: calls})
+	for i, c := range calls {
+		var result string
+		if i >= maxToolCalls {
+			result = "error: too many calls at once; use the results of the others"
+		} else {
+			result = r.useTool(ctx, c)
+		}
+		p.Messages = append(p.Messages, PromptMessage{Role: "tool", ToolCallID: c.ID, Content: result})
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	r.out.stepFinish("tool-calls", reply.Usage{})
+	r.out.stepStart()
+	r.tellSources(r.passages[from:])
+	r.out.flush()
+	r.check.newStep()
+	ended(ctx.Err())
+}
+
+func (r *run) useTool(ctx context.Context, c ToolCall) string {
+	var args struct{ Query, Page string }
+	if err := json.Unmarshal([]byte(cmp.Or(strings.TrimSpace(c.Arguments), "{}")), &args); err != nil {
+		return "error: the arguments are not a JSON object with text values"
+	}
+	var ps []passage
+	var err error
+	switch c.Name {
+	case "search":
+		query := clip(oneLine(args.Query), maxSearchText)
+		if query == "" {
+			return `error: search needs {"query": "…"}`
+		}
+		ps, err = r.searchAgain(ctx, query)
+		if err == nil {
+			r.tellTool("search", map[string]string{"query": query}, listFound(ps))
+		}
+	case "read_page":
+		page := clip(strings.TrimSpace(args.Page), 500)
+		name, ok := pageName(page, r.a.Site.URL)
+		if page == "" || !ok {
+			return `error: read_page needs {"page": "…"}, a path or address of this documentation`
+		}
+		ps, err = r.readPage(ctx, name)
+		if err == nil {
+			r.tellTool("read_page", map[string]string{"page": name}, listFound(ps))
+		}
+	default:
+		return "error: there is no such tool; there are search and read_page"
+	}
+	if err != nil {
+		r.log(ctx, "a tool of the model failed", err)
+		return "error: the documentation can't be searched just now"
+	}
+	if len(ps) == 0 {
+		return "nothing new was found; what there is has been given already, or the documentation has nothing on this"
+	}
+	var b strings.Builder
+	for i := range ps {
+		r.writePassage(&b, &ps[i])
+	}
+	return b.String()
+}
+
+// searchAgain is a search of the model's own. It brings what is not among
+// the passages yet.
+func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
+	query := r.q.query
+	query.Text = text
+	query.Vector = nil
+	query.Limit = 20
+	hits, err := r.a.Search.Search(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	spent := r.spentTokens
+	r.spentTokens = 0
+	defer func() { r.spentTokens += spent }()
+	return r.take(r.choose(hits, query, toolPassages)), nil
+}
+
+// readPage gives the model a page, from its beginning, as far as it fits.
+func (r *run) readPage(ctx context.Context, name string) ([]passage, error) {
+	d, err := r.a.Search.Page(ctx, name)
+	if err != nil || d == nil || !r.allowed(d) {
+		return nil, err
+	}
+	var b strings.Builder
+	left := readTokens
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		n := r.count(s.Text) + 8
+		if n > left {
+			b.WriteString("[…]\n")
+			break
+		}
+		left -= n
+		if s.Heading != "" {
+			fmt.Fprintf(&b, "%s %s (%s)\n\n", strings.Repeat("#", max(1, s.Level)), s.Heading, sectionURL(d, i))
+		}
+		b.WriteString(strings.TrimSpace(s.Text))
+		b.WriteString("\n\n")
+	}
+	if len(d.Sections) == 0 || left == readTokens {
+		return nil, nil
+	}
+	return r.take([]passage{{
+		document: d, url: d.URL, title: cmp.Or(d.Title, d.Page, d.URL),
+		text: strings.TrimSpace(b.String()), tokens: readTokens - left,
+	}}), nil
+}
+
+// allowed tells whether a page passes the client's filter.
+func (r *run) allowed(d *retrieval.Document) bool {
+	f := r.q.query.Filter
+	if f.Version != "" && !strings.EqualFold(f.Version, d.Version) || f.Language != "" && !strings.EqualFold(f.Language, d.Language) {
+		return false
+	}
+	if f.Tag == "" {
+		return true
+	}
+	for _, t := range d.Tags {
+		if strings.EqualFold(t, f.Tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// errLeak stops a model that recites its prompt.
+var errLeak = errors.New("the model recited its instructions")
