@@ -1,0 +1,90 @@
+package ingest
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// lineNumberClasses are on the numbers that generators put beside code.
+var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter ansi-line-number")
+
+// pre writes a code block, its white space as served.
+func (w *htmlWalker) pre(n *html.Node) {
+	var code strings.Builder
+	preText(&code, n)
+	w.b.fence(codeLanguage(n), code.String())
+}
+
+func preText(out *strings.Builder, n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch c.Type {
+		case html.TextNode:
+			out.WriteString(strings.ReplaceAll(c.Data, "\u200b", ""))
+		case html.ElementNode:
+			switch c.DataAtom {
+			case atom.Button, atom.Script, atom.Style, atom.Svg, atom.Template:
+				continue
+			case atom.Br:
+				out.WriteByte('\n')
+				continue
+			}
+			if isLineNumber(c) {
+				continue
+			}
+			preText(out, c)
+			if blockTags[c.DataAtom] || c.DataAtom == atom.Li || c.DataAtom == atom.Tr {
+				if s := out.String(); len(s) > 0 && s[len(s)-1] != '\n' {
+					out.WriteByte('\n')
+				}
+			}
+		}
+	}
+}
+
+func isLineNumber(n *html.Node) bool {
+	for _, c := range classes(n) {
+		if lineNumberClasses[c] || skippedClasses[c] {
+			return true
+		}
+	}
+	return hasAttr(n, "data-line-number") && n.FirstChild == nil
+}
+
+// codeLanguage looks for a code block's language on the pre, the code in it
+// and the elements around it.
+func codeLanguage(n *html.Node) string {
+	if c := firstElement(n); c != nil && c.DataAtom == atom.Code {
+		if l := classLanguage(c); l != "" {
+			return languageName(l)
+		}
+	}
+	for i := 0; n != nil && i < 7 && n.DataAtom != atom.Body; i++ {
+		if l := classLanguage(n); l != "" {
+			return languageName(l)
+		}
+		n = n.Parent
+	}
+	return ""
+}
+
+func classLanguage(n *html.Node) string {
+	for _, key := range []string{"data-lang", "data-language"} {
+		if l := attr(n, key); l != "" {
+			return l
+		}
+	}
+	list := classes(n)
+	for i, c := range list {
+		for _, prefix := range []string{"language-", "lang-", "highlight-source-", "highlight-"} {
+			if l, ok := strings.CutPrefix(c, prefix); ok && l != "" && l != "wrapper" && l != "content" {
+				return l
+			}
+		}
+		if (c == "sourceCode" || c == "brush:") && i+1 < len(list) {
+			return strings.Trim(list[i+1], ";")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,192 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFrontMatter bounds the front matter that is parsed, in bytes.
+const maxFrontMatter = 64 << 10
+
+// frontMatter is what the head of a Markdown page says, keys in lower case.
+type frontMatter map[string]any
+
+// splitFrontMatter parts a page into front matter and body. A head that
+// can't be parsed still yields its plain "key: value" lines, with an error.
+func splitFrontMatter(src []byte) (frontMatter, []byte, error) {
+	src = bytes.TrimLeft(src, "\n")
+	switch {
+	case bytes.HasPrefix(src, []byte("---")):
+		head, body, ok := delimited(src, "---", "...")
+		if !ok {
+			return nil, src, nil
+		}
+		m := map[string]any{}
+		err := checked(head, func() error { return yaml.Unmarshal(head, &m) })
+		return lower(m, head, ':', err), body, err
+	case bytes.HasPrefix(src, []byte("+++")):
+		head, body, ok := delimited(src, "+++", "+++")
+		if !ok {
+			return nil, src, nil
+		}
+		m := map[string]any{}
+		err := checked(head, func() error { return toml.Unmarshal(head, &m) })
+		return lower(m, head, '=', err), body, err
+	case bytes.HasPrefix(src, []byte("{")):
+		if rest := bytes.TrimLeft(src[1:], " \t\n"); len(rest) == 0 || rest[0] != '"' && rest[0] != '}' {
+			return nil, src, nil
+		}
+		m := map[string]any{}
+		d := json.NewDecoder(io.LimitReader(bytes.NewReader(src), maxFrontMatter))
+		if err := d.Decode(&m); err != nil {
+			return nil, src, nil
+		}
+		body := src[d.InputOffset():]
+		if len(body) > 0 && body[0] != '\n' {
+			return nil, src, nil // a page that begins with a brace
+		}
+		return lower(m, nil, ':', nil), body, nil
+	}
+	return nil, src, nil
+}
+
+func checked(head []byte, parse func() error) (err error) {
+	if len(head) > maxFrontMatter {
+		return fmt.Errorf("it is longer than %d kB", maxFrontMatter>>10)
+	}
+	// yaml.v3 promises errors, and has broken that promise before.
+	defer func() {
+		if recover() != nil {
+			err = errors.New("it can't be parsed")
+		}
+	}()
+	return parse()
+}
+
+// delimited finds the lines between an opening and a closing line.
+func delimited(src []byte, open, end string) (head, body []byte, ok bool) {
+	first, rest, found := bytes.Cut(src, []byte("\n"))
+	if !found || strings.TrimRight(string(first), " \t") != open {
+		return nil, nil, false
+	}
+	for at := 0; at < len(rest); {
+		line := rest[at:]
+		next := len(rest)
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line, next = line[:i], at+i+1
+		}
+		if l := strings.TrimRight(string(line[:min(len(line), 64)]), " \t"); len(line) <= 64 && (l == open || l == end) {
+			return rest[:at], rest[next:], true
+		}
+		at = next
+	}
+	return nil, nil, false
+}
+
+func lower(m map[string]any, head []byte, sep byte, err error) frontMatter {
+	f := frontMatter{}
+	for k, v := range m {
+		f[strings.ToLower(k)] = v
+	}
+	if err == nil {
+		return f
+	}
+	// Most broken heads have one bad line ("title: Foo: bar").
+	for line := range strings.Lines(string(head[:min(len(head), maxFrontMatter)])) {
+		key, value, ok := strings.Cut(line, string(sep))
+		if !ok || key == "" || strings.ContainsAny(key, " \t-#\"'") {
+			continue
+		}
+		key = strings.ToLower(key)
+		if _, known := f[key]; !known {
+			f[key] = strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return f
+}
+
+// text returns the first of the keys that holds a word.
+func (f frontMatter) text(keys ...string) string {
+	for _, k := range keys {
+		switch v := f[k].(type) {
+		case string:
+			if s := clean(v); s != "" {
+				return s
+			}
+		case int, int64, uint64, float64:
+			return fmt.Sprint(v)
+		case time.Time:
+			return v.Format(time.DateOnly)
+		}
+	}
+	return ""
+}
+
+// truth reports whether one of the keys is set and not false.
+func (f frontMatter) truth(keys ...string) bool {
+	for _, k := range keys {
+		switch v := f[k].(type) {
+		case bool:
+			if v {
+				return true
+			}
+		case string:
+			switch strings.ToLower(strings.TrimSpace(v)) {
+			case "true", "yes", "on":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxListed bounds tags, keywords and breadcrumbs of a page.
+const maxListed = 100
+
+// list returns the words of a key: a list, or one text parted by commas.
+func (f frontMatter) list(keys ...string) []string {
+	var out []string
+	for _, k := range keys {
+		switch v := f[k].(type) {
+		case string:
+			for s := range strings.SplitSeq(v, ",") {
+				out = append(out, s)
+			}
+		case []any:
+			for _, e := range v {
+				switch e := e.(type) {
+				case map[string]any:
+					m := frontMatter(e)
+					out = append(out, m.text("title", "label", "name", "text"))
+				case string:
+					out = append(out, e)
+				case int, int64, float64, bool:
+					out = append(out, fmt.Sprint(e))
+				}
+			}
+		}
+	}
+	return tidyList(out)
+}
+
+func tidyList(in []string) []string {
+	var out []string
+	known := map[string]bool{}
+	for _, s := range in {
+		s = clean(s)
+		if s == "" || known[strings.ToLower(s)] || len(out) == maxListed {
+			continue
+		}
+		known[strings.ToLower(s)] = true
+		out = append(out, s)
+	}
+	return out
+}

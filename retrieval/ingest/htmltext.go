@@ -1,0 +1,425 @@
+package ingest
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// htmlWalker writes the text of parsed HTML into a builder.
+type htmlWalker struct {
+	b *builder
+	// page: the HTML is a whole page, with navigation to leave out.
+	page bool
+	// bodyRoot: no content element was found, so the site's frame is inside.
+	bodyRoot bool
+	// slug makes ids of headings without one, as renderers of Markdown do.
+	slug func(string) string
+	tags []string
+}
+
+// fragment reads a block of HTML that stands in Markdown.
+func (w *htmlWalker) fragment(raw []byte) {
+	w.b.flush()
+	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	nodes, err := html.ParseFragment(bytes.NewReader(raw), body)
+	if err != nil {
+		if nodes, err = html.ParseFragment(bytes.NewReader(flatten(raw)), body); err != nil {
+			return
+		}
+	}
+	for _, n := range nodes {
+		w.node(n)
+	}
+	w.b.flush()
+}
+
+func (w *htmlWalker) children(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+// blockTags end the paragraph before them and their own.
+var blockTags = map[atom.Atom]bool{
+	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Body: true,
+	atom.Center: true, atom.Details: true, atom.Div: true, atom.Fieldset: true, atom.Figcaption: true,
+	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.Header: true, atom.Hgroup: true, atom.Hr: true,
+	atom.Html: true, atom.Legend: true, atom.Main: true, atom.P: true, atom.Section: true, atom.Summary: true,
+	atom.Caption: true, atom.Video: true, atom.Option: true,
+}
+
+func (w *htmlWalker) node(n *html.Node) {
+	b := w.b
+	switch n.Type {
+	case html.TextNode:
+		b.words(n.Data)
+		return
+	case html.ElementNode:
+	case html.DocumentNode:
+		w.children(n)
+		return
+	default:
+		return
+	}
+	if n.DataAtom == atom.A && attr(n, "rel") == "tag" && w.page {
+		w.tags = append(w.tags, textOf(n))
+		return
+	}
+	if w.skips(n) {
+		return
+	}
+	if level := headingLevel(n); level > 0 {
+		w.heading(n, level)
+		return
+	}
+	switch n.DataAtom {
+	case atom.Pre:
+		w.pre(n)
+	case atom.Br:
+		b.newline()
+	case atom.Img:
+		if alt := attr(n, "alt"); alt != "" && len(alt) < 500 {
+			b.words(" " + alt + " ")
+		}
+	case atom.A:
+		start := len(b.line)
+		w.children(n)
+		if start <= len(b.line) && start < len(b.line) {
+			b.link(attr(n, "href"), string(b.line[start:]))
+		} else if start > len(b.line) || len(b.line) == 0 {
+			b.link(attr(n, "href"), textOf(n)) // a card: blocks within a link
+		}
+	case atom.Ul, atom.Ol, atom.Menu:
+		if attr(n, "role") == "tablist" {
+			w.tabs(n)
+			return
+		}
+		b.flush()
+		b.indent += 2
+		w.children(n)
+		b.flush()
+		b.indent -= 2
+		b.marker = ""
+	case atom.Li:
+		b.flush()
+		if b.indent > 0 {
+			b.marker = "- "
+		}
+		w.children(n)
+		b.flush()
+		b.marker = ""
+	case atom.Dl:
+		w.definitions(n)
+	case atom.Dt:
+		b.flush()
+		b.kind = term
+		w.children(n)
+		b.flush()
+		b.kind = paragraph
+	case atom.Dd:
+		b.flush()
+		b.indent += 2
+		w.children(n)
+		b.flush()
+		b.indent -= 2
+	case atom.Table:
+		w.table(n)
+	case atom.Tr:
+		w.row(n)
+	case atom.Button:
+		b.words(" ")
+		w.children(n)
+		b.words(" ")
+	default:
+		switch {
+		case attr(n, "role") == "tablist":
+			w.tabs(n)
+		case blockTags[n.DataAtom] || displayed(n):
+			b.flush()
+			w.children(n)
+			b.flush()
+		default:
+			w.children(n)
+		}
+	}
+}
+
+// displayed reports whether an inline element stands as a block by a class
+// that generators use so.
+func displayed(n *html.Node) bool {
+	return n.DataAtom == atom.Label || n.Data == "starlight-tabs" || strings.Contains(n.Data, "-") && n.DataAtom == 0
+}
+
+// tabs writes the labels of tabs in one line; their panels follow.
+func (w *htmlWalker) tabs(n *html.Node) {
+	w.b.flush()
+	for _, t := range findAll(n, func(n *html.Node) bool { return attr(n, "role") == "tab" }) {
+		if len(w.b.line) > 0 {
+			w.b.words(" | ")
+		}
+		w.b.words(textOf(t))
+	}
+	w.b.flush()
+}
+
+// heading starts a section, or, below h4, writes a paragraph.
+func (w *htmlWalker) heading(n *html.Node, level int) {
+	text := headingText(n)
+	if level > 4 {
+		w.b.flush()
+		w.b.words(text)
+		w.b.flush()
+		if w.slug != nil {
+			w.slug(text)
+		}
+		return
+	}
+	anchor := headingAnchor(n)
+	if anchor == "" && w.slug != nil && text != "" {
+		anchor = w.slug(text)
+	}
+	w.b.heading(level, text, anchor)
+}
+
+// headingText is a heading without the links to itself that generators add.
+func headingText(n *html.Node) string {
+	var b builder
+	var add func(*html.Node)
+	add = func(n *html.Node) {
+		switch n.Type {
+		case html.TextNode:
+			b.words(n.Data)
+			return
+		case html.ElementNode:
+			if skippedTags[n.DataAtom] || n.DataAtom == atom.Button || hidden(n) || isPermalink(n) {
+				return
+			}
+			for _, c := range classes(n) {
+				c = strings.ToLower(c)
+				if skippedClasses[c] || strings.Contains(c, "hash-link") {
+					return
+				}
+			}
+			if n.DataAtom == atom.Br {
+				b.words(" ")
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			add(c)
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		add(c)
+	}
+	return strings.TrimSpace(strings.TrimRight(string(b.line), "¶"))
+}
+
+// isPermalink reports whether n is a heading's link to itself. One that
+// wraps the heading's own words is not.
+func isPermalink(n *html.Node) bool {
+	if n.DataAtom != atom.A {
+		return false
+	}
+	if !strings.HasPrefix(attr(n, "href"), "#") && !strings.Contains(attr(n, "href"), "#") {
+		return false
+	}
+	switch text := strings.ToLower(textOf(n)); {
+	case text == "", text == "¶", text == "#", text == "§", text == "🔗", text == "link", text == "anchor", text == "permalink", text == "\uf0c1", text == "⚓", text == "∞":
+		return true
+	case strings.HasPrefix(text, "link to this"), strings.HasPrefix(text, "permalink"), strings.HasPrefix(text, "direct link to"), strings.HasPrefix(text, "section titled"), strings.HasPrefix(text, "permanent link"):
+		return true
+	}
+	return false
+}
+
+// headingAnchor is the id by which a link reaches the heading: its own, an
+// enclosing section's of which it is the first element, one inside it, or
+// an empty target right before it.
+func headingAnchor(n *html.Node) string {
+	if id := anchorOf(attr(n, "id")); id != "" {
+		return id
+	}
+	// <section id> or <div class=section id> that opens with the heading, and
+	// Docsy's and Astro's wrappers around heading and permalink.
+	for p, at := n.Parent, n; p != nil && p.Type == html.ElementNode; p, at = p.Parent, p {
+		if firstElement(p) != at {
+			break
+		}
+		switch p.DataAtom {
+		case atom.Section, atom.Div, atom.Header, atom.Article, atom.Hgroup:
+		default:
+			p = nil
+		}
+		if p == nil {
+			break
+		}
+		if id := anchorOf(attr(p, "id")); id != "" && (p.DataAtom == atom.Section || p.DataAtom == atom.Header || p.DataAtom == atom.Hgroup || hasClass(p, "section") || siblingsAreText(p)) {
+			return id
+		}
+	}
+	target := ""
+	walk(n, func(c *html.Node) bool {
+		if target == "" && c != n {
+			if id := anchorOf(attr(c, "id")); id != "" {
+				target = id
+			} else if name := anchorOf(attr(c, "name")); name != "" && c.DataAtom == atom.A {
+				target = name
+			}
+		}
+		return target == "" && !skippedTags[c.DataAtom]
+	})
+	if target != "" {
+		return target
+	}
+	for s := n.PrevSibling; s != nil; s = s.PrevSibling {
+		if s.Type == html.TextNode && strings.TrimSpace(s.Data) == "" {
+			continue
+		}
+		if s.Type != html.ElementNode {
+			break
+		}
+		if s.DataAtom == atom.P && strings.TrimSpace(textOf(s)) == "" {
+			if c := firstElement(s); c != nil {
+				s = c
+			}
+		}
+		if s.DataAtom != atom.A && s.DataAtom != atom.Span && s.DataAtom != atom.Div || textOf(s) != "" {
+			break
+		}
+		if id := anchorOf(attr(s, "id")); id != "" {
+			return id
+		}
+		return anchorOf(attr(s, "name"))
+	}
+	return ""
+}
+
+// siblingsAreText tells a section in a div from the page's frame: its id
+// stands on a div that does not also hold deeper ids of frames.
+func siblingsAreText(n *html.Node) bool {
+	switch strings.ToLower(attr(n, "id")) {
+	case "content", "main", "main-content", "body", "app", "root", "__next", "__docusaurus", "page", "wrapper", "container", "docs":
+		return false
+	}
+	return true
+}
+
+// firstElement is n's first child element, empty targets and blanks aside.
+func firstElement(n *html.Node) *html.Node {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode && strings.TrimSpace(c.Data) != "":
+			return nil
+		case c.Type == html.ElementNode && (c.DataAtom == atom.Span || c.DataAtom == atom.A) && textOf(c) == "":
+		case c.Type == html.ElementNode:
+			return c
+		}
+	}
+	return nil
+}
+
+// definitions reads a definition list. Those of Sphinx's API reference give
+// each documented object a section of its own, so that it can be linked.
+func (w *htmlWalker) definitions(n *html.Node) {
+	b := w.b
+	b.flush()
+	outer, path := b.current, b.path
+	objects := false
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom == atom.Dt && w.page && hasClass(c, "sig") && anchorOf(attr(c, "id")) != "" {
+			level := min(max(outer.Level, 1)+1, 4)
+			if objects && b.current.Anchor != "" && b.text.Len() == 0 {
+				// A second signature of the same object.
+				b.words(headingText(c))
+				b.flush()
+				continue
+			}
+			if objects {
+				b.path = path
+			}
+			objects = true
+			b.heading(level, attr(c, "id"), attr(c, "id"))
+			b.words(headingText(c))
+			b.flush()
+			continue
+		}
+		if objects && c.DataAtom == atom.Dd {
+			w.children(c)
+			b.flush()
+			continue
+		}
+		w.node(c)
+	}
+	b.flush()
+	if objects {
+		b.resume(outer, path)
+	}
+}
+
+// table writes a row a line. Tables that only lay out line numbers beside
+// code are code.
+func (w *htmlWalker) table(n *html.Node) {
+	w.b.flush()
+	if numbered(n) {
+		if pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre }); len(pres) > 0 {
+			w.pre(pres[len(pres)-1])
+			return
+		}
+	}
+	w.children(n)
+	w.b.flush()
+}
+
+func numbered(n *html.Node) bool {
+	for _, c := range []string{"highlighttable", "lntable", "rouge-table", "rouge-line-table", "codehilitetable", "code-table"} {
+		if hasClass(n, c) {
+			return true
+		}
+	}
+	return len(findAll(n, func(n *html.Node) bool {
+		return n.DataAtom == atom.Td && (hasClass(n, "linenos") || hasClass(n, "gutter") || hasClass(n, "lntd"))
+	})) > 0
+}
+
+func (w *htmlWalker) row(n *html.Node) {
+	b := w.b
+	b.flush()
+	first := true
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom != atom.Td && c.DataAtom != atom.Th {
+			continue
+		}
+		if !first {
+			b.words(" | ")
+		}
+		first = false
+		w.cell(c)
+	}
+	b.endRow()
+}
+
+// cell writes a table cell into the row's line, whatever blocks it holds.
+func (w *htmlWalker) cell(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			w.b.words(c.Data)
+		case c.Type != html.ElementNode || w.skips(c):
+		case c.DataAtom == atom.A:
+			start := len(w.b.line)
+			w.cell(c)
+			w.b.link(attr(c, "href"), string(w.b.line[start:]))
+		case c.DataAtom == atom.Img:
+			w.b.words(" " + attr(c, "alt") + " ")
+		case blockTags[c.DataAtom] || c.DataAtom == atom.Br || c.DataAtom == atom.Li || c.DataAtom == atom.Pre || c.DataAtom == atom.Td || c.DataAtom == atom.Tr:
+			w.b.words(" ")
+			w.cell(c)
+			w.b.words(" ")
+		default:
+			w.cell(c)
+		}
+	}
+}

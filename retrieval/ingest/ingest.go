@@ -1,0 +1,200 @@
+// Package ingest turns the bytes of one page, HTML, Markdown or MDX, into a
+// retrieval.Document: title, metadata, sections with the anchors that the
+// served page has, and the links to other pages. It is pure: it opens no
+// file and no connection, and equal input gives equal documents.
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Options is everything that a site's configuration says about its pages.
+type Options struct {
+	// URL is the site's address, perhaps with a path; "" if unknown.
+	URL string
+	// CleanURLs: HTML pages are served without .html.
+	CleanURLs bool
+	// Anchors says how the ids of Markdown headings are made: "github"
+	// (default), "gitlab", "pandoc", "goldmark" (Caddy's own templates) or
+	// "none". An explicit {#id} always
+	// counts.
+	Anchors string
+	// Versions and Languages of pages by path, first match wins. A Scope
+	// without paths is the default of pages that name none themselves.
+	Versions, Languages []Scope
+	// Include and Exclude are globs on the page's path: "*" stays within a
+	// path segment, "**" and a "*" at the end cross slashes, "?" is one
+	// character. No Include means all pages; Exclude wins.
+	Include, Exclude []string
+	// Warn, where set, is told what is wrong with a page that is indexed all
+	// the same, such as front matter that can't be parsed. It may be called
+	// from several goroutines.
+	Warn func(file, problem string) `json:"-"`
+}
+
+// Scope gives the pages under Paths a version or language.
+type Scope struct {
+	Value string
+	Paths []string
+}
+
+// MaxBytes is the largest page that is read. The largest pages of real
+// sites (single-page API references) have 3 MB.
+const MaxBytes = 12 << 20
+
+var (
+	// ErrSkip is wrapped by the error for a page that is not meant to be
+	// found: a draft, noindex, a redirect, an error page, an empty page. The
+	// error says which. It deserves no warning.
+	ErrSkip = errors.New("page is left out")
+	// ErrTooLarge is returned for a page of more than MaxBytes.
+	ErrTooLarge = fmt.Errorf("page is larger than %d MB: split it, or exclude it", MaxBytes>>20)
+	// ErrBinary is returned for a file that holds no text, whatever its name.
+	ErrBinary = errors.New("file is binary, not text: rename or exclude it")
+)
+
+// revision is part of every hash: raise it when the same input makes
+// another document, so that caches of older releases are not used.
+const revision = "1"
+
+// Ingester reads the pages of one site. It is safe for use by several
+// goroutines.
+type Ingester struct {
+	options             Options
+	base                *url.URL // with a path that ends in a slash
+	include, exclude    []glob
+	versions, languages []scope
+	fingerprint         []byte
+}
+
+// New compiles the options. Its errors say which value is wrong and what to
+// write instead.
+func New(o Options) (*Ingester, error) {
+	in := &Ingester{options: o}
+	base, err := siteURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	in.base = base
+	switch o.Anchors {
+	case "", "github", "gitlab", "pandoc", "goldmark", "none":
+	default:
+		return nil, fmt.Errorf("anchors %q: write github, gitlab, pandoc, goldmark or none", o.Anchors)
+	}
+	if in.include, err = compileGlobs("include", o.Include); err != nil {
+		return nil, err
+	}
+	if in.exclude, err = compileGlobs("exclude", o.Exclude); err != nil {
+		return nil, err
+	}
+	if in.versions, err = compileScopes("version", o.Versions); err != nil {
+		return nil, err
+	}
+	if in.languages, err = compileScopes("language", o.Languages); err != nil {
+		return nil, err
+	}
+	// Include and Exclude choose pages, they shape none.
+	shaping := o
+	shaping.Include, shaping.Exclude, shaping.Warn = nil, nil, nil
+	b, err := json.Marshal(shaping)
+	if err != nil {
+		return nil, fmt.Errorf("hashing the site's options: %w", err)
+	}
+	in.fingerprint = b
+	return in, nil
+}
+
+// format is how a page is written.
+type format int
+
+const (
+	formatNone format = iota
+	formatHTML
+	formatMarkdown
+	formatMDX
+)
+
+func formatOf(file string) format {
+	switch strings.ToLower(path.Ext(file)) {
+	case ".html", ".htm":
+		return formatHTML
+	case ".md":
+		return formatMarkdown
+	case ".mdx":
+		return formatMDX
+	}
+	return formatNone
+}
+
+// Document reads a page. file is its path below the site's root, with
+// slashes. The error is ErrSkip, ErrTooLarge or ErrBinary, perhaps wrapped;
+// nothing else stops a page from being read.
+func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, error) {
+	f := formatOf(file)
+	if f == formatNone {
+		return nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", ErrSkip, path.Base(file))
+	}
+	doc := &retrieval.Document{Page: in.Page(file), URL: in.url(file), File: file}
+	return in.document(doc, f, data)
+}
+
+// DocumentAt reads an HTML page that was fetched from address, an absolute
+// URL. Errors are those of Document; an address that can't be parsed is
+// ErrSkip.
+func (in *Ingester) DocumentAt(address string, data []byte) (*retrieval.Document, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q is not an absolute URL", ErrSkip, address)
+	}
+	u.Fragment, u.RawFragment = "", ""
+	doc := &retrieval.Document{Page: in.pageOf(u), URL: u.String(), File: address}
+	return in.document(doc, formatHTML, data)
+}
+
+func (in *Ingester) document(doc *retrieval.Document, f format, data []byte) (*retrieval.Document, error) {
+	if len(data) > MaxBytes {
+		return nil, ErrTooLarge
+	}
+	text, err := decode(data, f == formatHTML)
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("%w: it is empty", ErrSkip)
+	}
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(revision), in.fingerprint, []byte(doc.File), data} {
+		fmt.Fprintf(h, "%d\n", len(part))
+		h.Write(part)
+	}
+	doc.Hash = hex.EncodeToString(h.Sum(nil)[:16])
+	if f == formatHTML {
+		err = in.html(doc, text)
+	} else {
+		err = in.markdown(doc, text, f == formatMDX)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(doc.Sections) == 0 {
+		return nil, fmt.Errorf("%w: it has no text", ErrSkip)
+	}
+	in.classify(doc)
+	return doc, nil
+}
+
+func (in *Ingester) warn(doc *retrieval.Document, format string, args ...any) {
+	if in.options.Warn != nil {
+		in.options.Warn(doc.File, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,223 @@
+package ingest
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// siteURL parses a site's address; the result's path ends in a slash.
+func siteURL(s string) (*url.URL, error) {
+	if s == "" {
+		return &url.URL{Path: "/"}, nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, fmt.Errorf("url %q: write the site's whole address, like https://docs.example.com", s)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("url %q: write it without query and #anchor", s)
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	u.RawPath = ""
+	return u, nil
+}
+
+// machineFolders hold assets, sources and partials of generators, no pages.
+var machineFolders = map[string]bool{
+	"node_modules": true, "_static": true, "_sources": true, "_modules": true, "_images": true,
+	"_includes": true, "_layouts": true, "_data": true, "_sass": true, "_next": true,
+	"_nuxt": true, "_astro": true, "_app": true, "_partials": true, "_snippets": true,
+}
+
+// Wants reports whether file, a path below the root or the address of a
+// page, is a page of the site by its name: a known extension, no dot folder,
+// no generator's internals, included and not excluded.
+func (in *Ingester) Wants(file string) bool {
+	if u, ok := absolute(file); ok {
+		page := in.pageOf(u)
+		candidates := []string{"/" + page, u.Path}
+		if strings.HasSuffix(u.Path, "/") && page != "" {
+			candidates = append(candidates, "/"+page+"/")
+		}
+		return in.chosen(candidates)
+	}
+	f := formatOf(file)
+	if f == formatNone {
+		return false
+	}
+	segments := strings.Split(file, "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case strings.HasPrefix(s, ".") || machineFolders[s]:
+			return false
+		case last && f != formatHTML && strings.HasPrefix(s, "_") && !isIndex(s):
+			return false // a partial: Docusaurus, Hugo and Jekyll serve none
+		}
+	}
+	return in.chosen(in.candidates(file))
+}
+
+func (in *Ingester) chosen(candidates []string) bool {
+	if len(in.include) > 0 && !matchAny(in.include, candidates) {
+		return false
+	}
+	return !matchAny(in.exclude, candidates)
+}
+
+// candidates are the forms of a page's path that an operator may have in
+// mind when writing a glob.
+func (in *Ingester) candidates(file string) []string {
+	page := in.Page(file)
+	c := []string{"/" + page, "/" + file}
+	if isIndex(path.Base(file)) && page != "" {
+		c = append(c, "/"+page+"/")
+	}
+	if in.base.Path != "/" {
+		c = append(c, in.base.Path+page)
+	}
+	return c
+}
+
+func absolute(file string) (*url.URL, bool) {
+	if !strings.HasPrefix(file, "http://") && !strings.HasPrefix(file, "https://") {
+		return nil, false
+	}
+	u, err := url.Parse(file)
+	return u, err == nil
+}
+
+// isIndex reports whether a file name is that of its folder's own page.
+// Hugo calls it _index.md.
+func isIndex(name string) bool {
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	return stem == "index" || stem == "_index" && formatOf(name) == formatMarkdown
+}
+
+// Page names the page of a file below the root, or of a page's address:
+// the path without extension, "x" for x/index.html, "" for the front page.
+func (in *Ingester) Page(file string) string {
+	if u, ok := absolute(file); ok {
+		return in.pageOf(u)
+	}
+	return pageOfPath(file)
+}
+
+func pageOfPath(p string) string {
+	p = strings.Trim(path.Clean("/"+p), "/")
+	dir, name := path.Split(p)
+	if isIndex(name) {
+		return strings.TrimSuffix(dir, "/")
+	}
+	if formatOf(name) != formatNone {
+		name = strings.TrimSuffix(name, path.Ext(name))
+		if isIndex(name + ".html") {
+			return strings.TrimSuffix(dir, "/")
+		}
+	} else if name == "index" {
+		return strings.TrimSuffix(dir, "/")
+	}
+	return dir + name
+}
+
+// pageOf names the page at an address: its path below the site's own.
+func (in *Ingester) pageOf(u *url.URL) string {
+	p := u.Path
+	if rest, ok := strings.CutPrefix(p+"/", in.base.Path); ok {
+		p = rest
+	}
+	return pageOfPath(p)
+}
+
+// url is the address at which a file is served (DESIGN.md, Paths).
+func (in *Ingester) url(file string) string {
+	page := in.Page(file)
+	p := page
+	switch f := formatOf(file); {
+	case isIndex(path.Base(file)):
+		if page != "" {
+			p += "/"
+		}
+	case f == formatHTML && !in.options.CleanURLs:
+		p = strings.TrimPrefix(file, "/")
+	}
+	return in.address(p)
+}
+
+// address makes a path below the site's root absolute, and escapes it.
+func (in *Ingester) address(p string) string {
+	u := url.URL{Scheme: in.base.Scheme, Host: in.base.Host, Path: in.base.Path + p}
+	if u.Host == "" {
+		return u.EscapedPath()
+	}
+	return u.String()
+}
+
+// Prefer returns which of two files of one page is indexed: HTML wins over
+// Markdown, that over MDX, x.html over x/index.html, then the first by name.
+func Prefer(a, b string) string {
+	fa, fb := formatOf(a), formatOf(b)
+	switch {
+	case fa != fb && fa != formatNone && (fb == formatNone || fa < fb):
+		return a
+	case fa != fb && fb != formatNone:
+		return b
+	}
+	if ia, ib := isIndex(path.Base(a)), isIndex(path.Base(b)); ia != ib {
+		if ib {
+			return a
+		}
+		return b
+	}
+	return min(a, b)
+}
+
+// canonical returns the address that a page gives itself, where it is one of
+// this site and means this very page. Others are not used: old versions
+// often name the newest one's page, and builds for another host theirs.
+func (in *Ingester) canonical(page, current, href string) (string, bool) {
+	cur, err := url.Parse(current)
+	if err != nil || href == "" {
+		return "", false
+	}
+	u, err := cur.Parse(strings.TrimSpace(href))
+	if err != nil || u.Host != cur.Host || u.RawQuery != "" || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" {
+		return "", false
+	}
+	other := in.pageOf(u)
+	if other != page && (page == "" || !strings.HasSuffix(other, "/"+page)) {
+		return "", false
+	}
+	u.Fragment, u.RawFragment = "", ""
+	u.Scheme = cur.Scheme
+	return u.String(), true
+}
+
+// link resolves an href on the page at current to a page of this site.
+func (in *Ingester) link(current *url.URL, href string) (page, anchor string, ok bool) {
+	if href == "" || len(href) > 2000 {
+		return "", "", false
+	}
+	u, err := current.Parse(href)
+	if err != nil || u.Host != current.Host || u.Opaque != "" || u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https" {
+		return "", "", false
+	}
+	if e := path.Ext(u.Path); e != "" && formatOf(u.Path) == formatNone && assetExtensions[strings.ToLower(e)] {
+		return "", "", false
+	}
+	if !strings.HasPrefix(u.Path+"/", in.base.Path) {
+		return "", "", false
+	}
+	return in.pageOf(u), u.Fragment, true
+}
+
+var assetExtensions = map[string]bool{
+	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".svg": true, ".webp": true, ".avif": true,
+	".ico": true, ".css": true, ".js": true, ".mjs": true, ".json": true, ".xml": true, ".txt": true,
+	".pdf": true, ".zip": true, ".gz": true, ".tgz": true, ".mp4": true, ".webm": true, ".woff2": true,
+	".yaml": true, ".yml": true, ".toml": true, ".csv": true, ".whl": true, ".go": true, ".py": true,
+}

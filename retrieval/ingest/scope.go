@@ -1,0 +1,173 @@
+package ingest
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+type scope struct {
+	value string
+	globs []glob
+}
+
+func compileScopes(word string, scopes []Scope) ([]scope, error) {
+	var out []scope
+	fallback := ""
+	for _, s := range scopes {
+		if s.Value == "" {
+			return nil, fmt.Errorf("%s: it has no value; write %s 2.x /v2/*", word, word)
+		}
+		globs, err := compileGlobs(word+" "+s.Value, s.Paths)
+		if err != nil {
+			return nil, err
+		}
+		if len(globs) == 0 {
+			if fallback != "" {
+				return nil, fmt.Errorf("%s %q: %q already is the default; give one of them paths", word, s.Value, fallback)
+			}
+			fallback = s.Value
+		}
+		out = append(out, scope{s.Value, globs})
+	}
+	return out, nil
+}
+
+// choose returns the value of the first scope whose paths match, else what
+// the page itself says, else what its path says by convention, else the
+// default.
+func choose(scopes []scope, candidates []string, own, convention string) string {
+	fallback := ""
+	for _, s := range scopes {
+		if len(s.globs) == 0 {
+			fallback = s.value
+		} else if matchAny(s.globs, candidates) {
+			return s.value
+		}
+	}
+	switch {
+	case own != "":
+		return own
+	case convention != "":
+		return convention
+	}
+	return fallback
+}
+
+// setScope gives doc its version and language. own are the page's own words.
+func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage string) {
+	var candidates []string
+	if len(in.versions)+len(in.languages) > 0 {
+		if strings.Contains(doc.File, "://") {
+			candidates = []string{"/" + doc.Page, "/" + doc.Page + "/"}
+		} else {
+			candidates = in.candidates(doc.File)
+		}
+	}
+	version, language := conventional(doc.Page, doc.File)
+	if language != "" && ambiguousLanguages[language] && !in.declared(language) {
+		language = ""
+	}
+	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
+	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), language)
+}
+
+func (in *Ingester) declared(language string) bool {
+	for _, s := range in.languages {
+		if strings.EqualFold(s.value, language) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	versionSegment  = regexp.MustCompile(`^(?:v\d{1,4}(?:\.(?:\d{1,4}|x)){0,3}|\d{1,4}\.(?:\d{1,4}|x)(?:\.(?:\d{1,4}|x)){0,2})(?:-[a-z0-9.]{1,12})?$`)
+	languageSegment = regexp.MustCompile(`^([a-z]{2})(?:[-_](?:[A-Z][a-z]{3}|[A-Z]{2}|[a-z]{2}|[a-z]{4}|\d{3}))?$`)
+	languageValue   = regexp.MustCompile(`^[a-zA-Z]{2,3}(?:[-_][a-zA-Z0-9]{2,8}){0,3}$`)
+)
+
+// movingVersions name a version wherever one may stand; maybeVersions are
+// also names of topics (Next.js, dev tools), so they count only below a
+// language or "docs".
+var (
+	movingVersions = map[string]bool{"latest": true, "stable": true, "nightly": true}
+	maybeVersions  = map[string]bool{
+		"next": true, "main": true, "master": true, "dev": true, "devel": true, "edge": true,
+		"canary": true, "unreleased": true, "current": true,
+	}
+	docsSegments = map[string]bool{"docs": true, "doc": true, "documentation": true}
+)
+
+// knownLanguages are the ISO 639-1 codes into which documentation is
+// translated; rare codes (os, ml, ts, io) name topics far more often.
+var knownLanguages = set(`en de fr es it pt ru zh ja ko nl pl tr vi id th ar he fa uk cs sv da fi nb no hu el
+	ro bg hr sk sl sr lt lv et hi bn ta te ur ms ca eu gl`)
+
+// ambiguousLanguages are also words or short names of topics; they count
+// only if the configuration names them.
+var ambiguousLanguages = set(`id vi ms no it cs hr sl et ta te ca`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// conventional reads version and language from the leading folders of a
+// page: /v2/, /2.x/, /docs/next/, /fr/, /pt-BR/v1.2/. API versions further
+// down (/reference/v1/users) are topics.
+func conventional(page, file string) (version, language string) {
+	segments := strings.Split(page, "/")
+	// The last segment is the page itself unless it is a folder's own page.
+	if !isIndex(path.Base(file)) && !strings.HasSuffix(file, "/") {
+		stem := segments[len(segments)-1]
+		if i := strings.LastIndexByte(stem, '.'); i > 0 && knownLanguages[stem[i+1:]] {
+			language = stem[i+1:] // page.fr.md
+		}
+		segments = segments[:len(segments)-1]
+	}
+	below := false // below "docs" or a language
+	for i, s := range segments {
+		switch m := languageSegment.FindStringSubmatch(s); {
+		case i > 3:
+			return version, language
+		case docsSegments[s]:
+			below = true
+		case language == "" && m != nil && knownLanguages[m[1]]:
+			language, below = languageTag(s), true
+		case version == "" && (versionSegment.MatchString(s) || movingVersions[s] || below && maybeVersions[s]):
+			version, below = s, true
+		default:
+			return version, language
+		}
+	}
+	return version, language
+}
+
+// languageTag tidies a page's own language: "pt_BR" is "pt-BR". Words that
+// are no language tag give "".
+func languageTag(s string) string {
+	s = strings.TrimSpace(s)
+	if !languageValue.MatchString(s) || strings.EqualFold(s, "und") {
+		return ""
+	}
+	return strings.ReplaceAll(s, "_", "-")
+}
+
+// clean tidies a short metadata value: one line, bounded.
+func clean(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxMetadata {
+		s = strings.ToValidUTF8(s[:maxMetadata], "")
+	}
+	return s
+}
+
+// maxMetadata bounds titles, descriptions, tags and the like, in bytes.
+const maxMetadata = 1000

@@ -1,0 +1,273 @@
+package ingest
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// A section longer than splitAt is continued in a further one with the same
+// heading and anchor, at the next border of paragraphs: rankings and prompts
+// want passages of moderate length.
+const splitAt = 6 << 10
+
+// blocks that are joined by one line break instead of an empty line.
+type blockKind int
+
+const (
+	paragraph blockKind = iota
+	item
+	row
+	term
+)
+
+// builder gathers a page's text into sections.
+type builder struct {
+	sections []retrieval.Section
+	current  retrieval.Section
+	text     strings.Builder // of current
+	last     blockKind       // of the block before
+	path     [5]string       // the heading in force of each level
+	seen     bool            // current's heading was written by an earlier part
+
+	line   []byte // the block being gathered
+	space  bool   // white space is due before the next word
+	kind   blockKind
+	marker string // "- " before the item's first block
+	indent int    // of the blocks within lists
+
+	links      []retrieval.Link
+	linkBytes  int
+	totalBytes int
+	in         *Ingester
+	base       *url.URL
+}
+
+// words adds running text; white space is collapsed.
+func (b *builder) words(s string) {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v' {
+				b.space = true
+				i++
+				continue
+			}
+			j := i + 1
+			for j < len(s) && s[j] > ' ' && s[j] < utf8.RuneSelf {
+				j++
+			}
+			b.glyphs(s[i:j])
+			i = j
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u2060':
+			// break hints, invisible
+		case unicode.IsSpace(r):
+			b.space = true
+		default:
+			b.glyphs(s[i : i+n])
+		}
+		i += n
+	}
+}
+
+func (b *builder) glyphs(s string) {
+	if b.space && len(b.line) > 0 && b.line[len(b.line)-1] != '\n' {
+		b.line = append(b.line, ' ')
+	}
+	b.space = false
+	b.line = append(b.line, s...)
+}
+
+// newline is a hard line break within a block.
+func (b *builder) newline() {
+	if len(b.line) > 0 && b.line[len(b.line)-1] != '\n' {
+		b.line = append(b.line, '\n')
+	}
+	b.space = false
+}
+
+// flush ends the block being gathered.
+func (b *builder) flush() {
+	line := strings.TrimRight(string(b.line), " \n")
+	b.line, b.space = b.line[:0], false
+	if line == "" {
+		return
+	}
+	b.block(line, b.kind)
+}
+
+// block writes a finished block at the current indentation.
+func (b *builder) block(s string, kind blockKind) {
+	indent, marker := b.indent, b.marker
+	if marker != "" {
+		kind, indent = item, indent-len(marker)
+		b.marker = ""
+	}
+	if strings.Contains(s, "\n") && indent+len(marker) > 0 {
+		s = strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", indent+len(marker)))
+	}
+	b.totalBytes += len(s)
+	b.separate(kind)
+	for range indent {
+		b.text.WriteByte(' ')
+	}
+	b.text.WriteString(marker)
+	b.text.WriteString(s)
+	b.last = kind
+}
+
+func (b *builder) separate(kind blockKind) {
+	if b.text.Len() > splitAt && !(kind == b.last && kind != paragraph && b.text.Len() < splitAt*4/3) {
+		b.finish()
+	}
+	if b.text.Len() == 0 {
+		return
+	}
+	b.text.WriteByte('\n')
+	if kind == paragraph || kind != b.last && b.last != term {
+		b.text.WriteByte('\n')
+	}
+}
+
+// fence writes a code block, white space exact.
+func (b *builder) fence(language, code string) {
+	b.flush()
+	code = strings.TrimRight(code, " \t\n")
+	code = strings.TrimLeft(code, "\n")
+	if strings.TrimSpace(code) == "" {
+		return
+	}
+	if b.marker != "" {
+		b.marker = ""
+	}
+	fence := "```"
+	for strings.Contains(code, fence) {
+		fence += "`"
+	}
+	b.totalBytes += len(code)
+	b.separate(paragraph)
+	b.text.WriteString(fence)
+	b.text.WriteString(language)
+	b.text.WriteByte('\n')
+	b.text.WriteString(code)
+	b.text.WriteByte('\n')
+	b.text.WriteString(fence)
+	b.last = paragraph
+}
+
+// heading starts a section.
+func (b *builder) heading(level int, text, anchor string) {
+	b.flush()
+	b.finish()
+	text = clean(text)
+	if text == "" {
+		return
+	}
+	for i := level; i < len(b.path); i++ {
+		b.path[i] = ""
+	}
+	var above []string
+	for _, h := range b.path[1:level] {
+		if h != "" {
+			above = append(above, h)
+		}
+	}
+	b.path[level] = text
+	b.current = retrieval.Section{Anchor: anchorOf(anchor), Heading: text, Path: above, Level: level}
+	b.seen = false
+}
+
+// anchorOf drops ids that no link can name.
+func anchorOf(id string) string {
+	if id == "" || len(id) > 500 || strings.IndexFunc(id, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) >= 0 {
+		return ""
+	}
+	return id
+}
+
+// finish closes the current section; what follows continues it.
+func (b *builder) finish() {
+	text := b.text.String()
+	b.text.Reset()
+	b.last = paragraph
+	if text == "" && (b.seen || b.current.Heading == "") {
+		return
+	}
+	s := b.current
+	s.Text = text
+	b.sections = append(b.sections, s)
+	b.seen = true
+}
+
+// resume continues the section that was current when its value was taken.
+func (b *builder) resume(s retrieval.Section, path [5]string) {
+	b.flush()
+	b.finish()
+	b.current, b.path, b.seen = s, path, true
+}
+
+// end returns the sections. A heading with nothing below it but deeper
+// headings is no section of its own: it stands in their Path. One with
+// nothing at all is, so that its words are found.
+func (b *builder) end(title string) []retrieval.Section {
+	b.flush()
+	b.finish()
+	out := b.sections[:0]
+	h1 := 0
+	for _, s := range b.sections {
+		if s.Level == 1 {
+			h1++
+		}
+	}
+	for i, s := range b.sections {
+		if len(s.Path) > 0 && (s.Path[0] == title || h1 == 1 && s.Path[0] == b.firstH1()) {
+			s.Path = s.Path[1:]
+		}
+		if len(s.Path) == 0 {
+			s.Path = nil
+		}
+		if s.Text == "" {
+			if i+1 < len(b.sections) && (s.Level == 1 || b.sections[i+1].Level > s.Level) {
+				continue
+			}
+			s.Text = s.Heading
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (b *builder) firstH1() string {
+	for _, s := range b.sections {
+		if s.Level == 1 {
+			return s.Heading
+		}
+	}
+	return ""
+}
+
+// maxLinks bounds the links kept of one page: index pages of large
+// references have thousands, and nobody asks for more.
+const maxLinks = 500
+
+func (b *builder) link(href, text string) {
+	text = clean(text)
+	if text == "" || b.base == nil {
+		return
+	}
+	page, anchor, ok := b.in.link(b.base, href)
+	if !ok {
+		return
+	}
+	b.linkBytes += len(text)
+	if len(b.links) < maxLinks && len(text) <= 200 {
+		b.links = append(b.links, retrieval.Link{Page: page, Anchor: anchor, Text: text})
+	}
+}

@@ -1,0 +1,137 @@
+package ingest
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// slugger makes the ids of a page's Markdown headings, as one renderer does.
+type slugger struct {
+	style string
+	used  map[string]int
+}
+
+// id returns the id of the next heading of the page.
+func (s *slugger) id(heading string) string {
+	var slug string
+	switch s.style {
+	case "none":
+		return ""
+	case "gitlab":
+		slug = gitlabSlug(heading)
+	case "pandoc":
+		slug = pandocSlug(heading)
+	default:
+		slug = githubSlug(heading)
+	}
+	return s.unique(slug)
+}
+
+// reserve notes an explicit id, which later headings then avoid.
+func (s *slugger) reserve(id string) {
+	if s.used == nil {
+		s.used = map[string]int{}
+	}
+	if _, ok := s.used[id]; !ok {
+		s.used[id] = 0
+	}
+}
+
+// unique appends -1, -2 … as github-slugger does: the counter is kept under
+// the bare slug, and numbered forms already taken are passed over.
+func (s *slugger) unique(slug string) string {
+	if s.used == nil {
+		s.used = map[string]int{}
+	}
+	result := slug
+	for {
+		if _, taken := s.used[result]; !taken {
+			break
+		}
+		s.used[slug]++
+		result = slug + "-" + strconv.Itoa(s.used[slug])
+	}
+	s.used[result] = 0
+	return result
+}
+
+// githubSlug lowers the case, drops all but letters, marks, decimal digits,
+// connectors, hyphens and blanks, and makes each blank a hyphen.
+func githubSlug(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || wordRune(r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// wordRune is Ruby's \p{Word}, on which GitHub's ids rest.
+func wordRune(r rune) bool {
+	if r < 0x80 {
+		return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
+	}
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic)
+}
+
+// gitlabSlug is GitHub's with runs of hyphens as one; a number alone gets a
+// prefix.
+func gitlabSlug(s string) string {
+	slug := githubSlug(strings.TrimSpace(s))
+	for strings.Contains(slug, "--") {
+		slug = strings.ReplaceAll(slug, "--", "-")
+	}
+	if slug != "" && strings.Trim(slug, "0123456789") == "" {
+		slug = "anchor-" + slug
+	}
+	return slug
+}
+
+// pandocSlug follows the manual's rules of auto_identifiers: all but
+// letters, digits, _ - . is dropped, white space becomes hyphens, and the
+// result begins with a letter.
+func pandocSlug(s string) string {
+	var b strings.Builder
+	for _, word := range strings.Fields(strings.ToLower(s)) {
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		for _, r := range word {
+			if r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) {
+				b.WriteRune(r)
+			}
+		}
+	}
+	slug := b.String()
+	if i := strings.IndexFunc(slug, unicode.IsLetter); i < 0 {
+		return "section"
+	} else if i > 0 {
+		slug = slug[i:]
+	}
+	return slug
+}
+
+// goldmarkSlug is what goldmark's automatic ids, and so Caddy's own
+// markdown template function, make of a heading's source line.
+func goldmarkSlug(source string) string {
+	var b strings.Builder
+	for _, r := range strings.TrimSpace(source) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case r >= 'A' && r <= 'Z':
+			b.WriteRune(r + 'a' - 'A')
+		case r == ' ' || r == '\t' || r == '-' || r == '_':
+			b.WriteByte('-')
+		}
+	}
+	if b.Len() == 0 {
+		return "heading"
+	}
+	return b.String()
+}
