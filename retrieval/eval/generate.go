@@ -1,0 +1,106 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// trivial are words that authors click on without naming what is behind.
+var trivial = map[string]bool{}
+
+func init() {
+	for _, s := range strings.Split("here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|"+
+		"link|page|guide|read more|more|learn more|see more|see here|click here|details|more details|more information|more info|"+
+		"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기", "|") {
+		trivial[s] = true
+	}
+}
+
+// Generate proposes queries from a site's own pages, with judgements: the
+// words of links from other pages (group "link"), which are how authors name
+// a page where they need it, and descriptions (group "description"). Left
+// out are words that name nothing ("here"), the title itself, addresses and
+// code, and words that lead to more than three pages. Equal input gives
+// equal output.
+func Generate(documents []*retrieval.Document) []Query {
+	byPage := map[string]*retrieval.Document{}
+	for _, d := range documents {
+		byPage[d.Page] = d
+	}
+	pages := map[string][]string{}
+	for _, d := range documents {
+		for _, l := range d.Links {
+			to := byPage[l.Page]
+			text := oneLine(l.Text)
+			if to == nil || to == d || !speaks(text, to) {
+				continue
+			}
+			key := strings.ToLower(text)
+			if !slices.Contains(pages[key], to.Page) {
+				pages[key] = append(pages[key], to.Page)
+			}
+		}
+	}
+	texts := make([]string, 0, len(pages))
+	for t, p := range pages {
+		if len(p) <= 3 {
+			texts = append(texts, t)
+		}
+	}
+	slices.Sort(texts)
+	var out []Query
+	for i, t := range texts {
+		slices.Sort(pages[t])
+		out = append(out, Query{ID: fmt.Sprintf("link-%04d", i+1), Text: t, Group: "link", Relevant: display(pages[t])})
+	}
+	sorted := slices.SortedFunc(slices.Values(documents), func(a, b *retrieval.Document) int { return strings.Compare(a.Page, b.Page) })
+	n := 0
+	seen := map[string]bool{}
+	for _, d := range sorted {
+		text := oneLine(d.Description)
+		key := strings.ToLower(text)
+		if len(strings.Fields(text)) < 3 && len([]rune(text)) < 12 || seen[key] || !speaks(text, d) {
+			continue
+		}
+		seen[key] = true
+		n++
+		out = append(out, Query{ID: fmt.Sprintf("description-%04d", n), Text: text, Group: "description", Relevant: display([]string{d.Page})})
+	}
+	return out
+}
+
+// display gives the front page, whose Page is "", a path that can be read.
+func display(pages []string) []string {
+	for i, p := range pages {
+		if p == "" {
+			pages[i] = "index"
+		}
+	}
+	return pages
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 1000 {
+		s = strings.TrimSpace(string(r[:1000]))
+	}
+	return strings.Trim(s, "\"'“”‘’`→›»«‹ ")
+}
+
+func speaks(text string, to *retrieval.Document) bool {
+	lower := strings.ToLower(strings.TrimRight(text, ".!:…"))
+	if trivial[lower] || strings.EqualFold(text, oneLine(to.Title)) || strings.Contains(text, "://") {
+		return false
+	}
+	letters := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= 2
+}

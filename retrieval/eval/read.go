@@ -1,0 +1,242 @@
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Query is one line of a file of queries.
+type Query struct {
+	// ID names the query in judgements and runs.
+	ID string `json:"id"`
+	// Text is what is searched for.
+	Text string `json:"text"`
+	// Group is what results are broken down by; "" is a group of its own.
+	Group string `json:"group,omitempty"`
+	// Relevant are the pages that the query should find, where the file of
+	// queries carries its judgements itself.
+	Relevant []string `json:"relevant,omitempty"`
+}
+
+// Qrels are the judgements: query id → page → grade, 1 and more is relevant.
+type Qrels map[string]map[string]int
+
+// Run is what a search gave: query id → paths, best first.
+type Run map[string][]string
+
+// maxLine bounds a line of an input file.
+const maxLine = 1 << 20
+
+func lines(r io.Reader, each func(n int, line []byte) error) error {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, maxLine)
+	n := 0
+	for s.Scan() {
+		n++
+		line := s.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := each(n, line); err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+		}
+	}
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n+1, err)
+	}
+	return nil
+}
+
+// ReadQueries reads queries, one JSON object a line:
+//
+//	{"id": "q1", "text": "how do I …", "group": "questions", "relevant": ["guide/start"]}
+//
+// "query_id" stands for "id", "query" for "text", "kind" for "group" and
+// "paths" for "relevant" as well; "id" may be left out, then the line's
+// number is taken. Errors name the line. Ids must be unique.
+func ReadQueries(r io.Reader) ([]Query, error) {
+	var out []Query
+	seen := map[string]int{}
+	err := lines(r, func(n int, line []byte) error {
+		var raw struct {
+			Query
+			QueryID any      `json:"query_id"`
+			IDValue any      `json:"id"`
+			Other   string   `json:"query"`
+			Kind    any      `json:"kind"`
+			Paths   []string `json:"paths"`
+		}
+		if err := json.Unmarshal(line, &raw); err != nil {
+			return fmt.Errorf(`not a query: %w; write {"id": "q1", "text": "…", "relevant": ["page"]}`, err)
+		}
+		q := raw.Query
+		for _, v := range []any{raw.IDValue, raw.QueryID} {
+			if q.ID == "" && v != nil {
+				q.ID = fmt.Sprint(v)
+			}
+		}
+		if q.ID == "" {
+			q.ID = strconv.Itoa(n)
+		}
+		if q.Text == "" {
+			q.Text = raw.Other
+		}
+		if strings.TrimSpace(q.Text) == "" {
+			return fmt.Errorf(`query %q has no "text"`, q.ID)
+		}
+		if q.Group == "" && raw.Kind != nil {
+			q.Group = fmt.Sprint(raw.Kind)
+		}
+		if len(q.Relevant) == 0 {
+			q.Relevant = raw.Paths
+		}
+		if at, ok := seen[q.ID]; ok {
+			return fmt.Errorf("query %q was already on line %d", q.ID, at)
+		}
+		seen[q.ID] = n
+		out = append(out, q)
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("no queries: the file is empty")
+	}
+	return out, err
+}
+
+// Judgements are the qrels that queries carry themselves, every page of
+// Relevant with grade 1.
+func Judgements(queries []Query) Qrels {
+	out := Qrels{}
+	for _, q := range queries {
+		for _, p := range q.Relevant {
+			out.add(q.ID, p, 1)
+		}
+	}
+	return out
+}
+
+func (q Qrels) add(id, page string, grade int) {
+	if q[id] == nil {
+		q[id] = map[string]int{}
+	}
+	q[id][Page(page)] = grade
+}
+
+// ReadQrels reads judgements: query id, path and grade, parted by tabs, a
+// line each. A first line that begins with "query-id" is a heading. Grades
+// below 1 are left out.
+func ReadQrels(r io.Reader) (Qrels, error) {
+	out := Qrels{}
+	err := lines(r, func(n int, line []byte) error {
+		f := strings.Split(string(line), "\t")
+		if n == 1 && f[0] == "query-id" {
+			return nil
+		}
+		if len(f) != 3 {
+			return fmt.Errorf("%d fields; write query id, path and grade parted by tabs", len(f))
+		}
+		grade, err := strconv.Atoi(strings.TrimSpace(f[2]))
+		if err != nil {
+			return fmt.Errorf("grade %q is not a whole number", f[2])
+		}
+		if grade > maxGrade {
+			return fmt.Errorf("grade %d is above %d", grade, maxGrade)
+		}
+		if grade > 0 {
+			out.add(f[0], f[1], grade)
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("no judgements: no line has a grade of 1 or more")
+	}
+	return out, err
+}
+
+// maxGrade keeps 2^grade exact.
+const maxGrade = 30
+
+// ReadRun reads a run: a line a query, {"query_id": "q1", "paths": ["best",
+// "next"]}, or the six columns of TREC (query, Q0, path, rank, score, name).
+func ReadRun(r io.Reader) (Run, error) {
+	out := Run{}
+	type ranked struct {
+		rank int
+		path string
+	}
+	trec := map[string][]ranked{}
+	err := lines(r, func(n int, line []byte) error {
+		if line[0] == '{' {
+			var l struct {
+				QueryID any      `json:"query_id"`
+				ID      any      `json:"id"`
+				Paths   []string `json:"paths"`
+			}
+			if err := json.Unmarshal(line, &l); err != nil {
+				return fmt.Errorf(`not a result: %w; write {"query_id": "q1", "paths": ["best", "next"]}`, err)
+			}
+			id := l.QueryID
+			if id == nil {
+				id = l.ID
+			}
+			if id == nil {
+				return fmt.Errorf(`a result has no "query_id"`)
+			}
+			out[fmt.Sprint(id)] = l.Paths
+			return nil
+		}
+		f := strings.Fields(string(line))
+		if len(f) < 4 {
+			return fmt.Errorf(`neither {"query_id": …} nor the six columns of a TREC run`)
+		}
+		rank, err := strconv.Atoi(f[3])
+		if err != nil {
+			return fmt.Errorf("rank %q is not a whole number", f[3])
+		}
+		trec[f[0]] = append(trec[f[0]], ranked{rank, f[2]})
+		return nil
+	})
+	for id, list := range trec {
+		slices.SortStableFunc(list, func(a, b ranked) int { return a.rank - b.rank })
+		for _, x := range list {
+			out[id] = append(out[id], x.path)
+		}
+	}
+	return out, err
+}
+
+// WriteRun writes a run as ReadRun reads it, in the order of queries.
+func WriteRun(w io.Writer, queries []Query, run Run) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, q := range queries {
+		paths := run[q.ID]
+		if paths == nil {
+			paths = []string{}
+		}
+		if err := e.Encode(map[string]any{"query_id": q.ID, "paths": paths}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteQueries writes queries as ReadQueries reads them.
+func WriteQueries(w io.Writer, queries []Query) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, q := range queries {
+		if err := e.Encode(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}

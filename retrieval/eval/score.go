@@ -1,0 +1,152 @@
+package eval
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Metrics of one query, or the means of several, 0–1.
+type Metrics struct {
+	// Queries is how many there are.
+	Queries int `json:"queries"`
+	// NDCG10 is the discounted gain of the first ten pages, over the best
+	// that was possible; gains are 2^grade−1.
+	NDCG10 float64 `json:"ndcg10"`
+	// MRR10 is 1 over the place of the first relevant page, 0 past ten.
+	MRR10 float64 `json:"mrr10"`
+	// Recall5 is the share of the relevant pages among the first five.
+	Recall5 float64 `json:"recall5"`
+	// NoHit is the share of queries without a relevant page among ten.
+	NoHit float64 `json:"noHit"`
+	// Success1 is the share of queries whose first page is relevant.
+	Success1 float64 `json:"success1"`
+	// Empty is the share of queries with no result at all.
+	Empty float64 `json:"empty"`
+}
+
+// Judge measures one query: the grades of relevant pages against the paths
+// found.
+func Judge(relevant map[string]int, paths []string) Metrics {
+	pages := Pages(paths)
+	m := Metrics{Queries: 1, NoHit: 1}
+	if len(pages) == 0 {
+		m.Empty = 1
+	}
+	ideal := slices.Sorted(maps.Values(relevant))
+	slices.Reverse(ideal)
+	best := 0.0
+	for i, g := range ideal[:min(10, len(ideal))] {
+		best += gain(g, i)
+	}
+	for i, p := range pages[:min(10, len(pages))] {
+		g := relevant[p]
+		if g <= 0 {
+			continue
+		}
+		m.NDCG10 += gain(g, i)
+		if i < 5 {
+			m.Recall5++
+		}
+		if i == 0 {
+			m.Success1 = 1
+		}
+		if m.NoHit == 1 {
+			m.NoHit = 0
+			m.MRR10 = 1 / float64(i+1)
+		}
+	}
+	if best > 0 {
+		m.NDCG10 /= best
+		m.Recall5 /= float64(len(relevant))
+	}
+	return m
+}
+
+func gain(grade, place int) float64 {
+	return (math.Exp2(float64(grade)) - 1) / math.Log2(float64(place)+2)
+}
+
+// Report is a run measured.
+type Report struct {
+	// All is over every query that has judgements.
+	All Metrics `json:"all"`
+	// Groups are by Query.Group, where there is more than one.
+	Groups map[string]Metrics `json:"groups,omitempty"`
+	// Worst are the queries with the lowest nDCG@10, worst first.
+	Worst []Failure `json:"worst,omitempty"`
+	// Unjudged counts the queries that have no judgements and were left out.
+	Unjudged int `json:"unjudged,omitempty"`
+
+	perQuery map[string]Metrics
+}
+
+// Failure is a query that did badly.
+type Failure struct {
+	Query  Query   `json:"query"`
+	NDCG10 float64 `json:"ndcg10"`
+	// Wanted are the relevant pages, Got the first pages that came instead.
+	Wanted []string `json:"wanted"`
+	Got    []string `json:"got"`
+}
+
+// Score measures a run. worst is how many of the worst queries to list; a
+// query that found everything is never among them. Judgements of queries
+// that are not in queries are ignored.
+func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
+	r := Report{perQuery: map[string]Metrics{}}
+	groups := map[string]*Metrics{}
+	for _, q := range queries {
+		rel := qrels[q.ID]
+		if len(rel) == 0 {
+			r.Unjudged++
+			continue
+		}
+		m := Judge(rel, run[q.ID])
+		r.perQuery[q.ID] = m
+		r.All.add(m)
+		if groups[q.Group] == nil {
+			groups[q.Group] = &Metrics{}
+		}
+		groups[q.Group].add(m)
+		if m.NDCG10 < 1-1e-9 && worst > 0 {
+			pages := Pages(run[q.ID])
+			r.Worst = append(r.Worst, Failure{
+				Query: q, NDCG10: m.NDCG10,
+				Wanted: slices.Sorted(maps.Keys(rel)), Got: pages[:min(3, len(pages))],
+			})
+		}
+	}
+	r.All.mean()
+	if len(groups) > 1 {
+		r.Groups = map[string]Metrics{}
+		for name, m := range groups {
+			m.mean()
+			r.Groups[name] = *m
+		}
+	}
+	slices.SortStableFunc(r.Worst, func(a, b Failure) int { return cmp.Compare(a.NDCG10, b.NDCG10) })
+	r.Worst = r.Worst[:min(len(r.Worst), max(worst, 0))]
+	return r
+}
+
+func (m *Metrics) add(x Metrics) {
+	m.Queries += x.Queries
+	m.NDCG10 += x.NDCG10
+	m.MRR10 += x.MRR10
+	m.Recall5 += x.Recall5
+	m.NoHit += x.NoHit
+	m.Success1 += x.Success1
+	m.Empty += x.Empty
+}
+
+func (m *Metrics) mean() {
+	n := float64(max(m.Queries, 1))
+	m.NDCG10 /= n
+	m.MRR10 /= n
+	m.Recall5 /= n
+	m.NoHit /= n
+	m.Success1 /= n
+	m.Empty /= n
+}
