@@ -29,19 +29,19 @@ type head struct {
 func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	root, err := parseHTML(src)
 	if err != nil {
-		return fmt.Errorf("%w: its HTML can't be parsed: %v", ErrSkip, err)
+		return fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
 	}
 	h := readHead(root)
 	name := path.Base(doc.Page)
 	switch {
 	case h.noindex:
-		return fmt.Errorf("%w: its robots meta says noindex", ErrSkip)
+		return fmt.Errorf("%w: its robots meta says noindex", errSkip)
 	case h.refresh:
-		return fmt.Errorf("%w: it only sends readers to another page", ErrSkip)
+		return fmt.Errorf("%w: it only sends readers to another page", errSkip)
 	case name == "404" || name == "404.html":
-		return fmt.Errorf("%w: it is an error page", ErrSkip)
+		return fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
-		return fmt.Errorf("%w: it is a generated index of names", ErrSkip)
+		return fmt.Errorf("%w: it is a generated index of names", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u

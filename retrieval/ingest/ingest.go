@@ -36,10 +36,6 @@ type Options struct {
 	// path segment, "**" and a "*" at the end cross slashes, "?" is one
 	// character. No Include means all pages; Exclude wins.
 	Include, Exclude []string
-	// Warn, where set, is told what is wrong with a page that is indexed all
-	// the same, such as front matter that can't be parsed. It may be called
-	// from several goroutines.
-	Warn func(file, problem string) `json:"-"`
 }
 
 // Scope gives the pages under Paths a version or language.
@@ -53,15 +49,15 @@ type Scope struct {
 const MaxBytes = 12 << 20
 
 var (
-	// ErrSkip is wrapped by the error for a page that is not meant to be
-	// found: a draft, noindex, a redirect, an error page, an empty page. The
-	// error says which. It deserves no warning.
-	ErrSkip = errors.New("page is left out")
 	// ErrTooLarge is returned for a page of more than MaxBytes.
 	ErrTooLarge = fmt.Errorf("page is larger than %d MB: split it, or exclude it", MaxBytes>>20)
 	// ErrBinary is returned for a file that holds no text, whatever its name.
 	ErrBinary = errors.New("file is binary, not text: rename or exclude it")
 )
+
+// errSkip is wrapped by the error for a page that is not meant to be found:
+// a draft, noindex, a redirect, an error page, an empty page.
+var errSkip = errors.New("page is left out")
 
 // revision is part of every hash: raise it when the same input makes
 // another document, so that caches of older releases are not used.
@@ -105,7 +101,7 @@ func New(o Options) (*Ingester, error) {
 	}
 	// Include and Exclude choose pages, they shape none.
 	shaping := o
-	shaping.Include, shaping.Exclude, shaping.Warn = nil, nil, nil
+	shaping.Include, shaping.Exclude = nil, nil
 	b, err := json.Marshal(shaping)
 	if err != nil {
 		return nil, fmt.Errorf("hashing the site's options: %w", err)
@@ -136,41 +132,49 @@ func formatOf(file string) format {
 	return formatNone
 }
 
+// Fingerprint changes with every setting, and every release of this package,
+// that makes other documents of the same bytes.
+func (in *Ingester) Fingerprint() string {
+	sum := sha256.Sum256(append([]byte(revision+"\n"), in.fingerprint...))
+	return hex.EncodeToString(sum[:16])
+}
+
 // Document reads a page. file is its path below the site's root, with
-// slashes. The error is ErrSkip, ErrTooLarge or ErrBinary, perhaps wrapped;
-// nothing else stops a page from being read.
-func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, error) {
+// slashes, or, for an HTML page that was fetched, its absolute address. The
+// document is nil, without error, for a page that is not meant to be found:
+// a draft, noindex, a redirect, an error page, an empty page. Warnings name
+// parts of a page that could not be read. The error is ErrTooLarge or
+// ErrBinary; nothing else stops a page from being read. data is not kept.
+func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
+	doc, warnings, err := in.document(file, data)
+	if errors.Is(err, errSkip) {
+		return nil, nil, nil
+	}
+	return doc, warnings, err
+}
+
+// document is Document with the reason why a page is skipped.
+func (in *Ingester) document(file string, data []byte) (*retrieval.Document, []string, error) {
+	doc := &retrieval.Document{File: file, Page: in.Page(file)}
 	f := formatOf(file)
-	if f == formatNone {
-		return nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", ErrSkip, path.Base(file))
+	if u, ok := absolute(file); ok {
+		u.Fragment, u.RawFragment = "", ""
+		doc.URL = u.String()
+		f = formatHTML
+	} else if f == formatNone {
+		return nil, nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", errSkip, path.Base(file))
+	} else {
+		doc.URL = in.url(file)
 	}
-	doc := &retrieval.Document{Page: in.Page(file), URL: in.url(file), File: file}
-	return in.document(doc, f, data)
-}
-
-// DocumentAt reads an HTML page that was fetched from address, an absolute
-// URL. Errors are those of Document; an address that can't be parsed is
-// ErrSkip.
-func (in *Ingester) DocumentAt(address string, data []byte) (*retrieval.Document, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%w: %q is not an absolute URL", ErrSkip, address)
-	}
-	u.Fragment, u.RawFragment = "", ""
-	doc := &retrieval.Document{Page: in.pageOf(u), URL: u.String(), File: address}
-	return in.document(doc, formatHTML, data)
-}
-
-func (in *Ingester) document(doc *retrieval.Document, f format, data []byte) (*retrieval.Document, error) {
 	if len(data) > MaxBytes {
-		return nil, ErrTooLarge
+		return nil, nil, ErrTooLarge
 	}
 	text, err := decode(data, f == formatHTML)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", ErrSkip)
+		return nil, nil, fmt.Errorf("%w: it is empty", errSkip)
 	}
 	h := sha256.New()
 	for _, part := range [][]byte{[]byte(revision), in.fingerprint, []byte(doc.File), data} {
@@ -178,23 +182,18 @@ func (in *Ingester) document(doc *retrieval.Document, f format, data []byte) (*r
 		h.Write(part)
 	}
 	doc.Hash = hex.EncodeToString(h.Sum(nil)[:16])
+	var warnings []string
 	if f == formatHTML {
 		err = in.html(doc, text)
 	} else {
-		err = in.markdown(doc, text, f == formatMDX)
+		warnings, err = in.markdown(doc, text, f == formatMDX)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(doc.Sections) == 0 {
-		return nil, fmt.Errorf("%w: it has no text", ErrSkip)
+		return nil, nil, fmt.Errorf("%w: it has no text", errSkip)
 	}
 	in.classify(doc)
-	return doc, nil
-}
-
-func (in *Ingester) warn(doc *retrieval.Document, format string, args ...any) {
-	if in.options.Warn != nil {
-		in.options.Warn(doc.File, fmt.Sprintf(format, args...))
-	}
+	return doc, warnings, nil
 }

@@ -19,7 +19,7 @@ func mustNew(t testing.TB, o Options) *Ingester {
 
 func read(t testing.TB, o Options, file, data string) *retrieval.Document {
 	t.Helper()
-	doc, err := mustNew(t, o).Document(file, []byte(data))
+	doc, _, err := mustNew(t, o).document(file, []byte(data))
 	if err != nil {
 		t.Fatalf("Document(%q): %v", file, err)
 	}
@@ -57,17 +57,20 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 		"an empty file":          {"a.md", " \n"},
 		"a page of scripts only": {"a.html", `<body><script>x</script></body>`},
 	} {
-		if _, err := mustNew(t, Options{}).Document(c[0], []byte(c[1])); !errors.Is(err, ErrSkip) {
-			t.Errorf("%s: %v", name, err)
+		doc, warnings, err := mustNew(t, Options{}).Document(c[0], []byte(c[1]))
+		if doc != nil || warnings != nil || err != nil {
+			t.Errorf("%s: %v %v %v", name, doc, warnings, err)
 		}
 	}
-	if _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, ErrBinary) {
+	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, ErrBinary) {
 		t.Errorf("binary: %v", err)
 	}
-	if _, err := mustNew(t, Options{}).Document("a.md", make([]byte, MaxBytes+1)); !errors.Is(err, ErrTooLarge) {
+	if _, _, err := mustNew(t, Options{}).Document("a.md", make([]byte, MaxBytes+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("large: %v", err)
 	}
 }
+
+var _ retrieval.Ingester = (*Ingester)(nil)
 
 func dump(doc *retrieval.Document) string {
 	var b strings.Builder

@@ -58,18 +58,18 @@ func newParser(mdx bool) parser.Parser {
 }
 
 // markdown reads a Markdown or MDX page into doc.
-func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) error {
+func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (warnings []string, err error) {
 	front, body, err := splitFrontMatter(src)
 	if err != nil {
-		in.warn(doc, "its front matter is broken, so only its plain lines are read: %v", err)
+		warnings = append(warnings, fmt.Sprintf("its front matter is broken, so only its plain lines are read: %v", err))
 	}
 	switch {
 	case front.truth("draft"):
-		return fmt.Errorf("%w: it is a draft", ErrSkip)
+		return nil, fmt.Errorf("%w: it is a draft", errSkip)
 	case front.truth("noindex", "unlisted", "hidden", "search_exclude", "searchexclude"), strings.Contains(front.text("robots"), "noindex"):
-		return fmt.Errorf("%w: its front matter keeps it from search", ErrSkip)
+		return nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)
 	case strings.TrimSuffix(path.Base(doc.File), path.Ext(doc.File)) == "404":
-		return fmt.Errorf("%w: it is an error page", ErrSkip)
+		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
 	body, isJSX := prepare(body, mdx)
 	base, _ := url.Parse(doc.URL)
@@ -104,7 +104,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) erro
 	if len(doc.Sections) == 0 && doc.Description != "" {
 		doc.Sections = []retrieval.Section{{Text: doc.Description}}
 	}
-	return nil
+	return warnings, nil
 }
 
 // firstHeading is the title of a page that names none: its first h1, or its

@@ -157,23 +157,18 @@ func (in *Ingester) address(p string) string {
 	return u.String()
 }
 
-// Prefer returns which of two files of one page is indexed: HTML wins over
-// Markdown, that over MDX, x.html over x/index.html, then the first by name.
-func Prefer(a, b string) string {
+// Prefer reports whether file a, not b, is indexed where both are files of
+// one page: HTML wins over Markdown, that over MDX, x.html over
+// x/index.html, then the first by name.
+func (in *Ingester) Prefer(a, b string) bool {
 	fa, fb := formatOf(a), formatOf(b)
-	switch {
-	case fa != fb && fa != formatNone && (fb == formatNone || fa < fb):
-		return a
-	case fa != fb && fb != formatNone:
-		return b
+	if fa != fb {
+		return fb == formatNone || fa != formatNone && fa < fb
 	}
 	if ia, ib := isIndex(path.Base(a)), isIndex(path.Base(b)); ia != ib {
-		if ib {
-			return a
-		}
-		return b
+		return ib
 	}
-	return min(a, b)
+	return a < b
 }
 
 // canonical returns the address that a page gives itself, where it is one of
