@@ -1,0 +1,277 @@
+package caddyfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// The two functions of the service, as configuration names them.
+const (
+	apiAssistant = "assistant"
+	apiSearch    = "search"
+)
+
+const maxReplies = 1_000_000
+
+// settings are what the words of a directive say about an API.
+type settings struct {
+	sites                []string
+	limits               map[string]handlers.Limit // by ip or organization
+	unlimited            bool
+	errors               string
+	maxBody              int64
+	finishEvent          string
+	maxConcurrentReplies int
+	define               *definition
+}
+
+// definition is a site that a route brings along.
+type definition struct {
+	Name string    `json:"name"`
+	Site *app.Site `json:"site"`
+}
+
+// parseAPI reads the directives assistant and search:
+// `assistant [<@matcher>] [<site>...] [{…}]`.
+func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, error) {
+	matcher, err := start(h, api+" <site>")
+	if err != nil {
+		return nil, err
+	}
+	s := new(settings)
+	for h.NextArg() {
+		name := h.Val()
+		if err := siteArgument(h, api, name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(s.sites, name) {
+			return nil, h.Errf("%s: site %s is named twice; keep one", api, name)
+		}
+		s.sites = append(s.sites, name)
+	}
+	if err := parseBlock(h.Dispenser, api, s.words(api)); err != nil {
+		return nil, err
+	}
+	r, err := s.route(api, matcher)
+	if err != nil {
+		return nil, h.WrapErr(err)
+	}
+	return []httpcaddyfile.ConfigValue{r}, nil
+}
+
+// parseDocs reads the directive docs: a site and both of its APIs.
+func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	matcher, err := start(h, "docs <site> [<root>]")
+	if err != nil {
+		return nil, err
+	}
+	first := h.Token()
+	site := &app.Site{Origin: position(first)}
+	s := new(settings)
+	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
+	args, err := l.between(1, 2)
+	if err != nil {
+		return nil, err
+	}
+	name := args[0]
+	if err := siteArgument(h, "docs", name); err != nil {
+		return nil, err
+	}
+	if len(args) == 2 {
+		if err := setRoot(l, site, args[1]); err != nil {
+			return nil, err
+		}
+	}
+	var only string
+	if err := parseBlock(h.Dispenser, "docs "+name, docsWords(site, s, &only)); err != nil {
+		return nil, err
+	}
+	if err := checkSource(at(first), name, site); err != nil {
+		return nil, err
+	}
+	if only == apiSearch && (s.finishEvent != "" || s.maxConcurrentReplies != 0) {
+		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies are about replies, which only search leaves out; take them or it away", name)
+	}
+	if err := checkDefined(h, at(first), name, site); err != nil {
+		return nil, err
+	}
+	s.sites = []string{name}
+	s.define = &definition{Name: name, Site: site}
+	apis := []string{apiAssistant, apiSearch}
+	if only != "" {
+		apis = []string{only}
+	}
+	var routes []httpcaddyfile.ConfigValue
+	for _, api := range apis {
+		r, err := s.route(api, matcher)
+		if err != nil {
+			return nil, at(first).WrapErr(err)
+		}
+		routes = append(routes, r)
+		s.define = nil
+	}
+	return routes, nil
+}
+
+func docsWords(site *app.Site, s *settings, only *string) []word {
+	words := append([]word{{name: "only", forms: is("search|assistant", "search"), parse: func(l line) (err error) {
+		*only, err = l.choice(apiSearch, apiAssistant)
+		return err
+	}}}, siteWords(site)...)
+	for i := range words {
+		if words[i].name == "root" {
+			parse := words[i].parse
+			words[i].parse = func(l line) error {
+				if site.Root != "" {
+					return l.refuse("is the second word of docs already (%s); keep one", site.Root)
+				}
+				return parse(l)
+			}
+		}
+	}
+	return append(words, s.words(apiAssistant)...)
+}
+
+// start reads the directive's name and its matcher. What matters about a
+// matcher that is a path: as first word it would narrow the API's addresses,
+// which it can't add to, and people write it to mean a prefix.
+func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
+	h.Next()
+	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
+		return nil, h.Errf("%s is a path, where a site's name belongs: write %s; to serve the API under a prefix, use handle_path /api/* { %s }, on lines of their own", h.Val(), usage, usage)
+	}
+	h.Reset()
+	matcher, err := h.ExtractMatcherSet()
+	h.Next()
+	if err != nil {
+		return nil, h.Errf("%w; define it in this site block, above or below", err)
+	}
+	return matcher, nil
+}
+
+func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
+	switch {
+	case name == "{}":
+		return h.Errf("%s: an empty block is left out", directive)
+	case strings.HasPrefix(name, "@"):
+		return h.Errf("%s: the matcher %s comes first", directive, name)
+	case strings.HasPrefix(name, "/") && directive != "docs":
+		return h.Errf("%s takes no folder; the directive docs does, and so does root in the global option docs { site <name> { … } }", directive)
+	}
+	if err := checkSiteName(name); err != nil {
+		return h.Errf("%s: %w", directive, err)
+	}
+	return nil
+}
+
+// checkDefined refuses a site that the global option or another docs
+// directive defines, unless that one says the same (the same snippet,
+// imported into the blocks of two hosts).
+func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, site *app.Site) error {
+	if global, ok := h.Option("docs").(httpcaddyfile.App); ok {
+		a := new(app.App)
+		if err := json.Unmarshal(global.Value, a); err != nil {
+			return d.Errf("reading the global option docs: %w", err)
+		}
+		if other, ok := a.Sites[name]; ok {
+			return d.Errf("site %s is defined twice, first at %s; to serve that one here, write: assistant %s, and: search %s", name, other.Origin, name, name)
+		}
+	}
+	const key = "caddy-docs.sites"
+	sites, _ := h.State[key].(map[string]*app.Site)
+	if sites == nil {
+		sites = map[string]*app.Site{}
+		h.State[key] = sites
+	}
+	if other, ok := sites[name]; ok && !sameSite(other, site) {
+		return d.Errf("site %s is defined twice and differently, first at %s; a name is one site's: choose another, or write the same in both places", name, other.Origin)
+	}
+	sites[name] = site
+	return nil
+}
+
+func sameSite(a, b *app.Site) bool {
+	x, y := *a, *b
+	x.Origin, y.Origin = "", ""
+	p, errP := json.Marshal(&x)
+	q, errQ := json.Marshal(&y)
+	return errP == nil && errQ == nil && bytes.Equal(p, q)
+}
+
+// words are the words of the directive of an API.
+func (s *settings) words(api string) []word {
+	words := []word{
+		{
+			name: "rate_limit", repeat: true, parse: s.parseLimit,
+			forms: []form{{args: "organization|ip <n> <window>", example: "ip 600 1m"}, {args: "off", example: "off"}},
+		},
+		{name: "errors", forms: is("pass", "pass"), parse: func(l line) (err error) {
+			s.errors, err = l.choice("pass")
+			return err
+		}},
+		{name: "max_body", forms: is("<size>", "1MB"), parse: func(l line) error {
+			v, err := l.one()
+			if err != nil {
+				return err
+			}
+			if s.maxBody, err = parseSize(v); err != nil {
+				return l.usage(err.Error())
+			}
+			return nil
+		}},
+	}
+	if api == apiSearch {
+		return words
+	}
+	return append(words,
+		word{name: "finish_event", forms: is("auto|literal|sdk", "auto"), parse: func(l line) (err error) {
+			s.finishEvent, err = l.choice("auto", "literal", "sdk")
+			return err
+		}},
+		numberWord("max_concurrent_replies", "5000", 1, maxReplies, &s.maxConcurrentReplies),
+	)
+}
+
+func (s *settings) parseLimit(l line) error {
+	args, err := l.between(1, 3)
+	if err != nil {
+		return err
+	}
+	if args[0] == "off" && len(args) == 1 {
+		if s.limits != nil || s.unlimited {
+			return l.usage("off stands alone: there is another rate_limit in this block")
+		}
+		s.unlimited = true
+		return nil
+	}
+	if args[0] != "ip" && args[0] != "organization" {
+		return l.refuse("%q is not known%s", args[0], nearest(args[0], []string{"ip", "organization", "off"}))
+	}
+	if len(args) < 3 {
+		return l.refuse("%s needs a number of requests and a window", args[0])
+	}
+	if s.unlimited {
+		return l.usage("off stands alone: there is another rate_limit in this block")
+	}
+	if _, ok := s.limits[args[0]]; ok {
+		return l.refuse("%s is limited twice; keep one", args[0])
+	}
+	limit, err := handlers.ParseLimit(args[1], args[2])
+	if err != nil {
+		return l.usage(err.Error())
+	}
+	if s.limits == nil {
+		s.limits = map[string]handlers.Limit{}
+	}
+	s.limits[args[0]] = limit
+	return nil
+}

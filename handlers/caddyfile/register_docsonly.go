@@ -1,0 +1,5 @@
+//go:build docsonly
+
+package caddyfile
+
+const docsOnly = true
