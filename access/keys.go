@@ -213,6 +213,19 @@ func (ks *Keys) read(ctx context.Context) error {
 		}
 		stored[id] = k
 	}
+	// A list may lack what is there: certmagic's file storage stops at a
+	// temporary file that vanishes under it, others lag behind. Only the
+	// record itself shows that a key was revoked.
+	for id, k := range old {
+		if k.Fixed || stored[id] != nil {
+			continue
+		}
+		if _, err := ks.store.Get(ctx, recordKey(id)); err == nil {
+			stored[id] = k
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("reading %s: %w", recordKey(id), err)
+		}
+	}
 	ks.skipped = skipped
 	if !sameKeys(old, stored) {
 		ks.publish(stored)
@@ -386,9 +399,13 @@ func (ks *Keys) writeUse(ctx context.Context) {
 	defer ks.reload.Unlock()
 	byID := ks.set.Load().byID
 	for id := range ks.written {
-		if byID[id] == nil {
-			delete(ks.written, id)
+		if byID[id] != nil {
+			continue
 		}
+		// Revoked, perhaps before what was written last: nobody else knows
+		// that it is there.
+		delete(ks.written, id)
+		_ = ks.store.Delete(ctx, useKey(id))
 	}
 	for id, k := range byID {
 		used := k.used.Load()

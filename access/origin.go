@@ -125,6 +125,10 @@ func normalHost(host string) (string, error) {
 		}
 		return ip.String(), nil
 	}
+	host = strings.TrimSuffix(host, ".")
+	if host == "" || strings.HasPrefix(host, ".") || strings.HasSuffix(host, ".") || strings.Contains(host, "..") {
+		return "", errors.New("has an empty label")
+	}
 	// Browsers send names in their ASCII form.
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
@@ -135,9 +139,6 @@ func normalHost(host string) (string, error) {
 				return "", err
 			}
 		}
-	}
-	if ascii = strings.TrimSuffix(ascii, "."); ascii == "" {
-		return "", errors.New("is empty")
 	}
 	return ascii, nil
 }
