@@ -402,10 +402,20 @@ func (r *Refresher) load() {
 	if fingerprint := r.o.Ingester.Fingerprint(); r.pages.Fingerprint != fingerprint {
 		r.pages.reset(fingerprint)
 	}
+	if r.vectors != nil {
+		r.vectors.load()
+		r.vectors.published.Store(strings.HasPrefix(r.pages.Vectors, r.vectors.model+": "))
+	}
 	r.update(func(s *Status) {
 		s.Pages, s.Sections = len(r.current), countSections(r.current)
 		s.Ready = s.Ready || len(r.current) > 0
 	})
+}
+
+// HasVectors reports whether the current generation has vectors: whether
+// embedding a query is worth its time.
+func (r *Refresher) HasVectors() bool {
+	return r.vectors != nil && r.vectors.published.Load()
 }
 
 // incomplete reports whether pages failed in a way that may pass.

@@ -78,7 +78,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 
 	saved := r.pages.equal(entries)
 	r.pages.Files = entries
-	if report.Added+report.Removed+report.Changed > 0 || r.pages.fresh || !r.Status().Ready {
+	if report.Added+report.Removed+report.Changed > 0 || r.pages.fresh || !r.Status().Ready || r.vectors == nil && r.pages.Vectors != "" {
 		if err := r.publish(ctx, documents); err != nil {
 			return report, err
 		}
@@ -295,13 +295,19 @@ func (r *Refresher) note(found []Problem, pages []page) int {
 // are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	var vectors [][][]float32
+	stamp := ""
 	if r.vectors != nil {
-		vectors = r.vectors.lookup(documents)
+		var have int
+		vectors, have = r.vectors.lookup(documents)
+		stamp = r.vectors.stamp(have)
 	}
 	if err := r.o.Index.Replace(ctx, documents, vectors); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
-	r.current = documents
+	r.current, r.pages.Vectors = documents, stamp
+	if r.vectors != nil {
+		r.vectors.published.Store(stamp != "")
+	}
 	r.update(func(s *Status) {
 		s.Generation++
 		s.Ready, s.Published = true, time.Now()

@@ -184,6 +184,7 @@ func (w *walk) list(dir *os.Root, name string, depth int, byLink bool) error {
 			continue
 		}
 		switch {
+		case e.IsDir() && skipFolder(e.Name()):
 		case e.IsDir():
 			sub, err := dir.OpenRoot(e.Name())
 			if err != nil {
@@ -272,6 +273,12 @@ func (w *walk) above(link string, target fs.FileInfo) (bool, error) {
 			return false, nil
 		}
 	}
+}
+
+// skipFolder names folders that hold no pages of the site but may hold
+// 100,000 files.
+func skipFolder(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
 func (w *walk) wants(file string) bool {

@@ -207,7 +207,7 @@ func watchTree(watcher *fsnotify.Watcher, dir string) error {
 		if err != nil || !e.IsDir() {
 			return nil // gone or unreadable: the listing names it
 		}
-		if p != dir && strings.HasPrefix(e.Name(), ".") {
+		if p != dir && skipFolder(e.Name()) {
 			return fs.SkipDir
 		}
 		err = watcher.Add(p)

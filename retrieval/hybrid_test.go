@@ -1,0 +1,230 @@
+package retrieval_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// wordEmbedder is a deterministic embedder: a text's vector counts its
+// letters. Tests slow it down or break it.
+type wordEmbedder struct {
+	mu    sync.Mutex
+	calls [][]string
+	delay time.Duration
+	fail  error
+	// refuse, where not nil, says which texts are refused.
+	refuse func(text string) bool
+	model  string
+	length int
+}
+
+func (e *wordEmbedder) Model() string { return "letters" + e.model }
+
+func (e *wordEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	e.mu.Lock()
+	e.calls = append(e.calls, texts)
+	delay, fail, refuse, length := e.delay, e.fail, e.refuse, max(e.length, 4)
+	e.mu.Unlock()
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	var vectors [][]float32
+	for _, text := range texts {
+		if refuse != nil && refuse(text) {
+			return nil, errors.New("400: input is too large")
+		}
+		v := make([]float32, length)
+		for _, c := range text {
+			v[int(c)%length]++
+		}
+		vectors = append(vectors, v)
+	}
+	return vectors, nil
+}
+
+func (e *wordEmbedder) set(change func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change()
+}
+
+func (e *wordEmbedder) count() (calls, texts int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.calls {
+		texts += len(c)
+	}
+	return len(e.calls), texts
+}
+
+// vectorIndex records the vector of the last query.
+type vectorIndex struct {
+	memoryIndex
+	last []float32
+}
+
+func (x *vectorIndex) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.last = q.Vector
+	return []retrieval.Hit{}, nil
+}
+
+func TestQueriesAreEmbedded(t *testing.T) {
+	setup := func() (*retrieval.HybridSearcher, *wordEmbedder, *vectorIndex, *logLines) {
+		e, x, l := &wordEmbedder{}, &vectorIndex{}, &logLines{}
+		return retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: x, Embedder: e, Log: l.logger()}), e, x, l
+	}
+	// search returns how long it took and whether there was a vector.
+	search := func(t *testing.T, h *retrieval.HybridSearcher, x *vectorIndex, text string) (time.Duration, bool) {
+		t.Helper()
+		start := time.Now()
+		if _, err := h.Search(t.Context(), retrieval.Query{Text: text, Limit: 5}); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(start), x.last != nil
+	}
+	bubble := func(name string, test func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+	}
+
+	bubble("a query has its vector, the same query again costs no call", func(t *testing.T) {
+		h, e, x, _ := setup()
+		for _, text := range []string{"how to proxy", "  how  to proxy ", "other"} {
+			if _, ok := search(t, h, x, text); !ok {
+				t.Errorf("no vector for %q", text)
+			}
+		}
+		if calls, _ := e.count(); calls != 2 {
+			t.Errorf("%d calls", calls)
+		}
+		if c := h.Counts(); c.Embedded != 2 || c.Cached != 1 {
+			t.Errorf("counts %+v", c)
+		}
+	})
+	bubble("a query that brings its vector, or an index without any, asks for none", func(t *testing.T) {
+		e, x := &wordEmbedder{}, &vectorIndex{}
+		h := retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: x, Embedder: e, Ready: func() bool { return false }})
+		search(t, h, x, "a")
+		h, _, _, _ = setup()
+		if _, err := h.Search(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); err != nil {
+			t.Fatal(err)
+		}
+		search(t, h, x, "   ")
+		if calls, _ := e.count(); calls != 0 {
+			t.Errorf("%d calls", calls)
+		}
+	})
+	bubble("an embedder that is late costs the deadline, then nothing, until it is back", func(t *testing.T) {
+		h, e, x, l := setup()
+		e.set(func() { e.delay = time.Hour })
+		for i := range 3 {
+			if took, ok := search(t, h, x, strings.Repeat("a", i+1)); ok || took != 300*time.Millisecond {
+				t.Errorf("query %d took %v, vector %v", i, took, ok)
+			}
+		}
+		for range 20 {
+			if took, ok := search(t, h, x, "b"); ok || took != 0 {
+				t.Errorf("took %v, vector %v", took, ok)
+			}
+		}
+		if c := h.Counts(); c.Late != 3 || c.Skipped != 20 {
+			t.Errorf("counts %+v", c)
+		}
+		if n := strings.Count(l.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d log lines:\n%s", n, l)
+		}
+		// Trials go on beside the queries, none of which waits.
+		for range 100 {
+			time.Sleep(time.Second)
+			if took, _ := search(t, h, x, "c"); took != 0 {
+				t.Fatalf("a trial cost a reader %v", took)
+			}
+		}
+		e.set(func() { e.delay = 0 })
+		for ok := false; !ok; {
+			time.Sleep(10 * time.Second)
+			_, ok = search(t, h, x, "d")
+		}
+		if !strings.Contains(l.String(), "answers again") {
+			t.Errorf("log:\n%s", l)
+		}
+	})
+	bubble("a vector that comes late serves the next query", func(t *testing.T) {
+		h, e, x, _ := setup()
+		e.set(func() { e.delay = time.Second })
+		if took, ok := search(t, h, x, "a"); ok || took != 300*time.Millisecond {
+			t.Errorf("took %v, vector %v", took, ok)
+		}
+		time.Sleep(time.Second)
+		if took, ok := search(t, h, x, "a"); !ok || took != 0 {
+			t.Errorf("took %v, vector %v", took, ok)
+		}
+	})
+	bubble("queries of the same text share one call", func(t *testing.T) {
+		h, e, _, _ := setup()
+		e.set(func() { e.delay = 100 * time.Millisecond })
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() { h.Search(t.Context(), retrieval.Query{Text: "a"}) })
+		}
+		group.Wait()
+		if calls, _ := e.count(); calls != 1 {
+			t.Errorf("%d calls", calls)
+		}
+		if c := h.Counts(); c.Embedded != 50 {
+			t.Errorf("counts %+v", c)
+		}
+	})
+	bubble("an error is a search by keywords", func(t *testing.T) {
+		h, e, x, _ := setup()
+		e.set(func() { e.fail = errors.New("401") })
+		if _, ok := search(t, h, x, "a"); ok {
+			t.Error("a vector came from nowhere")
+		}
+		if c := h.Counts(); c.Failed != 1 {
+			t.Errorf("counts %+v", c)
+		}
+	})
+	bubble("a hanging embedder gathers no calls", func(t *testing.T) {
+		h, e, _, _ := setup()
+		e.set(func() { e.delay = time.Hour })
+		var group sync.WaitGroup
+		for i := range 200 {
+			group.Go(func() { h.Search(t.Context(), retrieval.Query{Text: strings.Repeat("x", i+1)}) })
+		}
+		group.Wait()
+		if calls, _ := e.count(); calls > 16 {
+			t.Errorf("%d calls under way at once", calls)
+		}
+		time.Sleep(time.Minute) // they end by themselves
+	})
+	bubble("the cache is bounded", func(t *testing.T) {
+		h, e, x, _ := setup()
+		for i := range 1001 {
+			search(t, h, x, strings.Repeat("y", i+1))
+		}
+		search(t, h, x, strings.Repeat("y", 1001))
+		if calls, _ := e.count(); calls != 1001 {
+			t.Errorf("%d calls after the last query came again", calls)
+		}
+		search(t, h, x, "y")
+		if calls, _ := e.count(); calls != 1002 {
+			t.Errorf("%d calls: the oldest vector was kept", calls)
+		}
+	})
+}

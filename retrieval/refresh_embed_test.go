@@ -1,0 +1,308 @@
+package retrieval_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// embedded counts the sections that have a vector in the index.
+func (x *memoryIndex) embedded() (have, sections int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, d := range x.documents {
+		for j := range d.Sections {
+			sections++
+			if x.vectors != nil && x.vectors[i][j] != nil {
+				have++
+			}
+		}
+	}
+	return have, sections
+}
+
+// running runs a Refresher in a bubble until the test ends.
+func running(t *testing.T, o retrieval.RefresherOptions) (r *retrieval.Refresher, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r = retrieval.NewRefresher(o)
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	synctest.Wait()
+	return r, func() { cancel(); <-done }
+}
+
+func TestSectionsAreEmbedded(t *testing.T) {
+	dir := t.TempDir()
+	options := func(s *memorySource, x *memoryIndex, e retrieval.Embedder, l *logLines) retrieval.RefresherOptions {
+		return retrieval.RefresherOptions{Site: "acme", Source: s, Ingester: lineIngester{}, Index: x, Embedder: e, Dir: dir, Log: l.logger()}
+	}
+	many := map[string]string{}
+	for i := range 100 {
+		many[fmt.Sprintf("p%d.md", i)] = fmt.Sprintf("first %d\nsecond %d", i, i)
+	}
+	source, index, embedder := newMemorySource(many), newMemoryIndex(), &wordEmbedder{delay: 10 * time.Second}
+	t.Run("keywords don't wait for vectors", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var log logLines
+			r, stop := running(t, options(source, index, embedder, &log))
+			defer stop()
+			if have, sections := index.embedded(); have != 0 || sections != 200 || r.HasVectors() {
+				t.Errorf("at once: %d of %d", have, sections)
+			}
+			if s := r.Status(); s.State != retrieval.Embedding || s.Total != 200 {
+				t.Errorf("status %+v", s)
+			}
+			time.Sleep(time.Minute)
+			if have, _ := index.embedded(); have != 200 || index.count() != 2 || !r.HasVectors() {
+				t.Errorf("after a minute: %d in generation %d", have, index.count())
+			}
+			if calls, texts := embedder.count(); calls != 4 || texts != 200 {
+				t.Errorf("%d calls for %d texts", calls, texts)
+			}
+			if s := r.Status(); s.State != retrieval.Idle || s.Embeddings.Done != 200 {
+				t.Errorf("status %+v %+v", s, s.Embeddings)
+			}
+			if !strings.Contains(log.String(), "acme: vectors for 200 of 200 sections, 20.0 s") {
+				t.Errorf("log:\n%s", &log)
+			}
+		})
+	})
+	t.Run("a changed section alone is embedded again, after a restart too", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var log logLines
+			source.changed = nil
+			source.set(func(f map[string]string) { f["p7.md"] = "first 7\nanother" })
+			_, stop := running(t, options(source, index, embedder, &log))
+			defer stop()
+			if have, _ := index.embedded(); have != 199 {
+				t.Errorf("%d vectors came from the cache", have)
+			}
+			time.Sleep(time.Minute)
+			if have, _ := index.embedded(); have != 200 {
+				t.Errorf("%d vectors in the end", have)
+			}
+			if calls, texts := embedder.count(); calls != 5 || texts != 201 {
+				t.Errorf("%d calls for %d texts", calls, texts)
+			}
+		})
+	})
+	t.Run("nothing changed: no call, no generation", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			source.changed = nil
+			generations := index.count()
+			r, stop := running(t, options(source, index, embedder, &logLines{}))
+			defer stop()
+			time.Sleep(time.Hour)
+			if calls, _ := embedder.count(); calls != 5 || index.count() != generations || !r.HasVectors() {
+				t.Errorf("%d calls, generation %d", calls, index.count())
+			}
+		})
+	})
+	t.Run("another model embeds all, and without one the vectors go", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			source.changed = nil
+			other := &wordEmbedder{model: "2", length: 8}
+			_, stop := running(t, options(source, index, other, &logLines{}))
+			time.Sleep(time.Minute)
+			stop()
+			if _, texts := other.count(); texts != 200 {
+				t.Errorf("%d texts", texts)
+			}
+			if have, _ := index.embedded(); have != 200 || len(index.vectors[0][0]) != 8 {
+				t.Errorf("%d vectors of length %d", have, len(index.vectors[0][0]))
+			}
+			_, stop = running(t, options(source, index, nil, &logLines{}))
+			stop()
+			if have, _ := index.embedded(); have != 0 {
+				t.Errorf("%d vectors left", have)
+			}
+		})
+	})
+}
+
+func TestAnEmbedderThatFailsIsTriedAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index, embedder := newMemorySource(numbered(5)), newMemoryIndex(), &wordEmbedder{fail: errors.New("connection refused")}
+		var log logLines
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Embedder: embedder, Log: log.logger()})
+		defer stop()
+		time.Sleep(time.Hour)
+		if s := r.Status(); s.State != retrieval.Idle || !strings.Contains(s.Embeddings.Error, "refused") || s.Pages != 5 {
+			t.Errorf("status %+v %+v", s, s.Embeddings)
+		}
+		if calls, _ := embedder.count(); calls > 100 {
+			t.Errorf("%d calls in an hour", calls)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings:\n%s", n, &log)
+		}
+		embedder.set(func() { embedder.fail = nil })
+		time.Sleep(10 * time.Minute)
+		if have, _ := index.embedded(); have != 5 {
+			t.Errorf("%d vectors after it came back", have)
+		}
+		if s := r.Status(); s.Embeddings.Error != "" {
+			t.Errorf("status %+v", s.Embeddings)
+		}
+	})
+}
+
+func TestATextThatTheEmbedderRefusesIsShortenedOrLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := numbered(30)
+		files["long.md"] = strings.Repeat("long ", 1000)
+		files["cursed.md"] = "cursed"
+		source, index, embedder := newMemorySource(files), newMemoryIndex(), &wordEmbedder{}
+		embedder.refuse = func(text string) bool { return len(text) > 2000 || strings.Contains(text, "cursed") }
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Embedder: embedder})
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if have, sections := index.embedded(); have != 31 || sections != 32 {
+			t.Errorf("%d of %d sections have vectors", have, sections)
+		}
+		if s := r.Status(); s.Embeddings.Refused != 1 || s.Embeddings.Error != "" {
+			t.Errorf("status %+v", s.Embeddings)
+		}
+		calls, _ := embedder.count()
+		source.set(func(f map[string]string) { f["new.md"] = "new" })
+		time.Sleep(10 * time.Minute)
+		if now, _ := embedder.count(); now != calls+1 {
+			t.Errorf("%d calls for one new page", now-calls)
+		}
+	})
+}
+
+func TestVectorCache(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "vectors.bin")
+	key := func(i int) retrieval.VectorKey { return retrieval.KeyOf("m", fmt.Sprint(i)) }
+	open := func() *retrieval.VectorCache {
+		t.Helper()
+		c, err := retrieval.OpenVectorCache(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	put := func(c *retrieval.VectorCache, from, to int) {
+		t.Helper()
+		var keys []retrieval.VectorKey
+		var vectors [][]float32
+		for i := from; i < to; i++ {
+			keys, vectors = append(keys, key(i)), append(vectors, []float32{float32(i), 1, 2})
+		}
+		if err := c.Put(keys, vectors); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(c *retrieval.VectorCache, from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			if v := c.Get(key(i)); len(v) != 3 || v[0] != float32(i) {
+				t.Fatalf("vector %d is %v", i, v)
+			}
+		}
+	}
+	c := open()
+	put(c, 0, 10)
+	put(c, 10, 2000)
+	check(c, 0, 2000)
+	c.Close()
+
+	c = open()
+	check(c, 0, 2000)
+	if c.Get(key(2000)) != nil || c.Has(key(2000)) || c.Len() != 2000 {
+		t.Error("a vector that was never put")
+	}
+	c.Close()
+
+	// A crash in mid-write, and a bit that flipped.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(path, data[:len(data)-7], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = open()
+	if c.Len() != 1998 {
+		t.Errorf("%d vectors, want all but the cut and the damaged one", c.Len())
+	}
+	put(c, 1999, 2010)
+	check(c, 1999, 2010)
+	c.Close()
+	c = open()
+	check(c, 1999, 2010)
+
+	// Compaction keeps the living.
+	live := map[retrieval.VectorKey]bool{}
+	for i := 1999; i < 2010; i++ {
+		live[key(i)] = true
+	}
+	if err := c.Compact(func(k retrieval.VectorKey) bool { return live[k] }); err != nil {
+		t.Fatal(err)
+	}
+	check(c, 1999, 2010)
+	if info, err := os.Stat(path); err != nil || info.Size() > 1000 || c.Len() != 11 {
+		t.Errorf("%d vectors in %d bytes", c.Len(), info.Size())
+	}
+	put(c, 0, 5)
+	check(c, 0, 5)
+
+	// Another length: the model has changed behind its name.
+	if err := c.Put([]retrieval.VectorKey{key(1)}, [][]float32{{1, 2, 3, 4}}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Len() != 1 || len(c.Get(key(1))) != 4 {
+		t.Errorf("%d vectors", c.Len())
+	}
+	for _, bad := range [][][]float32{{{1}, {1, 2}}, {{}}, {{1}, {2}, {3}}} {
+		if err := c.Put([]retrieval.VectorKey{key(1), key(2)}[:min(2, len(bad))], bad); err == nil {
+			t.Errorf("%v was taken", bad)
+		}
+	}
+	c.Close()
+
+	// A file of another kind is replaced.
+	if err := os.WriteFile(path, []byte("no vectors at all, but longer than a header"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = open()
+	put(c, 0, 3)
+	check(c, 0, 3)
+}
+
+func TestAVectorCacheThatCannotBeWrittenKeepsToMemory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := retrieval.OpenVectorCache(filepath.Join(dir, "file", "vectors.bin"))
+	if err == nil {
+		t.Fatal("opened below a file")
+	}
+	key := retrieval.KeyOf("m", "a")
+	if err := c.Put([]retrieval.VectorKey{key}, [][]float32{{1}}); err == nil {
+		t.Error("no error though nothing was written")
+	}
+	if v := c.Get(key); len(v) != 1 {
+		t.Errorf("vector %v", v)
+	}
+	if full, err := retrieval.OpenVectorCache("/dev/full"); err == nil {
+		if err := full.Put([]retrieval.VectorKey{key}, [][]float32{{1}}); err == nil {
+			t.Error("a full disk went unnoticed")
+		}
+		if v := full.Get(key); len(v) != 1 {
+			t.Errorf("vector %v", v)
+		}
+	}
+}
