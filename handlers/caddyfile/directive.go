@@ -141,20 +141,22 @@ func docsWords(site *app.Site, s *settings, only *string) []word {
 	return append(words, s.words(apiAssistant)...)
 }
 
-// start reads the directive's name and its matcher. What matters about a
-// matcher that is a path: as first word it would narrow the API's addresses,
-// which it can't add to, and people write it to mean a prefix.
+// start reads the directive's name and its matcher. A path as matcher is
+// refused: people write it to mean a prefix, but it could only narrow the
+// API's addresses down to none.
 func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
 	h.Next()
+	name := h.Val()
 	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
-		return nil, h.Errf("%s is a path, where a site's name belongs: write %s; to serve the API under a prefix, use handle_path /api/* { %s }, on lines of their own", h.Val(), usage, usage)
+		return nil, h.Errf("%s: %s is a path, where the name of a site belongs; write: %s; to serve the API under a prefix, use handle_path /api/* and write %s in its block", name, h.Val(), usage, name)
 	}
 	h.Reset()
-	matcher, err := h.ExtractMatcherSet()
 	h.Next()
+	matcher, err := h.ExtractMatcherSet()
 	if err != nil {
-		return nil, h.Errf("%w; define it in this site block, above or below", err)
+		return nil, h.Errf("%s: there is no matcher %s in this site block; define it there, or leave it out", name, h.Val())
 	}
+	h.Next()
 	return matcher, nil
 }
 
@@ -163,7 +165,7 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 	case name == "{}":
 		return h.Errf("%s: an empty block is left out", directive)
 	case strings.HasPrefix(name, "@"):
-		return h.Errf("%s: the matcher %s comes first", directive, name)
+		return h.Errf("%s: the matcher %s stands behind a site; write: %s %s <site>", directive, name, directive, name)
 	case strings.HasPrefix(name, "/") && directive != "docs":
 		return h.Errf("%s takes no folder; the directive docs does, and so does root in the global option docs { site <name> { … } }", directive)
 	}
@@ -267,7 +269,7 @@ func (s *settings) parseLimit(l line) error {
 	}
 	limit, err := handlers.ParseLimit(args[1], args[2])
 	if err != nil {
-		return l.usage(err.Error())
+		return l.Errf("rate_limit: %w", err)
 	}
 	if s.limits == nil {
 		s.limits = map[string]handlers.Limit{}

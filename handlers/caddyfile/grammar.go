@@ -73,5 +73,8 @@ func homes(name string) string {
 		}
 		look(w, path)
 	}
+	if len(found) > 2 {
+		found = append([]string{strings.Join(found[:len(found)-1], ", ")}, found[len(found)-1])
+	}
 	return strings.Join(found, " and ")
 }

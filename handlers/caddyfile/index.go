@@ -20,12 +20,12 @@ func parseIndex(l line) (json.RawMessage, error) {
 	}
 	switch name := l.Val(); {
 	case name == "embedded":
-		if _, err := l.between(0, 0); err != nil {
+		if _, err := l.as(0).between(0, 0); err != nil {
 			return nil, err
 		}
 		return caddyconfig.JSONModuleObject(app.EmbeddedIndex{}, "backend", name, nil), nil
 	case name == "meilisearch":
-		m := new(app.MeilisearchIndex)
+		m, l := new(app.MeilisearchIndex), l.as(1)
 		var err error
 		if m.URLs, err = l.some(1); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func parseIndex(l line) (json.RawMessage, error) {
 		}
 		return caddyconfig.JSONModuleObject(m, "backend", name, nil), nil
 	case strings.Contains(name, "://"):
-		return nil, l.refuse("%q is an address; the kind of index comes before it: index meilisearch %s", name, name)
+		return nil, l.as(1).refuse("%q is an address; the kind of index comes before it: index meilisearch %s", name, name)
 	}
 	return l.guest("docs.index", "backend")
 }

@@ -2,6 +2,7 @@ package caddyfile
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
@@ -18,6 +19,9 @@ func (o *option) parseKey(l line) error {
 	if secretForm.MatchString(secret) {
 		k.Key = secret
 	} else {
+		if strings.HasPrefix(secret, "{") {
+			return l.refuse("%s can't stand for a key; {env.NAME} and {file./path/to/file} can", secret)
+		}
 		if err := access.CheckFixed(secret); err != nil {
 			return l.usage(err.Error())
 		}

@@ -29,7 +29,7 @@ func parseModel(l line) (json.RawMessage, error) {
 		return l.guest("docs.llm", "provider")
 	}
 	m := new(app.OpenAIModel)
-	if err := endpoint(l, &m.URL, &m.Model); err != nil {
+	if err := endpoint(l.as(0), &m.URL, &m.Model); err != nil {
 		return nil, err
 	}
 	if err := parseBlock(l.Dispenser, "llm", modelWords(m)); err != nil {
@@ -132,7 +132,7 @@ func (o *option) parseEmbedder(l line) (err error) {
 	}
 	if l.Val() == "meilisearch" {
 		o.serverEmbedderAt = l.Token()
-		o.serverEmbedder, err = serverEmbedder(l)
+		o.serverEmbedder, err = serverEmbedder(l.as(1))
 		return err
 	}
 	if !isAddress(l) {
@@ -140,7 +140,7 @@ func (o *option) parseEmbedder(l line) (err error) {
 		return err
 	}
 	e := new(app.OpenAIEmbedder)
-	if err := endpoint(l, &e.URL, &e.Model); err != nil {
+	if err := endpoint(l.as(0), &e.URL, &e.Model); err != nil {
 		return err
 	}
 	if err := parseBlock(l.Dispenser, "embedder", embedderWords(e)); err != nil {
@@ -203,11 +203,10 @@ func isAddress(l line) bool {
 
 // endpoint reads the address that the line stands on and the model after it.
 func endpoint(l line, address, model *string) error {
-	u := l.Val()
-	if err := checkEndpoint(u); err != nil {
+	*address = strings.TrimSuffix(l.Val(), "/")
+	if err := checkEndpoint(*address); err != nil {
 		return l.usage(err.Error())
 	}
-	*address = strings.TrimSuffix(u, "/")
 	args, err := l.between(0, 1)
 	if err != nil {
 		return err
@@ -218,15 +217,16 @@ func endpoint(l line, address, model *string) error {
 	if *model = args[0]; strings.Contains(*model, "://") {
 		return l.refuse("%q is an address, where the name of a model belongs", *model)
 	}
-	if err := checkLiteral(*model); err != nil {
-		return l.usage(err.Error())
-	}
 	return nil
 }
 
 // checkEndpoint checks the address of an API in OpenAI's form, below which
-// /chat/completions and /embeddings stand.
+// /chat/completions and /embeddings stand. One that comes from a placeholder
+// is checked at start.
 func checkEndpoint(s string) error {
+	if startPlaceholder.MatchString(s) {
+		return nil
+	}
 	u, err := parseBase(s)
 	if err != nil {
 		return err

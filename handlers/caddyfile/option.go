@@ -116,6 +116,8 @@ func parseThreads(l line) (*app.Threads, error) {
 		return &app.Threads{TTL: ttl}, nil
 	case args[0] == "ttl":
 		return nil, l.usage("ttl needs a duration")
+	case args[0] == "off":
+		return nil, l.refuse("%q is too many", args[1])
 	}
 	return nil, l.refuse("%q is not known", args[0])
 }

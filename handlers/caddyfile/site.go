@@ -68,10 +68,7 @@ func checkSiteName(name string) error {
 	if strings.Contains(name, "://") || strings.ContainsAny(name, "./") {
 		return fmt.Errorf("%q is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme", name)
 	}
-	if err := access.CheckName("site", name); err != nil {
-		return err
-	}
-	return nil
+	return access.CheckName("name", name)
 }
 
 // position is where a token stands, as it is shown to people.
@@ -231,7 +228,7 @@ func organization(l line) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := access.CheckName("organization", name); err != nil {
+	if err := access.CheckName("name", name); err != nil {
 		return "", l.usage(err.Error())
 	}
 	return name, nil

@@ -22,6 +22,9 @@ var placeholder = regexp.MustCompile(`\{[a-z][^{}\s]*\}`)
 // start.
 var secretForm = regexp.MustCompile(`^(\{(env\.[A-Za-z_][A-Za-z0-9_]*|file\.[^{}]+)\})+$`)
 
+// startPlaceholder is one that is read at start.
+var startPlaceholder = regexp.MustCompile(`\{(env|file)\.[^{}]+\}`)
+
 // checkSecret refuses a secret that would stand in the adapted
 // configuration, which Caddy saves to disk and shows at GET /config/. The
 // error doesn't hold the value.
@@ -29,8 +32,8 @@ func checkSecret(s string) error {
 	if secretForm.MatchString(s) {
 		return nil
 	}
-	return errors.New("a secret does not stand in the configuration, where GET /config/ and autosave.json would show it: " +
-		"name the environment variable or the file that holds it, {env.NAME} or {file./path/to/file} ({$NAME} puts the value itself in its place)")
+	return errors.New("a secret that stands here would show at GET /config/ and in autosave.json; " +
+		"name what holds it, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here)")
 }
 
 // checkLiteral refuses placeholders in a value that decides how the
@@ -88,7 +91,7 @@ func parseDuration(s string, least, most time.Duration) (caddy.Duration, error) 
 		return 0, fmt.Errorf("%q is not a duration", s)
 	}
 	if d < least || d > most {
-		return 0, fmt.Errorf("%s is not within %s and %s", s, span(least), span(most))
+		return 0, fmt.Errorf("%s is not between %s and %s", s, span(least), span(most))
 	}
 	return caddy.Duration(d), nil
 }
@@ -147,7 +150,7 @@ func parseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a size", s)
 	}
 	if n < leastBody || n > mostBody {
-		return 0, fmt.Errorf("%s is not within %s and %s", s, humanize.Bytes(leastBody), humanize.Bytes(mostBody))
+		return 0, fmt.Errorf("%s is not between %s and %s", s, humanize.Bytes(leastBody), humanize.Bytes(mostBody))
 	}
 	return int64(n), nil
 }

@@ -48,6 +48,14 @@ type line struct {
 	word *word
 }
 
+// as narrows what errors propose to one form of the word, once it is clear
+// which is meant.
+func (l line) as(form int) line {
+	w := *l.word
+	w.forms = w.forms[form : form+1]
+	return line{l.Dispenser, &w}
+}
+
 // one reads the one argument that the word takes.
 func (l line) one() (string, error) {
 	args, err := l.between(1, 1)
@@ -117,7 +125,7 @@ func (l line) usage(wrong string) error {
 		forms = append(forms, strings.TrimSpace(l.word.name+" "+f.args))
 	}
 	s := l.word.name + ": " + wrong + "; write: " + strings.Join(forms, ", or: ")
-	if f := l.word.forms[0]; f.example != f.args {
+	if f := l.word.forms[0]; f.example != "" && f.example != f.args {
 		s += ", like: " + strings.TrimSpace(l.word.name+" "+f.example)
 	}
 	return l.Err(s)

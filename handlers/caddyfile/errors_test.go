@@ -1,0 +1,599 @@
+package caddyfile
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	_ "github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
+
+func init() { Register() }
+
+// adapt adapts a Caddyfile of the name Caddyfile.
+func adapt(input string) (string, error) {
+	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(input), map[string]any{"filename": "Caddyfile"})
+	return string(config), err
+}
+
+// inSite puts a line into the block of a site, as line 5.
+func inSite(s string) string {
+	return "{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t\t" + s + "\n\t\t}\n\t}\n}\n"
+}
+
+// inDocs puts lines into the global option, from line 3.
+func inDocs(s string) string { return "{\n\tdocs {\n" + s + "\n\t}\n}\n" }
+
+// inBlock puts lines into a site block, from line 2.
+func inBlock(s string) string { return "localhost {\n" + s + "\n}\n" }
+
+func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
+	for name, c := range map[string]struct{ input, want string }{
+		"an unknown word of a site has the nearest one beside it": {
+			inSite("exlude /blog/*"),
+			`site acme: unknown word "exlude"; did you mean exclude?, at Caddyfile:5`,
+		},
+		"an unknown word that is near to none lists those that are": {
+			inSite("frobnicate 1"),
+			`site acme: unknown word "frobnicate"; it takes: root, sitemap, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, suggestions, at Caddyfile:5`,
+		},
+		"an unknown word in the docs option": {
+			inDocs("\t\tsites acme"),
+			`docs: unknown word "sites"; did you mean site?, at Caddyfile:3`,
+		},
+		"a word of another block says where it belongs": {
+			inSite("rate_limit ip 1 1m"),
+			`site acme: rate_limit is a word of the directive docs, the directive assistant and the directive search, not of this block, at Caddyfile:5`,
+		},
+		"an unknown word of a directive": {
+			inBlock("\tsearch acme {\n\t\tratelimit off\n\t}"),
+			`search: unknown word "ratelimit"; did you mean rate_limit?, at Caddyfile:3`,
+		},
+		"an unknown word of a model": {
+			inDocs("\t\tllm http://m/v1 x {\n\t\t\ttimeout 1s\n\t\t}"),
+			`llm: unknown word "timeout"; it takes: api_key, fallback, first_token_timeout, idle_timeout, max_tokens, budget, at Caddyfile:4`,
+		},
+		"an unknown word of a key": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsite acme\n\t\t}"),
+			`key: unknown word "site"; did you mean sites?, at Caddyfile:4`,
+		},
+		"an unknown word of Meilisearch": {
+			inDocs("\t\tindex meilisearch http://m {\n\t\t\tapikey {env.K}\n\t\t}"),
+			`index meilisearch: unknown word "apikey"; did you mean api_key?, at Caddyfile:4`,
+		},
+		"words of replies stand in assistant": {
+			inBlock("\tsearch acme {\n\t\tfinish_event auto\n\t}"),
+			`search: finish_event is a word of the directive docs and the directive assistant, not of this block, at Caddyfile:3`,
+		},
+		"a word twice": {
+			inSite("root /other"),
+			`site acme: root is written twice, first at Caddyfile:4; keep one, at Caddyfile:5`,
+		},
+		"a word without its argument": {
+			inSite("url"),
+			`url: needs an argument; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"a word with an argument too many": {
+			inSite("organization acme inc"),
+			`organization: takes one argument, so "inc" is too many (text with spaces stands in quotes); write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
+		},
+		"text without quotes": {
+			inSite("name Acme Docs"),
+			`name: takes one argument, so "Docs" is too many (text with spaces stands in quotes); write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
+		},
+		"an empty argument": {
+			inSite("name \"\""),
+			`name: "" is empty; write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
+		},
+		"a text of spaces": {
+			inSite("instructions \" \""),
+			`instructions: needs more than spaces; write: instructions <text>|<file>, like: instructions ./assistant.md, at Caddyfile:5`,
+		},
+		"a block where none belongs": {
+			inSite("clean_urls on {\n\t\t\t\tx\n\t\t\t}"),
+			`clean_urls: takes no block; write: clean_urls on|off, like: clean_urls on, at Caddyfile:6`,
+		},
+		"an empty block on the line": {
+			inDocs("\t\tsite acme {}"),
+			`Unexpected '{}' at end of line, at Caddyfile:3`,
+		},
+		"a block on the line of its word": {
+			inDocs("\t\tsite acme { root /srv }"),
+			`Unexpected next token after '{' on same line, at Caddyfile:3`,
+		},
+		"a site without a name": {
+			inDocs("\t\tsite {\n\t\t\troot /srv\n\t\t}"),
+			`site: needs an argument; write: site <name>, like: site acme, at Caddyfile:3`,
+		},
+		"a site's name that is no DNS label": {
+			inDocs("\t\tsite Acme_Docs {\n\t\t\troot /srv\n\t\t}"),
+			`site: name "Acme_Docs": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end; write: site <name>, like: site acme, at Caddyfile:3`,
+		},
+		"a host as a site's name": {
+			inDocs("\t\tsite docs.acme.com {\n\t\t\troot /srv\n\t\t}"),
+			`site: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme; write: site <name>, like: site acme, at Caddyfile:3`,
+		},
+		"a site without pages": {
+			inDocs("\t\tsite acme {\n\t\t\turl https://acme.com\n\t\t}"),
+			`site acme has no pages: write root <folder> in its block, like: root /srv/docs, or for a site that this Caddy proxies: sitemap https://acme.example.com/sitemap.xml, at Caddyfile:3`,
+		},
+		"a site without a block": {
+			inDocs("\t\tsite acme"),
+			`site acme has no pages: write root <folder> in its block, like: root /srv/docs, or for a site that this Caddy proxies: sitemap https://acme.example.com/sitemap.xml, at Caddyfile:3`,
+		},
+		"a site with root and sitemap": {
+			inSite("sitemap https://acme.com/sitemap.xml"),
+			`site acme has a root and a sitemap, but its pages come from one of them: keep root if this Caddy serves the files, else sitemap, at Caddyfile:3`,
+		},
+		"two sites of a name": {
+			inDocs("\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}"),
+			`site acme is defined twice, first at Caddyfile:3; a name is one site's: choose another, or write both in one block, at Caddyfile:6`,
+		},
+		"two sites of a name in two docs options": {
+			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n",
+			`site acme is defined twice, first at Caddyfile:3; a name is one site's: choose another, or write both in one block, at Caddyfile:8`,
+		},
+		"a site watched that has a sitemap": {
+			inDocs("\t\tsite acme {\n\t\t\tsitemap https://a.com/s.xml\n\t\t\twatch off\n\t\t}"),
+			`site acme: watch is for the files of a root; a site with a sitemap has none, so leave watch out, at Caddyfile:3`,
+		},
+		"a root with a matcher": {
+			inDocs("\t\tsite acme {\n\t\t\troot * /srv\n\t\t}"),
+			`root: takes no matcher here: leave out the *; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
+		},
+		"a root that depends on the request": {
+			inDocs("\t\tsite acme {\n\t\t\troot /srv/{host}\n\t\t}"),
+			`root: {host} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
+		},
+		"a root that is an address": {
+			inDocs("\t\tsite acme {\n\t\t\troot https://acme.com\n\t\t}"),
+			`root: "https://acme.com" is an address; a site that this Caddy does not serve from files has a sitemap instead; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
+		},
+		"an address without scheme": {
+			inSite("url docs.acme.com"),
+			`url: "docs.acme.com" is not an address that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"an address of another scheme": {
+			inSite("url ftp://docs.acme.com"),
+			`url: "ftp://docs.acme.com" is not an address that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"an address with a query": {
+			inSite("url https://docs.acme.com/?x=1"),
+			`url: "https://docs.acme.com/?x=1" has more than scheme, host and path; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"an address with a password": {
+			inDocs("\t\tllm https://me:pw@api.com/v1 gpt"),
+			`llm: an address holds no name and password; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"an address with a placeholder": {
+			inSite("url https://{env.HOST}"),
+			`url: the placeholder {env.HOST} can't stand here; {$NAME} can, which is replaced by an environment variable when the file is read; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"an address with a wildcard": {
+			inSite("url https://*.acme.com"),
+			`url: "https://*.acme.com": an address has one host, without *; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		},
+		"a support_url that is none": {
+			inSite("support_url help"),
+			`support_url: "help" is not an address that starts with https:// or http:// (or with mailto:); write: support_url <url>, like: support_url https://acme.com/help, at Caddyfile:5`,
+		},
+		"an organization that is no label": {
+			inSite("organization \"Acme Inc\""),
+			`organization: name "Acme Inc": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end; write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
+		},
+		"a glob without slash": {
+			inSite("include guide/*"),
+			`include: "guide/*" does not start with a slash; did you mean /guide/*?; write: include <glob>..., like: include /guide/* /api/*, at Caddyfile:5`,
+		},
+		"a glob that is an address": {
+			inSite("exclude https://acme.com/blog/*"),
+			`exclude: "https://acme.com/blog/*" is an address; a glob is a path on the site, like /guide/*; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
+		},
+		"a glob that is broken": {
+			inSite("exclude /blog["),
+			`exclude: the glob "/blog[" has a [ without ], or ends in a backslash; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
+		},
+		"a version after its globs": {
+			inSite("version /v2/* 2.x"),
+			`version: the version comes before its globs; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:5`,
+		},
+		"two default versions": {
+			inSite("version 1.x\n\t\t\tversion 2.x"),
+			`version: 1.x and 2.x are both without globs, but only one can be the default of the other pages; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:6`,
+		},
+		"a language that is none": {
+			inSite("language english_uk!"),
+			`language: "english_uk!" is not a language tag; tags are like en, pt-BR or zh-Hans; write: language <language> [<glob>...], like: language fr /fr/*, at Caddyfile:5`,
+		},
+		"on or off misspelt": {
+			inSite("clean_urls yes"),
+			`clean_urls: "yes" is not known; write: clean_urls on|off, like: clean_urls on, at Caddyfile:5`,
+		},
+		"an unknown kind of anchors": {
+			inSite("anchors githb"),
+			`anchors: "githb" is not known; did you mean github?; write: anchors github|gitlab|pandoc|none, like: anchors gitlab, at Caddyfile:5`,
+		},
+		"watch with an unknown word": {
+			inSite("watch polling"),
+			`watch: "polling" is not known; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+		},
+		"an interval behind a kind of watch that has none": {
+			inSite("watch events 10s"),
+			`watch: "10s" is too many: only poll takes an interval; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+		},
+		"an interval that is none": {
+			inSite("watch poll often"),
+			`watch: "often" is not a duration; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+		},
+		"an interval out of bounds": {
+			inSite("watch poll 10ms"),
+			`watch: 10ms is not between 1s and 1d; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+		},
+		"a host to link to written as an address": {
+			inSite("allow_links https://github.com"),
+			`allow_links: "https://github.com" is not a host, without scheme, path and *; write: allow_links <host>..., like: allow_links github.com status.acme.com, at Caddyfile:5`,
+		},
+		"too many starter questions": {
+			inSite("starter_questions \"a?\" \"b?\" \"c?\" \"d?\""),
+			`starter_questions: there are at most 3, each in quotes; this makes 4; write: starter_questions <question>..., like: starter_questions "How do I install it?" "What does it cost?", at Caddyfile:5`,
+		},
+		"a synonym alone": {
+			inSite("synonyms k8s"),
+			`synonyms: needs another argument; write: synonyms <word> <word>..., like: synonyms k8s kubernetes, at Caddyfile:5`,
+		},
+		"a key without its prefix": {
+			inDocs("\t\tkey 0123456789abcdef"),
+			`key: a key starts with svc_dsc_; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key that is too short": {
+			inDocs("\t\tkey svc_dsc_012345"),
+			`key: a key has at least 16 characters after svc_dsc_, this has 6; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key with a character that no key has": {
+			inDocs("\t\tkey svc_dsc_0123456789abc.def"),
+			`key: a key is made of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is another; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key twice": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef\n\t\tkey svc_dsc_0123456789abcdef"),
+			`key: this key is defined twice; keep one; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:4`,
+		},
+		"a key from a placeholder that is not read at start": {
+			inDocs("\t\tkey {http.request.host}"),
+			`key: {http.request.host} can't stand for a key; {env.NAME} and {file./path/to/file} can; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key's site that is no name": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsites docs.acme.com\n\t\t}"),
+			`sites: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme; write: sites <site>..., like: sites acme, at Caddyfile:4`,
+		},
+		"a key's origin with a path": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torigins https://acme.com/docs\n\t\t}"),
+			`origins: origin "https://acme.com/docs": has more than an origin; write scheme, host and perhaps port, like https://acme.com or http://localhost:3000; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
+		},
+		"a key's origin that means any": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torigins *\n\t\t}"),
+			`origins: origin "*": a key that names no origin allows any; leave origins out; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
+		},
+		"an index without a kind": {
+			inDocs("\t\tindex"),
+			`index: needs an argument; write: index embedded, or: index meilisearch <url>..., or: index <module> ..., at Caddyfile:3`,
+		},
+		"an unknown index": {
+			inDocs("\t\tindex elastic http://e"),
+			`index: "elastic" is not known, and this build of Caddy has no module docs.index.elastic; write: index embedded, or: index meilisearch <url>..., or: index <module> ..., at Caddyfile:3`,
+		},
+		"an index that is an address": {
+			inDocs("\t\tindex http://127.0.0.1:7700"),
+			`index: "http://127.0.0.1:7700" is an address; the kind of index comes before it: index meilisearch http://127.0.0.1:7700; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
+		},
+		"an index twice": {
+			inDocs("\t\tindex embedded\n\t\tindex embedded"),
+			`docs: index is written twice, first at Caddyfile:3; keep one, at Caddyfile:4`,
+		},
+		"arguments behind embedded": {
+			inDocs("\t\tindex embedded fast"),
+			`index: "fast" is too many; write: index embedded, at Caddyfile:3`,
+		},
+		"Meilisearch without an address": {
+			inDocs("\t\tindex meilisearch"),
+			`index: needs an argument; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
+		},
+		"Meilisearch at an address without scheme": {
+			inDocs("\t\tindex meilisearch 127.0.0.1:7700"),
+			`index: "127.0.0.1:7700" is not an address that starts with https:// or http://; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
+		},
+		"a semantic ratio out of bounds": {
+			inDocs("\t\tindex meilisearch http://m {\n\t\t\tsemantic_ratio 2\n\t\t}"),
+			`semantic_ratio: "2" is not a number from 0 (keywords only) to 1 (meaning only); write: semantic_ratio <0-1>, like: semantic_ratio 0.5, at Caddyfile:4`,
+		},
+		"another fallback than embedded": {
+			inDocs("\t\tindex meilisearch http://m {\n\t\t\tfallback http://n\n\t\t}"),
+			`fallback: "http://n" is not known; write: fallback embedded, at Caddyfile:4`,
+		},
+		"a secret that stands in the file": {
+			inDocs("\t\tllm https://api.openai.com/v1 gpt-5 {\n\t\t\tapi_key sk-not-a-real-key\n\t\t}"),
+			`api_key: a secret that stands here would show at GET /config/ and in autosave.json; name what holds it, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
+		},
+		"an embedder without a model": {
+			inDocs("\t\tembedder http://e/v1"),
+			`embedder: needs the name of a model after the address; write: embedder <url> <model>, like: embedder http://127.0.0.1:11434/v1 nomic-embed-text, at Caddyfile:3`,
+		},
+		"an unknown embedder": {
+			inDocs("\t\tembedder minilm"),
+			`embedder: "minilm" is not known, and this build of Caddy has no module docs.embedder.minilm; write: embedder <url> <model>, or: embedder meilisearch <name>, or: embedder <module> ..., like: embedder http://127.0.0.1:11434/v1 nomic-embed-text, at Caddyfile:3`,
+		},
+		"an embedder of a server that is not there": {
+			inDocs("\t\tembedder meilisearch default"),
+			`embedder meilisearch default is an embedder of the Meilisearch server's own, but the index is not there: write index meilisearch <url>, or embedder <url> <model>, at Caddyfile:3`,
+		},
+		"a server's embedder named twice": {
+			inDocs("\t\tindex meilisearch http://m {\n\t\t\tembedder a\n\t\t}\n\t\tembedder meilisearch b"),
+			`embedder: the block of index meilisearch names one already (a); keep one, at Caddyfile:6`,
+		},
+		"dimensions that are no number": {
+			inDocs("\t\tembedder http://e/v1 m {\n\t\t\tdimensions many\n\t\t}"),
+			`dimensions: "many" is not a whole number from 1 to 100000; write: dimensions <n>, like: dimensions 512, at Caddyfile:4`,
+		},
+		"a model without an address": {
+			inDocs("\t\tllm gpt-5"),
+			`llm: "gpt-5" is not known, and this build of Caddy has no module docs.llm.gpt-5; write: llm <url> <model>, or: llm <module> ..., like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"a model at an address without scheme": {
+			inDocs("\t\tllm api.openai.com/v1 gpt-5"),
+			`llm: "api.openai.com/v1" is not an address that starts with https:// or http://; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"a model's address with its endpoint": {
+			inDocs("\t\tllm https://api.openai.com/v1/chat/completions gpt-5"),
+			`llm: the address ends before /chat/completions, with /v1; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"an address where a model belongs": {
+			inDocs("\t\tllm http://a/v1 http://b/v1"),
+			`llm: "http://b/v1" is an address, where the name of a model belongs; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"two models on a line": {
+			inDocs("\t\tllm http://a/v1 b c"),
+			`llm: "c" is too many; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+		},
+		"llm twice": {
+			inDocs("\t\tllm http://a/v1 b\n\t\tllm http://c/v1 d"),
+			`docs: llm is written twice, first at Caddyfile:3; keep one, at Caddyfile:4`,
+		},
+		"a fallback without a model": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tfallback http://c/v1\n\t\t}"),
+			`fallback: needs the name of a model after the address; write: fallback <url> <model>, like: fallback http://127.0.0.1:11434/v1 qwen3, at Caddyfile:4`,
+		},
+		"a time limit of nothing": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tidle_timeout 0\n\t\t}"),
+			`idle_timeout: 0 is not between 100ms and 10m; write: idle_timeout <duration>, like: idle_timeout 30s, at Caddyfile:4`,
+		},
+		"too many tokens": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tmax_tokens 2M\n\t\t}"),
+			`max_tokens: "2M" is not a whole number from 1 to 1000000; write: max_tokens <n>, like: max_tokens 1500, at Caddyfile:4`,
+		},
+		"a budget cut short": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 2M tokens\n\t\t}"),
+			`budget: needs another argument; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
+		},
+		"a budget of nothing": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 0 tokens per day\n\t\t}"),
+			`budget: "0" is not a number like 500, 20k or 2M; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
+		},
+		"a budget of money": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5 dollars per day\n\t\t}"),
+			`budget: "dollars" is neither tokens nor requests; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
+		},
+		"a budget a week": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per week\n\t\t}"),
+			`budget: "week" is neither day nor hour; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
+		},
+		"budgets of two periods": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per day\n\t\t\tbudget 10 requests per hour\n\t\t}"),
+			`budget: two budgets are per day or per hour both; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
+		},
+		"two budgets of tokens": {
+			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per day\n\t\t\tbudget 6k tokens per day\n\t\t}"),
+			`budget: there is a budget of tokens already; keep one; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
+		},
+		"threads without a word": {
+			inDocs("\t\tthreads"),
+			`threads: needs an argument; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"threads with a duration alone": {
+			inDocs("\t\tthreads 30d"),
+			`threads: "30d" is not known; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"threads with an endless ttl": {
+			inDocs("\t\tthreads ttl forever"),
+			`threads: "forever" is not a duration; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"threads with a ttl without its duration": {
+			inDocs("\t\tthreads ttl"),
+			`threads: ttl needs a duration; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"threads off and more": {
+			inDocs("\t\tthreads off 30d"),
+			`threads: "30d" is too many; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"threads kept for a second": {
+			inDocs("\t\tthreads ttl 1s"),
+			`threads: 1s is not between 1m and 3650d; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+		},
+		"a data folder that depends on the request": {
+			inDocs("\t\tdata_dir /var/{http.request.host}"),
+			`data_dir: {http.request.host} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: data_dir <folder>, like: data_dir /var/lib/caddy/docs, at Caddyfile:3`,
+		},
+		"a site's name behind the global option": {
+			"{\n\tdocs acme {\n\t\troot /srv\n\t}\n}\n",
+			`docs: "acme" is too many; as a global option it opens a block: write site acme { … } in it, at Caddyfile:2`,
+		},
+		"an index in each of two docs options": {
+			"{\n\tdocs {\n\t\tindex embedded\n\t}\n\tdocs {\n\t\tindex embedded\n\t}\n}\n",
+			`index: is written twice; keep one, at Caddyfile:6`,
+		},
+		"an embedder and one of the server's own": {
+			"{\n\tdocs {\n\t\tembedder http://e/v1 m\n\t}\n\tdocs {\n\t\tembedder meilisearch x\n\t}\n}\n",
+			`embedder: is written twice; keep one, at Caddyfile:6`,
+		},
+		"a model in each of two docs options": {
+			"{\n\tdocs {\n\t\tllm http://e/v1 m\n\t}\n\tdocs {\n\t\tllm http://e/v1 m\n\t}\n}\n",
+			`llm: is written twice; keep one (others stand in its block as fallback), at Caddyfile:6`,
+		},
+		"threads in each of two docs options": {
+			"{\n\tdocs {\n\t\tthreads off\n\t}\n\tdocs {\n\t\tthreads off\n\t}\n}\n",
+			`threads: is written twice; keep one, at Caddyfile:6`,
+		},
+		"a data folder in each of two docs options": {
+			"{\n\tdocs {\n\t\tdata_dir /a\n\t}\n\tdocs {\n\t\tdata_dir /a\n\t}\n}\n",
+			`data_dir: is written twice; keep one, at Caddyfile:6`,
+		},
+		"a secret that was put in from the environment": {
+			inDocs("\t\tembedder http://e/v1 m {\n\t\t\tapi_key {$HOME}\n\t\t}"),
+			`api_key: a secret that stands here would show at GET /config/ and in autosave.json; name what holds it, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
+		},
+		"a key's site twice": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsites acme acme\n\t\t}"),
+			`sites: acme is named twice; write: sites <site>..., like: sites acme, at Caddyfile:4`,
+		},
+		"a key's organization that is no label": {
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torganization Acme\n\t\t}"),
+			`organization: name "Acme": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end; write: organization <name>, like: organization acme-inc, at Caddyfile:4`,
+		},
+		"a path as first word of assistant": {
+			inBlock("\tassistant /api/*"),
+			`assistant: /api/* is a path, where the name of a site belongs; write: assistant <site>; to serve the API under a prefix, use handle_path /api/* and write assistant in its block, at Caddyfile:2`,
+		},
+		"a path as first word of search": {
+			inBlock("\tsearch /api/* acme"),
+			`search: /api/* is a path, where the name of a site belongs; write: search <site>; to serve the API under a prefix, use handle_path /api/* and write search in its block, at Caddyfile:2`,
+		},
+		"a path as first word of docs": {
+			inBlock("\tdocs /srv/docs"),
+			`docs: /srv/docs is a path, where the name of a site belongs; write: docs <site> [<root>]; to serve the API under a prefix, use handle_path /api/* and write docs in its block, at Caddyfile:2`,
+		},
+		"a matcher that is not defined": {
+			inBlock("\tassistant @inside acme"),
+			`assistant: there is no matcher @inside in this site block; define it there, or leave it out, at Caddyfile:2`,
+		},
+		"a matcher behind the site": {
+			inBlock("\t@inside path /x\n\tassistant acme @inside"),
+			`assistant: the matcher @inside stands behind a site; write: assistant @inside <site>, at Caddyfile:3`,
+		},
+		"a folder behind the site of assistant": {
+			inBlock("\tassistant acme /srv/docs"),
+			`assistant takes no folder; the directive docs does, and so does root in the global option docs { site <name> { … } }, at Caddyfile:2`,
+		},
+		"a site twice in a directive": {
+			inBlock("\tsearch acme acme"),
+			`search: site acme is named twice; keep one, at Caddyfile:2`,
+		},
+		"a host as a site of a directive": {
+			inBlock("\tsearch docs.acme.com"),
+			`search: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme, at Caddyfile:2`,
+		},
+		"docs without a site": {
+			inBlock("\tdocs"),
+			`docs: needs an argument; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
+		},
+		"docs with an argument too many": {
+			inBlock("\tdocs acme /srv /more"),
+			`docs: "/more" is too many; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
+		},
+		"docs with two roots": {
+			inBlock("\tdocs acme /srv {\n\t\troot /other\n\t}"),
+			`root: is the second word of docs already (/srv); keep one; write: root <folder>, like: root /srv/docs, at Caddyfile:3`,
+		},
+		"docs with root and sitemap": {
+			inBlock("\tdocs acme /srv {\n\t\tsitemap https://a.com/s.xml\n\t}"),
+			`site acme has a root and a sitemap, but its pages come from one of them: keep root if this Caddy serves the files, else sitemap, at Caddyfile:2`,
+		},
+		"docs with a root that depends on the request": {
+			inBlock("\tdocs acme {path}"),
+			`docs: {http.request.uri.path} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
+		},
+		"docs with only and another word": {
+			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
+			`only: "chat" is not known; write: only search|assistant, like: only search, at Caddyfile:3`,
+		},
+		"docs with only search and words of replies": {
+			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),
+			`docs acme: finish_event and max_concurrent_replies are about replies, which only search leaves out; take them or it away, at Caddyfile:2`,
+		},
+		"docs with a site of the global option": {
+			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n\nlocalhost {\n\tdocs acme\n}\n",
+			`site acme is defined twice, first at Caddyfile:3; to serve that one here, write: assistant acme, and: search acme, at Caddyfile:10`,
+		},
+		"docs twice with a name and different pages": {
+			inBlock("\tdocs acme /srv\n\tdocs acme /other"),
+			`site acme is defined twice and differently, first at Caddyfile:2; a name is one site's: choose another, or write the same in both places, at Caddyfile:3`,
+		},
+		"rate_limit without a word": {
+			inBlock("\tsearch {\n\t\trate_limit\n\t}"),
+			`rate_limit: needs an argument; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit of an unknown kind": {
+			inBlock("\tsearch {\n\t\trate_limit orgnization 1 1m\n\t}"),
+			`rate_limit: "orgnization" is not known; did you mean organization?; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit without a window": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600\n\t}"),
+			`rate_limit: ip needs a number of requests and a window; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit of no requests": {
+			inBlock("\tsearch {\n\t\trate_limit ip 0 1m\n\t}"),
+			`rate_limit: 0 requests: must be 1 to 1000000; for no limit write: rate_limit off, at Caddyfile:3`,
+		},
+		"rate_limit with a window that is none": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600 minute\n\t}"),
+			`rate_limit: window "minute": write a duration like 1m, 1h or 24h, at Caddyfile:3`,
+		},
+		"rate_limit with a window out of bounds": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600 1ms\n\t}"),
+			`rate_limit: window 1ms: must be whole seconds, from 1s to 31d, at Caddyfile:3`,
+		},
+		"rate_limit of a kind twice": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600 1m\n\t\trate_limit ip 700 1m\n\t}"),
+			`rate_limit: ip is limited twice; keep one; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"rate_limit off and a limit": {
+			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit ip 700 1m\n\t}"),
+			`rate_limit: off stands alone: there is another rate_limit in this block; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"a limit and rate_limit off": {
+			inBlock("\tsearch {\n\t\trate_limit ip 700 1m\n\t\trate_limit off\n\t}"),
+			`rate_limit: off stands alone: there is another rate_limit in this block; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"errors with another word than pass": {
+			inBlock("\tsearch {\n\t\terrors json\n\t}"),
+			`errors: "json" is not known; write: errors pass, at Caddyfile:3`,
+		},
+		"max_body that is no size": {
+			inBlock("\tsearch {\n\t\tmax_body large\n\t}"),
+			`max_body: "large" is not a size; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
+		},
+		"max_body out of bounds": {
+			inBlock("\tsearch {\n\t\tmax_body 10GB\n\t}"),
+			`max_body: 10GB is not between 1.0 kB and 100 MB; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
+		},
+		"finish_event with an unknown word": {
+			inBlock("\tassistant {\n\t\tfinish_event litteral\n\t}"),
+			`finish_event: "litteral" is not known; did you mean literal?; write: finish_event auto|literal|sdk, like: finish_event auto, at Caddyfile:3`,
+		},
+		"max_concurrent_replies of none": {
+			inBlock("\tassistant {\n\t\tmax_concurrent_replies 0\n\t}"),
+			`max_concurrent_replies: "0" is not a whole number from 1 to 1000000; write: max_concurrent_replies <n>, like: max_concurrent_replies 5000, at Caddyfile:3`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := adapt(c.input)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			got := err.Error()
+			if i := strings.Index(got, "': "); strings.HasPrefix(got, "parsing caddyfile tokens for '") && i > 0 {
+				got = got[i+3:]
+			}
+			if got != c.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
