@@ -152,3 +152,95 @@ func unicodeEscape(s []byte) rune {
 	}
 	return unit
 }
+
+// Joiner joins pieces of text in the form of Event.Text that may be split
+// between the halves of a surrogate pair: the first half is held until the
+// next piece comes. What it appends is always the inside of a valid JSON
+// string: halves without the other become U+FFFD, and what is not properly
+// escaped is escaped. The zero value is ready for use.
+type Joiner struct {
+	half [6]byte
+	held bool
+}
+
+// lone stands in for a half of a surrogate pair without the other.
+const lone = `\ufffd`
+
+// Append appends piece to dst, but for a first half at its end.
+func (j *Joiner) Append(dst, piece []byte) []byte {
+	if len(piece) == 0 {
+		return dst
+	}
+	if j.held {
+		j.held = false
+		if !StartsLowHalf(piece) {
+			dst = append(dst, lone...)
+		} else {
+			dst = append(append(dst, j.half[:]...), piece[:6]...)
+			piece = piece[6:]
+		}
+	}
+	from := 0
+	for i := 0; i < len(piece); {
+		c := piece[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, piece[from:i]...)
+		if c != '\\' {
+			dst = escapeASCII(dst, c)
+			i++
+			from = i
+			continue
+		}
+		n := 1
+		if i+1 < len(piece) {
+			switch piece[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				n = 2
+			case 'u':
+				unit := unicodeEscape(piece[i:])
+				switch {
+				case unit < 0:
+				case !isHigh(unit) && !isLow(unit):
+					n = 6
+				case isHigh(unit) && StartsLowHalf(piece[i+6:]):
+					n = 12
+				case isHigh(unit) && i+6 == len(piece):
+					copy(j.half[:], piece[i:])
+					j.held = true
+					return dst
+				default:
+					dst = append(dst, lone...)
+					n = 0
+					i += 6
+				}
+			}
+		}
+		switch n {
+		case 0:
+		case 1: // a backslash that escapes nothing
+			dst = append(dst, '\\', '\\')
+			i++
+		default:
+			dst = append(dst, piece[i:i+n]...)
+			i += n
+		}
+		from = i
+	}
+	return append(dst, piece[from:]...)
+}
+
+// Held reports whether a first half waits for the next piece.
+func (j *Joiner) Held() bool { return j.held }
+
+// Close appends U+FFFD to dst if a first half still waits; there is no next
+// piece. The Joiner can be used again.
+func (j *Joiner) Close(dst []byte) []byte {
+	if j.held {
+		j.held = false
+		dst = append(dst, lone...)
+	}
+	return dst
+}

@@ -1,0 +1,267 @@
+// Package datastream is the first generation of assistant messages: requests
+// and streams of version 4 of the chat SDK, whose stream is the "data
+// stream", lines of a one-letter code, a colon and JSON.
+package datastream
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/encoding"
+)
+
+// SetHeader sets the header of a streamed reply. no-transform keeps
+// compression off: it costs more than it saves for lines as small as these,
+// and holds them back.
+func SetHeader(h http.Header) {
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Vercel-Ai-Data-Stream", "v1")
+}
+
+// Encoder writes a reply as a data stream. It implements reply.Sink and
+// accepts any sequence of events: steps that are missing are added, what
+// makes no sense to a client (a result without its call, anything after the
+// end) is left out. It is safe for concurrent use, so that KeepAlive may be
+// called by a timer.
+//
+// The thread is told three times, for each way that an app can read it: early
+// as an annotation {"type":"thread"}, so that it survives a stop, and at the
+// end as data and annotation {"type":"finish"}; also in the d line, for those
+// who read the stream themselves. The annotation at the end also has the
+// fields of reply.Outcome.
+type Encoder struct {
+	mu  sync.Mutex
+	out *encoding.Output
+
+	messageID, threadID string
+
+	state state
+	// step is true inside a step, fresh if Start opened it.
+	step, fresh bool
+	delta       byte // code of the open delta, 0 for none
+	tools       encoding.Tools
+}
+
+type state uint8
+
+const (
+	waiting state = iota
+	replying
+	ended
+)
+
+var _ reply.Sink = (*Encoder)(nil)
+
+// NewEncoder returns an Encoder that writes to w, once a Flush, and calls
+// flush, where not nil, after each write.
+func NewEncoder(w io.Writer, flush func() error) *Encoder {
+	return &Encoder{out: encoding.NewOutput(w, flush, "\"\n")}
+}
+
+// Send takes one event and holds its bytes until Flush. It returns the first
+// error of writing.
+func (e *Encoder) Send(ev *reply.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.out.Err(); err != nil {
+		return err
+	}
+	if e.state == ended {
+		return nil
+	}
+	if ev.Kind == reply.Text || ev.Kind == reply.Reasoning {
+		if len(ev.Text) > 0 {
+			e.begin()
+			e.sendText(ev)
+		}
+		return e.out.Err()
+	}
+	e.endDelta()
+	switch ev.Kind {
+	case reply.Start:
+		e.start(ev)
+	case reply.StepStart:
+		if e.fresh {
+			e.fresh = false
+			break
+		}
+		e.finishStep("", reply.Usage{})
+		e.startStep()
+	case reply.StepFinish:
+		e.finishStep(ev.Reason, ev.Usage)
+	case reply.ToolCall:
+		if e.tools.Call(ev.ToolCallID) {
+			e.begin()
+			e.out.Raw(`9:{"toolCallId":`)
+			e.out.String(ev.ToolCallID)
+			e.out.Field("toolName", ev.ToolName)
+			e.out.Name("args")
+			e.out.Object(ev.JSON)
+			e.out.Raw("}\n")
+		}
+	case reply.ToolResult:
+		if e.tools.Result(ev.ToolCallID) {
+			e.begin()
+			e.out.Raw(`a:{"toolCallId":`)
+			e.out.String(ev.ToolCallID)
+			e.out.Name("result")
+			e.out.JSON(ev.JSON, "null")
+			e.out.Raw("}\n")
+		}
+	case reply.Source:
+		e.begin()
+		e.out.Raw(`h:{"sourceType":"url","id":`)
+		e.out.String(ev.SourceID)
+		e.out.Field("url", ev.URL)
+		if ev.Title != "" {
+			e.out.Field("title", ev.Title)
+		}
+		e.out.Raw("}\n")
+	case reply.Data:
+		e.state = replying
+		e.out.Raw(`2:[{"type":`)
+		e.out.String(ev.Name)
+		e.out.Name("data")
+		e.out.JSON(ev.JSON, "null")
+		e.out.Raw("}]\n")
+	case reply.Error:
+		message := ev.Message
+		if message == "" {
+			message = encoding.BrokeOff
+		}
+		e.out.Raw("3:")
+		e.out.String(message)
+		e.out.Raw("\n")
+		e.state = ended
+	case reply.Finish:
+		e.finish(ev)
+	}
+	return e.out.Err()
+}
+
+// Flush brings everything sent to the client.
+func (e *Encoder) Flush() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.out.Flush()
+}
+
+// KeepAlive sends an empty line, which clients skip, so that proxies don't
+// take a silent stream for a dead one.
+func (e *Encoder) KeepAlive() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.out.KeepAlive("\n")
+	return e.out.Flush()
+}
+
+var (
+	textPrefix      = []byte(`0:"`)
+	reasoningPrefix = []byte(`g:"`)
+)
+
+func (e *Encoder) sendText(ev *reply.Event) {
+	code, prefix := byte('0'), textPrefix
+	if ev.Kind == reply.Reasoning {
+		code, prefix = 'g', reasoningPrefix
+	}
+	if e.delta != code {
+		e.endDelta()
+		e.delta = code
+	}
+	e.out.Delta(prefix, ev.Text)
+}
+
+func (e *Encoder) endDelta() {
+	if e.delta != 0 {
+		e.out.EndDelta()
+		e.delta = 0
+	}
+}
+
+func (e *Encoder) start(ev *reply.Event) {
+	if e.state != waiting {
+		return
+	}
+	e.state = replying
+	e.messageID, e.threadID = ev.MessageID, ev.ThreadID
+	// The id of the message comes with its first step, and has to come
+	// before the annotation that belongs to it.
+	e.startStep()
+	e.fresh = true
+	if e.threadID != "" {
+		e.out.Raw(`8:[{"type":"thread"`)
+		e.out.Field("threadId", e.threadID)
+		e.out.Raw("}]\n")
+	}
+}
+
+// begin makes sure that a step is open.
+func (e *Encoder) begin() {
+	e.fresh = false
+	if !e.step {
+		e.startStep()
+	}
+}
+
+func (e *Encoder) startStep() {
+	e.state = replying
+	e.step = true
+	if e.messageID != "" {
+		e.out.Raw(`f:{"messageId":`)
+		e.out.String(e.messageID)
+		e.out.Raw("}\n")
+	}
+}
+
+func (e *Encoder) finishStep(reason string, usage reply.Usage) {
+	if !e.step {
+		return
+	}
+	e.step, e.fresh = false, false
+	e.out.Raw(`e:{"finishReason":"` + encoding.Reason(reason) + `"`)
+	e.usage(usage)
+	e.out.Raw(",\"isContinued\":false}\n")
+}
+
+func (e *Encoder) finish(ev *reply.Event) {
+	e.begin()
+	if e.threadID != "" {
+		e.out.Raw(`2:[{"type":"finish"`)
+		e.out.Field("threadId", e.threadID)
+		e.out.Raw("}]\n")
+	}
+	if e.threadID != "" || ev.Outcome != nil {
+		e.out.Raw(`8:[{"type":"finish"`)
+		if e.threadID != "" {
+			e.out.Field("threadId", e.threadID)
+		}
+		if ev.Outcome != nil {
+			e.out.Marshal(ev.Outcome)
+		}
+		e.out.Raw("}]\n")
+	}
+	e.finishStep(ev.Reason, ev.Usage)
+	e.out.Raw(`d:{"type":"finish","finishReason":"` + encoding.Reason(ev.Reason) + `"`)
+	e.usage(ev.Usage)
+	if e.threadID != "" {
+		e.out.Field("threadId", e.threadID)
+	}
+	e.out.Raw("}\n")
+	e.state = ended
+}
+
+// usage is always there: without it the client computes with NaN. What is
+// not known is 0.
+func (e *Encoder) usage(u reply.Usage) {
+	if !u.Known {
+		u = reply.Usage{}
+	}
+	e.out.Raw(`,"usage":{"promptTokens":` + strconv.Itoa(u.InputTokens) +
+		`,"completionTokens":` + strconv.Itoa(u.OutputTokens) + `}`)
+}
