@@ -71,13 +71,13 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	case strings.TrimSuffix(path.Base(doc.File), path.Ext(doc.File)) == "404":
 		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
-	body, isJSX := prepare(body, mdx)
+	body = prepare(body, mdx)
 	base, _ := url.Parse(doc.URL)
 	w := &markdownWalker{src: body, slugs: slugger{style: in.options.Anchors}}
 	w.b = &builder{in: in, base: base}
 	w.html = &htmlWalker{b: w.b, slug: w.slugs.id}
 	p := markdownParser
-	if mdx || isJSX {
+	if mdx {
 		p = mdxParser
 	}
 	w.blocks(p.Parse(text.NewReader(body)))
