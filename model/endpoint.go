@@ -1,0 +1,248 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+)
+
+// Endpoint is a model at an address.
+type Endpoint struct {
+	// URL of the API up to and with /v1; for Azure's older addresses the
+	// deployment's, with its api-version:
+	// https://NAME.openai.azure.com/openai/deployments/NAME?api-version=…
+	URL    string
+	Model  string
+	APIKey string
+}
+
+// endpoint is an Endpoint with what is remembered of it.
+type endpoint struct {
+	Endpoint
+	url     *url.URL
+	name    string // for logs: without credentials and query
+	breaker breaker
+	learned learned
+	client  *http.Client
+}
+
+func newEndpoint(e Endpoint, client *http.Client) (*endpoint, error) {
+	u, err := url.Parse(strings.TrimSpace(e.URL))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New(`a model's address must be that of its API, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1`)
+	}
+	if strings.TrimSpace(e.Model) == "" {
+		return nil, fmt.Errorf("the endpoint %s needs the name of a model", publicAddress(u))
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	u.RawPath, u.Fragment = "", ""
+	ep := &endpoint{Endpoint: e, url: u, client: client, name: publicAddress(u) + " " + e.Model}
+	ep.learned.set(firstParameters(e, u))
+	return ep, nil
+}
+
+// publicAddress is an address without credentials and query.
+func publicAddress(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+func (e *endpoint) errorf(k Kind, message string, cause error) *Error {
+	message = redact(message, e.APIKey)
+	if pw, ok := e.url.User.Password(); ok && pw != "" {
+		message = strings.ReplaceAll(message, pw, "[redacted]")
+	}
+	return &Error{Endpoint: e.name, Kind: k, Message: message, Err: e.safe(cause)}
+}
+
+// safe returns a cause only if its own words hold no secret.
+func (e *endpoint) safe(err error) error {
+	if err == nil || redact(err.Error(), e.APIKey) != strings.Join(strings.Fields(err.Error()), " ") {
+		return nil
+	}
+	return err
+}
+
+// newRequest addresses a path below the endpoint's URL.
+func (e *endpoint) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	u := *e.url
+	u.Path += path
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
+	if err != nil {
+		return nil, e.errorf(Unreachable, transportError(err).Error(), nil)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	req.Header.Set("User-Agent", "caddy-docs")
+	switch {
+	case e.APIKey == "":
+	case isAzure(e.url):
+		req.Header.Set("Api-Key", e.APIKey)
+	default:
+		req.Header.Set("Authorization", "Bearer "+e.APIKey)
+	}
+	return req, nil
+}
+
+// send asks, again without what the endpoint refuses, and returns an answer
+// with a status of success.
+func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
+	params := e.learned.get()
+	for {
+		body, err := e.body(p, maxTokens, params)
+		if err != nil {
+			return nil, e.errorf(Rejected, "writing the request: "+err.Error(), err)
+		}
+		req, err := e.newRequest(ctx, http.MethodPost, "/chat/completions", body)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := e.client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+			return resp, nil
+		}
+		answer, fail := e.refusal(resp)
+		if fail.Kind != Rejected && fail.Kind != Failed {
+			return nil, fail
+		}
+		next, ok := params.refused(resp.StatusCode, answer)
+		if !ok || next == params || params&withTools != 0 && next&withTools == 0 && len(p.Tools) == 0 {
+			return nil, fail
+		}
+		params = next
+		e.learned.set(next)
+	}
+}
+
+// refusal reads an answer without success and closes it.
+func (e *endpoint) refusal(resp *http.Response) ([]byte, *Error) {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4*maxMessage))
+	resp.Body.Close()
+	api := apiError(body)
+	api.HTTPStatusCode, api.HTTPStatus = resp.StatusCode, resp.Status
+	message := describeAPIError(api)
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		message = "the endpoint redirects; configure the address that it redirects to"
+		if u, err := resp.Location(); err == nil {
+			message += ": " + publicAddress(u)
+		}
+	}
+	fail := e.errorf(statusKind(resp.StatusCode), message, api)
+	fail.Status = resp.StatusCode
+	fail.RetryAfter = retryAfter(resp.Header, time.Now())
+	return body, fail
+}
+
+// attempt asks the endpoint for one reply.
+func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (*assistant.Completion, error) {
+	// The request has a context of its own, so that the connection can be
+	// read to its end, and used again, after the caller's has ended.
+	rctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unlink := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	w := newWatch(o.FirstToken, e.errorf(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil), cancel)
+	defer w.stop()
+
+	maxTokens := p.MaxTokens
+	if maxTokens <= 0 {
+		maxTokens = o.MaxTokens
+	}
+	resp, err := e.send(rctx, p, maxTokens)
+	if err != nil {
+		err = e.why(ctx, rctx, err, Unreachable)
+		unlink()
+		cancel(nil)
+		return nil, err
+	}
+	s := &stream{
+		in: newLines(resp.Body), each: each, watch: w, maxTokens: maxTokens, idle: o.Idle, onFirst: onFirst,
+		describe: func(k Kind, message string, cause error) error { return e.errorf(k, message, cause) },
+	}
+	err = s.run()
+	s.in.release()
+	w.stop()
+	if err != nil || s.finish == "length" {
+		if err != nil {
+			err = e.why(ctx, rctx, err, Cut)
+		}
+		unlink()
+		cancel(nil) // first: Close would wait for a body that is being written
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+	} else if unlink() {
+		go drain(resp.Body, cancel)
+	} else {
+		cancel(nil)
+		resp.Body.Close()
+	}
+	c := s.completion()
+	c.Model = e.Model
+	return c, nil
+}
+
+// drain reads what follows [DONE], mostly the end of the last chunk, so that
+// the connection can be used again; but not for long.
+func drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
+	t := time.AfterFunc(250*time.Millisecond, func() { cancel(nil) })
+	_, _ = io.CopyN(io.Discard, body, 16<<10)
+	t.Stop()
+	body.Close()
+	cancel(nil)
+}
+
+// why finds the reason behind an error of the transport.
+func (e *endpoint) why(ctx, rctx context.Context, err error, k Kind) error {
+	var model *Error
+	var sink *sinkError
+	switch {
+	case errors.As(err, &sink):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &model):
+		return err
+	case errors.As(context.Cause(rctx), &model):
+		return model
+	}
+	err = transportError(err)
+	return e.errorf(k, err.Error(), err)
+}
+
+// newClient is the client used where Options has none: limits on everything
+// but the length of a reply.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:    5 * time.Second,
+			ExpectContinueTimeout:  time.Second,
+			IdleConnTimeout:        90 * time.Second,
+			MaxIdleConns:           1024,
+			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
+			MaxResponseHeaderBytes: 64 << 10,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // a compressed stream comes in blocks
+		},
+		// A redirected POST becomes a GET, or takes the key elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

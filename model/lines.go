@@ -1,0 +1,243 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Sizes of the read buffer. A stream starts with smallBuffer, since most of
+// them wait most of the time; one that fills it in a single read gets
+// largeBuffer, so that a fast model costs fewer reads. A longer line grows
+// the buffer up to maxLine, which bounds what a broken endpoint can make a
+// stream hold.
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 16 << 10
+	maxLine     = 4 << 20
+)
+
+var (
+	smallBuffers = sync.Pool{New: func() any { b := make([]byte, smallBuffer); return &b }}
+	largeBuffers = sync.Pool{New: func() any { b := make([]byte, largeBuffer); return &b }}
+)
+
+var errLineTooLong = fmt.Errorf("a line of the stream is longer than %d MB", maxLine>>20)
+
+// lines cuts a stream into lines that end with LF, CRLF or CR, as the event
+// stream format has them (WHATWG HTML §9.2.5). The bytes of a line stand in
+// the read buffer and are valid until the next call of next.
+type lines struct {
+	src io.Reader
+	// beforeRead, where not nil, is called before each read that may wait.
+	beforeRead func() error
+
+	pooled *[]byte
+	buf    []byte
+	r, w   int // unread bytes are buf[r:w]
+	scan   int // no line end stands in buf[r:scan]
+	// more has looked at the line that starts at peekStart: it ends at peekEnd.
+	peekStart, peekEnd int
+	skipLF             bool // the last line ended with CR at the buffer's end
+	started            bool
+	full               bool // the last read filled the buffer
+	partial            bool // the last line had no line end: the stream ended in it
+	err                error
+}
+
+func newLines(src io.Reader) *lines {
+	l := &lines{src: src, pooled: smallBuffers.Get().(*[]byte), peekStart: -1}
+	l.buf = *l.pooled
+	return l
+}
+
+// release gives the buffer back; no line may be used afterwards.
+func (l *lines) release() {
+	l.giveBack()
+	l.buf, l.r, l.w, l.err = nil, 0, 0, io.EOF
+}
+
+func (l *lines) giveBack() {
+	if l.pooled == nil {
+		return
+	}
+	if len(*l.pooled) == smallBuffer {
+		smallBuffers.Put(l.pooled)
+	} else {
+		largeBuffers.Put(l.pooled)
+	}
+	l.pooled = nil
+}
+
+// next returns a line without its end. After the last one it returns the
+// reader's error, io.EOF for a regular end.
+func (l *lines) next() ([]byte, error) {
+	for {
+		if l.skipLF && l.r < l.w {
+			if l.buf[l.r] == '\n' {
+				l.r++
+			}
+			l.skipLF = false
+		}
+		if i := l.lineEnd(); i >= 0 {
+			line := l.buf[l.r:i]
+			l.r = i + 1
+			if l.buf[i] == '\r' {
+				if l.r == l.w {
+					l.skipLF = true
+				} else if l.buf[l.r] == '\n' {
+					l.r++
+				}
+			}
+			return line, nil
+		}
+		if l.err != nil {
+			if l.r < l.w {
+				line := l.buf[l.r:l.w]
+				l.r, l.partial = l.w, true
+				return line, nil
+			}
+			return nil, l.err
+		}
+		l.fill()
+	}
+}
+
+// first waits for the first byte that is not white space (nor part of a
+// byte order mark), and returns it without consuming it; 0 at the end.
+func (l *lines) first() byte {
+	for {
+		if !l.started {
+			if bom := []byte("\xef\xbb\xbf"); bytes.HasPrefix(l.buf[l.r:l.w], bom) {
+				l.r += len(bom)
+				l.started = true
+			} else if l.w-l.r >= len(bom) {
+				l.started = true
+			}
+		}
+		for i := l.r; i < l.w; i++ {
+			switch c := l.buf[i]; c {
+			case ' ', '\t', '\r', '\n':
+			case 0xef:
+				if !l.started && l.err == nil {
+					i = l.w // wait for the whole mark
+					continue
+				}
+				return c
+			default:
+				return c
+			}
+		}
+		if l.err != nil {
+			return 0
+		}
+		l.fill()
+	}
+}
+
+// rest reads everything up to the end of the stream, at most maxLine.
+func (l *lines) rest() ([]byte, error) {
+	for l.err == nil {
+		l.fill()
+	}
+	b := l.buf[l.r:l.w]
+	l.r = l.w
+	if !errors.Is(l.err, io.EOF) {
+		return b, l.err
+	}
+	return b, nil
+}
+
+// lineEnd returns the index of the end of the line at r, -1 if it is not
+// in the buffer yet.
+func (l *lines) lineEnd() int {
+	if l.peekStart == l.r && l.r < l.w {
+		return l.peekEnd
+	}
+	from := max(l.r, l.scan)
+	i := lineEnd(l.buf[from:l.w])
+	if i < 0 {
+		l.scan = l.w
+		return -1
+	}
+	return from + i
+}
+
+func lineEnd(b []byte) int {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		return bytes.IndexByte(b, '\r')
+	}
+	if j := bytes.IndexByte(b[:i], '\r'); j >= 0 {
+		return j
+	}
+	return i
+}
+
+// more reports whether a further whole data line is in the buffer: the
+// drain rule of flushing. A partial line, comments and the empty lines
+// between events don't count.
+func (l *lines) more() bool {
+	for i := l.r; i < l.w; {
+		if c := l.buf[i]; c == '\n' || c == '\r' {
+			i++
+			continue
+		}
+		n := lineEnd(l.buf[i:l.w])
+		if n < 0 {
+			return false
+		}
+		if bytes.HasPrefix(l.buf[i:l.w], dataField) {
+			l.peekStart, l.peekEnd = i, i+n
+			return true
+		}
+		i += n + 1
+	}
+	return false
+}
+
+// fill reads once. Errors are kept for next.
+func (l *lines) fill() {
+	l.peekStart = -1
+	switch {
+	case l.r == l.w:
+		l.r, l.w, l.scan = 0, 0, 0
+		if l.full && len(l.buf) == smallBuffer {
+			l.giveBack()
+			l.pooled = largeBuffers.Get().(*[]byte)
+			l.buf = *l.pooled
+		}
+	case l.w == len(l.buf) && l.r > 0:
+		n := copy(l.buf, l.buf[l.r:l.w])
+		l.scan = max(0, l.scan-l.r)
+		l.r, l.w = 0, n
+	case l.w == len(l.buf):
+		if len(l.buf) >= maxLine {
+			l.err = errLineTooLong
+			return
+		}
+		grown := make([]byte, min(2*len(l.buf), maxLine))
+		copy(grown, l.buf[:l.w])
+		l.giveBack()
+		l.buf = grown
+	}
+	if l.beforeRead != nil {
+		if l.err = l.beforeRead(); l.err != nil {
+			return
+		}
+	}
+	for range 100 {
+		n, err := l.src.Read(l.buf[l.w:])
+		l.full = l.w+n == len(l.buf)
+		l.w += n
+		if err != nil {
+			l.err = err
+		}
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	l.err = io.ErrNoProgress
+}

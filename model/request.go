@@ -1,0 +1,184 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// request is the body of POST /chat/completions. Its types are go-openai's
+// but for the message, whose empty content go-openai leaves out: endpoints
+// refuse a message without one.
+type request struct {
+	Model               string                `json:"model"`
+	Messages            []chatMessage         `json:"messages"`
+	Stream              bool                  `json:"stream"`
+	StreamOptions       *openai.StreamOptions `json:"stream_options,omitempty"`
+	MaxTokens           int                   `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int                   `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string                `json:"reasoning_effort,omitempty"`
+	Tools               []openai.Tool         `json:"tools,omitempty"`
+	User                string                `json:"user,omitempty"`
+}
+
+type chatMessage struct {
+	Role       string            `json:"role"`
+	Content    *string           `json:"content"`
+	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string            `json:"tool_call_id,omitempty"`
+}
+
+// reasoningAllowance is what a reasoning model may think beyond the answer's
+// limit, in tokens: its limit counts both, and one that spends all of it on
+// thinking leaves the answer blank.
+const reasoningAllowance = 4096
+
+// parameters are what an endpoint is asked with. They start from what is
+// known of its address and model and change for good when it refuses one.
+type parameters uint32
+
+const (
+	withUsage       parameters = 1 << iota // stream_options.include_usage
+	withMaxTokens                          // max_tokens
+	withMaxComplete                        // max_completion_tokens
+	withEffort                             // reasoning_effort low
+	withTools
+	withUser
+	// triedMax and triedComplete: never to be tried again.
+	triedMax
+	triedComplete
+)
+
+// reasoningModel matches the models that refuse max_tokens and temperature.
+var reasoningModel = regexp.MustCompile(`^(?:o[1-9]|gpt-[5-9])(?:$|[-.])`)
+
+func firstParameters(e Endpoint, u *url.URL) parameters {
+	host := u.Hostname()
+	name := e.Model[strings.LastIndexByte(e.Model, '/')+1:]
+	reasons := reasoningModel.MatchString(name) && !strings.Contains(name, "-chat")
+	openAI := host == "api.openai.com" || isAzure(u)
+	p := withUsage | withTools
+	switch {
+	case openAI, reasons && host != "openrouter.ai":
+		p |= withMaxComplete
+	default:
+		p |= withMaxTokens
+	}
+	if reasons && openAI {
+		p |= withEffort
+	}
+	if openAI || host == "openrouter.ai" {
+		p |= withUser
+	}
+	return p
+}
+
+func isAzure(u *url.URL) bool {
+	host := u.Hostname()
+	return strings.HasSuffix(host, ".azure.com") || strings.Contains(u.Path, "/openai/deployments/")
+}
+
+// refused returns the parameters to ask with after an answer of status 4xx
+// that names one of p's; ok is false if it names none.
+func (p parameters) refused(status int, body []byte) (next parameters, ok bool) {
+	b := strings.ToLower(string(body))
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(b, w) {
+				return true
+			}
+		}
+		return false
+	}
+	if p&withTools != 0 && has("tool", "function call") &&
+		has("support", "tool-call-parser", "not permitted", "unrecognized", "unknown", "unexpected") && !has("tool_call_id") {
+		return p &^ withTools, true
+	}
+	if status != 400 && status != 422 {
+		return p, false
+	}
+	switch {
+	case p&withUsage != 0 && has("stream_options", "include_usage"):
+		return p &^ withUsage, true
+	case p&withEffort != 0 && has("reasoning_effort", "reasoning.effort"):
+		return p &^ withEffort, true
+	case p&withMaxTokens != 0 && has("max_tokens", "max_completion_tokens"):
+		next = p&^withMaxTokens | triedMax
+		unknown := has("max_completion_tokens", "support", "unrecognized", "unknown", "unexpected", "extra", "not permitted")
+		if unknown && p&triedComplete == 0 {
+			next |= withMaxComplete
+		}
+		return next, true
+	case p&withMaxComplete != 0 && has("max_completion_tokens", "max_tokens"):
+		next = p&^withMaxComplete | triedComplete
+		if p&triedMax == 0 {
+			next |= withMaxTokens
+		}
+		return next, true
+	case p&withUser != 0 && has(`"user"`, `'user'`, `\"user\"`):
+		return p &^ withUser, true
+	}
+	return p, false
+}
+
+// body writes the request. maxTokens is 0 for no limit.
+func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) ([]byte, error) {
+	r := request{Model: e.Model, Stream: true, Messages: make([]chatMessage, len(p.Messages))}
+	for i, m := range p.Messages {
+		c := chatMessage{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
+		for _, t := range m.ToolCalls {
+			c.ToolCalls = append(c.ToolCalls, openai.ToolCall{
+				ID: t.ID, Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: t.Name, Arguments: t.Arguments},
+			})
+		}
+		if len(c.ToolCalls) > 0 && m.Content == "" {
+			c.Content = nil // null, as OpenAI's own answers have it
+		}
+		r.Messages[i] = c
+	}
+	if params&withUsage != 0 {
+		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	if params&withMaxTokens != 0 {
+		r.MaxTokens = maxTokens
+	}
+	if params&withMaxComplete != 0 && maxTokens > 0 {
+		r.MaxCompletionTokens = maxTokens
+		if reasoningModel.MatchString(e.Model[strings.LastIndexByte(e.Model, '/')+1:]) || isAzure(e.url) {
+			r.MaxCompletionTokens += reasoningAllowance
+		}
+	}
+	if params&withEffort != 0 {
+		r.ReasoningEffort = "low"
+	}
+	if params&withTools != 0 {
+		for _, t := range p.Tools {
+			f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Parameters)}
+			if len(t.Parameters) == 0 {
+				f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+			}
+			r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
+		}
+	}
+	if params&withUser != 0 {
+		r.User = p.User
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // <, > and & cost six bytes each otherwise
+	err := enc.Encode(&r)
+	return b.Bytes(), err
+}
+
+// learned keeps an endpoint's parameters between requests.
+type learned struct{ v atomic.Uint32 }
+
+func (l *learned) get() parameters  { return parameters(l.v.Load()) }
+func (l *learned) set(p parameters) { l.v.Store(uint32(p)) }
