@@ -30,7 +30,7 @@ type headWord struct {
 	word                   uint32
 	title, desc, key, path uint8
 	// plain is set where the word is a plain one of the title.
-	plain bool
+	plain, slug bool
 }
 
 type sectionWords struct {
@@ -95,8 +95,10 @@ func (a *analyzer) analyze(d *retrieval.Document, l *language) *pageWords {
 	for _, k := range d.Breadcrumbs {
 		field(k, func(h *headWord, _ kind) { bump8(&h.path) }, &out.pathLen)
 	}
-	for _, k := range strings.Split(d.Page, "/") {
-		field(k, func(h *headWord, _ kind) { bump8(&h.path) }, &out.pathLen)
+	segments := strings.Split(d.Page, "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		field(s, func(h *headWord, k kind) { bump8(&h.path); h.slug = h.slug || last && k == plain }, &out.pathLen)
 	}
 	for _, h := range a.head {
 		a.at[h.word] = 0

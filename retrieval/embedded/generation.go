@@ -23,14 +23,16 @@ type generation struct {
 	byTerm  postings // sections that hold a term, with its saturated frequency
 	pages   postings // pages that hold a term, likewise
 	titles  members  // pages whose title holds a term
+	slugs   members  // pages the last part of whose path holds a term
 	heads   members  // sections whose headings hold a term
 	idf     []float32
 	pageIDF []float32
-	// titleMass and headMass are the sums of the idf of the words of a
-	// page's title and a section's headings.
-	titleMass, headMass []float32
-	factor              []float32 // page → what it is multiplied by: hubs, changelogs
-	langs               []*language
+	// titleMass, headMass and slugMass are the sums of the idf of the words
+	// of a page's title, a section's headings, the last part of a path.
+	titleMass, headMass, slugMass []float32
+	factor                        []float32 // page → what it is multiplied by: hubs, changelogs
+	twin                          []uint32  // page → its number among twins, 0 for none
+	langs                         []*language
 
 	spelling *spelling
 	filters  *filters
@@ -44,6 +46,14 @@ type postings struct {
 	start  []uint32
 	place  []uint32
 	weight []float32
+}
+
+// count returns in how many places a term is.
+func (p *postings) count(term uint32) int {
+	if int(term)+1 >= len(p.start) {
+		return 0
+	}
+	return int(p.start[term+1] - p.start[term])
 }
 
 func (p *postings) of(term uint32) ([]uint32, []float32) {
@@ -164,7 +174,7 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 		total += len(c.words) + len(c.sections)*len(c.head)
 	}
 	bySection := lists{make([]uint32, 0, total), make([]uint32, 0, total), make([]float32, 0, total)}
-	var byPage, titles, heads lists
+	var byPage, titles, slugs, heads lists
 	sect, page, bonus := newGather(terms), newGather(terms), newGather(terms)
 	for i, c := range counts {
 		nt, nd := w.norm(c.titleLen, title), w.norm(c.descLen, desc)
@@ -186,6 +196,15 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 			titles.add(term, uint32(i), 0)
 		}
 		bonus.reset()
+		for _, x := range c.head {
+			if x.slug {
+				bonus.add(lex.words[x.word].term, 1)
+			}
+		}
+		for _, term := range bonus.terms {
+			slugs.add(term, uint32(i), 0)
+		}
+		bonus.reset()
 		from := uint32(0)
 		for j, s := range c.sections {
 			n := g.first[i] + uint32(j)
@@ -198,7 +217,11 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 			for _, x := range c.words[from:s.end] {
 				term := lex.words[x.word].term
 				sect.add(term, w.head*float32(x.heading)/nh+w.text*float32(x.text)/nx)
-				page.add(term, w.head*float32(x.heading)/ph+w.text*float32(x.text)/pt)
+				v := w.head*float32(x.heading)/ph + w.text*float32(x.text)/pt
+				if j == 0 {
+					v += w.lead * float32(x.text) / nx
+				}
+				page.add(term, v)
 				if x.plain {
 					bonus.add(term, 1)
 				}
@@ -217,7 +240,7 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 		}
 		for _, term := range page.terms {
 			if tf := page.sum[term]; tf > 0 {
-				byPage.add(term, uint32(i), tf*(w.pageK1+1)/(tf+w.pageK1))
+				byPage.add(term, uint32(i), tf*(w.k1+1)/(tf+w.k1))
 			}
 		}
 		page.reset()
@@ -225,6 +248,7 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 	g.byTerm = bySection.postings(terms)
 	g.pages = byPage.postings(terms)
 	g.titles = titles.members(terms)
+	g.slugs = slugs.members(terms)
 	g.heads = heads.members(terms)
 
 	g.idf = make([]float32, terms)
@@ -234,6 +258,10 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 		g.pageIDF[t] = idf(len(docs), int(g.pages.start[t+1]-g.pages.start[t]))
 	}
 	g.titleMass = make([]float32, len(docs))
+	g.slugMass = make([]float32, len(docs))
+	for i, t := range slugs.term {
+		g.slugMass[slugs.place[i]] += g.idf[t]
+	}
 	g.headMass = make([]float32, sections)
 	for i, t := range titles.term {
 		g.titleMass[titles.place[i]] += g.idf[t]
@@ -251,6 +279,7 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 	}
 	g.spelling = newSpelling(g)
 	g.filters = newFilters(docs)
+	g.twin = twins(docs)
 	return g
 }
 

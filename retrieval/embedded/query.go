@@ -2,23 +2,25 @@ package embedded
 
 import (
 	"slices"
-	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
 // maxQueryWords is how many different words of a query count; the rarest
 // are kept. Nobody's question has more, and a pasted log must not cost more.
 const maxQueryWords = 64
 
+// maxQueryBytes bounds what is read of a query.
+const maxQueryBytes = 16 << 10
+
 // group is one word of a query with the terms it may stand for; in a
 // section, the best of them counts.
 type group struct {
-	word  string
-	kind  kind
-	stop  bool
-	alts  []alternative
-	mass  float32 // the idf of the word, that of a very rare one if unknown
-	trust float32 // 1 for a known word, less for a corrected one
+	word   string
+	kind   kind
+	joined bool // two words of the query, written as one
+	alts   []alternative
+	mass   float32 // the idf of the word, that of a very rare one if unknown
+	trust  float32 // 1 for a known word, less for a corrected one
 }
 
 type alternative struct {
@@ -27,41 +29,73 @@ type alternative struct {
 	gain, onPage float32 // weight × idf, of sections and of pages
 }
 
-// parse turns a query into groups.
-func (g *generation) parse(text string, question bool, prefer *language, synonyms map[string][]string, w *weights, s *scratch) []group {
-	groups := s.groups[:0]
-	words := 0
+// parsed is a query taken apart.
+type parsed struct {
+	groups []group
+	// words counts the plain words, stop words included.
+	words int
+	// language is that of the query where its words show it, else nil.
+	language *language
+}
+
+// parse turns a query into groups. Words that carry no meaning are left out
+// of queries of three words and more, unless nothing else remains.
+func (g *generation) parse(text string, question bool, prefer *language, synonyms map[string][]string, w *weights, s *scratch) parsed {
+	p := parsed{groups: s.groups[:0]}
+	text = text[:cutRune(text, maxQueryBytes)]
 	var last string
-	splitWords(text[:cutRune(text, 64<<10)], func(word string, k kind) {
+	splitWords(text, func(word string, k kind) {
 		if k == plain {
-			words++
+			p.words++
 		}
 		last = word
-		for i := range groups {
-			if groups[i].word == word {
+		for i := range p.groups {
+			if p.groups[i].word == word {
 				return
 			}
 		}
-		if len(groups) < 8*maxQueryWords {
-			groups = append(groups, group{word: word, kind: k})
+		if len(p.groups) < 8*maxQueryWords {
+			p.groups = append(p.groups, group{word: word, kind: k})
 		}
 	})
-	lang := g.languageOfQuery(groups, prefer)
-	for i := range groups {
-		groups[i].stop = lang.isStop(groups[i].word)
+	p.language = g.languageOfQuery(p.groups)
+	spoken := p.language
+	if spoken == nil {
+		spoken = prefer
 	}
-	if words >= 3 {
-		kept := slices.DeleteFunc(slices.Clone(groups), func(x group) bool { return x.stop })
-		if len(kept) > 0 {
-			groups = append(groups[:0], kept...)
+	if spoken == nil || spoken.id == languageOther {
+		spoken = languageByCode["en"]
+	}
+	if p.words >= 3 {
+		meaning := slices.ContainsFunc(p.groups, func(x group) bool { return !spoken.isStop(x.word) && !asking(spoken, x.word) })
+		if meaning {
+			p.groups = slices.DeleteFunc(p.groups, func(x group) bool { return spoken.isStop(x.word) || asking(spoken, x.word) })
 		}
 	}
-	open := !question && !strings.HasSuffix(text, " ")
-	for i := range groups {
-		g.resolve(&groups[i], open && groups[i].word == last, synonyms, w, s)
+	// "file server" also finds fileserver, and prefers file_server.
+	for i, n := 0, len(p.groups); i+1 < n && i < 16; i++ {
+		a, b := &p.groups[i], &p.groups[i+1]
+		if a.kind != plain || b.kind != plain || len(a.word)+len(b.word) > maxWord {
+			continue
+		}
+		if word := a.word + b.word; !slices.ContainsFunc(p.groups, func(x group) bool { return x.word == word }) {
+			p.groups = append(p.groups, group{word: word, kind: whole, joined: true})
+		}
 	}
-	if len(groups) > maxQueryWords {
-		slices.SortStableFunc(groups, func(a, b group) int {
+	typing := !question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
+	for i := 0; i < len(p.groups); i++ {
+		x := &p.groups[i]
+		g.resolve(x, typing && x.word == last, synonyms, w, s)
+		if x.kind == plain && len(x.alts) == 0 {
+			// fileserver, where only "file server" is known.
+			if a, b, ok := g.splits(x.word); ok {
+				x.mass = 0
+				p.groups = append(p.groups, group{word: a, kind: plain}, group{word: b, kind: plain})
+			}
+		}
+	}
+	if len(p.groups) > maxQueryWords {
+		slices.SortStableFunc(p.groups, func(a, b group) int {
 			switch {
 			case a.mass > b.mass:
 				return -1
@@ -70,27 +104,29 @@ func (g *generation) parse(text string, question bool, prefer *language, synonym
 			}
 			return 0
 		})
-		groups = groups[:maxQueryWords]
+		p.groups = p.groups[:maxQueryWords]
 	}
-	s.groups = groups
-	return groups
+	s.groups = p.groups
+	return p
 }
 
-// languageOfQuery is the language with most of the query's stop words among
-// those of the index; the preferred one, or English, where none leads.
-func (g *generation) languageOfQuery(groups []group, prefer *language) *language {
-	best, most := prefer, 0
-	if best == nil || best.id == languageOther {
-		best = languageByCode["en"]
+// asking reports words of questions that the stop lists don't have.
+func asking(l *language, word string) bool {
+	if l.code != "en" {
+		return false
 	}
-	if len(g.langs) == 1 && g.langs[0].id != languageOther {
-		return g.langs[0]
+	switch word {
+	case "can", "use", "using", "want", "need", "get", "way", "possible", "best", "make", "without":
+		return true
 	}
-	for i := range groups {
-		if best.stop[groups[i].word] {
-			most++
-		}
-	}
+	return false
+}
+
+// languageOfQuery is the language with the most stop words of the query
+// among those of the index, nil where none leads.
+func (g *generation) languageOfQuery(groups []group) *language {
+	var best *language
+	most, tie := 0, false
 	for _, l := range g.langs {
 		n := 0
 		for i := range groups {
@@ -99,43 +135,39 @@ func (g *generation) languageOfQuery(groups []group, prefer *language) *language
 			}
 		}
 		if n > most {
-			best, most = l, n
+			best, most, tie = l, n, false
+		} else if n == most {
+			tie = true
 		}
+	}
+	if tie {
+		return nil
 	}
 	return best
 }
 
 // resolve finds the terms that a word stands for.
-func (g *generation) resolve(x *group, complete bool, synonyms map[string][]string, w *weights, s *scratch) {
-	x.alts = x.alts[:0]
+func (g *generation) resolve(x *group, typing bool, synonyms map[string][]string, w *weights, s *scratch) {
 	x.trust = 1
 	df := 0
 	for _, l := range g.langs {
 		df = max(df, g.addAlternative(x, l.stem(x.word), 1))
 	}
-	if df == 0 {
+	x.mass = idf(len(g.pageOf), df)
+	switch {
+	case x.joined:
+		for i := range x.alts {
+			x.alts[i].weight = w.joined
+		}
+	case df == 0:
 		x.trust = .5
-		x.mass = idf(len(g.pageOf), 0)
-		for _, c := range g.spelling.suggest(x.word, complete, w, nil) {
+		s.suggestions = g.spelling.suggest(x.word, typing, w, s.suggestions)
+		for _, c := range s.suggestions {
 			for _, l := range g.langs {
 				g.addAlternative(x, l.stem(c.text), c.weight)
 			}
 			if len(x.alts) >= maxSuggestions {
 				break
-			}
-		}
-	} else {
-		x.mass = idf(len(g.pageOf), df)
-		if complete && w.completionKnown > 0 && utf8.RuneCountInString(x.word) >= 2 {
-			for _, c := range g.spelling.suggest(x.word, true, w, nil) {
-				if strings.HasPrefix(c.text, x.word) {
-					for _, l := range g.langs {
-						g.addAlternative(x, l.stem(c.text), w.completionKnown)
-					}
-				}
-				if len(x.alts) >= maxSuggestions {
-					break
-				}
 			}
 		}
 	}
@@ -161,7 +193,7 @@ func (g *generation) addAlternative(x *group, term string, weight float32) int {
 	if !ok {
 		return 0
 	}
-	n := int(g.byTerm.start[id+1] - g.byTerm.start[id])
+	n := g.byTerm.count(id)
 	if n == 0 {
 		return 0
 	}
@@ -172,4 +204,37 @@ func (g *generation) addAlternative(x *group, term string, weight float32) int {
 	}
 	x.alts = append(x.alts, alternative{term: id, weight: weight})
 	return n
+}
+
+// known returns in how many sections a word is, in any language.
+func (g *generation) known(word string) int {
+	n := 0
+	for _, l := range g.langs {
+		if id, ok := g.lex.byTerm[l.stem(word)]; ok {
+			n = max(n, g.byTerm.count(id))
+		}
+	}
+	return n
+}
+
+// splits parts a word that the index doesn't know into two that it does;
+// of several ways the one whose rarer half is the most common.
+func (g *generation) splits(word string) (a, b string, ok bool) {
+	if len(word) > 40 {
+		return "", "", false
+	}
+	best := 0
+	for i := range word {
+		if i < 3 || len(word)-i < 3 {
+			continue
+		}
+		n := g.known(word[:i])
+		if n <= best {
+			continue
+		}
+		if n = min(n, g.known(word[i:])); n > best {
+			best, a, b = n, word[:i], word[i:]
+		}
+	}
+	return a, b, best > 0
 }

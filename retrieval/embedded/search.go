@@ -4,21 +4,23 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// scratch is what one search works in; it is used again by later ones.
+// scratch is what one search works in; later ones use it again.
 type scratch struct {
-	section, page      []float32 // scores
-	best               []float32 // of one group
-	touched            []uint32
-	titleHit, headHit  []float32
-	pageBest, pageRank []float32
-	groups             []group
-	order              []uint32
-	items              []item
+	section, page              []float32 // scores
+	best                       []float32 // of one group
+	touched                    []uint32
+	titleHit, slugHit, headHit []float32
+	value                      []float32 // of pages, in the end
+	similar                    []float32 // of sections to the query's vector
+	groups                     []group
+	suggestions                []suggestion
+	order                      []uint32
+	items                      []item
+	twins                      []uint32
 }
 
 type item struct {
@@ -26,7 +28,7 @@ type item struct {
 	value         float32
 }
 
-func grow(s []float32, n int) []float32 {
+func zeroed(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
 	}
@@ -41,20 +43,21 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms ma
 	if q.Prefer.Language != "" {
 		prefer = languageOf(q.Prefer.Language)
 	}
-	groups := g.parse(q.Text, q.Question, prefer, synonyms, w, s)
+	p := g.parse(q.Text, q.Question, prefer, synonyms, w, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.section = grow(s.section, len(g.pageOf))
-	s.best = grow(s.best, len(g.pageOf))
-	s.headHit = grow(s.headHit, len(g.pageOf))
-	s.page = grow(s.page, len(g.docs))
-	s.titleHit = grow(s.titleHit, len(g.docs))
-	s.pageBest = grow(s.pageBest, len(g.docs))
+	s.section = zeroed(s.section, len(g.pageOf))
+	s.best = zeroed(s.best, len(g.pageOf))
+	s.headHit = zeroed(s.headHit, len(g.pageOf))
+	s.page = zeroed(s.page, len(g.docs))
+	s.titleHit = zeroed(s.titleHit, len(g.docs))
+	s.slugHit = zeroed(s.slugHit, len(g.docs))
+	s.value = zeroed(s.value, len(g.docs))
 
 	var mass float32 // of the query's plain words that the index knows
-	for i := range groups {
-		x := &groups[i]
+	for i := range p.groups {
+		x := &p.groups[i]
 		g.score(x, s)
 		if x.kind == plain {
 			m := float32(0)
@@ -68,15 +71,22 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms ma
 		return nil, err
 	}
 	allowed, all := g.filters.allowed(q.Filter)
-	g.rank(q, allowed, all, mass, w, s)
-	if len(s.order) == 0 {
-		return []retrieval.Hit{}, nil
+	g.rank(allowed, all, mass, w, s)
+	var similarity *similarity
+	if g.vectors.fits(q.Vector) {
+		var err error
+		if similarity, err = g.vectors.compare(ctx, q.Vector, s); err != nil {
+			return nil, err
+		}
+		g.fuse(similarity, allowed, all, p.words, w, s)
 	}
-	return g.list(q, groups, s), nil
+	g.favour(q, p.language, w, s)
+	g.partTwins(s)
+	return g.list(q, p.groups, similarity, s), nil
 }
 
 // score adds what one word of the query is worth to every section, page,
-// title and heading that holds it.
+// title, path and heading that holds it.
 func (g *generation) score(x *group, s *scratch) {
 	if len(x.alts) == 1 {
 		a := x.alts[0]
@@ -92,31 +102,23 @@ func (g *generation) score(x *group, s *scratch) {
 		s.max(s.section, x.alts, &g.byTerm, false)
 		s.max(s.page, x.alts, &g.pages, true)
 	}
-	if x.kind != plain {
-		return
-	}
-	for i, a := range x.alts {
-		// A title that holds two alternatives of a word holds the word once.
-		for _, p := range g.titles.of(a.term) {
-			if i == 0 || !g.holds(&g.titles, x.alts[:i], p) {
-				s.titleHit[p] += a.gain
-			}
-		}
-		for _, p := range g.heads.of(a.term) {
-			if i == 0 || !g.holds(&g.heads, x.alts[:i], p) {
-				s.headHit[p] += a.gain
-			}
-		}
+	if x.kind == plain {
+		g.titles.hit(s.titleHit, x.alts)
+		g.slugs.hit(s.slugHit, x.alts)
+		g.heads.hit(s.headHit, x.alts)
 	}
 }
 
-func (g *generation) holds(m *members, alts []alternative, place uint32) bool {
-	for _, a := range alts {
-		if _, ok := slices.BinarySearch(m.of(a.term), place); ok {
-			return true
+// hit adds the gain of a word to every place that holds it, once where the
+// place holds several of its alternatives.
+func (m *members) hit(to []float32, alts []alternative) {
+	for i, a := range alts {
+		for _, p := range m.of(a.term) {
+			if i == 0 || !slices.ContainsFunc(alts[:i], func(b alternative) bool { return holds(m.of(b.term), p) }) {
+				to[p] += a.gain
+			}
 		}
 	}
-	return false
 }
 
 // max adds to every place the best of the alternatives that it holds.
@@ -142,151 +144,168 @@ func (s *scratch) max(to []float32, alts []alternative, p *postings, onPage bool
 	}
 }
 
-// rank leaves the pages found in s.order, best first, with their value in
-// s.pageBest, and the sections' own values in s.section.
-func (g *generation) rank(q *retrieval.Query, allowed bitset, all bool, mass float32, w *weights, s *scratch) {
+// rank values every page found: its best section, with what titles, path
+// and headings add, and the evidence of the whole page. s.order holds the
+// pages, s.section the sections' own values.
+func (g *generation) rank(allowed bitset, all bool, mass float32, w *weights, s *scratch) {
 	s.order = s.order[:0]
 	var top, topPage float32
 	for p := range g.docs {
 		if s.page[p] == 0 || !all && !allowed.has(uint32(p)) {
 			continue
 		}
-		title := w.titleBonus * mass * 2 * s.titleHit[p] / max(mass+g.titleMass[p], 1e-9)
+		title := w.titleBonus*likeness(s.titleHit[p], mass, g.titleMass[p]) + w.slugBonus*likeness(s.slugHit[p], mass, g.slugMass[p])
 		best := float32(0)
 		for n := g.first[p]; n < g.first[p+1]; n++ {
 			if s.section[n] == 0 {
 				continue
 			}
-			v := s.section[n] + title
-			if h := s.headHit[n]; h > 0 {
-				v += w.headBonus * mass * 2 * h / (mass + g.headMass[n])
-			}
-			s.section[n] = v
-			best = max(best, v)
+			s.section[n] += title + w.headBonus*likeness(s.headHit[n], mass, g.headMass[n])
+			best = max(best, s.section[n])
 		}
 		if best == 0 {
 			continue
 		}
-		s.pageBest[p] = best
+		s.value[p] = best
 		top = max(top, best)
 		topPage = max(topPage, s.page[p])
 		s.order = append(s.order, uint32(p))
 	}
-	boosted := map[int32]bool(nil)
-	if len(q.Boost) > 0 {
-		boosted = map[int32]bool{}
-		for _, b := range q.Boost {
-			if p, ok := g.byPage[b]; ok {
-				boosted[p] = true
-			}
-		}
+	for _, p := range s.order {
+		s.value[p] = (s.value[p] + w.pageEvidence*s.page[p]/topPage*top) * g.factor[p]
+	}
+}
+
+// likeness is the mass of a query times the harmonic mean of two shares:
+// what of the query stands in a field, and what of the field in the query.
+func likeness(hit, query, field float32) float32 {
+	if hit == 0 {
+		return 0
+	}
+	return query * 2 * hit / (query + field)
+}
+
+// favour raises the pages that the query prefers and sorts.
+func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s *scratch) {
+	version, lang := normal(q.Prefer.Version), normalLanguage(q.Prefer.Language)
+	if q.Filter.Version != "" {
+		version = ""
+	}
+	if q.Filter.Language != "" {
+		lang = ""
 	}
 	for _, p := range s.order {
-		v := s.pageBest[p] + w.pageEvidence*s.page[p]/topPage*top
-		v *= g.factor[p]
-		if boosted[int32(p)] {
-			v *= w.boost
+		d := g.docs[p]
+		if version != "" && normal(d.Version) == version {
+			s.value[p] *= w.preferred
 		}
-		s.pageBest[p] = v * g.preference(p, q, w)
+		switch {
+		case q.Filter.Language != "" || len(g.langs) == 1:
+		case spoken != nil:
+			// A question asked in French wants French pages, whatever the
+			// site's language.
+			if g.counts[p].lang == spoken.id {
+				s.value[p] *= w.preferred
+			}
+		case lang != "" && normalLanguage(d.Language) == lang:
+			s.value[p] *= w.preferred
+		}
+	}
+	for i, b := range q.Boost {
+		if p, ok := g.byPage[b]; ok && !slices.Contains(q.Boost[:i], b) {
+			s.value[p] *= w.boost
+		}
 	}
 	slices.SortFunc(s.order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(s.pageBest[b], s.pageBest[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(s.value[b], s.value[a]), cmp.Compare(a, b))
 	})
 }
 
-func (g *generation) preference(p uint32, q *retrieval.Query, w *weights) float32 {
-	f := float32(1)
-	d := g.docs[p]
-	if q.Prefer.Version != "" && q.Filter.Version == "" && normal(d.Version) == normal(q.Prefer.Version) {
-		f *= w.preferred
+// partTwins leaves the best of every page's twins where it is and moves the
+// others behind everything else.
+func (g *generation) partTwins(s *scratch) {
+	s.twins = s.twins[:0]
+	kept := s.order[:0]
+	var later []uint32
+	for _, p := range s.order {
+		if t := g.twin[p]; t != 0 {
+			if slices.Contains(s.twins, t) {
+				later = append(later, p)
+				continue
+			}
+			if len(s.twins) < 4*50 {
+				s.twins = append(s.twins, t)
+			}
+		}
+		kept = append(kept, p)
 	}
-	if q.Prefer.Language != "" && q.Filter.Language == "" && normalLanguage(d.Language) == normalLanguage(q.Prefer.Language) {
-		f *= w.preferred
+	if len(later) == 0 {
+		return
 	}
-	return f
+	if len(kept) > 0 {
+		// Behind everything, in value too: hits are sorted by it.
+		least := s.value[kept[len(kept)-1]]
+		for i, p := range later {
+			s.value[p] = min(s.value[p], least) * .5 / float32(i+1)
+		}
+	}
+	s.order = append(kept, later...)
 }
 
-// perPage is how many sections of one page stand among the first ten hits.
-const perPage = 2
+const (
+	// perPage is how many sections of one page stand among the first ten
+	// hits, and in longer lists.
+	perPage = 2
+	// secondSection is what the second section of a page is worth.
+	secondSection = .8
+)
 
 // list turns pages into hits: of every page its best section, and its
 // second where that is nearly as good.
-func (g *generation) list(q *retrieval.Query, groups []group, s *scratch) []retrieval.Hit {
+func (g *generation) list(q *retrieval.Query, groups []group, sim *similarity, s *scratch) []retrieval.Hit {
 	s.items = s.items[:0]
-	pages := s.order[:min(len(s.order), q.Limit)]
-	for _, p := range pages {
-		from := len(s.items)
-		for n := g.first[p]; n < g.first[p+1]; n++ {
-			if s.section[n] > 0 {
-				s.items = append(s.items, item{p, n, s.section[n]})
+	for _, p := range s.order[:min(len(s.order), q.Limit)] {
+		var own [perPage]item
+		n := 0
+		for at := g.first[p]; at < g.first[p+1]; at++ {
+			v := s.section[at]
+			if v <= 0 {
+				continue
+			}
+			i := min(n, perPage)
+			for i > 0 && own[i-1].value < v {
+				if i < perPage {
+					own[i] = own[i-1]
+				}
+				i--
+			}
+			if i < perPage {
+				own[i] = item{p, at, v}
+				n = min(n+1, perPage)
 			}
 		}
-		own := s.items[from:]
-		slices.SortFunc(own, func(a, b item) int {
-			return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.section, b.section))
-		})
-		s.items = s.items[:from+min(len(own), perPage)]
 		best := own[0].value
-		for i := range s.items[from:] {
-			x := &s.items[from+i]
-			x.value = s.pageBest[p] * x.value / best
+		for i := range own[:n] {
+			x := own[i]
+			x.value = s.value[p] * x.value / best
 			if i > 0 {
-				x.value *= .8
+				x.value *= secondSection
 			}
+			s.items = append(s.items, x)
 		}
 	}
 	slices.SortStableFunc(s.items, func(a, b item) int { return cmp.Compare(b.value, a.value) })
-	hits := make([]retrieval.Hit, 0, q.Limit)
+	hits := make([]retrieval.Hit, 0, min(len(s.items), q.Limit))
 	score := 1.0
 	for _, x := range s.items {
 		if len(hits) == q.Limit {
 			break
 		}
-		score = min(score, g.relevance(groups, x.page, x.section))
+		score = min(score, g.relevance(groups, sim, x.page, x.section))
 		if score < q.Threshold {
 			break
 		}
 		hits = append(hits, retrieval.Hit{Document: g.docs[x.page], Section: int(x.section - g.first[x.page]), Score: score})
 	}
 	return hits
-}
-
-// relevance is the share of the query's mass (the idf of its words, those
-// that the index doesn't know counted as the rarest) that a section covers:
-// a word in the section counts .6, in its headings .8, in the page's title
-// 1, a corrected word half.
-func (g *generation) relevance(groups []group, page, section uint32) float64 {
-	var sum, got float64
-	for i := range groups {
-		x := &groups[i]
-		if x.kind != plain {
-			continue
-		}
-		sum += float64(x.mass)
-		best := 0.0
-		for _, a := range x.alts {
-			v := 0.0
-			switch {
-			case holdsPlace(g.titles.of(a.term), page):
-				v = 1
-			case holdsPlace(g.heads.of(a.term), section):
-				v = .8
-			default:
-				if place, _ := g.byTerm.of(a.term); holdsPlace(place, section) {
-					v = .6
-				}
-			}
-			best = max(best, v*float64(a.weight*x.trust))
-		}
-		got += best * float64(x.mass)
-	}
-	if sum == 0 {
-		return 0
-	}
-	return min(1, got/sum)
-}
-
-func holdsPlace(places []uint32, place uint32) bool {
-	i := sort.Search(len(places), func(i int) bool { return places[i] >= place })
-	return i < len(places) && places[i] == place
 }
