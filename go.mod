@@ -9,6 +9,7 @@ require (
 	github.com/meilisearch/meilisearch-go v0.36.3
 	github.com/mholt/caddy-ratelimit v0.1.0
 	github.com/sashabaranov/go-openai v1.43.0
+	github.com/temoto/robotstxt v1.1.2
 	github.com/yuin/goldmark v1.8.7
 	go.uber.org/zap v1.28.0
 	golang.org/x/net v0.62.0

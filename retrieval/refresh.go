@@ -20,12 +20,12 @@ const (
 	quiet = 250 * time.Millisecond
 	// maxBurst is when it begins though files keep changing.
 	maxBurst = time.Second
-	// rescanEvery catches what no event told of: queues overflow, and
-	// network file systems stay silent.
-	rescanEvery = 5 * time.Minute
-	// firstRetry and lastRetry are the pauses after a refresh that failed.
-	firstRetry = 2 * time.Second
-	lastRetry  = 5 * time.Minute
+	// firstRetry and lastRetry are the pauses after a refresh that failed,
+	// firstPageRetry and lastPageRetry those where only pages did.
+	firstRetry     = 2 * time.Second
+	lastRetry      = 5 * time.Minute
+	firstPageRetry = time.Minute
+	lastPageRetry  = time.Hour
 	// maxSwaps is how often a refresh starts over because a deploy replaced
 	// the folder while it was read.
 	maxSwaps = 5
@@ -223,9 +223,7 @@ func (r *Refresher) Run(ctx context.Context) error {
 		group.Go(func() { r.vectors.run(ctx) })
 	}
 
-	rescan := time.NewTicker(rescanEvery)
-	defer rescan.Stop()
-	pause := firstRetry
+	pause, pagePause := firstRetry, firstPageRetry
 	for {
 		report, err := r.Refresh(ctx)
 		if ctx.Err() != nil {
@@ -233,19 +231,21 @@ func (r *Refresher) Run(ctx context.Context) error {
 		}
 		var again <-chan time.Time
 		switch {
-		case err != nil || r.incomplete():
+		case err != nil:
 			again = time.After(pause)
 			pause = min(2*pause, lastRetry)
 		case report.Held != "":
 			again = time.After(holdFor)
+		case r.incomplete():
+			again = time.After(pagePause)
+			pagePause = min(2*pagePause, lastPageRetry)
 		default:
-			pause = firstRetry
+			pause, pagePause = firstRetry, firstPageRetry
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-again:
-		case <-rescan.C:
 		case <-changes:
 			settle(ctx, changes)
 		}

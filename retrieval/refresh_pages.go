@@ -62,8 +62,12 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 
 	documents := make([]*Document, 0, len(pages))
 	entries := make(map[string]pageEntry, len(pages))
+	names := make(map[string]bool, len(pages))
 	for _, p := range pages {
-		if p.document != nil {
+		// A page may name itself otherwise than its file does; an index
+		// holds each name once.
+		if p.document != nil && !names[p.document.Page] {
+			names[p.document.Page] = true
 			documents = append(documents, p.document)
 		}
 		if p.known {
@@ -130,9 +134,7 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 		pages[i] = page{file: f}
 		entry, known := r.pages.Files[f.Path]
 		if known && f.Version != "" && entry.Version == f.Version && entry.fits(before[f.Path]) {
-			pages[i].entry, pages[i].known = entry, true
-			pages[i].document = entry.document(before[f.Path])
-			pages[i].problem = entry.problem(f.Path)
+			pages[i].reuse(entry, before[f.Path])
 			continue
 		}
 		todo = append(todo, i)
@@ -144,7 +146,7 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 
 	workers := r.o.Workers
 	if workers <= 0 {
-		workers = max(1, runtime.GOMAXPROCS(0)-1)
+		workers = max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers())
 	}
 	var next, done atomic.Int64
 	var told atomic.Int64
@@ -177,8 +179,15 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 func (r *Refresher) readPage(ctx context.Context, snapshot Snapshot, p *page, before *Document) {
 	entry, known := r.pages.Files[p.file.Path]
 	p.read = true
-	data, err := snapshot.Read(ctx, p.file)
+	file := p.file
+	if known && entry.Content != "" && entry.fits(before) {
+		file.Tag = entry.Tag
+	}
+	content, err := snapshot.Read(ctx, file)
 	switch {
+	case errors.Is(err, ErrUnchanged) && file.Tag != "":
+		p.reuse(entry, before)
+		return
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotPage):
 		return
 	case errors.Is(err, ErrTemporary):
@@ -197,17 +206,15 @@ func (r *Refresher) readPage(ctx context.Context, snapshot Snapshot, p *page, be
 		p.problem = p.entry.problem(p.file.Path)
 		return
 	}
-	sum := sha256.Sum256(data)
-	content := hex.EncodeToString(sum[:16])
-	if known && entry.Content == content && entry.fits(before) {
-		entry.Version = p.file.Version
-		p.entry, p.known = entry, true
-		p.document = entry.document(before)
-		p.problem = entry.problem(p.file.Path)
+	sum := sha256.Sum256(content.Data)
+	hash := hex.EncodeToString(sum[:16])
+	if known && entry.Content == hash && entry.fits(before) {
+		entry.Tag = content.Tag
+		p.reuse(entry, before)
 		return
 	}
-	p.entry, p.known = pageEntry{Version: p.file.Version, Content: content}, true
-	document, warnings, err := r.document(p.file.Path, data)
+	p.entry, p.known = pageEntry{Version: p.file.Version, Tag: content.Tag, Content: hash}, true
+	document, warnings, err := r.document(p.file.Path, content.Data)
 	switch {
 	case err != nil:
 		p.entry.Problem = err.Error()
@@ -222,6 +229,14 @@ func (r *Refresher) readPage(ctx context.Context, snapshot Snapshot, p *page, be
 		}
 	}
 	p.problem = p.entry.problem(p.file.Path)
+}
+
+// reuse takes what an earlier refresh made of the same content.
+func (p *page) reuse(entry pageEntry, before *Document) {
+	entry.Version = p.file.Version
+	p.entry, p.known = entry, true
+	p.document = entry.document(before)
+	p.problem = entry.problem(p.file.Path)
 }
 
 // document guards against a page that a parser doesn't survive: one page's

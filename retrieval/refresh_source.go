@@ -19,6 +19,17 @@ type File struct {
 	Version string
 	// Modified is when the content last changed, zero where unknown.
 	Modified time.Time
+	// Tag is what Read gave with the content that its caller has, "" for
+	// none. A source that can ask for changes alone does.
+	Tag string
+}
+
+// Content is a file's bytes.
+type Content struct {
+	Data []byte
+	// Tag names this content where the source can compare (an HTTP
+	// validator); see File.Tag.
+	Tag string
 }
 
 // Problem is a page that is not as it should be in the index, and why.
@@ -45,11 +56,15 @@ type Snapshot interface {
 	Files() []File
 	// Problems are files and folders that could not be looked at.
 	Problems() []Problem
-	// Read returns a file's content. It wraps fs.ErrNotExist for one that is
-	// gone by now, ErrNotPage for one that is no page after all, and
+	// Read returns a file's content. Its error wraps fs.ErrNotExist for a
+	// file that is gone by now, ErrNotPage for one that is no page after all,
+	// ErrUnchanged for one whose content is still that of file.Tag, and
 	// ErrTemporary for a failure that says nothing about the page: its last
 	// good version then stays in the index.
-	Read(ctx context.Context, file File) ([]byte, error)
+	Read(ctx context.Context, file File) (Content, error)
+	// Workers is how many reads may run at once where they wait for the
+	// network; 0 where they take the processor's time.
+	Workers() int
 	// Current reports whether the source is still the one looked at. It is
 	// false once a deploy has put another folder in its place: what was read
 	// is then thrown away, so that no generation mixes two releases.
@@ -62,6 +77,8 @@ var (
 	// ErrTemporary is wrapped by Snapshot.Read where the page may well be
 	// fine: a site that answers 503, a process out of file descriptors.
 	ErrTemporary = errors.New("temporary failure")
+	// ErrUnchanged is wrapped by Snapshot.Read: the caller has the content.
+	ErrUnchanged = errors.New("not changed")
 	// ErrNotPage is wrapped by Snapshot.Read for files that turn out to be
 	// no pages (a redirect to another page, noindex in a header). They are
 	// left out without a problem.

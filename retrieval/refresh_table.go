@@ -34,6 +34,7 @@ type pageTable struct {
 // pageEntry is one file as it was read.
 type pageEntry struct {
 	Version string `json:"v,omitempty"`
+	Tag     string `json:"t,omitempty"`
 	// Content is the hash of the bytes, "" where they were not read.
 	Content string `json:"c,omitempty"`
 	// Hash is the document's; "": the file makes no document.

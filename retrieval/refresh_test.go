@@ -97,7 +97,9 @@ func (s *memorySnapshot) Current() bool {
 	return s.epoch == s.m.epoch
 }
 
-func (s *memorySnapshot) Read(_ context.Context, f retrieval.File) ([]byte, error) {
+func (s *memorySnapshot) Workers() int { return 0 }
+
+func (s *memorySnapshot) Read(_ context.Context, f retrieval.File) (retrieval.Content, error) {
 	s.m.mu.Lock()
 	s.m.reads++
 	err := s.m.failing[f.Path]
@@ -107,9 +109,9 @@ func (s *memorySnapshot) Read(_ context.Context, f retrieval.File) ([]byte, erro
 		onRead()
 	}
 	if err != nil {
-		return nil, err
+		return retrieval.Content{}, err
 	}
-	return []byte(s.files[f.Path]), nil
+	return retrieval.Content{Data: []byte(s.files[f.Path])}, nil
 }
 
 // lineIngester makes a section of each line.

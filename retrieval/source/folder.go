@@ -357,6 +357,7 @@ type folderSnapshot struct {
 
 func (s *folderSnapshot) Files() []retrieval.File       { return s.files }
 func (s *folderSnapshot) Problems() []retrieval.Problem { return s.problems }
+func (s *folderSnapshot) Workers() int                  { return 0 }
 func (s *folderSnapshot) Close() error                  { return s.root.Close() }
 
 // Current compares the directory that was listed with the one that the name
@@ -371,36 +372,37 @@ func (s *folderSnapshot) Current() bool {
 }
 
 // Read reads a whole page into memory, at most MaxPage bytes.
-func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) ([]byte, error) {
+func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval.Content, error) {
+	none := retrieval.Content{}
 	limit := s.folder.maxPage()
 	if file.Size > limit {
-		return nil, tooLarge(limit)
+		return none, tooLarge(limit)
 	}
 	// Without O_NONBLOCK a pipe put in the page's place would block forever.
 	f, err := s.root.OpenFile(file.Path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, readError(err)
+		return none, readError(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, readError(err)
+		return none, readError(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
+		return none, errors.New("is not a regular file")
 	}
 	data := make([]byte, 0, min(info.Size(), limit)+1)
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if int64(len(data)) > limit {
-			return nil, tooLarge(limit)
+			return none, tooLarge(limit)
 		}
 		if err == io.EOF {
-			return data, nil
+			return retrieval.Content{Data: data}, nil
 		}
 		if err != nil {
-			return nil, readError(err)
+			return none, readError(err)
 		}
 		if len(data) == cap(data) {
 			data = append(data, 0)[:len(data)]

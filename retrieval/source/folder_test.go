@@ -226,8 +226,8 @@ func TestReadingAPage(t *testing.T) {
 		t.Skip(err)
 	}
 
-	if data, err := s.Read(t.Context(), file["a.md"]); err != nil || len(data) != 100_000 {
-		t.Errorf("a.md: %d bytes, %v", len(data), err)
+	if data, err := s.Read(t.Context(), file["a.md"]); err != nil || len(data.Data) != 100_000 {
+		t.Errorf("a.md: %d bytes, %v", len(data.Data), err)
 	}
 	for name, want := range map[string]string{
 		"large.md": "is larger than", "grown.md": "is larger than", "pipe.md": "not a regular file",
@@ -255,15 +255,15 @@ func TestASnapshotStaysWithItsReleaseWhenTheLinkIsSwapped(t *testing.T) {
 	if err := os.Rename(filepath.Join(base, "docs.new"), filepath.Join(base, "docs")); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := s.Read(t.Context(), s.Files()[0]); err != nil || string(data) != "one" {
-		t.Errorf("read %q, %v", data, err)
+	if data, err := s.Read(t.Context(), s.Files()[0]); err != nil || string(data.Data) != "one" {
+		t.Errorf("read %q, %v", data.Data, err)
 	}
 	if s.Current() {
 		t.Error("still current after the swap")
 	}
 	next := snapshot(t, f)
-	if data, _ := next.Read(t.Context(), next.Files()[0]); string(data) != "two" || !next.Current() {
-		t.Errorf("next snapshot reads %q", data)
+	if data, _ := next.Read(t.Context(), next.Files()[0]); string(data.Data) != "two" || !next.Current() {
+		t.Errorf("next snapshot reads %q", data.Data)
 	}
 }
 

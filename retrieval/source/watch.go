@@ -47,6 +47,9 @@ const (
 	// a swap is several events.
 	settle    = 50 * time.Millisecond
 	maxSettle = 800 * time.Millisecond
+	// lookEvery catches what no event told of: queues overflow, and network
+	// file systems stay silent.
+	lookEvery = 5 * time.Minute
 	// maxRootLinks is where the kernel, too, gives up on a path.
 	maxRootLinks = 40
 )
@@ -135,6 +138,8 @@ func (f *Folder) events(ctx context.Context, changed func()) error {
 	} else if err := watchTree(watcher, dir); err != nil {
 		return err
 	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	// What happened before the watches stood went unseen.
 	changed()
 
@@ -142,6 +147,8 @@ func (f *Folder) events(ctx context.Context, changed func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-look.C:
+			changed()
 		case <-missing:
 			if _, err := os.Stat(f.Root); err == nil {
 				return nil

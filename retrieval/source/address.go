@@ -1,0 +1,72 @@
+package source
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// reserved are networks that net/netip does not count as private though no
+// public site stands there: shared address space (RFC 6598), protocol
+// assignments, benchmarks, "this network", documentation, reserved, 6to4
+// and Teredo (which carry any IPv4 address).
+var reserved = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("2001::/32"),
+	netip.MustParsePrefix("2001:db8::/32"),
+	netip.MustParsePrefix("2002::/16"),
+	netip.MustParsePrefix("fec0::/10"),
+}
+
+// nat64 carries an IPv4 address in its last four bytes.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// public reports whether an address is one that any machine on the Internet
+// may be asked at.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if nat64.Contains(ip) {
+		b := ip.As16()
+		ip = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false // loopback, link-local, multicast, unspecified; RFC 1918, ULA
+	}
+	for _, p := range reserved {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	return true
+}
+
+// dialer connects to public addresses only, unless private ones are allowed.
+// It looks at the address that the connection is made to, after the name was
+// resolved, so no name that resolves one way for a check and another way for
+// the connection gets past.
+func dialer(allowPrivate bool) *net.Dialer {
+	d := &net.Dialer{Timeout: 10 * time.Second}
+	if allowPrivate {
+		return d
+	}
+	d.Control = func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("connecting to %q: %w", address, err)
+		}
+		if !public(at.Addr()) {
+			return fmt.Errorf("connecting to %s: it is a private address, which the site must allow", at.Addr())
+		}
+		return nil
+	}
+	return d
+}
