@@ -10,9 +10,9 @@ type Tools struct {
 	done []bool
 }
 
-// Call reports whether the call is new, and remembers it.
+// Call reports whether the call is new and has an id, and remembers it.
 func (t *Tools) Call(id string) bool {
-	if t.find(id) >= 0 || len(t.ids) >= maxTools {
+	if id == "" || t.find(id) >= 0 || len(t.ids) >= maxTools {
 		return false
 	}
 	t.ids, t.done = append(t.ids, id), append(t.done, false)

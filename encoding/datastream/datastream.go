@@ -230,7 +230,6 @@ func (e *Encoder) finishStep(reason string, usage reply.Usage) {
 }
 
 func (e *Encoder) finish(ev *reply.Event) {
-	e.begin()
 	if e.threadID != "" {
 		e.out.Raw(`2:[{"type":"finish"`)
 		e.out.Field("threadId", e.threadID)
