@@ -144,6 +144,7 @@ func TestKeysStayInForceWhileStorageFails(t *testing.T) {
 		}
 		store.fail(nil)
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if n := strings.Count(log.String(), "reading keys"); n != 1 {
 			t.Errorf("the failure is told %d times, want once:\n%s", n, log.String())
 		}

@@ -19,8 +19,10 @@ type cached struct {
 	id           string
 	organization string
 	data         []byte
-	// unsaved is true if the store does not have data yet.
-	unsaved bool
+	// stored is true if the store has, or had, the thread: if it has it no
+	// longer, the thread was deleted. unsaved is true if a turn of data is
+	// still to be stored.
+	stored, unsaved bool
 }
 
 // overhead is what an entry costs besides its data.

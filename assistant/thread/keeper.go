@@ -157,7 +157,11 @@ func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, repl
 		return fmt.Errorf("thread %s: %w", id, err)
 	}
 	err = k.put(ctx, name, data)
-	k.hold(cached{id: id, organization: o.Organization, data: data, unsaved: err != nil})
+	entry, held := k.cache.get(id)
+	k.hold(cached{
+		id: id, organization: o.Organization, data: data,
+		unsaved: err != nil, stored: err == nil || held && entry.stored,
+	})
 	if err != nil {
 		return fmt.Errorf("storing thread %s: %w", id, err)
 	}
@@ -187,33 +191,39 @@ func (k *Keeper) lock(id string) *sync.Mutex {
 // if that is nothing. The error is the store's, if memory had nothing either.
 // The caller holds the thread's lock.
 func (k *Keeper) load(ctx context.Context, id, organization string) (*Thread, error) {
-	var held *Thread
 	entry, ok := k.cache.get(id)
-	if ok && entry.organization == organization {
-		held, _ = decode(entry.data, id, k.opts.MaxBytes)
+	ok = ok && entry.organization == organization
+	held := func() *Thread {
+		if !ok {
+			return nil
+		}
+		t, _ := decode(entry.data, id, k.opts.MaxBytes)
+		return t
 	}
 	name, _ := key(organization, id)
 	data, err := k.get(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if held != nil && (entry.unsaved || len(held.Turns) == 0) {
-			return held, nil // not stored yet
+		if ok && !entry.stored {
+			return held(), nil
 		}
 		k.cache.drop(id) // expired, or deleted by the operator
 		return nil, nil
 	}
 	if err != nil {
-		if held != nil {
-			return held, nil
+		if t := held(); t != nil {
+			return t, nil
 		}
 		return nil, err
 	}
 	stored, err := decode(data, id, k.opts.MaxBytes)
 	if err != nil {
 		k.opts.Log.Warn("a stored thread can't be read", "thread", id, "error", err)
-		return held, nil
+		return held(), nil
 	}
-	if held != nil && entry.unsaved && held.Updated.After(stored.Updated) {
-		return held, nil
+	if ok && entry.unsaved {
+		if t := held(); t != nil && t.Updated.After(stored.Updated) {
+			return t, nil
+		}
 	}
 	return stored, nil
 }

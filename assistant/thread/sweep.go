@@ -116,7 +116,7 @@ func (k *Keeper) saveOne(ctx context.Context, id string) bool {
 	if !ok || k.put(ctx, name, c.data) != nil {
 		return false
 	}
-	c.unsaved = false
+	c.stored, c.unsaved = true, false
 	k.hold(c)
 	return true
 }
