@@ -202,8 +202,9 @@ func (r *Refresher) readPage(ctx context.Context, snapshot Snapshot, p *page, be
 		p.problem = &pageProblem{Problem{File: p.file.Path, Reason: reason}, true}
 		return
 	case err != nil:
-		p.entry, p.known = pageEntry{Version: p.file.Version, Problem: err.Error()}, true
-		p.problem = p.entry.problem(p.file.Path)
+		// Not kept in the table: a permission that is granted later changes
+		// no version on some systems.
+		p.problem = &pageProblem{Problem{File: p.file.Path, Reason: err.Error()}, false}
 		return
 	}
 	sum := sha256.Sum256(content.Data)

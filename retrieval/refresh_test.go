@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -322,5 +323,310 @@ func TestAFolderThatVanishesKeepsItsPagesUntilItIsBack(t *testing.T) {
 		}
 		cancel()
 		<-done
+	})
+}
+
+func TestAFolderThatLostMostPagesIsHeldBackUntilItIsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(20)), newMemoryIndex()
+		var log logLines
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Log: log.logger()})
+		defer stop()
+
+		// A deploy empties the folder and fills it again, slowly.
+		source.set(func(f map[string]string) { clear(f); f["new0.md"] = "new" })
+		for i := range 30 {
+			time.Sleep(2 * time.Second)
+			if index.count() != 1 || len(index.Documents()) != 20 {
+				t.Fatalf("half a release was published: %d pages", len(index.Documents()))
+			}
+			if s := r.Status(); !strings.Contains(s.Held, "20 of 20 pages are gone") {
+				t.Fatalf("status %+v", s)
+			}
+			source.set(func(f map[string]string) { f[fmt.Sprintf("new%d.md", i+1)] = "new" })
+		}
+		time.Sleep(8 * time.Second)
+		if s := r.Status(); s.Held != "" || s.Pages != 31 || index.count() != 2 {
+			t.Errorf("after it was quiet: %+v", s)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings:\n%s", n, &log)
+		}
+
+		// Pages that are gone for good are, too, believed in the end.
+		source.set(func(f map[string]string) { clear(f); f["new0.md"] = "new" })
+		time.Sleep(10 * time.Second)
+		if s := r.Status(); s.Pages != 1 {
+			t.Errorf("status %+v", s)
+		}
+		source.set(func(f map[string]string) { clear(f) })
+		time.Sleep(2 * time.Second)
+		if s := r.Status(); s.Pages != 0 || s.Held != "" {
+			t.Errorf("the only page was deleted: %+v", s)
+		}
+	})
+}
+
+func TestAnEmptyFolderIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(20)), newMemoryIndex()
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index})
+		defer stop()
+		source.set(func(f map[string]string) { clear(f) })
+		time.Sleep(24 * time.Hour)
+		if s := r.Status(); index.count() != 1 || !strings.Contains(s.Held, "holds no pages any more") {
+			t.Errorf("status %+v", s)
+		}
+		source.set(func(f map[string]string) { maps.Copy(f, numbered(20)) })
+		time.Sleep(10 * time.Second)
+		if s := r.Status(); s.Held != "" || index.count() != 1 {
+			t.Errorf("status %+v, generation %d", s, index.count())
+		}
+	})
+}
+
+func TestPagesThatCannotBeReadAreNamedAndTheRestGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(map[string]string{
+			"a.md": "one", "broken.md": "broken", "panic.md": "panic", "odd.md": "odd but fine", "draft.md": "draft", "closed.md": "x", "busy.md": "first",
+		}), newMemoryIndex()
+		source.failing["closed.md"] = errors.New("permission denied")
+		var log logLines
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Log: log.logger(), Dir: t.TempDir()})
+		defer stop()
+		reasons := func() map[string]string {
+			m := map[string]string{}
+			for _, p := range r.Status().Problems {
+				m[p.File] = p.Reason
+			}
+			return m
+		}
+		want := map[string]string{"broken.md": "is broken", "panic.md": "no parser survives", "odd.md": "something odd", "closed.md": "permission denied"}
+		got := reasons()
+		for file, reason := range want {
+			if !strings.Contains(got[file], reason) {
+				t.Errorf("%s: %q, want %q", file, got[file], reason)
+			}
+		}
+		if len(got) != len(want) || len(index.Documents()) != 3 {
+			t.Errorf("problems %v, pages %v", got, index.texts())
+		}
+		warnings := strings.Count(log.String(), "level=WARN")
+		reads := source.readCount()
+
+		// A failure that may pass keeps the last good version. What fails for
+		// good is not logged again.
+		source.mu.Lock()
+		source.failing["busy.md"] = fmt.Errorf("%w: the disk is busy", retrieval.ErrTemporary)
+		source.mu.Unlock()
+		source.set(func(f map[string]string) { f["busy.md"] = "second" })
+		time.Sleep(2 * time.Second)
+		if got := index.texts()["busy.md"]; got != "first" {
+			t.Errorf("busy.md is %q", got)
+		}
+		if got := reasons()["busy.md"]; !strings.Contains(got, "last good version is served") {
+			t.Errorf("busy.md: %q", got)
+		}
+		if n := strings.Count(log.String(), "level=WARN") - warnings; n != 1 {
+			t.Errorf("%d more warnings:\n%s", n, &log)
+		}
+		if n := source.readCount() - reads; n != 2 { // closed.md may be open now
+			t.Errorf("%d files read again", n)
+		}
+		source.mu.Lock()
+		delete(source.failing, "busy.md")
+		source.mu.Unlock()
+		time.Sleep(2 * time.Minute) // no event tells of it
+		if got := index.texts()["busy.md"]; got != "second" {
+			t.Errorf("busy.md is %q", got)
+		}
+		if _, still := reasons()["busy.md"]; still {
+			t.Error("the problem is still named")
+		}
+	})
+}
+
+func TestOfTwoFilesOfOnePageHTMLWins(t *testing.T) {
+	source, index := newMemorySource(map[string]string{"a.md": "markdown", "a.html": "html", "b.md": "markdown"}), newMemoryIndex()
+	r := retrieval.NewRefresher(retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index})
+	if _, err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"a.html": "html", "b.md": "markdown"}; !maps.Equal(index.texts(), want) {
+		t.Errorf("pages %v", index.texts())
+	}
+}
+
+func TestARestartReadsOnlyWhatChanged(t *testing.T) {
+	dir := t.TempDir()
+	source, index := newMemorySource(numbered(50)), newMemoryIndex()
+	start := func(i lineIngester, dir string) retrieval.Report {
+		t.Helper()
+		r := retrieval.NewRefresher(retrieval.RefresherOptions{Source: source, Ingester: i, Index: index, Dir: dir})
+		report, err := r.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	start(lineIngester{}, dir)
+	if got := start(lineIngester{}, dir); got.Read != 0 || got.Published || got.Generation != 0 {
+		t.Errorf("nothing changed: %+v", got)
+	}
+	source.set(func(f map[string]string) { f["page007.md"] = "new" })
+	if got := start(lineIngester{}, dir); got.Read != 1 || got.Changed != 1 {
+		t.Errorf("one page changed: %+v", got)
+	}
+	if got := start(lineIngester{fingerprint: "2"}, dir); got.Read != 50 || got.Changed != 50 {
+		t.Errorf("the options changed: %+v", got)
+	}
+	index.documents = index.documents[1:] // an index that lost a page
+	if got := start(lineIngester{fingerprint: "2"}, dir); got.Read != 1 || got.Added != 1 {
+		t.Errorf("the index lost a page: %+v", got)
+	}
+	// A table that is damaged, or can't be written, costs time alone.
+	file := path.Join(dir, "pages.json")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := start(lineIngester{fingerprint: "2"}, dir); got.Read != 50 {
+		t.Errorf("the table was damaged: %+v", got)
+	}
+	if got := start(lineIngester{fingerprint: "2"}, file); got.Read != 50 || !got.Published {
+		t.Errorf("the folder can't be written: %+v", got)
+	}
+}
+
+func TestAnIndexThatCannotReplaceKeepsItsGenerationAndIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(3)), newMemoryIndex()
+		var log logLines
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Log: log.logger(), Dir: t.TempDir()})
+		defer stop()
+		index.mu.Lock()
+		index.fail = errors.New("no space left on device")
+		index.mu.Unlock()
+		source.set(func(f map[string]string) { f["new.md"] = "new" })
+		time.Sleep(time.Hour)
+		if s := r.Status(); !strings.Contains(s.Error, "no space left") || s.Pages != 3 || len(index.Documents()) != 3 {
+			t.Errorf("status %+v", s)
+		}
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+			t.Errorf("logged %d times:\n%s", n, &log)
+		}
+		index.mu.Lock()
+		index.fail = nil
+		index.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		if s := r.Status(); s.Error != "" || s.Pages != 4 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestNoGenerationMixesTwoReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := func(n int) map[string]string {
+			files := map[string]string{}
+			for i := range 20 {
+				files[fmt.Sprintf("p%d.md", i)] = fmt.Sprintf("release %d", n)
+			}
+			return files
+		}
+		source, index := newMemorySource(release(1)), newMemoryIndex()
+		reads := 0
+		source.onRead = func() { // the deploy comes in the middle of reading
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			if reads++; reads == 10 || reads == 35 {
+				source.epoch++
+				source.files = release(source.epoch + 1)
+			}
+		}
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index, Workers: 3})
+		defer stop()
+		time.Sleep(time.Minute)
+		if index.count() != 1 || r.Status().Pages != 20 {
+			t.Errorf("%d generations", index.count())
+		}
+		for file, text := range index.texts() {
+			if text != "release 3" {
+				t.Errorf("%s is of %s", file, text)
+			}
+		}
+	})
+}
+
+func TestChangesAreGatheredButNeverForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(3)), newMemoryIndex()
+		_, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index})
+		defer stop()
+		for i := range 1000 { // a build that writes for two seconds
+			source.set(func(f map[string]string) { f[fmt.Sprintf("build%d.md", i)] = "x" })
+			time.Sleep(2 * time.Millisecond)
+		}
+		if n := index.count(); n != 2 {
+			t.Errorf("%d generations after two seconds of changes, want the first and one more", n)
+		}
+		time.Sleep(time.Second)
+		if n := index.count(); n != 3 || len(index.Documents()) != 1003 {
+			t.Errorf("%d generations, %d pages", n, len(index.Documents()))
+		}
+		start := time.Now()
+		source.set(func(f map[string]string) { f["single.md"] = "x" })
+		for len(index.Documents()) != 1004 {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(start); took > 300*time.Millisecond {
+			t.Errorf("a single change took %v", took)
+		}
+	})
+}
+
+func TestRefreshesAskedForAreJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(3)), newMemoryIndex()
+		release := make(chan struct{})
+		source.onRead = func() { <-release }
+		reports := 0
+		r := retrieval.NewRefresher(retrieval.RefresherOptions{
+			Source: source, Ingester: lineIngester{}, Index: index, Workers: 1,
+			OnReport: func(retrieval.Report, error) { reports++ },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		synctest.Wait()
+		if s := r.Status(); s.State != retrieval.Indexing || s.Total != 3 || s.Ready {
+			t.Errorf("status %+v", s)
+		}
+		if _, err := index.Search(ctx, retrieval.Query{}); !errors.Is(err, retrieval.ErrNotReady) {
+			t.Errorf("search before the first generation: %v", err)
+		}
+		// What changes now, the refresh under way has missed.
+		source.set(func(f map[string]string) { f["late.md"] = "late" })
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() {
+				if report, err := r.Refresh(ctx); err != nil || report.Pages != 4 {
+					t.Errorf("%+v, %v", report, err)
+				}
+			})
+		}
+		impatient, leave := context.WithTimeout(ctx, time.Second)
+		defer leave()
+		if _, err := r.Refresh(impatient); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		close(release)
+		group.Wait()
+		if reports != 2 {
+			t.Errorf("%d refreshes", reports)
+		}
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run returned %v", err)
+		}
 	})
 }
