@@ -1,7 +1,9 @@
 package embedded
 
 import (
+	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -175,4 +177,95 @@ func languageFor(d *retrieval.Document) *language {
 		b.WriteByte('\n')
 	}
 	return detect(b.String())
+}
+
+// analyzeAll counts the words of documents, those of unchanged documents
+// taken over from the generation before.
+func analyzeAll(ctx context.Context, docs []*retrieval.Document, old *generation) (*lexicon, []*pageWords, error) {
+	counts := make([]*pageWords, len(docs))
+	var fresh []int
+	for i, d := range docs {
+		if c := old.unchanged(d); c != nil {
+			counts[i] = c
+		} else {
+			fresh = append(fresh, i)
+		}
+	}
+	lex := newLexicon()
+	switch {
+	case old == nil:
+	case len(fresh) == 0:
+		lex = old.lex
+	default:
+		lex = old.lex.clone()
+	}
+	a := &analyzer{lex: lex}
+	for n, i := range fresh {
+		if n%64 == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+		}
+		counts[i] = a.analyze(docs[i], languageFor(docs[i]))
+	}
+	return compact(lex, counts)
+}
+
+// unchanged returns the words of a document that the generation has, too.
+func (g *generation) unchanged(d *retrieval.Document) *pageWords {
+	if g == nil || d.Hash == "" {
+		return nil
+	}
+	i, ok := g.byPage[d.Page]
+	if !ok {
+		return nil
+	}
+	c, was := g.counts[i], g.docs[i]
+	if c.hash != d.Hash || was.Language != d.Language || len(c.sections) != len(d.Sections) {
+		return nil
+	}
+	return c
+}
+
+// compact renumbers the words where most of them are no longer in use.
+func compact(lex *lexicon, counts []*pageWords) (*lexicon, []*pageWords, error) {
+	used := make([]bool, len(lex.words))
+	n := 0
+	use := func(word uint32) {
+		if !used[word] {
+			used[word] = true
+			n++
+		}
+	}
+	for _, c := range counts {
+		for i := range c.head {
+			use(c.head[i].word)
+		}
+		for i := range c.words {
+			use(c.words[i].word)
+		}
+	}
+	if len(lex.words) < 2*n+10_000 {
+		return lex, counts, nil
+	}
+	small := newLexicon()
+	number := make([]uint32, len(lex.words))
+	for i, w := range lex.words {
+		if used[i] {
+			number[i] = small.add(languages[w.lang], w.text, lex.terms[w.term])
+		}
+	}
+	for i, c := range counts {
+		moved := *c
+		moved.head = slices.Clone(c.head)
+		for j := range moved.head {
+			moved.head[j].word = number[moved.head[j].word]
+		}
+		moved.words = slices.Clone(c.words)
+		for j := range moved.words {
+			moved.words[j].word = number[moved.words[j].word]
+		}
+		counts[i] = &moved
+	}
+	return small, counts, nil
 }

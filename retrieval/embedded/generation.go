@@ -3,6 +3,7 @@ package embedded
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -37,7 +38,8 @@ type generation struct {
 	spelling *spelling
 	filters  *filters
 	vectors  *matrix
-	bytes    int64
+	// misfit is set once a query vector of another length was told of.
+	misfit atomic.Bool
 }
 
 // postings hold for every term the places (sections or pages) it occurs in,
@@ -302,4 +304,30 @@ func (w *weights) norm(length uint32, m mean) float32 {
 		return 1
 	}
 	return 1 - w.b + w.b*float32(float64(length)*m.n/m.sum)
+}
+
+// size estimates the bytes that a generation holds.
+func (g *generation) size() int64 {
+	n := 8*len(g.byTerm.place) + 8*len(g.pages.place) + 4*(len(g.titles.place)+len(g.slugs.place)+len(g.heads.place))
+	n += (5*4 + 8) * len(g.lex.terms)
+	for _, t := range g.lex.terms {
+		n += len(t) + 40
+	}
+	for _, w := range g.lex.words {
+		n += len(w.text) + 60
+	}
+	for _, c := range g.counts {
+		n += 8*len(c.words) + 12*(len(c.head)+len(c.sections))
+	}
+	for _, d := range g.docs {
+		n += 300 + len(d.Title) + len(d.Description)
+		for i := range d.Sections {
+			s := &d.Sections[i]
+			n += 100 + len(s.Anchor) + len(s.Heading) + len(s.Text)
+		}
+	}
+	if g.vectors != nil {
+		n += 4 * len(g.vectors.values)
+	}
+	return int64(n)
 }
