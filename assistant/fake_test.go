@@ -117,7 +117,7 @@ func (s *recorder) text() string {
 			b = append(b, e.Text...)
 		}
 	}
-	return unescape(b)
+	return string(reply.Unescape(nil, b))
 }
 
 // shape is the order of events, runs of one kind as one word.
@@ -171,7 +171,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		if s.rewrite == "" {
 			return nil, fmt.Errorf("no rewrite: %w", ErrModel)
 		}
-		return &Completion{Model: "scripted"}, each(&Delta{Text: appendEscaped(nil, s.rewrite)})
+		return &Completion{Model: "scripted"}, each(&Delta{Text: reply.Escape(nil, s.rewrite)})
 	}
 	c := *p
 	c.Messages = slices.Clone(p.Messages)
@@ -185,7 +185,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		return nil, err
 	}
 	if r.reasoning != "" {
-		if err := each(&Delta{Reasoning: appendEscaped(nil, r.reasoning)}); err != nil {
+		if err := each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +207,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 // pieces splits a text into escaped pieces of about size bytes, never inside
 // an escape sequence.
 func pieces(text string, size int) [][]byte {
-	b := appendEscaped(nil, text)
+	b := reply.Escape(nil, text)
 	if size <= 0 {
 		size = len(b)
 	}
@@ -246,4 +246,8 @@ func mustReply(t testing.TB, a *Assistant, in *Input) (*Result, *recorder) {
 		t.Fatal(err)
 	}
 	return res, rec
+}
+
+func retrievalQuery(text string) retrieval.Query {
+	return retrieval.Query{Text: text, Limit: 20, Question: true}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -27,6 +29,10 @@ func (r *run) generate(ctx context.Context) error {
 			r.a.noTools.Store(true)
 			p = r.prompt()
 			c, err = r.stream(ctx, p)
+		}
+		if errors.Is(err, errLeak) {
+			r.withhold()
+			return nil
 		}
 		if err != nil {
 			return err
@@ -80,6 +86,18 @@ func (r *run) stream(ctx context.Context, p *Prompt) (*Completion, error) {
 	})
 }
 
+// withhold ends a reply whose model began to recite its instructions.
+func (r *run) withhold() {
+	text := r.q.language.say(promptWithheld)
+	if len(r.out.answer) > 0 {
+		text = "\n\n" + text
+	}
+	r.res.Model = r.a.Model.Name()
+	r.res.Reason = "content-filter"
+	r.res.Answered = "no"
+	r.out.text(reply.Escape(nil, text))
+}
+
 func (r *run) account(c *Completion) {
 	r.res.Model = c.Model
 	if c.Usage.Known {
@@ -90,3 +108,70 @@ func (r *run) account(c *Completion) {
 		}
 	}
 }
+
+// conclude judges a finished answer: whether the documentation answered, and
+// which of its identifiers nobody has seen.
+func (r *run) conclude() {
+	r.res.Unverified = r.unverified()
+	cited := len(r.cited()) > 0
+	switch {
+	case r.check.links.unanswered && cited && len(r.passages) > 0 && len(r.out.answer) > 600:
+		r.res.Answered = "partly"
+	case r.check.links.unanswered, len(r.passages) == 0:
+		r.res.Answered = "no"
+	case cited:
+		r.res.Answered = "yes"
+	default:
+		r.res.Answered = "partly"
+	}
+	if r.check.links.unanswered && !cited {
+		r.nearest()
+	} else if !cited && len(r.passages) > 0 {
+		r.nameSources()
+	}
+}
+
+// nameSources ends an answer that cites nothing with the passages it was
+// given.
+func (r *run) nameSources() {
+	text := "\n\n" + r.q.language.say(sourcesLabel)
+	for i := range r.passages[:min(3, len(r.passages))] {
+		p := &r.passages[i]
+		text += "\n- " + linkTo(p.title, p.url)
+	}
+	r.out.text(reply.Escape(nil, text))
+}
+
+// nearest ends a reply that found no answer with the pages that are near,
+// and with the way to help.
+func (r *run) nearest() {
+	text := ""
+	if len(r.passages) > 0 {
+		text += "\n"
+	}
+	for i := range r.passages[:min(3, len(r.passages))] {
+		p := &r.passages[i]
+		text += "\n- " + linkTo(p.title, p.url)
+	}
+	text += r.support()
+	r.out.text(reply.Escape(nil, text))
+}
+
+// support is the paragraph that names the support address, if there is one.
+func (r *run) support() string {
+	u := r.a.Site.SupportURL
+	if u == "" {
+		return ""
+	}
+	return "\n\n" + fmt.Sprintf(r.q.language.say(askSupport), "["+plainAddress(u, false)+"]("+forMarkdown(u)+")")
+}
+
+// linkTo is a Markdown link.
+func linkTo(title, url string) string {
+	return "[" + forLinkText(title) + "](" + forMarkdown(url) + ")"
+}
+
+// forLinkText writes plain text so that it is plain text in Markdown.
+var linkTextEscapes = strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "!", "\\!", "\n", " ")
+
+func forLinkText(s string) string { return linkTextEscapes.Replace(s) }

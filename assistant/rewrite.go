@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
 // rewriteRest is how long no rewrite is tried after one that failed: a model
@@ -51,7 +53,7 @@ func (r *run) rewrite(ctx context.Context) {
 		r.a.rewriteAfter.Store(time.Now().Add(rewriteRest).UnixNano())
 		return
 	}
-	if s := usableRewrite(unescape(text)); s != "" {
+	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" {
 		q.query.Text = s
 		q.query.Vector = nil
 	}

@@ -191,7 +191,7 @@ func (r *run) finish(ctx context.Context) error {
 
 // end completes the Result, however far the reply got.
 func (r *run) end(ctx context.Context) error {
-	r.res.Answer = unescape(r.out.answer)
+	r.res.Answer = string(reply.Unescape(nil, r.out.answer))
 	r.res.FirstToken = r.out.first
 	if r.out.err != nil {
 		return r.out.err

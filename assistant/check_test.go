@@ -1,0 +1,208 @@
+package assistant
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	gmhtml "github.com/yuin/goldmark/renderer/html"
+	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+)
+
+// checked runs a text through a checker, cut into pieces by cut (nil: whole).
+func checked(t testing.TB, text string, cut func(rest int) int) (string, *checker) {
+	t.Helper()
+	a := acme(nil)
+	a.Site.AllowLinks = []string{"github.com", "*.acme.com"}
+	a.Site.SupportURL = "https://help.acme.io/"
+	rec := &recorder{}
+	r := a.newRun(ask("q"), rec)
+	r.q = &inquiry{language: English}
+	r.q.page, _ = a.Search.Page(t.Context(), "guide/tls")
+	ps, err := r.search(t.Context(), retrievalQuery("Install Acme on Linux"), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.take(ps)
+	r.check = newChecker(t.Context(), r)
+	b := reply.Escape(nil, text)
+	for len(b) > 0 {
+		n := len(b)
+		if cut != nil {
+			want := max(1, cut(len(b)))
+			n = 0
+			for n < len(b) && n < want {
+				_, m := unit(b[n:])
+				n += m
+			}
+			for n < len(b) && b[n]&0xC0 == 0x80 {
+				n++
+			}
+		}
+		r.check.write(b[:n])
+		b = b[n:]
+	}
+	r.check.close()
+	return rec.text(), r.check
+}
+
+func TestLinksOfAnAnswer(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"a link to a section that exists stays", "See [Install](https://docs.acme.com/install#linux).", "See [Install](https://docs.acme.com/install#linux)."},
+		{"a relative link is written as it is served", "See [Install](/install#linux).", "See [Install](https://docs.acme.com/install#linux)."},
+		{"a link by file name is written as it is served", "See [x](guide/proxy.md#timeouts \"t\").", "See [x](https://docs.acme.com/guide/proxy#timeouts)."},
+		{"a link relative to the reader's page is found", "See [x](proxy#timeouts).", "See [x](https://docs.acme.com/guide/proxy#timeouts)."},
+		{"an anchor of the reader's page is found", "See [x](#own-certificate).", "See [x](https://docs.acme.com/guide/tls#own-certificate)."},
+		{"a link to a page that does not exist becomes text", "See [the guide](https://docs.acme.com/nope).", "See the guide."},
+		{"a link to an anchor that does not exist becomes text", "See [the guide](/install#nope).", "See the guide."},
+		{"a link to a foreign host becomes text", "See [evil](https://evil.example.net/x).", "See evil."},
+		{"a link to an allowed host stays", "See [repo](https://github.com/acme/acme).", "See [repo](https://github.com/acme/acme)."},
+		{"a link to an allowed subdomain stays", "See [x](https://cdn.acme.com/a).", "See [x](https://cdn.acme.com/a)."},
+		{"the support address stays", "[Ask](https://help.acme.io/)", "[Ask](https://help.acme.io/)"},
+		{"javascript never", "[x](javascript:alert(1)) [y](data:text/html,x) [z](JaVaScRiPt&#58;alert)", "x y z"},
+		{"an image becomes its alternative text", "![diagram](https://evil.net/p.png?q=1) here", "diagram here"},
+		{"an image inside a link goes, the link stays", "[![alt](https://evil.net/p.png) text](/install)", "[alt text](https://docs.acme.com/install)"},
+		{"a bare address of a page stays", "Go to https://docs.acme.com/install.", "Go to https://docs.acme.com/install."},
+		{"a bare foreign address becomes code", "Go to https://evil.net/x?y=1, now", "Go to `evil.net/x?y=1`, now"},
+		{"a local address stays readable", "Open http://localhost:8080/ now", "Open `http://localhost:8080/` now"},
+		{"an autolink of a page stays", "<https://docs.acme.com/install#linux>", "<https://docs.acme.com/install#linux>"},
+		{"a foreign autolink becomes code", "<https://evil.net/x>", "`evil.net/x`"},
+		{"www is an address", "at www.evil.net today", "at `evil.net` today"},
+		{"HTML is shown, not rendered", "a <img src=x onerror=y> b <b>c</b>", "a &lt;img src=x onerror=y> b &lt;b>c&lt;/b>"},
+		{"a comparison stays", "if a < b && c > d", "if a < b && c > d"},
+		{"a reference with a good definition stays", "See [Install][1].\n\n[1]: https://docs.acme.com/install#linux\n", "See [Install][1].\n\n[1]: https://docs.acme.com/install#linux\n"},
+		{"a foreign definition is none", "See [x][1].\n\n[1]: https://evil.net/x\n", "See [x][1].\n\n\\[1\\]: `evil.net/x`\n"},
+		{"code spans pass", "Use `[a](https://evil.net)` and ``<b>`</b>``.", "Use `[a](https://evil.net)` and ``<b>`</b>``."},
+		{"code blocks pass", "Do:\n\n```html\n<img src=\"https://evil.net\">\n[a](b)\n```\n\nThen [x](/nope).", "Do:\n\n```html\n<img src=\"https://evil.net\">\n[a](b)\n```\n\nThen x."},
+		{"code blocks in lists pass", "1. Do\n   ```sh\n   curl https://a.example <x>\n   ```\n2. Then <b>", "1. Do\n   ```sh\n   curl https://a.example <x>\n   ```\n2. Then &lt;b>"},
+		{"brackets that are no link stay", "a[0] and [x] and - [ ] todo", "a[0] and [x] and - [ ] todo"},
+		{"a task list stays", "- [ ] one\n- [x] two", "- [ ] one\n- [x] two"},
+		{"an unclosed bracket cannot become a link later", "see [the\nnext](https://evil.net/x)", "see \\[the\nnext\\](`evil.net/x`)"},
+		{"a backtick without its pair is no code", "a ` b ![x](https://evil.net/i)\nc", "a ` b x\nc"},
+		{"an address in pieces is none", "ht[tp](x)://evil.net and [ht](x)tp://evil.net", "ht tp://evil.net and ht tp://evil.net"},
+		{"an emphasised link stays", "**[Install](/install)**", "**[Install](https://docs.acme.com/install)**"},
+		{"code in a link's text stays", "[`tls` option](/guide/tls)", "[`tls` option](https://docs.acme.com/guide/tls)"},
+		{"an exclamation before a link makes no image", "Great![Install](/install)", "Great! [Install](https://docs.acme.com/install)"},
+		{"words that begin like addresses pass", "how when http www https: with", "how when http www https: with"},
+		{"emoji and other scripts pass", "Übung 😀 日本語 – “x”", "Übung 😀 日本語 – “x”"},
+		{"an ampersand passes", "AT&T &amp; x &lt; y &c", "AT&T &amp; x &lt; y &c"},
+		{"entities cannot spell an address", "&#104;ttp&colon;//evil.net", "&amp;#104;ttp&amp;colon;//evil.net"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := checked(t, c.in, nil)
+			if got != c.want {
+				t.Errorf("\ngot  %q\nwant %q", got, c.want)
+			}
+			for size := 1; size < 12; size++ {
+				if again, _ := checked(t, c.in, func(int) int { return size }); again != got {
+					t.Errorf("in pieces of %d:\ngot   %q\nwhole %q", size, again, got)
+				}
+			}
+		})
+	}
+}
+
+// adversarial is a random text made of what hurts.
+func adversarial(rnd *rand.Rand) string {
+	parts := []string{
+		"[", "]", "(", ")", "![", "](", "`", "``", "```", "~~~", "\n", "\n\n", "\n\n\n", "    ", "  ", " ", "\t", "> ", ">", "- ", "* ", "1. ", "2) ", "12. ",
+		"\\", "\\[", "\\`", "|", "| a | b |\n|---|---|\n| ", "<", ">", "</", "<!--", "-->", "&", "&#104;", "&colon;", ":", "://", "//", "/", "!", "#", "# ", "---", "===",
+		"word", "https://evil.net/x", "http://evil.net", "HTTP://EVIL.net", "www.evil.net", "evil.net", "ht", "tp://evil.net", "h", "w", "ww.evil.net",
+		"[y](https://evil.net/a)", "![y](https://evil.net/i.png)", "[y](/nope)", "[ok](/install)", "[ok](https://docs.acme.com/install#linux)", "[bad](/install#nope)",
+		"<https://evil.net>", "<img src=\"https://evil.net/i\">", "<script>", "<a href='https://evil.net'>", "<x-evil>", "[1]: https://evil.net/d\n", "[1]: /install\n", "[a][1]", "[1]", "![1]", "[y][", "[^1]", "[^1]: ",
+		"javascript:alert(1)", "(javascript:alert(1))", "[y](javascript:alert(1))", "[y](<https://evil.net/a b>)", "[y](https://evil.net \"t\")", "\"", "'", "é", "日本", "😀", "*", "**", "_", "~",
+		"[`a`](https://evil.net)", "`[a](/nope)`", "[[y](https://evil.net)](/install)", "[![i](https://evil.net)](https://evil.net)", "https://docs.acme.com/install", "<https://docs.acme.com/nope>", "\r", "{", "}", "$", "...", ".", ",", ";",
+	}
+	var b strings.Builder
+	for range 1 + rnd.IntN(30) {
+		b.WriteString(parts[rnd.IntN(len(parts))])
+	}
+	return b.String()
+}
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(gmhtml.WithUnsafe()))
+
+// offences renders Markdown as readers' clients do and returns what it
+// should not hold.
+func offences(t testing.TB, text string) (bad []string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := markdown.Convert([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	allowed := map[string]bool{}
+	for _, d := range docs().documents {
+		allowed[d.URL] = true
+		for i := range d.Sections {
+			allowed[sectionURL(d, i)] = true
+		}
+	}
+	z := html.NewTokenizer(&out)
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return bad
+		case html.CommentToken:
+			bad = append(bad, "comment")
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tok := z.Token()
+			switch tok.Data {
+			case "p", "code", "pre", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "em", "strong", "br", "del", "table", "thead", "tbody", "tr", "th", "td", "input":
+			case "a":
+				for _, at := range tok.Attr {
+					if at.Key == "href" && !allowed[at.Val] && !strings.HasPrefix(at.Val, "mailto:") {
+						bad = append(bad, "link to "+at.Val)
+					}
+				}
+			default:
+				bad = append(bad, "<"+tok.Data+">")
+			}
+		}
+	}
+}
+
+func TestNoAdversarialAnswerLinksWhereItShouldNot(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	n := 10000
+	if testing.Short() {
+		n = 300
+	}
+	for range n {
+		text := adversarial(rnd)
+		whole, _ := checked(t, text, nil)
+		if bad := offences(t, whole); bad != nil {
+			t.Fatalf("%q\nbecame %q\nwhich renders %v", text, whole, bad)
+		}
+		if again, _ := checked(t, text, func(int) int { return 1 + rnd.IntN(9) }); again != whole {
+			t.Fatalf("%q\nwhole     %q\nin pieces %q", text, whole, again)
+		}
+	}
+}
+
+func FuzzChecker(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		f.Add(adversarial(rnd), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
+		text = strings.ToValidUTF8(text, "")
+		if len(text) > 4000 {
+			return
+		}
+		whole, _ := checked(t, text, nil)
+		if bad := offences(t, whole); bad != nil {
+			t.Fatalf("%q\nbecame %q\nwhich renders %v", text, whole, bad)
+		}
+		if again, _ := checked(t, text, func(int) int { return int(size%16) + 1 }); again != whole {
+			t.Fatalf("%q\nwhole     %q\nin pieces %q", text, whole, again)
+		}
+	})
+}
+
+var _ = fmt.Sprint

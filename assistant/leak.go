@@ -1,0 +1,157 @@
+package assistant
+
+import (
+	"hash/maphash"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// leak watches an answer for the words of our own rules, and for the key of
+// its fences. Letters and digits alone are compared, so that line breaks,
+// quotes or list marks hide nothing. While some words in a row are those of a
+// rule, the text is held back; it is released when they go on differently.
+//
+// It finds recitals. A translation, a summary or an encoding of the rules is
+// not found; the rules hold nothing that would be worth it.
+type leak struct {
+	key  string
+	pos  int // in ruleText after the current match, 0 without one
+	size int // letters matched
+
+	recent [shingle]byte // the last letters, folded; a ring
+	n      int
+
+	keyed int // bytes of key matched
+	held  []byte
+	out   []byte
+}
+
+const (
+	shingle = 24 // letters in a row after which text is held back
+	recital = 48 // letters in a row that are a recital
+	keyHold = 6  // bytes of the key after which text is held back
+)
+
+// ruleText is the rules' letters and digits, folded; ruleAt finds the places
+// behind each shingle of them.
+var ruleText, ruleAt = func() (string, map[uint64]int) {
+	var b strings.Builder
+	for part := range strings.SplitSeq(rules+toolRule, "{") { // what is filled in is not ours
+		if _, rest, ok := strings.Cut(part, "}"); ok {
+			part = rest
+		}
+		for _, r := range part {
+			if f, ok := foldLetter(r); ok {
+				b.WriteByte(f)
+			}
+		}
+	}
+	text := b.String()
+	at := make(map[uint64]int, len(text))
+	for i := shingle; i <= len(text); i++ {
+		at[maphash.String(leakSeed, text[i-shingle:i])] = i
+	}
+	return text, at
+}()
+
+var leakSeed = maphash.MakeSeed()
+
+// foldLetter returns what is compared of a character.
+func foldLetter(r rune) (byte, bool) {
+	switch {
+	case r < 0:
+		return 0, false
+	case r < utf8.RuneSelf:
+		if r >= 'A' && r <= 'Z' {
+			return byte(r) + 32, true
+		}
+		return byte(r), r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+	case unicode.IsLetter(r):
+		return 0xff, true
+	}
+	return 0, false
+}
+
+// scan takes a piece of escaped text. held is what was held back and is now
+// released, to be passed on before pass. found tells of a recital.
+func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
+	holding := len(k.held) > 0
+	safe := 0 // of b, up to here it may pass
+	released := holding
+	for i := 0; i < len(b); {
+		r, n := unit(b[i:])
+		if k.step(r) {
+			return nil, nil, true
+		}
+		i += n
+		if k.size == 0 && k.keyed < keyHold {
+			safe = i
+		}
+	}
+	switch {
+	case safe == 0: // all of it belongs to a match in progress
+		k.held = append(k.held, b...)
+		return nil, nil, false
+	case released:
+		k.out = append(k.out[:0], k.held...)
+		held = k.out
+		k.held = k.held[:0]
+	}
+	k.held = append(k.held, b[safe:]...)
+	return b[:safe], held, false
+}
+
+// step takes a character; true means that this is a recital.
+func (k *leak) step(r rune) bool {
+	if len(k.key) > 0 && r > 0 && r < utf8.RuneSelf {
+		switch {
+		case byte(r) == k.key[k.keyed]:
+			k.keyed++
+		case byte(r) == k.key[0]:
+			k.keyed = 1
+		default:
+			k.keyed = 0
+		}
+		if k.keyed == len(k.key) {
+			return true
+		}
+	}
+	f, ok := foldLetter(r)
+	if !ok {
+		if r < 0 {
+			f = 0xff // part of a longer character: no letter of the rules
+		} else {
+			return false
+		}
+	}
+	k.recent[k.n%shingle] = f
+	k.n++
+	if k.size > 0 {
+		if k.pos < len(ruleText) && ruleText[k.pos] == f {
+			k.pos++
+			k.size++
+			return k.size >= recital
+		}
+		k.size = 0
+	}
+	if k.n < shingle {
+		return false
+	}
+	var window [shingle]byte
+	at := k.n % shingle
+	copy(window[:], k.recent[at:])
+	copy(window[shingle-at:], k.recent[:at])
+	if pos, ok := ruleAt[maphash.Bytes(leakSeed, window[:])]; ok {
+		k.pos, k.size = pos, shingle
+	}
+	return false
+}
+
+// flush releases what is held at the end of the text.
+func (k *leak) flush() []byte {
+	h := k.held
+	k.held = nil
+	k.size, k.keyed = 0, 0
+	return h
+}
