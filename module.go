@@ -1,5 +1,37 @@
+// Package caddydocs is a Caddy module that gives a documentation site,
+// served by the Caddy that already serves it, a search API and an AI
+// assistant. This file is the whole surface: the modules, directives, the
+// global option and the command that it registers.
 package caddydocs
 
 import (
+	"github.com/caddyserver/caddy/v2"
+
+	// The limits of the API are counted by rate_limit.
 	_ "github.com/mholt/caddy-ratelimit"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
+	"github.com/caddy-docs/caddy-docs/handlers/command"
 )
+
+func init() {
+	// The app and what can be put into it.
+	caddy.RegisterModule(new(app.App))            // docs
+	caddy.RegisterModule(new(app.EmbeddedIndex))  // docs.index.embedded
+	caddy.RegisterModule(new(app.OpenAIEmbedder)) // docs.embedder.openai
+	caddy.RegisterModule(new(app.OpenAIModel))    // docs.llm.openai
+	caddy.RegisterModule(new(app.Admin))          // admin.api.docs
+
+	// The HTTP side.
+	caddy.RegisterModule(new(handlers.MatchAPI))   // http.matchers.docs_api
+	caddy.RegisterModule(new(handlers.BusyClient)) // http.matchers.docs_busy_client
+	caddy.RegisterModule(new(handlers.KeyAuth))    // http.authentication.providers.docs_key
+	caddy.RegisterModule(new(handlers.Guard))      // http.handlers.docs_api
+	caddy.RegisterModule(new(handlers.Search))     // http.handlers.docs_search
+	caddy.RegisterModule(new(handlers.Assistant))  // http.handlers.docs_assistant
+
+	grammar.Register() // directives docs, assistant, search; global option docs
+	command.Register() // caddy docs …
+}

@@ -50,6 +50,10 @@ type Site struct {
 	// proxies. Either Root or Sitemap.
 	Sitemap string `json:"sitemap,omitempty"`
 
+	// AllowPrivate lets the sitemap's pages be fetched from private addresses
+	// and from this machine.
+	AllowPrivate bool `json:"allow_private,omitempty"`
+
 	// URL is the site's address, perhaps with a path; results link below it.
 	// Default for a site defined by the directive docs: the first host that
 	// the directive serves.
@@ -79,7 +83,8 @@ type Site struct {
 	Anchors string `json:"anchors,omitempty"`
 
 	// Watch is how changes of Root are noticed: "events" (default), "poll" or
-	// "off". PollInterval is the time between two looks, default 10s.
+	// "off". PollInterval is the time between two looks, default 10s (1h for
+	// a sitemap).
 	Watch        string         `json:"watch,omitempty"`
 	PollInterval caddy.Duration `json:"poll_interval,omitempty"`
 
@@ -104,6 +109,8 @@ type Site struct {
 
 	// Origin is where the configuration stands ("Caddyfile:12"), for errors.
 	Origin string `json:"origin,omitempty"`
+
+	instructions string // the text
 }
 
 // Scope gives pages under Paths a version or language.

@@ -1,8 +1,49 @@
 package app
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/model"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
+
+// IndexOptions are what a site tells the index that is opened for it.
+type IndexOptions struct {
+	// Site is the site's name, a DNS label.
+	Site string
+	// Dir is a folder of the site's own, which may not exist yet.
+	Dir      string
+	Synonyms [][]string
+	Log      *slog.Logger
+}
+
+// IndexOpener is what a module of the namespace docs.index does.
+type IndexOpener interface {
+	OpenIndex(o IndexOptions) (retrieval.Index, error)
+}
+
+// EmbedderOpener is what a module of the namespace docs.embedder does.
+type EmbedderOpener interface {
+	OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error)
+	// Describe names it in the start log, without secrets.
+	Describe() string
+}
+
+// ModelOpener is what a module of the namespace docs.llm does.
+type ModelOpener interface {
+	OpenModel(log *slog.Logger) (assistant.Model, error)
+	// AnswerTokens bounds an answer.
+	AnswerTokens() int
+}
 
 // EmbeddedIndex is docs.index.embedded: the index inside the process.
 type EmbeddedIndex struct{}
@@ -64,3 +105,98 @@ type Budget struct {
 	Requests int64          `json:"requests,omitempty"`
 	Per      caddy.Duration `json:"per"`
 }
+
+// CaddyModule returns the Caddy module information.
+func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.index.embedded", New: func() caddy.Module { return new(EmbeddedIndex) }}
+}
+
+// OpenIndex opens the index inside the process, with what an earlier run
+// left on disk.
+func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
+	return embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, Log: o.Log})
+}
+
+// CaddyModule returns the Caddy module information.
+func (OpenAIEmbedder) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.embedder.openai", New: func() caddy.Module { return new(OpenAIEmbedder) }}
+}
+
+// Provision resolves placeholders and checks the endpoint.
+func (e *OpenAIEmbedder) Provision(caddy.Context) error {
+	return resolveEndpoint(&e.URL, &e.Model, &e.APIKey)
+}
+
+// OpenEmbedder makes the client; it connects to nothing yet.
+func (e *OpenAIEmbedder) OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error) {
+	return model.NewEmbedder(model.EmbedderOptions{
+		Endpoint:   model.Endpoint{URL: e.URL, Model: e.Model, APIKey: e.APIKey},
+		Dimensions: e.Dimensions, Log: log,
+	})
+}
+
+// Describe names the embedder in the start log.
+func (e *OpenAIEmbedder) Describe() string { return e.Model }
+
+// CaddyModule returns the Caddy module information.
+func (OpenAIModel) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.llm.openai", New: func() caddy.Module { return new(OpenAIModel) }}
+}
+
+// Provision resolves placeholders and checks the endpoints.
+func (m *OpenAIModel) Provision(caddy.Context) error {
+	if err := resolveEndpoint(&m.URL, &m.Model, &m.APIKey); err != nil {
+		return err
+	}
+	for i := range m.Fallback {
+		f := &m.Fallback[i]
+		if err := resolveEndpoint(&f.URL, &f.Model, &f.APIKey); err != nil {
+			return fmt.Errorf("fallback: %w", err)
+		}
+	}
+	return nil
+}
+
+// OpenModel makes the client; it connects to nothing yet.
+func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
+	o := model.Options{
+		FirstToken: time.Duration(m.FirstTokenTimeout), Idle: time.Duration(m.IdleTimeout),
+		MaxTokens: m.AnswerTokens(), Log: log,
+	}
+	for _, e := range append([]Endpoint{m.Endpoint}, m.Fallback...) {
+		o.Endpoints = append(o.Endpoints, model.Endpoint{URL: e.URL, Model: e.Model, APIKey: e.APIKey})
+	}
+	return model.New(o)
+}
+
+// AnswerTokens bounds an answer.
+func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
+
+// resolveEndpoint resolves the placeholders of an endpoint and checks it.
+func resolveEndpoint(address, name, key *string) error {
+	repl := caddy.NewReplacer()
+	for _, field := range []*string{address, name, key} {
+		v, err := repl.ReplaceOrErr(*field, true, true)
+		if err != nil {
+			return err
+		}
+		*field = v
+	}
+	u, err := url.Parse(*address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("%q is not the address of an API; write it up to and with /v1, like https://api.openai.com/v1", *address)
+	}
+	if *name == "" {
+		return errors.New("no model is named; write it behind the address")
+	}
+	return nil
+}
+
+// Interface guards
+var (
+	_ IndexOpener       = (*EmbeddedIndex)(nil)
+	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
+	_ ModelOpener       = (*OpenAIModel)(nil)
+	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
+	_ caddy.Provisioner = (*OpenAIModel)(nil)
+)

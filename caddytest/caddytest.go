@@ -1,0 +1,311 @@
+// Package caddytest runs a real Caddy with this module inside the test's
+// process, on ports that the system chooses, and asks it over real HTTP. One
+// configuration runs at a time (Caddy has one per process), so tests of this
+// package do not run in parallel.
+package caddytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	_ "github.com/caddy-docs/caddy-docs"
+)
+
+// Key opens every site of a configuration that Global makes.
+const Key = "svc_dsc_test_key_0123456789abcdef"
+
+// patience bounds every wait for something that happens in the background.
+const patience = 20 * time.Second
+
+// Server is a running Caddy.
+type Server struct {
+	// Base is the address of its first server, like http://localhost:41234.
+	Base string
+	// Dir holds its storage, data and log.
+	Dir string
+
+	t testing.TB
+}
+
+// Global returns a global options block for tests, with the given lines in
+// its docs block: storage and data in dir, a log file there, no admin API.
+// Key is added where the lines bring no key.
+func Global(dir, docs string) string {
+	if !strings.Contains(docs, "key ") {
+		docs += "\nkey " + Key
+	}
+	return fmt.Sprintf(`{
+	admin off
+	persist_config off
+	auto_https off
+	skip_install_trust
+	storage file_system %[1]q
+	log {
+		output file %[2]q
+		level DEBUG
+	}
+	docs {
+		data_dir %[3]q
+%[4]s
+	}
+}
+`, filepath.Join(dir, "storage"), filepath.Join(dir, "log"), filepath.Join(dir, "data"), docs)
+}
+
+// Folder writes files into a new folder and returns it. Names are slash
+// paths.
+func Folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	Write(t, dir, files)
+	return dir
+}
+
+// Write writes files below dir.
+func Write(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Adapt turns a Caddyfile into JSON.
+func Adapt(caddyfile string) ([]byte, error) {
+	adapter := caddyconfig.GetAdapter("caddyfile")
+	cfg, _, err := adapter.Adapt([]byte(caddyfile), map[string]any{"filename": "Caddyfile"})
+	return cfg, err
+}
+
+// Start runs a Caddyfile whose docs lines and site blocks are given; the
+// block's address should be http://:0 or http://localhost:0. It is stopped
+// when the test ends.
+func Start(t testing.TB, docs, sites string) *Server {
+	t.Helper()
+	return StartIn(t, t.TempDir(), docs, sites)
+}
+
+// StartIn is Start with the folder of an earlier server, for restarts.
+func StartIn(t testing.TB, dir, docs, sites string) *Server {
+	t.Helper()
+	s := &Server{Dir: dir, t: t}
+	s.Load(docs, sites)
+	t.Cleanup(func() {
+		if err := caddy.Stop(); err != nil {
+			t.Errorf("stopping Caddy: %v", err)
+		}
+	})
+	return s
+}
+
+// Load loads a configuration, in place of one that runs (a reload).
+func (s *Server) Load(docs, sites string) {
+	s.t.Helper()
+	if err := s.TryLoad(Global(s.Dir, docs) + sites); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TryLoad loads a whole Caddyfile.
+func (s *Server) TryLoad(caddyfile string) error {
+	cfg, err := Adapt(caddyfile)
+	if err != nil {
+		return fmt.Errorf("adapting: %w", err)
+	}
+	return s.TryLoadJSON(cfg)
+}
+
+// TryLoadJSON loads a configuration in JSON.
+func (s *Server) TryLoadJSON(cfg []byte) error {
+	if err := caddy.Load(cfg, true); err != nil {
+		return err
+	}
+	app, err := caddy.ActiveContext().App("http")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"srv0", "srv1"} {
+		if srv, ok := app.(*caddyhttp.App).Servers[name]; ok && len(srv.Listeners()) > 0 {
+			_, port, _ := strings.Cut(srv.Listeners()[0].Addr().String(), "]:")
+			if port == "" {
+				parts := strings.Split(srv.Listeners()[0].Addr().String(), ":")
+				port = parts[len(parts)-1]
+			}
+			s.Base = "http://localhost:" + port
+			return nil
+		}
+	}
+	return fmt.Errorf("the configuration serves no HTTP")
+}
+
+// Log returns what the server logged so far.
+func (s *Server) Log() string {
+	data, err := os.ReadFile(filepath.Join(s.Dir, "log"))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Response is an answer, read whole.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Error returns the error body of a response.
+func (r *Response) Error(t testing.TB) (e struct{ Error, Code, RequestID string }) {
+	t.Helper()
+	if err := json.Unmarshal(r.Body, &e); err != nil {
+		t.Fatalf("status %d, body is no error: %v\n%s", r.Status, err, r.Body)
+	}
+	return e
+}
+
+// Request is one request. The zero Method is POST; Key "" sends the test
+// key, "-" none.
+type Request struct {
+	Method, Path, Key, Body string
+	Header                  map[string]string
+	Host                    string
+}
+
+// Open sends a request and leaves the body to the caller.
+func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
+	method := q.Method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.Base+q.Path, strings.NewReader(q.Body))
+	if err != nil {
+		return nil, err
+	}
+	if q.Host != "" {
+		req.Host = q.Host
+	}
+	if q.Body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch q.Key {
+	case "":
+		req.Header.Set("Authorization", "Bearer "+Key)
+	case "-":
+	default:
+		req.Header.Set("Authorization", "Bearer "+q.Key)
+	}
+	for k, v := range q.Header {
+		if v == "" {
+			req.Header.Del(k)
+			continue
+		}
+		req.Header.Set(k, v)
+	}
+	return client.Do(req)
+}
+
+// client does not follow redirects: tests want to see them.
+var client = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// Do sends a request and reads the answer.
+func (s *Server) Do(q Request) *Response {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	resp, err := s.Open(ctx, q)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", q.Method, q.Path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("%s %s: reading: %v", q.Method, q.Path, err)
+	}
+	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: body}
+}
+
+// Result is a search result as clients see it.
+type Result struct {
+	Content, Path string
+	Metadata      struct {
+		Title, Heading, Description, Version, Language, URL string
+		Breadcrumbs, Tags                                   []string
+		Score                                               float64
+	}
+}
+
+// Search searches a site and fails the test if the answer is not 200.
+func (s *Server) Search(site, body string) []Result {
+	s.t.Helper()
+	r := s.Do(Request{Path: "/v1/search/" + site, Body: body})
+	if r.Status != http.StatusOK {
+		s.t.Fatalf("searching %s: %d %s", body, r.Status, r.Body)
+	}
+	var results []Result
+	if err := json.Unmarshal(r.Body, &results); err != nil {
+		s.t.Fatalf("searching %s: %v\n%s", body, err, r.Body)
+	}
+	return results
+}
+
+// Until waits for something that happens in the background.
+func Until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain until %s", patience, what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Ready waits until a site has an index.
+func (s *Server) Ready(site string) {
+	s.t.Helper()
+	Until(s.t, "site "+site+" is ready", func() bool {
+		r := s.Do(Request{Path: "/v1/search/" + site, Body: `{"query":"x"}`})
+		if r.Status != http.StatusOK && r.Status != http.StatusServiceUnavailable {
+			s.t.Fatalf("waiting for %s: %d %s", site, r.Status, r.Body)
+		}
+		return r.Status == http.StatusOK
+	})
+}
+
+// Question is the body of a v2 message with one question and other fields.
+func Question(text string, fields map[string]any) string {
+	body := map[string]any{
+		"fp":       "anonymous",
+		"messages": []any{map[string]any{"id": "u1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
+	}
+	for k, v := range fields {
+		body[k] = v
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return string(bytes.TrimSpace(data))
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Refresh looks for changes of a site's pages and waits for the end.
+func (a *App) Refresh(ctx context.Context, name string) (retrieval.Report, error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return retrieval.Report{}, err
+	}
+	report, err := site.core.refresher.Refresh(ctx)
+	if err != nil {
+		return report, fmt.Errorf("refreshing %s: %w", site.Name, err)
+	}
+	return report, nil
+}
+
+// SearchSite answers the body of a search request, for an operator.
+func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]Result, error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return nil, err
+	}
+	q, err := encoding.DecodeSearch(body)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := site.Search(ctx, retrieval.Query{
+		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: retrieval.Filter(q.Filter), Prefer: site.Prefer(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(hits))
+	for i, h := range hits {
+		results[i] = NewResult(h)
+	}
+	return results, nil
+}
+
+// AskSite answers the body of a v2 message request with a v2 stream, for an
+// operator: the conversation is kept in no thread.
+func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error) error {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return err
+	}
+	req, err := uimessage.Decode(body)
+	if err != nil {
+		return err
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return retrieval.ErrNotReady
+	}
+	defer release()
+	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
+	_, err = site.Assistant.Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9]}, enc)
+	return err
+}

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+)
+
+// Check is one thing that Doctor looked at.
+type Check struct {
+	What  string `json:"what"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`
+	// Do is what to do if it is not OK.
+	Do string `json:"do,omitempty"`
+}
+
+// doctorTimeout bounds a look at another server.
+const doctorTimeout = 15 * time.Second
+
+// Doctor checks what the sites need, and says what to do where something is
+// missing.
+func (a *App) Doctor(ctx context.Context) []Check {
+	var checks []Check
+	add := func(what string, err error, found, do string) {
+		c := Check{What: what, OK: err == nil, Found: found}
+		if err != nil {
+			c.Found, c.Do = err.Error(), do
+		}
+		checks = append(checks, c)
+	}
+
+	sctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	err := a.keys.Reload(sctx)
+	cancel()
+	add("storage", err, describeStorage(a.store.Storage), "make the storage reachable and writable for the user that runs Caddy")
+	add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
+
+	for _, r := range a.all() {
+		site := "site " + r.Name
+		if a.keys.Opened(r.Organization, r.Name) {
+			add(site+" key", nil, "there is one", "")
+		} else {
+			add(site+" key", fmt.Errorf("none opens it"), "", "run: caddy docs key create --site "+r.Name)
+		}
+		if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
+			add(site+" url", nil, "not set: results link by path", "")
+		} else {
+			add(site+" url", nil, r.Config.URL, "")
+		}
+		if r.core == nil {
+			if r.Config.Root != "" {
+				_, err := os.ReadDir(r.Config.Root)
+				add(site+" root", err, r.Config.Root, "make the folder readable for the user that runs Caddy")
+			}
+			continue
+		}
+		st := r.core.refresher.Status()
+		switch {
+		case st.Error != "":
+			add(site+" index", fmt.Errorf("%s", st.Error), "", "mend it; the generation of before keeps serving, and the next look comes by itself")
+		case st.Held != "":
+			add(site+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
+		case !st.Ready:
+			add(site+" index", fmt.Errorf("is being built: %d of %d", st.Done, st.Total), "", "wait; caddy docs index --wait shows progress")
+		case st.Pages == 0:
+			add(site+" index", fmt.Errorf("has no pages"), "", "check root, include and exclude: pages are .html, .htm, .md and .mdx files")
+		default:
+			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
+		}
+		for _, p := range st.Problems {
+			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "mend the page; the rest of the site is searched without it")
+		}
+		if e := st.Embeddings; e != nil {
+			if e.Error != "" {
+				add(site+" embeddings", fmt.Errorf("%s", e.Error), "", "make the embedder reachable; search goes by keywords until then")
+			} else {
+				add(site+" embeddings", nil, fmt.Sprintf("%d of %d sections", e.Done, e.Total), "")
+			}
+		}
+	}
+
+	switch {
+	case a.models == nil:
+		add("llm", nil, "none: replies are extractive", "")
+	default:
+		if err := a.openModelFor(ctx); err != nil {
+			add("llm", err, "", "check address, key and model's name; replies are extractive until it answers")
+		} else {
+			add("llm", nil, a.model.Name(), "")
+		}
+	}
+	return checks
+}
+
+// openModelFor makes sure that there is a model and asks whether it answers.
+func (a *App) openModelFor(ctx context.Context) error {
+	if a.model == nil { // the command line works on a configuration that is not started
+		if err := a.openModel(); err != nil {
+			return err
+		}
+	}
+	c, ok := a.model.Model.(interface{ Check(context.Context) error })
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	return c.Check(ctx)
+}
+
+// writable tells whether files can be made in a folder, which is made if it
+// is missing.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return err
+	}
+	name := f.Name()
+	_ = f.Close()
+	return os.Remove(name)
+}

@@ -1,0 +1,359 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Definition is a site that an HTTP route brings along (directive docs).
+type Definition struct {
+	Name string `json:"name"`
+	Site *Site  `json:"site"`
+}
+
+// Running is a site of this configuration, ready to be asked. What it costs
+// to make, its index, is shared with the configurations before and after it.
+type Running struct {
+	Name         string
+	Organization string
+	Config       *Site
+	Assistant    *assistant.Assistant
+
+	defined bool   // by a route
+	origin  string // of Config.URL
+	host    string // of Config.URL, without port
+	core    *core  // nil until the app has started
+
+	placesOnce sync.Once
+	places     *semaphore.Weighted
+}
+
+// queueTime is how long a reply waits for a place when a site has as many
+// under way as it may.
+const queueTime = 2 * time.Second
+
+func newRunning(name string, s *Site) *Running {
+	r := &Running{Name: name, Config: s, Organization: cmp.Or(s.Organization, name)}
+	r.setURL(s.URL)
+	return r
+}
+
+func (r *Running) setURL(address string) {
+	r.Config.URL = address
+	r.origin = access.OriginOf(address)
+	if u, err := url.Parse(address); err == nil {
+		r.host = u.Hostname()
+	}
+}
+
+// provision checks a site's configuration; rootLater allows a site without
+// root, which the routes will tell.
+func (s *Site) provision(name string, rootLater bool) error {
+	where := "site " + name
+	if s.Origin != "" {
+		where = s.Origin + ": " + where
+	}
+	if err := access.CheckName("site", name); err != nil {
+		return fmt.Errorf("%s: the name is the {domain} of the API: %w", where, err)
+	}
+	if s.Organization != "" {
+		if err := access.CheckName("organization", s.Organization); err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	repl := caddy.NewReplacer()
+	for _, field := range []*string{&s.Root, &s.Sitemap, &s.URL, &s.SupportURL, &s.Instructions} {
+		v, err := repl.ReplaceOrErr(*field, true, true)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		*field = v
+	}
+	switch {
+	case s.Root != "" && s.Sitemap != "":
+		return fmt.Errorf("%s: has both a root and a sitemap; keep the one that its pages come from", where)
+	case s.Root == "" && s.Sitemap == "" && !rootLater:
+		return fmt.Errorf("%s: has no pages; write root /path/to/docs, or sitemap https://…/sitemap.xml", where)
+	}
+	for _, address := range []string{s.URL, s.Sitemap, s.SupportURL} {
+		if address == "" {
+			continue
+		}
+		u, err := url.Parse(address)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto") || (u.Host == "" && u.Scheme != "mailto") {
+			return fmt.Errorf("%s: %q is not an address; write it whole, like https://docs.example.com", where, address)
+		}
+	}
+	s.URL = strings.TrimRight(s.URL, "/")
+	return s.loadInstructions(where)
+}
+
+// loadInstructions reads the instructions' file, if that is what they name.
+func (s *Site) loadInstructions(where string) error {
+	s.instructions = s.Instructions
+	name := strings.TrimSpace(s.Instructions)
+	if ext := filepath.Ext(name); strings.ContainsAny(name, " \t\n") || (ext != ".md" && ext != ".txt") {
+		return nil
+	}
+	const most = 64 << 10
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("%s: reading instructions: %w", where, err)
+	}
+	if len(data) > most {
+		return fmt.Errorf("%s: instructions %s are longer than %d bytes; a model reads them with every question", where, name, most)
+	}
+	s.instructions = string(data)
+	return nil
+}
+
+// Define adds a site that a route brings along. Several routes may bring the
+// same one.
+func (a *App) Define(d *Definition) error {
+	if d.Site == nil {
+		d.Site = new(Site)
+	}
+	if err := d.Site.provision(d.Name, true); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if old, ok := a.sites[d.Name]; ok {
+		return fmt.Errorf("two sites are called %s (%s and %s); give one of them another name, or write the directives assistant and search for a site that the global option docs has",
+			d.Name, cmp.Or(old.Config.Origin, "global option docs"), cmp.Or(d.Site.Origin, "directive docs"))
+	}
+	r := newRunning(d.Name, d.Site)
+	r.defined = true
+	a.sites[d.Name] = r
+	return a.fixKeysLocked()
+}
+
+// resolve returns the sites anew, with what those defined by routes left out:
+// root and url. It does not touch the ones that requests may already see: the
+// HTTP app can have started before this one.
+func (a *App) resolve() ([]*Running, error) {
+	var places map[string]*place
+	var http *caddyhttp.App
+	var errs []error
+	sites := a.all()
+	for i, old := range sites {
+		config := *old.Config
+		r := newRunning(old.Name, &config)
+		r.defined = old.defined
+		sites[i] = r
+		if !r.defined || (r.Config.Root != "" || r.Config.Sitemap != "") && r.Config.URL != "" {
+			continue
+		}
+		if places == nil {
+			app, err := a.ctx.AppIfConfigured("http")
+			if err != nil {
+				return nil, err
+			}
+			http = app.(*caddyhttp.App)
+			places = findPlaces(http)
+		}
+		if r.Config.Root == "" && r.Config.Sitemap == "" {
+			root, err := places[r.Name].root(r.Name)
+			if err != nil {
+				if r.Config.Origin != "" {
+					err = fmt.Errorf("%s: %w", r.Config.Origin, err)
+				}
+				errs = append(errs, err)
+				continue
+			}
+			r.Config.Root = root
+		}
+		if r.Config.URL == "" {
+			r.setURL(places[r.Name].url(http))
+		}
+	}
+	return sites, errors.Join(errs...)
+}
+
+// publish makes the sites those that requests see.
+func (a *App) publish(sites []*Running) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range sites {
+		a.sites[r.Name] = r
+	}
+}
+
+func (a *App) all() []*Running {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.allLocked()
+}
+
+// allLocked returns the sites in the order of their names.
+func (a *App) allLocked() []*Running {
+	sites := make([]*Running, 0, len(a.sites))
+	for _, r := range a.sites {
+		sites = append(sites, r)
+	}
+	slices.SortFunc(sites, func(x, y *Running) int { return strings.Compare(x.Name, y.Name) })
+	return sites
+}
+
+// Site returns a site, nil if there is none of that name.
+func (a *App) Site(name string) *Running {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.sites[name]
+}
+
+// Knows tells whether there is a site of that name.
+func (a *App) Knows(name string) bool { return a.Site(name) != nil }
+
+// ServesAt tells whether a route that names no sites serves one at a host:
+// if some sites' addresses have that host, those alone; else all.
+func (a *App) ServesAt(name, host string) bool {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	site := a.sites[name]
+	if site == nil {
+		return false
+	}
+	if strings.EqualFold(site.host, host) {
+		return true
+	}
+	for _, r := range a.sites {
+		if r.host != "" && strings.EqualFold(r.host, host) {
+			return false
+		}
+	}
+	return true
+}
+
+// OriginAllowed tells whether a browser page of an origin may use a site's
+// API with some key.
+func (a *App) OriginAllowed(site, origin string) bool {
+	r := a.Site(site)
+	return r != nil && (r.OwnOrigin(origin) || a.keys.AllowsOrigin(r.Organization, r.Name, origin))
+}
+
+// OwnOrigin tells whether an origin is the site's own address.
+func (r *Running) OwnOrigin(origin string) bool {
+	return r.origin != "" && strings.EqualFold(origin, r.origin)
+}
+
+// Prefer returns the version and language that are favoured where a request
+// does not say: the site's defaults.
+func (r *Running) Prefer() retrieval.Filter {
+	return retrieval.Filter{Version: defaultOf(r.Config.Versions), Language: defaultOf(r.Config.Languages)}
+}
+
+func defaultOf(scopes []Scope) string {
+	for _, s := range scopes {
+		if len(s.Paths) == 0 {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// Acquire holds what the site needs to answer until release is called. It is
+// false before the app has started and after the site is gone.
+func (r *Running) Acquire() (release func(), ok bool) {
+	if r.core == nil || !r.core.acquire() {
+		return nil, false
+	}
+	return r.core.release, true
+}
+
+// Enter takes one of the places for replies under way, waiting a moment if
+// all are taken; Leave gives it back.
+func (r *Running) Enter(ctx context.Context, places int) bool {
+	r.placesOnce.Do(func() { r.places = semaphore.NewWeighted(int64(places)) })
+	if r.places.TryAcquire(1) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, queueTime)
+	defer cancel()
+	return r.places.Acquire(ctx, 1) == nil
+}
+
+// Leave gives back the place that Enter took.
+func (r *Running) Leave() { r.places.Release(1) }
+
+// fixKeys makes the keys of the configuration, as far as their organization
+// is known.
+func (a *App) fixKeys() error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.fixKeysLocked()
+}
+
+func (a *App) fixKeysLocked() error {
+	var fixed []*access.Key
+	for i, f := range a.Keys {
+		where := fmt.Sprintf("key %d", i+1)
+		if f.Name != "" {
+			where += " (" + f.Name + ")"
+		}
+		hash := f.SHA256
+		if f.Key != "" {
+			secret, err := caddy.NewReplacer().ReplaceOrErr(f.Key, true, true)
+			if err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			if err := access.CheckFixed(secret); err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			hash = access.Hash(secret)
+		}
+		organization, err := a.organizationOf(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		if organization == "" {
+			continue // no sites yet
+		}
+		k, err := access.NewFixed(hash, access.Key{Name: f.Name, Organization: organization, Sites: f.Sites, Origins: f.Origins})
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		fixed = append(fixed, k)
+	}
+	a.keys.SetFixed(fixed)
+	return nil
+}
+
+// organizationOf is the organization that a fixed key belongs to: the one it
+// names, that of its sites, or that of all sites if they have the same.
+func (a *App) organizationOf(f *FixedKey) (string, error) {
+	if f.Organization != "" {
+		return f.Organization, nil
+	}
+	organization := ""
+	for _, r := range a.allLocked() {
+		if len(f.Sites) > 0 && !slices.Contains(f.Sites, r.Name) {
+			continue
+		}
+		if organization != "" && organization != r.Organization {
+			return "", fmt.Errorf("its sites are of several organizations (%s, %s); write organization NAME", organization, r.Organization)
+		}
+		organization = r.Organization
+	}
+	return organization, nil
+}

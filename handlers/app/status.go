@@ -1,0 +1,50 @@
+package app
+
+import "github.com/caddy-docs/caddy-docs/retrieval"
+
+// Status is what GET /docs/status on the admin API answers.
+type Status struct {
+	Sites []SiteStatus `json:"sites"`
+	// Model is the model's name, "" for extractive replies.
+	Model string `json:"model,omitempty"`
+	// Embedder is the embedder's name, "" for search by keywords.
+	Embedder string `json:"embedder,omitempty"`
+	// Storage is where keys and threads are kept, DataDir where indexes are.
+	Storage string `json:"storage"`
+	DataDir string `json:"data_dir"`
+	// ThreadsTTL is how long conversations are kept, in seconds; 0: not.
+	ThreadsTTL float64 `json:"threads_ttl_seconds"`
+}
+
+// SiteStatus tells of one site.
+type SiteStatus struct {
+	Name         string           `json:"name"`
+	Organization string           `json:"organization"`
+	URL          string           `json:"url,omitempty"`
+	Root         string           `json:"root,omitempty"`
+	Sitemap      string           `json:"sitemap,omitempty"`
+	HasKey       bool             `json:"has_key"`
+	Index        retrieval.Status `json:"index"`
+}
+
+// Status tells how the sites are.
+func (a *App) Status() Status {
+	s := Status{Storage: describeStorage(a.store.Storage), DataDir: a.DataDir, ThreadsTTL: a.threadsTTL().Seconds()}
+	if a.model != nil {
+		s.Model = a.model.Name()
+	}
+	if a.embedders != nil {
+		s.Embedder = a.embedders.Describe()
+	}
+	for _, r := range a.all() {
+		st := SiteStatus{
+			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
+			HasKey: a.keys.Opened(r.Organization, r.Name),
+		}
+		if r.core != nil {
+			st.Index = r.core.refresher.Status()
+		}
+		s.Sites = append(s.Sites, st)
+	}
+	return s
+}

@@ -1,0 +1,210 @@
+// Package command is the command line: caddy docs …. A command asks the
+// running server through its admin API; where none answers it works by
+// itself with --config, and says where it wrote.
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/caddyserver/caddy/v2"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// Register adds `caddy docs` to Caddy's commands.
+func Register() {
+	caddycmd.RegisterCommand(caddycmd.Command{
+		Name:  "docs",
+		Usage: "<command>",
+		Short: "Manages the documentation sites of caddy-docs",
+		Long: `Manages documentation sites: their keys, their indexes, and what they answer.
+
+A command asks the running server through its admin API (--address, default
+localhost:2019, or as the config given by --config says). If no server
+answers, it works by itself with --config. The exit status tells success.`,
+		CobraFunc: func(cmd *cobra.Command) {
+			t := new(target)
+			flags := cmd.PersistentFlags()
+			flags.StringVar(&t.address, "address", "", "The address of the running server's admin API")
+			flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
+			flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
+			flags.BoolVar(&t.json, "json", false, "Print JSON")
+			cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), searchCommand(t), askCommand(t), keyCommand(t))
+			cmd.SilenceUsage = true
+			for _, sub := range cmd.Commands() {
+				sub.SilenceUsage = true
+			}
+		},
+	})
+}
+
+// target is what the commands work on, as the flags say.
+type target struct {
+	address, config, adapter string
+	json                     bool
+}
+
+// errNotRunning is the error of call when no server answers.
+var errNotRunning = errors.New("no running Caddy answers")
+
+// call asks the admin API and decodes the answer into out, if not nil.
+func (t *target) call(ctx context.Context, method, uri string, in, out any) error {
+	resp, err := t.open(ctx, method, uri, in)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return fmt.Errorf("reading the answer of %s: %w", uri, err)
+	}
+	return nil
+}
+
+// open asks the admin API; the caller reads and closes the body.
+func (t *target) open(_ context.Context, method, uri string, in any) (*http.Response, error) {
+	address, err := caddycmd.DetermineAdminAPIAddress(t.address, nil, t.configFile(), t.adapterName())
+	if err != nil {
+		return nil, fmt.Errorf("finding the admin API's address: %w", err)
+	}
+	var body io.Reader
+	header := http.Header{}
+	switch v := in.(type) {
+	case nil:
+	case []byte:
+		body = bytes.NewReader(v)
+		header.Set("Content-Type", "application/json")
+	default:
+		data, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(data)
+		header.Set("Content-Type", "application/json")
+	}
+	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, body)
+	if err != nil {
+		var ne *net.OpError
+		var ue *url.Error
+		if errors.As(err, &ne) || errors.As(err, &ue) {
+			return nil, fmt.Errorf("%w at %s", errNotRunning, address)
+		}
+		return nil, errors.New(adminMessage(err.Error()))
+	}
+	return resp, nil
+}
+
+// adminMessage takes the sentence out of an error of AdminAPIRequest, which
+// holds the answer's JSON.
+func adminMessage(text string) string {
+	if i := bytes.IndexByte([]byte(text), '{'); i >= 0 {
+		var body struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal([]byte(text[i:]), &body) == nil && body.Error != "" {
+			return body.Error
+		}
+	}
+	return text
+}
+
+// offline provisions the configuration without serving it. done ends it.
+func (t *target) offline() (a *app.App, done func(), err error) {
+	if t.configFile() == "" {
+		return nil, nil, fmt.Errorf("%w; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning)
+	}
+	data, _, _, err := caddycmd.LoadConfig(t.configFile(), t.adapterName())
+	if err != nil {
+		return nil, nil, err
+	}
+	var cfg caddy.Config
+	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
+		return nil, nil, fmt.Errorf("decoding %s: %w", t.config, err)
+	}
+	cfg.Logging = quiet()
+	ctx, err := caddy.ProvisionContext(&cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", t.config, err)
+	}
+	loaded, err := ctx.AppIfConfigured("docs")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
+	}
+	a = loaded.(*app.App)
+	return a, func() { _ = a.Stop(); _ = a.Cleanup() }, nil
+}
+
+// started is offline with the sites' indexes opened.
+func (t *target) started() (*app.App, func(), error) {
+	a, done, err := t.offline()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.Start(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return a, done, nil
+}
+
+// quiet is a logging configuration for commands: warnings, on standard error.
+func quiet() *caddy.Logging {
+	return &caddy.Logging{Logs: map[string]*caddy.CustomLog{
+		"default": {BaseLog: caddy.BaseLog{Level: "WARN"}},
+	}}
+}
+
+func (t *target) configFile() string {
+	if t.config == "" {
+		return ""
+	}
+	abs, err := filepath.Abs(t.config)
+	if err != nil {
+		return t.config
+	}
+	return abs
+}
+
+func (t *target) adapterName() string {
+	if t.adapter == "" && t.config != "" && filepath.Ext(t.config) != ".json" {
+		return "caddyfile"
+	}
+	return t.adapter
+}
+
+// print writes v as JSON.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// terminal tells whether a file is one.
+func terminal(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+// path makes an admin address of parts, escaped.
+func path(parts ...string) string {
+	p := "/docs"
+	for _, s := range parts {
+		p += "/" + url.PathEscape(s)
+	}
+	return p
+}

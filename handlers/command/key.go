@@ -1,0 +1,245 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+func keyCommand(t *target) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Makes, lists and revokes the keys that clients send", SilenceUsage: true}
+	cmd.AddCommand(keyCreateCommand(t), keyListCommand(t), keyRevokeCommand(t))
+	return cmd
+}
+
+func keyCreateCommand(t *target) *cobra.Command {
+	var organization, name, expires string
+	var sites, origins []string
+	cmd := &cobra.Command{
+		Use:   "create [--organization O] [--site S]... [--origin URL]... [--name N] [--expires 90d]",
+		Short: "Makes a key and prints it, once",
+		Long: `Makes a key and prints it. Only its hash is stored: it can't be shown again.
+
+The key opens the sites of its organization, or of those only the ones given
+by --site. Browsers may use it from the sites' own pages and from the origins
+given by --origin (http://localhost:* is allowed); without any, from everywhere.
+A running server honours it within 10 seconds.`,
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			k := access.Key{Name: name, Organization: organization, Sites: sites, Origins: origins}
+			if expires != "" {
+				at, err := access.ParseExpiry(expires, time.Now())
+				if err != nil {
+					return fmt.Errorf("--expires: %w", err)
+				}
+				k.Expires = at
+			}
+			return createKey(cmd.Context(), t, k, cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&organization, "organization", "", "The organization whose sites the key opens (default: that of the sites)")
+	f.StringArrayVar(&sites, "site", nil, "A site that the key opens; may repeat (default: all of the organization)")
+	f.StringArrayVar(&origins, "origin", nil, "An origin from which browsers may use the key; may repeat (default: any)")
+	f.StringVar(&name, "name", "", "A name for lists")
+	f.StringVar(&expires, "expires", "", "When the key stops working, such as 90d or 12h (default: never)")
+	return cmd
+}
+
+// createKey makes the key here and hands the server its record alone: the
+// secret is seen by this terminal and nobody else.
+func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) error {
+	var st app.Status
+	err := t.call(ctx, "GET", "/docs/status", nil, &st)
+	var store func(record []byte) error
+	switch {
+	case err == nil:
+		store = func(record []byte) error { return t.call(ctx, "POST", "/docs/keys", record, nil) }
+	case errors.Is(err, errNotRunning):
+		a, done, err := t.offline()
+		if err != nil {
+			return err
+		}
+		defer done()
+		st = a.Status()
+		store = func(record []byte) error {
+			_, err := a.Keyring().Add(ctx, record)
+			return err
+		}
+	default:
+		return err
+	}
+	if err := completeKey(&k, st); err != nil {
+		return err
+	}
+	secret, made, err := access.Make(k, time.Now())
+	if err != nil {
+		return err
+	}
+	record, err := access.Record(made)
+	if err != nil {
+		return err
+	}
+	if err := store(record); err != nil {
+		return err
+	}
+	if t.json {
+		return printJSON(out, struct {
+			Secret string      `json:"secret"`
+			Key    *access.Key `json:"key"`
+			// Storage is where the key was written.
+			Storage string `json:"storage"`
+		}{secret, made, st.Storage})
+	}
+	fmt.Fprintf(out, "%s\n\n", secret)
+	fmt.Fprintf(out, "Key %s of organization %s, stored in %s. It is shown this once.\n", made.ID, made.Organization, st.Storage)
+	fmt.Fprint(out, snippet(secret, st, made))
+	return nil
+}
+
+// completeKey fills in the organization and checks that the sites are there.
+func completeKey(k *access.Key, st app.Status) error {
+	names := make([]string, 0, len(st.Sites))
+	organizations := make([]string, 0, len(st.Sites))
+	for _, s := range st.Sites {
+		names = append(names, s.Name)
+		if len(k.Sites) == 0 || slices.Contains(k.Sites, s.Name) {
+			organizations = append(organizations, s.Organization)
+		}
+	}
+	for _, s := range k.Sites {
+		if !slices.Contains(names, s) {
+			return fmt.Errorf("there is no site %q; there are: %s", s, strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(organizations)
+	organizations = slices.Compact(organizations)
+	if k.Organization != "" {
+		if len(k.Sites) > 0 && (len(organizations) != 1 || organizations[0] != k.Organization) {
+			return fmt.Errorf("the sites %s are of %s, not of %s", strings.Join(k.Sites, ", "), strings.Join(organizations, ", "), k.Organization)
+		}
+		return nil
+	}
+	switch len(organizations) {
+	case 0:
+		return errors.New("there are no sites yet; write --organization NAME")
+	case 1:
+		k.Organization = organizations[0]
+		return nil
+	}
+	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", strings.Join(organizations, ", "))
+}
+
+// snippet is what a front-end developer pastes next.
+func snippet(secret string, st app.Status, k *access.Key) string {
+	for _, s := range st.Sites {
+		if s.Organization != k.Organization || len(k.Sites) > 0 && !slices.Contains(k.Sites, s.Name) {
+			continue
+		}
+		base := cmp.Or(s.URL, "https://YOUR-SITE")
+		return fmt.Sprintf(`
+Try it:
+
+  curl -s %[1]s/v1/search/%[2]s -H 'Authorization: Bearer %[3]s' \
+    -H 'Content-Type: application/json' -d '{"query":"install"}'
+
+In a page, with the AI SDK (5 and later):
+
+  const chat = useChat({
+    transport: new DefaultChatTransport({
+      api: '%[1]s/v2/assistant/%[2]s/message',
+      headers: { Authorization: 'Bearer %[3]s' },
+      body: { fp: 'anonymous', retrievalPageSize: 5 },
+    }),
+  })
+`, base, s.Name, secret)
+	}
+	return ""
+}
+
+func keyListCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "Lists the keys, without their secrets", Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var keys []*access.Key
+			err := t.call(cmd.Context(), "GET", "/docs/keys", nil, &keys)
+			if errors.Is(err, errNotRunning) {
+				a, done, oerr := t.offline()
+				if oerr != nil {
+					return oerr
+				}
+				defer done()
+				keys, err = a.Keyring().List(cmd.Context())
+			}
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), keys)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tMADE\tLAST USED\tEXPIRES")
+			for _, k := range keys {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
+					list(k.Sites, "all"), list(k.Origins, "any"), day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func list(values []string, none string) string {
+	if len(values) == 0 {
+		return none
+	}
+	return strings.Join(values, ",")
+}
+
+func day(at time.Time, zero string) string {
+	if at.IsZero() {
+		return zero
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+func keyRevokeCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "Revokes a key; a running server refuses it within 10 seconds", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.HasPrefix(args[0], access.Prefix) {
+				// It would stand in the admin API's log.
+				return errors.New("name the key by its id, not by itself; caddy docs key list shows the ids")
+			}
+			k := new(access.Key)
+			err := t.call(cmd.Context(), "DELETE", path("keys", args[0]), nil, k)
+			if errors.Is(err, errNotRunning) {
+				a, done, oerr := t.offline()
+				if oerr != nil {
+					return oerr
+				}
+				defer done()
+				k, err = a.Keyring().Revoke(cmd.Context(), args[0])
+			}
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), k)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "Key %s of organization %s is revoked.\n", k.ID, k.Organization)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,50 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// admit finds the site that a request asks for and checks that the one who
+// asks may use it: 401 without an identity, 404 for a site that is not here,
+// 403 for one of another organization or key, 403 (and no CORS headers) for
+// an origin that the key does not allow. It is the first thing both handlers
+// do, so that they stay closed when configured by hand without
+// authentication.
+func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.Running, *access.Key, error) {
+	key, known := IdentityFrom(r)
+	if !known && !anonymous {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		return nil, nil, fail(http.StatusUnauthorized, "unauthorized",
+			"this needs a valid API key: send the header Authorization: Bearer svc_dsc_…", nil)
+	}
+	site := a.Site(name)
+	if site == nil || !served(a, sites, name, r.Host) {
+		return nil, nil, fail(http.StatusNotFound, "unknown_site",
+			"there is no documentation site of this name here; the name is the last part of /v1/search/{domain}", nil)
+	}
+	if !known {
+		return site, nil, nil
+	}
+	if !key.Opens(site.Organization, name) {
+		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) && !key.AllowsOrigin(origin) {
+		h := w.Header()
+		h.Del("Access-Control-Allow-Origin")
+		h.Del("Access-Control-Expose-Headers")
+		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+	}
+	return site, key, nil
+}
+
+// served tells whether a route that names sites, or none, serves one.
+func served(a *app.App, sites []string, name, host string) bool {
+	if len(sites) > 0 {
+		return slices.Contains(sites, name)
+	}
+	return a.ServesAt(name, host)
+}

@@ -1,0 +1,149 @@
+package handlers
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/encoding/datastream"
+	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+)
+
+const (
+	// keepAlive is the longest silence on a stream. Proxies and load
+	// balancers commonly cut connections that are silent for 60 s (nginx
+	// proxy_read_timeout, AWS ALB), some for 30 s.
+	keepAlive = 15 * time.Second
+
+	// writeTimeout is how long a client may leave what we send unread before
+	// its reply is ended. Without it one that stopped reading would hold its
+	// reply, and the model's, for ever.
+	writeTimeout = 30 * time.Second
+)
+
+// encoder is what both protocol generations offer.
+type encoder interface {
+	reply.Sink
+	// KeepAlive writes and flushes bytes that clients ignore.
+	KeepAlive() error
+}
+
+// stream brings the events of one reply to the client: it starts the
+// response with the first event, keeps a silent one alive, and bounds how
+// long a write may take. Send and Flush are called by one goroutine; the
+// keep-alive comes from another.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	version int
+
+	mu       sync.Mutex
+	encoder  encoder
+	silence  *time.Timer
+	started  bool
+	closed   bool
+	written  time.Time // last write
+	deadline time.Time // of writes, as last set
+}
+
+func newStream(w http.ResponseWriter, version int, literalFinish bool) *stream {
+	s := &stream{w: w, control: http.NewResponseController(w), version: version}
+	if version == 1 {
+		s.encoder = datastream.NewEncoder(w, s.flush)
+	} else {
+		o := uimessage.Options{FinishEvent: uimessage.SDK}
+		if literalFinish {
+			o.FinishEvent = uimessage.Literal
+		}
+		s.encoder = uimessage.NewEncoder(w, s.flush, o)
+	}
+	return s
+}
+
+// begun tells whether anything was sent.
+func (s *stream) begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started
+}
+
+func (s *stream) Send(e *reply.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		s.begin()
+	}
+	return s.encoder.Send(e)
+}
+
+func (s *stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started {
+		return nil
+	}
+	s.extend()
+	return s.encoder.Flush()
+}
+
+// fail ends a stream that can't be finished with an error in it.
+func (s *stream) fail(message string) {
+	if s.Send(&reply.Event{Kind: reply.Error, Message: message}) == nil {
+		_ = s.Flush()
+	}
+}
+
+// begin sends the header. The status is written explicitly: without it
+// Caddy's encode handler would hold back the first flush.
+func (s *stream) begin() {
+	s.started = true
+	if s.version == 1 {
+		datastream.SetHeader(s.w.Header())
+	} else {
+		uimessage.SetHeader(s.w.Header())
+	}
+	s.extend()
+	s.w.WriteHeader(http.StatusOK)
+	s.silence = time.AfterFunc(keepAlive, s.keepAlive)
+}
+
+// extend moves the write deadline ahead. It is only set anew every few
+// seconds: with hundreds of streams, once a token is measurable.
+func (s *stream) extend() {
+	s.written = time.Now()
+	if s.deadline.Sub(s.written) < writeTimeout-5*time.Second {
+		s.deadline = s.written.Add(writeTimeout)
+		_ = s.control.SetWriteDeadline(s.deadline) // not every writer has one
+	}
+}
+
+func (s *stream) flush() error { return s.control.Flush() }
+
+func (s *stream) keepAlive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if quiet := time.Since(s.written); quiet < keepAlive {
+		s.silence.Reset(keepAlive - quiet)
+		return
+	}
+	s.extend()
+	if s.encoder.KeepAlive() == nil {
+		s.silence.Reset(keepAlive)
+	}
+}
+
+// close ends the keep-alive and gives the connection back as it was: a write
+// deadline left on it would hit the next request.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.silence != nil {
+		s.silence.Stop()
+		_ = s.control.SetWriteDeadline(time.Time{})
+	}
+}
