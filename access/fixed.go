@@ -7,11 +7,5 @@ func (ks *Keys) SetFixed(fixed []*Key) {
 	ks.reload.Lock()
 	defer ks.reload.Unlock()
 	ks.fixed = fixed
-	stored := make(map[string]*Key)
-	for id, k := range ks.set.Load().byID {
-		if !k.Fixed {
-			stored[id] = k
-		}
-	}
-	ks.publish(stored)
+	ks.publish(ks.set.Load().made())
 }

@@ -163,7 +163,12 @@ func (k *Key) AllowsOrigin(origin string) bool {
 	if len(k.Origins) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(k.origins, func(o Origin) bool { return o.Matches(origin) })
+	got, err := ParseOrigin(origin)
+	return err == nil && k.allows(got)
+}
+
+func (k *Key) allows(got Origin) bool {
+	return slices.ContainsFunc(k.origins, func(o Origin) bool { return o.covers(got) })
 }
 
 // Expired reports whether the key had stopped working at now.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -108,9 +109,11 @@ func (ks *Keys) Authenticate(token string) (*Key, bool) {
 // AllowsOrigin reports whether any key in force that opens the site allows
 // origin. It is what a preflight, which carries no key, is answered from.
 func (ks *Keys) AllowsOrigin(organization, site, origin string) bool {
+	// Read once: anyone may send a preflight, and there may be many keys.
+	got, err := ParseOrigin(origin)
 	now := time.Now()
 	for _, k := range ks.set.Load().byID {
-		if k.Opens(organization, site) && !k.Expired(now) && k.AllowsOrigin(origin) {
+		if k.Opens(organization, site) && !k.Expired(now) && (len(k.Origins) == 0 || err == nil && k.allows(got)) {
 			return true
 		}
 	}
@@ -227,7 +230,7 @@ func (ks *Keys) read(ctx context.Context) error {
 		}
 	}
 	ks.skipped = skipped
-	if !sameKeys(old, stored) {
+	if !maps.Equal(ks.set.Load().made(), stored) {
 		ks.publish(stored)
 	}
 	return nil
@@ -252,18 +255,11 @@ func (ks *Keys) publish(stored map[string]*Key) {
 	ks.set.Store(set)
 }
 
-func sameKeys(old, stored map[string]*Key) bool {
-	n := 0
-	for id, k := range old {
-		if k.Fixed {
-			continue
-		}
-		n++
-		if stored[id] != k {
-			return false
-		}
-	}
-	return n == len(stored)
+// made returns those that are not fixed, in a map of its own.
+func (s *keyset) made() map[string]*Key {
+	made := maps.Clone(s.byID)
+	maps.DeleteFunc(made, func(_ string, k *Key) bool { return k.Fixed })
+	return made
 }
 
 // Create makes a key as Make does and stores it. It is in force here at
@@ -283,7 +279,21 @@ func (ks *Keys) Create(ctx context.Context, k Key) (secret string, made *Key, er
 	if err := ks.store.Put(ctx, recordKey(made.ID), data); err != nil {
 		return "", nil, fmt.Errorf("storing key %s: %w", made.ID, err)
 	}
-	return secret, made, ks.Reload(ctx)
+	ks.replace(made.ID, made)
+	return secret, made, nil
+}
+
+// replace puts a made key into the set, or, with nil, takes it out, without
+// a look at the store: what was just done there is known.
+func (ks *Keys) replace(id string, k *Key) {
+	ks.reload.Lock()
+	defer ks.reload.Unlock()
+	stored := ks.set.Load().made()
+	delete(stored, id)
+	if k != nil {
+		stored[id] = k
+	}
+	ks.publish(stored)
 }
 
 // List returns all keys, fixed ones first, then by creation, each with the
@@ -336,9 +346,10 @@ func (ks *Keys) Revoke(ctx context.Context, which string) (*Key, error) {
 	if err := ks.store.Delete(ctx, recordKey(k.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("revoking key %s: %w", k.ID, err)
 	}
+	ks.replace(k.ID, nil)
 	// The key is gone; when it was used last is no longer of use.
 	_ = ks.store.Delete(ctx, useKey(k.ID))
-	return k, ks.Reload(ctx)
+	return k, nil
 }
 
 func (ks *Keys) find(which string) (*Key, error) {

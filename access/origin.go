@@ -98,10 +98,13 @@ func (o Origin) String() string {
 // pattern's. Malformed values match nothing.
 func (o Origin) Matches(origin string) bool {
 	got, err := ParseOrigin(origin)
-	if err != nil || got.port == "*" {
-		return false
-	}
-	return o.scheme == got.scheme && o.host == got.host && (o.port == "*" || o.port == got.port)
+	return err == nil && o.covers(got)
+}
+
+// covers reports whether got, which was sent and not configured, is one of
+// the pattern's.
+func (o Origin) covers(got Origin) bool {
+	return got.port != "*" && o.scheme == got.scheme && o.host == got.host && (o.port == "*" || o.port == got.port)
 }
 
 // OriginOf returns the origin of a page's address, like https://acme.com
