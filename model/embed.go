@@ -76,6 +76,7 @@ func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 	if o.Client == nil {
 		o.Client = newClient()
 	}
+	o.Client = withoutRedirects(o.Client)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

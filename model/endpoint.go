@@ -242,7 +242,16 @@ func newClient() *http.Client {
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true, // a compressed stream comes in blocks
 		},
-		// A redirected POST becomes a GET, or takes the key elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// withoutRedirects returns the client, or one like it that follows no
+// redirect: a redirected POST becomes a GET, or takes the key elsewhere.
+func withoutRedirects(c *http.Client) *http.Client {
+	if c.CheckRedirect != nil {
+		return c
+	}
+	like := *c
+	like.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &like
 }

@@ -93,6 +93,7 @@ func New(o Options) (*Chain, error) {
 	} else if o.Client.Timeout != 0 {
 		return nil, errors.New("a model's HTTP client must have no Timeout: it would end running replies")
 	}
+	c.o.Client = withoutRedirects(c.o.Client)
 	for _, e := range o.Endpoints {
 		ep, err := newEndpoint(e, c.o.Client)
 		if err != nil {
