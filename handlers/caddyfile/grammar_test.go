@@ -1,0 +1,181 @@
+package caddyfile
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+)
+
+// docComment returns the indented block of Register's doc comment.
+func docComment(t *testing.T) string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "register.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Name.Name != "Register" {
+			continue
+		}
+		var b strings.Builder
+		for line := range strings.Lines(fn.Doc.Text()) {
+			if inner, ok := strings.CutPrefix(line, "\t"); ok {
+				b.WriteString(inner)
+			} else if line == "\n" && b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+		}
+		return strings.TrimSpace(b.String()) + "\n"
+	}
+	t.Fatal("register.go has no Register")
+	return ""
+}
+
+func TestDocCommentHoldsTheGrammarOfTheParser(t *testing.T) {
+	if got, want := docComment(t), Grammar(); got != want {
+		t.Errorf("the doc comment of Register is not Grammar(); it should be:\n%s\nit is:\n%s", want, got)
+	}
+}
+
+// everyWord calls f with each word of the grammar, each of its forms, and
+// the words around it.
+func everyWord(f func(path []string, w *word, form *form)) {
+	var walk func(path []string, w *word)
+	walk = func(path []string, w *word) {
+		for i := range w.forms {
+			f(path, w, &w.forms[i])
+			for j := range w.forms[i].block {
+				walk(append(slices.Clone(path), w.name+" "+w.forms[i].example), &w.forms[i].block[j])
+			}
+		}
+	}
+	for i, w := range roots() {
+		root := "option"
+		if i > 0 {
+			root = "directive"
+		}
+		walk([]string{root}, &w)
+	}
+}
+
+func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
+	n := 0
+	everyWord(func(path []string, w *word, f *form) {
+		if f.example == "" {
+			return // the block itself, or another plugin's module
+		}
+		n++
+		t.Run(strings.Join(append(path[1:], w.name, f.example), " › "), func(t *testing.T) {
+			input := w.name + " " + f.example
+			if w.name == "site" {
+				input += " {\nroot /srv\n}"
+			}
+			if w.name == "embedder" && strings.HasPrefix(f.example, "meilisearch") {
+				input = "index meilisearch http://m\n" + input
+			}
+			// A site has pages: sitemap is one way to have them, root another.
+			pages := "root /srv\n"
+			if w.name == "root" || w.name == "sitemap" {
+				pages = ""
+			}
+			for i := len(path) - 1; i > 0; i-- {
+				head := strings.TrimSpace(path[i])
+				switch {
+				case strings.HasPrefix(head, "site "):
+					input = pages + input
+				case head == "docs" && path[0] == "directive":
+					head = "docs acme"
+				}
+				input = head + " {\n" + input + "\n}"
+			}
+			if path[0] == "option" {
+				input = "{\n" + input + "\n}\n"
+			} else {
+				input = "localhost {\n" + input + "\n}\n"
+			}
+			if _, err := adapt(input); err != nil {
+				t.Errorf("%v\n%s", err, caddyfile.Format([]byte(input)))
+			}
+		})
+	})
+	if n < 50 {
+		t.Errorf("only %d examples were tried", n)
+	}
+}
+
+func TestEveryWordHasAnExample(t *testing.T) {
+	everyWord(func(path []string, w *word, f *form) {
+		if f.example == "" && len(path) > 1 && f.args != "<module> ..." {
+			t.Errorf("%s: %s %s has none", path, w.name, f.args)
+		}
+	})
+}
+
+func TestEveryWordIsInAFixture(t *testing.T) {
+	files, err := filepath.Glob("../../caddytest/adapt/*.caddyfiletest")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no fixtures (%v)", err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, _, _ := strings.Cut(string(data), "\n----------\n")
+		all.WriteString(input + "\n")
+	}
+	everyWord(func(_ []string, w *word, f *form) {
+		if f.args == "<module> ..." {
+			return
+		}
+		// The first word of the arguments, where it is one of the grammar's.
+		first, _, _ := strings.Cut(f.args, " ")
+		pattern := `(?m)^\s*` + w.name + `\b`
+		if regexp.MustCompile(`^[a-z]+$`).MatchString(first) {
+			pattern += `\s+` + first
+		}
+		if !regexp.MustCompile(pattern).MatchString(all.String()) {
+			t.Errorf("no fixture has %s %s", w.name, f.args)
+		}
+	})
+}
+
+func TestGrammarIsFormattedAsCaddyFmtDoes(t *testing.T) {
+	if got := string(caddyfile.Format([]byte(Grammar()))); got != Grammar() {
+		t.Errorf("caddy fmt makes of it:\n%s", got)
+	}
+}
+
+func TestNoSecretIsInErrorsOrAdaptedConfigs(t *testing.T) {
+	const secret = "svc_dsc_Secret0123456789abcdef"
+	for name, input := range map[string]string{
+		"a key that is adapted":           inDocs("key " + secret),
+		"a key twice":                     inDocs("key " + secret + "\nkey " + secret),
+		"a key with a character too many": inDocs("key " + secret + "!"),
+		"a key without its prefix":        inDocs("key x" + secret),
+		"an api_key":                      inDocs("llm http://m/v1 x {\napi_key " + secret + "\n}"),
+		"an api_key that is half hidden":  inDocs("llm http://m/v1 x {\napi_key {env.A}" + secret + "\n}"),
+		"an api_key of Meilisearch":       inDocs("index meilisearch http://m {\nsearch_key " + secret + "\n}"),
+		"an address with a password":      inDocs("embedder http://me:" + secret + "@m/v1 x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, err := adapt(input)
+			if err != nil {
+				config = err.Error()
+			}
+			if strings.Contains(config, "Secret") {
+				t.Errorf("the secret is in %s", config)
+			}
+		})
+	}
+}
