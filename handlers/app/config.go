@@ -79,7 +79,8 @@ type Site struct {
 	CleanURLs bool `json:"clean_urls,omitempty"`
 
 	// Anchors says how the generator that renders Markdown makes heading
-	// ids: github (default), gitlab, pandoc, or none.
+	// ids: github (default), gitlab, goldmark (Caddy's own templates), pandoc, or
+	// none.
 	Anchors string `json:"anchors,omitempty"`
 
 	// Watch is how changes of Root are noticed: "events" (default), "poll" or

@@ -211,7 +211,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown kind of anchors": {
 			inSite("anchors githb"),
-			`anchors: "githb" is not known; did you mean github?; write: anchors github|gitlab|pandoc|none, like: anchors gitlab, at Caddyfile:5`,
+			`anchors: "githb" is not known; did you mean github?; write: anchors github|gitlab|goldmark|pandoc|none, like: anchors gitlab, at Caddyfile:5`,
 		},
 		"watch with an unknown word": {
 			inSite("watch polling"),

@@ -36,7 +36,7 @@ import (
 //				include <glob>...
 //				exclude <glob>...
 //				clean_urls on|off
-//				anchors github|gitlab|pandoc|none
+//				anchors github|gitlab|goldmark|pandoc|none
 //				watch events|off|poll [<interval>]
 //				instructions <text>|<file>
 //				support_url <url>
@@ -95,7 +95,7 @@ import (
 //		include <glob>...
 //		exclude <glob>...
 //		clean_urls on|off
-//		anchors github|gitlab|pandoc|none
+//		anchors github|gitlab|goldmark|pandoc|none
 //		watch events|off|poll [<interval>]
 //		instructions <text>|<file>
 //		support_url <url>

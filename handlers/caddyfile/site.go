@@ -143,8 +143,8 @@ func siteWords(s *app.Site) []word {
 			s.CleanURLs, err = l.onOff()
 			return err
 		}},
-		{name: "anchors", forms: is("github|gitlab|pandoc|none", "gitlab"), parse: func(l line) (err error) {
-			s.Anchors, err = l.choice("github", "gitlab", "pandoc", "none")
+		{name: "anchors", forms: is("github|gitlab|goldmark|pandoc|none", "gitlab"), parse: func(l line) (err error) {
+			s.Anchors, err = l.choice("github", "gitlab", "goldmark", "pandoc", "none")
 			return err
 		}},
 		{name: "watch", forms: is("events|off|poll [<interval>]", "poll 10s"), parse: func(l line) error {
