@@ -26,6 +26,11 @@ const (
 	lastRetry      = 5 * time.Minute
 	firstPageRetry = time.Minute
 	lastPageRetry  = time.Hour
+	// youngFor is the age below which a file without a version gets one
+	// soon, and youngRetry when that is looked for: without, the next change
+	// would have to read all files of a deploy again.
+	youngFor   = 10 * time.Second
+	youngRetry = 3 * time.Second
 	// maxSwaps is how often a refresh starts over because a deploy replaced
 	// the folder while it was read.
 	maxSwaps = 5
@@ -142,6 +147,7 @@ type Refresher struct {
 	mu      sync.Mutex
 	base    context.Context // Run's, while it runs
 	waiting *refreshCall    // asked for, not yet begun
+	serving sync.WaitGroup  // refreshes of base
 	status  Status
 
 	// The following belong to the holder of turn.
@@ -150,6 +156,8 @@ type Refresher struct {
 	loaded   bool
 	hold     hold
 	problems map[problemKey]pageProblem
+	// young: files were read whose time stamps prove nothing yet.
+	young bool
 	// saveFailed: the table couldn't be kept, which was logged.
 	saveFailed bool
 	vectors    *embedding
@@ -204,17 +212,19 @@ func (r *Refresher) update(change func(*Status)) {
 }
 
 // Run refreshes at once and then after every change, until ctx is done; it
-// doesn't return before.
+// doesn't return before. Once it has returned, nothing uses the index.
 func (r *Refresher) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.base = ctx
 	r.mu.Unlock()
 	var group sync.WaitGroup
-	defer group.Wait()
 	defer func() {
 		r.mu.Lock()
 		r.base = nil
 		r.mu.Unlock()
+		r.serving.Wait()
+		group.Wait()
+		r.unload()
 	}()
 
 	changes := make(chan struct{}, 1)
@@ -236,9 +246,11 @@ func (r *Refresher) Run(ctx context.Context) error {
 			pause = min(2*pause, lastRetry)
 		case report.Held != "":
 			again = time.After(holdFor)
-		case r.incomplete():
+		case r.has(r.incomplete):
 			again = time.After(pagePause)
 			pagePause = min(2*pagePause, lastPageRetry)
+		case r.has(func() bool { return r.young }):
+			again = time.After(youngRetry)
 		default:
 			pause, pagePause = firstRetry, firstPageRetry
 		}
@@ -300,11 +312,11 @@ func (r *Refresher) Refresh(ctx context.Context) (Report, error) {
 	if call == nil {
 		call = &refreshCall{done: make(chan struct{})}
 		r.waiting = call
-		work := ctx
-		if r.base != nil {
-			work = r.base
+		if base := r.base; base != nil {
+			r.serving.Go(func() { r.serve(base, call) })
+		} else {
+			go r.serve(ctx, call)
 		}
-		go r.serve(work, call)
 	}
 	r.mu.Unlock()
 	select {
@@ -418,10 +430,25 @@ func (r *Refresher) HasVectors() bool {
 	return r.vectors != nil && r.vectors.published.Load()
 }
 
-// incomplete reports whether pages failed in a way that may pass.
-func (r *Refresher) incomplete() bool {
+// unload lets go of what load opened.
+func (r *Refresher) unload() {
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()
+	if r.loaded && r.vectors != nil {
+		r.vectors.cache.Close()
+	}
+	r.loaded = false
+}
+
+// has asks a question about what belongs to the holder of the turn.
+func (r *Refresher) has(what func() bool) bool {
+	r.turn <- struct{}{}
+	defer func() { <-r.turn }()
+	return what()
+}
+
+// incomplete reports whether pages failed in a way that may pass.
+func (r *Refresher) incomplete() bool {
 	for _, p := range r.problems {
 		if p.temporary {
 			return true

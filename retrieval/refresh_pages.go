@@ -128,10 +128,15 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 	for _, d := range r.current {
 		before[d.File] = d
 	}
+	r.young = false
+	now := time.Now()
 	pages := make([]page, len(files))
 	var todo []int
 	for i, f := range files {
 		pages[i] = page{file: f}
+		if f.Version == "" && now.Sub(f.Modified).Abs() < youngFor {
+			r.young = true
+		}
 		entry, known := r.pages.Files[f.Path]
 		if known && f.Version != "" && entry.Version == f.Version && entry.fits(before[f.Path]) {
 			pages[i].reuse(entry, before[f.Path])

@@ -630,3 +630,43 @@ func TestRefreshesAskedForAreJoined(t *testing.T) {
 		}
 	})
 }
+
+// youngSource has files that are too young for a version, for two seconds.
+type youngSource struct {
+	*memorySource
+	born time.Time
+}
+
+func (y youngSource) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
+	s, err := y.memorySource.Snapshot(ctx)
+	return youngSnapshot{s, y.born}, err
+}
+
+type youngSnapshot struct {
+	retrieval.Snapshot
+	born time.Time
+}
+
+func (s youngSnapshot) Files() []retrieval.File {
+	files := s.Snapshot.Files()
+	for i := range files {
+		if files[i].Modified = s.born; time.Since(s.born) <= 2*time.Second {
+			files[i].Version = ""
+		}
+	}
+	return files
+}
+
+func TestYoungFilesAreReadOnceMoreAndThenLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := youngSource{newMemorySource(numbered(10)), time.Now()}, newMemoryIndex()
+		_, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index})
+		defer stop()
+		time.Sleep(time.Hour)
+		source.changed()
+		time.Sleep(time.Minute)
+		if n := source.readCount(); n != 20 || index.count() != 1 {
+			t.Errorf("%d files read, %d generations", n, index.count())
+		}
+	})
+}

@@ -409,3 +409,26 @@ func TestWatchModes(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func BenchmarkSnapshotOf100000Files(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 100_000 {
+		if i%200 == 0 {
+			if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("a/d%d", i/200)), 0o755); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("a/d%d/p%d.md", i/200, i)), nil, 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	f := &Folder{Root: dir, Wants: isPage}
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := f.Snapshot(b.Context())
+		if err != nil || len(s.Files()) != 100_000 {
+			b.Fatal(len(s.Files()), err)
+		}
+		s.Close()
+	}
+}

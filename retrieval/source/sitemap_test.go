@@ -474,7 +474,7 @@ func TestSitemapsAreBounded(t *testing.T) {
 	if len(pages) != maxSitemapURLs || !errors.Is(err, errTooMuch) {
 		t.Errorf("%d pages, %v", len(pages), err)
 	}
-	bomb := zipped("<urlset>" + strings.Repeat(" ", maxSitemapBytes+1))
+	bomb := zipped(strings.Repeat(" ", maxSitemapBytes+1) + "<urlset></urlset>")
 	if _, _, err := parseSitemap(strings.NewReader(bomb), 10); !errors.Is(err, errTooMuch) {
 		t.Errorf("a bomb: %v", err)
 	}
