@@ -190,8 +190,6 @@ func BenchmarkPerToken(b *testing.B) {
 			}
 			return nil
 		})
-		s.repetition.tail = make([]byte, 0, 1<<30>>18) // never full of the same: the bench is of the reader
-		s.phase = answering
 		defer s.watch.stop()
 		b.ResetTimer()
 		s.in.first()
