@@ -169,7 +169,7 @@ func offences(t testing.TB, text string) (bad []string) {
 
 func TestNoAdversarialAnswerLinksWhereItShouldNot(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	n := 10000
+	n := 3000
 	if testing.Short() {
 		n = 300
 	}

@@ -310,7 +310,7 @@ func (n *inline) bracket(dst, s []byte, whole bool) ([]byte, int) {
 		return n.put(dst, '\\', ']'), from + b.text + 1 // the rest is text
 	}
 	text := s[from+1 : from+b.text]
-	if !image && !n.inLink {
+	if !image && !n.inLink && n.last() != '\\' {
 		if url, ok := n.links.resolve(b.dest); ok {
 			n.links.cite(url)
 			if n.last() == '!' {
