@@ -82,8 +82,12 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 	if articleBody != nil && hasText([]*html.Node{articleBody}) {
 		return []*html.Node{articleBody}, true
 	}
-	if len(articles) == 1 && hasText(articles) && (len(mains) == 0 || holdsHeading(articles[0]) || !holdsHeading(mains[0])) {
-		return articles, true
+	if len(articles) == 1 && hasText(articles) {
+		// One article is the page, unless the page's heading stands outside:
+		// then it may be a card or a teaser.
+		if h1 := findHeading(root); h1 == nil || within(h1, articles) {
+			return articles, true
+		}
 	}
 	for _, c := range [][]*html.Node{mains, roleMains} {
 		if len(c) > 0 && hasText(c[:1]) {
@@ -93,7 +97,7 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 	if contentID != nil && hasText([]*html.Node{contentID}) {
 		return []*html.Node{contentID}, true
 	}
-	if len(articles) > 0 && hasText(articles) {
+	if len(articles) > 1 && hasText(articles) && findHeading(root) == nil {
 		return articles, true
 	}
 	if len(bodies) > 0 {
@@ -232,7 +236,7 @@ var skippedClasses = set(`
 // skippedFragments are parts of such classes that generators extend.
 var skippedFragments = []string{
 	"tableofcontents", "edit-this-page", "editthispage", "cookie-consent", "cookie-banner", "cookieconsent",
-	"docsearch", "hash-link", "breadcrumbs_", "lastupdated", "tocmobile", "page-meta", "version-banner",
+	"taxonomy-terms", "docsearch", "hash-link", "breadcrumbs_", "lastupdated", "tocmobile", "page-meta", "version-banner",
 }
 
 // asideWords are in the classes of asides that are notes in the text.
@@ -277,6 +281,9 @@ func (w *htmlWalker) skips(n *html.Node) bool {
 	}
 	if skippedRoles[attr(n, "role")] || attr(n, "role") == "banner" && w.bodyRoot {
 		return true
+	}
+	if n.DataAtom == atom.Span && n.Parent != nil && hasClass(n, "lang") && classLanguage(n.Parent) != "" {
+		return true // VitePress's label on a code block
 	}
 	if hasAttr(n, "data-docs-ignore") || hasAttr(n, "data-pagefind-ignore") || hasAttr(n, "data-docsearch-ignore") {
 		return true

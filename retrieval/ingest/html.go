@@ -42,6 +42,8 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		return fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
 		return fmt.Errorf("%w: it is a generated index of names", errSkip)
+	case h.generator != "" && taxonomy.MatchString(doc.Page):
+		return fmt.Errorf("%w: it is a generated list of the pages of a tag", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u
@@ -87,6 +89,10 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	in.setScope(doc, h.version, language)
 	return nil
 }
+
+// taxonomy are the pages by which generators list others by tag: they repeat
+// other pages' text.
+var taxonomy = regexp.MustCompile(`^(?:[a-z]{2}(?:-[A-Za-z]{2,4})?/)?(?:docs/|blog/)?(?:tags|categories)(?:/[^/]+)?$`)
 
 // parseHTML parses a page. The parser refuses trees that are nested too
 // deeply; their text is then read without the tags that only group.
@@ -162,7 +168,7 @@ func walk(n *html.Node, visit func(*html.Node) bool) {
 }
 
 // sphinxTitle ends the titles of Sphinx pages: "— Project 1.2.3 documentation".
-var sphinxTitle = regexp.MustCompile(`(?i)\s[—–-]\s+.*?\bv?(\d+(?:\.\w+)*) documentation$`)
+var sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
 
 var sphinxVersion = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
 

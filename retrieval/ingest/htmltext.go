@@ -68,6 +68,12 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.tags = append(w.tags, textOf(n))
 		return
 	}
+	if w.page && hasClass(n, "md-tags") {
+		for _, t := range findAll(n, func(n *html.Node) bool { return hasClass(n, "md-tag") }) {
+			w.tags = append(w.tags, textOf(t))
+		}
+		return
+	}
 	if w.skips(n) {
 		return
 	}
@@ -168,7 +174,7 @@ func (w *htmlWalker) tabs(n *html.Node) {
 // heading starts a section, or, below h4, writes a paragraph.
 func (w *htmlWalker) heading(n *html.Node, level int) {
 	text := headingText(n)
-	if level > 4 {
+	if level > 4 || isNoteTitle(n) {
 		w.b.flush()
 		w.b.words(text)
 		w.b.flush()
@@ -182,6 +188,21 @@ func (w *htmlWalker) heading(n *html.Node, level int) {
 		anchor = w.slug(text)
 	}
 	w.b.heading(level, text, anchor)
+}
+
+// isNoteTitle reports whether a heading is that of a note or card within a
+// section, which has no anchor.
+func isNoteTitle(n *html.Node) bool {
+	if attr(n, "id") != "" {
+		return false
+	}
+	for _, c := range classes(n) {
+		switch strings.ToLower(c) {
+		case "alert-heading", "admonition-title", "callout-title", "card-title", "alert__title", "notice-title":
+			return true
+		}
+	}
+	return false
 }
 
 // headingText is a heading without the links to itself that generators add.
@@ -203,8 +224,8 @@ func headingText(n *html.Node) string {
 					return
 				}
 			}
-			if n.DataAtom == atom.Br {
-				b.words(" ")
+			if n.DataAtom == atom.Br || n.DataAtom == atom.Span && (hasClass(n, "clip") || hasClass(n, "text")) {
+				b.words(" ") // VitePress sets the parts of a front page's heading in lines
 			}
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -256,7 +277,7 @@ func headingAnchor(n *html.Node) string {
 		if p == nil {
 			break
 		}
-		if id := anchorOf(attr(p, "id")); id != "" && (p.DataAtom == atom.Section || p.DataAtom == atom.Header || p.DataAtom == atom.Hgroup || hasClass(p, "section") || siblingsAreText(p)) {
+		if id := anchorOf(attr(p, "id")); id != "" && (p.DataAtom == atom.Section || p.DataAtom == atom.Header || p.DataAtom == atom.Hgroup || hasClass(p, "section")) {
 			return id
 		}
 	}
@@ -295,16 +316,6 @@ func headingAnchor(n *html.Node) string {
 		return anchorOf(attr(s, "name"))
 	}
 	return ""
-}
-
-// siblingsAreText tells a section in a div from the page's frame: its id
-// stands on a div that does not also hold deeper ids of frames.
-func siblingsAreText(n *html.Node) bool {
-	switch strings.ToLower(attr(n, "id")) {
-	case "content", "main", "main-content", "body", "app", "root", "__next", "__docusaurus", "page", "wrapper", "container", "docs":
-		return false
-	}
-	return true
 }
 
 // firstElement is n's first child element, empty targets and blanks aside.

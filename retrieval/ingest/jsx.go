@@ -64,7 +64,7 @@ func (p *preparer) angle() {
 		}
 	}
 	// An autolink is copied whole; any other "<" of MDX is text.
-	if end := p.lineEnd(p.pos); p.mdx && !autolink.Match(p.src[p.pos:min(end, p.pos+1000)]) {
+	if p.mdx && !autolink.Match(p.src[p.pos:min(p.lineEnd(p.pos), p.pos+300)]) {
 		p.emit("&lt;")
 	} else {
 		p.emit("<")
@@ -280,9 +280,8 @@ func (p *preparer) write(t tag, end int) {
 		}
 	}
 	closed := t.selfClosing || voidTags[t.name]
-	lineEnd := p.lineEnd(end)
-	rest := bytes.TrimSpace(p.src[end:lineEnd])
-	block := p.bol && !p.heading && (len(rest) == 0 || !closed && !inlineTags[t.name])
+	rest := p.src[end:p.lineEnd(end)]
+	block := p.bol && !p.heading && (blankUntil(rest) || !closed && !inlineTags[t.name])
 	p.pos = end
 	text := t.text()
 	switch {
@@ -313,8 +312,7 @@ func (p *preparer) write(t tag, end int) {
 		}
 		p.paragraph(text)
 		if !closed {
-			own, _ := p.column()
-			p.push(container{name: t.name, block: true, own: own, content: -1, out: p.indent})
+			p.push(container{name: t.name, block: true, own: p.own, content: -1, out: p.indent})
 		}
 	case closed:
 		if !p.heading {
@@ -322,7 +320,7 @@ func (p *preparer) write(t tag, end int) {
 		}
 	default:
 		c := container{name: t.name}
-		if to := t.attr("href") + t.attr("to"); to != "" && !strings.ContainsAny(to, " ()<>\n") && bytes.Contains(rest, []byte("</"+t.name)) {
+		if to := t.attr("href") + t.attr("to"); to != "" && !strings.ContainsAny(to, " ()<>\n") && bytes.Contains(rest[:min(len(rest), 1000)], []byte("</"+t.name)) {
 			p.emit("[")
 			c.close = "](" + to + ")"
 		} else if text != "" && !p.heading {
@@ -330,11 +328,6 @@ func (p *preparer) write(t tag, end int) {
 		}
 		p.push(c)
 	}
-}
-
-// column is that of the line in which pos stands.
-func (p *preparer) column() (int, int) {
-	return p.leading(bytes.LastIndexByte(p.src[:p.pos], '\n') + 1)
 }
 
 func (p *preparer) closeTag(name string, end int) {

@@ -71,7 +71,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	case strings.TrimSuffix(path.Base(doc.File), path.Ext(doc.File)) == "404":
 		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
-	body = prepare(body, mdx)
+	body = bounded(prepare(body, mdx))
 	base, _ := url.Parse(doc.URL)
 	w := &markdownWalker{src: body, slugs: slugger{style: in.options.Anchors}}
 	w.b = &builder{in: in, base: base}

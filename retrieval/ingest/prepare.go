@@ -16,7 +16,7 @@ func prepare(src []byte, mdx bool) []byte {
 	if !jsx && !directive.Match(src) {
 		return src
 	}
-	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
+	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src), lineFrom: 1}
 	for p.pos < len(p.src) {
 		p.line()
 	}
@@ -51,11 +51,15 @@ type preparer struct {
 	out     []byte
 	bol     bool // nothing was written in the output's line yet
 	indent  int  // of the output's line
+	own     int  // column of the source's line
 	heading bool // in a heading's line: line breaks are blanks
 	stack   []container
 	// budget bounds the bytes that are looked at in vain: a page of
 	// unclosed tags would else take quadratic time.
 	budget int
+	// lineFrom to lineTo hold no line break: one long line is not searched
+	// again for each of its tags.
+	lineFrom, lineTo int
 }
 
 func (p *preparer) emit(s string) {
@@ -115,10 +119,13 @@ func (p *preparer) top() *container {
 
 // lineEnd is the index of the line break at or after i.
 func (p *preparer) lineEnd(i int) int {
-	if n := bytes.IndexByte(p.src[i:], '\n'); n >= 0 {
-		return i + n
+	if i < p.lineFrom || i > p.lineTo {
+		p.lineFrom, p.lineTo = i, len(p.src)
+		if n := bytes.IndexByte(p.src[i:], '\n'); n >= 0 {
+			p.lineTo = i + n
+		}
 	}
-	return len(p.src)
+	return p.lineTo
 }
 
 // leading measures the white space at i: its columns, and where it ends.
@@ -156,7 +163,7 @@ func (p *preparer) line() {
 		}
 		out = t.out + max(0, columns-t.content)
 	}
-	p.indent = out
+	p.indent, p.own = out, columns
 	p.pos = first
 	rest := p.src[first:end]
 	if marker, n := fenceOpens(rest); n > 0 {
@@ -327,11 +334,10 @@ func (p *preparer) codeSpan() {
 	for p.pos+n < len(p.src) && p.src[p.pos+n] == '`' {
 		n++
 	}
-	limit := len(p.src)
-	if i := bytes.Index(p.src[p.pos:], []byte("\n\n")); i >= 0 {
+	limit := min(len(p.src), p.pos+4000)
+	if i := bytes.Index(p.src[p.pos:limit], []byte("\n\n")); i >= 0 {
 		limit = p.pos + i
 	}
-	limit = min(limit, p.pos+10_000)
 	for i := p.pos + n; i < limit; i++ {
 		if p.src[i] != '`' {
 			continue
@@ -355,7 +361,18 @@ func (p *preparer) alone(end int) bool {
 	if !p.bol {
 		return false
 	}
-	return len(bytes.TrimSpace(p.src[end:p.lineEnd(end)])) == 0
+	return blankUntil(p.src[end:p.lineEnd(end)])
+}
+
+// blankUntil reports whether a line holds nothing more, and stops looking at
+// its first character that is something.
+func blankUntil(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // brace rewrites an expression, a shortcode or a Liquid tag.
