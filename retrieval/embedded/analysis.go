@@ -170,7 +170,7 @@ func languageFor(d *retrieval.Document) *language {
 	}
 	var b strings.Builder
 	for i := range d.Sections {
-		if b.Len() > 8000 {
+		if b.Len() > 3000 {
 			break
 		}
 		b.WriteString(d.Sections[i].Text)

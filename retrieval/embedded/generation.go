@@ -20,7 +20,6 @@ type generation struct {
 
 	first   []uint32 // page → its first section; one more at the end
 	pageOf  []uint32 // section → page
-	length  []uint32 // section → plain words of its text
 	byTerm  postings // sections that hold a term, with its saturated frequency
 	pages   postings // pages that hold a term, likewise
 	titles  members  // pages whose title holds a term
@@ -48,6 +47,7 @@ type postings struct {
 	start  []uint32
 	place  []uint32
 	weight []float32
+	next   []uint32 // while it is made
 }
 
 // count returns in how many places a term is.
@@ -70,6 +70,7 @@ func (p *postings) of(term uint32) ([]uint32, []float32) {
 type members struct {
 	start []uint32
 	place []uint32
+	next  []uint32 // while it is made
 }
 
 func (p *members) of(term uint32) []uint32 {
@@ -79,39 +80,54 @@ func (p *members) of(term uint32) []uint32 {
 	return p.place[p.start[term]:p.start[term+1]]
 }
 
-// lists gathers (term, place, weight) triples in the order of places.
-type lists struct {
-	term   []uint32
-	place  []uint32
-	weight []float32
-}
-
-func (l *lists) add(term, place uint32, weight float32) {
-	l.term = append(l.term, term)
-	l.place = append(l.place, place)
-	l.weight = append(l.weight, weight)
-}
-
-func (l *lists) postings(terms int) postings {
-	p := postings{start: make([]uint32, terms+1), place: make([]uint32, len(l.place)), weight: make([]float32, len(l.place))}
-	for _, t := range l.term {
-		p.start[t+1]++
-	}
+// counted and add make postings in two passes over the same triples, which
+// come in the order of places: first how many a term has, then which.
+func (p *postings) counted(terms int) {
 	for i := 1; i <= terms; i++ {
 		p.start[i] += p.start[i-1]
 	}
-	next := slices.Clone(p.start)
-	for i, t := range l.term {
-		p.place[next[t]] = l.place[i]
-		p.weight[next[t]] = l.weight[i]
-		next[t]++
-	}
-	return p
+	p.place = make([]uint32, p.start[terms])
+	p.weight = make([]float32, p.start[terms])
+	p.next = slices.Clone(p.start[:terms])
 }
 
-func (l *lists) members(terms int) members {
-	p := l.postings(terms)
-	return members{p.start, p.place}
+func (p *postings) add(term, place uint32, weight float32) {
+	if p.next == nil {
+		p.start[term+1]++
+		return
+	}
+	at := p.next[term]
+	p.next[term]++
+	p.place[at] = place
+	p.weight[at] = weight
+}
+
+func (p *members) counted(terms int) {
+	for i := 1; i <= terms; i++ {
+		p.start[i] += p.start[i-1]
+	}
+	p.place = make([]uint32, p.start[terms])
+	p.next = slices.Clone(p.start[:terms])
+}
+
+func (p *members) add(term, place uint32) {
+	if p.next == nil {
+		p.start[term+1]++
+		return
+	}
+	p.place[p.next[term]] = place
+	p.next[term]++
+}
+
+// masses sums the idf of the terms of every place.
+func (p *members) masses(places int, idf []float32) []float32 {
+	out := make([]float32, places)
+	for t := range idf {
+		for _, at := range p.of(uint32(t)) {
+			out[at] += idf[t]
+		}
+	}
+	return out
 }
 
 // gather sums weights by term.
@@ -168,90 +184,87 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 	}
 	g.first = append(g.first, uint32(sections))
 	g.pageOf = make([]uint32, sections)
-	g.length = make([]uint32, sections)
 	g.factor = make([]float32, len(docs))
 
-	total := 0
-	for _, c := range counts {
-		total += len(c.words) + len(c.sections)*len(c.head)
+	for _, p := range []*postings{&g.byTerm, &g.pages} {
+		p.start = make([]uint32, terms+1)
 	}
-	bySection := lists{make([]uint32, 0, total), make([]uint32, 0, total), make([]float32, 0, total)}
-	var byPage, titles, slugs, heads lists
+	for _, p := range []*members{&g.titles, &g.slugs, &g.heads} {
+		p.start = make([]uint32, terms+1)
+	}
 	sect, page, bonus := newGather(terms), newGather(terms), newGather(terms)
-	for i, c := range counts {
-		nt, nd := w.norm(c.titleLen, title), w.norm(c.descLen, desc)
-		nk, np := w.norm(c.keyLen, key), w.norm(c.pathLen, path)
-		var h, t uint32
-		for _, s := range c.sections {
-			h += s.headLen
-			t += s.textLen
-		}
-		ph, pt := w.norm(h, pageHead), w.norm(t, pageText)
-
-		for _, x := range c.head {
-			page.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.desc*float32(x.desc)/nd+w.key*float32(x.key)/nk+w.path*float32(x.path)/np)
-			if x.plain {
-				bonus.add(lex.words[x.word].term, 1)
+	pass := func() {
+		for i, c := range counts {
+			var h, t uint32
+			for _, s := range c.sections {
+				h += s.headLen
+				t += s.textLen
 			}
-		}
-		for _, term := range bonus.terms {
-			titles.add(term, uint32(i), 0)
-		}
-		bonus.reset()
-		for _, x := range c.head {
-			if x.slug {
-				bonus.add(lex.words[x.word].term, 1)
-			}
-		}
-		for _, term := range bonus.terms {
-			slugs.add(term, uint32(i), 0)
-		}
-		bonus.reset()
-		from := uint32(0)
-		for j, s := range c.sections {
-			n := g.first[i] + uint32(j)
-			g.pageOf[n] = uint32(i)
-			g.length[n] = s.textLen
-			nh, nx := w.norm(s.headLen, head), w.norm(s.textLen, text)
+			nt, nd, nk, np := w.norm(c.titleLen, title), w.norm(c.descLen, desc), w.norm(c.keyLen, key), w.norm(c.pathLen, path)
+			ph, pt := w.norm(h, pageHead), w.norm(t, pageText)
 			for _, x := range c.head {
-				sect.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.sectionDesc*float32(x.desc)/nd+w.sectionKey*float32(x.key)/nk+w.sectionPath*float32(x.path)/np)
-			}
-			for _, x := range c.words[from:s.end] {
-				term := lex.words[x.word].term
-				sect.add(term, w.head*float32(x.heading)/nh+w.text*float32(x.text)/nx)
-				v := w.head*float32(x.heading)/ph + w.text*float32(x.text)/pt
-				if j == 0 {
-					v += w.lead * float32(x.text) / nx
-				}
-				page.add(term, v)
+				page.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.desc*float32(x.desc)/nd+w.key*float32(x.key)/nk+w.path*float32(x.path)/np)
 				if x.plain {
-					bonus.add(term, 1)
+					bonus.add(lex.words[x.word].term, 1)
 				}
 			}
-			from = s.end
-			for _, term := range sect.terms {
-				if tf := sect.sum[term]; tf > 0 {
-					bySection.add(term, n, tf*(w.k1+1)/(tf+w.k1))
-				}
-			}
-			sect.reset()
 			for _, term := range bonus.terms {
-				heads.add(term, n, 0)
+				g.titles.add(term, uint32(i))
 			}
 			bonus.reset()
-		}
-		for _, term := range page.terms {
-			if tf := page.sum[term]; tf > 0 {
-				byPage.add(term, uint32(i), tf*(w.k1+1)/(tf+w.k1))
+			for _, x := range c.head {
+				if x.slug {
+					bonus.add(lex.words[x.word].term, 1)
+				}
 			}
+			for _, term := range bonus.terms {
+				g.slugs.add(term, uint32(i))
+			}
+			bonus.reset()
+			from := uint32(0)
+			for j, s := range c.sections {
+				n := g.first[i] + uint32(j)
+				g.pageOf[n] = uint32(i)
+				nh, nx := w.norm(s.headLen, head), w.norm(s.textLen, text)
+				for _, x := range c.head {
+					sect.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.sectionDesc*float32(x.desc)/nd+w.sectionKey*float32(x.key)/nk+w.sectionPath*float32(x.path)/np)
+				}
+				for _, x := range c.words[from:s.end] {
+					term := lex.words[x.word].term
+					sect.add(term, w.head*float32(x.heading)/nh+w.text*float32(x.text)/nx)
+					v := w.head*float32(x.heading)/ph + w.text*float32(x.text)/pt
+					if j == 0 {
+						v += w.lead * float32(x.text) / nx
+					}
+					page.add(term, v)
+					if x.plain {
+						bonus.add(term, 1)
+					}
+				}
+				from = s.end
+				for _, term := range sect.terms {
+					tf := sect.sum[term]
+					g.byTerm.add(term, n, tf*(w.k1+1)/(tf+w.k1))
+				}
+				sect.reset()
+				for _, term := range bonus.terms {
+					g.heads.add(term, n)
+				}
+				bonus.reset()
+			}
+			for _, term := range page.terms {
+				tf := page.sum[term]
+				g.pages.add(term, uint32(i), tf*(w.k1+1)/(tf+w.k1))
+			}
+			page.reset()
 		}
-		page.reset()
 	}
-	g.byTerm = bySection.postings(terms)
-	g.pages = byPage.postings(terms)
-	g.titles = titles.members(terms)
-	g.slugs = slugs.members(terms)
-	g.heads = heads.members(terms)
+	pass()
+	for _, p := range []interface{ counted(int) }{&g.byTerm, &g.pages, &g.titles, &g.slugs, &g.heads} {
+		p.counted(terms)
+	}
+	pass()
+	g.byTerm.next, g.pages.next, g.titles.next, g.slugs.next, g.heads.next = nil, nil, nil, nil, nil
 
 	g.idf = make([]float32, terms)
 	g.pageIDF = make([]float32, terms)
@@ -259,18 +272,9 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 		g.idf[t] = idf(sections, int(g.byTerm.start[t+1]-g.byTerm.start[t]))
 		g.pageIDF[t] = idf(len(docs), int(g.pages.start[t+1]-g.pages.start[t]))
 	}
-	g.titleMass = make([]float32, len(docs))
-	g.slugMass = make([]float32, len(docs))
-	for i, t := range slugs.term {
-		g.slugMass[slugs.place[i]] += g.idf[t]
-	}
-	g.headMass = make([]float32, sections)
-	for i, t := range titles.term {
-		g.titleMass[titles.place[i]] += g.idf[t]
-	}
-	for i, t := range heads.term {
-		g.headMass[heads.place[i]] += g.idf[t]
-	}
+	g.titleMass = g.titles.masses(len(docs), g.idf)
+	g.slugMass = g.slugs.masses(len(docs), g.idf)
+	g.headMass = g.heads.masses(sections, g.idf)
 	seen := make([]bool, len(languages))
 	for i, c := range counts {
 		g.factor[i] = w.pageFactor(docs[i], c)

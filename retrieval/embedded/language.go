@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -172,28 +173,37 @@ func (l *language) isStop(word string) bool {
 	return l.stop[word] || l.stop[strings.ReplaceAll(word, "’", "'")]
 }
 
-// detect guesses the language of a page that names none, by its stop words
-// and its script; English where nothing speaks for another.
+// stopLanguages are, by stop word, the languages that have it, a bit each.
+var stopLanguages = func() map[string]uint64 {
+	m := map[string]uint64{}
+	for _, l := range languages {
+		for w := range l.stop {
+			m[w] |= 1 << l.id
+		}
+	}
+	return m
+}()
+
+// detect guesses the language of a page that names none, by its stop words;
+// English where nothing speaks clearly for another.
 func detect(text string) *language {
-	const enough = 400
+	const enough = 300 // words
 	var counts [64]int
 	n := 0
-	splitWords(text[:cutRune(text, 8000)], func(w string, k kind) {
+	splitWords(text[:cutRune(text, 3000)], func(w string, k kind) {
 		if k != plain || n >= enough {
 			return
 		}
 		n++
-		for _, l := range languages[1:] {
-			if l.stop[w] {
-				counts[l.id]++
-			}
+		for set := stopLanguages[w]; set != 0; set &= set - 1 {
+			counts[bits.TrailingZeros64(set)]++
 		}
 	})
 	best := languageByCode["en"]
+	lead := n/50 + 1 // short texts and code look like anything
 	for _, l := range languages[1:] {
-		// A clear lead: short texts and code look like anything.
-		if counts[l.id] > counts[best.id]+n/50+1 {
-			best = l
+		if counts[l.id] > counts[best.id]+lead {
+			best, lead = l, 0
 		}
 	}
 	return best

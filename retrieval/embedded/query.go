@@ -9,6 +9,10 @@ import (
 // are kept. Nobody's question has more, and a pasted log must not cost more.
 const maxQueryWords = 64
 
+// maxUnknown is for how many unknown words of a query similar ones are
+// looked for, which reads the whole vocabulary.
+const maxUnknown = 12
+
 // maxQueryBytes bounds what is read of a query.
 const maxQueryBytes = 16 << 10
 
@@ -83,10 +87,13 @@ func (g *generation) parse(text string, question bool, prefer *language, synonym
 		}
 	}
 	typing := !question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
+	unknown := 0
 	for i := 0; i < len(p.groups); i++ {
 		x := &p.groups[i]
-		g.resolve(x, typing && x.word == last, synonyms, w, s)
-		if x.kind == plain && len(x.alts) == 0 {
+		if g.resolve(x, typing && x.word == last, unknown < maxUnknown, synonyms, w, s) {
+			continue
+		}
+		if unknown++; x.kind == plain && len(x.alts) == 0 && unknown <= maxUnknown {
 			// fileserver, where only "file server" is known.
 			if a, b, ok := g.splits(x.word); ok {
 				x.mass = 0
@@ -146,8 +153,9 @@ func (g *generation) languageOfQuery(groups []group) *language {
 	return best
 }
 
-// resolve finds the terms that a word stands for.
-func (g *generation) resolve(x *group, typing bool, synonyms map[string][]string, w *weights, s *scratch) {
+// resolve finds the terms that a word stands for, and where it is not known
+// and correct is set, similar words. It returns whether the word is known.
+func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string][]string, w *weights, s *scratch) bool {
 	x.trust = 1
 	df := 0
 	for _, l := range g.langs {
@@ -159,7 +167,7 @@ func (g *generation) resolve(x *group, typing bool, synonyms map[string][]string
 		for i := range x.alts {
 			x.alts[i].weight = w.joined
 		}
-	case df == 0:
+	case df == 0 && correct:
 		x.trust = .5
 		s.suggestions = g.spelling.suggest(x.word, typing, w, s.suggestions)
 		for _, c := range s.suggestions {
@@ -185,6 +193,7 @@ func (g *generation) resolve(x *group, typing bool, synonyms map[string][]string
 			a.gain = min(a.gain, a.weight*x.mass)
 		}
 	}
+	return df > 0 || x.joined
 }
 
 // addAlternative adds a term and returns in how many sections it is.

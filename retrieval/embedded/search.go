@@ -185,7 +185,8 @@ func likeness(hit, query, field float32) float32 {
 	return query * 2 * hit / (query + field)
 }
 
-// favour raises the pages that the query prefers and sorts.
+// favour raises the pages that the query prefers, and leaves the best of
+// all in s.order, best first.
 func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s *scratch) {
 	version, lang := normal(q.Prefer.Version), normalLanguage(q.Prefer.Language)
 	if q.Filter.Version != "" {
@@ -216,9 +217,49 @@ func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s 
 			s.value[p] *= w.boost
 		}
 	}
-	slices.SortFunc(s.order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(s.value[b], s.value[a]), cmp.Compare(a, b))
+	s.sortBest(4 * 50) // twins take places in the list, too
+}
+
+// sortBest leaves the n best pages in s.order, sorted.
+func (s *scratch) sortBest(n int) {
+	better := func(a, b uint32) bool { return s.value[a] > s.value[b] || s.value[a] == s.value[b] && a < b }
+	h := s.order
+	if len(h) > n {
+		// A heap of the best so far, the worst of them on top.
+		down := func(i int) {
+			for {
+				c := 2*i + 1
+				if c >= n {
+					return
+				}
+				if c+1 < n && better(h[c], h[c+1]) {
+					c++
+				}
+				if better(h[c], h[i]) {
+					return
+				}
+				h[i], h[c] = h[c], h[i]
+				i = c
+			}
+		}
+		for i := n/2 - 1; i >= 0; i-- {
+			down(i)
+		}
+		for _, p := range h[n:] {
+			if better(p, h[0]) {
+				h[0] = p
+				down(0)
+			}
+		}
+		h = h[:n]
+	}
+	slices.SortFunc(h, func(a, b uint32) int {
+		if better(a, b) {
+			return -1
+		}
+		return 1
 	})
+	s.order = h
 }
 
 // partTwins leaves the best of every page's twins where it is and moves the

@@ -17,6 +17,7 @@ type spelling struct {
 	text   []string // sorted
 	count  []uint32 // sections that hold it
 	letter []uint64 // which letters it holds, see letters
+	bytes  []uint8  // its length
 }
 
 func newSpelling(g *generation) *spelling {
@@ -49,6 +50,7 @@ func newSpelling(g *generation) *spelling {
 		s.text = append(s.text, e.text)
 		s.count = append(s.count, e.count)
 		s.letter = append(s.letter, letters(e.text))
+		s.bytes = append(s.bytes, uint8(min(len(e.text), 255)))
 	}
 	return s
 }
@@ -86,10 +88,17 @@ func (s *spelling) suggest(word string, complete bool, w *weights, out []suggest
 		var a, b [maxWord + 8]rune
 		wr := appendRunes(a[:0], word)
 		set := letters(word)
-		for i, t := range s.text {
-			if bits.OnesCount64(set^s.letter[i]) > 2*limit || len(t) > len(word)+4*limit || len(word) > len(t)+4*limit {
+		// A rune more or less is up to four bytes, where not all are one.
+		near := limit
+		if n != len(word) {
+			near = 4 * limit
+		}
+		shortest, longest := len(word)-near, min(len(word)+4*limit, 255)
+		for i, size := range s.bytes {
+			if int(size) < shortest || int(size) > longest || bits.OnesCount64(set^s.letter[i]) > 2*limit {
 				continue
 			}
+			t := s.text[i]
 			tr := appendRunes(b[:0], t)
 			d := distance(wr, tr, limit)
 			if d > limit {
