@@ -31,13 +31,7 @@ type settings struct {
 	maxBody              int64
 	finishEvent          string
 	maxConcurrentReplies int
-	define               *definition
-}
-
-// definition is a site that a route brings along.
-type definition struct {
-	Name string    `json:"name"`
-	Site *app.Site `json:"site"`
+	define               *app.Definition
 }
 
 // parseAPI reads the directives assistant and search:
@@ -105,7 +99,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	s.sites = []string{name}
-	s.define = &definition{Name: name, Site: site}
+	s.define = &app.Definition{Name: name, Site: site}
 	apis := []string{apiAssistant, apiSearch}
 	if only != "" {
 		apis = []string{only}

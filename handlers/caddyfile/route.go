@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
 )
@@ -32,21 +33,25 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) (httpcaddyfile.Con
 	if match == nil {
 		match = caddy.ModuleMap{}
 	}
-	match["docs_api"] = caddyconfig.JSON(apiMatcher{Only: api, Sites: s.sites}, nil)
+	match["docs_api"] = caddyconfig.JSON(&handlers.MatchAPI{Only: api, Sites: s.sites}, nil)
 
-	chain := []json.RawMessage{
-		module("docs_api", guard{
+	chain := append([]json.RawMessage{
+		module("docs_api", &handlers.Guard{
 			API: api, Sites: s.sites, Errors: s.errors,
 			RateLimitPolicy: handlers.PolicyHeader(limits), Define: s.define,
 		}),
-		module("authentication", authentication{Providers: map[string]struct{}{"docs_key": {}}}),
-	}
-	chain = append(chain, limiters...)
-	answer := answerer{Sites: s.sites, MaxBody: s.maxBody}
+		module("authentication", &caddyauth.Authentication{
+			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},
+		}),
+	}, limiters...)
 	if api == apiAssistant {
-		answer.FinishEvent, answer.MaxConcurrentReplies = s.finishEvent, s.maxConcurrentReplies
+		chain = append(chain, module("docs_assistant", &handlers.Assistant{
+			Sites: s.sites, MaxBody: s.maxBody,
+			FinishEvent: s.finishEvent, MaxConcurrentReplies: s.maxConcurrentReplies,
+		}))
+	} else {
+		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.maxBody}))
 	}
-	chain = append(chain, module("docs_"+api, answer))
 
 	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{
 		MatcherSetsRaw: caddyhttp.RawMatcherSets{match},
@@ -74,27 +79,3 @@ func (s *settings) limitsOf(api string) handlers.Limits {
 func module(name string, v any) json.RawMessage {
 	return caddyconfig.JSONModuleObject(v, "handler", name, nil)
 }
-
-// The handlers' JSON, of which the handlers' own types are the reference.
-type (
-	apiMatcher struct {
-		Only  string   `json:"only,omitempty"`
-		Sites []string `json:"sites,omitempty"`
-	}
-	guard struct {
-		API             string      `json:"api,omitempty"`
-		Sites           []string    `json:"sites,omitempty"`
-		Errors          string      `json:"errors,omitempty"`
-		RateLimitPolicy string      `json:"rate_limit_policy,omitempty"`
-		Define          *definition `json:"define,omitempty"`
-	}
-	authentication struct {
-		Providers map[string]struct{} `json:"providers"`
-	}
-	answerer struct {
-		Sites                []string `json:"sites,omitempty"`
-		MaxBody              int64    `json:"max_body,omitempty"`
-		FinishEvent          string   `json:"finish_event,omitempty"`
-		MaxConcurrentReplies int      `json:"max_concurrent_replies,omitempty"`
-	}
-)
