@@ -281,6 +281,40 @@ func TestVectorCache(t *testing.T) {
 	check(c, 0, 3)
 }
 
+func TestTwoVectorCachesOnOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors.bin")
+	key := func(i int) retrieval.VectorKey { return retrieval.KeyOf("m", fmt.Sprint(i)) }
+	open := func() *retrieval.VectorCache {
+		t.Helper()
+		c, err := retrieval.OpenVectorCache(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	put := func(c *retrieval.VectorCache, i int) {
+		t.Helper()
+		if err := c.Put([]retrieval.VectorKey{key(i)}, [][]float32{{float32(i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := open(), open()
+	for i := range 3000 {
+		put([]*retrieval.VectorCache{a, b}[i%2], i)
+	}
+	if a.Len() < 2999 || b.Len() != 3000 {
+		t.Errorf("%d and %d vectors", a.Len(), b.Len())
+	}
+	if err := a.Compact(func(k retrieval.VectorKey) bool { return k == key(1) }); err != nil {
+		t.Fatal(err)
+	}
+	put(b, 5000) // into the file that took the other's place
+	if c := open(); c.Len() != 2 || c.Get(key(1))[0] != 1 || c.Get(key(5000))[0] != 5000 {
+		t.Errorf("%d vectors", c.Len())
+	}
+}
+
 func TestAVectorCacheThatCannotBeWrittenKeepsToMemory(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {

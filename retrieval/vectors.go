@@ -43,8 +43,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // VectorCache keeps the vectors of one model on disk, so that a text is
 // embedded once in its life. Vectors that can't be written (a full disk)
-// are kept in memory. It is safe for concurrent use; of several processes
-// on one file, none sees the others' additions, and none is harmed by them.
+// are kept in memory. It is safe for concurrent use, also of several caches
+// on one file: each finds the others' vectors when it writes its own, and
+// checks every record that it reads.
 type VectorCache struct {
 	path string
 
@@ -189,6 +190,7 @@ func (c *VectorCache) Put(keys []VectorKey, vectors [][]float32) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.follow()
 	if c.dimensions != dimensions {
 		c.dimensions, c.size = dimensions, 0
 		clear(c.offsets)
@@ -203,6 +205,25 @@ func (c *VectorCache) Put(keys []VectorKey, vectors [][]float32) error {
 		c.memory[key] = vectors[i]
 	}
 	return c.flush()
+}
+
+// follow opens the file anew if somebody else has added to it or replaced
+// it: while a configuration is reloaded, the old and the new site work with
+// the same file.
+func (c *VectorCache) follow() {
+	if c.file == nil {
+		return
+	}
+	ours, err := c.file.Stat()
+	if err == nil && ours.Size() == c.size {
+		if there, err := os.Stat(c.path); err == nil && os.SameFile(ours, there) {
+			return
+		}
+	}
+	c.close()
+	if err := c.open(); err != nil {
+		c.close()
+	}
 }
 
 // flush writes what stands in memory.
@@ -225,13 +246,8 @@ func (c *VectorCache) flush() error {
 		b = appendRecord(b, key, v)
 		offset += int64(len(b) - start)
 	}
-	// Another process may have appended since; what counts is where ours
-	// begins. A write that failed midway is cut off again.
-	if end, err := c.file.Seek(0, io.SeekEnd); err != nil || end != c.size {
-		c.close()
-		return fmt.Errorf("writing the vector cache %q: it was changed by someone else; new vectors are kept in memory", c.path)
-	}
 	if _, err := c.file.Write(b); err != nil {
+		// What was written in part is cut off again.
 		if c.file.Truncate(c.size) != nil {
 			c.close()
 		}

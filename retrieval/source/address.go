@@ -64,7 +64,7 @@ func dialer(allowPrivate bool) *net.Dialer {
 			return fmt.Errorf("connecting to %q: %w", address, err)
 		}
 		if !public(at.Addr()) {
-			return fmt.Errorf("connecting to %s: it is a private address, which the site must allow", at.Addr())
+			return fmt.Errorf("connecting to %s: it is a private address; allow_private in the site's configuration permits those", at.Addr())
 		}
 		return nil
 	}
