@@ -349,3 +349,40 @@ func unlike(n int) string {
 	}
 	return string(word)
 }
+
+func TestARestartAnswersFromDiskAndReadsNothing(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	for i := range 20 {
+		put(t, root, fmt.Sprintf("p%02d.md", i), "# Page\n\nzebra\n")
+		must(t, os.Chtimes(filepath.Join(root, fmt.Sprintf("p%02d.md", i)), old, old))
+	}
+	run := func() (*embedded.Index, *retrieval.Refresher) {
+		t.Helper()
+		reader, err := ingest.New(ingest.Options{})
+		must(t, err)
+		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
+		must(t, err)
+		return index, retrieval.NewRefresher(retrieval.RefresherOptions{
+			Source: folder(root)(reader), Ingester: reader, Index: index, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
+		})
+	}
+	index, refresher := run()
+	report, err := refresher.Refresh(t.Context())
+	must(t, err)
+	if report.Read != 20 || report.Added != 20 {
+		t.Errorf("first start: %+v", report)
+	}
+	must(t, index.Close())
+
+	index, refresher = run()
+	defer index.Close()
+	if hits, err := index.Search(t.Context(), retrieval.Query{Text: "zebra", Limit: 5}); err != nil || len(hits) != 5 || !refresher.Status().Ready {
+		t.Errorf("before any refresh: %d hits, %v", len(hits), err)
+	}
+	report, err = refresher.Refresh(t.Context())
+	must(t, err)
+	if report.Read != 0 || report.Published || report.Pages != 20 {
+		t.Errorf("second start: %+v", report)
+	}
+}
