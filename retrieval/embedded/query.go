@@ -191,6 +191,10 @@ func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string
 		if df > 0 {
 			// One word in several languages is as rare as it is in all.
 			a.gain = min(a.gain, a.weight*x.mass)
+		} else {
+			// A rare correction is not worth more than the likeliest.
+			a.gain = min(a.gain, a.weight*g.idf[x.alts[0].term])
+			a.onPage = min(a.onPage, a.weight*g.pageIDF[x.alts[0].term])
 		}
 	}
 	return df > 0 || x.joined

@@ -1,0 +1,194 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+func sample() ([]*retrieval.Document, [][][]float32) {
+	docs := []*retrieval.Document{
+		page("guide/start", "Getting started", "Install", "Download the binary and run it.", "Configure", "Write a Caddyfile with your domain."),
+		page("fr/guide/start", "Premiers pas", "Installer", "Téléchargez le programme et lancez-le."),
+		page("", "Home", "Welcome", "設定ファイル and reverse_proxy."),
+	}
+	docs[0].Description = "The first five minutes."
+	docs[0].Tags = []string{"beginner"}
+	docs[0].Keywords = []string{"setup", "quick"}
+	docs[0].Breadcrumbs = []string{"Guide"}
+	docs[0].Links = []retrieval.Link{{Page: "", Anchor: "x", Text: "home"}}
+	docs[0].Sections[1].Path = []string{"Install"}
+	docs[0].Version = "2.x"
+	docs[1].Language = "fr"
+	docs[1].Deprecated = true
+	docs[2].Changelog = true
+	return docs, [][][]float32{{{1, 0, 0}, {0, 2, 0}}, {nil}, {{0, 0, 3}}}
+}
+
+func TestARestartAnswersFromTheSnapshot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "by", "open")
+	docs, vectors := sample()
+	x := opened(t, Options{Dir: dir})
+	if err := x.Replace(context.Background(), docs, vectors); err != nil {
+		t.Fatal(err)
+	}
+	queries := []retrieval.Query{
+		{Text: "install"}, {Text: "télécharger"}, {Text: "設定"}, {Text: "reverse proxy"}, {Text: "beginner setup"},
+		{Text: "domain", Filter: retrieval.Filter{Version: "2.X"}}, {Text: "nothing", Vector: []float32{0, 0, 1}},
+	}
+	var want [][]retrieval.Hit
+	for _, q := range queries {
+		want = append(want, search(t, x, q))
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	y := opened(t, Options{Dir: dir})
+	if got := y.Documents(); !reflect.DeepEqual(flat(got), flat(docs)) {
+		t.Errorf("documents after the restart:\n%+v\nwant\n%+v", flat(got), flat(docs))
+	}
+	for i, q := range queries {
+		if got := search(t, y, q); !reflect.DeepEqual(flatHits(got), flatHits(want[i])) {
+			t.Errorf("%q after the restart: %v, want %v", q.Text, flatHits(got), flatHits(want[i]))
+		}
+	}
+	if s := y.Stats(); s.Pages != 3 || s.Sections != 4 || s.Vectors != 3 || s.Generation != 1 || s.Bytes == 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func flat(docs []*retrieval.Document) []retrieval.Document {
+	out := make([]retrieval.Document, len(docs))
+	for i, d := range docs {
+		out[i] = *d
+	}
+	return out
+}
+
+func flatHits(hits []retrieval.Hit) (out []string) {
+	for _, h := range hits {
+		out = append(out, h.Document.Page+"#"+h.Document.Sections[h.Section].Anchor)
+	}
+	return out
+}
+
+func TestADamagedSnapshotIsLoggedRemovedAndIgnored(t *testing.T) {
+	whole := t.TempDir()
+	docs, vectors := sample()
+	x := opened(t, Options{Dir: whole})
+	if err := x.Replace(context.Background(), docs, vectors); err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	data, err := os.ReadFile(filepath.Join(whole, snapshotFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func([]byte) []byte{
+		"empty":           func([]byte) []byte { return nil },
+		"another file":    func([]byte) []byte { return []byte(strings.Repeat("hello ", 100)) },
+		"cut":             func(b []byte) []byte { return b[:len(b)-7] },
+		"longer":          func(b []byte) []byte { return append(b, 0) },
+		"a flipped bit":   func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+		"another version": func(b []byte) []byte { b[len(snapshotMagic)] = 99; return b },
+		"a huge part":     func(b []byte) []byte { b[len(snapshotMagic)+4+7] = 0x7f; return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, snapshotFile)
+			if err := os.WriteFile(file, damage(bytes.Clone(data)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			x := opened(t, Options{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if _, err := x.Search(context.Background(), retrieval.Query{Text: "x"}); !errors.Is(err, retrieval.ErrNotReady) {
+				t.Errorf("search: %v, want ErrNotReady", err)
+			}
+			if !strings.Contains(log.String(), file) {
+				t.Errorf("the log doesn't name the file: %s", log.String())
+			}
+			if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+				t.Error("the damaged file is still there")
+			}
+		})
+	}
+}
+
+func TestAFailureToWriteIsAWarningAndTheGenerationServes(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	x := opened(t, Options{Dir: filepath.Join(blocked, "below"), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	docs, _ := sample()
+	if err := x.Replace(context.Background(), docs, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(search(t, x, retrieval.Query{Text: "install"})) == 0 {
+		t.Error("nothing found")
+	}
+	x.Close()
+	if !strings.Contains(log.String(), "level=WARN") {
+		t.Errorf("no warning: %s", log.String())
+	}
+}
+
+func parts(t testing.TB) [3][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	docs, vectors := sample()
+	x := opened(t, Options{Dir: dir})
+	if err := x.Replace(context.Background(), docs, vectors); err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
+	data, err := os.ReadFile(filepath.Join(dir, snapshotFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [3][]byte
+	rest := data[snapshotHeader:]
+	for i := range out {
+		n := int(data[len(snapshotMagic)+4+8*i]) | int(data[len(snapshotMagic)+4+8*i+1])<<8
+		out[i], rest = rest[:n], rest[n:]
+	}
+	return out
+}
+
+// FuzzSnapshot feeds parts that passed their checksum: whatever they hold,
+// decode returns an error or contents that can be searched.
+func FuzzSnapshot(f *testing.F) {
+	p := parts(f)
+	f.Add(p[0], p[1], p[2])
+	f.Add([]byte{}, []byte{}, []byte{})
+	f.Add([]byte{0}, []byte{0, 0}, []byte{0})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x7f}, p[1], p[2])
+	f.Fuzz(func(t *testing.T, a, b, c []byte) {
+		got, err := decode([3]string{string(a), string(b), string(c)})
+		if err != nil {
+			return
+		}
+		g := newGeneration(got.docs, got.counts, got.lex, &standard)
+		g.vectors = got.vectors
+		q := retrieval.Query{Text: "install 設定 caddyfil", Limit: 10}
+		if g.vectors != nil {
+			q.Vector = make([]float32, g.vectors.dim)
+			q.Vector[0] = 1
+		}
+		if _, err := g.search(context.Background(), &q, nil, &standard, &scratch{}); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package embedded
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func split(text string) (plains, wholes []string) {
+	splitWords(text, func(w string, k kind) {
+		if k == plain {
+			plains = append(plains, w)
+		} else {
+			wholes = append(wholes, w)
+		}
+	})
+	return plains, wholes
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		name, text, plains, wholes string
+	}{
+		{"words are runs of letters and digits in lower case", "Serve HTTP/2, fast!", "serve http 2 fast", ""},
+		{"snake case is found in parts and in one piece", "reverse_proxy", "reverse proxy", "reverseproxy"},
+		{"kebab case likewise", "file-server", "file server", "fileserver"},
+		{"camel case likewise", "getUserName", "get user name", "getusername"},
+		{"an acronym before a word is a part", "HTTPServer", "http server", "httpserver"},
+		{"plurals of acronyms are one word", "APIs", "apis", ""},
+		{"placeholders are found whole and by their parts", "{http.request.*}", "http request", "httprequest"},
+		{"module names keep the identifiers within", "http.handlers.reverse_proxy", "http handlers reverse proxy", "reverseproxy httphandlersreverseproxy"},
+		{"flags are whole words with their dashes", "run with --domain or -d", "run with domain or d", "--domain -d"},
+		{"a dash between words is no flag", "well-known", "well known", "wellknown"},
+		{"scoped packages are whole words", "npm i @ai-sdk/react", "npm i ai sdk react", "@ai-sdk/react aisdk"},
+		{"numbers keep their dots", "v2.11", "v2 11", "v2.11"},
+		{"an apostrophe is part of its word", "Caddy's", "caddy's", ""},
+		{"a trailing dot or dash is not", "end. a- b_", "end a b", ""},
+		{"Japanese becomes bigrams", "設定ファイル", "設定 定フ ファ ァイ イル", ""},
+		{"a single Han character is a word", "Go 語", "go 語", ""},
+		{"Korean becomes bigrams", "서버 설정", "서버 설정", ""},
+		{"Latin next to Han is its own word", "使用caddy吧", "使用 caddy 吧", ""},
+		{"full width is the same as ASCII", "ＡＰＩ", "api", ""},
+		{"invalid UTF-8 and NUL part words", "a\xff\x00b", "a b", ""},
+		{"nothing gives nothing", " …—", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plains, wholes := split(c.text)
+			if got := strings.Join(plains, " "); got != c.plains {
+				t.Errorf("plain words: got %q, want %q", got, c.plains)
+			}
+			if got := strings.Join(wholes, " "); got != c.wholes {
+				t.Errorf("whole words: got %q, want %q", got, c.wholes)
+			}
+		})
+	}
+}
+
+func TestALongRunIsNoWord(t *testing.T) {
+	splitWords(strings.Repeat("abcdefgh", 1000)+" x", func(w string, _ kind) {
+		if len(w) > maxWord {
+			t.Errorf("a word of %d bytes", len(w))
+		}
+	})
+}
+
+func TestStems(t *testing.T) {
+	for _, c := range []struct{ name, lang, a, b string }{
+		{"English endings", "en", "configuring", "configured"},
+		{"a region is its language", "en-US", "servers", "server"},
+		{"German umlauts and plurals", "de", "häuser", "hauser"},
+		{"French elision", "fr", "l'avion", "avion"},
+		{"Spanish plurals", "es", "servidores", "servidor"},
+		{"Portuguese with underscore", "pt_BR", "páginas", "pagina"},
+		{"Russian cases", "ru", "сервера", "сервером"},
+		{"English words in Japanese pages", "ja", "servers", "server"},
+		{"accents without a stemmer", "cs", "nastavení", "nastaveni"},
+		{"a language without rules keeps its words", "vi", "tên", "ten"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := languageOf(c.lang)
+			if l.stem(c.a) != l.stem(c.b) {
+				t.Errorf("%s → %q, %s → %q", c.a, l.stem(c.a), c.b, l.stem(c.b))
+			}
+		})
+	}
+	if got := languageOf("en").stem("v2.11"); got != "v2.11" {
+		t.Errorf("a word with digits is stemmed to %q", got)
+	}
+}
+
+func TestThePageThatNamesNoLanguageIsReadByItsStopWords(t *testing.T) {
+	for want, text := range map[string]string{
+		"en": "To serve files with the server, put the path of the folder in a line of its own and run it.",
+		"de": "Um Dateien auszuliefern, schreibt man den Pfad des Ordners in eine eigene Zeile und startet dann den Server, der sie mit der Adresse verbindet.",
+		"fr": "Pour servir des fichiers avec le serveur, mettez le chemin du dossier dans une ligne à part et lancez-le avec la commande que nous avons vue.",
+		"ru": "Чтобы раздавать файлы, напишите путь к папке на отдельной строке и запустите сервер, как это было показано выше, или по команде.",
+	} {
+		if got := detect(text).code; got != want {
+			t.Errorf("%q is taken for %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		limit int
+		want  int
+	}{
+		{"proxy", "proxy", 1, 0},
+		{"proxy", "prxoy", 1, 1},
+		{"proxy", "prox", 1, 1},
+		{"proxy", "proxxy", 1, 1},
+		{"proxy", "pruxy", 1, 1},
+		{"proxy", "prxyo", 1, 2},
+		{"authentication", "authentcaton", 2, 2},
+		{"authentication", "autehntiaction", 2, 2},
+		{"abc", "xyz", 2, 3},
+		{"über", "uber", 1, 1},
+	} {
+		if got := distance([]rune(c.a), []rune(c.b), c.limit); got != c.want {
+			t.Errorf("%s → %s: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"reverse_proxy --flag @a/b {x.y}", "設定 caddy's", "a\xffb", "HTTPServer v1.2.3-rc.1", "ﬁ ＡＢ", "--_a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var all []string
+		splitWords(s, func(w string, _ kind) {
+			all = append(all, w)
+			if w == "" || len(w) > 2*maxWord || !utf8.ValidString(w) && utf8.ValidString(s) {
+				t.Errorf("%q gives the word %q", s, w)
+			}
+			for _, l := range languages {
+				l.stem(w)
+			}
+		})
+		var again []string
+		splitWords(s, func(w string, _ kind) { again = append(again, w) })
+		if !slices.Equal(all, again) {
+			t.Error("not the same twice")
+		}
+	})
+}
