@@ -217,10 +217,10 @@ func (e *endpoint) why(ctx, rctx context.Context, err error, k Kind) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(context.Cause(rctx), &model):
+		return model // the watch: what the transport makes of it is no news
 	case errors.As(err, &model):
 		return err
-	case errors.As(context.Cause(rctx), &model):
-		return model
 	}
 	err = transportError(err)
 	return e.errorf(k, err.Error(), err)

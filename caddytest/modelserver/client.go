@@ -31,6 +31,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 					panic(p)
 				}
 			}
+			if ctx.Err() != nil {
+				err = context.Canceled // never a regular end, whoever is first
+			}
 			w.end(err)
 		}()
 		t.h.ServeHTTP(w, r.Clone(ctx))
