@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -102,7 +104,12 @@ func (e *endpoint) newRequest(ctx context.Context, method, path string, body []b
 // with a status of success.
 func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
 	params := e.learned.get()
-	for {
+	var reused atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
+	})
+	for again := true; ; {
+		reused.Store(false)
 		body, err := e.body(p, maxTokens, params)
 		if err != nil {
 			return nil, e.errorf(Rejected, "writing the request: "+err.Error(), err)
@@ -111,7 +118,19 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 		if err != nil {
 			return nil, err
 		}
+		out := new(outgoing)
+		out.b.Store(&body)
+		req.GetBody = out.reader
+		req.Body, _ = out.reader()
 		resp, err := e.client.Do(req)
+		out.release()
+		if err != nil && again && reused.Load() && ctx.Err() == nil {
+			// The endpoint closed an idle connection, perhaps by a restart.
+			// net/http asks again only where it had written nothing yet.
+			again = false
+			e.client.CloseIdleConnections()
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -3,9 +3,11 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -170,12 +172,55 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	if params&withUser != 0 {
 		r.User = p.User
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b := bodies.Get().(*bytes.Buffer)
+	defer bodies.Put(b)
+	b.Reset()
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false) // <, > and & cost six bytes each otherwise
 	err := enc.Encode(&r)
-	return b.Bytes(), err
+	return bytes.Clone(b.Bytes()), err
 }
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// outgoing is a request's body that can be let go of while the answer still
+// streams: net/http keeps the request, and with it a prompt of many
+// kilobytes, until the stream's end.
+type outgoing struct {
+	b    atomic.Pointer[[]byte]
+	sent atomic.Bool
+}
+
+// reader starts at the beginning; net/http asks for another where an idle
+// connection turns out to be closed.
+func (o *outgoing) reader() (io.ReadCloser, error) { return &outgoingReader{o: o}, nil }
+
+// release is called with the answer's header. A body that is still being
+// sent is kept.
+func (o *outgoing) release() {
+	if o.sent.Load() {
+		o.b.Store(nil)
+	}
+}
+
+type outgoingReader struct {
+	o    *outgoing
+	read int
+}
+
+func (r *outgoingReader) Read(p []byte) (int, error) {
+	b := r.o.b.Load()
+	if b == nil || r.read == len(*b) {
+		return 0, io.EOF
+	}
+	n := copy(p, (*b)[r.read:])
+	if r.read += n; r.read == len(*b) {
+		r.o.sent.Store(true)
+	}
+	return n, nil
+}
+
+func (r *outgoingReader) Close() error { return nil }
 
 // learned keeps an endpoint's parameters between requests.
 type learned struct{ v atomic.Uint32 }
