@@ -57,6 +57,9 @@ func (h *hold) judge(current []*Document, files []File, now time.Time) string {
 		*h = hold{}
 		return ""
 	}
+	if 2*lost <= len(current) {
+		return fmt.Sprintf("most pages were gone and are coming back; the pages of before are served until the folder has not changed for %s", holdFor)
+	}
 	return fmt.Sprintf("%d of %d pages are gone; the pages of before are served until the folder has not changed for %s",
 		lost, len(current), holdFor)
 }
