@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -282,6 +283,9 @@ func (w *htmlWalker) skips(n *html.Node) bool {
 	if skippedRoles[attr(n, "role")] || attr(n, "role") == "banner" && w.bodyRoot {
 		return true
 	}
+	if hasClass(n, "pageinfo") && archivedVersion.MatchString(textOf(n)) {
+		return true
+	}
 	if n.DataAtom == atom.Span && n.Parent != nil && hasClass(n, "lang") && classLanguage(n.Parent) != "" {
 		return true // VitePress's label on a code block
 	}
@@ -420,6 +424,9 @@ func trailOf(nav *html.Node) []string {
 	return out
 }
 
+// archivedVersion is Docsy's banner on every page of an old version.
+var archivedVersion = regexp.MustCompile(`^Version (\S+) of the documentation is no longer actively maintained`)
+
 // oldWords say in a version's banner that nobody keeps it any more.
 var oldWords = []string{
 	"no longer", "unmaintained", "not maintained", "outdated", "out of date", "old version", "older version",
@@ -437,7 +444,7 @@ func deprecatedBanner(root *html.Node) bool {
 		label := strings.ToLower(attr(n, "class") + " " + attr(n, "id"))
 		if !strings.Contains(label, "version-banner") && !strings.Contains(label, "version-warning") &&
 			!strings.Contains(label, "versionbanner") && !strings.Contains(label, "deprecated-banner") &&
-			!strings.Contains(label, "outdated") && !strings.Contains(label, "deprecation-warning") {
+			!strings.Contains(label, "outdated") && !hasClass(n, "pageinfo") && !strings.Contains(label, "deprecation-warning") {
 			return true
 		}
 		if hiddenUpwards(n) {

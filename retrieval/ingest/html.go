@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -22,7 +23,7 @@ type head struct {
 	canonical, generator                  string
 	tags, keywords, breadcrumbs           []string
 	noindex, refresh, deprecated          bool
-	sphinx, sphinxSearch                  bool
+	sphinx, sphinxSearch, taxonomy        bool
 }
 
 // html reads an HTML page into doc.
@@ -42,7 +43,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		return fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
 		return fmt.Errorf("%w: it is a generated index of names", errSkip)
-	case h.generator != "" && taxonomy.MatchString(doc.Page):
+	case (h.generator != "" || h.taxonomy) && taxonomy.MatchString(doc.Page):
 		return fmt.Errorf("%w: it is a generated list of the pages of a tag", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
@@ -76,6 +77,11 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		doc.Title = humanize(name)
 	}
 	doc.Description = clean(h.description)
+	for _, a := range findAll(root, func(n *html.Node) bool {
+		return n.DataAtom == atom.A && slices.Contains(strings.Fields(attr(n, "rel")), "tag")
+	}) {
+		w.tags = append(w.tags, textOf(a))
+	}
 	doc.Tags = tidyList(append(h.tags, w.tags...))
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = breadcrumbTrail(root, h, doc.Title)
@@ -210,6 +216,14 @@ func readHead(root *html.Node) head {
 				h.sphinxSearch = true
 			}
 			return false
+		case atom.Body:
+			h.taxonomy = hasClass(n, "td-term") || hasClass(n, "td-taxonomy")
+		case atom.Div:
+			if h.version == "" && hasClass(n, "pageinfo") {
+				if m := archivedVersion.FindStringSubmatch(textOf(n)); m != nil {
+					h.version = m[1]
+				}
+			}
 		case atom.Svg, atom.Template, atom.Style:
 			return false
 		}

@@ -64,9 +64,8 @@ func (w *htmlWalker) node(n *html.Node) {
 	default:
 		return
 	}
-	if n.DataAtom == atom.A && attr(n, "rel") == "tag" && w.page {
-		w.tags = append(w.tags, textOf(n))
-		return
+	if w.page && n.DataAtom == atom.A && attr(n, "rel") == "tag" {
+		return // the page's tags, read apart
 	}
 	if w.page && hasClass(n, "md-tags") {
 		for _, t := range findAll(n, func(n *html.Node) bool { return hasClass(n, "md-tag") }) {

@@ -131,7 +131,7 @@ func (b *builder) separate(kind blockKind) {
 		return
 	}
 	b.text.WriteByte('\n')
-	if kind == paragraph || kind != b.last && b.last != term {
+	if b.last != term && (kind == paragraph || kind != b.last) {
 		b.text.WriteByte('\n')
 	}
 }

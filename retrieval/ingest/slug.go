@@ -97,17 +97,12 @@ func gitlabSlug(s string) string {
 // result begins with a letter.
 func pandocSlug(s string) string {
 	var b strings.Builder
-	for _, word := range strings.Fields(strings.ToLower(s)) {
-		if b.Len() > 0 {
-			b.WriteByte('-')
-		}
-		for _, r := range word {
-			if r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) {
-				b.WriteRune(r)
-			}
+	for _, r := range strings.ToLower(s) {
+		if r == '_' || r == '-' || r == '.' || unicode.IsSpace(r) || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.M, r) {
+			b.WriteRune(r)
 		}
 	}
-	slug := b.String()
+	slug := strings.Join(strings.Fields(b.String()), "-")
 	if i := strings.IndexFunc(slug, unicode.IsLetter); i < 0 {
 		return "section"
 	} else if i > 0 {
