@@ -171,3 +171,20 @@ func TestHandleErrorsOfTheSiteIsUntouched(t *testing.T) {
 		t.Errorf("errors pass: %d %q", r.Status, r.Body)
 	}
 }
+
+// A snippet with docs in it may be imported into several blocks.
+func TestASiteMayBeBroughtTwiceIfItIsTheSame(t *testing.T) {
+	root := acmeFolder(t)
+	s := Start(t, "", fmt.Sprintf("(docs) {\n\tdocs acme %s\n}\nhttp://one.test:0 {\n\timport docs\n}\nhttp://two.test:0 {\n\timport docs\n}\n", root))
+	for _, host := range []string{"one.test", "two.test"} {
+		var r *Response
+		Until(t, "the index is ready", func() bool {
+			r = s.Do(Request{Path: searchPath, Host: host, Body: `{"query":"install"}`})
+			return r.Status != 503
+		})
+		// url is that of the first host; the site is served at both all the same.
+		if r.Status != 200 {
+			t.Errorf("%s: %d %s", host, r.Status, r.Body)
+		}
+	}
+}

@@ -71,8 +71,11 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 	if a.MaxConcurrentReplies == 0 {
 		a.MaxConcurrentReplies = 5000
 	}
-	a.app, err = docsApp(ctx)
-	return err
+	if a.app, err = docsApp(ctx); err != nil {
+		return err
+	}
+	a.app.Expect("assistant", a.Sites)
+	return nil
 }
 
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

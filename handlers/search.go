@@ -42,8 +42,11 @@ func (Search) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app.
 func (s *Search) Provision(ctx caddy.Context) (err error) {
-	s.app, err = docsApp(ctx)
-	return err
+	if s.app, err = docsApp(ctx); err != nil {
+		return err
+	}
+	s.app.Expect("search", s.Sites)
+	return nil
 }
 
 // responses are the buffers that answers are made in; some 20 kB each.

@@ -34,8 +34,9 @@ type state struct {
 	models    ModelOpener
 	model     *pooledModel // nil without llm
 
-	mu    sync.RWMutex
-	sites map[string]*Running
+	mu       sync.RWMutex
+	sites    map[string]*Running
+	expected []expectation
 
 	// background ends with Stop: what this configuration runs besides requests.
 	background context.Context
@@ -153,6 +154,9 @@ func (a *App) loadGuests() error {
 // Start brings the sites up: their indexes are loaded from disk, and
 // refreshed in the background. It does not wait for them.
 func (a *App) Start() error {
+	if err := a.checkExpected(); err != nil {
+		return err
+	}
 	sites, err := a.resolve()
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type Running struct {
 	Assistant    *assistant.Assistant
 
 	defined bool   // by a route
+	given   Site   // as the route gave it
 	origin  string // of Config.URL
 	host    string // of Config.URL, without port
 	core    *core  // nil until the app has started
@@ -124,25 +125,69 @@ func (s *Site) loadInstructions(where string) error {
 	return nil
 }
 
+// sameSite tells whether two sites are configured alike, wherever that stands.
+func sameSite(a, b Site) bool {
+	a.Origin, b.Origin = "", ""
+	return fingerprint(a) == fingerprint(b)
+}
+
 // Define adds a site that a route brings along. Several routes may bring the
 // same one.
 func (a *App) Define(d *Definition) error {
 	if d.Site == nil {
 		d.Site = new(Site)
 	}
+	given := *d.Site
 	if err := d.Site.provision(d.Name, true); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old, ok := a.sites[d.Name]; ok {
+	if old, ok := a.sites[d.Name]; ok && old.defined && sameSite(old.given, given) {
+		return nil // a snippet with it was imported into two blocks
+	} else if ok {
 		return fmt.Errorf("two sites are called %s (%s and %s); give one of them another name, or write the directives assistant and search for a site that the global option docs has",
 			d.Name, cmp.Or(old.Config.Origin, "global option docs"), cmp.Or(d.Site.Origin, "directive docs"))
 	}
 	r := newRunning(d.Name, d.Site)
-	r.defined = true
+	r.defined, r.given = true, given
 	a.sites[d.Name] = r
 	return a.fixKeysLocked()
+}
+
+// Expect notes the sites that a handler names: Start refuses names that
+// neither the configuration nor a route knows.
+func (a *App) Expect(handler string, sites []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, name := range sites {
+		a.expected = append(a.expected, expectation{handler, name})
+	}
+}
+
+type expectation struct{ who, site string }
+
+// checkExpected returns an error for names of sites that are not there.
+func (a *App) checkExpected() error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	names := make([]string, 0, len(a.sites))
+	for _, r := range a.allLocked() {
+		names = append(names, r.Name)
+	}
+	expected := slices.Clone(a.expected)
+	for i, k := range a.Keys {
+		for _, site := range k.Sites {
+			expected = append(expected, expectation{fmt.Sprintf("key %d", i+1), site})
+		}
+	}
+	var errs []error
+	for _, e := range expected {
+		if a.sites[e.site] == nil {
+			errs = append(errs, fmt.Errorf("%s names the site %s, which is not there; there are: %s", e.who, e.site, cmp.Or(strings.Join(names, ", "), "none")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // resolve returns the sites anew, with what those defined by routes left out:
