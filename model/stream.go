@@ -36,7 +36,6 @@ type stream struct {
 	// not have flushed.
 	owed bool
 
-	event   []byte // of the current event, where it is not "message"
 	isError bool   // the event's name is error
 	pending []byte // data lines of an event that is not whole yet
 
@@ -44,10 +43,11 @@ type stream struct {
 	held    []byte
 	closing []byte
 
-	begun, answered, refused bool
-	finish                   string
-	usage                    []byte
-	calls                    []*pendingCall
+	begun   bool // something of the reply came
+	refused bool // in a refusal's own field
+	finish  string
+	usage   []byte
+	calls   []*pendingCall
 
 	deltas, bytes, thoughts int
 	repetition              repetition
@@ -277,7 +277,6 @@ func (s *stream) answer(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	s.answered = true
 	s.deltas++
 	s.bytes += len(b)
 	s.delta.Text, s.delta.Reasoning = b, nil
