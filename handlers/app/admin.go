@@ -22,6 +22,7 @@ import (
 //	GET    /docs/status               sites, their indexes, the model
 //	GET    /docs/doctor               checks, and what to do where one fails
 //	POST   /docs/index/{site}         refresh now; ?wait=true answers when it ended
+//	GET    /docs/queries/{site}       queries to evaluate the search with
 //	GET    /docs/keys                 keys, without secrets
 //	POST   /docs/keys                 store a key made by the client: its record, not its secret
 //	DELETE /docs/keys/{id}            revoke
@@ -69,6 +70,12 @@ func (d *Admin) serve(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, http.StatusOK, a.Doctor(r.Context()))
 	case "POST index":
 		return a.adminIndex(w, r, name)
+	case "GET queries":
+		queries, err := a.Queries(name)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, queries)
 	case "GET keys":
 		keys, err := a.keys.List(r.Context())
 		if err != nil {
@@ -94,7 +101,7 @@ func (d *Admin) serve(w http.ResponseWriter, r *http.Request) error {
 		return a.adminAsk(w, r, name)
 	}
 	switch what {
-	case "status", "doctor", "index", "keys", "search", "ask":
+	case "status", "doctor", "index", "queries", "keys", "search", "ask":
 		return adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 	}
 	return adminError(http.StatusNotFound, "there is no /docs/%s", what)

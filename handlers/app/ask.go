@@ -10,6 +10,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
 // Refresh looks for changes of a site's pages and waits for the end.
@@ -67,4 +68,14 @@ func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer
 	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
 	_, err = site.Assistant.Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9]}, enc)
 	return err
+}
+
+// Queries proposes queries to evaluate a site's search with, from the site's
+// own pages.
+func (a *App) Queries(name string) ([]eval.Query, error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return nil, err
+	}
+	return eval.Generate(site.core.index.Documents()), nil
 }

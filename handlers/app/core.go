@@ -205,7 +205,7 @@ func (a *App) announce(r *Running) {
 	}
 	threads := "off"
 	if ttl := a.threadsTTL(); ttl > 0 {
-		threads = "kept for " + days(ttl)
+		threads = "kept for " + Days(ttl)
 	}
 	words = append(words, "model", model, "embedder", embedder, "threads", threads)
 	if !a.keys.Opened(r.Organization, r.Name) {
@@ -231,7 +231,8 @@ func (a *App) announce(r *Running) {
 	})
 }
 
-func days(d time.Duration) string {
+// Days is a duration in days, where it is a whole number of them.
+func Days(d time.Duration) string {
 	if d%(24*time.Hour) == 0 {
 		return fmt.Sprintf("%d days", d/(24*time.Hour))
 	}

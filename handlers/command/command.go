@@ -41,7 +41,7 @@ answers, it works by itself with --config. The exit status tells success.`,
 			flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
 			flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 			flags.BoolVar(&t.json, "json", false, "Print JSON")
-			cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), searchCommand(t), askCommand(t), keyCommand(t))
+			cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t))
 			cmd.SilenceUsage = true
 			for _, sub := range cmd.Commands() {
 				sub.SilenceUsage = true

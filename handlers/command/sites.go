@@ -68,7 +68,7 @@ func printStatus(out io.Writer, st app.Status) {
 	fmt.Fprintf(out, "\nmodel     %s\nembedder  %s\nstorage   %s\ndata      %s\n",
 		cmp.Or(st.Model, "none: replies are extractive"), cmp.Or(st.Embedder, "none: search is by keywords"), st.Storage, st.DataDir)
 	if st.ThreadsTTL > 0 {
-		fmt.Fprintf(out, "threads   kept for %s\n", (time.Duration(st.ThreadsTTL) * time.Second))
+		fmt.Fprintf(out, "threads   kept for %s\n", app.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
 	} else {
 		fmt.Fprintln(out, "threads   off")
 	}

@@ -1,0 +1,259 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval/eval"
+)
+
+// evalDepth is how many results an evaluation asks for: enough for ten pages
+// where each page takes several results.
+const evalDepth = 30
+
+type evalFlags struct {
+	qrels, baseline, out string
+	minimum              float64
+	generate             bool
+	worst                int
+}
+
+func evalCommand(t *target) *cobra.Command {
+	var f evalFlags
+	cmd := &cobra.Command{
+		Use:   "eval SITE [queries.jsonl] [--qrels F] [--baseline run.jsonl] [--min-ndcg 0.7]",
+		Short: "Measures how well a site is searched",
+		Long: `Searches a site for every query of a file and measures what comes: nDCG@10,
+MRR@10, recall@5, the share of queries without a hit, and the time a search
+takes; by group of queries; and lists the queries that did worst.
+
+A line of the file is {"id": "q1", "text": "how do I …", "group": "questions",
+"relevant": ["guide/start"]}; or the judgements stand in a file of their own
+(--qrels: query id, page and grade, parted by tabs). --generate writes such
+queries, proposed from the site's own links and descriptions, to standard
+output. --out keeps a run, --baseline compares with one. The exit status is 1
+if nDCG@10 is below --min-ndcg, so that CI can hold it.`,
+		Args:         cobra.RangeArgs(1, 2),
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.generate {
+				return generateQueries(cmd.Context(), t, args[0], cmd.OutOrStdout())
+			}
+			if len(args) < 2 {
+				return errors.New("name a file of queries; --generate proposes some: caddy docs eval SITE --generate > queries.jsonl")
+			}
+			return evaluate(cmd.Context(), t, args[0], args[1], f, cmd.OutOrStdout())
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.qrels, "qrels", "", "A file of judgements (default: the queries' own)")
+	fs.StringVar(&f.baseline, "baseline", "", "A run to compare with")
+	fs.StringVar(&f.out, "out", "", "Where to write the run")
+	fs.Float64Var(&f.minimum, "min-ndcg", 0, "The nDCG@10 below which the exit status is 1")
+	fs.BoolVar(&f.generate, "generate", false, "Propose queries from the site itself")
+	fs.IntVar(&f.worst, "worst", 10, "How many of the worst queries to list")
+	return cmd
+}
+
+// searcher runs one search body, on the running server or here.
+type searcher func(ctx context.Context, body []byte) ([]app.Result, error)
+
+// searcher finds out which of the two it is.
+func (t *target) searcher(ctx context.Context, site string) (search searcher, done func(), err error) {
+	_, err = t.status(ctx)
+	switch {
+	case err == nil:
+		return func(ctx context.Context, body []byte) (results []app.Result, err error) {
+			err = t.call(ctx, http.MethodPost, path("search", site), body, &results)
+			return results, err
+		}, func() {}, nil
+	case !errors.Is(err, errNotRunning):
+		return nil, nil, err
+	}
+	a, done, err := t.started()
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := a.Refresh(ctx, site); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return func(ctx context.Context, body []byte) ([]app.Result, error) { return a.SearchSite(ctx, site, body) }, done, nil
+}
+
+// readFile reads a file through one of eval's readers, with its name in errors.
+func readFile[T any](name string, read func(io.Reader) (T, error)) (v T, err error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return v, err
+	}
+	if v, err = read(bytes.NewReader(data)); err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, out io.Writer) error {
+	queries, err := readFile(file, eval.ReadQueries)
+	if err != nil {
+		return err
+	}
+	qrels := eval.Judgements(queries)
+	if f.qrels != "" {
+		if qrels, err = readFile(f.qrels, eval.ReadQrels); err != nil {
+			return err
+		}
+	}
+	var baseline eval.Run
+	if f.baseline != "" {
+		if baseline, err = readFile(f.baseline, eval.ReadRun); err != nil {
+			return err
+		}
+	}
+	search, done, err := t.searcher(ctx, site)
+	if err != nil {
+		return err
+	}
+	defer done()
+
+	run := make(eval.Run, len(queries))
+	times := make([]time.Duration, 0, len(queries))
+	for _, q := range queries {
+		body, err := json.Marshal(map[string]any{"query": q.Text, "pageSize": evalDepth})
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		results, err := search(ctx, body)
+		if err != nil {
+			return fmt.Errorf("query %s: %w", q.ID, err)
+		}
+		times = append(times, time.Since(began))
+		paths := make([]string, len(results))
+		for i, r := range results {
+			paths[i] = r.Path
+		}
+		run[q.ID] = paths
+	}
+	if f.out != "" {
+		var buf bytes.Buffer
+		if err := eval.WriteRun(&buf, queries, run); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.out, buf.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+
+	report := eval.Score(queries, qrels, run, f.worst)
+	if report.All.Queries == 0 {
+		return errors.New("no query has judgements: give each its \"relevant\" pages, or name a file with --qrels")
+	}
+	var difference *eval.Difference
+	if baseline != nil {
+		d := eval.Compare(report, eval.Score(queries, qrels, baseline, 0))
+		difference = &d
+	}
+	if err := printEvaluation(t, out, report, difference, times); err != nil {
+		return err
+	}
+	if report.All.NDCG10 < f.minimum {
+		return fmt.Errorf("nDCG@10 is %.4f, below %.4f", report.All.NDCG10, f.minimum)
+	}
+	return nil
+}
+
+// latency is what half, and all but a hundredth, of the searches took at most.
+type latency struct {
+	P50 float64 `json:"p50Milliseconds"`
+	P99 float64 `json:"p99Milliseconds"`
+}
+
+func latencyOf(times []time.Duration) latency {
+	if len(times) == 0 {
+		return latency{}
+	}
+	slices.Sort(times)
+	at := func(p float64) float64 {
+		return float64(times[int(p*float64(len(times)-1))].Microseconds()) / 1000
+	}
+	return latency{at(.5), at(.99)}
+}
+
+func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference, times []time.Duration) error {
+	l := latencyOf(times)
+	if t.json {
+		return printJSON(out, struct {
+			eval.Report
+			Latency    latency          `json:"latency"`
+			Difference *eval.Difference `json:"difference,omitempty"`
+		}{r, l, d})
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "group\tqueries\tnDCG@10\tMRR@10\trecall@5\tno hit\t")
+	line := func(name string, m eval.Metrics) {
+		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t\n", name, m.Queries, m.NDCG10, m.MRR10, m.Recall5, m.NoHit)
+	}
+	for _, g := range slices.Sorted(maps.Keys(r.Groups)) {
+		line(cmp.Or(g, "-"), r.Groups[g])
+	}
+	line("all", r.All)
+	w.Flush()
+	fmt.Fprintf(out, "\nsearches took %.2f ms (half), %.2f ms (99 of 100)\n", l.P50, l.P99)
+	if r.Unjudged > 0 {
+		fmt.Fprintf(out, "%d queries have no judgements and were left out\n", r.Unjudged)
+	}
+	if d != nil {
+		fmt.Fprintf(out, "against the baseline: %+.4f nDCG@10, 95 %% between %+.4f and %+.4f; %d better, %d equal, %d worse\n",
+			d.Mean, d.Low, d.High, d.Wins, d.Ties, d.Losses)
+	}
+	for i, f := range r.Worst {
+		if i == 0 {
+			fmt.Fprintln(out, "\nWorst:")
+		}
+		fmt.Fprintf(out, "  %.2f  %s\n        wanted %s\n        got    %s\n", f.NDCG10, f.Query.Text,
+			strings.Join(f.Wanted, ", "), cmp.Or(strings.Join(f.Got, ", "), "nothing"))
+	}
+	return nil
+}
+
+// generateQueries prints queries that the site itself suggests.
+func generateQueries(ctx context.Context, t *target, site string, out io.Writer) error {
+	var queries []eval.Query
+	err := t.call(ctx, http.MethodGet, path("queries", site), nil, &queries)
+	if errors.Is(err, errNotRunning) {
+		a, done, oerr := t.started()
+		if oerr != nil {
+			return oerr
+		}
+		defer done()
+		if _, err := a.Refresh(ctx, site); err != nil {
+			return err
+		}
+		queries, err = a.Queries(site)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if len(queries) == 0 {
+		return fmt.Errorf("the pages of %s have neither links to each other nor descriptions to make queries from", site)
+	}
+	return eval.WriteQueries(out, queries)
+}
