@@ -59,7 +59,8 @@ type ToolCall struct {
 type Delta struct {
 	Text, Reasoning []byte
 	// More is true when a further whole piece has already arrived, so that
-	// nothing is gained by flushing now.
+	// nothing is gained by flushing now. A Delta that is empty but for More
+	// being false says that nothing of the reply came after all: flush.
 	More bool
 }
 
