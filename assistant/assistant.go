@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,8 @@ type Assistant struct {
 	Trace func(step string, took time.Duration, err error)
 
 	tokens       tokenCache
+	recite       *recitals
+	reciteOnce   sync.Once
 	noTools      atomic.Bool  // the model refused tools once
 	rewriteAfter atomic.Int64 // no rewrites before this time (Unix ns): the last one failed
 }

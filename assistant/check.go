@@ -41,7 +41,7 @@ const maxHold = 1024
 
 func newChecker(ctx context.Context, r *run) *checker {
 	c := &checker{r: r, out: r.out.text, links: newLinks(ctx, r)}
-	c.leak.key = r.key
+	c.leak = leak{key: r.key, recitals: r.a.recitals()}
 	c.reset()
 	return c
 }
@@ -116,6 +116,10 @@ func (c *checker) newStep()         { c.sent = false }
 
 func (c *checker) emit(escaped []byte) {
 	c.sent = true
+	if c.r.lead != "" && len(escaped) > 0 {
+		c.out(reply.Escape(nil, c.r.lead))
+		c.r.lead = ""
+	}
 	c.out(escaped)
 }
 

@@ -19,7 +19,8 @@ const (
 	leastPassages  = 2
 	quotedShare    = .55 // of the best score, below which a passage is not quoted
 	quoteChars     = 520 // of prose from one passage
-	quoteLines     = 24  // of code from one passage
+	quoteCodes     = 2   // code blocks from one passage
+	quoteLines     = 24  // of a code block
 )
 
 // When the documentation answers, going by the best hit's score (0–1, see
@@ -29,7 +30,9 @@ const (
 	scoreAnswers   = .6  // whatever the words: they may be synonyms
 	scoreMay       = .34 // least score of an answer whose words are there
 	coverAnswers   = .6
-	coverMay       = .4
+	scorePartly    = .42 // least score of half an answer, whatever the words
+	scoreNear      = .3
+	coverMay       = .55
 	scoreHopeless  = .2 // what nonsense stays below
 	nearestPages   = 3
 	extractiveName = "extractive"
@@ -45,8 +48,7 @@ func (r *run) extract(lead string) {
 	r.res.Model = extractiveName
 	r.check = newChecker(context.Background(), r)
 
-	best := slices.Clone(r.passages)
-	slices.SortStableFunc(best, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
+	best := r.byScore()
 	asked := r.askedTerms()
 	answered := answers(best, asked, r.q.language)
 	r.res.Answered = answered
@@ -93,6 +95,13 @@ func (r *run) extract(lead string) {
 		b.WriteString(r.support())
 	}
 	r.say(b.String())
+}
+
+// byScore returns the passages, best first.
+func (r *run) byScore() []passage {
+	best := slices.Clone(r.passages)
+	slices.SortStableFunc(best, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
+	return best
 }
 
 // say sends Markdown through the check: what pages hold is not ours either.
@@ -145,17 +154,17 @@ func answers(best []passage, asked []term, l Language) string {
 		}
 	}
 	for _, t := range asked {
-		if t.name && !found[t.stem] && strings.ContainsAny(t.word, "_./:@$-") {
+		if t.name && !found[t.stem] && (strings.ContainsAny(t.word, "_./:@$") || t.word == strings.ToUpper(t.word)) {
 			missing = true
 		}
 	}
 	score := best[0].score
 	switch {
-	case missing && cover < coverAnswers:
+	case missing && cover < coverAnswers && score < scoreAnswers:
 		return "no"
 	case !missing && (score >= scoreAnswers || score >= scoreMay && cover >= coverAnswers):
 		return "yes"
-	case score >= scoreMay || cover >= coverMay:
+	case score >= scorePartly || score >= scoreNear && cover >= coverMay:
 		return "partly"
 	}
 	return "no"
@@ -246,8 +255,9 @@ func pick(own []*piece) []string {
 			return
 		}
 		if p.code {
-			if codes == 0 {
-				chosen[p], codes = true, 1
+			if codes < quoteCodes {
+				chosen[p] = true
+				codes++
 			}
 			return
 		}
@@ -256,9 +266,16 @@ func pick(own []*piece) []string {
 			chars += n
 		}
 	}
+	after := make(map[*piece]*piece, len(own))
+	for i := range own[1:] {
+		after[own[i]] = own[i+1]
+	}
 	for _, p := range order[:min(4, len(order))] {
 		if p.score > 0 || len(chosen) == 0 {
 			take(p)
+			if next := after[p]; chosen[p] && next != nil && next.code {
+				take(next) // what a sentence introduces
+			}
 		}
 	}
 	for i, p := range own {
@@ -266,8 +283,6 @@ func pick(own []*piece) []string {
 			continue
 		}
 		switch next := own[i+1]; {
-		case next.code:
-			take(next) // what a sentence introduces
 		case strings.HasSuffix(p.text, ":") || strings.HasSuffix(p.text, "："):
 			for _, n := range own[i+1:] {
 				if n.block != next.block {
@@ -282,6 +297,12 @@ func pick(own []*piece) []string {
 	for i, p := range own {
 		if chosen[p] && (p.code || p.item) && i > 0 && !own[i-1].code && own[i-1].block != p.block {
 			take(own[i-1])
+		}
+	}
+	// A colon that introduces nothing is worse than no sentence.
+	for i, p := range own {
+		if chosen[p] && len(chosen) > 1 && strings.HasSuffix(p.text, ":") && (i+1 == len(own) || !chosen[own[i+1]]) {
+			delete(chosen, p)
 		}
 	}
 	var out []string

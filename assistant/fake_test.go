@@ -251,3 +251,9 @@ func mustReply(t testing.TB, a *Assistant, in *Input) (*Result, *recorder) {
 func retrievalQuery(text string) retrieval.Query {
 	return retrieval.Query{Text: text, Limit: 20, Question: true}
 }
+
+func userSaid(text string) reply.Message { return reply.Message{Role: reply.User, Text: text} }
+
+func assistantSaid(text string, sources ...string) reply.Message {
+	return reply.Message{Role: reply.Assistant, Text: text, Sources: sources}
+}

@@ -171,7 +171,21 @@ func linkTo(title, url string) string {
 	return "[" + forLinkText(title) + "](" + forMarkdown(url) + ")"
 }
 
-// forLinkText writes plain text so that it is plain text in Markdown.
-var linkTextEscapes = strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "_", "\\_", "!", "\\!", "\n", " ")
+var linkTextEscapes = strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "!", "\\!", "\n", " ")
 
-func forLinkText(s string) string { return linkTextEscapes.Replace(s) }
+// forLinkText writes plain text so that it is plain text in Markdown too. An
+// underscore inside a word is none of Markdown's signs.
+func forLinkText(s string) string {
+	s = linkTextEscapes.Replace(s)
+	if strings.IndexByte(s, '_') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '_' && !(i > 0 && isAlnum(s[i-1]) && i+1 < len(s) && isAlnum(s[i+1])) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -591,6 +591,13 @@ func (n *inline) address(dst, s []byte, whole bool) ([]byte, int) {
 	if end == len(s) && !whole && !full {
 		return dst, 0
 	}
+	if end == m {
+		// "https://" or "www." alone is a word.
+		if bytes.IndexByte(s[:m], '\\') >= 0 {
+			return dst, m
+		}
+		return n.put(dst, s[:m]...), m
+	}
 	bare := end == len(s) && whole || end < len(s) && isSpace(s[end])
 	// Signs at the end belong to the sentence.
 	for end > m {
@@ -686,12 +693,12 @@ func scheme(s []byte) (n int, partial bool) {
 // endsScheme tells whether the text passed on ends in the beginning of a
 // scheme, such that what follows could complete it.
 func (n *inline) endsScheme() bool {
-	for k := 1; k < len(n.tail); k++ {
+	for k := 1; k <= len(n.tail); k++ {
 		s := n.tail[len(n.tail)-k:]
 		if k < len(n.tail) && isAlnum(n.tail[len(n.tail)-k-1]) {
 			continue
 		}
-		if m, partial := scheme(s); m == 0 && partial {
+		if m, partial := scheme(s); m == k || m == 0 && partial {
 			return true
 		}
 	}

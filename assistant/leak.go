@@ -15,8 +15,9 @@ import (
 // It finds recitals. A translation, a summary or an encoding of the rules is
 // not found; the rules hold nothing that would be worth it.
 type leak struct {
-	key  string
-	pos  int // in ruleText after the current match, 0 without one
+	key string
+	*recitals
+	pos  int // in text after the current match, 0 without one
 	size int // letters matched
 
 	recent [shingle]byte // the last letters, folded; a ring
@@ -28,32 +29,36 @@ type leak struct {
 }
 
 const (
-	shingle = 24 // letters in a row after which text is held back
-	recital = 48 // letters in a row that are a recital
+	shingle = 20 // letters in a row after which text is held back
+	recital = 44 // letters in a row that are a recital
 	keyHold = 6  // bytes of the key after which text is held back
 )
 
-// ruleText is the rules' letters and digits, folded; ruleAt finds the places
-// behind each shingle of them.
-var ruleText, ruleAt = func() (string, map[uint64]int) {
-	var b strings.Builder
-	for part := range strings.SplitSeq(rules+toolRule, "{") { // what is filled in is not ours
-		if _, rest, ok := strings.Cut(part, "}"); ok {
-			part = rest
-		}
-		for _, r := range part {
+// recitals are the letters and digits of the rules as a site's prompts hold
+// them, folded, and the places behind each shingle of them.
+type recitals struct {
+	text string
+	at   map[uint64]int
+}
+
+// recitals returns those of the site, made once.
+func (a *Assistant) recitals() *recitals {
+	a.reciteOnce.Do(func() {
+		var b strings.Builder
+		for _, r := range a.rules("") + toolRule {
 			if f, ok := foldLetter(r); ok {
 				b.WriteByte(f)
 			}
 		}
-	}
-	text := b.String()
-	at := make(map[uint64]int, len(text))
-	for i := shingle; i <= len(text); i++ {
-		at[maphash.String(leakSeed, text[i-shingle:i])] = i
-	}
-	return text, at
-}()
+		text := b.String()
+		at := make(map[uint64]int, len(text))
+		for i := shingle; i <= len(text); i++ {
+			at[maphash.String(leakSeed, text[i-shingle:i])] = i
+		}
+		a.recite = &recitals{text, at}
+	})
+	return a.recite
+}
 
 var leakSeed = maphash.MakeSeed()
 
@@ -128,7 +133,7 @@ func (k *leak) step(r rune) bool {
 	k.recent[k.n%shingle] = f
 	k.n++
 	if k.size > 0 {
-		if k.pos < len(ruleText) && ruleText[k.pos] == f {
+		if k.pos < len(k.text) && k.text[k.pos] == f {
 			k.pos++
 			k.size++
 			return k.size >= recital
@@ -142,7 +147,7 @@ func (k *leak) step(r rune) bool {
 	at := k.n % shingle
 	copy(window[:], k.recent[at:])
 	copy(window[shingle-at:], k.recent[:at])
-	if pos, ok := ruleAt[maphash.Bytes(leakSeed, window[:])]; ok {
+	if pos, ok := k.at[maphash.Bytes(leakSeed, window[:])]; ok {
 		k.pos, k.size = pos, shingle
 	}
 	return false

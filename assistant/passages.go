@@ -46,7 +46,7 @@ func (r *run) search(ctx context.Context, query retrieval.Query, n int) ([]passa
 
 // choose makes passages of the best hits, within the budget of tokens.
 func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passage {
-	budget := cmp.Or(r.a.PassageTokens, defaultTokens) - r.spentTokens
+	budget := r.a.passageBudget() - r.spentTokens
 	longest := max(leastTokens, int(float64(budget)*longestShare))
 	focus := r.focus(hits, query)
 
@@ -70,7 +70,7 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		if len(out) > 0 && h.Score < out[0].score*relevanceFloor {
 			break
 		}
-		text, tokens := r.passageText(d, h.Section, query.Text, min(budget, longest))
+		text, tokens := r.passageText(hits, d, h.Section, query.Text, min(budget, longest))
 		if text == "" {
 			continue
 		}
@@ -94,6 +94,9 @@ func (r *run) focus(hits []retrieval.Hit, query retrieval.Query) string {
 	}
 	if p := r.q.page; p != nil && hits[0].Document != nil && hits[0].Document.Page == p.Page {
 		return p.Page
+	}
+	if d := hits[0].Document; r.q.leans && d != nil && slices.Contains(query.Boost, d.Page) {
+		return d.Page // the page that is being talked about
 	}
 	have := make(map[string]bool)
 	for _, t := range terms(clip(r.q.asked, 2000), r.q.language) {
@@ -147,7 +150,7 @@ func together(ps []passage) []passage {
 
 // passageText is a section's text; that of a short one with what follows it
 // below the same heading, that of a long one cut to its best part.
-func (r *run) passageText(d *retrieval.Document, i int, query string, budget int) (string, int) {
+func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, query string, budget int) (string, int) {
 	s := &d.Sections[i]
 	text := strings.TrimSpace(s.Text)
 	tokens := r.count(text)
@@ -164,6 +167,9 @@ func (r *run) passageText(d *retrieval.Document, i int, query string, budget int
 		// first heading, the first section is the continuation.
 		if next.Level <= s.Level && !(s.Level == 0 && j == i+1) {
 			break
+		}
+		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document == d && h.Section == j }) {
+			break // stands for itself, with its own address
 		}
 		more := r.count(next.Text)
 		if more > min(neighbourhood, budget-tokens) {
@@ -315,3 +321,5 @@ func sectionTitle(d *retrieval.Document, i int) string {
 	}
 	return d.Title + " › " + h
 }
+
+func (a *Assistant) passageBudget() int { return cmp.Or(a.PassageTokens, defaultTokens) }

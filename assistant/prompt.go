@@ -47,16 +47,21 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
+// rules are our instructions for the site.
+func (a *Assistant) rules(key string) string {
+	support := ""
+	if a.Site.SupportURL != "" {
+		support = ", and " + a.Site.SupportURL + " for help"
+	}
+	return strings.NewReplacer("{title}", oneLine(cmp.Or(a.Site.Title, a.Site.Name, "this product")), "{key}", key,
+		"{unanswered}", unansweredMark, "{support}", support).Replace(rules)
+}
+
 // prompt builds the request to the model.
 func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
 	var b strings.Builder
-	support := ""
-	if site.SupportURL != "" {
-		support = ", and " + site.SupportURL + " for help"
-	}
-	b.WriteString(strings.NewReplacer("{title}", cmp.Or(site.Title, site.Name, "this product"), "{key}", r.key,
-		"{unanswered}", unansweredMark, "{support}", support).Replace(rules))
+	b.WriteString(r.a.rules(r.key))
 	if r.toolsOn() {
 		b.WriteString(toolRule)
 	}

@@ -23,6 +23,8 @@ type inquiry struct {
 	language    Language
 	// page is the page that the reader is on, nil if unknown.
 	page *retrieval.Document
+	// leans tells that the question goes on from what was said before.
+	leans bool
 	// query is what is searched for.
 	query retrieval.Query
 }
@@ -138,6 +140,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	}
 	text := condense(q.asked, own)
 	leans := leansBack(q.asked, len(have))
+	q.leans = leans && len(q.earlier) > 0
 
 	var b strings.Builder
 	b.WriteString(text)

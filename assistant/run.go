@@ -25,6 +25,7 @@ type run struct {
 	toolCalls   int       // made so far, for their ids
 	searchErr   error     // the search's, where there was one
 	check       *checker
+	lead        string // a sentence of ours before the answer's first word
 }
 
 // Defaults of Assistant.
@@ -89,6 +90,7 @@ func (r *run) replyModel(ctx context.Context) error {
 	} else {
 		r.res.Failed = r.searchErr
 		r.res.Notice = "search unavailable"
+		r.lead = r.q.language.say(searchUnavailable) + "\n\n"
 		r.log(ctx, "searching for a reply", r.searchErr)
 	}
 	r.beginAnswer()
