@@ -84,6 +84,35 @@ func TestMarkdownBecomesSections(t *testing.T) {
 	}
 }
 
+// The ids are those that github-slugger 2 gave.
+func TestGitHubIDsAreThoseOfItsOwnSlugger(t *testing.T) {
+	for heading, want := range map[string]string{
+		"\u00c9t\u00e9 & Co.":                   "\u00e9t\u00e9--co",
+		"\u24b6 circled":                        "\u24d0-circled",
+		"\u2764\ufe0f love":                     "\ufe0f-love",
+		"\u65e5\u672c\u8a9e \u898b\u51fa\u3057": "\u65e5\u672c\u8a9e-\u898b\u51fa\u3057",
+		"a_b-c.d":                               "a_b-cd",
+		"x\u00b2 \u00bd \u2167":                 "x--\u2177",
+		"\u0928\u092e\u0938\u094d\u0924\u0947":  "\u0928\u092e\u0938\u094d\u0924\u0947",
+		"C++ & C#":                              "c--c",
+		"  a":                                   "--a",
+		"v1.2.3":                                "v123",
+		"`code`":                                "code",
+		"\u00aa\u00ba \u00b5":                   "\u00aa\u00ba-\u00b5",
+		"\u00df \u1e9e \u0130":                  "\u00df-\u00df-i\u0307",
+		"tab\tx":                                "tabx",
+		"a\u2014b":                              "ab",
+		"\u201cq\u201d":                         "q",
+		"\u0663 arabic":                         "\u0663-arabic",
+		"\u200dzwj":                             "zwj",
+		"\u1fb3":                                "\u1fb3",
+	} {
+		if got := githubSlug(heading); got != want {
+			t.Errorf("%q gives %q, want %q", heading, got, want)
+		}
+	}
+}
+
 func TestAnchorStyles(t *testing.T) {
 	for style, want := range map[string]string{
 		"github": "1-a--b_cd", "gitlab": "1-a-b_cd", "pandoc": "a-b_c.d", "goldmark": "1-a--b-cd", "none": "",

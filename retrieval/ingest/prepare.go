@@ -12,8 +12,9 @@ import (
 // Content that stands indented below such a block is moved out to the
 // block's own column: CommonMark would take it for code.
 func prepare(src []byte, mdx bool) []byte {
-	jsx := mdx || component.Match(src) || bytes.Contains(src, []byte("{/*"))
-	if !jsx && !directive.Match(src) {
+	jsx, dialect := dialects(src)
+	jsx = jsx || mdx
+	if !jsx && !dialect {
 		return src
 	}
 	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src), lineFrom: 1}
@@ -23,13 +24,44 @@ func prepare(src []byte, mdx bool) []byte {
 	return p.out
 }
 
+// dialects reports whether Markdown holds JSX, and whether it holds any other
+// construct that is rewritten. Most pages hold neither.
+func dialects(src []byte) (jsx, other bool) {
+	jsx = bytes.Contains(src, []byte("{/*"))
+	for _, s := range []string{"{{<", "{{%", "{%"} {
+		other = other || bytes.Contains(src, []byte(s))
+	}
+	for line := range bytes.Lines(src) {
+		line = bytes.TrimLeft(line, " \t")
+		if len(line) < 3 {
+			continue
+		}
+		switch line[0] {
+		case '<':
+			c := line[1]
+			if c == '/' {
+				c = line[2]
+			}
+			jsx = jsx || c >= 'A' && c <= 'Z'
+		case 'i':
+			jsx = jsx || importLine.Match(line[:min(len(line), 300)])
+		case ':':
+			other = other || bytes.HasPrefix(line, []byte(":::"))
+		case '!':
+			other = other || bytes.HasPrefix(line, []byte("!!!"))
+		case '?':
+			other = other || bytes.HasPrefix(line, []byte("???"))
+		case '=':
+			other = other || bytes.HasPrefix(line, []byte("===")) && bytes.IndexByte(line[:min(len(line), 300)], '"') > 0
+		}
+	}
+	return jsx, other
+}
+
 var (
-	// component is a line that begins with a component's tag.
-	component = regexp.MustCompile(`(?m)^[ \t]*(?:</?[A-Z]|import\s.*\sfrom\s+['"])`)
-	directive = regexp.MustCompile(`(?m)\{\{[<%]|\{%|^[ \t]*(?::::|!!! |\?\?\?\+? |=== ")`)
-	admonish  = regexp.MustCompile(`^(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[!+]?)[ \t]*(?:"((?:[^"\\]|\\.)*)")?[ \t]*$`)
-	colons    = regexp.MustCompile(`^:{3,}[ \t]*(?:\{?[\w-]+\}?)?[ \t]*(?:\[([^\]]*)\])?[ \t]*(\{[^}]*\})?[ \t]*(.*)$`)
-	listMark  = regexp.MustCompile(`^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)+`)
+	admonish = regexp.MustCompile(`^(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[!+]?)[ \t]*(?:"((?:[^"\\]|\\.)*)")?[ \t]*$`)
+	colons   = regexp.MustCompile(`^:{3,}[ \t]*(?:\{?[\w-]+\}?)?[ \t]*(?:\[([^\]]*)\])?[ \t]*(\{[^}]*\})?[ \t]*(.*)$`)
+	listMark = regexp.MustCompile(`^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)+`)
 )
 
 // container is a block whose tag or marker was dropped.

@@ -60,7 +60,8 @@ func (s *slugger) unique(slug string) string {
 // connectors, hyphens and blanks, and makes each blank a hyphen.
 func githubSlug(s string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(s) {
+	// JavaScript's lower case of İ is two runes, Go's one.
+	for _, r := range strings.ToLower(strings.ReplaceAll(s, "İ", "i\u0307")) {
 		switch {
 		case r == ' ':
 			b.WriteByte('-')
