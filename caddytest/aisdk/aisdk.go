@@ -62,7 +62,7 @@ type Scenario struct {
 	// Audit has every reply read by all generations of the SDK that speak its
 	// protocol.
 	Audit bool `json:"audit,omitempty"`
-	// Timeout is in milliseconds; 0: 30,000.
+	// Timeout is in milliseconds; 0: 120,000.
 	Timeout int `json:"timeout,omitempty"`
 }
 
@@ -251,7 +251,7 @@ func last(out []byte) string {
 	return string(out[max(0, len(out)-1000):])
 }
 
-// Run installs the clients, runs the scenarios, all at the same time in one
+// Run installs the clients, runs the scenarios, some at the same time in one
 // Node process, and returns their results in order.
 func Run(ctx context.Context, scenarios []Scenario) ([]Result, error) {
 	if err := Install(ctx); err != nil {

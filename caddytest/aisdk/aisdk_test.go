@@ -271,6 +271,9 @@ func TestEveryClientReadsTheRepliesOfTheEncoders(t *testing.T) {
 		})
 	}
 	for range stops {
+		if t.Failed() {
+			return
+		}
 		select {
 		case <-s.gone:
 		case <-ctx.Done():

@@ -2,7 +2,7 @@
 // hooks of majors 4 to 7, rendered in jsdom, with their own transports.
 //
 // Reads {"scenarios": [Scenario…]} from stdin and writes [Result…] to stdout;
-// aisdk.go describes both. All scenarios run at the same time, each in a chat
+// aisdk.go describes both. A few scenarios run at the same time, each in a chat
 // of its own.
 
 import { text as readAll } from 'node:stream/consumers';
@@ -224,7 +224,7 @@ async function audit(major, raw) {
 }
 
 async function run(s) {
-  s = { variant: '', headers: {}, body: {}, maxSteps: 1, timeout: 30_000, ...s };
+  s = { variant: '', headers: {}, body: {}, maxSteps: 1, timeout: 120_000, ...s };
   if (s.key) s.headers = { Authorization: `Bearer ${s.key}`, ...s.headers };
   if (s.variant === 'latest') s.variant = '';
   const result = { name: s.name, steps: [], refused: {}, problem: '' };
@@ -251,5 +251,10 @@ async function run(s) {
 }
 
 const { scenarios } = JSON.parse(await readAll(process.stdin));
-const results = await Promise.all(scenarios.map(run));
+const results = [];
+let next = 0;
+const worker = async () => {
+  for (let i = next++; i < scenarios.length; i = next++) results[i] = await run(scenarios[i]);
+};
+await Promise.all(Array.from({ length: 8 }, worker));
 process.stdout.write(JSON.stringify({ results, unhandled }), () => process.exit(0));
