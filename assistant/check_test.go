@@ -2,8 +2,8 @@ package assistant
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -156,7 +156,11 @@ func offences(t testing.TB, text string) (bad []string) {
 			case "p", "code", "pre", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "em", "strong", "br", "del", "table", "thead", "tbody", "tr", "th", "td", "input":
 			case "a":
 				for _, at := range tok.Attr {
-					if at.Key == "href" && !allowed[at.Val] && !strings.HasPrefix(at.Val, "mailto:") {
+					if u, err := url.Parse(at.Val); err == nil && !strings.EqualFold(u.Host, "docs.acme.com") &&
+						(strings.EqualFold(u.Hostname(), "github.com") || strings.HasSuffix(strings.ToLower(u.Hostname()), ".acme.com") || u.Scheme == "mailto") {
+						continue // allow_links, and addresses of people, which nothing loads
+					}
+					if at.Key == "href" && !allowed[at.Val] && at.Val != "https://help.acme.io/" {
 						bad = append(bad, "link to "+at.Val)
 					}
 				}
@@ -204,5 +208,3 @@ func FuzzChecker(f *testing.F) {
 		}
 	})
 }
-
-var _ = fmt.Sprint

@@ -121,6 +121,8 @@ func (r *run) conclude() {
 		r.res.Answered = "no"
 	case cited:
 		r.res.Answered = "yes"
+	case answers(r.byScore(), r.askedTerms(), r.q.language) == "no":
+		r.res.Answered = "no"
 	default:
 		r.res.Answered = "partly"
 	}

@@ -38,7 +38,7 @@ func (r *run) rewrite(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rewriteTime)
 	defer cancel()
 	var text []byte
-	_, err := r.a.Model.Stream(ctx, &Prompt{
+	c, err := r.a.Model.Stream(ctx, &Prompt{
 		Messages:  []PromptMessage{{Role: "system", Content: rewriteRules}, {Role: "user", Content: b.String()}},
 		MaxTokens: 60,
 		User:      r.user(),
@@ -52,6 +52,9 @@ func (r *run) rewrite(ctx context.Context) {
 	if err != nil {
 		r.a.rewriteAfter.Store(time.Now().Add(rewriteRest).UnixNano())
 		return
+	}
+	if c != nil {
+		r.account(c)
 	}
 	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" {
 		q.query.Text = s

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // run is one reply in the making.
@@ -41,6 +40,10 @@ const (
 // goes wrong is told in the stream and in the Result.
 func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Result, error) {
 	r := a.newRun(in, sink)
+	if a.Model != nil {
+		r.begin()
+		r.out.flush() // the client sees a reply begin before anything is asked of others
+	}
 	ended := r.step("question")
 	r.q = r.question(ctx)
 	ended(nil)
@@ -78,8 +81,6 @@ func (r *run) replyExtractive(ctx context.Context) error {
 }
 
 func (r *run) replyModel(ctx context.Context) error {
-	r.begin()
-	r.out.flush() // the client sees a reply begin before rewrite and search
 	r.rewrite(ctx)
 	r.retrieve(ctx)
 	if err := ctx.Err(); err != nil {
@@ -216,9 +217,4 @@ func (r *run) log(ctx context.Context, what string, err error) {
 	}
 	r.a.Log.LogAttrs(ctx, slog.LevelWarn, what,
 		slog.String("site", r.a.Site.Name), slog.String("request_id", r.in.RequestID), slog.Any("error", err))
-}
-
-// unavailable tells whether an error is the search's to have.
-func unavailable(err error) bool {
-	return errors.Is(err, retrieval.ErrUnavailable) || errors.Is(err, retrieval.ErrNotReady)
 }
