@@ -155,6 +155,7 @@ func (x *Index) restore() {
 	}
 	g := newGeneration(c.docs, c.counts, c.lex, x.weights)
 	g.vectors = c.vectors
+	g.vectors.weigh(g)
 	g.number = 1
 	x.stored = g.fingerprint()
 	x.current.Store(g)
@@ -285,6 +286,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	}
 	g := newGeneration(documents, counts, lex, x.weights)
 	g.vectors = m
+	m.weigh(g)
 	g.number = 1
 	if old != nil {
 		g.number = old.number + 1

@@ -42,6 +42,17 @@ type parsed struct {
 	language *language
 }
 
+// keywords reports whether a query names something rather than asks.
+func (p *parsed) keywords() bool {
+	n := 0
+	for i := range p.groups {
+		if p.groups[i].kind == plain && len(p.groups[i].alts) > 0 {
+			n++
+		}
+	}
+	return n <= keywordsMax
+}
+
 // parse turns a query into groups. Words that carry no meaning are left out
 // of queries of three words and more, unless nothing else remains.
 func (g *generation) parse(text string, question bool, prefer *language, synonyms map[string][]string, w *weights, s *scratch) parsed {

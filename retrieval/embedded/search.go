@@ -15,6 +15,7 @@ type scratch struct {
 	touched                    []uint32
 	titleHit, slugHit, headHit []float32
 	value                      []float32 // of pages, in the end
+	nearness                   []float32 // of pages, likewise
 	similar                    []float32 // of sections to the query's vector
 	groups                     []group
 	suggestions                []suggestion
@@ -71,7 +72,7 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms ma
 		return nil, err
 	}
 	allowed, all := g.filters.allowed(q.Filter)
-	g.rank(allowed, all, mass, w, s)
+	g.rank(allowed, all, p.keywords(), mass, w, s)
 	var similarity *similarity
 	if g.vectors.fits(q.Vector) {
 		var err error
@@ -147,32 +148,41 @@ func (s *scratch) max(to []float32, alts []alternative, p *postings, onPage bool
 // rank values every page found: its best section, with what titles, path
 // and headings add, and the evidence of the whole page. s.order holds the
 // pages, s.section the sections' own values.
-func (g *generation) rank(allowed bitset, all bool, mass float32, w *weights, s *scratch) {
+func (g *generation) rank(allowed bitset, all, keywords bool, mass float32, w *weights, s *scratch) {
 	s.order = s.order[:0]
+	evidence, runnerUp := w.pageEvidence, float32(0)
+	if keywords {
+		evidence, runnerUp = w.keywordEvidence, w.keywordSecond
+	}
 	var top, topPage float32
 	for p := range g.docs {
 		if s.page[p] == 0 || !all && !allowed.has(uint32(p)) {
 			continue
 		}
 		title := w.titleBonus*likeness(s.titleHit[p], mass, g.titleMass[p]) + w.slugBonus*likeness(s.slugHit[p], mass, g.slugMass[p])
-		best := float32(0)
+		best, second := float32(0), float32(0)
 		for n := g.first[p]; n < g.first[p+1]; n++ {
 			if s.section[n] == 0 {
 				continue
 			}
 			s.section[n] += title + w.headBonus*likeness(s.headHit[n], mass, g.headMass[n])
-			best = max(best, s.section[n])
+			if v := s.section[n]; v > best {
+				best, second = v, best
+			} else if v > second {
+				second = v
+			}
 		}
 		if best == 0 {
 			continue
 		}
+		best += runnerUp * second
 		s.value[p] = best
 		top = max(top, best)
 		topPage = max(topPage, s.page[p])
 		s.order = append(s.order, uint32(p))
 	}
 	for _, p := range s.order {
-		s.value[p] = (s.value[p] + w.pageEvidence*s.page[p]/topPage*top) * g.factor[p]
+		s.value[p] = (s.value[p] + evidence*s.page[p]/topPage*top) * g.factor[p]
 	}
 }
 

@@ -516,6 +516,10 @@ func (d *decoder) vectors(sections int) *matrix {
 	m.section = make([]uint32, d.count(1+4*dim))
 	for i := range m.section {
 		m.section[i] = d.below(sections)
+		if i > 0 && m.section[i] <= m.section[i-1] {
+			d.fail()
+			return nil
+		}
 	}
 	raw := d.bytes(4 * dim * len(m.section))
 	if d.failed {

@@ -182,6 +182,7 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		g := newGeneration(got.docs, got.counts, got.lex, &standard)
 		g.vectors = got.vectors
+		g.vectors.weigh(g)
 		q := retrieval.Query{Text: "install 設定 caddyfil", Limit: 10}
 		if g.vectors != nil {
 			q.Vector = make([]float32, g.vectors.dim)

@@ -12,8 +12,10 @@ import (
 // flat scan of it is enough up to some 50,000 sections.
 type matrix struct {
 	dim     int
-	section []uint32 // row → section
+	section []uint32 // row → section, rising
 	values  []float32
+	// length is that of the sum of a page's vectors, see weigh.
+	length []float32
 }
 
 // newMatrix normalizes vectors, by document and section. Sections without a
@@ -143,7 +145,8 @@ func (x *similarity) score(section uint32) float64 {
 }
 
 // fuse mixes the similarity of sections into the values of sections and
-// pages. Both scales are those of this query: keywords run from 0 to the
+// pages. A page is as near as its best section and the mean of all its
+// sections. Both scales are those of this query: keywords run from 0 to the
 // best page's value, similarities from the mean of all sections, which is
 // noise, to the best's. The share of vectors is small for one and two
 // words, which are names of things more often than descriptions.
@@ -165,25 +168,68 @@ func (g *generation) fuse(x *similarity, allowed bitset, all bool, words int, w 
 	if top == 0 {
 		top, topSection = 1, 1
 	}
+	s.nearness = zeroed(s.nearness, len(g.docs))
+	nearest := float32(-1)
+	for p := range g.docs {
+		if g.first[p] == g.first[p+1] || !all && !allowed.has(uint32(p)) {
+			s.nearness[p] = -1
+			continue
+		}
+		best, sum := float32(-1), float32(0)
+		for _, v := range x.of[g.first[p]:g.first[p+1]] {
+			best = max(best, v)
+			sum += v
+		}
+		s.nearness[p] = (1-w.wholePage)*best + w.wholePage*sum/g.vectors.length[p]
+		nearest = max(nearest, s.nearness[p])
+	}
 	s.order = s.order[:0]
 	for p := range g.docs {
-		if !all && !allowed.has(uint32(p)) {
+		if s.nearness[p] == -1 {
 			continue
 		}
-		best := float32(0)
+		near := max(0, (s.nearness[p]-x.mean)/(nearest-x.mean))
+		if s.value[p] == 0 && near < .5 {
+			continue
+		}
+		s.value[p] = (1-share)*s.value[p]/top + share*near*g.factor[p]
+		found := false
 		for n := g.first[p]; n < g.first[p+1]; n++ {
-			near := max(0, (x.of[n]-x.mean)/(x.top-x.mean))
-			best = max(best, near)
+			v := max(0, (x.of[n]-x.mean)/(x.top-x.mean))
 			// Below half of the best it is no reason to show a section.
-			if s.section[n] == 0 && near < .5 {
+			if s.section[n] == 0 && v < .5 {
 				continue
 			}
-			s.section[n] = (1-share)*s.section[n]/topSection + share*near
+			s.section[n] = (1-share)*s.section[n]/topSection + share*v
+			found = true
 		}
-		if s.value[p] == 0 && best < .5 {
-			continue
+		if found {
+			s.order = append(s.order, uint32(p))
 		}
-		s.value[p] = (1-share)*s.value[p]/top + share*best*g.factor[p]
-		s.order = append(s.order, uint32(p))
+	}
+}
+
+// weigh finds the length of the sum of every page's vectors: a query's
+// similarity to their mean is the sum of its similarities over that length,
+// so that the means themselves need not be kept or scanned.
+func (m *matrix) weigh(g *generation) {
+	if m == nil {
+		return
+	}
+	m.length = make([]float32, len(g.docs))
+	sum := make([]float64, m.dim)
+	row := 0
+	for p := range g.docs {
+		clear(sum)
+		for ; row < len(m.section) && m.section[row] < g.first[p+1]; row++ {
+			for i, v := range m.values[row*m.dim : (row+1)*m.dim] {
+				sum[i] += float64(v)
+			}
+		}
+		l := 0.0
+		for _, v := range sum {
+			l += v * v
+		}
+		m.length[p] = float32(max(math.Sqrt(l), 1e-6))
 	}
 }

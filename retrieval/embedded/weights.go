@@ -20,8 +20,11 @@ type weights struct {
 	// part of a path add that are made of nothing but the query.
 	titleBonus, headBonus, slugBonus float32
 	// pageEvidence is the share of the best section's score that the best
-	// page adds.
-	pageEvidence float32
+	// page adds. Of keywords (queries of up to keywordsMax words) it is
+	// keywordEvidence, and a page's second best section counts as well:
+	// who types a name wants the page about it, not the one that mentions
+	// it in most places.
+	pageEvidence, keywordEvidence, keywordSecond float32
 	// What a corrected, completed or joined word counts, beside a word as
 	// typed, and a correction of its first letter besides.
 	typo1, typo2, firstLetter, completion, joined, synonym float32
@@ -32,7 +35,13 @@ type weights struct {
 	// semantic is the share of vectors in a hybrid ranking of questions,
 	// semanticShort that for one and two words.
 	semantic, semanticShort float32
+	// wholePage is the share of a page's mean vector, beside its best
+	// section's, in the page's similarity.
+	wholePage float32
 }
+
+// keywordsMax is up to how many words a query is taken for keywords.
+const keywordsMax = 3
 
 var standard = weights{
 	title: 3, head: 2, text: 1,
@@ -40,12 +49,12 @@ var standard = weights{
 	sectionDesc: .5, sectionKey: 1, sectionPath: .5,
 	lead: 1,
 	k1:   1.2, b: .75,
-	titleBonus: 1.4, headBonus: .5, slugBonus: .4,
-	pageEvidence: .6,
-	typo1:        .8, typo2: .5, firstLetter: .7, completion: .7, joined: .5, synonym: .8,
+	titleBonus: 1.4, headBonus: .5, slugBonus: .5,
+	pageEvidence: .6, keywordEvidence: .4, keywordSecond: .2,
+	typo1: .8, typo2: .5, firstLetter: .7, completion: .7, joined: .5, synonym: .8,
 	deprecated: .7, changelog: .7, hub: .85,
 	boost: 1.15, preferred: 1.15,
-	semantic: .4, semanticShort: .2,
+	semantic: .35, semanticShort: .2, wholePage: .7,
 }
 
 // A hub is a page of links with hardly any text of its own.
