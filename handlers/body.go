@@ -14,7 +14,7 @@ import (
 // defaultMaxBody bounds a request's body where max_body does not. A chat
 // hook sends the whole conversation with every question; 1 MB is some 200
 // long turns.
-const defaultMaxBody = 1 << 20
+const defaultMaxBody = 1_000_000
 
 // readBody reads a JSON body whole, and no more of one that is too large
 // than it takes to know it. The whole body is read before a reply streams,

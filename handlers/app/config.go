@@ -62,7 +62,8 @@ type Site struct {
 	// Organization shares keys and limits. Default: the site's name.
 	Organization string `json:"organization,omitempty"`
 
-	// Name is what readers call the site. Default: the title of its front page.
+	// Name is what readers call the site; the assistant uses it. Default: the
+	// site's name in the configuration.
 	Name string `json:"name,omitempty"`
 
 	// Versions and Languages of pages by path; the first that matches wins.

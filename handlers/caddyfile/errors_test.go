@@ -35,7 +35,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown word that is near to none lists those that are": {
 			inSite("frobnicate 1"),
-			`site acme: unknown word "frobnicate"; it takes: root, sitemap, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, suggestions, at Caddyfile:5`,
+			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, suggestions, at Caddyfile:5`,
 		},
 		"an unknown word in the docs option": {
 			inDocs("\t\tsites acme"),
@@ -132,6 +132,14 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		"two sites of a name in two docs options": {
 			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n",
 			`site acme is defined twice, first at Caddyfile:3; a name is one site's: choose another, or write both in one block, at Caddyfile:8`,
+		},
+		"a folder that allows private addresses": {
+			inSite("allow_private on"),
+			`site acme: allow_private is for the addresses of a sitemap; a site with a root fetches none, so leave it out, at Caddyfile:3`,
+		},
+		"a sitemap fetched every second": {
+			inDocs("\t\tsite acme {\n\t\t\tsitemap https://a.com/s.xml 1s\n\t\t}"),
+			`sitemap: 1s is not between 10s and 1d; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:4`,
 		},
 		"a site watched that has a sitemap": {
 			inDocs("\t\tsite acme {\n\t\t\tsitemap https://a.com/s.xml\n\t\t\twatch off\n\t\t}"),

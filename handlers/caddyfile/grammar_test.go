@@ -84,8 +84,11 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 			}
 			// A site has pages: sitemap is one way to have them, root another.
 			pages := "root /srv\n"
-			if w.name == "root" || w.name == "sitemap" {
+			switch w.name {
+			case "root", "sitemap":
 				pages = ""
+			case "allow_private":
+				pages, input = "", "sitemap https://acme.com/sitemap.xml\n"+input
 			}
 			for i := len(path) - 1; i > 0; i-- {
 				head := strings.TrimSpace(path[i])

@@ -27,7 +27,8 @@ import (
 //		docs {
 //			site <name> {
 //				root <folder>
-//				sitemap <url>
+//				sitemap <url> [<interval>]
+//				allow_private on|off
 //				url <url>
 //				organization <name>
 //				name <text>
@@ -86,7 +87,8 @@ import (
 //	docs [<@matcher>] <site> [<root>] {
 //		only search|assistant
 //		root <folder>
-//		sitemap <url>
+//		sitemap <url> [<interval>]
+//		allow_private on|off
 //		url <url>
 //		organization <name>
 //		name <text>

@@ -21,6 +21,8 @@ const (
 	maxQuestions = 3
 	minPoll      = time.Second
 	maxPoll      = 24 * time.Hour
+	// minRefetch keeps a sitemap's site from being fetched without a pause.
+	minRefetch = 10 * time.Second
 )
 
 // parseSite reads `site <name> {…}` of the global option docs.
@@ -58,6 +60,9 @@ func checkSource(d *caddyfile.Dispenser, name string, s *app.Site) error {
 	if s.Root != "" && s.Sitemap != "" {
 		return d.Errf("site %s has a root and a sitemap, but its pages come from one of them: keep root if this Caddy serves the files, else sitemap", name)
 	}
+	if s.AllowPrivate && s.Sitemap == "" {
+		return d.Errf("site %s: allow_private is for the addresses of a sitemap; a site with a root fetches none, so leave it out", name)
+	}
 	if s.Sitemap != "" && s.Watch != "" {
 		return d.Errf("site %s: watch is for the files of a root; a site with a sitemap has none, so leave watch out", name)
 	}
@@ -91,14 +96,25 @@ func siteWords(s *app.Site) []word {
 			}
 			return setRoot(l, s, args[0])
 		}},
-		{name: "sitemap", forms: is("<url>", "https://docs.acme.com/sitemap.xml"), parse: func(l line) (err error) {
-			if s.Sitemap, err = l.one(); err != nil {
+		{name: "sitemap", forms: is("<url> [<interval>]", "https://docs.acme.com/sitemap.xml 1h"), parse: func(l line) error {
+			args, err := l.between(1, 2)
+			if err != nil {
 				return err
 			}
+			s.Sitemap = args[0]
 			if _, err := parseAddress(s.Sitemap); err != nil {
 				return l.usage(err.Error())
 			}
+			if len(args) > 1 {
+				if s.PollInterval, err = parseDuration(args[1], minRefetch, maxPoll); err != nil {
+					return l.usage(err.Error())
+				}
+			}
 			return nil
+		}},
+		{name: "allow_private", forms: is("on|off", "on"), parse: func(l line) (err error) {
+			s.AllowPrivate, err = l.onOff()
+			return err
 		}},
 		{name: "url", forms: is("<url>", "https://docs.acme.com"), parse: func(l line) (err error) {
 			if s.URL, err = l.one(); err != nil {
