@@ -365,6 +365,9 @@ type bracketParts struct {
 	dest      string
 }
 
+// maxNested bounds brackets within brackets.
+const maxNested = 8
+
 // parseBracket reads a bracket at the beginning of s.
 func parseBracket(s []byte, unsure, whole bool) (b bracketParts, state bracketState) {
 	depth := 0
@@ -394,7 +397,9 @@ func parseBracket(s []byte, unsure, whole bool) (b bracketParts, state bracketSt
 				i = j - 1
 			}
 		case '[':
-			depth++
+			if depth++; depth > maxNested {
+				return b, noBracket // a run of them would cost its square
+			}
 		case ']':
 			depth--
 		}
