@@ -56,8 +56,6 @@ type Assistant struct {
 	// Patience is the longest a reply may go on searching before it has to
 	// answer from what it found; 0: 20 s.
 	Patience time.Duration
-	// Trace, where not nil, is told of every step as it ends.
-	Trace func(step string, took time.Duration, err error)
 
 	tokens       tokenCache
 	recite       *recitals
@@ -90,6 +88,10 @@ type Input struct {
 	History []Turn
 	// RequestID stands in every log line of the reply.
 	RequestID string
+	// Trace, where not nil, is told as each step begins (question, rewrite,
+	// retrieval, generate, tools, extract). The step runs with the context
+	// that it returns, and calls the function with its error at its end.
+	Trace func(ctx context.Context, step string) (context.Context, func(error))
 }
 
 // Turn is one question and its answer.

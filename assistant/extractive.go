@@ -38,12 +38,12 @@ const (
 // extract writes the extractive reply: an opening sentence, and the best
 // passages, each with its heading as a link and the sentences, list items and
 // code that answer. lead comes before it.
-func (r *run) extract(lead string) {
-	ended := r.step("extract")
+func (r *run) extract(ctx context.Context, lead string) {
+	ctx, ended := r.step(ctx, "extract")
 	defer ended(nil)
 	r.res.Extractive = true
 	r.res.Model = extractiveName
-	r.check = newChecker(context.Background(), r)
+	r.check = newChecker(ctx, r)
 
 	best := r.byScore()
 	asked := r.askedTerms()

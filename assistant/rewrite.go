@@ -21,7 +21,7 @@ func (r *run) rewrite(ctx context.Context) {
 	if len(q.earlier) == 0 || time.Now().UnixNano() < r.a.rewriteAfter.Load() {
 		return
 	}
-	ended := r.step("rewrite")
+	ctx, ended := r.step(ctx, "rewrite")
 	var b strings.Builder
 	us := q.earlier
 	for _, u := range us[max(0, len(us)-4):] {

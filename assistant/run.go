@@ -44,8 +44,8 @@ func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Res
 		r.begin()
 		r.out.flush() // the client sees a reply begin before anything is asked of others
 	}
-	ended := r.step("question")
-	r.q = r.question(ctx)
+	sctx, ended := r.step(ctx, "question")
+	r.q = r.question(sctx)
 	ended(nil)
 	r.res.Question = r.q.asked
 
@@ -76,7 +76,7 @@ func (r *run) replyExtractive(ctx context.Context) error {
 	r.begin()
 	r.tellSearch(r.q.query.Text)
 	r.beginAnswer()
-	r.extract("")
+	r.extract(ctx, "")
 	return r.finish(ctx)
 }
 
@@ -97,8 +97,8 @@ func (r *run) replyModel(ctx context.Context) error {
 	r.beginAnswer()
 	r.out.flush()
 
-	ended := r.step("generate")
-	err := r.generate(ctx)
+	sctx, ended := r.step(ctx, "generate")
+	err := r.generate(sctx)
 	ended(err)
 	if r.out.err != nil || ctx.Err() != nil {
 		return r.end(ctx)
@@ -124,13 +124,13 @@ func (r *run) replyModel(ctx context.Context) error {
 		return r.end(ctx)
 	}
 	r.res.Notice = "model unavailable"
-	r.extract(r.q.language.say(modelUnavailable))
+	r.extract(ctx, r.q.language.say(modelUnavailable))
 	return r.finish(ctx)
 }
 
 // retrieve searches the passages of the answer.
 func (r *run) retrieve(ctx context.Context) {
-	ended := r.step("retrieval")
+	ctx, ended := r.step(ctx, "retrieval")
 	n := r.in.PageSize
 	if n <= 0 {
 		n = defaultPageSize
@@ -202,13 +202,12 @@ func (r *run) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// step starts the clock of a step; what it returns stops it.
-func (r *run) step(name string) func(error) {
-	if r.a.Trace == nil {
-		return func(error) {}
+// step begins a step; the function that it returns ends it.
+func (r *run) step(ctx context.Context, name string) (context.Context, func(error)) {
+	if r.in.Trace == nil {
+		return ctx, func(error) {}
 	}
-	start := time.Now()
-	return func(err error) { r.a.Trace(name, time.Since(start), err) }
+	return r.in.Trace(ctx, name)
 }
 
 func (r *run) log(ctx context.Context, what string, err error) {

@@ -86,7 +86,7 @@ func listFound(ps []passage) []found {
 // to the client, their results to the model. A bad call is an answer to the
 // model, not a failure of the reply.
 func (r *run) useTools(ctx context.Context, p *Prompt, calls []ToolCall) {
-	ended := r.step("tools")
+	ctx, ended := r.step(ctx, "tools")
 	if r.check.sentInStep() {
 		r.out.stepFinish("stop", reply.Usage{})
 		r.out.stepStart()
