@@ -156,9 +156,18 @@ func (l *links) lookup(name string) *retrieval.Document {
 	return d
 }
 
+// ownHost tells whether a host is the site's.
 func (l *links) ownHost(host string) bool {
-	base, err := url.Parse(l.r.a.Site.URL)
-	return err == nil && base.Host != "" && strings.EqualFold(base.Host, host)
+	if base, err := url.Parse(l.r.a.Site.URL); err == nil && base.Host != "" {
+		return strings.EqualFold(base.Host, host)
+	}
+	// A site whose address nobody wrote: its pages may name it themselves.
+	for i := range l.r.passages {
+		if u, err := url.Parse(l.r.passages[i].url); err == nil && u.Host != "" && strings.EqualFold(u.Host, host) {
+			return true
+		}
+	}
+	return false
 }
 
 // allowedHost tells whether a host is one of allow_links ("acme.com",

@@ -312,6 +312,14 @@ func TestFollowUpsAreSearchedAsWhatTheyMean(t *testing.T) {
 	})
 }
 
+func TestASiteWithoutAddressKeepsLinksToItsPages(t *testing.T) {
+	a := acme(&script{rounds: []round{{text: good + " [x](https://evil.net/install)"}}})
+	a.Site.URL = ""
+	if _, rec := mustReply(t, a, ask("How do I install Acme on Linux?")); rec.text() != good+" x" {
+		t.Errorf("%q", rec.text())
+	}
+}
+
 func TestPagesAreNamedByTheirPaths(t *testing.T) {
 	for _, c := range []struct{ address, base, want string }{
 		{"/guide/tls.html?x#y", "", "guide/tls"},
