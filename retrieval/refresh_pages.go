@@ -77,6 +77,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 			report.Read++
 		}
 	}
+	documents = r.o.Ingester.Complete(documents)
 	r.compare(&report, documents)
 	report.Problems = r.note(snapshot.Problems(), pages)
 

@@ -97,6 +97,10 @@ type Ingester interface {
 	// that are no pages (drafts, noindex), and warnings about parts that it
 	// could not read. It doesn't keep data.
 	Document(file string, data []byte) (document *Document, warnings []string, err error)
+	// Complete gives documents, which are all of the site's, what only the
+	// whole site can tell. It changes none of them but returns copies in the
+	// place of those that it completes.
+	Complete(documents []*Document) []*Document
 	// Fingerprint changes with every setting that changes documents: when it
 	// does, all files are read again.
 	Fingerprint() string

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // pageTableFormat changes when what stands in the table changes its meaning.
@@ -45,7 +46,11 @@ type pageEntry struct {
 // fits reports whether what the entry says of a document is what the index
 // has. A file without a document always fits.
 func (e pageEntry) fits(d *Document) bool {
-	return e.Hash == "" || d != nil && d.Hash == e.Hash
+	if e.Hash == "" || d == nil {
+		return e.Hash == ""
+	}
+	own, _, _ := strings.Cut(d.Hash, HashSuffix)
+	return own == e.Hash
 }
 
 func (e pageEntry) document(d *Document) *Document {

@@ -121,9 +121,10 @@ type lineIngester struct{ fingerprint string }
 func (lineIngester) Wants(file string) bool {
 	return slices.Contains([]string{".md", ".html"}, path.Ext(file))
 }
-func (lineIngester) Page(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
-func (lineIngester) Prefer(a, _ string) bool { return path.Ext(a) == ".html" }
-func (i lineIngester) Fingerprint() string   { return i.fingerprint }
+func (lineIngester) Page(file string) string                                  { return strings.TrimSuffix(file, path.Ext(file)) }
+func (lineIngester) Prefer(a, _ string) bool                                  { return path.Ext(a) == ".html" }
+func (i lineIngester) Complete(d []*retrieval.Document) []*retrieval.Document { return d }
+func (i lineIngester) Fingerprint() string                                    { return i.fingerprint }
 
 func (i lineIngester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
 	text := string(data)

@@ -21,7 +21,9 @@ type Document struct {
 	// File is where the page was read from: the path below the site's root,
 	// with slashes, or the address for a page of a sitemap.
 	File string
-	// Hash identifies the content: equal hashes mean equal documents.
+	// Hash identifies the content: equal hashes mean equal documents. What
+	// stands before HashSuffix identifies what the page itself brings; behind
+	// it, what was filled in from the site's other pages.
 	Hash string
 
 	Title       string
@@ -46,6 +48,9 @@ type Document struct {
 	// Links are the links from this page to others of the same site.
 	Links []Link
 }
+
+// HashSuffix parts the two halves of Document.Hash.
+const HashSuffix = "+"
 
 // Section is the text between one heading (h1–h4) and the next.
 type Section struct {

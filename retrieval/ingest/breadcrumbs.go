@@ -4,42 +4,40 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Complete gives documents what only the whole site can tell; docs should be
-// all of it. Documents that name no breadcrumbs get the titles of the pages
-// above them, or, for a folder that is no page, the folder's name. A
-// description that more than three pages share is the site's and is
-// removed. Documents that this changes get another Hash; calling it again
-// changes nothing more.
-func Complete(docs []*retrieval.Document) {
-	titles := make(map[string]string, len(docs))
-	descriptions := map[string]int{}
-	for _, d := range docs {
+// Complete gives documents what only the whole site can tell; documents must
+// be all of it. Those that name no breadcrumbs get the titles of the pages
+// above them, or, for a folder that is no page, the folder's name. They are
+// copied first, since an index may hold them, and their Hash gets a suffix
+// (see retrieval.Document.Hash). The slice is changed in place and returned.
+func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Document {
+	titles := make(map[string]string, len(documents))
+	for _, d := range documents {
 		titles[d.Page] = d.Title
-		descriptions[d.Description]++
 	}
-	for _, d := range docs {
-		if d.Description != "" && descriptions[d.Description] > 3 {
-			d.Description = ""
-			d.Hash = rehash(d.Hash, "")
-		}
-		if len(d.Breadcrumbs) > 0 || d.Page == "" {
+	for i, d := range documents {
+		own, filled, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
+		if d.Page == "" || filled == "" && len(d.Breadcrumbs) > 0 {
 			continue
 		}
-		if trail := trailAbove(d, titles); len(trail) > 0 {
-			d.Breadcrumbs = trail
-			d.Hash = rehash(d.Hash, strings.Join(trail, "\n"))
+		trail := trailAbove(d, titles)
+		if slices.Equal(trail, d.Breadcrumbs) {
+			continue
 		}
+		c := *d
+		c.Breadcrumbs, c.Hash = trail, own
+		if len(trail) > 0 {
+			sum := sha256.Sum256([]byte(strings.Join(trail, "\n")))
+			c.Hash += retrieval.HashSuffix + hex.EncodeToString(sum[:8])
+		}
+		documents[i] = &c
 	}
-}
-
-func rehash(hash, change string) string {
-	sum := sha256.Sum256([]byte(hash + "\n" + change))
-	return hex.EncodeToString(sum[:16])
+	return documents
 }
 
 // trailAbove names the pages or folders above d, outermost first.

@@ -1,26 +1,51 @@
 package ingest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-func TestCompleteFillsBreadcrumbsFromThePagesAbove(t *testing.T) {
-	docs := []*retrieval.Document{
-		{Page: "guide", Title: "The guide", Hash: "a"},
-		{Page: "guide/how-to/x", Title: "X", Hash: "b"},
-		{Page: "en/guide/y", Title: "Y", Breadcrumbs: []string{"Own"}, Hash: "c"},
+func TestPagesGetTheTitlesOfThePagesAboveThem(t *testing.T) {
+	in, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	Complete(docs)
-	hash := docs[1].Hash
-	Complete(docs)
-	if got := strings.Join(docs[1].Breadcrumbs, " > "); got != "The guide > How to" || hash == "b" || docs[1].Hash != hash {
-		t.Errorf("%q %q", got, docs[1].Hash)
+	given := []*retrieval.Document{
+		{Page: "", Title: "Home", Hash: "0"},
+		{Page: "guide", Title: "The guide", Hash: "1"},
+		{Page: "guide/start", Title: "Start", Hash: "2"},
+		{Page: "api/http-server/run", Title: "Run", Hash: "3"},
+		{Page: "own/page", Title: "Page", Breadcrumbs: []string{"Its own"}, Hash: "4"},
 	}
-	if docs[0].Breadcrumbs != nil || docs[2].Breadcrumbs[0] != "Own" {
-		t.Errorf("%v %v", docs[0].Breadcrumbs, docs[2].Breadcrumbs)
+	want := [][]string{nil, nil, {"The guide"}, {"Api", "Http server"}, {"Its own"}}
+	docs := in.Complete(slices.Clone(given))
+	for i, d := range docs {
+		if len(d.Breadcrumbs) != len(want[i]) || len(want[i]) > 0 && !strings.EqualFold(strings.Join(d.Breadcrumbs, "/"), strings.Join(want[i], "/")) {
+			t.Errorf("%s: breadcrumbs %q, want %q", d.Page, d.Breadcrumbs, want[i])
+		}
+		own, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
+		if own != given[i].Hash {
+			t.Errorf("%s: hash %s does not begin with the page's own, %s", d.Page, d.Hash, given[i].Hash)
+		}
+	}
+	if given[2].Breadcrumbs != nil {
+		t.Error("a document that an index may hold was changed")
+	}
+	again := in.Complete(slices.Clone(docs))
+	for i := range again {
+		if again[i] != docs[i] {
+			t.Errorf("%s: completed twice", docs[i].Page)
+		}
+	}
+	// The page above gets another title: those below follow.
+	renamed := *docs[1]
+	renamed.Title = "Manual"
+	docs[1] = &renamed
+	if d := in.Complete(docs)[2]; !slices.Equal(d.Breadcrumbs, []string{"Manual"}) || strings.Count(d.Hash, retrieval.HashSuffix) != 1 {
+		t.Errorf("after a rename: %q %s", d.Breadcrumbs, d.Hash)
 	}
 }
 
