@@ -193,16 +193,29 @@ func (h *HybridSearcher) join(text string) (f *flight, wait bool) {
 	return f, !open
 }
 
+// embedQuery embeds one query, with the prefix that the model wants for
+// queries where the embedder knows of it.
+func embedQuery(ctx context.Context, e Embedder, text string) (vectors [][]float32, err error) {
+	if q, ok := e.(QueryEmbedder); ok {
+		var v []float32
+		v, err = q.EmbedQuery(ctx, text)
+		vectors = [][]float32{v}
+	} else {
+		vectors, err = e.Embed(ctx, []string{text})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return vectors, checkVectors(vectors, 1)
+}
+
 // fly calls the embedder. Its time is not that of the query that began it:
 // a reader who leaves must not fail those who wait for the same text.
 func (h *HybridSearcher) fly(f *flight, text string, trial bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), flightTimeout)
 	defer cancel()
 	started := time.Now()
-	vectors, err := h.o.Embedder.Embed(ctx, []string{text})
-	if err == nil {
-		err = checkVectors(vectors, 1)
-	}
+	vectors, err := embedQuery(ctx, h.o.Embedder, text)
 	late := time.Since(started) > h.o.Deadline
 
 	h.mu.Lock()

@@ -3,6 +3,7 @@ package retrieval_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -227,4 +228,30 @@ func TestQueriesAreEmbedded(t *testing.T) {
 			t.Errorf("%d calls: the oldest vector was kept", calls)
 		}
 	})
+}
+
+// prefixEmbedder embeds queries another way than passages.
+type prefixEmbedder struct{ *wordEmbedder }
+
+func (e prefixEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	v, err := e.Embed(ctx, []string{"query: " + text})
+	if err != nil {
+		return nil, err
+	}
+	return v[0], nil
+}
+
+func TestQueriesAreEmbeddedAsQueriesWhereTheModelTellsThemApart(t *testing.T) {
+	index := &vectorIndex{}
+	h := retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: index, Embedder: prefixEmbedder{&wordEmbedder{}}})
+	if _, err := h.Search(t.Context(), retrieval.Query{Text: "rocket"}); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := (&wordEmbedder{}).Embed(t.Context(), []string{"query: rocket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := index.last; !slices.Equal(got, plain[0]) {
+		t.Errorf("the query's vector is %v, want that of the prefixed text %v", got, plain[0])
+	}
 }

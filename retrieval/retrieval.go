@@ -152,3 +152,10 @@ type Embedder interface {
 	// Model names the model: vectors of different models never mix.
 	Model() string
 }
+
+// QueryEmbedder is an Embedder that embeds queries otherwise than passages:
+// many models (nomic, e5, bge) were trained with a prefix for each.
+type QueryEmbedder interface {
+	Embedder
+	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+}
