@@ -161,7 +161,11 @@ func (s *splitter) piece(piece string) {
 	start := 0
 	var prev rune
 	cut := func(end int) {
-		if w := strings.Trim(piece[start:end], "-_'’"); w != "" && len(w) <= maxWord {
+		w := piece[start:end]
+		if w != "" && (!wordByte(w[0]) || !wordByte(w[len(w)-1])) {
+			w = strings.Trim(w, "-_'’")
+		}
+		if w != "" && len(w) <= maxWord {
 			w = strings.ToLower(w)
 			s.parts = append(s.parts, w)
 			s.emit(w, plain)
@@ -207,9 +211,13 @@ func bigrams(run string, emit func(string, kind)) {
 	}
 }
 
+func wordByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
+}
+
 func wordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_'
+		return wordByte(byte(r)) || r == '_'
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
