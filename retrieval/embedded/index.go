@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,39 +94,6 @@ func Open(o Options) (*Index, error) {
 		}
 	})
 	return x, nil
-}
-
-func readSynonyms(sets [][]string) (map[string][]string, error) {
-	out := map[string][]string{}
-	for i, set := range sets {
-		if len(set) < 2 {
-			return nil, fmt.Errorf("synonyms: set %d has fewer than two words", i+1)
-		}
-		words := make([]string, len(set))
-		for j, text := range set {
-			// A name in several words is found by its joined form.
-			splitWords(text, func(w string, k kind) { words[j] += w })
-			if strings.ContainsFunc(text, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
-				words[j] = ""
-				splitWords(text, func(w string, k kind) {
-					if k == plain {
-						words[j] += w
-					}
-				})
-			}
-			if words[j] == "" {
-				return nil, fmt.Errorf("synonyms: %q in set %d holds no word", text, i+1)
-			}
-		}
-		for j, a := range words {
-			for k, b := range words {
-				if j != k && a != b {
-					out[a] = append(out[a], b)
-				}
-			}
-		}
-	}
-	return out, nil
 }
 
 // restore reads the snapshot of an earlier run.
