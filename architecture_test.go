@@ -1,0 +1,110 @@
+package caddydocs
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/caddy-docs/caddy-docs"
+
+// arrows says which of this project's packages each may import. What is not
+// named may not be imported; a package that is not named is a mistake.
+var arrows = map[string][]string{
+	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
+	"cmd/caddy":             {"."},
+	"handlers":              {"handlers/app", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval"},
+	"handlers/app":          {"assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
+	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
+	"handlers/command":      {"handlers/app", "access", "retrieval", "retrieval/eval", "assistant"},
+	"assistant":             {"assistant/reply", "retrieval"},
+	"assistant/reply":       {},
+	"assistant/thread":      {},
+	"model":                 {"assistant", "assistant/reply", "retrieval"},
+	"retrieval":             {},
+	"retrieval/source":      {"retrieval"},
+	"retrieval/ingest":      {"retrieval"},
+	"retrieval/embedded":    {"retrieval"},
+	"retrieval/meilisearch": {"retrieval", "retrieval/embedded"},
+	"retrieval/eval":        {"retrieval"},
+	"encoding":              {"assistant/reply", "retrieval"},
+	"encoding/datastream":   {"assistant/reply", "encoding"},
+	"encoding/uimessage":    {"assistant/reply", "encoding"},
+	"access":                {},
+}
+
+// only says which packages may import one of these from outside.
+var only = map[string][]string{
+	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
+	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
+	"github.com/mholt/caddy-ratelimit":      {".", "handlers"},
+	"github.com/sashabaranov/go-openai":     {"model"},
+	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
+	"net/http":                              {"handlers", "handlers/app", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+}
+
+// The arrows of the house: who may know whom. Tests, benchmarks and the test
+// packages may import anything.
+func TestImportsFollowTheArrows(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(file)
+		if d.IsDir() {
+			switch {
+			case name == "caddytest", name == "bench", d.Name() == "testdata", d.Name() == "node_modules", len(name) > 1 && strings.HasPrefix(d.Name(), "."):
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		pkg := path.Dir(name)
+		allowed, known := arrows[pkg]
+		if !known {
+			t.Errorf("%s: package %s has no place in the house; give it one in arrows", name, pkg)
+			return nil
+		}
+		seen[pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if rest, ok := strings.CutPrefix(imported, module); ok {
+				to := strings.TrimPrefix(rest, "/")
+				if to == "" {
+					to = "."
+				}
+				if !slices.Contains(allowed, to) {
+					t.Errorf("%s imports %s, which %s may not", name, to, pkg)
+				}
+			}
+			for prefix, who := range only {
+				if (imported == prefix || strings.HasPrefix(imported, strings.TrimSuffix(prefix, "/")+"/")) && !slices.Contains(who, pkg) {
+					t.Errorf("%s imports %s, which only %v may", name, imported, who)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d packages were looked at", len(seen))
+	}
+}
