@@ -3,6 +3,7 @@ package embedded
 import (
 	"math/bits"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,13 +44,15 @@ import (
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/tr"
 )
 
-// language is how words of one language are reduced. It has no state and
-// may be used by several goroutines.
+// language is how words of one language are reduced. It may be used by
+// several goroutines. Its rules are loaded when they are first needed: those
+// of Polish alone take 50 ms and 5 MB, which no other site should pay.
 type language struct {
-	id      uint8
-	code    string
-	filters []analysis.TokenFilter
-	stop    analysis.TokenMap
+	id   uint8
+	code string
+	// filters reduce a word, in order; stop are the words without meaning.
+	filters func() []analysis.TokenFilter
+	stop    func() analysis.TokenMap
 	// latin languages stem words in Latin script; the others stem those as
 	// English, the language of most identifiers and product names.
 	latin bool
@@ -101,30 +104,43 @@ func loadLanguages() ([]*language, map[string]*language) {
 		{"sv", true, "stemmer_sv_snowball"},
 		{"tr", true, "stemmer_tr_snowball"},
 	}
-	cache := registry.NewCache()
 	var all []*language
 	byCode := map[string]*language{}
 	for i, row := range table {
-		l := &language{id: uint8(i), code: row.code, latin: row.latin}
-		for _, name := range strings.Fields(row.filters) {
-			f, err := cache.TokenFilterNamed(name)
-			if err != nil {
-				panic("embedded: " + err.Error()) // a name above is wrong: every test fails
-			}
-			l.filters = append(l.filters, f)
-		}
+		all = append(all, &language{
+			id: uint8(i), code: row.code, latin: row.latin,
+			filters: sync.OnceValue(func() []analysis.TokenFilter { return loadFilters(row.filters) }),
+			stop:    sync.OnceValue(func() analysis.TokenMap { return loadStop(row.code) }),
+		})
 		if row.code != "" {
-			if stop, err := cache.TokenMapNamed("stop_" + row.code); err == nil {
-				l.stop = stop
-			} else {
-				panic("embedded: " + err.Error())
-			}
-			byCode[row.code] = l
+			byCode[row.code] = all[i]
 		}
-		all = append(all, l)
 	}
 	byCode["nb"], byCode["nn"] = byCode["no"], byCode["no"]
 	return all, byCode
+}
+
+func loadFilters(names string) (out []analysis.TokenFilter) {
+	cache := registry.NewCache()
+	for _, name := range strings.Fields(names) {
+		f, err := cache.TokenFilterNamed(name)
+		if err != nil {
+			panic("embedded: " + err.Error()) // a name in the table is wrong: a test loads them all
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func loadStop(code string) analysis.TokenMap {
+	if code == "" {
+		return nil
+	}
+	stop, err := registry.NewCache().TokenMapNamed("stop_" + code)
+	if err != nil {
+		panic("embedded: " + err.Error())
+	}
+	return stop
 }
 
 // languageOf returns the language of a tag such as en, en-US, pt_BR or zh.
@@ -155,11 +171,8 @@ func (l *language) stem(word string) string {
 	if latin && !l.latin {
 		l = languageByCode["en"]
 	}
-	if len(l.filters) == 0 {
-		return fold(word)
-	}
 	stream := analysis.TokenStream{{Term: []byte(word), Start: 0, End: len(word), Position: 1}}
-	for _, f := range l.filters {
+	for _, f := range l.filters() {
 		stream = f.Filter(stream)
 	}
 	if len(stream) != 1 || len(stream[0].Term) == 0 {
@@ -170,19 +183,20 @@ func (l *language) stem(word string) string {
 
 // isStop reports whether a word carries no meaning of its own in l.
 func (l *language) isStop(word string) bool {
-	return l.stop[word] || l.stop[strings.ReplaceAll(word, "’", "'")]
+	stop := l.stop()
+	return stop[word] || stop[strings.ReplaceAll(word, "’", "'")]
 }
 
 // stopLanguages are, by stop word, the languages that have it, a bit each.
-var stopLanguages = func() map[string]uint64 {
+var stopLanguages = sync.OnceValue(func() map[string]uint64 {
 	m := map[string]uint64{}
 	for _, l := range languages {
-		for w := range l.stop {
+		for w := range l.stop() {
 			m[w] |= 1 << l.id
 		}
 	}
 	return m
-}()
+})
 
 // detect guesses the language of a page that names none, by its stop words;
 // English where nothing speaks clearly for another.
@@ -190,12 +204,13 @@ func detect(text string) *language {
 	const enough = 300 // words
 	var counts [64]int
 	n := 0
+	stops := stopLanguages()
 	splitWords(text[:cutRune(text, 3000)], func(w string, k kind) {
 		if k != plain || n >= enough {
 			return
 		}
 		n++
-		for set := stopLanguages[w]; set != 0; set &= set - 1 {
+		for set := stops[w]; set != 0; set &= set - 1 {
 			counts[bits.TrailingZeros64(set)]++
 		}
 	})

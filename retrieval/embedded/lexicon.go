@@ -21,7 +21,6 @@ type word struct {
 	text string
 	term uint32
 	lang uint8
-	stop bool
 }
 
 func newLexicon() *lexicon {
@@ -61,7 +60,7 @@ func (x *lexicon) add(l *language, text, stem string) uint32 {
 		x.byTerm[stem] = term
 	}
 	id := uint32(len(x.words))
-	x.words = append(x.words, word{text: text, term: term, lang: l.id, stop: l.isStop(text)})
+	x.words = append(x.words, word{text: text, term: term, lang: l.id})
 	if x.byWord[l.id] == nil {
 		x.byWord[l.id] = map[string]uint32{}
 	}

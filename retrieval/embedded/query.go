@@ -147,8 +147,9 @@ func (g *generation) languageOfQuery(groups []group) *language {
 	most, tie := 0, false
 	for _, l := range g.langs {
 		n := 0
+		stop := l.stop()
 		for i := range groups {
-			if l.stop[groups[i].word] {
+			if stop[groups[i].word] {
 				n++
 			}
 		}

@@ -456,7 +456,6 @@ func (d *decoder) words(docs []*retrieval.Document) (*lexicon, []*pageWords) {
 			return nil, nil
 		}
 		l := languages[w.lang]
-		w.stop = l.isStop(w.text)
 		if lex.byWord[l.id] == nil {
 			lex.byWord[l.id] = map[string]uint32{}
 		}

@@ -102,6 +102,15 @@ func TestThePageThatNamesNoLanguageIsReadByItsStopWords(t *testing.T) {
 	}
 }
 
+func TestEveryLanguageHasItsRules(t *testing.T) {
+	for _, l := range languages[1:] {
+		if len(l.stop()) == 0 {
+			t.Errorf("%s has no stop words", l.code)
+		}
+		l.filters()
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string
