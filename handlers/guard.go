@@ -3,12 +3,12 @@ package handlers
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
@@ -41,7 +41,7 @@ type Guard struct {
 	Define *app.Definition `json:"define,omitempty"`
 
 	app *app.App
-	log *slog.Logger
+	log *zap.Logger
 }
 
 // CaddyModule returns the Caddy module information.
@@ -54,7 +54,7 @@ func (Guard) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app and hands it the site that Define brings.
 func (g *Guard) Provision(ctx caddy.Context) (err error) {
-	g.log = ctx.Slogger()
+	g.log = ctx.Logger()
 	if g.Errors != "" && g.Errors != "pass" {
 		return fmt.Errorf("docs_api: errors %q is not known; write pass, or leave it out", g.Errors)
 	}
@@ -95,7 +95,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		// An error route would append its page to the stream (Caddy renders
 		// errors whether or not a response has begun). What the client has to
 		// know, the handler told in the stream.
-		g.log.Error("reply broke off", "request_id", he.ID, "error", err)
+		g.log.Error("reply broke off", zap.String("request_id", he.ID), zap.Error(err))
 		return nil
 	}
 	if g.Errors == "pass" {
@@ -103,8 +103,8 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	}
 	if he.StatusCode >= 500 {
 		// Errors that we answer ourselves never reach Caddy's error log.
-		g.log.Error("request failed", "status", he.StatusCode, "request_id", he.ID,
-			"site", e.site, "api", e.api, "error", errorText(err))
+		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", he.ID),
+			zap.String("site", e.site), zap.String("api", e.api), zap.String("error", errorText(err)))
 	}
 	writeError(w, r, he.StatusCode, he.ID, err)
 	return nil
