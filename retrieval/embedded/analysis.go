@@ -28,6 +28,15 @@ type pageWords struct {
 	words                              []sectionWord
 }
 
+// lengths are the plain words of all headings and of all texts.
+func (c *pageWords) lengths() (head, text uint32) {
+	for _, s := range c.sections {
+		head += s.headLen
+		text += s.textLen
+	}
+	return head, text
+}
+
 type headWord struct {
 	word                   uint32
 	title, desc, key, path uint8

@@ -145,6 +145,22 @@ func (g *gather) add(term uint32, weight float32) {
 	g.sum[term] += weight
 }
 
+// saturate moves the sums to postings, as BM25 saturates frequencies.
+func (g *gather) saturate(p *postings, place uint32, k1 float32) {
+	for _, t := range g.terms {
+		p.add(t, place, g.sum[t]*(k1+1)/(g.sum[t]+k1))
+	}
+	g.reset()
+}
+
+// move moves the terms to postings without weights.
+func (g *gather) move(p *members, place uint32) {
+	for _, t := range g.terms {
+		p.add(t, place)
+	}
+	g.reset()
+}
+
 func (g *gather) reset() {
 	for _, t := range g.terms {
 		g.sum[t] = 0
@@ -153,142 +169,123 @@ func (g *gather) reset() {
 	g.terms = g.terms[:0]
 }
 
-func newGather(terms int) *gather {
-	return &gather{sum: make([]float32, terms), seen: make([]bool, terms)}
+func newGather(terms int) gather {
+	return gather{sum: make([]float32, terms), seen: make([]bool, terms)}
 }
 
 // newGeneration inverts the words of documents into an index.
 func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon, w *weights) *generation {
 	g := &generation{docs: docs, counts: counts, lex: lex, made: time.Now(), byPage: make(map[string]int32, len(docs))}
-	terms := len(lex.terms)
 	sections := 0
-	var title, desc, key, path, head, text, pageHead, pageText mean
+	seen := make([]bool, len(languages))
 	for i, d := range docs {
 		g.byPage[d.Page] = int32(i)
 		g.first = append(g.first, uint32(sections))
-		c := counts[i]
-		sections += len(c.sections)
-		title.add(c.titleLen)
-		desc.add(c.descLen)
-		key.add(c.keyLen)
-		path.add(c.pathLen)
-		var h, t uint32
-		for _, s := range c.sections {
-			head.add(s.headLen)
-			text.add(s.textLen)
-			h += s.headLen
-			t += s.textLen
+		sections += len(counts[i].sections)
+		g.factor = append(g.factor, w.pageFactor(d, counts[i]))
+		if lang := counts[i].lang; !seen[lang] {
+			seen[lang] = true
+			g.langs = append(g.langs, languages[lang])
 		}
-		pageHead.add(h)
-		pageText.add(t)
 	}
 	g.first = append(g.first, uint32(sections))
 	g.pageOf = make([]uint32, sections)
-	g.factor = make([]float32, len(docs))
 
+	terms := len(lex.terms)
 	for _, p := range []*postings{&g.byTerm, &g.pages} {
 		p.start = make([]uint32, terms+1)
 	}
 	for _, p := range []*members{&g.titles, &g.slugs, &g.heads} {
 		p.start = make([]uint32, terms+1)
 	}
-	sect, page, bonus := newGather(terms), newGather(terms), newGather(terms)
-	pass := func() {
-		for i, c := range counts {
-			var h, t uint32
-			for _, s := range c.sections {
-				h += s.headLen
-				t += s.textLen
-			}
-			nt, nd, nk, np := w.norm(c.titleLen, title), w.norm(c.descLen, desc), w.norm(c.keyLen, key), w.norm(c.pathLen, path)
-			ph, pt := w.norm(h, pageHead), w.norm(t, pageText)
-			for _, x := range c.head {
-				page.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.desc*float32(x.desc)/nd+w.key*float32(x.key)/nk+w.path*float32(x.path)/np)
-				if x.plain {
-					bonus.add(lex.words[x.word].term, 1)
-				}
-			}
-			for _, term := range bonus.terms {
-				g.titles.add(term, uint32(i))
-			}
-			bonus.reset()
-			for _, x := range c.head {
-				if x.slug {
-					bonus.add(lex.words[x.word].term, 1)
-				}
-			}
-			for _, term := range bonus.terms {
-				g.slugs.add(term, uint32(i))
-			}
-			bonus.reset()
-			from := uint32(0)
-			for j, s := range c.sections {
-				n := g.first[i] + uint32(j)
-				g.pageOf[n] = uint32(i)
-				nh, nx := w.norm(s.headLen, head), w.norm(s.textLen, text)
-				for _, x := range c.head {
-					sect.add(lex.words[x.word].term, w.title*float32(x.title)/nt+w.sectionDesc*float32(x.desc)/nd+w.sectionKey*float32(x.key)/nk+w.sectionPath*float32(x.path)/np)
-				}
-				for _, x := range c.words[from:s.end] {
-					term := lex.words[x.word].term
-					sect.add(term, w.head*float32(x.heading)/nh+w.text*float32(x.text)/nx)
-					v := w.head*float32(x.heading)/ph + w.text*float32(x.text)/pt
-					if j == 0 {
-						v += w.lead * float32(x.text) / nx
-					}
-					page.add(term, v)
-					if x.plain {
-						bonus.add(term, 1)
-					}
-				}
-				from = s.end
-				for _, term := range sect.terms {
-					tf := sect.sum[term]
-					g.byTerm.add(term, n, tf*(w.k1+1)/(tf+w.k1))
-				}
-				sect.reset()
-				for _, term := range bonus.terms {
-					g.heads.add(term, n)
-				}
-				bonus.reset()
-			}
-			for _, term := range page.terms {
-				tf := page.sum[term]
-				g.pages.add(term, uint32(i), tf*(w.k1+1)/(tf+w.k1))
-			}
-			page.reset()
-		}
-	}
-	pass()
+	in := &inverter{generation: g, weights: w, means: meansOf(counts), section: newGather(terms), page: newGather(terms), names: newGather(terms)}
+	in.invert()
 	for _, p := range []interface{ counted(int) }{&g.byTerm, &g.pages, &g.titles, &g.slugs, &g.heads} {
 		p.counted(terms)
 	}
-	pass()
+	in.invert()
 	g.byTerm.next, g.pages.next, g.titles.next, g.slugs.next, g.heads.next = nil, nil, nil, nil, nil
 
 	g.idf = make([]float32, terms)
 	g.pageIDF = make([]float32, terms)
 	for t := range terms {
-		g.idf[t] = idf(sections, int(g.byTerm.start[t+1]-g.byTerm.start[t]))
-		g.pageIDF[t] = idf(len(docs), int(g.pages.start[t+1]-g.pages.start[t]))
+		g.idf[t] = idf(sections, g.byTerm.count(uint32(t)))
+		g.pageIDF[t] = idf(len(docs), g.pages.count(uint32(t)))
 	}
 	g.titleMass = g.titles.masses(len(docs), g.idf)
 	g.slugMass = g.slugs.masses(len(docs), g.idf)
 	g.headMass = g.heads.masses(sections, g.idf)
-	seen := make([]bool, len(languages))
-	for i, c := range counts {
-		g.factor[i] = w.pageFactor(docs[i], c)
-		if !seen[c.lang] {
-			seen[c.lang] = true
-			g.langs = append(g.langs, languages[c.lang])
-		}
-	}
 	g.spelling = newSpelling(g)
 	g.filters = newFilters(docs)
 	g.twin = twins(docs)
 	return g
 }
 
+// inverter turns the words of pages into the places of terms. It is run
+// twice: postings are counted, then filled.
+type inverter struct {
+	*generation
+	*weights
+	means                means
+	section, page, names gather
+}
+
+func (in *inverter) invert() {
+	for i, c := range in.counts {
+		in.invertPage(uint32(i), c)
+	}
+}
+
+// invertPage adds a page and its sections to the postings.
+func (in *inverter) invertPage(page uint32, c *pageWords) {
+	lex := in.lex
+	headLen, textLen := c.lengths()
+	title, desc := in.norm(c.titleLen, in.means.title), in.norm(c.descLen, in.means.desc)
+	key, path := in.norm(c.keyLen, in.means.key), in.norm(c.pathLen, in.means.path)
+	pageHead, pageText := in.norm(headLen, in.means.pageHead), in.norm(textLen, in.means.pageText)
+	for _, x := range c.head {
+		in.page.add(lex.words[x.word].term, in.title*float32(x.title)/title+in.desc*float32(x.desc)/desc+in.key*float32(x.key)/key+in.path*float32(x.path)/path)
+	}
+	for _, x := range c.head {
+		if x.plain {
+			in.names.add(lex.words[x.word].term, 1)
+		}
+	}
+	in.names.move(&in.titles, page)
+	for _, x := range c.head {
+		if x.slug {
+			in.names.add(lex.words[x.word].term, 1)
+		}
+	}
+	in.names.move(&in.slugs, page)
+	from := uint32(0)
+	for j, s := range c.sections {
+		n := in.first[page] + uint32(j)
+		in.pageOf[n] = page
+		head, text := in.norm(s.headLen, in.means.head), in.norm(s.textLen, in.means.text)
+		for _, x := range c.head {
+			in.section.add(lex.words[x.word].term, in.title*float32(x.title)/title+in.sectionDesc*float32(x.desc)/desc+in.sectionKey*float32(x.key)/key+in.sectionPath*float32(x.path)/path)
+		}
+		for _, x := range c.words[from:s.end] {
+			term := lex.words[x.word].term
+			in.section.add(term, in.head*float32(x.heading)/head+in.text*float32(x.text)/text)
+			ofPage := in.head*float32(x.heading)/pageHead + in.text*float32(x.text)/pageText
+			if j == 0 {
+				ofPage += in.lead * float32(x.text) / text
+			}
+			in.page.add(term, ofPage)
+			if x.plain {
+				in.names.add(term, 1)
+			}
+		}
+		from = s.end
+		in.section.saturate(&in.byTerm, n, in.k1)
+		in.names.move(&in.heads, n)
+	}
+	in.page.saturate(&in.pages, page, in.k1)
+}
+
+// idf is the inverse document frequency of a term that is in so many of n.
 func idf(n, with int) float32 {
 	return float32(math.Log(1 + (float64(n)-float64(with)+.5)/(float64(with)+.5)))
 }
@@ -303,6 +300,29 @@ func (m *mean) add(length uint32) {
 	}
 }
 
+// means are the mean lengths of fields.
+type means struct {
+	title, desc, key, path, head, text, pageHead, pageText mean
+}
+
+func meansOf(counts []*pageWords) (m means) {
+	for _, c := range counts {
+		m.title.add(c.titleLen)
+		m.desc.add(c.descLen)
+		m.key.add(c.keyLen)
+		m.path.add(c.pathLen)
+		for _, s := range c.sections {
+			m.head.add(s.headLen)
+			m.text.add(s.textLen)
+		}
+		head, text := c.lengths()
+		m.pageHead.add(head)
+		m.pageText.add(text)
+	}
+	return m
+}
+
+// norm is by what a frequency is divided in a field of a length.
 func (w *weights) norm(length uint32, m mean) float32 {
 	if m.n == 0 || length == 0 {
 		return 1

@@ -29,6 +29,8 @@ import (
 // The documents are a part of their own because their texts are kept as
 // they are read, in one piece.
 const (
+	// snapshotVersion is raised with every change of the format, and of
+	// what analysis makes of a document.
 	snapshotFile    = "index.snapshot"
 	snapshotMagic   = "cdyDocs\n"
 	snapshotVersion = 1

@@ -71,11 +71,7 @@ func (w *weights) pageFactor(d *retrieval.Document, c *pageWords) float32 {
 	if d.Changelog {
 		f *= w.changelog
 	}
-	words := uint32(0)
-	for _, s := range c.sections {
-		words += s.textLen
-	}
-	if words < hubWords && len(d.Links) >= hubLinks {
+	if _, words := c.lengths(); words < hubWords && len(d.Links) >= hubLinks {
 		f *= w.hub
 	}
 	return f
