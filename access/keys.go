@@ -120,6 +120,9 @@ func (ks *Keys) AllowsOrigin(organization, site, origin string) bool {
 	return false
 }
 
+// Len is the number of keys that are held in memory, fixed ones included.
+func (ks *Keys) Len() int { return len(ks.set.Load().byHash) }
+
 // Opened reports whether any key in force opens the site, for the start log.
 func (ks *Keys) Opened(organization, site string) bool {
 	now := time.Now()

@@ -44,6 +44,10 @@ type Assistant struct {
 	// up to two seconds for a place, then get 503. Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
 
+	// WriteTimeout is how long a client may leave what we send unread before
+	// its reply is ended, and the model's with it. Default: 30s.
+	WriteTimeout caddy.Duration `json:"write_timeout,omitempty"`
+
 	// Anonymous opens the endpoint to everyone, without a key. Limits by
 	// organization then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
@@ -70,6 +74,9 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 	}
 	if a.MaxConcurrentReplies == 0 {
 		a.MaxConcurrentReplies = 5000
+	}
+	if a.WriteTimeout <= 0 {
+		a.WriteTimeout = caddy.Duration(writeTimeout)
 	}
 	if a.app, err = docsApp(ctx); err != nil {
 		return err
@@ -119,51 +126,89 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 
 // reply makes the reply once the request is known to be good.
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, site *app.Running, keyID string, req *reply.Request) error {
+	if a.app.Exiting() { // it began while the body came
+		return stopped(w, a.app, site.Name)
+	}
 	release, ok := site.Acquire()
 	if !ok {
+		a.app.Refused(site.Name, "not_ready")
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	if !site.Enter(r.Context(), a.MaxConcurrentReplies) {
+		a.app.Refused(site.Name, "busy")
 		w.Header().Set("Retry-After", "5")
 		return fail(http.StatusServiceUnavailable, "busy", "too many replies are under way for this site; try again in a few seconds", nil)
 	}
 	defer site.Leave()
 	defer a.app.Opened(site.Name)()
 
+	traced, ended := a.app.Step(r.Context(), "reply")
+	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
+	defer cancel(nil)
+	started := time.Now()
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
-	conversation, _ := a.app.Conversations().Open(r.Context(), req.ThreadID, owner)
 	in := &assistant.Input{
-		Request: req, MessageID: "msg_" + rand.Text(), ThreadID: conversation.ID,
-		RequestID: rand.Text()[:9],
+		Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9], Trace: a.app.Step,
 	}
-	turns := conversation.Turns
+	in.ThreadID, in.History = a.conversation(ctx, req, owner)
+
+	w.Header().Set("X-Thread-Id", in.ThreadID)
+	s := newStream(w, e.version, a.literal(req), time.Duration(a.WriteTimeout))
+	defer s.close()
+	// A reader who left what we sent unread must not hold up the end either.
+	hurried := make(chan struct{})
+	off := context.AfterFunc(ctx, func() { s.hurry(); close(hurried) })
+	defer func() {
+		if !off() {
+			<-hurried // it uses the response, which is not ours after the return
+		}
+	}()
+	res, err := site.Assistant().Reply(ctx, in, s)
+	if errors.Is(err, assistant.ErrNothingToSay) && !s.begun() {
+		a.app.Refused(site.Name, "search")
+		ended(err)
+		return searchFailed(w, err)
+	}
+	gone := r.Context().Err() != nil || s.broken()
+	if err != nil && !gone && errors.Is(context.Cause(ctx), app.ErrStopping) {
+		err = app.ErrStopping
+		if !s.begun() {
+			ended(err)
+			return stopped(w, a.app, site.Name)
+		}
+		s.fail("The server is being restarted and could not finish this answer. Please ask again.")
+	}
+	a.app.Replied(traced, &app.Reply{
+		Site: site, Owner: owner, Thread: in.ThreadID, Regenerated: req.Regenerate,
+		Key: keyID, RequestID: in.RequestID, Version: e.version, Took: time.Since(started),
+		Result: res, Err: err, Gone: gone,
+	})
+	ended(err)
+	return nil
+}
+
+// conversation is the thread that a request goes on with, and its turns.
+func (a *Assistant) conversation(ctx context.Context, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
+	ctx, ended := a.app.Step(ctx, "thread")
+	defer ended(nil)
+	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
+	turns := t.Turns
 	if req.Regenerate && len(turns) > 0 {
 		turns = turns[:len(turns)-1]
 	}
 	for _, t := range turns {
-		in.History = append(in.History, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})
+		history = append(history, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})
 	}
+	return t.ID, history
+}
 
-	ctx, cancel := a.app.ReplyContext(r.Context(), r.ProtoMajor)
-	defer cancel(nil)
-	w.Header().Set("X-Thread-Id", conversation.ID)
-	s := newStream(w, e.version, a.literal(req))
-	defer s.close()
-	started := time.Now()
-	res, err := site.Assistant.Reply(ctx, in, s)
-	if errors.Is(err, assistant.ErrNothingToSay) && !s.begun() {
-		return searchFailed(w, err)
-	}
-	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), app.ErrStopping) {
-		s.fail("The server is being restarted and could not finish this answer. Please ask again.")
-	}
-	a.app.Replied(r.Context(), &app.Reply{
-		Site: site, Owner: owner, Thread: conversation.ID, Regenerated: req.Regenerate,
-		Key: keyID, RequestID: in.RequestID, Version: e.version, Took: time.Since(started),
-		Result: res, Err: err, Gone: r.Context().Err() != nil,
-	})
-	return nil
+// stopped refuses a request that comes while the process ends.
+func stopped(w http.ResponseWriter, a *app.App, site string) error {
+	a.Refused(site, "stopping")
+	w.Header().Set("Retry-After", "5")
+	w.Header().Set("Connection", "close")
+	return fail(http.StatusServiceUnavailable, "stopping", "the server is being restarted; try again in a few seconds", nil)
 }
 
 // literal decides the form of v2's finish event.

@@ -11,7 +11,7 @@ import (
 // admit finds the site that a request asks for and checks that the one who
 // asks may use it: 401 without an identity, 404 for a site that is not here,
 // 403 for one of another organization or key, 403 (and no CORS headers) for
-// an origin that the key does not allow. It is the first thing both handlers
+// an origin that the key does not allow; 503 while the process ends. It is the first thing both handlers
 // do, so that they stay closed when configured by hand without
 // authentication.
 func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.Running, *access.Key, error) {
@@ -25,6 +25,9 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 	if site == nil || !served(a, sites, name, r.Host) {
 		return nil, nil, fail(http.StatusNotFound, "unknown_site",
 			"there is no documentation site of this name here; the name is the last part of /v1/search/{domain}", nil)
+	}
+	if a.Exiting() {
+		return nil, nil, stopped(w, a, name)
 	}
 	if !known {
 		return site, nil, nil

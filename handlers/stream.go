@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -16,10 +17,13 @@ const (
 	// proxy_read_timeout, AWS ALB), some for 30 s.
 	keepAlive = 15 * time.Second
 
-	// writeTimeout is how long a client may leave what we send unread before
-	// its reply is ended. Without it one that stopped reading would hold its
-	// reply, and the model's, for ever.
+	// writeTimeout is the default of Assistant.WriteTimeout. Without it a
+	// client that stopped reading would hold its reply, and the model's, for
+	// ever.
 	writeTimeout = 30 * time.Second
+
+	// lastWrite is how long the end of a reply may take once it must end.
+	lastWrite = time.Second
 )
 
 // encoder is what both protocol generations offer.
@@ -37,18 +41,21 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	version int
+	timeout time.Duration // of writes
+	hurried atomic.Bool   // the deadline is not to be moved any more
 
 	mu       sync.Mutex
 	encoder  encoder
 	silence  *time.Timer
 	started  bool
 	closed   bool
+	failed   bool      // a write failed: the client is gone, or doesn't read
 	written  time.Time // last write
 	deadline time.Time // of writes, as last set
 }
 
-func newStream(w http.ResponseWriter, version int, literalFinish bool) *stream {
-	s := &stream{w: w, control: http.NewResponseController(w), version: version}
+func newStream(w http.ResponseWriter, version int, literalFinish bool, timeout time.Duration) *stream {
+	s := &stream{w: w, control: http.NewResponseController(w), version: version, timeout: timeout}
 	if version == 1 {
 		s.encoder = datastream.NewEncoder(w, s.flush)
 	} else {
@@ -74,7 +81,7 @@ func (s *stream) Send(e *reply.Event) error {
 	if !s.started {
 		s.begin()
 	}
-	return s.encoder.Send(e)
+	return s.note(s.encoder.Send(e))
 }
 
 func (s *stream) Flush() error {
@@ -84,7 +91,20 @@ func (s *stream) Flush() error {
 		return nil
 	}
 	s.extend()
-	return s.encoder.Flush()
+	return s.note(s.encoder.Flush())
+}
+
+// note remembers that a write failed.
+func (s *stream) note(err error) error {
+	s.failed = s.failed || err != nil
+	return err
+}
+
+// broken tells whether a write failed: nobody reads the reply any more.
+func (s *stream) broken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // fail ends a stream that can't be finished with an error in it.
@@ -112,10 +132,17 @@ func (s *stream) begin() {
 // seconds: with hundreds of streams, once a token is measurable.
 func (s *stream) extend() {
 	s.written = time.Now()
-	if s.deadline.Sub(s.written) < writeTimeout-5*time.Second {
-		s.deadline = s.written.Add(writeTimeout)
+	if s.deadline.Sub(s.written) < s.timeout-s.timeout/6 && !s.hurried.Load() {
+		s.deadline = s.written.Add(s.timeout)
 		_ = s.control.SetWriteDeadline(s.deadline) // not every writer has one
 	}
+}
+
+// hurry bounds what a reply that must end may still take to write, also the
+// write under way: it takes no lock, since that write holds it.
+func (s *stream) hurry() {
+	s.hurried.Store(true)
+	_ = s.control.SetWriteDeadline(time.Now().Add(lastWrite))
 }
 
 func (s *stream) flush() error { return s.control.Flush() }
@@ -131,19 +158,18 @@ func (s *stream) keepAlive() {
 		return
 	}
 	s.extend()
-	if s.encoder.KeepAlive() == nil {
+	if s.note(s.encoder.KeepAlive()) == nil {
 		s.silence.Reset(keepAlive)
 	}
 }
 
-// close ends the keep-alive and gives the connection back as it was: a write
-// deadline left on it would hit the next request.
+// close ends the keep-alive. The write deadline stays for what net/http still
+// has to send; it takes it off the connection before the next request.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	if s.silence != nil {
 		s.silence.Stop()
-		_ = s.control.SetWriteDeadline(time.Time{})
 	}
 }

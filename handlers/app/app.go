@@ -4,7 +4,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -43,20 +41,19 @@ type state struct {
 	stop       context.CancelFunc
 	wait       sync.WaitGroup
 
-	// ending is cancelled, with ErrStopping, when replies under way must end
-	// because the process does; endingH3 also when a reload will cut HTTP/3.
-	ending, endingH3  context.Context
-	endReplies, endH3 context.CancelCauseFunc
+	// endingH3 is cancelled, with ErrStopping, when replies under way over
+	// HTTP/3 must end because a reload will cut them. It is no child of
+	// exit.ending: that would hold on to every configuration there was.
+	endingH3 context.Context
+	endH3    context.CancelCauseFunc
 
-	pooled []poolKey // of cores, to be let go
+	pooled     []poolKey // of cores, to be let go
+	budgetKeys []poolKey // of budgets, likewise
 	// Fingerprints of the guest modules' configuration: LoadModule clears the
 	// raw JSON.
 	indexKey, embedderKey, modelKey string
 	threadsKey                      poolKey
 }
-
-// ErrStopping is the cause with which replies are ended when the process stops.
-var ErrStopping = errors.New("the server is stopping")
 
 const (
 	// storeTimeout bounds one look at the storage during provisioning.
@@ -81,8 +78,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	a.log = ctx.Slogger()
 	a.store = store{ctx.Storage()}
 	a.background, a.stop = context.WithCancel(context.Background())
-	a.ending, a.endReplies = context.WithCancelCause(context.Background())
-	a.endingH3, a.endH3 = context.WithCancelCause(a.ending)
+	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
 	a.sites = make(map[string]*Running)
 
 	if a.DataDir == "" {
@@ -113,7 +109,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.openThreads(); err != nil {
 		return err
 	}
-	a.metrics = registerMetrics(ctx.GetMetricsRegistry())
+	a.registerMetrics(ctx.GetMetricsRegistry())
 
 	events, err := ctx.App("events")
 	if err != nil {
@@ -200,64 +196,33 @@ func (a *App) Cleanup() error {
 	return a.release()
 }
 
-// Handle is told that this configuration stops. On a reload replies under
-// way are left alone (over HTTP/3 they are not, where grace_period is set:
-// Caddy cuts them then). When the process ends they get until shortly before
-// grace_period, or 30 seconds, and then end with an error part.
-func (a *App) Handle(context.Context, caddy.Event) error {
-	grace := 30 * time.Second
-	set := false
-	if h, err := a.ctx.AppIfConfigured("http"); err == nil {
-		if g := time.Duration(h.(*caddyhttp.App).GracePeriod); g > 0 {
-			grace, set = g-min(time.Second, g/4), true
-		}
-	}
-	switch {
-	case caddy.Exiting():
-		time.AfterFunc(grace, func() { a.endReplies(ErrStopping) })
-	case set:
-		time.AfterFunc(grace, func() { a.endH3(ErrStopping) })
-	}
-	return nil
-}
-
-// Exiting tells whether the process is about to end: new replies are refused.
-func (a *App) Exiting() bool { return caddy.Exiting() }
-
-// ReplyContext derives the context of a reply from its request: it is also
-// cancelled, with ErrStopping, when replies must end because the process
-// does.
-func (a *App) ReplyContext(parent context.Context, protoMajor int) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	end := a.ending
-	if protoMajor >= 3 {
-		end = a.endingH3
-	}
-	off := context.AfterFunc(end, func() { cancel(ErrStopping) })
-	return ctx, func(cause error) { off(); cancel(cause) }
-}
-
 // Keyring returns the keys that open the sites.
 func (a *App) Keyring() *access.Keys { return a.keys }
 
 // Conversations returns the threads.
 func (a *App) Conversations() *thread.Keeper { return a.threads }
 
-// assistantFor makes the assistant of a site.
-func (a *App) assistantFor(r *Running) *assistant.Assistant {
+// makeAssistants makes a site's assistant, and the one that stands in for it
+// while the site's budget is spent.
+func (a *App) makeAssistants(r *Running) (err error) {
 	s := r.Config
-	as := &assistant.Assistant{
-		Site: assistant.Site{
-			Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
-			AllowLinks: s.AllowLinks, Version: r.Prefer().Version, Language: r.Prefer().Language,
-			Suggestions: s.Suggestions,
-		},
-		Search: r, Log: a.log,
+	site := assistant.Site{
+		Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
+		AllowLinks: s.AllowLinks, Version: r.Prefer().Version, Language: r.Prefer().Language,
+		Suggestions: s.Suggestions,
 	}
-	if a.model != nil {
-		as.Model, as.MaxTokens = a.model.Model, a.models.AnswerTokens()
+	r.quoting = &assistant.Assistant{Site: site, Search: r, Log: a.log}
+	if a.model == nil {
+		r.answering = r.quoting
+		return nil
 	}
-	return as
+	r.answering = &assistant.Assistant{
+		Site: site, Search: r, Log: a.log, Model: observed{a.model.Model}, MaxTokens: a.models.AnswerTokens(),
+	}
+	if r.budget, err = a.openBudget(r.Name); r.budget != nil {
+		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
+	}
+	return err
 }
 
 // Interface guards

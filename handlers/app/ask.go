@@ -66,7 +66,7 @@ func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer
 	}
 	defer release()
 	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
-	_, err = site.Assistant.Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9]}, enc)
+	_, err = site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9]}, enc)
 	return err
 }
 

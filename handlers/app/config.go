@@ -33,6 +33,11 @@ type App struct {
 	// Threads says how long conversations are kept.
 	Threads *Threads `json:"threads,omitempty"`
 
+	// StopTimeout is how long replies under way may go on when the process
+	// ends and the HTTP app has no grace_period; then they end with an error in
+	// the stream. Default: 30s.
+	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
+
 	// DataDir holds indexes and embeddings. Default: Caddy's data directory
 	// + /docs.
 	DataDir string `json:"data_dir,omitempty"`

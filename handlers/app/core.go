@@ -68,7 +68,9 @@ func (a *App) run(r *Running) error {
 	}
 	a.pooled = append(a.pooled, key)
 	r.core = v.(*core)
-	r.Assistant = a.assistantFor(r)
+	if err := a.makeAssistants(r); err != nil {
+		return err
+	}
 	a.announce(r)
 	return nil
 }

@@ -154,6 +154,10 @@ func (m *OpenAIModel) Provision(caddy.Context) error {
 			return fmt.Errorf("fallback: %w", err)
 		}
 	}
+	if b := m.Budget; b != nil && (b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 ||
+		b.limit().Per != time.Hour && b.limit().Per != 24*time.Hour) {
+		return errors.New("budget: write a number of tokens or requests above 0, per 1h or 24h")
+	}
 	return nil
 }
 
@@ -161,13 +165,16 @@ func (m *OpenAIModel) Provision(caddy.Context) error {
 func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
 	o := model.Options{
 		FirstToken: time.Duration(m.FirstTokenTimeout), Idle: time.Duration(m.IdleTimeout),
-		MaxTokens: m.AnswerTokens(), Log: log,
+		MaxTokens: m.AnswerTokens(), Log: log, Observe: observeAttempt,
 	}
 	for _, e := range append([]Endpoint{m.Endpoint}, m.Fallback...) {
 		o.Endpoints = append(o.Endpoints, model.Endpoint{URL: e.URL, Model: e.Model, APIKey: e.APIKey})
 	}
 	return model.New(o)
 }
+
+// SiteBudget bounds what a site may spend; nil: no bound.
+func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
 
 // AnswerTokens bounds an answer.
 func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
@@ -197,6 +204,7 @@ var (
 	_ IndexOpener       = (*EmbeddedIndex)(nil)
 	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
 	_ ModelOpener       = (*OpenAIModel)(nil)
+	_ BudgetHolder      = (*OpenAIModel)(nil)
 	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
 	_ caddy.Provisioner = (*OpenAIModel)(nil)
 )

@@ -49,7 +49,9 @@ func (a *App) openModel() error {
 	if err != nil {
 		return err
 	}
+	a.mu.Lock() // a scrape of the metrics may come early
 	a.model = v.(*pooledModel)
+	a.mu.Unlock()
 	if c, ok := a.model.Model.(interface{ Check(context.Context) error }); ok {
 		a.goBackground(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
@@ -70,9 +72,17 @@ func (a *App) release() error {
 		}
 	}
 	a.pooled = nil
+	for _, key := range a.budgetKeys {
+		if _, err := budgets.Delete(key); err != nil {
+			a.log.Error("storing what a site has spent", "error", err)
+		}
+	}
+	a.budgetKeys = nil
 	if a.model != nil {
 		_, _ = models.Delete(poolKey(a.modelKey))
+		a.mu.Lock()
 		a.model = nil
+		a.mu.Unlock()
 	}
 	if a.threadsKey != "" {
 		_, _ = keepers.Delete(a.threadsKey)

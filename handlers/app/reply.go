@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -101,11 +103,14 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()
+	ctx, ended := a.Step(ctx, "keep")
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: r.outcome() != "answered" && r.outcome() != "extractive",
 	}
-	if err := a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated); err != nil {
+	err := a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+	ended(err)
+	if err != nil {
 		a.metrics.threadsFailed.Inc()
 		a.log.Error("the conversation could not be kept; the reply went on", "thread", r.Thread, "request_id", r.RequestID, "error", err)
 	}
@@ -128,13 +133,20 @@ func (a *App) Opened(site string) (closed func()) {
 	return g.Dec
 }
 
+// Refused counts a request that was answered with 503. why is one of
+// a few words.
+func (a *App) Refused(site, why string) { a.metrics.refused.WithLabelValues(site, why).Inc() }
+
 // Search searches the site. It is what both the search endpoint and the
 // assistant use.
 func (r *Running) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	if r.core == nil {
 		return nil, retrieval.ErrNotReady
 	}
+	ctx, s := startSpan(ctx, "docs.search")
 	hits, err := r.core.searcher.Search(ctx, q)
+	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
+	endSpan(s, err)
 	outcome := "hits"
 	switch {
 	case err != nil:

@@ -34,7 +34,10 @@ type Running struct {
 	Name         string
 	Organization string
 	Config       *Site
-	Assistant    *assistant.Assistant
+
+	answering *assistant.Assistant
+	quoting   *assistant.Assistant // without a model, for when the budget is spent
+	budget    *siteBudget          // nil: no bound
 
 	defined bool   // by a route
 	given   Site   // as the route gave it
@@ -324,6 +327,15 @@ func (r *Running) Acquire() (release func(), ok bool) {
 		return nil, false
 	}
 	return r.core.release, true
+}
+
+// Assistant answers for the site: without its model while the site's budget
+// is spent. It is nil before the app has started.
+func (r *Running) Assistant() *assistant.Assistant {
+	if r.budget.spent() {
+		return r.quoting
+	}
+	return r.answering
 }
 
 // Enter takes one of the places for replies under way, waiting a moment if

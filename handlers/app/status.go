@@ -1,12 +1,17 @@
 package app
 
-import "github.com/caddy-docs/caddy-docs/retrieval"
+import (
+	"github.com/caddy-docs/caddy-docs/model"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
 
 // Status is what GET /docs/status on the admin API answers.
 type Status struct {
 	Sites []SiteStatus `json:"sites"`
 	// Model is the model's name, "" for extractive replies.
 	Model string `json:"model,omitempty"`
+	// Models are the endpoints that are asked, in order, and their breakers.
+	Models []model.State `json:"models,omitempty"`
 	// Embedder is the embedder's name, "" for search by keywords.
 	Embedder string `json:"embedder,omitempty"`
 	// Storage is where keys and threads are kept, DataDir where indexes are.
@@ -25,13 +30,15 @@ type SiteStatus struct {
 	Sitemap      string           `json:"sitemap,omitempty"`
 	HasKey       bool             `json:"has_key"`
 	Index        retrieval.Status `json:"index"`
+	// Budget is what the site has spent; nil without a budget.
+	Budget *BudgetStatus `json:"budget,omitempty"`
 }
 
 // Status tells how the sites are.
 func (a *App) Status() Status {
 	s := Status{Storage: describeStorage(a.store.Storage), DataDir: a.DataDir, ThreadsTTL: a.threadsTTL().Seconds()}
 	if a.model != nil {
-		s.Model = a.model.Name()
+		s.Model, s.Models = a.model.Name(), a.modelStates()
 	}
 	if a.embedders != nil {
 		s.Embedder = a.embedders.Describe()
@@ -39,7 +46,7 @@ func (a *App) Status() Status {
 	for _, r := range a.all() {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
-			HasKey: a.keys.Opened(r.Organization, r.Name),
+			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),
 		}
 		if r.core != nil {
 			st.Index = r.core.refresher.Status()

@@ -67,11 +67,33 @@ func printStatus(out io.Writer, st app.Status) {
 	w.Flush()
 	fmt.Fprintf(out, "\nmodel     %s\nembedder  %s\nstorage   %s\ndata      %s\n",
 		cmp.Or(st.Model, "none: replies are extractive"), cmp.Or(st.Embedder, "none: search is by keywords"), st.Storage, st.DataDir)
+	for _, m := range st.Models {
+		if m.Breaker != "closed" {
+			fmt.Fprintf(out, "          %s at %s rests after %d failures, until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), m.LastError)
+		}
+	}
+	for _, s := range st.Sites {
+		if b := s.Budget; b != nil {
+			fmt.Fprintf(out, "budget    %s: %s spent of %s, anew at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
+		}
+	}
 	if st.ThreadsTTL > 0 {
 		fmt.Fprintf(out, "threads   kept for %s\n", app.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
 	} else {
 		fmt.Fprintln(out, "threads   off")
 	}
+}
+
+// spentOf is what is spent of a budget, in the words of its limit.
+func spentOf(b *app.BudgetStatus) string {
+	var amounts []string
+	if b.Tokens > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d tokens", b.SpentTokens))
+	}
+	if b.Requests > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d requests", b.SpentRequests))
+	}
+	return strings.Join(amounts, " and ")
 }
 
 func stateOf(s retrieval.Status) string {

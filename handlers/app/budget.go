@@ -1,0 +1,270 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/model"
+)
+
+// BudgetHolder is what a module of the namespace docs.llm does whose
+// operator may bound what a site spends. SiteBudget returns nil for no bound.
+type BudgetHolder interface{ SiteBudget() *Budget }
+
+// budgets are what the sites of all configurations of the process have
+// spent: a reload gives nothing back.
+var budgets = caddy.NewUsagePool()
+
+// siteBudget is a pooled model.Budget, whose storage is that of the newest
+// configuration.
+type siteBudget struct {
+	*model.Budget
+	site  string
+	store atomic.Pointer[store]
+	log   *slog.Logger
+
+	// longest is the longest answer so far, in tokens: models that think spend
+	// more than max_tokens, and a reservation must not be too low.
+	longest atomic.Int64
+	refused atomic.Uint64
+	warned  atomic.Int64 // the window that a warning was given for, in Unix seconds
+}
+
+// Destruct stores the exact figures, when the last configuration that counts
+// with this budget is gone: at the end of the process, too.
+func (b *siteBudget) Destruct() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return b.Close(ctx)
+}
+
+// openBudget finds or makes the budget of a site; nil where there is none.
+func (a *App) openBudget(site string) (*siteBudget, error) {
+	holder, ok := a.models.(BudgetHolder)
+	if !ok || holder.SiteBudget() == nil {
+		return nil, nil
+	}
+	limit := holder.SiteBudget().limit()
+	key := poolKey(fingerprint(site, limit, fmt.Sprintf("%T %+v", a.store.Storage, a.store.Storage)))
+	v, _, err := budgets.LoadOrNew(key, func() (caddy.Destructor, error) {
+		b := &siteBudget{site: site, log: slog.New(a.log.Handler())}
+		b.store.Store(&a.store)
+		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+		defer cancel()
+		budget, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: budgetStore{b}, Log: b.log})
+		if err != nil {
+			return nil, err
+		}
+		b.Budget = budget
+		return b, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := v.(*siteBudget)
+	b.store.Store(&a.store)
+	a.budgetKeys = append(a.budgetKeys, key)
+	return b, nil
+}
+
+func (b *Budget) limit() model.Limit {
+	return model.Limit{Tokens: b.Tokens, Requests: b.Requests, Per: time.Duration(b.Per)}
+}
+
+// budgetStore puts a budget's records below our prefix of the storage.
+type budgetStore struct{ b *siteBudget }
+
+func (s budgetStore) Get(ctx context.Context, key string) ([]byte, error) {
+	return s.b.store.Load().Get(ctx, storePrefix+key)
+}
+
+func (s budgetStore) Put(ctx context.Context, key string, value []byte) error {
+	return s.b.store.Load().Put(ctx, storePrefix+key, value)
+}
+
+func (s budgetStore) Delete(ctx context.Context, key string) error {
+	return s.b.store.Load().Delete(ctx, storePrefix+key)
+}
+
+func (s budgetStore) List(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := s.b.store.Load().List(ctx, storePrefix+prefix)
+	for i, k := range keys {
+		keys[i] = strings.TrimPrefix(k, storePrefix)
+	}
+	return keys, err
+}
+
+// errBudget is a model's error while its site's budget is spent.
+var errBudget = fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
+
+// spent tells whether the budget is spent. A nil budget never is.
+func (b *siteBudget) spent() bool {
+	if b == nil {
+		return false
+	}
+	tokens, requests, until := b.Left()
+	if tokens != 0 && requests != 0 {
+		return false
+	}
+	b.refuse(until)
+	return true
+}
+
+// refuse counts a reply that the budget kept from the model, and warns of it
+// once a window.
+func (b *siteBudget) refuse(until time.Time) {
+	b.refused.Add(1)
+	if w := until.Unix(); b.warned.Swap(w) != w {
+		b.log.Warn("the budget of site "+b.site+" is spent; its replies are extractive until it begins anew",
+			"site", b.site, "until", until, "budget", describeLimit(b.Limit()))
+	}
+}
+
+// describeLimit is a limit as the Caddyfile has it.
+func describeLimit(l model.Limit) string {
+	var amounts []string
+	if l.Tokens > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d tokens", l.Tokens))
+	}
+	if l.Requests > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d requests", l.Requests))
+	}
+	per := " per day"
+	if l.Per == time.Hour {
+		per = " per hour"
+	}
+	return strings.Join(amounts, " and ") + per
+}
+
+// budgeted is a site's model, every request of which is paid from the site's
+// budget: those that look up what a question means, and those after a tool
+// call, too.
+type budgeted struct {
+	assistant.Model
+	budget *siteBudget
+	answer int // tokens of the longest answer, where the prompt doesn't say
+}
+
+// Stream reserves the most that the request can cost, asks, and settles what
+// it did cost. What the model does not count is estimated.
+func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	b := m.budget
+	answer := int64(m.answer)
+	if p.MaxTokens > 0 {
+		answer = int64(p.MaxTokens)
+	}
+	prompt := promptTokens(p)
+	ticket := b.Take(prompt + max(answer, b.longest.Load()))
+	if ticket == nil {
+		_, _, until := b.Left()
+		b.refuse(until)
+		return nil, errBudget
+	}
+	written := 0
+	completion, err := m.Model.Stream(ctx, p, func(d *assistant.Delta) error {
+		written += len(d.Text) + len(d.Reasoning)
+		return each(d)
+	})
+	spent := prompt + int64(written)/bytesPerToken
+	switch {
+	case err == nil && completion.Usage.Known:
+		output := int64(completion.Usage.OutputTokens)
+		if output > b.longest.Load() {
+			b.longest.Store(output)
+		}
+		ticket.Spend(int64(completion.Usage.InputTokens) + output)
+	case err != nil && written == 0 && free(err):
+		ticket.Cancel()
+	default:
+		ticket.Spend(spent)
+	}
+	return completion, err
+}
+
+// free tells whether a request that failed before its first token can't have
+// cost anything: no endpoint took it.
+func free(err error) bool {
+	if failure, ok := err.(*model.Error); ok { //nolint:errorlint // a failure wraps its causes, which are no failures of a model
+		switch failure.Kind {
+		case model.Resting, model.Unreachable, model.Denied, model.Limited, model.Rejected:
+			return true
+		}
+		return false
+	}
+	chain, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return false
+	}
+	for _, err := range chain.Unwrap() {
+		if !free(err) {
+			return false
+		}
+	}
+	return true
+}
+
+// bytesPerToken is low for every script, so that an estimate is rather too
+// high than too low: English has 4, code 3.
+const bytesPerToken = 3
+
+// promptTokens bounds what a prompt costs.
+func promptTokens(p *assistant.Prompt) int64 {
+	n := 0
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		n += len(m.Role) + len(m.Content) + len(m.ToolCallID) + 16
+		for _, c := range m.ToolCalls {
+			n += len(c.ID) + len(c.Name) + len(c.Arguments) + 16
+		}
+	}
+	for _, t := range p.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Parameters) + 32
+	}
+	return int64(n/bytesPerToken) + 16
+}
+
+// BudgetStatus tells what a site has spent.
+type BudgetStatus struct {
+	// Limit is the limit as the Caddyfile has it.
+	Limit string `json:"limit"`
+	// Tokens and Requests are the limits, 0 for none; SpentTokens and
+	// SpentRequests what is spent and reserved of them until Until, when all
+	// begins anew.
+	Tokens        int64     `json:"tokens,omitempty"`
+	SpentTokens   int64     `json:"spent_tokens,omitempty"`
+	Requests      int64     `json:"requests,omitempty"`
+	SpentRequests int64     `json:"spent_requests,omitempty"`
+	Until         time.Time `json:"until"`
+	// Spent is true while replies are extractive because nothing is left.
+	Spent bool `json:"spent"`
+	// Refused counts the replies of this process that were extractive for
+	// that reason.
+	Refused uint64 `json:"refused,omitempty"`
+}
+
+// status is nil for no budget.
+func (b *siteBudget) status() *BudgetStatus {
+	if b == nil {
+		return nil
+	}
+	l := b.Limit()
+	tokens, requests, until := b.Left()
+	s := &BudgetStatus{
+		Limit: describeLimit(l), Tokens: l.Tokens, Requests: l.Requests, Until: until,
+		Spent: tokens == 0 || requests == 0, Refused: b.refused.Load(),
+	}
+	if l.Tokens > 0 {
+		s.SpentTokens = l.Tokens - tokens
+	}
+	if l.Requests > 0 {
+		s.SpentRequests = l.Requests - requests
+	}
+	return s
+}
