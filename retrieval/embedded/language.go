@@ -215,7 +215,7 @@ func detect(text string) *language {
 		}
 	})
 	best := languageByCode["en"]
-	lead := n/50 + 1 // short texts and code look like anything
+	lead := n/40 + 3 // short texts and code look like anything
 	for _, l := range languages[1:] {
 		if counts[l.id] > counts[best.id]+lead {
 			best, lead = l, 0
