@@ -10,11 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -34,20 +34,20 @@ func Register() {
 A command asks the running server through its admin API (--address, default
 localhost:2019, or as the config given by --config says). If no server
 answers, it works by itself with --config. The exit status tells success.`,
-		CobraFunc: func(cmd *cobra.Command) {
-			t := new(target)
-			flags := cmd.PersistentFlags()
-			flags.StringVar(&t.address, "address", "", "The address of the running server's admin API")
-			flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
-			flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
-			flags.BoolVar(&t.json, "json", false, "Print JSON")
-			cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t))
-			cmd.SilenceUsage = true
-			for _, sub := range cmd.Commands() {
-				sub.SilenceUsage = true
-			}
-		},
+		CobraFunc: Fill,
 	})
+}
+
+// Fill adds the commands and their flags to cmd, which is `caddy docs`.
+func Fill(cmd *cobra.Command) {
+	t := new(target)
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&t.address, "address", "", "The address of the running server's admin API")
+	flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
+	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
+	flags.BoolVar(&t.json, "json", false, "Print JSON")
+	cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t))
+	cmd.SilenceUsage = true
 }
 
 // target is what the commands work on, as the flags say.
@@ -98,9 +98,9 @@ func (t *target) open(_ context.Context, method, uri string, in any) (*http.Resp
 	}
 	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, body)
 	if err != nil {
-		var ne *net.OpError
-		var ue *url.Error
-		if errors.As(err, &ne) || errors.As(err, &ue) {
+		// The cause is not wrapped: the text alone tells a server that is not
+		// there from one that refuses.
+		if strings.HasPrefix(err.Error(), "performing request") {
 			return nil, fmt.Errorf("%w at %s", errNotRunning, address)
 		}
 		return nil, errors.New(adminMessage(err.Error()))

@@ -32,7 +32,7 @@ func statusCommand(t *target) *cobra.Command {
 		Use: "status", Short: "Shows the sites of the running server and how their indexes are", Args: cobra.NoArgs, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := t.status(cmd.Context())
-			if errors.Is(err, errNotRunning) && t.config != "" {
+			if errors.Is(err, errNotRunning) {
 				a, done, oerr := t.offline()
 				if oerr != nil {
 					return oerr
