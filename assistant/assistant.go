@@ -36,7 +36,12 @@ type Site struct {
 	AllowLinks []string
 	// Version and Language are the site's defaults, "" for none.
 	Version, Language string
-	Suggestions       bool
+	// Suggestions ends answers with follow-up questions.
+	Suggestions bool
+	// StarterQuestions are the operator's own, at most three are used: they
+	// end a reply that has no answer, and stand in where Suggestions finds no
+	// follow-up question.
+	StarterQuestions []string
 }
 
 // Assistant replies for one site. It is safe for concurrent use. Model may

@@ -147,15 +147,15 @@ func pick(own []*piece) []string {
 			out = append(out, shorten(p.text))
 			last = -1
 		case p.block == last && p.item:
-			out[len(out)-1] += "\n" + p.text
+			out[len(out)-1] += "\n" + codeSpans(p.text)
 		case p.block == last:
 			sep := " "
 			if r, _ := utf8.DecodeLastRuneInString(out[len(out)-1]); r > 0x3000 {
 				sep = ""
 			}
-			out[len(out)-1] += sep + p.text
+			out[len(out)-1] += sep + codeSpans(p.text)
 		default:
-			out = append(out, p.text)
+			out = append(out, codeSpans(p.text))
 			last = p.block
 		}
 	}
@@ -185,6 +185,10 @@ func split(passage int, text string, l Language) []piece {
 		case b.code:
 			add(i, b.text, true, false)
 		case strings.HasPrefix(b.text, "#"): // a heading within: context, not an answer
+		case isTable(b.text):
+			for _, row := range tableItems(b.text) {
+				add(i, row, false, true)
+			}
 		default:
 			var prose []string
 			item := ""

@@ -56,10 +56,38 @@ func (r *run) rewrite(ctx context.Context) {
 	if c != nil {
 		r.account(c)
 	}
-	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" {
+	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" && q.rewrittenAs(s) {
 		q.query.Text = s
 		q.query.Vector = nil
 	}
+}
+
+// rewrittenAs tells whether a text can be what the question means in its
+// conversation: small models apologise, answer, or repeat the question, and
+// the search text made without them is then the better one.
+func (q *inquiry) rewrittenAs(s string) bool {
+	have := stems(s, q.language)
+	own := stems(clip(q.asked, 2000), q.language)
+	kept, added := 0, 0
+	for w := range own {
+		if have[w] {
+			kept++
+		}
+	}
+	if kept*2 < len(own) {
+		return false // it speaks of something else
+	}
+	for i := len(q.earlier) - 1; i >= 0 && i >= len(q.earlier)-4; i-- {
+		for w := range stems(clip(q.earlier[i].text, 4000), q.language) {
+			if have[w] && !own[w] {
+				added++
+			}
+		}
+	}
+	if added == 0 && q.leans {
+		return false // it says no more than the question
+	}
+	return kept > 0 || added > 0
 }
 
 // usableRewrite returns the question of a rewrite, "" if it is none: models

@@ -12,13 +12,45 @@ import (
 // maxSuggestions is how many follow-up questions end a reply.
 const maxSuggestions = 3
 
-// suggest sends follow-up questions as a data part: {"questions": […]}. They
-// come from the sections beside those that were used, so that each has an
-// answer, and cost no further call of the model.
+// suggest sends follow-up questions as a data part: {"questions": […]}. Where
+// there are none to tell, and after a reply that has no answer, they are the
+// operator's starter questions.
 func (r *run) suggest() {
-	if !r.a.Site.Suggestions || r.res.Answered == "no" {
+	site := &r.a.Site
+	var questions []string
+	if site.Suggestions && r.res.Answered != "no" {
+		questions = r.followUps()
+	}
+	if len(questions) == 0 && (site.Suggestions || r.res.Answered == "no") {
+		questions = r.starters()
+	}
+	if len(questions) == 0 {
 		return
 	}
+	b, _ := json.Marshal(map[string][]string{"questions": questions}) // strings only
+	r.out.send(&reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
+}
+
+// starters are the operator's questions that were not asked yet.
+func (r *run) starters() []string {
+	fold := func(s string) string { return strings.ToLower(strings.TrimRight(oneLine(s), "?？ ")) }
+	asked := map[string]bool{fold(r.q.asked): true, "": true}
+	for _, u := range r.q.earlier {
+		asked[fold(clip(u.text, 1000))] = true
+	}
+	var out []string
+	for _, s := range r.a.Site.StarterQuestions {
+		if f := fold(s); !asked[f] && len(out) < maxSuggestions {
+			asked[f] = true
+			out = append(out, oneLine(s))
+		}
+	}
+	return out
+}
+
+// followUps come from the sections beside those that were used, so that each
+// has an answer, and cost no further call of the model.
+func (r *run) followUps() []string {
 	used := make(map[string]bool)
 	for i := range r.passages {
 		used[strings.ToLower(heading(&r.passages[i], r.passages[i].section))] = true
@@ -45,11 +77,7 @@ func (r *run) suggest() {
 			break // one of a passage
 		}
 	}
-	if len(questions) == 0 {
-		return
-	}
-	b, _ := json.Marshal(map[string][]string{"questions": questions}) // strings only
-	r.out.send(&reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
+	return questions
 }
 
 // heading is what a section is about: generic headings with their page.

@@ -1,0 +1,175 @@
+package assistant
+
+import (
+	"cmp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isTable tells whether a block of a section's text is a table: a row a
+// line, cells parted by " | " (see retrieval.Section.Text).
+func isTable(block string) bool {
+	rows := strings.Split(block, "\n")
+	if len(rows) < 2 {
+		return false
+	}
+	for _, row := range rows {
+		if !strings.Contains(row, " | ") {
+			return false
+		}
+	}
+	return true
+}
+
+// tableItems makes list items of a table's rows: "- first: second (third
+// column: third; …)". A row alone can then be quoted and still be understood,
+// also where a client can't show tables.
+func tableItems(block string) []string {
+	var rows [][]string
+	for line := range strings.SplitSeq(block, "\n") {
+		rows = append(rows, strings.Split(strings.Trim(line, " |"), " | "))
+	}
+	labels := rows[0]
+	for _, l := range labels {
+		if strings.HasSuffix(l, ".") || utf8.RuneCountInString(l) > 40 {
+			labels = nil // a table without a head
+			break
+		}
+	}
+	if labels != nil {
+		rows = rows[1:]
+	}
+	out := make([]string, 0, len(rows))
+	for _, cells := range rows {
+		item := "- " + codeCell(cells[0])
+		if len(cells) > 1 {
+			if second := strings.TrimSpace(cells[1]); second != "" {
+				item += ": " + codeSpans(second)
+			}
+		}
+		var rest []string
+		for i := 2; i < len(cells); i++ {
+			c := codeSpans(strings.TrimSpace(cells[i]))
+			if c == "" {
+				continue
+			}
+			if i < len(labels) && labels[i] != "" {
+				c = labels[i] + ": " + c
+			}
+			rest = append(rest, c)
+		}
+		if len(rest) > 0 {
+			item += " (" + strings.Join(rest, "; ") + ")"
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// codeCell makes a row's name a code span where it is a piece of syntax.
+func codeCell(s string) string {
+	s = strings.TrimSpace(s)
+	if strings.ContainsAny(s, "`") || !strings.ContainsAny(s, "<>{}[]_*") {
+		return codeSpans(s)
+	}
+	return codeSpan(s)
+}
+
+// codeSpans writes a section's plain text so that a Markdown renderer shows
+// it as the page does: what carries signs that mean something in Markdown or
+// HTML (<site>, /blog/*, {env.X}), and what can only be an identifier
+// (max_body, --wait), becomes a code span, as it most likely was one. Where
+// neighbours do, they become one.
+func codeSpans(text string) string {
+	if strings.Contains(text, "`") || !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
+		return text // has its code spans, or nothing to mark
+	}
+	var b strings.Builder
+	run := "" // words of the span being made
+	flush := func() {
+		if run != "" {
+			b.WriteString(codeSpan(run))
+			run = ""
+		}
+	}
+	lead, rest := "", text
+	if s, ok := strings.CutPrefix(text, "- "); ok {
+		lead, rest = "- ", s
+	}
+	b.WriteString(lead)
+	for i, word := range strings.Split(rest, " ") {
+		open, core, tail := trimWord(word)
+		if !codeLike(core) {
+			flush()
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(word)
+			continue
+		}
+		if open != "" || run == "" {
+			flush()
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(open)
+			run = core
+		} else {
+			run += " " + core
+		}
+		if tail != "" {
+			flush()
+			b.WriteString(tail)
+		}
+	}
+	flush()
+	return b.String()
+}
+
+// trimWord parts a word from the punctuation of its sentence.
+func trimWord(word string) (open, core, tail string) {
+	core = strings.TrimLeft(word, "(\"'“„«")
+	open = word[:len(word)-len(core)]
+	trimmed := strings.TrimRight(core, ".,;:!?\"'”“»")
+	if strings.HasSuffix(core, "...") && strings.ContainsAny(core, "<>[]") {
+		trimmed = core // <glob>... is syntax
+	}
+	for strings.HasSuffix(trimmed, ")") && strings.Count(trimmed, ")") > strings.Count(trimmed, "(") {
+		trimmed = strings.TrimRight(strings.TrimSuffix(trimmed, ")"), ".,;:!?\"'”")
+	}
+	return open, trimmed, core[len(trimmed):]
+}
+
+// codeLike tells whether a word is code, or would not survive as text.
+func codeLike(w string) bool {
+	if w == "" || strings.Contains(w, "://") {
+		return false // the check knows about addresses
+	}
+	letters := strings.IndexFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0
+	switch {
+	case strings.ContainsAny(w, "*\\"):
+		return true
+	case !letters:
+		return strings.Trim(w, "_~#") == "" && len(w) > 1
+	case strings.ContainsAny(w, "<>{}"), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "~~"), strings.HasPrefix(w, "["), strings.HasSuffix(w, "]"):
+		return true
+	case strings.IndexByte(w, '_') >= 0:
+		return strings.IndexFunc(w, func(r rune) bool { return r > 0x7f }) < 0
+	case strings.IndexByte(w, '&') >= 0:
+		return strings.IndexByte(w, ';') > 0
+	}
+	return false
+}
+
+// codeSpan makes a code span. A "|" would end it for a renderer that sees a
+// table: it stands between two spans instead.
+func codeSpan(s string) string {
+	parts := strings.Split(s, "|")
+	for i, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			parts[i] = "`" + p + "`"
+		}
+	}
+	return cmp.Or(strings.Join(parts, "|"), s)
+}
