@@ -16,6 +16,10 @@ const maxUnknown = 12
 // maxQueryBytes bounds what is read of a query.
 const maxQueryBytes = 16 << 10
 
+// completionLead is how many times more common a word must be than the known
+// word that the query ends in, to be taken for its completion.
+const completionLead = 3
+
 // group is one word of a query with the terms it may stand for; in a
 // section, the best of them counts.
 type group struct {
@@ -188,6 +192,18 @@ func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string
 			}
 			if len(x.alts) >= maxSuggestions {
 				break
+			}
+		}
+	}
+	if typing && df > 0 && !x.joined {
+		// "conf" may be a word of its own, but "config" is what is meant.
+		s.suggestions = g.spelling.complete(x.word, w.completion, s.suggestions[:0])
+		for _, c := range s.suggestions {
+			if int(c.count) < completionLead*df || len(x.alts) >= maxSuggestions {
+				break
+			}
+			for _, l := range g.langs {
+				g.addAlternative(x, l.stem(c.text), c.weight)
 			}
 		}
 	}

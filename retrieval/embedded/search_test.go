@@ -104,6 +104,16 @@ func TestAQuestionsLastWordIsNotCompleted(t *testing.T) {
 	}
 }
 
+func TestAKnownLastWordIsCompletedToAMuchCommonerOne(t *testing.T) {
+	x := opened(t, Options{}, page("a", "Notes", "Words", "Here prox is a word."), page("b", "Proxy", "Proxy", "proxy"), page("c", "More", "Proxy", "proxy"), page("d", "Yet more", "Proxy", "proxy"))
+	if got := pages(search(t, x, retrieval.Query{Text: "prox"})); len(got) != 4 || got[0] != "b" {
+		t.Errorf("while typing: %v", got)
+	}
+	if got := pages(search(t, x, retrieval.Query{Text: "prox", Question: true})); len(got) != 1 {
+		t.Errorf("in a question: %v", got)
+	}
+}
+
 func TestFilters(t *testing.T) {
 	x := opened(t, Options{}, manual()...)
 	for _, c := range []struct {
@@ -551,5 +561,29 @@ func BenchmarkReplaceOneChanged(b *testing.B) {
 		if err := x.Replace(context.Background(), docs, nil); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func BenchmarkVectors(b *testing.B) {
+	for _, n := range []int{10_000, 50_000} {
+		b.Run(fmt.Sprint(n, "x384"), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			m := &matrix{dim: 384}
+			v := make([]float32, m.dim)
+			for i := range n {
+				for j := range v {
+					v[j] = r.Float32() - .5
+				}
+				m.grow(v)
+				m.section = append(m.section, uint32(i))
+			}
+			s := &scratch{section: make([]float32, n)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.compare(context.Background(), v, s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

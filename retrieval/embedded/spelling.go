@@ -118,13 +118,24 @@ func (s *spelling) suggest(word string, complete bool, w *weights, out []suggest
 			out = append(out, suggestion{t, weight, s.count[i]})
 		}
 	}
-	if complete && n >= 1 {
-		for i := sort.SearchStrings(s.text, word); i < len(s.text) && strings.HasPrefix(s.text[i], word); i++ {
-			if s.text[i] != word {
-				out = append(out, suggestion{s.text[i], w.completion, s.count[i]})
-			}
+	if complete {
+		return s.complete(word, w.completion, out)
+	}
+	return likeliest(out)
+}
+
+// complete appends the words that a word begins, likeliest first with those
+// before.
+func (s *spelling) complete(word string, weight float32, out []suggestion) []suggestion {
+	for i := sort.SearchStrings(s.text, word); i < len(s.text) && strings.HasPrefix(s.text[i], word); i++ {
+		if s.text[i] != word {
+			out = append(out, suggestion{s.text[i], weight, s.count[i]})
 		}
 	}
+	return likeliest(out)
+}
+
+func likeliest(out []suggestion) []suggestion {
 	slices.SortFunc(out, func(a, b suggestion) int {
 		if a.weight != b.weight {
 			if a.weight > b.weight {

@@ -95,7 +95,7 @@ type similarity struct {
 
 // compare scans the matrix.
 func (m *matrix) compare(ctx context.Context, vector []float32, s *scratch) (*similarity, error) {
-	q := matrix{dim: m.dim}
+	q := matrix{dim: m.dim, values: make([]float32, 0, m.dim)}
 	if !q.grow(vector) {
 		return nil, nil
 	}

@@ -51,7 +51,7 @@ var standard = weights{
 	k1:   1.2, b: .75,
 	titleBonus: 1.4, headBonus: .5, slugBonus: .5,
 	pageEvidence: .6, keywordEvidence: .4, keywordSecond: .2,
-	typo1: .8, typo2: .5, firstLetter: .7, completion: .7, joined: .5, synonym: .6,
+	typo1: .8, typo2: .5, firstLetter: .7, completion: .9, joined: .5, synonym: .6,
 	deprecated: .7, changelog: .7, hub: .85,
 	boost: 1.15, preferred: 1.15,
 	semantic: .35, semanticShort: .2, wholePage: .7,
