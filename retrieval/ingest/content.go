@@ -29,6 +29,7 @@ var contentClasses = []string{
 func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 	var marked, mains, roleMains, articles, bodies []*html.Node
 	byClass := map[string][]*html.Node{}
+	articleSet, classSets := nodeSet{}, map[string]nodeSet{}
 	var articleBody, contentID *html.Node
 	walk(root, func(n *html.Node) bool {
 		if n.DataAtom == atom.Template || n.DataAtom == atom.Svg {
@@ -44,8 +45,9 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 		case atom.Main:
 			mains = append(mains, n)
 		case atom.Article:
-			if !within(n, articles) && (len(mains) > 0 || n.DataAtom == atom.Article) {
+			if !within(n, articleSet) {
 				articles = append(articles, n)
+				articleSet[n] = true
 			}
 		}
 		if attr(n, "role") == "main" {
@@ -62,9 +64,14 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 		}
 		for _, c := range classes(n) {
 			for _, known := range contentClasses {
-				if c == known && !within(n, byClass[c]) {
-					byClass[c] = append(byClass[c], n)
+				if c != known || within(n, classSets[c]) {
+					continue
 				}
+				if classSets[c] == nil {
+					classSets[c] = nodeSet{}
+				}
+				classSets[c][n] = true
+				byClass[c] = append(byClass[c], n)
 			}
 		}
 		return true
@@ -86,7 +93,7 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 	if len(articles) == 1 && hasText(articles) {
 		// One article is the page, unless the page's heading stands outside:
 		// then it may be a card or a teaser.
-		if h1 := findHeading(root); h1 == nil || within(h1, articles) {
+		if h1 := findHeading(root); h1 == nil || within(h1, articleSet) {
 			return articles, true
 		}
 	}
@@ -109,20 +116,26 @@ func contentRoots(root *html.Node) (roots []*html.Node, inner bool) {
 
 func outermost(nodes []*html.Node) []*html.Node {
 	var out []*html.Node
+	known := nodeSet{}
 	for _, n := range nodes {
-		if !within(n, out) {
+		if !within(n, known) {
 			out = append(out, n)
+			known[n] = true
 		}
 	}
 	return out
 }
 
-func within(n *html.Node, of []*html.Node) bool {
+type nodeSet map[*html.Node]bool
+
+// within reports whether n is below one of the nodes.
+func within(n *html.Node, of nodeSet) bool {
+	if len(of) == 0 {
+		return false
+	}
 	for p := n.Parent; p != nil; p = p.Parent {
-		for _, o := range of {
-			if p == o {
-				return true
-			}
+		if of[p] {
+			return true
 		}
 	}
 	return false

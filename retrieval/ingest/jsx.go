@@ -459,6 +459,9 @@ func (p *preparer) module() int {
 	if !importLine.Match(head) && !(exportLine.Match(head) && p.mdx) {
 		return p.pos
 	}
+	if p.budget < 0 {
+		return p.pos
+	}
 	depth := 0
 	src := p.src
 	for i := p.pos; i < len(src); i++ {
@@ -488,6 +491,7 @@ func (p *preparer) module() int {
 	if depth <= 0 {
 		return len(src)
 	}
+	p.budget -= len(src) - p.pos
 	// Brackets that never close: the paragraph it stands in is left out.
 	if i := bytes.Index(src[p.pos:], []byte("\n\n")); i >= 0 {
 		return p.pos + i + 1

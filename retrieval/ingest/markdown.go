@@ -21,17 +21,22 @@ import (
 )
 
 var (
-	markdownParser = newParser(false)
-	mdxParser      = newParser(true)
+	markdownParser = newParser(false, true)
+	mdxParser      = newParser(true, true)
+	// For pages with more footnotes than maxFootnotes.
+	markdownParserWithoutNotes = newParser(false, false)
+	mdxParserWithoutNotes      = newParser(true, false)
 )
 
 // newParser makes a parser of GitHub's Markdown with footnotes and
 // definition lists. MDX knows neither indented code nor raw HTML.
-func newParser(mdx bool) parser.Parser {
-	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough,
-		extension.TaskList, extension.Footnote, extension.DefinitionList))
+func newParser(mdx, footnotes bool) parser.Parser {
+	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
+	if footnotes {
+		extensions = append(extensions, extension.Footnote)
+	}
 	if !mdx {
-		return md.Parser()
+		return goldmark.New(goldmark.WithExtensions(extensions...)).Parser()
 	}
 	p := parser.NewParser(
 		parser.WithBlockParsers(
@@ -52,8 +57,7 @@ func newParser(mdx bool) parser.Parser {
 		),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 	)
-	goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extension.Table, extension.Strikethrough,
-		extension.TaskList, extension.Footnote, extension.DefinitionList))
+	goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extensions...))
 	return p
 }
 
@@ -71,14 +75,24 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	case strings.TrimSuffix(path.Base(doc.File), path.Ext(doc.File)) == "404":
 		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
-	body = bounded(prepare(body, mdx))
+	body, odd := bounded(prepare(body, mdx))
+	warnings = append(warnings, odd...)
 	base, _ := url.Parse(doc.URL)
 	w := &markdownWalker{src: body, slugs: slugger{style: in.options.Anchors}}
 	w.b = &builder{in: in, base: base}
 	w.html = &htmlWalker{b: w.b, slug: w.slugs.id}
 	p := markdownParser
-	if mdx {
+	notes := bytes.Count(body, []byte("[^"))
+	switch {
+	case mdx && notes > maxFootnotes:
+		p = mdxParserWithoutNotes
+	case mdx:
 		p = mdxParser
+	case notes > maxFootnotes:
+		p = markdownParserWithoutNotes
+	}
+	if notes > maxFootnotes {
+		warnings = append(warnings, fmt.Sprintf("it has %d footnote marks, which are read as text", notes))
 	}
 	w.blocks(p.Parse(text.NewReader(body)))
 	doc.Title = front.text("title")
@@ -357,8 +371,15 @@ func (w *markdownWalker) inline(n ast.Node) {
 	}
 }
 
-// rawInline reads one inline tag.
+// rawInline reads one inline tag. Those that leave nothing, which are nearly
+// all, are told by their first letters.
 func (w *markdownWalker) rawInline(tag []byte) {
+	if len(tag) < 4 || tag[1] != 'b' && tag[1] != 'B' && tag[1] != 'i' && tag[1] != 'I' {
+		return
+	}
+	if name := strings.ToLower(string(tag[1:min(len(tag), 4)])); !strings.HasPrefix(name, "br") && name != "img" {
+		return
+	}
 	z := html.NewTokenizer(bytes.NewReader(tag))
 	switch z.Next() {
 	case html.StartTagToken, html.SelfClosingTagToken:

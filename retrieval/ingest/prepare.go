@@ -564,10 +564,7 @@ func (p *preparer) until(from int, s string) (string, int) {
 
 // codeBlock writes code as a fence.
 func (p *preparer) codeBlock(language, code string) {
-	fence := "```"
-	for strings.Contains(code, fence) {
-		fence += "`"
-	}
+	fence := fenceFor(code)
 	p.parted()
 	indent := strings.Repeat(" ", p.indent)
 	p.emit(fence + strings.TrimSpace(language) + "\n")
@@ -579,4 +576,19 @@ func (p *preparer) codeBlock(language, code string) {
 	p.bol = true
 	p.emit(fence)
 	p.parted()
+}
+
+// fenceFor is the shortest fence that no line of code can be taken for.
+func fenceFor(code string) string {
+	longest, run := 2, 0
+	for i := 0; i < len(code); i++ {
+		if code[i] != '`' {
+			run = 0
+			continue
+		}
+		if run++; run > longest {
+			longest = run
+		}
+	}
+	return strings.Repeat("`", longest+1)
 }

@@ -147,10 +147,7 @@ func (b *builder) fence(language, code string) {
 	if b.marker != "" {
 		b.marker = ""
 	}
-	fence := "```"
-	for strings.Contains(code, fence) {
-		fence += "`"
-	}
+	fence := fenceFor(code)
 	b.totalBytes += len(code)
 	b.separate(paragraph)
 	b.text.WriteString(fence)
