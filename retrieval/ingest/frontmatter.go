@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -58,9 +59,15 @@ func splitFrontMatter(src []byte) (frontMatter, []byte, error) {
 	return nil, src, nil
 }
 
+var nestedKey = regexp.MustCompile(`(?:[\w"'-]+[ \t]*\.[ \t]*){30}`)
+
 func checked(head []byte, parse func() error) (err error) {
 	if len(head) > maxFrontMatter {
 		return fmt.Errorf("it is longer than %d kB", maxFrontMatter>>10)
+	}
+	// The TOML parser takes quadratic time and more for a.a.a.a…
+	if nestedKey.Match(head) {
+		return errors.New("a key is nested more than 30 deep")
 	}
 	// yaml.v3 promises errors, and has broken that promise before.
 	defer func() {
