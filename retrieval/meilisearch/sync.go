@@ -1,0 +1,370 @@
+package meilisearch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+)
+
+// Bounds of bringing a server up to date.
+const (
+	// A batch of documents has so many, and about so many bytes, at most:
+	// the server takes 100 MB.
+	batchRecords = 2000
+	batchBytes   = 8 << 20
+	// smallChange is up to what share of an index changes are made in place;
+	// beyond it the index is made anew, which is as fast and never half done.
+	smallChange = .25
+	// listPage is how many ids are read at once.
+	listPage = 5000
+	// syncRounds is how often what a server holds is compared with what it
+	// should: another Caddy that lost the lock may write at the same time.
+	syncRounds = 3
+	// syncTimeout ends an attempt that hangs.
+	syncTimeout = 30 * time.Minute
+)
+
+func asServer(err error, e **ServerError) bool { return errors.As(err, e) }
+
+// sync makes a server hold the content, and nothing else of the site. The
+// caller holds the lock. What it leaves when it is cut off serves on, and
+// the next run takes it up.
+func (x *Index) sync(ctx context.Context, in *instance, c *content) error {
+	if err := in.probe(ctx); err != nil {
+		return err
+	}
+	for range syncRounds {
+		done, err := x.syncOnce(ctx, in, c)
+		if err != nil {
+			return err
+		}
+		if done {
+			in.mu.Lock()
+			in.behind, in.retryPause = false, downFirst
+			in.mu.Unlock()
+			return nil
+		}
+	}
+	return fmt.Errorf("%s holds something else after %d attempts: another program writes to %s*", in.url, syncRounds, x.prefix)
+}
+
+// syncOnce changes what differs; done says that nothing did.
+func (x *Index) syncOnce(ctx context.Context, in *instance, c *content) (done bool, err error) {
+	live, left, err := in.list(ctx, x.prefix)
+	if err != nil {
+		return false, err
+	}
+	for _, uid := range left {
+		// Of a run that was killed; we hold the lock.
+		if err := in.drop(ctx, uid); err != nil {
+			return false, err
+		}
+	}
+	done = true
+	var swaps []*sdk.SwapIndexesParams
+	var fresh []string
+	embedders := map[string]int{}
+	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
+		ix := c.languages[uid]
+		want := x.settingsOf(ix)
+		if !c.known && slices.Contains(live, uid) {
+			// After a start the vectors are not at hand. What the server
+			// has of them is kept.
+			have, err := in.settings(ctx, uid)
+			if err != nil {
+				return false, err
+			}
+			if have != nil {
+				want.Embedders = have.Embedders
+			}
+		}
+		embedders[uid] = -1
+		if e, ok := want.Embedders[embedderName]; ok {
+			embedders[uid] = e.Dimensions
+		}
+		add, remove, anew, err := x.compare(ctx, in, ix, want, slices.Contains(live, uid), c.known)
+		if err != nil {
+			return false, err
+		}
+		if x.o.Embedder != "" {
+			if e, err := in.settings(ctx, uid); err == nil && e != nil {
+				if _, ok := e.Embedders[x.o.Embedder]; ok {
+					embedders[uid] = 0
+				}
+			}
+		}
+		switch {
+		case anew && x.o.Embedder != "":
+			// The server's own embedder stands in the settings of the live
+			// index, with a secret that can't be read: that index stays.
+			done = false
+			if err := x.setUp(ctx, in, uid, want, !slices.Contains(live, uid)); err != nil {
+				return false, err
+			}
+			if err := x.change(ctx, in, uid, add, remove); err != nil {
+				return false, err
+			}
+		case anew:
+			done = false
+			next := uid + "_" + strings.ToLower(rand.Text())
+			if err := x.fill(ctx, in, next, want, ix); err != nil {
+				x.discard(in, next)
+				return false, fmt.Errorf("filling a new index for %s: %w", uid, err)
+			}
+			swaps = append(swaps, &sdk.SwapIndexesParams{Indexes: []string{next, uid}, Rename: !slices.Contains(live, uid)})
+			fresh = append(fresh, next)
+		case len(add)+len(remove) > 0:
+			done = false
+			if err := x.change(ctx, in, uid, add, remove); err != nil {
+				return false, fmt.Errorf("changing %s: %w", uid, err)
+			}
+		}
+	}
+	if len(swaps) > 0 {
+		// Not repeated: a second swap would undo the first.
+		info, err := in.admin.SwapIndexesWithContext(ctx, swaps)
+		if err = in.explain(err); err == nil {
+			err = in.await(ctx, info)
+		}
+		if err != nil {
+			return false, fmt.Errorf("taking the new indexes into use: %w", err)
+		}
+		for i, uid := range fresh {
+			if !swaps[i].Rename {
+				if err := in.drop(ctx, uid); err != nil {
+					return false, err
+				}
+			}
+		}
+	}
+	for _, uid := range live {
+		if c.languages[uid] == nil {
+			done = false
+			if err := in.drop(ctx, uid); err != nil {
+				return false, err
+			}
+		}
+	}
+	in.mu.Lock()
+	in.embedders = embedders
+	in.mu.Unlock()
+	return done, nil
+}
+
+// compare finds what an index lacks and what it has too much, and whether it
+// is better made anew.
+func (x *Index) compare(ctx context.Context, in *instance, ix *indexContent, want *sdk.Settings, exists, known bool) (add []*record, remove []string, anew bool, err error) {
+	if !exists {
+		return ix.records, nil, true, nil
+	}
+	have, err := in.settings(ctx, ix.uid)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if have == nil || settingsDiffer(have, want, x.o.Embedder != "") {
+		anew = true
+	}
+	held, err := in.ids(ctx, ix.uid)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, r := range ix.records {
+		v, ok := held[r.ID]
+		if !ok || known && v != r.Vector {
+			add = append(add, r)
+		}
+		delete(held, r.ID)
+	}
+	remove = slices.Sorted(maps.Keys(held))
+	if n := len(add) + len(remove); n > 100 && float64(n) > smallChange*float64(len(ix.records)) {
+		anew = true
+	}
+	return add, remove, anew, nil
+}
+
+// list returns the names of a site's indexes: those that serve, and those
+// that an earlier run left.
+func (in *instance) list(ctx context.Context, prefix string) (live, left []string, err error) {
+	for offset := int64(0); ; {
+		var page *sdk.IndexesResults
+		err := in.repeat(ctx, func() (err error) {
+			page, err = in.admin.ListIndexesWithContext(ctx, &sdk.IndexesQuery{Limit: 1000, Offset: offset})
+			return err
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("listing indexes: %w", err)
+		}
+		for _, ix := range page.Results {
+			rest, ours := strings.CutPrefix(ix.UID, prefix)
+			lang, temporary, isTemporary := strings.Cut(rest, "_")
+			switch {
+			case !ours || lang != baseLanguage(lang) || isTemporary && len(temporary) != 26:
+			case isTemporary:
+				left = append(left, ix.UID)
+			default:
+				live = append(live, ix.UID)
+			}
+		}
+		offset += int64(len(page.Results))
+		if len(page.Results) == 0 || offset >= page.Total {
+			return live, left, nil
+		}
+	}
+}
+
+// ids returns the records that an index holds, with their vectors' names.
+func (in *instance) ids(ctx context.Context, uid string) (map[string]string, error) {
+	held := map[string]string{}
+	for offset := int64(0); ; {
+		var page sdk.DocumentsResult
+		err := in.repeat(ctx, func() error {
+			page = sdk.DocumentsResult{}
+			return in.admin.Index(uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: listPage, Offset: offset, Fields: []string{"id", "vector"}}, &page)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading what %s holds: %w", uid, err)
+		}
+		for _, hit := range page.Results {
+			var id, v string
+			_ = json.Unmarshal(hit["vector"], &v)
+			if json.Unmarshal(hit["id"], &id) == nil {
+				held[id] = v
+			}
+		}
+		offset += int64(len(page.Results))
+		if len(page.Results) == 0 || offset >= page.Total {
+			return held, nil
+		}
+	}
+}
+
+// setUp creates an index, where it is not there, and sets its settings.
+func (x *Index) setUp(ctx context.Context, in *instance, uid string, want *sdk.Settings, create bool) error {
+	if create {
+		info, err := in.admin.CreateIndexWithContext(ctx, &sdk.IndexConfig{Uid: uid, PrimaryKey: "id"})
+		if err = in.explain(err); err == nil {
+			err = in.await(ctx, info)
+		}
+		if e := (*TaskError)(nil); err != nil && !(errors.As(err, &e) && e.Code == "index_already_exists") {
+			return fmt.Errorf("creating %s: %w", uid, err)
+		}
+	}
+	var info *sdk.TaskInfo
+	err := in.repeat(ctx, func() (err error) {
+		info, err = in.admin.Index(uid).UpdateSettingsWithContext(ctx, want)
+		return err
+	})
+	if err == nil {
+		err = in.await(ctx, info)
+	}
+	if err != nil {
+		return fmt.Errorf("setting up %s: %w", uid, err)
+	}
+	return nil
+}
+
+// fill makes a new index with its settings and records, and counts them.
+func (x *Index) fill(ctx context.Context, in *instance, uid string, want *sdk.Settings, ix *indexContent) error {
+	if err := x.setUp(ctx, in, uid, want, true); err != nil {
+		return err
+	}
+	if err := x.change(ctx, in, uid, ix.records, nil); err != nil {
+		return err
+	}
+	var stats *sdk.StatsIndex
+	err := in.repeat(ctx, func() (err error) {
+		stats, err = in.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if int(stats.NumberOfDocuments) != len(ix.records) {
+		return fmt.Errorf("the new index holds %d of %d sections", stats.NumberOfDocuments, len(ix.records))
+	}
+	return nil
+}
+
+// change adds records and removes others, and waits for all of it. New
+// ones come first, so that no page is missing in between.
+func (x *Index) change(ctx context.Context, in *instance, uid string, add []*record, remove []string) error {
+	var tasks []*sdk.TaskInfo
+	key := "id"
+	for len(add) > 0 {
+		n, size := 0, 0
+		for n < len(add) && n < batchRecords && (n == 0 || size < batchBytes) {
+			size += len(add[n].Text) + 500
+			if add[n].Vector != "" {
+				size += 12 * len(add[n].Vectors[embedderName].Embeddings[0])
+			}
+			n++
+		}
+		batch := add[:n]
+		add = add[n:]
+		err := in.repeat(ctx, func() error {
+			info, err := in.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
+			if err == nil {
+				tasks = append(tasks, info)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for batch := range slices.Chunk(remove, listPage) {
+		err := in.repeat(ctx, func() error {
+			info, err := in.admin.Index(uid).DeleteDocumentsWithContext(ctx, batch, nil)
+			if err == nil {
+				tasks = append(tasks, info)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, info := range tasks {
+		if err := in.await(ctx, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes an index; one that is not there is no error.
+func (in *instance) drop(ctx context.Context, uid string) error {
+	var info *sdk.TaskInfo
+	err := in.repeat(ctx, func() (err error) {
+		info, err = in.admin.DeleteIndexWithContext(ctx, uid)
+		return err
+	})
+	if err == nil {
+		err = in.await(ctx, info)
+	}
+	if e := (*TaskError)(nil); codeOf(err) == "index_not_found" || errors.As(err, &e) && e.Code == "index_not_found" {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s: %w", uid, err)
+	}
+	return nil
+}
+
+// discard drops an index that was not filled, also when the time for that
+// is over.
+func (x *Index) discard(in *instance, uid string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := in.drop(ctx, uid); err != nil {
+		x.log.Debug("an index that was not filled is left for the next run", "index", uid, "error", err)
+	}
+}
