@@ -25,9 +25,9 @@ type Options struct {
 	// CleanURLs: HTML pages are served without .html.
 	CleanURLs bool
 	// Anchors says how the ids of Markdown headings are made: "github"
-	// (default), "gitlab", "pandoc", "goldmark" (Caddy's own templates) or
-	// "none". An explicit {#id} always
-	// counts.
+	// (default), "gitlab", "pandoc", "goldmark" (the "markdown" function of
+	// Caddy's templates) or "none". An explicit {#id} counts in all but
+	// goldmark: Caddy's function does not read it.
 	Anchors string
 	// Versions and Languages of pages by path, first match wins. A Scope
 	// without paths is the default of pages that name none themselves.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -20,22 +21,40 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-var (
-	markdownParser = newParser(false, true)
-	mdxParser      = newParser(true, true)
-	// For pages with more footnotes than maxFootnotes.
-	markdownParserWithoutNotes = newParser(false, false)
-	mdxParserWithoutNotes      = newParser(true, false)
-)
+// dialect chooses a parser.
+type dialect struct {
+	mdx bool // neither indented code nor raw HTML
+	// notes: with footnotes. Pages with more than maxFootnotes do without.
+	notes bool
+	// ids: headings get goldmark's own ids.
+	ids bool
+}
 
-// newParser makes a parser of GitHub's Markdown with footnotes and
-// definition lists. MDX knows neither indented code nor raw HTML.
-func newParser(mdx, footnotes bool) parser.Parser {
+// parsers are safe for use by several goroutines.
+var parsers = func() map[dialect]parser.Parser {
+	m := map[dialect]parser.Parser{}
+	for _, mdx := range []bool{false, true} {
+		for _, notes := range []bool{false, true} {
+			for _, ids := range []bool{false, true} {
+				d := dialect{mdx, notes, ids}
+				m[d] = d.parser()
+				if ids {
+					m[d].AddOptions(parser.WithAutoHeadingID())
+				}
+			}
+		}
+	}
+	return m
+}()
+
+// parser makes a parser of GitHub's Markdown with footnotes and definition
+// lists.
+func (d dialect) parser() parser.Parser {
 	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
-	if footnotes {
+	if d.notes {
 		extensions = append(extensions, extension.Footnote)
 	}
-	if !mdx {
+	if !d.mdx {
 		return goldmark.New(goldmark.WithExtensions(extensions...)).Parser()
 	}
 	p := parser.NewParser(
@@ -80,21 +99,16 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	base, _ := url.Parse(doc.URL)
 	w := &markdownWalker{src: body, slugs: slugger{style: in.options.Anchors}}
 	w.b = &builder{in: in, base: base}
-	w.html = &htmlWalker{b: w.b, slug: w.slugs.id}
-	p := markdownParser
-	notes := bytes.Count(body, []byte("[^"))
-	switch {
-	case mdx && notes > maxFootnotes:
-		p = mdxParserWithoutNotes
-	case mdx:
-		p = mdxParser
-	case notes > maxFootnotes:
-		p = markdownParserWithoutNotes
+	w.html = &htmlWalker{b: w.b}
+	if w.slugs.style != "goldmark" { // which gives HTML's headings none
+		w.html.slug = w.slugs.id
 	}
+	notes := bytes.Count(body, []byte("[^"))
 	if notes > maxFootnotes {
 		warnings = append(warnings, fmt.Sprintf("it has %d footnote marks, which are read as text", notes))
 	}
-	w.blocks(p.Parse(text.NewReader(body)))
+	d := dialect{mdx: mdx, notes: notes <= maxFootnotes, ids: w.slugs.style == "goldmark"}
+	w.blocks(parsers[d].Parse(text.NewReader(body)))
 	doc.Title = front.text("title")
 	w.b.flush()
 	w.b.finish()
@@ -223,23 +237,28 @@ func (w *markdownWalker) heading(n *ast.Heading) {
 	w.inlines(n)
 	heading := strings.TrimSpace(string(b.line))
 	b.line, b.space = b.line[:0], false
-	id := ""
+	id, source := "", w.headingSource(nil, n)
 	if strings.HasSuffix(strings.TrimSpace(raw), "}") {
 		if m := attributes.FindString(raw); m != "" {
 			if i := strings.LastIndexByte(heading, '{'); i >= 0 {
 				heading = strings.TrimSpace(heading[:i])
+			}
+			if i := bytes.LastIndexByte(source, '{'); i >= 0 {
+				source = bytes.TrimSpace(source[:i])
 			}
 			if a := attributeID.FindStringSubmatch(m); a != nil {
 				id = a[1]
 			}
 		}
 	}
-	if id != "" {
+	if own, ok := n.AttributeString("id"); ok {
+		// goldmark's own, as Caddy's templates use it: it reads no {#id}.
+		b, _ := own.([]byte)
+		id = string(b)
+	} else if id != "" {
 		w.slugs.reserve(id)
-	} else if w.slugs.style == "goldmark" {
-		id = w.slugs.unique(goldmarkSlug(raw))
 	} else {
-		id = w.slugs.id(heading)
+		id = w.slugs.id(string(source))
 	}
 	if n.Level > 4 {
 		b.words(heading)
@@ -247,6 +266,35 @@ func (w *markdownWalker) heading(n *ast.Heading) {
 		return
 	}
 	b.heading(n.Level, heading, id)
+}
+
+// headingSource is a heading's text as its ids are made of it: white space
+// as it was written, footnotes' numbers in, pictures out.
+func (w *markdownWalker) headingSource(out []byte, parent ast.Node) []byte {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			v := n.Segment.Value(w.src)
+			if _, code := parent.(*ast.CodeSpan); code || n.IsRaw() {
+				out = append(out, v...)
+			} else {
+				out = append(out, unescape(v)...)
+			}
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				out = append(out, '\n')
+			}
+		case *ast.String:
+			out = append(out, n.Value...)
+		case *ast.AutoLink:
+			out = append(out, n.Label(w.src)...)
+		case *east.FootnoteLink:
+			out = strconv.AppendInt(out, int64(n.Index), 10)
+		case *ast.Image, *ast.RawHTML, *east.FootnoteBacklink:
+		default:
+			out = w.headingSource(out, n)
+		}
+	}
+	return out
 }
 
 // trimAttributes drops a class list that ends a paragraph ({: .note}).

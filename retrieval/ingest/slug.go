@@ -111,23 +111,3 @@ func pandocSlug(s string) string {
 	}
 	return slug
 }
-
-// goldmarkSlug is what goldmark's automatic ids, and so Caddy's own
-// markdown template function, make of a heading's source line.
-func goldmarkSlug(source string) string {
-	var b strings.Builder
-	for _, r := range strings.TrimSpace(source) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case r >= 'A' && r <= 'Z':
-			b.WriteRune(r + 'a' - 'A')
-		case r == ' ' || r == '\t' || r == '-' || r == '_':
-			b.WriteByte('-')
-		}
-	}
-	if b.Len() == 0 {
-		return "heading"
-	}
-	return b.String()
-}
