@@ -24,12 +24,13 @@ form.addEventListener('submit', event => {
 
 async function ask(text) {
   running = new AbortController()
+  scrolled = false
   button.textContent = 'Stop'
   const out = element('div', '', { class: 'answer' })
   const prose = element('div', 'Searching the manual …')
+  const question = element('p', text, { class: 'you' })
   out.append(prose)
-  turns.append(element('p', text, { class: 'you' }), out)
-  out.scrollIntoView({ block: 'end' })
+  follow(question, () => turns.append(question, out))
 
   let answer = ''
   const sources = []
@@ -46,10 +47,10 @@ async function ask(text) {
       switch (event.type) {
         case 'text-delta':
           answer += event.delta
-          follow(() => render(prose, answer))
+          follow(question, () => render(prose, answer))
           break
         case 'source-url': sources.push(event); break
-        case 'data-suggestions': follow(() => out.append(suggestions(event.data.questions))); break
+        case 'data-suggestions': follow(question, () => out.append(suggestions(event.data.questions))); break
         case 'error': throw new Error(event.errorText)
         case 'finish': ended = true
       }
@@ -60,16 +61,19 @@ async function ask(text) {
     const stopped = error.name === 'AbortError'
     out.append(element('p', stopped ? 'Stopped.' : error.message, { class: stopped ? 'note' : 'error' }))
   }
-  if (sources.length) follow(() => out.append(list(sources)))
+  if (sources.length) follow(question, () => out.append(list(sources)))
   running = undefined
   button.textContent = 'Send'
 }
 
-// follow keeps the end in view if it was.
-function follow(change) {
-  const atEnd = turns.scrollHeight - turns.scrollTop - turns.clientHeight < 80
+// follow keeps the end of an answer in view until its question is at the top,
+// unless the reader has scrolled.
+let scrolled = false
+for (const kind of ['wheel', 'touchmove']) turns.addEventListener(kind, () => { scrolled = true }, { passive: true })
+
+function follow(question, change) {
   change()
-  if (atEnd) turns.scrollTop = turns.scrollHeight
+  if (!scrolled) turns.scrollTop = question.offsetTop - turns.offsetTop - 4
 }
 
 function list(sources) {
