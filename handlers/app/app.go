@@ -193,6 +193,9 @@ func (a *App) Cleanup() error {
 	if a.stop != nil {
 		a.stop()
 	}
+	if caddy.Exiting() {
+		keeping.Wait()
+	}
 	return a.release()
 }
 

@@ -44,8 +44,8 @@ func (a *App) Handle(context.Context, caddy.Event) error {
 	if h, err := a.ctx.AppIfConfigured("http"); err == nil {
 		delay, grace = time.Duration(h.(*caddyhttp.App).ShutdownDelay), time.Duration(h.(*caddyhttp.App).GracePeriod)
 	}
-	// Error parts take a moment to send.
-	before := grace - min(time.Second, grace/4)
+	// Error parts take a moment to send, over HTTP/3 to many at once too.
+	before := grace - min(2*time.Second, grace/3)
 	switch {
 	case caddy.Exiting():
 		if grace == 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -19,6 +20,10 @@ import (
 // keepTimeout bounds how long the storage may take to keep a turn. The
 // reader has the answer by then.
 const keepTimeout = 5 * time.Second
+
+// keepPatience is how long the end of a stream waits for the storage: chat
+// hooks show a reply as unfinished until its body ends.
+const keepPatience = 100 * time.Millisecond
 
 // Reply is a reply that has ended, one way or another.
 type Reply struct {
@@ -99,22 +104,39 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 	a.log.LogAttrs(ctx, level, "reply", attrs...)
 }
 
-// keep stores the turn, as far as the client got it.
+// keep stores the turn, as far as the client got it. It waits a moment, so
+// that the next question finds it in every process; a storage that takes
+// longer does not keep the client's stream open: within this process the
+// keeper has the next question wait for it.
 func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
-	defer cancel()
-	ctx, ended := a.Step(ctx, "keep")
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: r.outcome() != "answered" && r.outcome() != "extractive",
 	}
-	err := a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
-	ended(err)
-	if err != nil {
-		a.metrics.threadsFailed.Inc()
-		a.log.Error("the conversation could not be kept; the reply went on", "thread", r.Thread, "request_id", r.RequestID, "error", err)
+	done := make(chan struct{})
+	keeping.Go(func() {
+		defer cancel()
+		defer close(done)
+		ctx, ended := a.Step(ctx, "keep")
+		err := a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+		ended(err)
+		if err != nil {
+			a.metrics.threadsFailed.Inc()
+			a.log.Error("the conversation could not be kept; the reply went on", "thread", r.Thread, "request_id", r.RequestID, "error", err)
+		}
+	})
+	patience := time.NewTimer(keepPatience)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
 	}
 }
+
+// keeping are the turns that are being stored. The process does not end
+// before they are (Cleanup).
+var keeping sync.WaitGroup
 
 // hashFingerprint is a fingerprint for the log: the same for the same reader
 // of a site, and of no use elsewhere.

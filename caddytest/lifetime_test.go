@@ -1,0 +1,313 @@
+package caddytest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/quic-go/quic-go/http3"
+	"golang.org/x/net/http2"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/caddytest/stream"
+)
+
+// certificate writes a self-signed one for localhost.
+func certificate(t testing.TB, dir string) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &k.PublicKey, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(t, dir, map[string]string{
+		"cert.pem": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		"key.pem":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
+	})
+	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+}
+
+// freePort is a port that is free for TCP and UDP: HTTP/3 needs both to be
+// the same.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range 50 {
+		l, err := net.Listen("tcp", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		u, err := net.ListenPacket("udp", fmt.Sprintf(":%d", port))
+		l.Close()
+		if err == nil {
+			u.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
+// Any certificate is trusted: that of the tests is self-signed.
+var trusting = &tls.Config{InsecureSkipVerify: true}
+
+// clients are one of each protocol version.
+func clients(t testing.TB) map[string]*http.Client {
+	h3 := &http3.Transport{TLSClientConfig: trusting.Clone()}
+	h2 := &http2.Transport{TLSClientConfig: trusting.Clone()}
+	h1 := &http.Transport{TLSClientConfig: trusting.Clone(), TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, MaxIdleConnsPerHost: 300}
+	t.Cleanup(func() {
+		h3.Close()
+		h2.CloseIdleConnections()
+		h1.CloseIdleConnections()
+	})
+	return map[string]*http.Client{"h1": {Transport: h1}, "h2": {Transport: h2}, "h3": {Transport: h3}}
+}
+
+// secure is a site over TLS, on a port of its own.
+type secure struct {
+	*Server
+	root, cert, key string
+	port            int
+}
+
+func startSecure(t testing.TB, options, docs string) *secure {
+	t.Helper()
+	s := &secure{Server: &Server{Dir: t.TempDir(), t: t}, root: acmeFolder(t), port: freePort(t)}
+	s.cert, s.key = certificate(t, s.Dir)
+	t.Cleanup(func() {
+		if err := caddy.Stop(); err != nil {
+			t.Errorf("stopping Caddy: %v", err)
+		}
+	})
+	s.load(options, docs, "")
+	client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
+	t.Cleanup(func() { client.Transport = nil })
+	s.Ready("acme")
+	return s
+}
+
+// load loads a configuration with global options, docs lines, and lines of
+// the site.
+func (s *secure) load(options, docs, site string) {
+	s.t.Helper()
+	caddyfile := strings.Replace(Global(s.Dir, docs), "admin off", "admin off\n"+options, 1) +
+		fmt.Sprintf("https://localhost:%d {\n\ttls %s %s\n\tdocs acme %s {\n%s\n\t}\n}\n", s.port, s.cert, s.key, s.root, site)
+	if err := s.TryLoad(caddyfile); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Base = fmt.Sprintf("https://localhost:%d", s.port)
+}
+
+var numbered = regexp.MustCompile(`question number (\d+)`)
+
+// numberedAnswer is the text that the model gives to a question. base is the
+// site's address, "" in what the model says itself.
+func numberedAnswer(base, n string) string {
+	return "See [Install](" + base + "/guide/install) for " + n + ": " + strings.Join(numbers(60), n+" ") + "end."
+}
+
+// answerNumbered has the model answer each question with a text of its own.
+func answerNumbered(m *modelserver.Server, gap time.Duration) {
+	m.Answer(func(r *modelserver.Request) modelserver.Reply {
+		n := "?"
+		if found := numbered.FindAllStringSubmatch(r.Question(), -1); found != nil {
+			n = found[len(found)-1][1]
+		}
+		return modelserver.Reply{Text: numberedAnswer("", n), Gap: gap}
+	})
+}
+
+const openStreams = 200
+
+// ended is a stream that was read to its end.
+type ended struct {
+	*stream.Reply
+	err error
+}
+
+// readAll reads all streams to their ends, at the same time.
+func readAll(all []*reading) []ended {
+	ends := make([]ended, len(all))
+	var wg sync.WaitGroup
+	for i, r := range all {
+		wg.Go(func() {
+			body, err := r.rest()
+			if err != nil {
+				ends[i] = ended{new(stream.Reply), fmt.Errorf("cut: %w after %q", err, body[max(0, len(body)-100):])}
+				return
+			}
+			ends[i].Reply, ends[i].err = read(i%2+1, []byte(body))
+		})
+	}
+	wg.Wait()
+	return ends
+}
+
+// openAll opens streams over all protocol versions and waits until each has
+// begun. It returns their names too.
+func (s *secure) openAll(t *testing.T) ([]*reading, []string) {
+	t.Helper()
+	all := make([]*reading, openStreams)
+	names := make([]string, openStreams)
+	cs := clients(t)
+	var wg sync.WaitGroup
+	for i := range all {
+		protocol := []string{"h1", "h2", "h3"}[i%3]
+		names[i] = fmt.Sprintf("%s v%d", protocol, i%2+1)
+		wg.Go(func() {
+			all[i] = s.open(t, cs[protocol], i%2+1, fmt.Sprintf("How do I install it, question number %d?", i), nil)
+			all[i].until(t, "guide/install) for")
+		})
+	}
+	wg.Wait()
+	for i, r := range all {
+		if want := map[string]int{"h1": 1, "h2": 2, "h3": 3}[names[i][:2]]; r.ProtoMajor != want {
+			t.Fatalf("%s came over %s", names[i], r.Proto)
+		}
+	}
+	return all, names
+}
+
+// Nothing of a reply that began before a reload is cut or altered, though
+// index, model and threads of the old configuration are gone from the new.
+func TestAReloadCutsAndAltersNoStream(t *testing.T) {
+	m, url := startModel(t)
+	answerNumbered(m, 60*time.Millisecond)
+	s := startSecure(t, "", llm(url, "first", ""))
+	all, names := s.openAll(t)
+	s.load("", llm(url, "other", "max_tokens 1000")+"\nthreads ttl 2d", "synonyms rocket missile")
+	s.load("", "threads off", "anchors pandoc")
+	s.Ready("acme")
+	for i, r := range readAll(all) {
+		if r.err != nil || !r.Finished || r.FinishReason != "stop" || len(r.Sources) == 0 {
+			t.Errorf("%s: finished %t %s, %d sources, %v", names[i], r.Finished, r.FinishReason, len(r.Sources), r.err)
+		} else if want := numberedAnswer(s.Base, fmt.Sprint(i)); r.Text != want {
+			t.Errorf("%s was altered:\n%s\nwant\n%s", names[i], r.Text, want)
+		}
+	}
+}
+
+// With a grace_period Caddy cuts HTTP/3 at its end, also on a reload: those
+// replies end with an error part before. The others go on.
+func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
+	m, url := startModel(t)
+	answerNumbered(m, 60*time.Millisecond)
+	s := startSecure(t, "grace_period 3s", llm(url, "first", ""))
+	all, names := s.openAll(t)
+	s.load("grace_period 3s", llm(url, "other", ""), "")
+	for i, r := range readAll(all) {
+		whole := numberedAnswer(s.Base, fmt.Sprint(i))
+		switch {
+		case r.err != nil:
+			t.Errorf("%s: %v", names[i], r.err)
+		case strings.HasPrefix(names[i], "h3"):
+			if r.Finished || !strings.Contains(r.Error, "again") || !strings.HasPrefix(whole, r.Text) || len(r.Sources) == 0 {
+				t.Errorf("%s: finished %t, error %q, text %q", names[i], r.Finished, r.Error, r.Text)
+			}
+		case r.Text != whole || !r.Finished:
+			t.Errorf("%s: finished %t, error %q, text %q", names[i], r.Finished, r.Error, r.Text)
+		}
+	}
+}
+
+// A client that stops reading holds neither its reply nor the model's for
+// longer than the write timeout, over HTTP/1 and 2.
+func TestAClientThatStopsReadingIsLeft(t *testing.T) {
+	const limit = 1500 * time.Millisecond
+	m, url := startModel(t)
+	// More than all buffers on the way hold: those of the sockets, 64 kB of
+	// HTTP/2's window.
+	words := make([]string, 400_000)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d of many ", i)
+	}
+	m.Always(modelserver.Reply{Tokens: words, Burst: 500})
+	s := &Server{Dir: t.TempDir(), t: t}
+	cfg := patch(t, Global(s.Dir, llm(url, "first", "max_tokens 1000000"))+"http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n", func(c map[string]any) {
+		servers := c["apps"].(map[string]any)["http"].(map[string]any)["servers"].(map[string]any)
+		servers["srv0"].(map[string]any)["protocols"] = []string{"h1", "h2c"}
+		everyHandler(servers, func(h map[string]any) {
+			if h["handler"] == "docs_assistant" {
+				h["write_timeout"] = limit.String()
+			}
+		})
+	})
+	t.Cleanup(func() { _ = caddy.Stop() })
+	if err := s.TryLoadJSON(cfg); err != nil {
+		t.Fatal(err)
+	}
+	s.Ready("acme")
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil {
+			_ = c.(*net.TCPConn).SetReadBuffer(4096)
+		}
+		return c, err
+	}
+	h2 := &http.Transport{Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
+	h2.Protocols.SetUnencryptedHTTP2(true)
+	for name, transport := range map[string]http.RoundTripper{"h1": &http.Transport{DialContext: dial, ReadBufferSize: 4096}, "h2": h2} {
+		for _, v := range both {
+			t.Run(fmt.Sprintf("%s v%d", name, v), func(t *testing.T) {
+				gone := strings.Count(s.Log(), `"outcome":"gone"`)
+				r := s.open(t, &http.Client{Transport: transport}, v, install, nil)
+				r.until(t, "word1 ")
+				request := m.Last()
+				select {
+				case <-request.Done():
+				case <-time.After(patience):
+					t.Fatal("the model's request goes on")
+				}
+				if !request.Cancelled() || request.Sent() > 390_000 {
+					t.Errorf("the model's request: cancelled %t after %d tokens", request.Cancelled(), request.Sent())
+				}
+				Until(t, "the reply is logged as gone", func() bool { return strings.Count(s.Log(), `"outcome":"gone"`) > gone })
+			})
+		}
+	}
+}
+
+// everyHandler visits the handlers of a JSON configuration.
+func everyHandler(v any, visit func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["handler"]; ok {
+			visit(v)
+		}
+		for _, inner := range v {
+			everyHandler(inner, visit)
+		}
+	case []any:
+		for _, inner := range v {
+			everyHandler(inner, visit)
+		}
+	}
+}
