@@ -21,6 +21,10 @@ const (
 	maxPadding      = 50_000 // cells that rows lack, of all tables of a page
 )
 
+// A page of more than denseFrom bytes of which a fifth and more are brackets,
+// stars and underscores takes the parser over a second a megabyte.
+const denseFrom = 2 << 20
+
 // nestingMarks begin quotes and lists; a line that holds nothing else at its
 // beginning nests deeper than any text.
 const nestingMarks = "> \t-*+0123456789.)"
@@ -36,6 +40,15 @@ func bounded(src []byte) (out []byte, warnings []string) {
 	if n := bytes.Count(src, []byte(`\|`)); n > maxEscapedPipes {
 		src = bytes.ReplaceAll(src, []byte(`\|`), []byte(" |"))
 		warnings = append(warnings, fmt.Sprintf("it has %d escaped pipes, which are read as borders of table cells", n))
+	}
+	if len(src) > denseFrom && dense(src) {
+		src = bytes.Map(func(r rune) rune {
+			if r == '[' || r == '*' || r == '_' {
+				return ' '
+			}
+			return r
+		}, src)
+		warnings = append(warnings, "it has more markup than text, so it is read without links and emphasis")
 	}
 	nested, short := 0, 0 // lines nested too deeply, tables cut short
 	changed := false
@@ -104,6 +117,16 @@ func bounded(src []byte) (out []byte, warnings []string) {
 		return src, warnings
 	}
 	return append(out, src[copied:]...), warnings
+}
+
+func dense(src []byte) bool {
+	n := 0
+	for _, c := range src {
+		if c == '[' || c == '*' || c == '_' {
+			n++
+		}
+	}
+	return n > len(src)/5
 }
 
 // tableColumns counts the columns of a table by its delimiter row; 0 for any
