@@ -537,3 +537,15 @@ func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
 		}
 	}
 }
+
+func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
+	s := startManual(t)
+	r := s.Do(Request{Method: http.MethodGet, Path: "/nothing", Key: "-"})
+	if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), "There is no such page") {
+		t.Errorf("an unknown page is %d:\n%s", r.Status, r.Body)
+	}
+	r = s.Do(Request{Path: "/v1/search/nothing", Key: manualKey, Body: `{"query":"x"}`})
+	if r.Status != http.StatusNotFound || r.Error(t).Code != "unknown_site" {
+		t.Errorf("an unknown site is %d:\n%s", r.Status, r.Body)
+	}
+}
