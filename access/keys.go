@@ -334,7 +334,7 @@ func (ks *Keys) List(ctx context.Context) ([]*Key, error) {
 // every process that shares the store. which is the key's ID, the beginning
 // of it (at least 4 characters) if no other key begins so, or the secret
 // itself. Errors are ErrUnknownKey and ErrFixedKey, wrapped, those of the
-// store, and one that names the keys which which could mean.
+// store, and one that names the keys which could mean.
 func (ks *Keys) Revoke(ctx context.Context, which string) (*Key, error) {
 	if err := ks.Reload(ctx); err != nil {
 		return nil, err

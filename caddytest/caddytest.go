@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -300,9 +301,7 @@ func Question(text string, fields map[string]any) string {
 		"fp":       "anonymous",
 		"messages": []any{map[string]any{"id": "u1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
 	}
-	for k, v := range fields {
-		body[k] = v
-	}
+	maps.Copy(body, fields)
 	data, err := json.Marshal(body)
 	if err != nil {
 		panic(err)

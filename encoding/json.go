@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -241,7 +242,7 @@ func (d *Decoder) name() []byte {
 	}
 	d.pos++
 	d.peek()
-	return raw[:len(raw):len(raw)]
+	return slices.Clip(raw)
 }
 
 // more reads the comma before the next element, or the end.

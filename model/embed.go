@@ -13,8 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/caddy-docs/caddy-docs/retrieval"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // EmbedderOptions configure an Embedder.

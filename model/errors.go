@@ -12,8 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/caddy-docs/caddy-docs/assistant"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
 // Kind says in one word how an attempt at a model ended. The words are few,
@@ -208,8 +209,7 @@ func statusKind(status int) Kind {
 // transportError drops what net/http wraps around a cause: its url.Error
 // repeats the address with user name and query.
 func transportError(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -135,8 +136,7 @@ func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assi
 		if err == nil {
 			return completion, nil
 		}
-		var sink *sinkError
-		if errors.As(err, &sink) {
+		if sink, ok := errors.AsType[*sinkError](err); ok {
 			return nil, sink.err
 		}
 		if ctx.Err() != nil || started {
@@ -208,11 +208,12 @@ func (c *Chain) States() []State {
 type failures []error
 
 func (f failures) Error() string {
-	s := fmt.Sprintf("all %d models failed", len(f))
+	var s strings.Builder
+	s.WriteString(fmt.Sprintf("all %d models failed", len(f)))
 	for _, err := range f {
-		s += "; " + err.Error()
+		s.WriteString("; " + err.Error())
 	}
-	return s
+	return s.String()
 }
 
 func (f failures) Unwrap() []error { return f }

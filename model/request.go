@@ -10,8 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/caddy-docs/caddy-docs/assistant"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
 // request is the body of POST /chat/completions. Its types are go-openai's

@@ -7,8 +7,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/caddy-docs/caddy-docs/assistant"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
 var dataField = []byte("data:")

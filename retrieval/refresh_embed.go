@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -116,7 +117,7 @@ func (e *embedding) wake() {
 func embedText(d *Document, s *Section) string {
 	var b strings.Builder
 	b.WriteString(d.Title)
-	for _, h := range append(s.Path[:len(s.Path):len(s.Path)], s.Heading) {
+	for _, h := range append(slices.Clip(s.Path), s.Heading) {
 		if h != "" && h != d.Title {
 			b.WriteString(" > ")
 			b.WriteString(h)

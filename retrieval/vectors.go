@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -253,9 +254,7 @@ func (c *VectorCache) flush() error {
 		}
 		return fmt.Errorf("writing the vector cache: %w", err)
 	}
-	for key, at := range added {
-		c.offsets[key] = at
-	}
+	maps.Copy(c.offsets, added)
 	clear(c.memory)
 	c.size = offset
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"strings"
@@ -110,9 +111,7 @@ func (p *player) play() error {
 		rp.Body, rp.ContentType = "<!doctype html>\n<title>Welcome</title>\n<h1>It works</h1>\n", "text/html"
 	}
 	h := p.w.Header()
-	for k, v := range rp.Header {
-		h[k] = v
-	}
+	maps.Copy(h, rp.Header)
 	if rp.Status != 0 && rp.Status != http.StatusOK {
 		h.Set("Content-Type", or(rp.ContentType, "application/json"))
 		p.w.WriteHeader(rp.Status)

@@ -13,6 +13,7 @@ package modelserver
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -171,9 +172,9 @@ func (r *Request) Text(role string) string {
 
 // Question is the content of the last user message.
 func (r *Request) Question() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == "user" {
-			return r.Messages[i].Content
+	for _, v := range slices.Backward(r.Messages) {
+		if v.Role == "user" {
+			return v.Content
 		}
 	}
 	return ""

@@ -58,7 +58,7 @@ func ReadV1(body string) (*Reply, error) {
 		object, isObject := e.Value.(map[string]any)
 		list, isList := e.Value.([]any)
 		s, isString := e.Value.(string)
-		valid := isObject
+		var valid bool
 		switch e.Type {
 		case "0":
 			valid = isString && s != ""
@@ -101,8 +101,6 @@ func ReadV1(body string) (*Reply, error) {
 			if r.ThreadID != e.String("threadId") {
 				return r, fmt.Errorf("thread %q in d, %q before", e.String("threadId"), r.ThreadID)
 			}
-		default:
-			valid = false
 		}
 		if !valid {
 			return r, fmt.Errorf("a client refuses %s: %v", e.Type, e.Value)

@@ -47,7 +47,9 @@ func Scripts() []Script {
 		}},
 		{"reasoning", []*reply.Event{
 			start(), step(),
-			{Kind: reply.Reasoning, Text: []byte("Need ")}, {Kind: reply.Reasoning, Text: []byte("docs")}, nil,
+			{Kind: reply.Reasoning, Text: []byte("Need ")},
+			{Kind: reply.Reasoning, Text: []byte("docs")},
+			nil,
 			text("Yes."), finish("stop"),
 		}},
 		{"sources", []*reply.Event{
@@ -58,7 +60,8 @@ func Scripts() []Script {
 		}},
 		{"tool", []*reply.Event{
 			start(), step(),
-			{Kind: reply.ToolCall, ToolCallID: "call_1", ToolName: "search", JSON: []byte("{\n \"query\": \"install\"\n}")}, nil,
+			{Kind: reply.ToolCall, ToolCallID: "call_1", ToolName: "search", JSON: []byte("{\n \"query\": \"install\"\n}")},
+			nil,
 			{Kind: reply.ToolResult, ToolCallID: "call_1", JSON: []byte(`{"results": [{"path":"install","title":"Install"}]}`)},
 			stepEnd("tool-calls"), step(), nil, text("Use the quickstart."), stepEnd("stop"), finish("stop"),
 		}},
@@ -76,7 +79,8 @@ func Scripts() []Script {
 			start(), step(), nil,
 			{Kind: reply.Reasoning, Text: []byte("hm")},
 			{Kind: reply.ToolCall, ToolCallID: "c1", ToolName: "search", JSON: []byte(`{"query":"a"}`)},
-			{Kind: reply.ToolResult, ToolCallID: "c1", JSON: []byte(`[]`)}, nil,
+			{Kind: reply.ToolResult, ToolCallID: "c1", JSON: []byte(`[]`)},
+			nil,
 			stepEnd("tool-calls"), step(),
 			source("s1", "https://docs.example.com/a", "A"),
 			text("One"), nil, text(" two."), nil,

@@ -38,7 +38,7 @@ type form struct {
 	optional bool
 }
 
-// is is short for a word with a single form without a block.
+// is short for a word with a single form without a block.
 func is(args, example string) []form { return []form{{args: args, example: example}} }
 
 // line is a word that is being read: the dispenser stands on it, or on the
@@ -75,10 +75,8 @@ const maxArgs = 1000
 // between reads the arguments, of which there are least to most.
 func (l line) between(least, most int) ([]string, error) {
 	args := l.RemainingArgs()
-	for _, a := range args {
-		if a == "" {
-			return nil, l.usage(`"" is empty`)
-		}
+	if slices.Contains(args, "") {
+		return nil, l.usage(`"" is empty`)
 	}
 	switch {
 	case len(args) == 0 && least > 0:

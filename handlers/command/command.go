@@ -202,9 +202,10 @@ func terminal(f *os.File) bool {
 
 // path makes an admin address of parts, escaped.
 func path(parts ...string) string {
-	p := "/docs"
+	var p strings.Builder
+	p.WriteString("/docs")
 	for _, s := range parts {
-		p += "/" + url.PathEscape(s)
+		p.WriteString("/" + url.PathEscape(s))
 	}
-	return p
+	return p.String()
 }

@@ -122,7 +122,7 @@ func loadLanguages() ([]*language, map[string]*language) {
 
 func loadFilters(names string) (out []analysis.TokenFilter) {
 	cache := registry.NewCache()
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		f, err := cache.TokenFilterNamed(name)
 		if err != nil {
 			panic("embedded: " + err.Error()) // a name in the table is wrong: a test loads them all

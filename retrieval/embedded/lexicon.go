@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,7 +30,7 @@ func newLexicon() *lexicon {
 }
 
 func (x *lexicon) clone() *lexicon {
-	c := &lexicon{words: x.words[:len(x.words):len(x.words)], terms: x.terms[:len(x.terms):len(x.terms)], byTerm: maps.Clone(x.byTerm)}
+	c := &lexicon{words: slices.Clip(x.words), terms: slices.Clip(x.terms), byTerm: maps.Clone(x.byTerm)}
 	c.byWord = make([]map[string]uint32, len(languages))
 	for i, m := range x.byWord {
 		c.byWord[i] = maps.Clone(m)

@@ -17,7 +17,7 @@ certs certificates
 cfg config
 cmd command
 conf config
-config configuration
+configuration
 db database
 deps dependencies
 dir directory

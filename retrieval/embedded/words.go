@@ -195,12 +195,11 @@ func (s *splitter) piece(piece string) {
 }
 
 func bigrams(run string, emit func(string, kind)) {
-	prev, last := 0, -1
+	last := -1
 	for i := range run {
-		if last >= 0 {
-			prev, last = last, i
-		} else {
-			last = i
+		prev := last
+		last = i
+		if prev < 0 {
 			continue
 		}
 		_, n := utf8.DecodeRuneInString(run[i:])

@@ -13,8 +13,8 @@ import (
 var trivial = map[string]bool{}
 
 func init() {
-	for _, s := range strings.Split("here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|"+
-		"link|page|guide|read more|more|learn more|see more|see here|click here|details|more details|more information|more info|"+
+	for s := range strings.SplitSeq("here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|"+
+		"link|page|guide|read more|more|learn more|see here|click here|details|more details|more information|more info|"+
 		"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기", "|") {
 		trivial[s] = true
 	}

@@ -348,7 +348,7 @@ func (l *listing) add(entry sitemapEntry) {
 // and not for all at once.
 func checkDay(address string, now time.Time) int64 {
 	h := fnv.New32a()
-	io.WriteString(h, address)
+	_, _ = h.Write([]byte(address))
 	const day = 24 * 60 * 60
 	return (now.Unix() + int64(h.Sum32()%day)) / day
 }
