@@ -154,11 +154,14 @@ func plainAddress(a string, keep bool) string {
 	return strings.NewReplacer("://", ":", "[", "", "]", "", "<", "", "&", "&amp;").Replace(a)
 }
 
-// scheme returns the length of "http://", "https://" or "www." at the
-// beginning of s, letter case and backslashes aside, 0 if there is none.
+// schemes are the beginnings of what renderers take for an address.
+var schemes = [...]string{"http://", "https://", "ftp://", "www."}
+
+// scheme returns the length of "http://", "https://", "ftp://" or "www." at
+// the beginning of s, letter case and backslashes aside, 0 if there is none.
 // partial tells that more of s could make one.
 func scheme(s []byte) (n int, partial bool) {
-	for _, want := range []string{"http://", "https://", "www."} {
+	for _, want := range schemes {
 		i, j := 0, 0
 		for i < len(s) && j < len(want) {
 			switch {

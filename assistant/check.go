@@ -34,6 +34,7 @@ type checker struct {
 	blocks blocks
 	inline inline
 	sent   bool // something was passed on in this step
+	gap    bool // an empty line is due before what comes next
 }
 
 // maxHold bounds what is held back, in bytes.
@@ -99,13 +100,20 @@ func (c *checker) text(b []byte) {
 	c.scan(false)
 }
 
-// pause ends the text of a step: what is held back comes out.
+// pause ends the text of a step: what is held back comes out. Some clients
+// show each step's text by itself, others (v1's content) all as one: the next
+// step's begins behind an empty line, and where a fence or a list is open,
+// nothing of it is taken for code, so that it is safe either way.
 func (c *checker) pause() {
 	if held := c.leak.flush(); len(held) > 0 {
 		c.text(held)
 	}
 	c.scan(true)
+	k := &c.blocks
+	distrust := k.distrust || k.doubt || k.fence != 0 || len(k.containers) > 0
 	c.reset()
+	c.blocks.distrust = distrust
+	c.gap = c.gap || c.sent
 }
 
 // close ends the text.
@@ -116,6 +124,10 @@ func (c *checker) newStep()         { c.sent = false }
 
 func (c *checker) emit(escaped []byte) {
 	c.sent = true
+	if c.gap && len(escaped) > 0 {
+		c.out([]byte(`\n\n`))
+		c.gap = false
+	}
 	if c.r.lead != "" && len(escaped) > 0 {
 		c.out(reply.Escape(nil, c.r.lead))
 		c.r.lead = ""
@@ -195,12 +207,12 @@ loop:
 }
 
 // Bytes by what they mean in running text: nothing, perhaps something
-// (letters that begin http and www), something.
+// (letters that begin http, ftp and www), something.
 var plainBytes = func() (t [256]uint8) {
 	for _, b := range []byte("[]<!&`\\\r\n") {
 		t[b] = 2
 	}
-	for _, b := range []byte("hHwW") {
+	for _, b := range []byte("fFhHwW") {
 		t[b] = 1
 	}
 	return
@@ -221,7 +233,7 @@ func isPlain(b []byte, last byte) bool {
 			if isAlnum(prev) {
 				continue
 			}
-			if i+1 == len(b) || b[i+1]|0x20 == 't' && ch|0x20 == 'h' || b[i+1]|0x20 == 'w' && ch|0x20 == 'w' {
+			if i+1 == len(b) || b[i+1]|0x20 == 't' && ch|0x20 != 'w' || b[i+1]|0x20 == 'w' && ch|0x20 == 'w' {
 				return false
 			}
 		}

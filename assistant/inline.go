@@ -175,7 +175,7 @@ func (n *inline) scan(dst, s []byte, whole bool) ([]byte, int) {
 			dst, used = n.angle(dst, s[i:], whole)
 		case '&':
 			dst, used = n.entity(dst, s[i:], whole)
-		case 'h', 'H', 'w', 'W':
+		case 'f', 'F', 'h', 'H', 'w', 'W':
 			dst, used = n.address(dst, s[i:], whole)
 		default:
 			// Up to the next byte that may mean something.
@@ -207,7 +207,7 @@ func (n *inline) special(s []byte, whole bool) bool {
 	switch s[0] {
 	case '[', ']', '<', '!', '&':
 		return true
-	case 'h', 'H', 'w', 'W':
+	case 'f', 'F', 'h', 'H', 'w', 'W':
 		if isAlnum(n.last()) {
 			return false
 		}

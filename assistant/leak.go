@@ -29,7 +29,8 @@ type leak struct {
 }
 
 const (
-	shingle = 20 // letters in a row after which text is held back
+	shingle = 20 // letters in a row that begin a match
+	hold    = 32 // letters in a row after which text is held back: fewer stand in plain answers, too
 	recital = 44 // letters in a row that are a recital
 	keyHold = 6  // bytes of the key after which text is held back
 )
@@ -86,11 +87,14 @@ func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
 	released := holding
 	for i := 0; i < len(b); {
 		r, n := unit(b[i:])
+		if b[i] >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(b[i:]) // pieces hold whole characters
+		}
 		if k.step(r) {
 			return nil, nil, true
 		}
 		i += n
-		if k.size == 0 && k.keyed < keyHold {
+		if k.size < hold && k.keyed < keyHold {
 			safe = i
 		}
 	}
@@ -124,11 +128,7 @@ func (k *leak) step(r rune) bool {
 	}
 	f, ok := foldLetter(r)
 	if !ok {
-		if r < 0 {
-			f = 0xff // part of a longer character: no letter of the rules
-		} else {
-			return false
-		}
+		return false // spaces, signs, emoji and what has no width hide nothing
 	}
 	k.recent[k.n%shingle] = f
 	k.n++

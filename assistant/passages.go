@@ -41,7 +41,59 @@ func (r *run) search(ctx context.Context, query retrieval.Query, n int) ([]passa
 	if err != nil {
 		return nil, err
 	}
+	if r.q.wider != "" {
+		wider := query
+		wider.Text = r.q.wider
+		more, err := r.a.Search.Search(ctx, wider)
+		if err != nil {
+			return nil, err
+		}
+		hits = merge(hits, more)
+	}
 	return r.choose(hits, query, n), nil
+}
+
+// Weights of a place in the lists that merge merges.
+const (
+	mergeRank  = 10
+	widerShare = .8
+)
+
+// merge makes one list of the hits for a question and those for the question
+// with what was said before it, by their places in both: scores of queries
+// with different words don't compare.
+func merge(hits, wider []retrieval.Hit) []retrieval.Hit {
+	type place struct {
+		hit    retrieval.Hit
+		weight float64
+	}
+	type id struct {
+		page    string
+		section int
+	}
+	at := make(map[id]int)
+	var places []place
+	add := func(list []retrieval.Hit, share float64) {
+		for i, h := range list {
+			k := id{h.Document.Page, h.Section}
+			j, ok := at[k]
+			if !ok {
+				j = len(places)
+				at[k] = j
+				places = append(places, place{hit: h})
+			}
+			places[j].weight += share / float64(mergeRank+i)
+			places[j].hit.Score = max(places[j].hit.Score, h.Score)
+		}
+	}
+	add(hits, 1)
+	add(wider, widerShare)
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.weight, a.weight) })
+	out := make([]retrieval.Hit, len(places))
+	for i, p := range places {
+		out[i] = p.hit
+	}
+	return out
 }
 
 // choose makes passages of the best hits, within the budget of tokens.

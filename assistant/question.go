@@ -25,8 +25,11 @@ type inquiry struct {
 	page *retrieval.Document
 	// leans tells that the question goes on from what was said before.
 	leans bool
-	// query is what is searched for.
+	// query is what is searched for; wider, where not "", is searched for
+	// too: a question that could stand for itself, or go on from the one
+	// before.
 	query retrieval.Query
+	wider string
 }
 
 // utterance is something said earlier.
@@ -157,7 +160,9 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 		add(shown[i].Value, n)
 	}
-	if leans {
+	plain := b.String()
+	perhaps := !leans && len(have) <= maxPerhaps && len(q.earlier) > 0
+	if leans || perhaps {
 		// Half as many words for every turn further back. Once a turn has
 		// given its own subject, what lies before it is likely another one.
 		n := followWords
@@ -172,8 +177,18 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			}
 		}
 	}
+	if perhaps {
+		if s := clip(b.String(), maxSearchText); s != plain {
+			q.wider = s
+		}
+		return clip(plain, maxSearchText)
+	}
 	return clip(b.String(), maxSearchText)
 }
+
+// maxPerhaps is the most telling words of a question that may go on from the
+// one before though nothing in it says so ("how long must the client wait?").
+const maxPerhaps = 6
 
 // followWords is how many words of the last question join a follow-up.
 const followWords = 8
@@ -258,7 +273,7 @@ var (
 	// pointers stand for something named before. Words that are mostly
 	// articles or conjunctions in their language are left out.
 	pointers = wordSet(
-		"it, its, that, this, these, those, them, they, one, ones, there, same, former, latter, instead, above, again, default",
+		"it, its, that, this, these, those, them, they, one, ones, there, same, former, latter, instead, above, again, default, some, then, still, too, either, both, others, another",
 		"es, das, dies, dieser, dieses, diese, davon, damit, dafür, dort, denselben, dasselbe, stattdessen",
 		"ça, cela, celui, celle, ceci, ceux, celles, lui, eux, y, en",
 		"eso, esto, ese, esa, ello, ellos, ahí, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",

@@ -57,7 +57,7 @@ func (r *run) rewrite(ctx context.Context) {
 		r.account(c)
 	}
 	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" && q.rewrittenAs(s) {
-		q.query.Text = s
+		q.query.Text, q.wider = s, ""
 		q.query.Vector = nil
 	}
 }
@@ -84,7 +84,7 @@ func (q *inquiry) rewrittenAs(s string) bool {
 			}
 		}
 	}
-	if added == 0 && q.leans {
+	if added == 0 && (q.leans || q.wider != "") {
 		return false // it says no more than the question
 	}
 	return kept > 0 || added > 0

@@ -1,0 +1,173 @@
+// Package answers measures the assistant's answers over the project's own
+// manual: what adversarial models can make a reader's client load, whether
+// follow-up questions find what the same asked outright finds, and what the
+// check of an answer costs. By default the models are scripted; with -llm any
+// endpoint is asked.
+package answers
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+)
+
+// suite is one run.
+type suite struct {
+	index         *embedded.Index
+	caddy         *server
+	pages         served
+	conversations []conversation
+	replies       int
+	seed          uint64
+	rnd           *rand.Rand
+	table         *tabwriter.Writer
+	failed        []string
+}
+
+// conversation is a question, one that follows it, and what that means.
+// Relevant pages that say the same are joined by "|": one of them is enough.
+type conversation struct {
+	First    string   `json:"first"`
+	Follow   string   `json:"follow"`
+	Outright string   `json:"outright"`
+	Relevant []string `json:"relevant"`
+}
+
+//go:embed conversations.jsonl
+var conversations string
+
+func readConversations() ([]conversation, error) {
+	var out []conversation
+	for line := range strings.Lines(conversations) {
+		var c conversation
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			return nil, fmt.Errorf("reading conversation %d: %w", len(out)+1, err)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Run runs the suite and prints its tables. The error names the figures that
+// miss their mark.
+func Run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("answers", flag.ContinueOnError)
+	flags.SetOutput(out)
+	folder := flags.String("docs", "docs", "the folder of the manual")
+	replies := flags.Int("replies", 1000, "how many adversarial replies")
+	seed := flags.Uint64("seed", 1, "of the adversarial replies")
+	address := flags.String("llm", "", "ask this endpoint too, up to and with /v1; write the model behind it. The key is read from LLM_API_KEY")
+	questions := flags.Int("questions", 20, "how many questions the endpoint is asked")
+	worst := flags.Bool("worst", false, "list the follow-ups that miss")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	model := ""
+	if *address != "" {
+		// -llm URL MODEL [further flags]
+		if model = flags.Arg(0); model == "" {
+			return errors.New("-llm needs an address and a model: -llm http://127.0.0.1:11434/v1 qwen3")
+		}
+		if err := flags.Parse(flags.Args()[1:]); err != nil {
+			return err
+		}
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is not understood; see -h", flags.Arg(0))
+	}
+
+	s := &suite{replies: *replies, seed: *seed, rnd: rand.New(rand.NewPCG(*seed, 6))}
+	var err error
+	if s.conversations, err = readConversations(); err != nil {
+		return err
+	}
+	if s.index, err = openManual(ctx, *folder); err != nil {
+		return err
+	}
+	if s.caddy, err = startCaddy(ctx, *folder); err != nil {
+		return fmt.Errorf("starting Caddy: %w", err)
+	}
+	defer s.caddy.close()
+	if s.pages, err = s.caddy.fetch(ctx, s.index.Documents()); err != nil {
+		return err
+	}
+
+	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(s.table, "ANSWERS over %d pages, %d sections\tMEASURED\tMARK\t\n", len(s.index.Documents()), sections(s.index.Documents()))
+	s.anchors()
+	if err := s.adversarial(ctx); err != nil {
+		return err
+	}
+	if err := s.throughCaddy(ctx); err != nil {
+		return err
+	}
+	if err := s.checking(ctx); err != nil {
+		return err
+	}
+	s.table.Flush()
+	if err := s.followUps(ctx, out, *worst); err != nil {
+		return err
+	}
+	if *address != "" {
+		if err := s.live(ctx, out, *address, model, *questions); err != nil {
+			return err
+		}
+	}
+	if len(s.failed) > 0 {
+		return fmt.Errorf("%d figures miss their mark: %s", len(s.failed), strings.Join(s.failed, "; "))
+	}
+	return nil
+}
+
+// row prints a figure; ok tells whether it keeps its mark.
+func (s *suite) row(what, measured, mark string, ok bool) {
+	verdict := "ok"
+	if mark == "" {
+		verdict = ""
+	} else if !ok {
+		verdict = "MISSED"
+		s.failed = append(s.failed, what+": "+measured)
+	}
+	fmt.Fprintf(s.table, "%s\t%s\t%s\t%s\n", what, measured, mark, verdict)
+}
+
+func sections(documents []*retrieval.Document) (n int) {
+	for _, d := range documents {
+		n += len(d.Sections)
+	}
+	return n
+}
+
+// anchors compares the index's addresses with the HTML that Caddy serves.
+func (s *suite) anchors() {
+	all, there := 0, 0
+	var missing []string
+	for _, d := range s.index.Documents() {
+		path := strings.TrimPrefix(d.URL, siteURL)
+		for i := range d.Sections {
+			all++
+			if s.pages.has(path, d.Sections[i].Anchor) {
+				there++
+			} else {
+				missing = append(missing, path+"#"+d.Sections[i].Anchor)
+			}
+		}
+	}
+	s.row("the index's addresses that resolve in the served HTML", fmt.Sprintf("%d of %d", there, all), "all", there == all)
+	for _, m := range missing[:min(5, len(missing))] {
+		fmt.Fprintf(s.table, "  not there: %s\t\t\t\n", m)
+	}
+}

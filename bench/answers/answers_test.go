@@ -1,0 +1,35 @@
+package answers
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheConversationsAreWhole(t *testing.T) {
+	cs, err := readConversations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cs) < 60 {
+		t.Errorf("%d conversations", len(cs))
+	}
+	seen := map[string]bool{}
+	for _, c := range cs {
+		if c.First == "" || c.Follow == "" || c.Outright == "" || len(c.Relevant) == 0 || seen[c.Outright] {
+			t.Errorf("%+v", c)
+		}
+		seen[c.Outright] = true
+	}
+}
+
+func TestTheSuiteKeepsItsMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a Caddy over the manual")
+	}
+	var out strings.Builder
+	err := Run(t.Context(), []string{"-docs", "../../docs", "-replies", "120", "-worst"}, &out)
+	t.Log("\n" + out.String())
+	if err != nil {
+		t.Error(err)
+	}
+}

