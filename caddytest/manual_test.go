@@ -549,3 +549,19 @@ func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 		t.Errorf("an unknown site is %d:\n%s", r.Status, r.Body)
 	}
 }
+
+func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
+	told := section(t, manualPages(t)["operations"], "## Admin API")
+	cases := regexp.MustCompile(`case "(GET|POST|DELETE) (\w+)":`).FindAllStringSubmatch(readFile(t, "../handlers/app/admin.go"), -1)
+	if len(cases) < 9 {
+		t.Fatalf("only these cases were found: %v", cases)
+	}
+	for _, c := range cases {
+		if !strings.Contains(told, "`"+c[1]+" /docs/"+c[2]) {
+			t.Errorf("%s /docs/%s is not in operations.md", c[1], c[2])
+		}
+	}
+	if rows := strings.Count(told, "\n| `"); rows != len(cases) {
+		t.Errorf("operations.md has %d addresses, there are %d", rows, len(cases))
+	}
+}
