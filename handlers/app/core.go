@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +33,9 @@ type core struct {
 	}
 	refresher *retrieval.Refresher
 	cancel    context.CancelFunc
-	done      chan struct{}
+	// looked is closed once the pages were looked at for the first time.
+	looked chan struct{}
+	done   chan struct{}
 
 	// holders are the pool and the replies under way; at zero it is closed.
 	holders atomic.Int64
@@ -96,7 +100,7 @@ func (a *App) newCore(r *Running) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{index: index, searcher: index, done: make(chan struct{})}
+	c := &core{index: index, searcher: index, looked: make(chan struct{}), done: make(chan struct{})}
 	var embedder retrieval.Embedder
 	if a.embedders != nil {
 		if embedder, err = a.embedders.OpenEmbedder(log); err != nil {
@@ -105,6 +109,7 @@ func (a *App) newCore(r *Running) (*core, error) {
 		}
 	}
 	m := a.metrics
+	looked := sync.OnceFunc(func() { close(c.looked) })
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: r.Name, Source: src, Ingester: in, Index: index, Embedder: embedder,
 		Dir: filepath.Join(dir, "pages"), Log: a.log,
@@ -118,6 +123,7 @@ func (a *App) newCore(r *Running) (*core, error) {
 			}
 			m.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			m.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
+			looked()
 		},
 	})
 	if embedder != nil {
@@ -215,21 +221,18 @@ func (a *App) announce(r *Running) {
 	}
 	c := r.core
 	a.goBackground(func(ctx context.Context) {
-		t := time.NewTicker(20 * time.Millisecond)
-		defer t.Stop()
-		for {
-			st := c.refresher.Status()
-			if st.Ready || st.Error != "" {
-				words = append(words, "pages", st.Pages, "sections", st.Sections, "seconds", st.Last.Took.Seconds())
-				a.log.Info("site "+r.Name+" is served", words...)
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-t.C:
-			}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.looked:
 		}
+		st := c.refresher.Status()
+		words = append(words, "pages", st.Pages, "sections", st.Sections, "seconds", st.Last.Took.Seconds())
+		if !st.Ready {
+			a.log.Warn(fmt.Sprintf("site %s has no index yet: %s; caddy docs doctor says what to do", r.Name, cmp.Or(st.Error, st.Held)), words...)
+			return
+		}
+		a.log.Info("site "+r.Name+" is served", words...)
 	})
 }
 
