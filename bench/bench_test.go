@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAPlainTextTokenIsPassedOnWithoutAllocating(t *testing.T) {
+	n, err := allocations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n >= .005 {
+		t.Errorf("%.4f allocations a token", n)
+	}
+}
+
+func TestMarksAreFoundHoweverTheStreamIsCut(t *testing.T) {
+	var text []byte
+	for i := range 300 {
+		text = append(text, "word "...)
+		text = appendMark(text, i, uint64(i)*1000)
+	}
+	for _, cut := range []int{1, 2, 7, markLength, 100, len(text)} {
+		c := &streamClient{}
+		for piece := range slices.Chunk(text, cut) {
+			c.marks(piece, 1<<20, 0)
+		}
+		if c.next != 300 || c.lost != 0 || c.seen.tokens != 300 {
+			t.Errorf("cut every %d bytes: %d tokens, %d lost", cut, c.next, c.lost)
+		}
+	}
+}
+
+func TestLostDoubledAndReorderedTokensAreSeen(t *testing.T) {
+	for name, order := range map[string][]int{"lost": {0, 1, 3, 4}, "doubled": {0, 1, 1, 2}, "reordered": {0, 2, 1, 3}} {
+		c := &streamClient{}
+		for _, i := range order {
+			c.marks(appendMark(nil, i, 0), 0, 0)
+		}
+		if c.lost == 0 {
+			t.Errorf("%s tokens are not seen", name)
+		}
+	}
+}
+
+func TestAStreamOfTheFakeModelIsReadWhole(t *testing.T) {
+	addr, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = serveModel([]string{addr}) }() // until the test's process ends
+	p := pace{tokens: 500, burst: 7}
+	for setPace(t.Context(), addr, p) != nil && t.Context().Err() == nil {
+		_ = pause(t.Context(), time.Millisecond)
+	}
+	l := &load{addr: addr, request: modelRequest(addr, "how?"), streams: 5, each: 2, tokens: p.tokens}
+	s := l.run(t.Context())
+	if err := s.err(); err != nil || s.tokens != 10*500 {
+		t.Fatalf("%d tokens, %v", s.tokens, err)
+	}
+	l.tokens++
+	if l.run(t.Context()).err() == nil {
+		t.Error("a token that never came is not missed")
+	}
+}
+
+func TestGeneratedSitesAreTheSameEveryTime(t *testing.T) {
+	var sites [2][]string
+	for i := range sites {
+		dir := t.TempDir()
+		questions, err := newCorpus(200).write(dir, 200, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs, err := readSite(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, d := range docs {
+			n += len(d.Sections)
+		}
+		if n != 200 {
+			t.Fatalf("%d sections, not 200", n)
+		}
+		sites[i] = questions
+	}
+	if len(sites[0]) == 0 || !slices.Equal(sites[0], sites[1]) {
+		t.Errorf("questions differ: %q %q", sites[0], sites[1])
+	}
+}
+
+func TestBadInputIsAsLargeAsItSays(t *testing.T) {
+	for _, in := range badInputs() {
+		switch {
+		case strings.Contains(in.name, "5 MB") && len(in.body) < 5<<20,
+			strings.Contains(in.name, "1 MB") && len(in.body) < 1<<20-1000,
+			strings.Contains(in.name, "10,000 deep") && len(in.body) < 10000,
+			strings.Contains(in.name, "10,000 words") && bytes.Count(in.body, []byte(" ")) < 9999:
+			t.Errorf("%s has only %d bytes", in.name, len(in.body))
+		}
+	}
+}
+
+func TestAnUnknownSuiteIsRefusedByName(t *testing.T) {
+	err := run(context.Background(), []string{"serch"})
+	if err == nil || !strings.Contains(err.Error(), "serch") {
+		t.Errorf("error: %v", err)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// benchKey opens the site under measurement.
+const benchKey = "svc_dsc_bench_key_0123456789abcdef"
+
+// build compiles the real binary once.
+func (b *bench) build(ctx context.Context) error {
+	if b.caddy != "" {
+		return nil
+	}
+	out := filepath.Join(b.dir, "caddy")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "github.com/caddy-docs/caddy-docs/cmd/caddy")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building cmd/caddy: %w\n%s", err, msg)
+	}
+	b.caddy = out
+	return nil
+}
+
+// server is a Caddy under measurement.
+type server struct {
+	*process
+	addr, admin string
+}
+
+// site is what a Caddy serves: the documentation of root with search and
+// assistant, and static.json beside it. Limits are in the path, and raised.
+type site struct {
+	root string
+	llm  string // address of the model, "" for none
+	data string // kept over a restart
+}
+
+// startCaddy starts Caddy on a Caddyfile. The global options that matter for
+// a measurement, none, are Caddy's defaults.
+func (b *bench) startCaddy(ctx context.Context, options, sites string, data string) (*server, error) {
+	if err := b.build(ctx); err != nil {
+		return nil, err
+	}
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(b.dir, "caddy-")
+	if err != nil {
+		return nil, err
+	}
+	if data == "" {
+		data = dir
+	}
+	config := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tskip_install_trust\n%s\n}\n\nhttp://%s {\n%s\n}\n", admin, options, addr, sites)
+	file := filepath.Join(dir, "Caddyfile")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	env := []string{"XDG_DATA_HOME=" + data, "XDG_CONFIG_HOME=" + data, "HOME=" + data}
+	p, err := b.start(ctx, "caddy", dir, env, b.caddy, "run", "--config", file)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{process: p, addr: addr, admin: admin}
+	return s, p.listening(ctx, addr)
+}
+
+// module starts Caddy with the module on a site.
+func (b *bench) module(ctx context.Context, s site) (*server, error) {
+	llm := ""
+	if s.llm != "" {
+		llm = fmt.Sprintf("\t\tllm http://%s/v1 bench {\n\t\t\tmax_tokens 1000000\n\t\t}\n", s.llm)
+	}
+	options := fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t\tsite bench {\n\t\t\troot %q\n\t\t}\n%s\t}", benchKey, s.root, llm)
+	const limits = "{\n\t\trate_limit organization 100000 1s\n\t\trate_limit ip 100000 1s\n\t}"
+	const handlers = "\tassistant bench " + limits + "\n\tsearch bench " + limits + "\n\troot * {$STATIC:.}\n\tfile_server\n"
+	return b.startCaddy(ctx, options, handlers, s.data)
+}
+
+// proxy starts Caddy passing a model's stream through.
+func (b *bench) proxy(ctx context.Context, model string) (*server, error) {
+	return b.startCaddy(ctx, "", fmt.Sprintf("\treverse_proxy %s {\n\t\tflush_interval -1\n\t}", model), "")
+}
+
+// ready waits until the site answers searches.
+func (s *server) ready(ctx context.Context) error {
+	body := []byte(`{"query":"how to configure this","pageSize":1}`)
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.addr+"/v1/search/bench", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+benchKey)
+		req.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		switch res.StatusCode {
+		case http.StatusOK:
+			return nil
+		case http.StatusServiceUnavailable:
+		default:
+			return fmt.Errorf("the site answers %s:\n%s", res.Status, s.tail())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.done:
+			return fmt.Errorf("caddy ended:\n%s", s.tail())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// profileCPU writes a CPU profile of the server's next seconds to a file, in
+// the background.
+func (b *bench) profileCPU(ctx context.Context, s *server, name string, d time.Duration) {
+	if b.profile == "" {
+		return
+	}
+	go func() {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.admin, max(1, int(d.Seconds()))), nil)
+		if err != nil {
+			return
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		if os.MkdirAll(b.profile, 0o755) != nil {
+			return
+		}
+		f, err := os.Create(filepath.Join(b.profile, name+".pprof"))
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		_, _ = io.Copy(f, res.Body)
+	}()
+}
+
+// jsonOf marshals what can't fail to.
+func jsonOf(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -1,0 +1,171 @@
+// Command bench measures this project against its peers, side by side in the
+// same run: what a machine does in absolute figures changes from hour to
+// hour, the ratios of neighbouring runs hardly do.
+//
+//	go run ./bench                    # everything, some 20 minutes
+//	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve
+//	go run ./bench stream             # replies against reverse_proxy and the AI SDK on Node
+//	go run ./bench input              # CPU time of bad input
+//
+// It prints Markdown tables with the date, the machine and the command. It
+// needs Go, Node with npm for the Node peers (left out, and said so, where
+// there is none), and Linux, whose /proc tells what a process costs. All
+// traffic stays on the loopback interface; every process it starts ends with
+// it, and everything it writes is in a temporary folder.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench is one run of the command.
+type bench struct {
+	rounds  int
+	short   bool
+	only    string
+	root    string
+	queries string
+	sizes   string
+	profile string
+
+	dir   string // temporary; removed at the end
+	caddy string // the binary, built once
+	node  string // the folder of the Node peers, "" without Node
+}
+
+// suites are what can be asked for by name, in their order.
+var suites = []struct {
+	name string
+	run  func(context.Context, *bench) error
+}{
+	{"input", benchInput},
+	{"search", benchSearch},
+	{"stream", benchStream},
+}
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == childRole {
+		if err := child(os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	var b bench
+	f := flag.NewFlagSet("bench [search|stream|input]", flag.ContinueOnError)
+	f.IntVar(&b.rounds, "rounds", 5, "interleaved rounds; tables have the medians")
+	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint")
+	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
+	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
+	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
+	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
+	wanted := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		wanted, args = args[0], args[1:]
+	}
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("%q: the suite comes first, then flags: go run ./bench search -rounds 3", f.Arg(0))
+	}
+	if b.rounds < 1 {
+		return errors.New("-rounds must be at least 1")
+	}
+	known := wanted == ""
+	for _, s := range suites {
+		known = known || s.name == wanted
+	}
+	if !known {
+		return fmt.Errorf("there is no suite %q; write search, stream or input", wanted)
+	}
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("bench reads what processes cost from /proc, which %s does not have; run it on Linux", runtime.GOOS)
+	}
+	raiseFileLimit()
+
+	var err error
+	if b.dir, err = os.MkdirTemp("", "caddy-docs-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	defer endAll()
+
+	heading(wanted)
+	for _, s := range suites {
+		if wanted != "" && wanted != s.name {
+			continue
+		}
+		if err := s.run(ctx, &b); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// heading says when, where and how the tables were made.
+func heading(suite string) {
+	machine := "unknown processor"
+	if cpuinfo, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(cpuinfo)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				machine = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	node := "no Node"
+	if out, err := exec.Command("node", "--version").Output(); err == nil {
+		node = "Node " + strings.TrimSpace(string(out))
+	}
+	commit := ""
+	if out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+		commit = ", commit " + strings.TrimSpace(string(out))
+	}
+	load := ""
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load = ", load at the start " + strings.Fields(string(b))[0]
+	}
+	fmt.Printf("%s · %s, %d CPUs%s · %s, %s%s · `go run ./bench %s`\n",
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load,
+		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
+	_ = suite
+}
+
+// raiseFileLimit allows as many connections as the system lets us.
+func raiseFileLimit() {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < l.Max {
+		l.Cur = l.Max
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l)
+	}
+}
+
+// files is how many files this process may open.
+func files() int {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 1024
+	}
+	return int(min(l.Cur, 1<<20))
+}
