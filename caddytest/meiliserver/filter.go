@@ -1,0 +1,123 @@
+package meiliserver
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Condition is one comparison of a filter.
+type Condition struct{ Attribute, Value string }
+
+var errFilter = errors.New("not a filter")
+
+// ParseFilter reads conditions joined by AND, with the server's rules for a
+// quoted value.
+func ParseFilter(s string) ([]Condition, error) {
+	if strings.TrimSpace(s) == "" {
+		return nil, nil
+	}
+	var out []Condition
+	for {
+		s = strings.TrimLeft(s, " ")
+		n := strings.IndexAny(s, " =")
+		if n <= 0 {
+			return nil, errFilter
+		}
+		c := Condition{Attribute: s[:n]}
+		s = strings.TrimLeft(s[n:], " ")
+		if !strings.HasPrefix(s, "=") {
+			return nil, errFilter
+		}
+		var err error
+		if c.Value, s, err = quoted(strings.TrimLeft(s[1:], " ")); err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+		s = strings.TrimLeft(s, " ")
+		if s == "" {
+			return out, nil
+		}
+		rest, ok := strings.CutPrefix(s, "AND ")
+		if !ok {
+			return nil, errFilter
+		}
+		s = rest
+	}
+}
+
+// quoted reads a value in double quotation marks, as value.rs does: a
+// backslash and what follows it are passed over while its end is sought,
+// then marks and, in a second pass, all escapes are resolved.
+func quoted(s string) (value, rest string, err error) {
+	if !strings.HasPrefix(s, `"`) {
+		return "", "", errFilter
+	}
+	end, escaped := -1, false
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\\' {
+			i++
+			escaped = escaped || i < len(s) && s[i] == '"'
+			continue
+		}
+		if s[i] == '"' {
+			end = i
+			break
+		}
+	}
+	if end < 0 {
+		return "", "", errFilter
+	}
+	inner := s[1:end]
+	if escaped {
+		inner = strings.ReplaceAll(inner, `\"`, `"`)
+	}
+	v, err := unescape(inner)
+	return v, s[end+1:], err
+}
+
+// unescape resolves \\ \" \' \n \t \r \b \f and \uXXXX.
+func unescape(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		if r != '\\' {
+			b.WriteRune(r)
+			continue
+		}
+		if i >= len(s) {
+			return "", errFilter
+		}
+		c := s[i]
+		i++
+		switch c {
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		case 'r':
+			b.WriteByte('\r')
+		case 'b':
+			b.WriteByte('\b')
+		case 'f':
+			b.WriteByte('\f')
+		case '\\', '"', '\'', '/':
+			b.WriteByte(c)
+		case 'u':
+			if i+4 > len(s) {
+				return "", errFilter
+			}
+			n, err := strconv.ParseUint(s[i:i+4], 16, 32)
+			if err != nil {
+				return "", errFilter
+			}
+			b.WriteRune(rune(n))
+			i += 4
+		default:
+			return "", errFilter
+		}
+	}
+	return b.String(), nil
+}
