@@ -34,13 +34,20 @@ type endpoint struct {
 // now (handle_path may have stripped a prefix) or as it came (try_files may
 // have rewritten it to a page).
 func endpointOf(r *http.Request) (endpoint, bool) {
-	if e, ok := parseEndpoint(r.URL.Path); ok {
-		return e, true
+	e, ok := parseEndpoint(r.URL.Path)
+	if !ok {
+		or, there := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
+		if !there || or.URL == nil {
+			return endpoint{}, false
+		}
+		if e, ok = parseEndpoint(or.URL.Path); !ok {
+			return endpoint{}, false
+		}
 	}
-	if or, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && or.URL != nil {
-		return parseEndpoint(or.URL.Path)
+	if e.api == apiAssistant && e.version == 1 && r.Method == http.MethodGet && r.URL.Query().Has("chatId") {
+		e.resume = true // how version 4 of the chat SDK asks
 	}
-	return endpoint{}, false
+	return e, true
 }
 
 // parseEndpoint takes exactly the API's shapes: real pages below /v1/ are

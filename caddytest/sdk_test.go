@@ -1,0 +1,159 @@
+package caddytest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/aisdk"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+)
+
+// What the model says to the SDK's clients; the link is checked and made
+// absolute where the site's address is known.
+const sdkAnswer = "Run the installer, as [Install](/guide/install#on-linux) says 😀."
+
+// The real chat SDK clients, of all majors and of the strict releases, talk
+// to a real Caddy: the whole way from the hook to the model and back.
+func TestTheChatSDKsTalkToCaddy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Node")
+	}
+	m, url := startModel(t)
+	m.Answer(func(r *modelserver.Request) modelserver.Reply {
+		reply := modelserver.Reply{Reasoning: []string{"Hm", "."}, Text: sdkAnswer, Gap: time.Millisecond}
+		switch question := r.Question(); {
+		case strings.Contains(question, "Rewrite") || len(r.Tools) == 0 && strings.Contains(r.Text("system"), "Rewrite"):
+			return modelserver.Reply{Text: install}
+		case strings.Contains(question, "a long answer"):
+			reply.Fault, reply.After = modelserver.Hang, 3
+		case strings.Contains(question, "break off"):
+			reply.Fault, reply.After = modelserver.Cut, 3
+		}
+		return reply
+	})
+	s := startLLM(t, url, "first", "")
+	extractive := "http://:0 {\n\tdocs acme " + acmeFolder(t) + "\n}\n"
+
+	type check struct {
+		aisdk.Scenario
+		expect func(*testing.T, *aisdk.Result)
+	}
+	var checks []check
+	for _, c := range aisdk.Clients() {
+		add := func(name, key string, expect func(*testing.T, *aisdk.Result), steps ...aisdk.Step) {
+			path := v2Path
+			if c.Major == 4 {
+				path = v1Path
+			}
+			checks = append(checks, check{aisdk.Scenario{
+				Name: c.String() + ": " + name, Client: c, URL: s.Base + path, Key: key, Audit: true, Timeout: 120_000,
+				Body: map[string]any{"fp": "reader-" + c.String(), "retrievalPageSize": 3}, Steps: steps,
+			}, expect})
+		}
+		whole := func(t *testing.T, o *aisdk.Outcome) {
+			t.Helper()
+			if o.HTTPStatus != 200 || o.Status != "ready" || o.Error != "" || !o.Finished || o.Text != sdkAnswer || o.Reasoning != "Hm." {
+				t.Errorf("answered %d, status %s, error %q, finished %t, text %q, reasoning %q", o.HTTPStatus, o.Status, o.Error, o.Finished, o.Text, o.Reasoning)
+			}
+			if len(o.Sources) == 0 || o.Sources[0].URL == "" || o.Sources[0].Title == "" || len(o.Streaming) > 0 || len(o.ToolCalls) > 0 || o.Requests != 1 {
+				t.Errorf("sources %v, still streaming %v, asked to run %v, %d requests", o.Sources, o.Streaming, o.ToolCalls, o.Requests)
+			}
+			if len(o.Tools) == 0 || o.Tools[0].State != "result" && o.Tools[0].State != "output-available" {
+				t.Errorf("tools %v", o.Tools)
+			}
+			if o.ThreadID == "" || len(o.ThreadIDs) != 1 || o.ThreadID != o.Headers["x-thread-id"] || o.Metadata["answered"] != "yes" {
+				t.Errorf("threads %v, header %q, metadata %v", o.ThreadIDs, o.Headers["x-thread-id"], o.Metadata)
+			}
+		}
+		add("two turns of one thread", Key, func(t *testing.T, r *aisdk.Result) {
+			whole(t, &r.Steps[0])
+			whole(t, &r.Steps[1])
+			if first, second := r.Steps[0], r.Steps[1]; second.ThreadID != first.ThreadID || second.Request["threadId"] != first.ThreadID || second.Messages != 4 {
+				t.Errorf("thread %q then %q, sent %v, %d messages", first.ThreadID, second.ThreadID, second.Request["threadId"], second.Messages)
+			}
+			if len(r.Refused) > 0 {
+				t.Errorf("refused: %v", r.Refused)
+			}
+		}, aisdk.Step{Prompt: install}, aisdk.Step{Prompt: "And how do I configure it?"})
+		add("regenerate", Key, func(t *testing.T, r *aisdk.Result) {
+			whole(t, &r.Steps[1])
+			if r.Steps[1].Messages != 2 || r.Steps[1].ThreadID != r.Steps[0].ThreadID {
+				t.Errorf("%d messages, thread %q after %q", r.Steps[1].Messages, r.Steps[1].ThreadID, r.Steps[0].ThreadID)
+			}
+		}, aisdk.Step{Prompt: install}, aisdk.Step{Do: "regenerate"})
+		add("stop and ask on", Key, func(t *testing.T, r *aisdk.Result) {
+			o := r.Steps[0]
+			if o.Status != "ready" || o.Error != "" || !strings.HasPrefix(sdkAnswer, o.Text) || o.Text == "" || o.ThreadID == "" || r.Steps[1].ThreadID != o.ThreadID {
+				t.Errorf("status %s, error %q, text %q, thread %q then %q", o.Status, o.Error, o.Text, o.ThreadID, r.Steps[1].ThreadID)
+			}
+			whole(t, &r.Steps[1])
+		}, aisdk.Step{Prompt: "Give me a long answer on installing", Stop: true}, aisdk.Step{Prompt: install})
+		add("resume finds nothing to resume", Key, func(t *testing.T, r *aisdk.Result) {
+			if o := r.Steps[1]; o.Method != http.MethodGet || o.HTTPStatus != http.StatusNoContent || c.Major > 4 && (o.Status != "ready" || o.Error != "") {
+				t.Errorf("%s answered %d, status %s, error %q", o.Method, o.HTTPStatus, o.Status, o.Error)
+			}
+		}, aisdk.Step{Prompt: install}, aisdk.Step{Do: "resume"})
+		add("an HTTP error shows its sentence", "svc_dsc_0000000000000000000000", func(t *testing.T, r *aisdk.Result) {
+			if o := r.Steps[0]; o.HTTPStatus != 401 || o.Status != "error" || !strings.HasPrefix(o.Error, `{"error":"this needs a valid API key`) {
+				t.Errorf("%d, status %s, error %q", o.HTTPStatus, o.Status, o.Error)
+			}
+		}, aisdk.Step{Prompt: install})
+		add("an error in mid-stream keeps what came", Key, func(t *testing.T, r *aisdk.Result) {
+			o := r.Steps[0]
+			if o.Status != "error" || !strings.Contains(o.Error, "again") || o.Text == "" || !strings.HasPrefix(sdkAnswer, o.Text) || len(o.Streaming) > 0 || o.ThreadID == "" || len(o.Sources) == 0 {
+				t.Errorf("status %s, error %q, text %q, still streaming %v, thread %q, sources %v", o.Status, o.Error, o.Text, o.Streaming, o.ThreadID, o.Sources)
+			}
+			whole(t, &r.Steps[1])
+		}, aisdk.Step{Prompt: "Let this installation break off"}, aisdk.Step{Prompt: install})
+	}
+	scenarios := make([]aisdk.Scenario, len(checks))
+	for i, c := range checks {
+		scenarios[i] = c.Scenario
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	results, err := aisdk.Run(ctx, scenarios)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range checks {
+		t.Run(c.Name, func(t *testing.T) {
+			r := &results[i]
+			if r.Problem != "" || len(r.Steps) != len(c.Steps) {
+				t.Fatalf("%d steps of %d: %s", len(r.Steps), len(c.Steps), r.Problem)
+			}
+			c.expect(t, r)
+		})
+	}
+
+	// Without a model they read the extractive reply just as well.
+	s.Load("", extractive)
+	s.Ready("acme")
+	scenarios = scenarios[:0]
+	for _, c := range aisdk.Clients() {
+		path := v2Path
+		if c.Major == 4 {
+			path = v1Path
+		}
+		scenarios = append(scenarios, aisdk.Scenario{
+			Name: c.String() + ": extractive", Client: c, URL: s.Base + path, Key: Key, Audit: true, Timeout: 120_000,
+			Body: map[string]any{"fp": "anonymous"}, Steps: []aisdk.Step{{Prompt: install}},
+		})
+	}
+	if results, err = aisdk.Run(ctx, scenarios); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		t.Run(r.Name, func(t *testing.T) {
+			if r.Problem != "" || len(r.Steps) != 1 || len(r.Refused) > 0 {
+				t.Fatalf("%s, refused %v", r.Problem, r.Refused)
+			}
+			if o := r.Steps[0]; o.Error != "" || !o.Finished || !strings.Contains(o.Text, "sudo acme-install") || len(o.Sources) == 0 || o.Metadata["model"] != "extractive" {
+				t.Errorf("error %q, finished %t, text %q, %d sources, metadata %v", o.Error, o.Finished, o.Text, len(o.Sources), o.Metadata)
+			}
+		})
+	}
+}
