@@ -41,10 +41,10 @@ func (r *run) search(ctx context.Context, query retrieval.Query, n int) ([]passa
 	if err != nil {
 		return nil, err
 	}
-	if r.q.wider != "" {
-		wider := query
-		wider.Text = r.q.wider
-		more, err := r.a.Search.Search(ctx, wider)
+	if r.q.other != "" {
+		other := query
+		other.Text = r.q.other
+		more, err := r.a.Search.Search(ctx, other)
 		if err != nil {
 			return nil, err
 		}
@@ -53,16 +53,14 @@ func (r *run) search(ctx context.Context, query retrieval.Query, n int) ([]passa
 	return r.choose(hits, query, n), nil
 }
 
-// Weights of a place in the lists that merge merges.
-const (
-	mergeRank  = 10
-	widerShare = .8
-)
+// mergeRank makes the first places of a list count more than the next, and
+// not much more than that.
+const mergeRank = 10
 
-// merge makes one list of the hits for a question and those for the question
-// with what was said before it, by their places in both: scores of queries
+// merge makes one list of the hits for a question alone and for the same with
+// what was said before it, by their places in both: scores of queries
 // with different words don't compare.
-func merge(hits, wider []retrieval.Hit) []retrieval.Hit {
+func merge(hits, other []retrieval.Hit) []retrieval.Hit {
 	type place struct {
 		hit    retrieval.Hit
 		weight float64
@@ -73,7 +71,7 @@ func merge(hits, wider []retrieval.Hit) []retrieval.Hit {
 	}
 	at := make(map[id]int)
 	var places []place
-	add := func(list []retrieval.Hit, share float64) {
+	add := func(list []retrieval.Hit) {
 		for i, h := range list {
 			k := id{h.Document.Page, h.Section}
 			j, ok := at[k]
@@ -82,12 +80,12 @@ func merge(hits, wider []retrieval.Hit) []retrieval.Hit {
 				at[k] = j
 				places = append(places, place{hit: h})
 			}
-			places[j].weight += share / float64(mergeRank+i)
+			places[j].weight += 1 / float64(mergeRank+i)
 			places[j].hit.Score = max(places[j].hit.Score, h.Score)
 		}
 	}
-	add(hits, 1)
-	add(wider, widerShare)
+	add(hits)
+	add(other)
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.weight, a.weight) })
 	out := make([]retrieval.Hit, len(places))
 	for i, p := range places {

@@ -25,11 +25,11 @@ type inquiry struct {
 	page *retrieval.Document
 	// leans tells that the question goes on from what was said before.
 	leans bool
-	// query is what is searched for; wider, where not "", is searched for
+	// query is what is searched for; other, where not "", is searched for
 	// too: a question that could stand for itself, or go on from the one
-	// before.
+	// before, is searched for alone and with its conversation.
 	query retrieval.Query
-	wider string
+	other string
 }
 
 // utterance is something said earlier.
@@ -141,7 +141,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	for _, t := range own {
 		have[t.stem] = true
 	}
-	text := condense(q.asked, own)
+	text := condense(q.asked)
 	leans := leansBack(q.asked, len(have))
 	q.leans = leans && len(q.earlier) > 0
 
@@ -177,13 +177,12 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			}
 		}
 	}
-	if perhaps {
-		if s := clip(b.String(), maxSearchText); s != plain {
-			q.wider = s
-		}
-		return clip(plain, maxSearchText)
+	plain, whole := clip(plain, maxSearchText), clip(b.String(), maxSearchText)
+	if perhaps && whole != plain {
+		q.other = whole
+		return plain
 	}
-	return clip(b.String(), maxSearchText)
+	return whole
 }
 
 // maxPerhaps is the most telling words of a question that may go on from the
@@ -214,7 +213,7 @@ func telling(text string, l Language, have map[string]bool, n int) []term {
 
 // condense shortens a long question to its first sentences' words; others
 // are searched for as they are.
-func condense(asked string, ts []term) string {
+func condense(asked string) string {
 	asked = strings.Join(strings.Fields(asked), " ")
 	if len(asked) <= maxSearchText {
 		return asked

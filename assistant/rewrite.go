@@ -57,7 +57,7 @@ func (r *run) rewrite(ctx context.Context) {
 		r.account(c)
 	}
 	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" && q.rewrittenAs(s) {
-		q.query.Text, q.wider = s, ""
+		q.query.Text, q.other = s, ""
 		q.query.Vector = nil
 	}
 }
@@ -84,7 +84,7 @@ func (q *inquiry) rewrittenAs(s string) bool {
 			}
 		}
 	}
-	if added == 0 && (q.leans || q.wider != "") {
+	if added == 0 && (q.leans || q.other != "") {
 		return false // it says no more than the question
 	}
 	return kept > 0 || added > 0

@@ -152,7 +152,7 @@ func isFunctionWord(lower string, l Language) bool {
 // politeWords belong to asking and not to what is asked.
 var politeWords = func() map[string]bool {
 	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(`please tell show explain help give want know way ways possible
+	for w := range strings.FieldsSeq(`don doesn isn aren won didn wasn couldn shouldn haven hasn please tell show explain help give want know way ways possible
 		thanks hello hi hey also just really okay ok best
 		bitte danke hallo zeig zeige erkläre erklären merci bonjour svp expliquer gracias hola
 		obrigado olá grazie ciao пожалуйста привет спасибо как что это где когда почему зачем какой какая какие

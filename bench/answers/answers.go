@@ -35,7 +35,7 @@ type suite struct {
 }
 
 // conversation is a question, one that follows it, and what that means.
-// Relevant pages that say the same are joined by "|": one of them is enough.
+// Pages that answer it each alone are joined by "|": one of them is enough.
 type conversation struct {
 	First    string   `json:"first"`
 	Follow   string   `json:"follow"`
