@@ -6,6 +6,7 @@
 //	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve
 //	go run ./bench stream             # replies against reverse_proxy and the AI SDK on Node
 //	go run ./bench input              # CPU time of bad input
+//	go run ./bench answers            # links, leaks and follow-ups of the assistant over the manual
 //
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go, Node with npm for the Node peers (left out, and said so, where
@@ -51,6 +52,7 @@ var suites = []struct {
 	{"input", benchInput},
 	{"search", benchSearch},
 	{"stream", benchStream},
+	{"answers", func(ctx context.Context, _ *bench) error { return runAnswers(ctx, nil) }},
 }
 
 func main() {
@@ -70,6 +72,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "answers" {
+		return runAnswers(ctx, args[1:])
+	}
 	var b bench
 	f := flag.NewFlagSet("bench [search|stream|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "interleaved rounds; tables have the medians")
@@ -97,7 +102,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, stream or input", wanted)
+		return fmt.Errorf("there is no suite %q; write search, stream, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads what processes cost from /proc, which %s does not have; run it on Linux", runtime.GOOS)
