@@ -23,6 +23,9 @@ type htmlWalker struct {
 // fragment reads a block of HTML that stands in Markdown.
 func (w *htmlWalker) fragment(raw []byte) {
 	w.b.flush()
+	if wordless(raw) {
+		return
+	}
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(bytes.NewReader(raw), body)
 	if err != nil {
@@ -34,6 +37,14 @@ func (w *htmlWalker) fragment(raw []byte) {
 		w.node(n)
 	}
 	w.b.flush()
+}
+
+// wordless reports whether a block is one tag, as <div> and </details> stand
+// around Markdown: not worth a parser of its own.
+func wordless(raw []byte) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 2 && raw[0] == '<' && bytes.IndexByte(raw[1:], '<') < 0 && bytes.IndexByte(raw, '>') == len(raw)-1 &&
+		!bytes.EqualFold(raw[1:min(len(raw), 4)], []byte("img"))
 }
 
 func (w *htmlWalker) children(n *html.Node) {

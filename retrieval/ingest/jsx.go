@@ -53,6 +53,11 @@ func (p *preparer) angle() {
 	rest := p.src[p.pos:]
 	if bytes.HasPrefix(rest, []byte("<!--")) {
 		if _, end := p.until(p.pos+4, "-->"); end > 0 {
+			if !p.mdx {
+				// A line that held only this must not become empty: that
+				// would end the HTML around it.
+				p.emit(string(p.src[p.pos:end]))
+			}
 			p.pos = end
 			return
 		}
@@ -393,10 +398,22 @@ func (t tag) text() string {
 	return strings.Join(out, " ")
 }
 
+// Captions and descriptions of components are often Markdown themselves.
+var (
+	writtenLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
+	writtenBold = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
+)
+
 // plain makes text safe to stand in Markdown. Backticks keep their meaning:
 // components read them as code too.
 func plain(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
+	if strings.Contains(s, "](") {
+		s = writtenLink.ReplaceAllString(s, "$1")
+	}
+	if strings.Contains(s, "**") {
+		s = writtenBold.ReplaceAllString(s, "$1")
+	}
 	var b strings.Builder
 	ticks := strings.Count(s, "`")%2 == 0
 	code := false

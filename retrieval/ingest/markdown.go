@@ -132,6 +132,10 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	if len(doc.Sections) == 0 && doc.Description != "" {
 		doc.Sections = []retrieval.Section{{Text: doc.Description}}
 	}
+	if len(doc.Sections) == 0 && len(bytes.TrimSpace(body)) > 0 {
+		// A page that a script or component fills: it is found by its title.
+		doc.Sections = []retrieval.Section{{Text: doc.Title}}
+	}
 	return warnings, nil
 }
 

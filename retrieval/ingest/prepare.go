@@ -31,6 +31,7 @@ func dialects(src []byte) (jsx, other bool) {
 	for _, s := range []string{"{{<", "{{%", "{%"} {
 		other = other || bytes.Contains(src, []byte(s))
 	}
+	other = other || bytes.Contains(src, []byte("{{")) && templateActions.Match(src)
 	for line := range bytes.Lines(src) {
 		line = bytes.TrimLeft(line, " \t")
 		if len(line) < 3 {
@@ -57,6 +58,14 @@ func dialects(src []byte) (jsx, other bool) {
 	}
 	return jsx, other
 }
+
+// Statements of Go's templates in Markdown, as Caddy's templates run them,
+// leave nothing that can be known here. Values ({{.Name}}) stay: other
+// generators write variables so, and readers search their names.
+var (
+	templateAction  = regexp.MustCompile(`^\{\{-?\s*(?:/\*|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`)
+	templateActions = regexp.MustCompile(`\{\{-?\s*(?:/\*|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`)
+)
 
 var (
 	admonish = regexp.MustCompile(`^(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[!+]?)[ \t]*(?:"((?:[^"\\]|\\.)*)")?[ \t]*$`)
@@ -413,6 +422,13 @@ func (p *preparer) brace() {
 	switch {
 	case !p.mdx && (bytes.HasPrefix(rest, []byte("{{<")) || bytes.HasPrefix(rest, []byte("{{%"))):
 		if p.shortcode(rest[2]) {
+			return
+		}
+	case !p.mdx && templateAction.Match(rest[:min(len(rest), 60)]):
+		if _, end := p.until(p.pos+2, "}}"); end > 0 {
+			// Not nothing: an empty line would end the HTML around it.
+			p.emit("\u200b")
+			p.pos = end
 			return
 		}
 	case !p.mdx && bytes.HasPrefix(rest, []byte("{%")):
