@@ -18,11 +18,12 @@ import (
 
 func init() {
 	// The app and what can be put into it.
-	caddy.RegisterModule(new(app.App))            // docs
-	caddy.RegisterModule(new(app.EmbeddedIndex))  // docs.index.embedded
-	caddy.RegisterModule(new(app.OpenAIEmbedder)) // docs.embedder.openai
-	caddy.RegisterModule(new(app.OpenAIModel))    // docs.llm.openai
-	caddy.RegisterModule(new(app.Admin))          // admin.api.docs
+	caddy.RegisterModule(new(app.App))              // docs
+	caddy.RegisterModule(new(app.EmbeddedIndex))    // docs.index.embedded
+	caddy.RegisterModule(new(app.MeilisearchIndex)) // docs.index.meilisearch
+	caddy.RegisterModule(new(app.OpenAIEmbedder))   // docs.embedder.openai
+	caddy.RegisterModule(new(app.OpenAIModel))      // docs.llm.openai
+	caddy.RegisterModule(new(app.Admin))            // admin.api.docs
 
 	// The HTTP side.
 	caddy.RegisterModule(new(handlers.MatchAPI))   // http.matchers.docs_api

@@ -50,6 +50,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		} else {
 			add(site+" url", nil, r.Config.URL, "")
 		}
+		a.checkIndex(ctx, r, add)
 		if r.core == nil {
 			if r.Config.Root != "" {
 				_, err := os.ReadDir(r.Config.Root)

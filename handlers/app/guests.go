@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,7 +24,17 @@ type IndexOptions struct {
 	// Dir is a folder of the site's own, which may not exist yet.
 	Dir      string
 	Synonyms [][]string
-	Log      *slog.Logger
+	// Locker is Caddy's storage: a lock that all Caddys of a cluster share.
+	Locker Locker
+	Log    *slog.Logger
+}
+
+// Locker is what an index that several Caddys write to needs.
+type Locker interface {
+	// Lock waits until the lock is held, or ctx done. A holder that dies
+	// loses it after some time.
+	Lock(ctx context.Context, name string) error
+	Unlock(ctx context.Context, name string) error
 }
 
 // IndexOpener is what a module of the namespace docs.index does.
@@ -47,22 +58,6 @@ type ModelOpener interface {
 
 // EmbeddedIndex is docs.index.embedded: the index inside the process.
 type EmbeddedIndex struct{}
-
-// MeilisearchIndex is docs.index.meilisearch.
-type MeilisearchIndex struct {
-	// URLs of independent instances: written all, read with failover.
-	URLs []string `json:"urls"`
-	// APIKey indexes; SearchKey, where given, reads. Placeholders.
-	APIKey    string `json:"api_key,omitempty"`
-	SearchKey string `json:"search_key,omitempty"`
-	// SemanticRatio is 0–1, default 0.5; used with an embedder.
-	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
-	// Fallback embedded answers from the index inside the process when no
-	// instance does.
-	Fallback string `json:"fallback,omitempty"`
-	// Embedder names an embedder of the server's own.
-	Embedder string `json:"embedder,omitempty"`
-}
 
 // OpenAIEmbedder is docs.embedder.openai: any endpoint with POST
 // /v1/embeddings in OpenAI's form.

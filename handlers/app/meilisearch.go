@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+)
+
+// MeilisearchIndex is docs.index.meilisearch: the index in Meilisearch
+// servers of the operator's own.
+type MeilisearchIndex struct {
+	// URLs of independent instances: written all, read with failover.
+	URLs []string `json:"urls"`
+	// APIKey indexes; SearchKey, where given, reads. Placeholders.
+	APIKey    string `json:"api_key,omitempty"`
+	SearchKey string `json:"search_key,omitempty"`
+	// SemanticRatio is 0–1, default 0.5; used with an embedder.
+	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
+	// Fallback embedded answers from the index inside the process when no
+	// instance does.
+	Fallback string `json:"fallback,omitempty"`
+	// Embedder names an embedder of the server's own.
+	Embedder string `json:"embedder,omitempty"`
+
+	// The keys with their placeholders resolved.
+	apiKey, searchKey string
+	addresses         []string
+}
+
+// CaddyModule returns the Caddy module information.
+func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.index.meilisearch", New: func() caddy.Module { return new(MeilisearchIndex) }}
+}
+
+// Provision resolves placeholders and checks what can be checked without
+// the servers, which need not be there yet.
+func (m *MeilisearchIndex) Provision(caddy.Context) error {
+	if len(m.URLs) == 0 {
+		return errors.New("no Meilisearch server is named; write index meilisearch http://127.0.0.1:7700")
+	}
+	if m.Fallback != "" && m.Fallback != "embedded" {
+		return fmt.Errorf("fallback %q is not known; there is one: embedded", m.Fallback)
+	}
+	if r := m.SemanticRatio; r != nil && !(*r >= 0 && *r <= 1) {
+		return fmt.Errorf("semantic_ratio %v is not a number from 0 (keywords only) to 1 (meaning only)", *r)
+	}
+	repl := caddy.NewReplacer()
+	m.addresses = slices.Clone(m.URLs)
+	fields := []struct {
+		name     string
+		from, to *string
+	}{{"api_key", &m.APIKey, &m.apiKey}, {"search_key", &m.SearchKey, &m.searchKey}}
+	for _, f := range fields {
+		v, err := repl.ReplaceOrErr(*f.from, true, true)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		*f.to = strings.TrimSpace(v)
+	}
+	for i, address := range m.addresses {
+		v, err := repl.ReplaceOrErr(address, true, true)
+		if err != nil {
+			return err
+		}
+		u, err := url.Parse(v)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return fmt.Errorf("%q is not the address of a Meilisearch server; write one like http://127.0.0.1:7700, and keys as api_key", address)
+		}
+		if m.addresses[i] = strings.TrimRight(v, "/"); slices.Contains(m.addresses[:i], m.addresses[i]) {
+			return fmt.Errorf("%s is named twice", m.addresses[i])
+		}
+	}
+	return nil
+}
+
+// OpenIndex opens a site's index in the servers. It waits a second at most
+// for those that don't answer, and fails where one is too old.
+func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
+	return meilisearch.Open(m.options(o))
+}
+
+func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
+	options := meilisearch.Options{
+		URLs: m.addresses, Site: o.Site, Key: m.apiKey, SearchKey: m.searchKey,
+		SemanticRatio: m.SemanticRatio, Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
+		Dir: o.Dir, Synonyms: o.Synonyms, Log: o.Log,
+	}
+	if o.Locker != nil {
+		options.Locker = o.Locker
+	}
+	return options
+}
+
+// checkIndex adds what Doctor finds about a site's index in servers.
+func (a *App) checkIndex(ctx context.Context, r *Running, add func(what string, err error, found, do string)) {
+	m, ok := a.indexes.(*MeilisearchIndex)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	var index *meilisearch.Index
+	if r.core != nil {
+		index, _ = r.core.index.(*meilisearch.Index)
+	}
+	if index == nil { // the command line works on a configuration that is not started
+		opened, err := meilisearch.Open(m.options(IndexOptions{Site: r.Name, Log: a.log}))
+		if err != nil {
+			add("site "+r.Name+" meilisearch", err, "", "see the manual's page on Meilisearch")
+			return
+		}
+		defer opened.Close()
+		index = opened
+	}
+	for _, f := range index.Check(ctx) {
+		add("site "+r.Name+" "+f.What, f.Err, f.Found, f.Do)
+	}
+}
+
+// Interface guards
+var (
+	_ IndexOpener       = (*MeilisearchIndex)(nil)
+	_ caddy.Provisioner = (*MeilisearchIndex)(nil)
+)
