@@ -327,6 +327,7 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		"#### Scopes":                       {app.Scope{}},
 		"### Keys":                          {app.FixedKey{}},
 		"### Threads":                       {app.Threads{}},
+		"## docs.index.meilisearch":         {app.MeilisearchIndex{}},
 		"## docs.embedder.openai":           {app.OpenAIEmbedder{}},
 		"## docs.llm.openai":                {app.OpenAIModel{}},
 		"## http.handlers.docs_api":         {handlers.Guard{}},
