@@ -8,7 +8,10 @@ import (
 // Explanation tells why a question gets the answer that it gets: what was
 // searched for, which passages the model is given, and the whole prompt.
 type Explanation struct {
-	Query    string             `json:"query"`
+	Query string `json:"query"`
+	// Other is searched for too, where the question may go on from the one
+	// before it.
+	Other    string             `json:"other,omitempty"`
 	Language Language           `json:"language"`
 	Boost    []string           `json:"boost,omitempty"`
 	Passages []ExplainedPassage `json:"passages"`
@@ -45,7 +48,7 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 		return nil, r.searchErr
 	}
 	e := &Explanation{
-		Query: r.q.query.Text, Language: r.q.language, Boost: r.q.query.Boost,
+		Query: r.q.query.Text, Other: r.q.other, Language: r.q.language, Boost: r.q.query.Boost,
 		Tokens: r.spentTokens, Budget: a.passageBudget(),
 		Answered: answers(r.byScore(), r.askedTerms(), r.q.language),
 	}

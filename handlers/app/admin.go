@@ -28,6 +28,7 @@ import (
 //	DELETE /docs/keys/{id}            revoke
 //	POST   /docs/search/{site}        a search body; results as the API gives them, without a key
 //	POST   /docs/ask/{site}           a v2 message body; the v2 stream, without a key
+//	POST   /docs/explain/{site}       a v2 message body; the passages and the prompt that its answer is made from
 type Admin struct {
 	ctx caddy.Context
 }
@@ -99,9 +100,11 @@ func (d *Admin) serve(w http.ResponseWriter, r *http.Request) error {
 		return a.adminSearch(w, r, name)
 	case "POST ask":
 		return a.adminAsk(w, r, name)
+	case "POST explain":
+		return a.adminExplain(w, r, name)
 	}
 	switch what {
-	case "status", "doctor", "index", "queries", "keys", "search", "ask":
+	case "status", "doctor", "index", "queries", "keys", "search", "ask", "explain":
 		return adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 	}
 	return adminError(http.StatusNotFound, "there is no /docs/%s", what)
@@ -181,6 +184,18 @@ func (a *App) adminAsk(w http.ResponseWriter, r *http.Request, name string) erro
 		return asAdminError(err)
 	}
 	return nil
+}
+
+func (a *App) adminExplain(w http.ResponseWriter, r *http.Request, name string) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
+	if err != nil {
+		return adminError(http.StatusBadRequest, "reading the question: %w", err)
+	}
+	e, err := a.ExplainSite(r.Context(), name, body)
+	if err != nil {
+		return asAdminError(err)
+	}
+	return writeJSON(w, http.StatusOK, e)
 }
 
 // asAdminError gives an error its status.

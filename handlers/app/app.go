@@ -212,7 +212,7 @@ func (a *App) makeAssistants(r *Running) (err error) {
 	site := assistant.Site{
 		Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
 		AllowLinks: s.AllowLinks, Version: r.Prefer().Version, Language: r.Prefer().Language,
-		Suggestions: s.Suggestions,
+		Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
 	}
 	r.quoting = &assistant.Assistant{Site: site, Search: r, Log: a.log}
 	if a.model == nil {
@@ -225,6 +225,7 @@ func (a *App) makeAssistants(r *Running) (err error) {
 	if r.budget, err = a.openBudget(r.Name); r.budget != nil {
 		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
 	}
+	a.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
 	return err
 }
 

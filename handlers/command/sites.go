@@ -383,8 +383,13 @@ func excerpt(s string, n int) string {
 func askCommand(t *target) *cobra.Command {
 	var current string
 	var passages int
+	var show bool
 	cmd := &cobra.Command{
 		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: cobra.ExactArgs(2), SilenceUsage: true,
+		Long: `Asks the assistant of a site and streams its answer, with its sources at the
+end. The question is kept in no thread. With --show-prompt nothing is answered:
+the command shows what is searched for, the passages that are found with their
+scores and tokens, and what the model would be given.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body, err := json.Marshal(map[string]any{
 				"fp": "anonymous", "retrievalPageSize": passages, "currentPath": current,
@@ -392,6 +397,9 @@ func askCommand(t *target) *cobra.Command {
 			})
 			if err != nil {
 				return err
+			}
+			if show {
+				return explain(cmd.Context(), t, args[0], body, cmd.OutOrStdout())
 			}
 			resp, err := t.open(cmd.Context(), http.MethodPost, path("ask", args[0]), body)
 			var stream io.ReadCloser
@@ -416,8 +424,13 @@ func askCommand(t *target) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&current, "current-path", "", "The path of the page that the reader is on")
 	cmd.Flags().IntVar(&passages, "passages", 5, "How many passages the answer is made from, 1 to 50")
+	cmd.Flags().BoolVar(&show, "show-prompt", false, "Show the passages and the prompt instead of an answer")
 	return cmd
 }
+
+// entities are what answers hold in place of signs that would be HTML. A
+// terminal shows no HTML; they come in one piece.
+var entities = strings.NewReplacer("&lt;", "<", "&amp;", "&")
 
 // printAnswer reads a v2 stream and prints the answer as it comes, and its
 // sources; with --json, one document at the end.
@@ -448,7 +461,7 @@ func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 		case "text-delta":
 			answer.WriteString(e.Delta)
 			if !t.json {
-				fmt.Fprint(out, e.Delta)
+				fmt.Fprint(out, entities.Replace(e.Delta))
 			}
 		case "source-url":
 			sources = append(sources, source{e.SourceID, e.URL, e.Title})

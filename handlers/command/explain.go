@@ -1,0 +1,53 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+)
+
+// explain shows what an answer would be made from.
+func explain(ctx context.Context, t *target, site string, body []byte, out io.Writer) error {
+	e := new(assistant.Explanation)
+	err := t.call(ctx, http.MethodPost, path("explain", site), body, e)
+	if errors.Is(err, errNotRunning) {
+		a, done, oerr := t.started()
+		if oerr != nil {
+			return oerr
+		}
+		defer done()
+		e, err = a.ExplainSite(ctx, site, body)
+	}
+	if err != nil {
+		return err
+	}
+	if t.json {
+		return printJSON(out, e)
+	}
+	fmt.Fprintf(out, "searched for  %s\n", e.Query)
+	if e.Other != "" {
+		fmt.Fprintf(out, "and for       %s\n", e.Other)
+	}
+	if len(e.Boost) > 0 {
+		fmt.Fprintf(out, "favoured      %s\n", strings.Join(e.Boost, ", "))
+	}
+	fmt.Fprintf(out, "language      %s\nthe docs answer (judged by the passages): %s\n", e.Language, e.Answered)
+	fmt.Fprintf(out, "\nPassages, %d of at most %d tokens\n", e.Tokens, e.Budget)
+	for _, p := range e.Passages {
+		fmt.Fprintf(out, "  %-4s %.2f  %5d tokens  %s\n                          %s\n", p.ID, p.Score, p.Tokens, p.Title, cmp.Or(p.URL, "-"))
+	}
+	if len(e.Prompt) == 0 {
+		fmt.Fprintln(out, "\nThere is no model: the answer quotes these passages.")
+		return nil
+	}
+	for _, m := range e.Prompt {
+		fmt.Fprintf(out, "\n--- %s\n%s\n", m.Role, m.Content)
+	}
+	return nil
+}
