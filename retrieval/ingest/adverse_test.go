@@ -125,10 +125,10 @@ func TestAdverseInputCostsInProportionToItsSize(t *testing.T) {
 		runtime.ReadMemStats(&now)
 		return float64(now.TotalAlloc - before.TotalAlloc)
 	}
-	const size = 48 << 10
+	const size = 32 << 10
 	for _, c := range adverse {
 		t.Run(c.name, func(t *testing.T) {
-			sound(t, c.file, []byte(c.page(size/4)))
+			sound(t, c.file, []byte(c.page(size/8)))
 			one, two := cost(c.file, c.page(size)), cost(c.file, c.page(2*size))
 			if one > 1<<20 && two > 3*one || two > 2000*2*size {
 				t.Errorf("%d bytes take %.0f kB, twice as many %.0f kB", size, one/1024, two/1024)

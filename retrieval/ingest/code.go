@@ -55,7 +55,11 @@ func isLineNumber(n *html.Node) bool {
 // codeLanguage looks for a code block's language on the pre, the code in it
 // and the elements around it.
 func codeLanguage(n *html.Node) string {
-	if c := firstElement(n); c != nil && c.DataAtom == atom.Code {
+	c := firstElement(n)
+	if c != nil && c.DataAtom == atom.Pre {
+		c = firstElement(c) // mdBook's examples that run
+	}
+	if c != nil && c.DataAtom == atom.Code {
 		if l := classLanguage(c); l != "" {
 			return languageName(l)
 		}

@@ -233,7 +233,7 @@ var skippedClasses = set(`
 	toc table-of-contents tableofcontents td-toc md-sidebar md-nav sidebar-toc page-toc bd-toc-item bd-sidebar-secondary toctree-sidebar
 	on-this-page contents-sidebar right-sidebar vpdocasideoutline vplocalnav sphinxsidebar sphinxsidebarwrapper related related-pages
 	theme-doc-toc-mobile theme-doc-toc-desktop theme-doc-footer theme-doc-version-badge theme-doc-version-banner theme-doc-breadcrumbs
-	breadcrumb breadcrumbs md-path wy-breadcrumbs td-breadcrumbs bd-breadcrumbs breadcrumbs-container
+	breadcrumb breadcrumbs nextra-breadcrumb nextra-toc md-path wy-breadcrumbs td-breadcrumbs bd-breadcrumbs breadcrumbs-container
 	pagination pagination-nav pagination-links pager prev-next prev-next-footer prev-next-area rst-footer-buttons page-nav vpdocfooter
 	nav-chapters nav-wrapper nav-wide-wrapper mobile-nav-chapters md-footer footer-nav bottom-of-page
 	edit-link edit-page edit-this-page theme-edit-this-page td-page-meta md-content__button md-source-file last-updated last-update theme-last-updated page-meta
