@@ -21,7 +21,9 @@ type leak struct {
 	size int // letters matched
 
 	recent [shingle]byte // the last letters, folded; a ring
-	n      int
+	next   int           // in recent
+	n      int           // letters so far
+	roll   uint64        // hash of recent
 
 	keyed int // bytes of key matched
 	held  []byte
@@ -40,6 +42,36 @@ const (
 type recitals struct {
 	text string
 	at   map[uint64]int
+	// maybe has the bit of every shingle's rolling hash. It is asked for
+	// every letter of every answer; the map would be a fifth of a reply's
+	// whole cost.
+	maybe [maybeBits / 64]uint64
+}
+
+// maybeBits are enough that one letter in ten, at most, needs the map.
+const maybeBits = 1 << 16
+
+// The rolling hash is a polynomial in rollBase, modulo 2^64, whose terms
+// leave after shingle letters.
+const rollBase = 0x9e3779b97f4a7c15
+
+var rollLast = func() uint64 {
+	p := uint64(1)
+	for range shingle {
+		p *= rollBase
+	}
+	return p
+}()
+
+// rolled is the hash after a letter came and another one left.
+func rolled(h uint64, came, left byte) uint64 {
+	return h*rollBase + uint64(came) - uint64(left)*rollLast
+}
+
+// maybeAt is where a hash has its bit.
+func maybeAt(h uint64) (word int, bit uint64) {
+	i := h * 0xd6e8feb86659fd93 >> 48
+	return int(i / 64), 1 << (i % 64)
 }
 
 // recitals returns those of the site, made once.
@@ -52,11 +84,21 @@ func (a *Assistant) recitals() *recitals {
 			}
 		}
 		text := b.String()
-		at := make(map[uint64]int, len(text))
-		for i := shingle; i <= len(text); i++ {
-			at[maphash.String(leakSeed, text[i-shingle:i])] = i
+		k := &recitals{text: text, at: make(map[uint64]int, len(text))}
+		h := uint64(0)
+		for i := range len(text) {
+			left := byte(0)
+			if i >= shingle {
+				left = text[i-shingle]
+			}
+			h = rolled(h, text[i], left)
+			if end := i + 1; end >= shingle {
+				k.at[maphash.String(leakSeed, text[end-shingle:end])] = end
+				word, bit := maybeAt(h)
+				k.maybe[word] |= bit
+			}
 		}
-		a.recite = &recitals{text, at}
+		a.recite = k
 	})
 	return a.recite
 }
@@ -130,7 +172,11 @@ func (k *leak) step(r rune) bool {
 	if !ok {
 		return false // spaces, signs, emoji and what has no width hide nothing
 	}
-	k.recent[k.n%shingle] = f
+	k.roll = rolled(k.roll, f, k.recent[k.next])
+	k.recent[k.next] = f
+	if k.next++; k.next == shingle {
+		k.next = 0
+	}
 	k.n++
 	if k.size > 0 {
 		if k.pos < len(k.text) && k.text[k.pos] == f {
@@ -140,17 +186,20 @@ func (k *leak) step(r rune) bool {
 		}
 		k.size = 0
 	}
-	if k.n < shingle {
-		return false
+	if word, bit := maybeAt(k.roll); k.maybe[word]&bit != 0 && k.n >= shingle {
+		k.match()
 	}
+	return false
+}
+
+// match begins a match if the last letters are those of a rule.
+func (k *leak) match() {
 	var window [shingle]byte
-	at := k.n % shingle
-	copy(window[:], k.recent[at:])
-	copy(window[shingle-at:], k.recent[:at])
+	copy(window[:], k.recent[k.next:])
+	copy(window[shingle-k.next:], k.recent[:k.next])
 	if pos, ok := k.at[maphash.Bytes(leakSeed, window[:])]; ok {
 		k.pos, k.size = pos, shingle
 	}
-	return false
 }
 
 // flush releases what is held at the end of the text.
