@@ -132,29 +132,39 @@ func (s *server) ready(ctx context.Context) error {
 // profileCPU writes a CPU profile of the server's next seconds to a file, in
 // the background.
 func (b *bench) profileCPU(ctx context.Context, s *server, name string, d time.Duration) {
-	if b.profile == "" {
+	if b.profile != "" {
+		go b.fetchProfile(ctx, s, fmt.Sprintf("profile?seconds=%d", max(1, int(d.Seconds()))), name+".pprof")
+	}
+}
+
+// profileHeap writes what the server's memory holds now.
+func (b *bench) profileHeap(ctx context.Context, s *server, name string) {
+	if b.profile != "" {
+		b.fetchProfile(ctx, s, "heap", name+".heap.pprof")
+		b.fetchProfile(ctx, s, "heap?debug=1", name+".heap.txt")
+	}
+}
+
+// fetchProfile keeps a profile; one that can't be had is no reason to stop.
+func (b *bench) fetchProfile(ctx context.Context, s *server, query, file string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/debug/pprof/"+query, nil)
+	if err != nil {
 		return
 	}
-	go func() {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.admin, max(1, int(d.Seconds()))), nil)
-		if err != nil {
-			return
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return
-		}
-		defer res.Body.Close()
-		if os.MkdirAll(b.profile, 0o755) != nil {
-			return
-		}
-		f, err := os.Create(filepath.Join(b.profile, name+".pprof"))
-		if err != nil {
-			return
-		}
-		defer f.Close()
-		_, _ = io.Copy(f, res.Body)
-	}()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return
+	}
+	defer res.Body.Close()
+	if os.MkdirAll(b.profile, 0o755) != nil {
+		return
+	}
+	f, err := os.Create(filepath.Join(b.profile, file))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	_, _ = io.Copy(f, res.Body)
 }
 
 // jsonOf marshals what can't fail to.

@@ -286,10 +286,11 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 		n = 500
 	}
 	for _, who := range []string{"module", "proxy"} {
-		proc := s.module.process
+		srv := s.module
 		if who == "proxy" {
-			proc = s.proxy.process
+			srv = s.proxy
 		}
+		proc := srv.process
 		before := proc.rss()
 		var held float64
 		measured := make(chan struct{})
@@ -298,6 +299,7 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 				defer close(measured)
 				if pause(ctx, 3*time.Second) == nil {
 					held = float64(proc.rss()-before) / 1024 / float64(n)
+					b.profileHeap(ctx, srv, "idle-"+who)
 				}
 			}()
 		}}
