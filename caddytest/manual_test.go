@@ -358,6 +358,7 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 			t.Errorf("the field %s of a budget is not in json.md", f)
 		}
 	}
+	install := manualPages(t)["install"]
 	for _, id := range caddy.Modules() {
 		info, err := caddy.GetModule(id)
 		if err != nil {
@@ -370,6 +371,9 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		pkg := kind.PkgPath() // modules of tests are none of the manual's
 		if strings.HasPrefix(pkg, "github.com/caddy-docs/caddy-docs/handlers") && id != "docs" && !strings.Contains(page, "\n## "+id+"\n") {
 			t.Errorf("the module %s is not in json.md", id)
+		}
+		if strings.HasPrefix(pkg, "github.com/caddy-docs/caddy-docs/handlers") && !strings.Contains(install, "\n"+id+"\n") {
+			t.Errorf("the module %s is not in install.md", id)
 		}
 	}
 }
