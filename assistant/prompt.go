@@ -61,6 +61,7 @@ func (a *Assistant) rules(key string) string {
 func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
 	var b strings.Builder
+	b.Grow(len(rules) + len(toolRule) + len(site.Instructions) + 256)
 	b.WriteString(r.a.rules(r.key))
 	if r.toolsOn() {
 		b.WriteString(toolRule)
@@ -79,6 +80,12 @@ func (r *run) prompt() *Prompt {
 	} else if len(r.passages) == 0 {
 		b.WriteString("The search found no passage for this question.\n\n")
 	} else {
+		size := 1024 // of what follows the passages, mostly; what is grown into is copied
+		for i := range r.passages {
+			p := &r.passages[i]
+			size += len(p.title) + len(p.url) + len(p.text) + fenceSize
+		}
+		b.Grow(size)
 		b.WriteString("Passages from the documentation, the most relevant first\n\n")
 		for i := range r.passages {
 			r.writePassage(&b, &r.passages[i])
@@ -135,10 +142,13 @@ func (r *run) writePassage(b *strings.Builder, p *passage) {
 
 // fence writes data between marks that it can't contain.
 func (r *run) fence(b *strings.Builder, label, text string) {
-	b.WriteString("<<" + r.key + " " + r.defuse(label) + "\n")
-	b.WriteString(r.defuse(text))
-	b.WriteString("\n<</" + r.key + ">>\n\n")
+	for _, s := range []string{"<<", r.key, " ", r.defuse(label), "\n", r.defuse(text), "\n<</", r.key, ">>\n\n"} {
+		b.WriteString(s)
+	}
 }
+
+// fenceSize is what fence adds to a passage, and a little more.
+const fenceSize = 128
 
 // defuse removes the reply's key from a text. Nobody outside can know it, but
 // a model may have leaked one that a client then replays within the reply.

@@ -14,11 +14,20 @@ const maxSuggestions = 8
 // spelling holds the words of a generation as they are written, for queries
 // that hold words the index doesn't know.
 type spelling struct {
-	text   []string // sorted
-	count  []uint32 // sections that hold it
-	letter []uint64 // which letters it holds, see letters
-	bytes  []uint8  // its length
+	text  []string // sorted
+	count []uint32 // sections that hold it
+	// order are the words that a typo may mean by their number of runes:
+	// those of n runes stand at start[n] to start[n+1]. letter goes with it,
+	// see letters. A query's unknown word looks at all of its length and
+	// some more, so these lie close together.
+	order  []uint32
+	letter []uint64
+	start  [longestTypo + 2]uint32
 }
+
+// longestTypo is the longest word, in runes, that an unknown one may stand
+// for.
+const longestTypo = 42
 
 func newSpelling(g *generation) *spelling {
 	count := make([]uint32, len(g.lex.words))
@@ -49,10 +58,33 @@ func newSpelling(g *generation) *spelling {
 		}
 		s.text = append(s.text, e.text)
 		s.count = append(s.count, e.count)
-		s.letter = append(s.letter, letters(e.text))
-		s.bytes = append(s.bytes, uint8(min(len(e.text), 255)))
 	}
+	s.sortByLength()
 	return s
+}
+
+// sortByLength makes order, letter and start.
+func (s *spelling) sortByLength() {
+	var next [longestTypo + 2]uint32 // first the number of words, by length
+	for _, t := range s.text {
+		if n := utf8.RuneCountInString(t); n <= longestTypo {
+			next[n]++
+		}
+	}
+	sum := uint32(0)
+	for n := range next {
+		s.start[n] = sum
+		next[n], sum = sum, sum+next[n]
+	}
+	s.order = make([]uint32, sum)
+	s.letter = make([]uint64, sum)
+	for i, t := range s.text {
+		if n := utf8.RuneCountInString(t); n <= longestTypo {
+			s.order[next[n]] = uint32(i)
+			s.letter[next[n]] = letters(t)
+			next[n]++
+		}
+	}
 }
 
 func isLetter(r rune) bool { return r >= utf8.RuneSelf || 'a' <= r && r <= 'z' }
@@ -88,16 +120,12 @@ func (s *spelling) suggest(word string, complete bool, w *weights, out []suggest
 		var a, b [maxWord + 8]rune
 		wr := appendRunes(a[:0], word)
 		set := letters(word)
-		// A rune more or less is up to four bytes, where not all are one.
-		near := limit
-		if n != len(word) {
-			near = 4 * limit
-		}
-		shortest, longest := len(word)-near, min(len(word)+4*limit, 255)
-		for i, size := range s.bytes {
-			if int(size) < shortest || int(size) > longest || bits.OnesCount64(set^s.letter[i]) > 2*limit {
+		from, to := s.start[n-limit], s.start[n+limit+1]
+		for k, l := range s.letter[from:to] {
+			if bits.OnesCount64(set^l) > 2*limit {
 				continue
 			}
+			i := s.order[int(from)+k]
 			t := s.text[i]
 			tr := appendRunes(b[:0], t)
 			d := distance(wr, tr, limit)
