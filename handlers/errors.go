@@ -43,7 +43,7 @@ func badRequest(err error) error {
 	if errors.As(err, &e) {
 		return fail(http.StatusBadRequest, "bad_request", e.Message, nil)
 	}
-	return fail(http.StatusBadRequest, "bad_request", "the body is not what this endpoint takes; see the manual's API page", err)
+	return fail(http.StatusBadRequest, "bad_request", "the body is not what this endpoint takes; the manual's pages Search and Assistant show it", err)
 }
 
 // searchFailed turns an index's error into a response.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func (e *embedding) embedAll(ctx context.Context, wants []want) error {
 	}
 	published := time.Now()
 	for len(wants) > 0 && ctx.Err() == nil {
-		n := batchLen(wants)
+		n := batchLen(wants, e.batch.texts())
 		select {
 		case batches <- wants[:n]:
 			wants = wants[n:]
@@ -45,14 +46,37 @@ func (e *embedding) embedAll(ctx context.Context, wants []want) error {
 	return context.Cause(ctx)
 }
 
-func batchLen(wants []want) int {
+func batchLen(wants []want, texts int) int {
 	size := 0
 	for i, w := range wants {
-		if size += len(w.text); i == maxBatchTexts || i > 0 && size > maxBatchBytes {
+		if size += len(w.text); i == texts || i > 0 && size > maxBatchBytes {
 			return i
 		}
 	}
 	return len(wants)
+}
+
+// batchSize is how many texts go into one request: fewer where answers take
+// long. A model on a processor may need a second a text, and a full batch
+// would run into the time limit again and again.
+type batchSize struct{ n atomic.Int64 }
+
+func (b *batchSize) texts() int {
+	if n := b.n.Load(); n > 0 {
+		return int(n)
+	}
+	return maxBatchTexts
+}
+
+// took adapts the size to how long a batch of n texts took.
+func (b *batchSize) took(n int, d time.Duration) {
+	now := b.texts()
+	switch {
+	case d > slowBatch:
+		b.n.Store(int64(max(now/2, minBatchTexts)))
+	case d < fastBatch && n >= now:
+		b.n.Store(int64(min(now*2, maxBatchTexts)))
+	}
 }
 
 // embed embeds one batch. Where the endpoint refuses the batch but not a
@@ -116,13 +140,19 @@ func (e *embedding) ask(ctx context.Context, texts []string, attempts int) (vect
 			return nil, context.Cause(ctx)
 		}
 		timed, cancel := context.WithTimeout(ctx, batchTimeout)
+		began := time.Now()
 		vectors, err = e.r.o.Embedder.Embed(timed, texts)
 		cancel()
+		took := time.Since(began)
+		e.batch.took(len(texts), took)
 		if err == nil {
 			err = checkVectors(vectors, len(texts))
 		}
 		if err == nil {
 			return vectors, nil
+		}
+		if took > slowBatch && len(texts) > minBatchTexts {
+			return nil, err // the same again would take as long
 		}
 	}
 	return nil, err

@@ -21,7 +21,12 @@ const (
 	maxEmbedText = 6000
 	// A batch has at most so many texts and bytes, and so many batches are
 	// under way at once: what small servers on CPUs take without time-outs.
-	maxBatchTexts  = 64
+	minBatchTexts = 4
+	maxBatchTexts = 64
+	// A batch answered within fastBatch makes the next larger, one that took
+	// slowBatch smaller.
+	fastBatch      = 3 * time.Second
+	slowBatch      = 20 * time.Second
 	maxBatchBytes  = 100_000
 	batchesAtOnce  = 2
 	batchTimeout   = 2 * time.Minute
@@ -59,6 +64,7 @@ type embedding struct {
 
 	mu    sync.Mutex
 	state EmbeddingStatus
+	batch batchSize
 	// refused are texts that were given up; a restart tries them again.
 	refused map[VectorKey]bool
 	// putFailed: the cache couldn't be written, which was logged.

@@ -340,3 +340,37 @@ func TestAVectorCacheThatCannotBeWrittenKeepsToMemory(t *testing.T) {
 		}
 	}
 }
+
+// slowEmbedder needs a second for each text and is given up after fifty.
+type slowEmbedder struct{ *wordEmbedder }
+
+func (e slowEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Second)
+	defer cancel()
+	select {
+	case <-time.After(time.Duration(len(texts)) * time.Second):
+		return e.wordEmbedder.Embed(ctx, texts)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestBatchesShrinkForASlowEmbedder(t *testing.T) {
+	pages := map[string]string{}
+	for i := range 150 {
+		pages[fmt.Sprintf("p%d.md", i)] = fmt.Sprintf("word %d", i)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var log logLines
+		index := newMemoryIndex()
+		_, stop := running(t, retrieval.RefresherOptions{
+			Site: "acme", Source: newMemorySource(pages), Ingester: lineIngester{}, Index: index,
+			Embedder: slowEmbedder{&wordEmbedder{}}, Log: log.logger(),
+		})
+		defer stop()
+		time.Sleep(10 * time.Minute) // of the bubble's clock
+		if have, sections := index.embedded(); have != sections || sections != 150 {
+			t.Errorf("%d of %d sections have vectors", have, sections)
+		}
+	})
+}

@@ -8,6 +8,7 @@
 package caddyfile
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -144,6 +145,11 @@ var register = sync.OnceFunc(func() {
 })
 
 func directive(name string, parse httpcaddyfile.UnmarshalFunc) {
+	defer func() {
+		if p := recover(); p != nil { // two plugins with a directive of one name
+			panic(fmt.Sprintf("caddy-docs: %v; build with -tags docsonly to leave out the directives assistant and search: docs does what both do", p))
+		}
+	}()
 	httpcaddyfile.RegisterDirective(name, parse)
 	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "invoke")
 }
