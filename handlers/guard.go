@@ -81,6 +81,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	if !ok { // configured without the docs_api matcher
 		return next.ServeHTTP(w, r)
 	}
+	g.app.AwaitStart(r.Context())
 	sw := &startWriter{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
 	err := g.answer(sw, r, e, next)
 	if err == nil {

@@ -21,6 +21,7 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 		return nil, nil, fail(http.StatusUnauthorized, "unauthorized",
 			"this needs a valid API key: send the header Authorization: Bearer svc_dsc_…", nil)
 	}
+	a.AwaitStart(r.Context())
 	site := a.Site(name)
 	if site == nil || !served(a, sites, name, r.Host) {
 		return nil, nil, fail(http.StatusNotFound, "unknown_site",

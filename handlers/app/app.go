@@ -32,6 +32,10 @@ type state struct {
 	models    ModelOpener
 	model     *pooledModel // nil without llm
 
+	// started is closed at the end of Start, or when there will be none.
+	started   chan struct{}
+	startOnce sync.Once
+
 	mu       sync.RWMutex
 	sites    map[string]*Running
 	expected []expectation
@@ -80,6 +84,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
 	a.sites = make(map[string]*Running)
+	a.started = make(chan struct{})
 
 	if a.DataDir == "" {
 		a.DataDir = filepath.Join(caddy.AppDataDir(), "docs")
@@ -166,6 +171,7 @@ func (a *App) Start() error {
 		}
 	}
 	a.publish(sites)
+	a.startOnce.Do(func() { close(a.started) })
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
 	return nil
@@ -192,6 +198,9 @@ func (a *App) Stop() error {
 func (a *App) Cleanup() error {
 	if a.stop != nil {
 		a.stop()
+	}
+	if a.started != nil {
+		a.startOnce.Do(func() { close(a.started) }) // nobody waits for a start that failed
 	}
 	if caddy.Exiting() {
 		keeping.Wait()

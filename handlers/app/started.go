@@ -1,0 +1,29 @@
+package app
+
+import (
+	"context"
+	"time"
+)
+
+// startTime bounds how long a request waits for the app's start. Start loads
+// indexes from disk, so that a first one may take a second.
+const startTime = 5 * time.Second
+
+// AwaitStart returns once the app has started, or ctx ends, or it took too
+// long. Caddy starts the apps of a configuration in any order: the HTTP app
+// may already bring requests of a new configuration, also at a reload, while
+// sites have neither index nor address yet.
+func (a *App) AwaitStart(ctx context.Context) {
+	select {
+	case <-a.started:
+		return
+	default:
+	}
+	t := time.NewTimer(startTime)
+	defer t.Stop()
+	select {
+	case <-a.started:
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
