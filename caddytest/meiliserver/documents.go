@@ -106,21 +106,26 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Server) getDocuments(w http.ResponseWriter, r *http.Request) {
+func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 	x := s.find(w, r)
 	if x == nil {
 		return
 	}
-	offset, limit := paging(r)
+	body := struct {
+		Offset, Limit int
+		Fields        []string
+	}{Limit: 20}
+	if !read(w, r, &body) {
+		return
+	}
 	total := len(x.order)
 	results := []map[string]json.RawMessage{}
-	fields := strings.Split(r.URL.Query().Get("fields"), ",")
-	for _, id := range x.order[min(offset, total):min(offset+limit, total)] {
+	for _, id := range x.order[min(body.Offset, total):min(body.Offset+body.Limit, total)] {
 		d := maps.Clone(x.documents[id])
 		maps.DeleteFunc(d, func(k string, _ json.RawMessage) bool {
-			return k == "_vectors" || fields[0] != "" && !slices.Contains(fields, k)
+			return k == "_vectors" || len(body.Fields) > 0 && !slices.Contains(body.Fields, k)
 		})
 		results = append(results, d)
 	}
-	reply(w, 200, map[string]any{"results": results, "offset": offset, "limit": limit, "total": total})
+	reply(w, 200, map[string]any{"results": results, "offset": body.Offset, "limit": body.Limit, "total": total})
 }

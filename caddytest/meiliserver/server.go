@@ -8,6 +8,7 @@ package meiliserver
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -71,7 +72,7 @@ func New() *Server {
 	mux.HandleFunc("GET /indexes/{uid}/stats", s.stats)
 	mux.HandleFunc("GET /indexes/{uid}/settings", s.getSettings)
 	mux.HandleFunc("PATCH /indexes/{uid}/settings", s.patchSettings)
-	mux.HandleFunc("GET /indexes/{uid}/documents", s.getDocuments)
+	mux.HandleFunc("POST /indexes/{uid}/documents/fetch", s.fetchDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents", s.addDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents/delete-batch", s.deleteDocuments)
 	mux.HandleFunc("POST /swap-indexes", s.swap)
@@ -107,6 +108,8 @@ func (s *Server) happens(w http.ResponseWriter, r *http.Request, f *Fault) bool 
 			_ = c.Close()
 		}
 	case f.Hang:
+		// Only a server that has read the body learns that the client left.
+		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	default:
 		if f.Status == http.StatusServiceUnavailable {

@@ -56,9 +56,10 @@ func (x *Index) Arrange(q retrieval.Query, found []Found) ([]retrieval.Hit, erro
 	return g.list(&q, p.groups, sim, s), nil
 }
 
-// KeyTerms are the words of a text that carry its meaning, at most n: where
-// there are more, those that the fewest sections hold. They stand in the
-// order of the text, parted by spaces and free of marks.
+// KeyTerms are the words of a text that carry its meaning and that this
+// index knows, or knows similar ones of, at most n: where there are more,
+// those that the fewest sections hold. They stand in the order of the text,
+// parted by spaces and free of marks.
 func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	g := x.current.Load()
 	if g == nil {
@@ -67,15 +68,15 @@ func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
 	p := g.parseFor(&q, x, s)
-	groups := slices.DeleteFunc(slices.Clone(p.groups), func(x group) bool { return x.kind != plain || x.mass == 0 })
+	groups := slices.DeleteFunc(slices.Clone(p.groups), func(x group) bool { return x.kind != plain || x.mass == 0 || len(x.alts) == 0 })
 	if len(groups) > n {
 		masses := make([]float32, len(groups))
 		for i := range groups {
-			masses[i] = groups[i].mass
+			masses[i] = groups[i].mass * groups[i].trust
 		}
 		slices.SortFunc(masses, func(a, b float32) int { return cmp.Compare(b, a) })
 		least := masses[n-1]
-		groups = slices.DeleteFunc(groups, func(x group) bool { return x.mass < least })
+		groups = slices.DeleteFunc(groups, func(x group) bool { return x.mass*x.trust < least })
 		groups = groups[:min(len(groups), n)]
 	}
 	words := make([]string, len(groups))
