@@ -12,10 +12,12 @@ import (
 // Content that stands indented below such a block is moved out to the
 // block's own column: CommonMark would take it for code.
 func prepare(src []byte, mdx bool) []byte {
-	jsx, dialect := dialects(src)
-	jsx = jsx || mdx
-	if !jsx && !dialect {
-		return src
+	jsx := mdx
+	if !mdx {
+		var other bool
+		if jsx, other = dialects(src); !jsx && !other {
+			return src
+		}
 	}
 	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src), lineFrom: 1}
 	for p.pos < len(p.src) {
