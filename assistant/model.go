@@ -33,12 +33,12 @@ type Prompt struct {
 // PromptMessage is one message to the model.
 type PromptMessage struct {
 	// Role is system, user, assistant or tool.
-	Role    string
-	Content string
+	Role    string `json:"role"`
+	Content string `json:"content"`
 	// ToolCalls are the calls that an assistant message made.
-	ToolCalls []ToolCall
+	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
 	// ToolCallID is the call that a tool message answers.
-	ToolCallID string
+	ToolCallID string `json:"toolCallId,omitempty"`
 }
 
 // Tool is a function that the model may call. Parameters is a JSON schema.

@@ -138,6 +138,9 @@ func trimWord(word string) (open, core, tail string) {
 	for strings.HasSuffix(trimmed, ")") && strings.Count(trimmed, ")") > strings.Count(trimmed, "(") {
 		trimmed = strings.TrimRight(strings.TrimSuffix(trimmed, ")"), ".,;:!?\"'”")
 	}
+	if strings.IndexByte(trimmed, '&') >= 0 && strings.HasPrefix(core[len(trimmed):], ";") {
+		trimmed += ";" // an entity
+	}
 	return open, trimmed, core[len(trimmed):]
 }
 
