@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,9 @@ func benchStream(ctx context.Context, b *bench) error {
 		return err
 	}
 	if b.root != "" {
-		root = b.root
+		if root, err = filepath.Abs(b.root); err != nil {
+			return err
+		}
 	}
 	s := &servers{question: questions[0]}
 	if s.model, err = freeAddress(); err != nil {
@@ -227,7 +230,7 @@ func paced(ctx context.Context, b *bench, s *servers, out series) error {
 // show the stream alone.
 func flatOut(ctx context.Context, b *bench, s *servers, out series) error {
 	for _, tokens := range []int{300, 3000} {
-		l := load{streams: 32, each: 60000 / 32 / tokens * 4}
+		l := load{streams: 32, each: 100_000 / 32 / tokens}
 		l.each = max(2, l.each)
 		if b.short {
 			l.each = 1
