@@ -66,12 +66,12 @@ func TestTheManualsSearchBoxFindsPagesInABrowser(t *testing.T) {
 	s := startManual(t)
 	do(ctx, t,
 		chromedp.Navigate(s.Base+"/"),
-		chromedp.SendKeys("#search input", "rate limit"),
-		chromedp.WaitVisible("#hits a"),
+		chromedp.SendKeys("#ui-search input", "rate limit"),
+		chromedp.WaitVisible("#ui-hits a"),
 	)
-	links := js[[]string](ctx, t, `[...document.querySelectorAll('#hits a')].map(a => a.href)`)
-	do(ctx, t, chromedp.SendKeys("#search input", kb.ArrowDown))
-	selected := js[string](ctx, t, `document.activeElement.closest('#hits') ? document.activeElement.href : ''`)
+	links := js[[]string](ctx, t, `[...document.querySelectorAll('#ui-hits a')].map(a => a.href)`)
+	do(ctx, t, chromedp.SendKeys("#ui-search input", kb.ArrowDown))
+	selected := js[string](ctx, t, `document.activeElement.closest('#ui-hits') ? document.activeElement.href : ''`)
 	if len(links) < 3 || selected != links[0] {
 		t.Fatalf("found %v; the arrow key selected %q", links, selected)
 	}
@@ -91,17 +91,17 @@ func TestTheManualsAskBoxStreamsAnswersInABrowser(t *testing.T) {
 	do(ctx, t, chromedp.Navigate(s.Base+"/keys"))
 	// What the page sends, to see the thread go on.
 	js[bool](ctx, t, `window.bodies = []; { const own = window.fetch; window.fetch = (u, o) => { bodies.push(o.body); return own(u, o) } }; true`)
-	do(ctx, t, chromedp.Click("#open-ask"), chromedp.WaitVisible("#question input"))
+	do(ctx, t, chromedp.Click("#ui-open-ask"), chromedp.WaitVisible("#ui-question input"))
 	for i, question := range []string{"How do I make a key?", "And how do I revoke it?"} {
-		do(ctx, t, chromedp.SendKeys("#question input", question+kb.Enter))
+		do(ctx, t, chromedp.SendKeys("#ui-question input", question+kb.Enter))
 		Until(t, "the answer has come", func() bool {
-			return js[bool](ctx, t, fmt.Sprintf(`document.querySelectorAll('#turns .answer .sources').length > %d && document.querySelector('#question button').textContent === 'Send'`, i))
+			return js[bool](ctx, t, fmt.Sprintf(`document.querySelectorAll('#ui-turns .answer .sources').length > %d && document.querySelector('#ui-question button').textContent === 'Send'`, i))
 		})
 	}
-	answers := js[[]string](ctx, t, `[...document.querySelectorAll('#turns .answer')].map(a => a.textContent)`)
-	links := js[[]string](ctx, t, `[...document.querySelectorAll('#turns .answer > div a')].map(a => a.href)`)
-	sources := js[[]string](ctx, t, `[...document.querySelectorAll('#turns .sources a')].map(a => a.href)`)
-	prose := js[string](ctx, t, `[...document.querySelectorAll('#turns .answer > div')].map(d => { d = d.cloneNode(true); d.querySelectorAll('pre, code').forEach(c => c.remove()); return d.textContent }).join()`)
+	answers := js[[]string](ctx, t, `[...document.querySelectorAll('#ui-turns .answer')].map(a => a.textContent)`)
+	links := js[[]string](ctx, t, `[...document.querySelectorAll('#ui-turns .answer > div a')].map(a => a.href)`)
+	sources := js[[]string](ctx, t, `[...document.querySelectorAll('#ui-turns .sources a')].map(a => a.href)`)
+	prose := js[string](ctx, t, `[...document.querySelectorAll('#ui-turns .answer > div')].map(d => { d = d.cloneNode(true); d.querySelectorAll('pre, code').forEach(c => c.remove()); return d.textContent }).join()`)
 	bodies := js[[]string](ctx, t, `bodies`)
 	if len(answers) != 2 || !strings.Contains(answers[0], "caddy docs key create") || !strings.Contains(answers[1], "revoke") {
 		t.Errorf("the answers are %q", answers)
@@ -127,12 +127,12 @@ func TestTheManualsAskBoxShowsErrorsInABrowser(t *testing.T) {
 	do(ctx, t, chromedp.Navigate(s.Base+"/"))
 	js[bool](ctx, t, `window.fetch = async () => new Response('{"error":"too many requests; try again in 7 seconds","code":"rate_limited"}', { status: 429 }); true`)
 	do(ctx, t,
-		chromedp.Click("#open-ask"),
-		chromedp.WaitVisible("#question input"),
-		chromedp.SendKeys("#question input", "anything"+kb.Enter),
-		chromedp.WaitVisible("#turns .error"),
+		chromedp.Click("#ui-open-ask"),
+		chromedp.WaitVisible("#ui-question input"),
+		chromedp.SendKeys("#ui-question input", "anything"+kb.Enter),
+		chromedp.WaitVisible("#ui-turns .error"),
 	)
-	if shown := js[string](ctx, t, `document.querySelector('#turns .error').textContent`); shown != "too many requests; try again in 7 seconds" {
+	if shown := js[string](ctx, t, `document.querySelector('#ui-turns .error').textContent`); shown != "too many requests; try again in 7 seconds" {
 		t.Errorf("shown is %q", shown)
 	}
 }

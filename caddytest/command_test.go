@@ -59,7 +59,10 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Ready("acme")
-	docs := func(args ...string) string { t.Helper(); return mustRun(t, append([]string{"--address", address}, args...)...) }
+	docs := func(args ...string) string {
+		t.Helper()
+		return mustRun(t, append([]string{"--address", address}, args...)...)
+	}
 
 	if out := docs("status"); !strings.Contains(out, "acme") || !strings.Contains(out, "ready") || !strings.Contains(out, "kept for 30 days") {
 		t.Errorf("status:\n%s", out)

@@ -523,6 +523,32 @@ func TestTheManualsPagesLoadNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+// The ids of headings come from the pages' words, those of the search and
+// ask boxes must not be among them: a heading "Search" once took the box's
+// style, and the box its links.
+func TestNoPageOfTheManualHasAnIDTwice(t *testing.T) {
+	s := startManual(t)
+	id := regexp.MustCompile(`\sid="([^"]*)"`)
+	for name := range manualPages(t) {
+		page := "/" + strings.TrimSuffix(strings.TrimSuffix(name, ".md"), "index")
+		r := s.Do(Request{Method: http.MethodGet, Path: page, Key: "-"})
+		if r.Status != http.StatusOK {
+			t.Errorf("%s: %d", page, r.Status)
+			continue
+		}
+		seen := map[string]bool{}
+		for _, m := range id.FindAllStringSubmatch(string(r.Body), -1) {
+			if seen[m[1]] {
+				t.Errorf("%s has two elements with the id %q", page, m[1])
+			}
+			seen[m[1]] = true
+		}
+		if len(seen) < 5 {
+			t.Errorf("%s: only the ids %v were found", page, seen)
+		}
+	}
+}
+
 func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
 	readme := readFile(t, "../README.md")
 	direct := regexp.MustCompile(`(?m)^\t([^\s]+) v[^\s]+$`)

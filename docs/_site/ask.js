@@ -2,15 +2,15 @@
 import { element, post } from './api.js'
 import { render } from './markdown.js'
 
-const dialog = document.querySelector('#ask')
-const turns = document.querySelector('#turns')
-const form = document.querySelector('#question')
+const dialog = document.querySelector('#ui-ask')
+const turns = document.querySelector('#ui-turns')
+const form = document.querySelector('#ui-question')
 const input = form.elements.q
 const button = form.querySelector('button')
 let threadId // of the conversation; the server keeps what was said
 let running // the AbortController of the answer under way
 
-document.querySelector('#open-ask').addEventListener('click', () => { dialog.showModal(); input.focus() })
+document.querySelector('#ui-open-ask').addEventListener('click', () => { dialog.showModal(); input.focus() })
 dialog.querySelector('.close').addEventListener('click', () => dialog.close())
 dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() }) // beside it
 form.addEventListener('submit', event => {

@@ -1,9 +1,9 @@
 // The search box: results as you type, by keyboard or mouse.
 import { element, post } from './api.js'
 
-const form = document.querySelector('#search')
+const form = document.querySelector('#ui-search')
 const box = form.querySelector('input')
-const hits = document.querySelector('#hits')
+const hits = document.querySelector('#ui-hits')
 let newest = 0
 
 async function search() {
