@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,7 +29,10 @@ const (
 	maxSitemaps     = 1000
 	maxSitemapDepth = 2
 	// maxRobots is what RFC 9309 asks crawlers to read at least.
-	maxRobots    = 500 << 10
+	maxRobots = 500 << 10
+	// maxRules bounds its rules: each page of the sitemap is held against all
+	// of them.
+	maxRules     = 2000
 	maxRedirects = 5
 	// sitemapWorkers is the number of requests under way at once.
 	sitemapWorkers = 4
@@ -229,6 +233,17 @@ func (s *Sitemap) robots(ctx context.Context, site *url.URL) (*robotstxt.Group, 
 
 // rules are those for us in a robots.txt.
 func (s *Sitemap) rules(status int, body []byte) (*robotstxt.Group, error) {
+	n := 0
+	for line := range bytes.Lines(body) {
+		field, _, _ := bytes.Cut(line, []byte(":"))
+		field = bytes.TrimSpace(field)
+		if bytes.EqualFold(field, []byte("allow")) || bytes.EqualFold(field, []byte("disallow")) {
+			n++
+		}
+	}
+	if n > maxRules {
+		return nil, fmt.Errorf("it has %d rules; sites with more than %d are not fetched", n, maxRules)
+	}
 	data, err := robotstxt.FromStatusAndBytes(status, body)
 	if err != nil {
 		return nil, err
@@ -284,6 +299,9 @@ func (l *listing) read(ctx context.Context, address string, depth int) error {
 		l.problem(address, err.Error()+"; the rest is left out")
 	}
 	for _, p := range pages {
+		if err := ctx.Err(); err != nil { // rules times pages can take long
+			return err
+		}
 		if len(l.snapshot.files) == maxSitemapURLs {
 			l.problem(l.sitemap.URL, fmt.Sprintf("names more than %d pages; the rest is left out", maxSitemapURLs))
 			return nil
