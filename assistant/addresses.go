@@ -127,7 +127,7 @@ func (n *inline) putAddress(dst, address []byte, bare bool) []byte {
 		return n.puts(dst, plainAddress(a, false))
 	}
 	dst = n.put(dst, '`')
-	dst = n.puts(dst, strings.NewReplacer("`", "", "\\", "").Replace(plainAddress(a, localHost(a))))
+	dst = n.puts(dst, strings.NewReplacer("`", "", "\\", "").Replace(plainAddress(a, localHost(a) || n.links.quoted(a))))
 	dst = n.put(dst, '`')
 	n.dropped = true
 	return dst

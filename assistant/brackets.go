@@ -46,7 +46,11 @@ func (n *inline) bracket(dst, s []byte, whole bool) ([]byte, int) {
 	case noLink:
 		text := s[from+1 : from+b.text]
 		if n.links.marked(s[from : from+b.end]) {
-			return dst, from + b.end
+			end := from + b.end
+			if end < len(s) && s[end] == ' ' {
+				end++
+			}
+			return dst, end
 		}
 		if image {
 			dst = n.put(dst, s[:from]...)

@@ -188,6 +188,17 @@ func (l *links) allowedHost(host string) bool {
 	return false
 }
 
+// quoted tells whether an address stands in a passage: what the docs tell to
+// type is then shown whole, though as code.
+func (l *links) quoted(address string) bool {
+	for i := range l.r.passages {
+		if strings.Contains(l.r.passages[i].text, address) {
+			return true
+		}
+	}
+	return false
+}
+
 // title names a page or section by its address.
 func (l *links) title(address string) string {
 	for i := range l.r.passages {

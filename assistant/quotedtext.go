@@ -22,9 +22,10 @@ func isTable(block string) bool {
 	return true
 }
 
-// tableItems makes list items of a table's rows: "- first: second (third
-// column: third; …)". A row alone can then be quoted and still be understood,
-// also where a client can't show tables.
+// tableItems makes list items of a table's rows: "- first: what is said of it
+// (column: cell; …)". A row alone can then be quoted and still be understood,
+// also where a client can't show tables. What is said of it is the column
+// with the longest cells.
 func tableItems(block string) []string {
 	var rows [][]string
 	for line := range strings.SplitSeq(block, "\n") {
@@ -40,24 +41,33 @@ func tableItems(block string) []string {
 	if labels != nil {
 		rows = rows[1:]
 	}
+	said, longest := 1, -1
+	for i := 1; i < len(rows[0]); i++ {
+		n := 0
+		for _, cells := range rows {
+			if i < len(cells) {
+				n += len(cells[i])
+			}
+		}
+		if n > longest {
+			said, longest = i, n
+		}
+	}
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
 		item := "- " + codeCell(cells[0])
-		if len(cells) > 1 {
-			if second := strings.TrimSpace(cells[1]); second != "" {
-				item += ": " + codeSpans(second)
-			}
-		}
 		var rest []string
-		for i := 2; i < len(cells); i++ {
+		for i := 1; i < len(cells); i++ {
 			c := codeSpans(strings.TrimSpace(cells[i]))
-			if c == "" {
-				continue
+			switch {
+			case c == "":
+			case i == said:
+				item += ": " + c
+			case i < len(labels) && labels[i] != "":
+				rest = append(rest, labels[i]+": "+c)
+			default:
+				rest = append(rest, c)
 			}
-			if i < len(labels) && labels[i] != "" {
-				c = labels[i] + ": " + c
-			}
-			rest = append(rest, c)
 		}
 		if len(rest) > 0 {
 			item += " (" + strings.Join(rest, "; ") + ")"
@@ -70,7 +80,7 @@ func tableItems(block string) []string {
 // codeCell makes a row's name a code span where it is a piece of syntax.
 func codeCell(s string) string {
 	s = strings.TrimSpace(s)
-	if strings.ContainsAny(s, "`") || !strings.ContainsAny(s, "<>{}[]_*") {
+	if strings.ContainsAny(s, "`") || !strings.ContainsAny(s, "<>{}[]*") || len(strings.Fields(s)) > 5 {
 		return codeSpans(s)
 	}
 	return codeSpan(s)

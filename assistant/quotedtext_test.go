@@ -37,6 +37,8 @@ func TestTablesAreQuotedAsLists(t *testing.T) {
 			"with a head", "word | meaning | default\nmax_body <size> | The longest body. | 1MB\nerrors pass | Errors go on. | ",
 			[]string{"- `max_body <size>`: The longest body. (default: 1MB)", "- errors pass: Errors go on."},
 		},
+		{"what is said may stand in any column", "field | type | meaning\nsha256 | string | The key's hash in hex.", []string{"- sha256: The key's hash in hex. (type: string)"}},
+		{"prose is no code", "what | becomes\na link to a host of allow_links, or <b> | itself", []string{"- a link to a host of `allow_links`, or `<b>`: itself"}},
 		{"two columns", "status | meaning\n404 | not there\n503 | not ready", []string{"- 404: not there", "- 503: not ready"}},
 		{"without a head", "This is a sentence. | It says something.\na | b", []string{"- This is a sentence.: It says something.", "- a: b"}},
 	} {
