@@ -113,3 +113,21 @@ func TestAnUnknownSuiteIsRefusedByName(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 }
+
+// BenchmarkToken is a token's way through reader, check and encoder.
+func BenchmarkToken(b *testing.B) {
+	const tokens = 20000
+	m, err := newInMemory(tokens)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		if _, err := m.reply(); err != nil {
+			b.Fatal(err)
+		}
+		n += tokens
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/token")
+}

@@ -33,6 +33,7 @@ type stream struct {
 
 	delta assistant.Delta
 	piece piece
+	same  template
 	// owed: the last delta said that more had come, so that the caller may
 	// not have flushed.
 	owed bool
@@ -191,7 +192,13 @@ func (s *stream) data(b []byte) (done bool, err error) {
 			}
 		}
 		return true, nil
-	case s.piece.walk(b):
+	}
+	if token, same := s.same.match(b); same {
+		s.piece = piece{text: token}
+		return false, s.pass()
+	}
+	if s.piece.walk(b) {
+		s.same.learn(b, &s.piece)
 		return false, s.pass()
 	}
 	ok, err := s.slow(b)
