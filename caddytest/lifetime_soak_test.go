@@ -135,7 +135,8 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 		buf := make([]byte, 1<<20)
 		t.Errorf("goroutines: %d → %d\n%s", goroutines, goroutinesAfter, buf[:runtime.Stack(buf, true)])
 	}
-	if heapAfter > heap+heap/4+10<<20 {
+	// Threads in use may fill 16 MB of memory.
+	if heapAfter > heap+heap/4+24<<20 {
 		t.Errorf("heap: %d → %d", heap, heapAfter)
 	}
 }

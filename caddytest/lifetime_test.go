@@ -311,3 +311,33 @@ func everyHandler(v any, visit func(map[string]any)) {
 		}
 	}
 }
+
+// Time limits of the whole server cut no stream without a word. Caddy lets no
+// handler have more than its write timeout: the reply ends with an error
+// part before it.
+func TestTimeoutsOfTheServerCutNoStreamWithoutAWord(t *testing.T) {
+	for name, write := range map[string]string{"without a write timeout": "", "with a write timeout": "write 2s"} {
+		t.Run(name, func(t *testing.T) {
+			m, url := startModel(t)
+			answerNumbered(m, 30*time.Millisecond) // 3.6 s
+			s := startSecure(t, "servers {\n\ttimeouts {\n\t\tread_body 1s\n\t\tread_header 1s\n\t\tidle 1s\n"+write+"\n\t}\n}", llm(url, "first", ""))
+			var all []*reading
+			var names []string
+			for name, c := range clients(t) {
+				for _, v := range both {
+					all, names = append(all, s.open(t, c, v, "How, question number 7?", nil)), append(names, fmt.Sprintf("%s v%d", name, v))
+				}
+			}
+			whole := numberedAnswer(s.Base, "7")
+			for i, r := range readAll(all) {
+				complete := r.Finished && r.Text == whole
+				if write != "" {
+					complete = !r.Finished && strings.Contains(r.Error, "again") && r.Text != "" && strings.HasPrefix(whole, r.Text)
+				}
+				if r.err != nil || !complete {
+					t.Errorf("%s: finished %t, error %q, %v, text %q", names[i], r.Finished, r.Error, r.err, r.Text)
+				}
+			}
+		})
+	}
+}

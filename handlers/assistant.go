@@ -146,6 +146,9 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, si
 	traced, ended := a.app.Step(r.Context(), "reply")
 	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
 	defer cancel(nil)
+	if limit := writeLimit(r); limit > 0 {
+		defer time.AfterFunc(limit, func() { cancel(errTimeLimit) }).Stop()
+	}
 	started := time.Now()
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	in := &assistant.Input{
@@ -171,8 +174,11 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, si
 		return searchFailed(w, err)
 	}
 	gone := r.Context().Err() != nil || s.broken()
-	if err != nil && !gone && errors.Is(context.Cause(ctx), app.ErrStopping) {
-		err = app.ErrStopping
+	if cause := context.Cause(ctx); err != nil && !gone && errors.Is(cause, errTimeLimit) {
+		err = cause
+		s.fail("This answer took longer than the server allows. Please ask again.")
+	} else if err != nil && !gone && errors.Is(cause, app.ErrStopping) {
+		err = cause
 		if !s.begun() {
 			ended(err)
 			return stopped(w, a.app, site.Name)
@@ -186,6 +192,22 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, si
 	})
 	ended(err)
 	return nil
+}
+
+// errTimeLimit is the cause with which a reply ends that comes near the
+// server's own limit.
+var errTimeLimit = errors.New("the reply took longer than the server's write timeout")
+
+// writeLimit is how long a reply may take where the operator has set the
+// server's write timeout: Caddy cuts the response then, over HTTP/3 even so
+// that it looks whole, and lets no handler have more. 0: no limit.
+func writeLimit(r *http.Request) time.Duration {
+	srv, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	if !ok {
+		return 0
+	}
+	limit := time.Duration(srv.WriteTimeout)
+	return limit - min(time.Second, limit/3)
 }
 
 // conversation is the thread that a request goes on with, and its turns.
