@@ -105,16 +105,25 @@ func (a *Assistant) recitals() *recitals {
 
 var leakSeed = maphash.MakeSeed()
 
+// folded are ASCII's letters and digits as they are compared, 0 for the rest.
+var folded = func() (t [utf8.RuneSelf]byte) {
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c], t[c-32] = c, c
+	}
+	for c := byte('0'); c <= '9'; c++ {
+		t[c] = c
+	}
+	return t
+}()
+
 // foldLetter returns what is compared of a character.
 func foldLetter(r rune) (byte, bool) {
 	switch {
 	case r < 0:
 		return 0, false
 	case r < utf8.RuneSelf:
-		if r >= 'A' && r <= 'Z' {
-			return byte(r) + 32, true
-		}
-		return byte(r), r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		f := folded[r]
+		return f, f != 0
 	case unicode.IsLetter(r):
 		return 0xff, true
 	}
@@ -128,8 +137,11 @@ func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
 	safe := 0 // of b, up to here it may pass
 	released := holding
 	for i := 0; i < len(b); {
-		r, n := unit(b[i:])
-		if b[i] >= utf8.RuneSelf {
+		r, n := rune(b[i]), 1
+		switch {
+		case b[i] == '\\':
+			r, n = unit(b[i:])
+		case b[i] >= utf8.RuneSelf:
 			r, n = utf8.DecodeRune(b[i:]) // pieces hold whole characters
 		}
 		if k.step(r) {
