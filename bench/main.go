@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(b.dir)
 	defer endAll()
 
-	heading(wanted)
+	heading()
 	for _, s := range suites {
 		if wanted != "" && wanted != s.name {
 			continue
@@ -129,7 +129,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // heading says when, where and how the tables were made.
-func heading(suite string) {
+func heading() {
 	machine := "unknown processor"
 	if cpuinfo, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(cpuinfo)) {
@@ -154,7 +154,6 @@ func heading(suite string) {
 	fmt.Printf("%s · %s, %d CPUs%s · %s, %s%s · `go run ./bench %s`\n",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load,
 		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
-	_ = suite
 }
 
 // raiseFileLimit allows as many connections as the system lets us.

@@ -140,7 +140,7 @@ func (c *streamClient) stream(ctx context.Context) (err error) {
 		return err
 	}
 	c.next, c.part = 0, c.part[:0]
-	finished, begun := false, false
+	begun := false
 	var tail [64]byte // the stream's last bytes hold its end
 	for {
 		n, err := c.chunkSize()
@@ -186,9 +186,8 @@ func (c *streamClient) stream(ctx context.Context) (err error) {
 	if _, err := c.br.Discard(2); err != nil {
 		return err
 	}
-	finished = bytes.Contains(tail[:], []byte("[DONE]"))
 	c.lost += int64(max(0, c.load.tokens-c.next))
-	if !finished {
+	if !bytes.Contains(tail[:], []byte("[DONE]")) {
 		return errors.New("the stream ended without [DONE]")
 	}
 	return nil
