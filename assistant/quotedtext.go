@@ -29,6 +29,8 @@ func isTable(block string) bool {
 func tableItems(block string) []string {
 	var rows [][]string
 	for line := range strings.SplitSeq(block, "\n") {
+		// Empty cells in a row share their spaces.
+		line = strings.ReplaceAll(strings.ReplaceAll(line, "| |", "|  |"), "| |", "|  |")
 		rows = append(rows, strings.Split(strings.Trim(line, " |"), " | "))
 	}
 	labels := rows[0]

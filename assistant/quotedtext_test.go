@@ -39,6 +39,7 @@ func TestTablesAreQuotedAsLists(t *testing.T) {
 		},
 		{"what is said may stand in any column", "field | type | meaning\nsha256 | string | The key's hash in hex.", []string{"- sha256: The key's hash in hex. (type: string)"}},
 		{"prose is no code", "what | becomes\na link to a host of allow_links, or <b> | itself", []string{"- a link to a host of `allow_links`, or `<b>`: itself"}},
+		{"with empty cells", "word | meaning | default | example\noff | No limits. | | rate off\non | Limits stand alone. | | | ", []string{"- off: No limits. (example: rate off)", "- on: Limits stand alone."}},
 		{"two columns", "status | meaning\n404 | not there\n503 | not ready", []string{"- 404: not there", "- 503: not ready"}},
 		{"without a head", "This is a sentence. | It says something.\na | b", []string{"- This is a sentence.: It says something.", "- a: b"}},
 	} {
