@@ -42,6 +42,8 @@ const (
 var (
 	// ErrUnknownKey is the error of Revoke for a key that is not there.
 	ErrUnknownKey = errors.New("no such key")
+	// ErrAmbiguousKey is the error of Revoke for the beginning of several ids.
+	ErrAmbiguousKey = errors.New("several keys begin so")
 	// ErrFixedKey is the error of Revoke for a key of the configuration.
 	ErrFixedKey = errors.New("the key is written in the configuration: remove it there and reload")
 )
@@ -382,7 +384,7 @@ func (ks *Keys) find(which string) (*Key, error) {
 		return set.byID[found[0]], nil
 	}
 	slices.Sort(found)
-	return nil, fmt.Errorf("key %q: could be %s; give more of it", which, strings.Join(found, ", "))
+	return nil, fmt.Errorf("key %q: %w (%s); give more of it", which, ErrAmbiguousKey, strings.Join(found, ", "))
 }
 
 // lastUse is the later of what this process saw and what any wrote.

@@ -340,7 +340,7 @@ func TestRevoke(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := ks.Revoke(t.Context(), "kaaaa"); err == nil || !strings.Contains(err.Error(), "could be kaaaa1111, kaaaa2222") {
+	if _, err := ks.Revoke(t.Context(), "kaaaa"); err == nil || !strings.Contains(err.Error(), "several keys begin so (kaaaa1111, kaaaa2222") {
 		t.Errorf("an ambiguous beginning: %v", err)
 	}
 	for _, which := range []string{"", "k", "kbb", "kzzzz", Prefix + "0000000000000000"} {

@@ -90,7 +90,7 @@ func (d *Admin) serve(w http.ResponseWriter, r *http.Request) error {
 		switch {
 		case errors.Is(err, access.ErrUnknownKey):
 			return adminError(http.StatusNotFound, "%w", err)
-		case errors.Is(err, access.ErrFixedKey):
+		case errors.Is(err, access.ErrFixedKey), errors.Is(err, access.ErrAmbiguousKey):
 			return adminError(http.StatusConflict, "%w", err)
 		case err != nil:
 			return adminError(http.StatusServiceUnavailable, "%w", err)
