@@ -3,6 +3,7 @@ package embedded
 import (
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -198,6 +199,15 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 	for _, p := range []*members{&g.titles, &g.slugs, &g.heads} {
 		p.start = make([]uint32, terms+1)
 	}
+	// What needs no postings is made beside them: a restart waits for this.
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		g.spelling = newSpelling(g)
+		g.filters = newFilters(docs)
+		g.twin = twins(docs)
+	})
+	defer beside.Wait()
+
 	in := &inverter{generation: g, weights: w, means: meansOf(counts), section: newGather(terms), page: newGather(terms), names: newGather(terms)}
 	in.invert()
 	for _, p := range []interface{ counted(int) }{&g.byTerm, &g.pages, &g.titles, &g.slugs, &g.heads} {
@@ -215,9 +225,6 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 	g.titleMass = g.titles.masses(len(docs), g.idf)
 	g.slugMass = g.slugs.masses(len(docs), g.idf)
 	g.headMass = g.heads.masses(sections, g.idf)
-	g.spelling = newSpelling(g)
-	g.filters = newFilters(docs)
-	g.twin = twins(docs)
 	return g
 }
 
