@@ -42,13 +42,14 @@ type stream struct {
 	control *http.ResponseController
 	version int
 	timeout time.Duration // of writes
-	hurried atomic.Bool   // the deadline is not to be moved any more
+	hurried atomic.Bool   // the reply must end
 
 	mu       sync.Mutex
 	encoder  encoder
 	silence  *time.Timer
 	started  bool
 	closed   bool
+	last     bool      // the deadline is the last one
 	failed   bool      // a write failed: the client is gone, or doesn't read
 	written  time.Time // last write
 	deadline time.Time // of writes, as last set
@@ -132,17 +133,44 @@ func (s *stream) begin() {
 // seconds: with hundreds of streams, once a token is measurable.
 func (s *stream) extend() {
 	s.written = time.Now()
-	if s.deadline.Sub(s.written) < s.timeout-s.timeout/6 && !s.hurried.Load() {
+	if s.hurried.Load() {
+		s.lastDeadline()
+		return
+	}
+	if s.deadline.Sub(s.written) < s.timeout-s.timeout/6 {
 		s.deadline = s.written.Add(s.timeout)
 		_ = s.control.SetWriteDeadline(s.deadline) // not every writer has one
 	}
 }
 
-// hurry bounds what a reply that must end may still take to write, also the
-// write under way: it takes no lock, since that write holds it.
+// hurry bounds what a reply that must end may still take to write. A write
+// under way holds the lock, perhaps for as long as the client reads nothing:
+// its deadline is set on the innermost writer, since Caddy's own are not
+// made for two at a time.
 func (s *stream) hurry() {
 	s.hurried.Store(true)
-	_ = s.control.SetWriteDeadline(time.Now().Add(lastWrite))
+	if s.mu.TryLock() {
+		s.lastDeadline()
+		s.mu.Unlock()
+		return
+	}
+	w := s.w
+	for {
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			break
+		}
+		w = outer.Unwrap()
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrite))
+}
+
+// lastDeadline sets the deadline of a reply that must end, once.
+func (s *stream) lastDeadline() {
+	if !s.last {
+		s.last = true
+		_ = s.control.SetWriteDeadline(time.Now().Add(lastWrite))
+	}
 }
 
 func (s *stream) flush() error { return s.control.Flush() }
