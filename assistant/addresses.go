@@ -112,7 +112,7 @@ func (n *inline) putAddress(dst, address []byte, bare bool) []byte {
 	a := string(address)
 	if url, ok := n.links.resolve(a); ok {
 		if n.inLink {
-			return n.puts(dst, plainAddress(url, true))
+			return n.puts(dst, plainAddress(url, false))
 		}
 		n.links.cite(url)
 		switch {
