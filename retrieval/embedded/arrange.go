@@ -8,22 +8,29 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Found is a section that another ranking found for a query.
+// Found is what another search engine found for a query.
 type Found struct {
 	Page    string
 	Section int
-	// Value ranks it among the others found; above 0.
-	Value float64
-	// Similarity is the cosine of its vector and the query's, 0 where it is
-	// not known; Mean that of all sections with the query's.
-	Similarity, Mean float64
+	// Rank is its place, from 0, among those found by words; below 0 it was
+	// found by its vector alone.
+	Rank int
+	// Similarity is the cosine of its vector and the query's, 0 where that
+	// is not known.
+	Similarity float64
 }
 
-// Arrange makes hits of what another ranking found, exactly as Search does:
-// with what the query prefers, hubs and changelogs behind, twins apart, two
-// sections of a page at most, and scores of the one meaning. Sections that
-// this index doesn't hold are left out.
-func (x *Index) Arrange(q retrieval.Query, found []Found) ([]retrieval.Hit, error) {
+// unranked is the share of the least value that a section gets which the
+// other engine found by words and this index did not.
+const unranked = .5
+
+// Arrange makes hits of what another engine found, as Search does of all
+// sections: valued by the same words, fused with the similarities given,
+// with what the query prefers, twins apart, two sections of a page at most,
+// and scores of the one meaning. mean is the mean of the similarities of all
+// sections. ratio is the share of vectors, 0–1; .5 is that of Search.
+// Sections that this index doesn't hold are left out.
+func (x *Index) Arrange(q retrieval.Query, found []Found, mean, ratio float64) ([]retrieval.Hit, error) {
 	g := x.current.Load()
 	if g == nil {
 		return nil, retrieval.ErrNotReady
@@ -32,28 +39,62 @@ func (x *Index) Arrange(q retrieval.Query, found []Found) ([]retrieval.Hit, erro
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
 	p := g.parseFor(&q, x, s)
-	s.section = zeroed(s.section, len(g.pageOf))
+	mass := g.scoreWords(&p, s)
+
 	s.similar = zeroed(s.similar, len(g.pageOf))
-	s.value = zeroed(s.value, len(g.docs))
-	s.order = s.order[:0]
-	sim := &similarity{of: s.similar}
+	sim := &similarity{of: s.similar, mean: float32(mean), partial: true}
+	pages := make(bitset, (len(g.docs)+63)/64)
 	for _, f := range found {
-		page, ok := g.byPage[f.Page]
-		if !ok || f.Section < 0 || f.Section >= len(g.docs[page].Sections) || f.Value <= 0 {
+		page, at, ok := g.place(f)
+		if !ok {
 			continue
 		}
-		at := g.first[page] + uint32(f.Section)
-		s.section[at] = max(s.section[at], float32(f.Value))
+		pages.set(page)
 		s.similar[at] = max(s.similar[at], float32(f.Similarity))
-		sim.mean = float32(f.Mean)
-		if s.value[page] == 0 {
-			s.order = append(s.order, uint32(page))
-		}
-		s.value[page] = max(s.value[page], float32(f.Value)*g.factor[page])
+		sim.top = max(sim.top, s.similar[at])
+	}
+	g.rank(pages, false, p.keywords(), mass, x.weights, s)
+	g.rankOthers(found, s)
+	if sim.top > sim.mean && ratio > 0 {
+		w := *x.weights
+		w.semantic = min(1, w.semantic*float32(2*ratio))
+		w.semanticShort = min(1, w.semanticShort*float32(2*ratio))
+		g.fuse(sim, pages, false, p.words, &w, s)
 	}
 	g.favour(&q, p.language, x.weights, s)
 	g.partTwins(s)
 	return g.list(&q, p.groups, sim, s), nil
+}
+
+// place returns the page and the section of one found.
+func (g *generation) place(f Found) (page, section uint32, ok bool) {
+	p, ok := g.byPage[f.Page]
+	if !ok || f.Section < 0 || f.Section >= len(g.docs[p].Sections) {
+		return 0, 0, false
+	}
+	return uint32(p), g.first[p] + uint32(f.Section), true
+}
+
+// rankOthers values the pages that only the other engine found by words
+// (it knows typing errors and forms of words that this index doesn't) below
+// all that both found.
+func (g *generation) rankOthers(found []Found, s *scratch) {
+	least := float32(1)
+	for _, p := range s.order {
+		least = min(least, s.value[p])
+	}
+	for _, f := range found {
+		p, at, ok := g.place(f)
+		if !ok || f.Rank < 0 || s.value[p] > 0 && s.section[at] > 0 {
+			continue
+		}
+		v := least * unranked / (1 + float32(f.Rank)/10)
+		if s.value[p] == 0 {
+			s.value[p] = v * g.factor[p]
+			s.section[at] = v
+			s.order = append(s.order, p)
+		}
+	}
 }
 
 // KeyTerms are the words of a text that carry its meaning and that this

@@ -48,26 +48,7 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms ma
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s.section = zeroed(s.section, len(g.pageOf))
-	s.best = zeroed(s.best, len(g.pageOf))
-	s.headHit = zeroed(s.headHit, len(g.pageOf))
-	s.page = zeroed(s.page, len(g.docs))
-	s.titleHit = zeroed(s.titleHit, len(g.docs))
-	s.slugHit = zeroed(s.slugHit, len(g.docs))
-	s.value = zeroed(s.value, len(g.docs))
-
-	var mass float32 // of the query's plain words that the index knows
-	for i := range p.groups {
-		x := &p.groups[i]
-		g.score(x, s)
-		if x.kind == plain {
-			m := float32(0)
-			for _, a := range x.alts {
-				m = max(m, a.gain)
-			}
-			mass += m
-		}
-	}
+	mass := g.scoreWords(&p, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -84,6 +65,31 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms ma
 	g.favour(q, p.language, w, s)
 	g.partTwins(s)
 	return g.list(q, p.groups, similarity, s), nil
+}
+
+// scoreWords scores all words of a query, and returns the mass of the plain
+// ones that the index knows.
+func (g *generation) scoreWords(p *parsed, s *scratch) (mass float32) {
+	s.section = zeroed(s.section, len(g.pageOf))
+	s.best = zeroed(s.best, len(g.pageOf))
+	s.headHit = zeroed(s.headHit, len(g.pageOf))
+	s.page = zeroed(s.page, len(g.docs))
+	s.titleHit = zeroed(s.titleHit, len(g.docs))
+	s.slugHit = zeroed(s.slugHit, len(g.docs))
+	s.value = zeroed(s.value, len(g.docs))
+
+	for i := range p.groups {
+		x := &p.groups[i]
+		g.score(x, s)
+		if x.kind == plain {
+			m := float32(0)
+			for _, a := range x.alts {
+				m = max(m, a.gain)
+			}
+			mass += m
+		}
+	}
+	return mass
 }
 
 // score adds what one word of the query is worth to every section, page,

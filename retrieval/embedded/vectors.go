@@ -91,6 +91,8 @@ func (m *matrix) fits(vector []float32) bool {
 type similarity struct {
 	of        []float32 // by section; 0 without a vector
 	mean, top float32
+	// partial: only those of some sections are known.
+	partial bool
 }
 
 // compare scans the matrix.
@@ -180,7 +182,10 @@ func (g *generation) fuse(x *similarity, allowed bitset, all bool, words int, w 
 			best = max(best, v)
 			sum += v
 		}
-		s.nearness[p] = (1-w.wholePage)*best + w.wholePage*sum/g.vectors.length[p]
+		s.nearness[p] = best
+		if !x.partial {
+			s.nearness[p] = (1-w.wholePage)*best + w.wholePage*sum/g.vectors.length[p]
+		}
 		nearest = max(nearest, s.nearness[p])
 	}
 	s.order = s.order[:0]

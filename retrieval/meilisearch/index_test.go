@@ -310,7 +310,7 @@ func TestPreferAndBoost(t *testing.T) {
 	x := open(t, options(t))
 	a, b := page("v1/start", "Start", "Run: Start the server."), page("v2/start", "Start", "Run: Start the server now.")
 	a.Version, b.Version = "v1", "v2"
-	replace(t, x, []*retrieval.Document{a, b, page("c", "Other", "Run: Server.")}, nil)
+	replace(t, x, []*retrieval.Document{a, b, page("c", "Other", "Run: Start that server.")}, nil)
 	for version, want := range map[string]string{"v1": "v1/start", "v2": "v2/start"} {
 		if got := pages(search(t, x, retrieval.Query{Text: "start the server", Prefer: retrieval.Filter{Version: version}})); got[0] != want {
 			t.Errorf("preferring %s finds %v", version, got)

@@ -113,12 +113,12 @@ func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Q
 		ctx, cancel = context.WithTimeout(ctx, firstTime)
 		defer cancel()
 	}
-	found, err := x.find(ctx, in, c, q, filter, true)
+	hits, err := x.find(ctx, in, c, q, filter, true)
 	if code := codeOf(err); code == "invalid_search_embedder" || code == "invalid_vector_dimensions" || code == "vector_embedding_error" {
 		// The index has no such vectors (yet): meaning is a gain, not a
 		// condition.
 		x.log.Warn("the server can't search by meaning; this search goes by keywords", "server", in.url, "error", err)
-		found, err = x.find(ctx, in, c, q, filter, false)
+		hits, err = x.find(ctx, in, c, q, filter, false)
 	}
 	if err != nil {
 		if unavailable(err) || needsMending(err) {
@@ -131,7 +131,7 @@ func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Q
 		}
 		return nil, err
 	}
-	return x.beside.Arrange(q, found)
+	return hits, nil
 }
 
 // needsMending reports errors that the next search would get as well.
@@ -141,16 +141,16 @@ func needsMending(err error) bool {
 }
 
 // find makes the request and reads what was found.
-func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, hybrid bool) ([]embedded.Found, error) {
+func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, hybrid bool) ([]retrieval.Hit, error) {
 	request := x.request(in, c, q, filter, hybrid)
 	if len(request.Queries) == 0 {
-		return nil, nil
+		return []retrieval.Hit{}, nil
 	}
 	response, err := in.reader.MultiSearchWithContext(ctx, request)
 	if err := in.explain(err); err != nil {
 		return nil, err
 	}
-	mean := 0.0
+	mean, lowest := 0.0, 1.0
 	if len(q.Vector) == len(c.mean) {
 		if v := unit(q.Vector); v != nil {
 			for i, m := range c.mean {
@@ -159,7 +159,7 @@ func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.
 		}
 	}
 	var found []embedded.Found
-	for _, r := range response.Results {
+	for i, r := range response.Results {
 		for rank, hit := range r.Hits {
 			var id string
 			if json.Unmarshal(hit["id"], &id) != nil {
@@ -169,19 +169,21 @@ func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.
 			if !ok {
 				continue // of another generation
 			}
-			f := embedded.Found{Page: at.page, Section: at.section, Value: rankValue(rank), Mean: mean}
-			if c.mean != nil {
-				f.Similarity = similarityOf(hit["_rankingScoreDetails"])
+			f := embedded.Found{Page: at.page, Section: at.section, Rank: rank}
+			if i < len(request.Queries) && request.Queries[i].Hybrid != nil {
+				f.Rank, f.Similarity = -1, similarityOf(hit["_rankingScoreDetails"])
+				lowest = min(lowest, f.Similarity)
 			}
 			found = append(found, f)
 		}
 	}
-	return found, nil
+	if mean == 0 && lowest < 1 {
+		// All similarities are not known (the server embeds): those of the
+		// last sections found are the nearest to their mean.
+		mean = lowest
+	}
+	return x.beside.Arrange(q, found, mean, x.ratio)
 }
-
-// rankValue falls slowly enough that what a query prefers moves a page by
-// some places, not to the top.
-func rankValue(rank int) float64 { return 1 / (1 + float64(rank)/10) }
 
 // similarityOf reads the cosine of a hit's vector and the query's: the
 // server tells half of one more than it, and only of hits by meaning.
@@ -195,48 +197,56 @@ func similarityOf(details json.RawMessage) float64 {
 	return 2*d.VectorSort.Similarity - 1
 }
 
-// request asks every language's index, or the one that the filter names.
+// request asks every language's index, or the one that the filter names:
+// once by words, once by meaning. The server's own hybrid search compares
+// ranks of words with similarities, which are on other scales, and cuts one
+// of the two off; here both come whole, and are fused by what they are.
 func (x *Index) request(in *instance, c *content, q retrieval.Query, filter string, hybrid bool) *sdk.MultiSearchRequest {
 	terms := x.beside.KeyTerms(q, queryWords)
-	limit := int64(min(1000, max(leastCandidates, candidatesPerHit*min(max(q.Limit, 1), 50))))
+	if terms != "" && q.Question {
+		terms += " " // its last word is not being typed
+	}
+	limit := int64(max(leastCandidates, candidatesPerHit*min(max(q.Limit, 1), 50)))
 	in.mu.Lock()
 	embedders := maps.Clone(in.embedders)
 	in.mu.Unlock()
 	request := &sdk.MultiSearchRequest{}
+	add := func(uid string, s *sdk.SearchRequest) {
+		s.IndexUID, s.Limit, s.AttributesToRetrieve = uid, limit, []string{"id"}
+		if filter != "" {
+			s.Filter = filter
+		}
+		request.Queries = append(request.Queries, s)
+	}
 	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
 		ix := c.languages[uid]
 		if l := q.Filter.Language; l != "" && baseLanguage(l) != ix.language {
 			continue
 		}
-		s := &sdk.SearchRequest{
-			IndexUID: uid, Query: terms, Limit: limit,
-			AttributesToRetrieve: []string{"id"}, MatchingStrategy: sdk.Frequency,
-			ShowRankingScore: true, ShowRankingScoreDetails: true,
+		if terms != "" && x.ratio < 1 { // to the server, no words are all documents
+			s := &sdk.SearchRequest{Query: terms, MatchingStrategy: sdk.Frequency}
+			if l := locales[ix.language]; l != "" {
+				s.Locales = []string{l}
+			}
+			add(uid, s)
 		}
-		if q.Question {
-			s.Query += " " // its last word is not being typed
-		}
-		if filter != "" {
-			s.Filter = filter
-		}
-		if l := locales[ix.language]; l != "" {
-			s.Locales = []string{l}
+		if !hybrid || x.ratio == 0 {
+			continue
 		}
 		dimensions, known := embedders[uid]
 		switch {
-		case !hybrid || x.ratio == 0: // the client can't send a ratio of 0
-		case x.o.Embedder != "":
+		case x.o.Embedder != "" && (!known || dimensions == 0):
 			// The server embeds the text as it stands.
-			s.Query = q.Text
-			s.Hybrid = &sdk.SearchRequestHybrid{SemanticRatio: x.ratio, Embedder: x.o.Embedder}
-		case q.Vector != nil && (!known || dimensions == len(q.Vector)):
-			s.Vector = q.Vector
-			s.Hybrid = &sdk.SearchRequestHybrid{SemanticRatio: x.ratio, Embedder: embedderName}
+			add(uid, &sdk.SearchRequest{
+				Query: q.Text, ShowRankingScoreDetails: true,
+				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: x.o.Embedder},
+			})
+		case x.o.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
+			add(uid, &sdk.SearchRequest{
+				Vector: q.Vector, ShowRankingScoreDetails: true,
+				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: embedderName},
+			})
 		}
-		if terms == "" && s.Hybrid == nil {
-			continue // to the server, no words are all documents
-		}
-		request.Queries = append(request.Queries, s)
 	}
 	return request
 }
