@@ -184,7 +184,7 @@ func (s *secure) openAll(t *testing.T) ([]*reading, []string) {
 		names[i] = fmt.Sprintf("%s v%d", protocol, i%2+1)
 		wg.Go(func() {
 			all[i] = s.open(t, cs[protocol], i%2+1, fmt.Sprintf("How do I install it, question number %d?", i), nil)
-			all[i].until(t, "guide/install) for")
+			all[i].until(t, "guide/install)")
 		})
 	}
 	wg.Wait()
