@@ -173,7 +173,7 @@ func (k *blocks) begin(next byte, unsure *bool) (prefix []byte, text bool) {
 		// ("lazy continuation"), if that was a paragraph's.
 		k.doubt = true
 	}
-	if ind > 3 && fence == false && n >= 3 {
+	if ind > 3 && !fence && n >= 3 {
 		k.doubt = true
 	}
 	if len(open) >= maxContainers {

@@ -191,7 +191,7 @@ loop:
 			if n := bytes.IndexByte(line, '\n'); n >= 0 {
 				line, whole = line[:n], true
 			}
-			n := 0
+			var n int
 			c.plain, n = c.inline.scan(c.plain, line, whole)
 			i += n
 			if n < len(line) {

@@ -60,8 +60,10 @@ func (r *run) generate(ctx context.Context) error {
 		}
 		if round+1 == maxRounds || time.Now().After(deadline) {
 			p.Tools = nil
-			p.Messages = append(p.Messages, PromptMessage{Role: "user",
-				Content: "Answer now from what you have found. No more searches are possible."})
+			p.Messages = append(p.Messages, PromptMessage{
+				Role:    "user",
+				Content: "Answer now from what you have found. No more searches are possible.",
+			})
 		}
 	}
 }
@@ -136,12 +138,17 @@ func (r *run) conclude() {
 // nameSources ends an answer that cites nothing with the passages it was
 // given.
 func (r *run) nameSources() {
-	text := "\n\n" + r.q.language.say(sourcesLabel)
+	r.out.text(reply.Escape(nil, "\n\n"+r.q.language.say(sourcesLabel)+r.firstPages()))
+}
+
+// firstPages is a list of the pages of the first three passages, a line each.
+func (r *run) firstPages() string {
+	var list strings.Builder
 	for i := range r.passages[:min(3, len(r.passages))] {
 		p := &r.passages[i]
-		text += "\n- " + linkTo(p.title, p.url)
+		list.WriteString("\n- " + linkTo(p.title, p.url))
 	}
-	r.out.text(reply.Escape(nil, text))
+	return list.String()
 }
 
 // nearest ends a reply that found no answer with the pages that are near,
@@ -149,14 +156,9 @@ func (r *run) nameSources() {
 func (r *run) nearest() {
 	text := ""
 	if len(r.passages) > 0 {
-		text += "\n"
+		text = "\n" + r.firstPages()
 	}
-	for i := range r.passages[:min(3, len(r.passages))] {
-		p := &r.passages[i]
-		text += "\n- " + linkTo(p.title, p.url)
-	}
-	text += r.support()
-	r.out.text(reply.Escape(nil, text))
+	r.out.text(reply.Escape(nil, text+r.support()))
 }
 
 // support is the paragraph that names the support address, if there is one.

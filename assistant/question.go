@@ -121,8 +121,8 @@ const maxBoost = 8
 // detect tells the question's language. A question without a telling word
 // ("IPv6?") is in the language of the one before.
 func (q *inquiry) detect(fallback string) Language {
-	for i := len(q.earlier) - 1; i >= 0; i-- {
-		if u := q.earlier[i]; u.byUser {
+	for _, u := range slices.Backward(q.earlier) {
+		if u.byUser {
 			fallback = string(detectLanguage(clip(u.text, 2000), fallback))
 			break
 		}

@@ -58,19 +58,21 @@ func tableItems(block string) []string {
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
 		item := "- " + codeCell(cells[0])
+		var note string
 		var rest []string
 		for i := 1; i < len(cells); i++ {
 			c := codeSpans(strings.TrimSpace(cells[i]))
 			switch {
 			case c == "":
 			case i == said:
-				item += ": " + c
+				note = ": " + c
 			case i < len(labels) && labels[i] != "":
 				rest = append(rest, labels[i]+": "+c)
 			default:
 				rest = append(rest, c)
 			}
 		}
+		item += note
 		if len(rest) > 0 {
 			item += " (" + strings.Join(rest, "; ") + ")"
 		}

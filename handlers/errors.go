@@ -39,8 +39,7 @@ func fail(status int, code, message string, cause error) error {
 
 // badRequest turns what encoding says of a body into a 400.
 func badRequest(err error) error {
-	var e *encoding.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*encoding.Error](err); ok {
 		return fail(http.StatusBadRequest, "bad_request", e.Message, nil)
 	}
 	return fail(http.StatusBadRequest, "bad_request", "the body is not what this endpoint takes; the manual's pages Search and Assistant show it", err)
@@ -65,8 +64,7 @@ type errorBody struct {
 // describe says an error in our words. What comes from other handlers in the
 // chain (authentication, rate_limit) carries a status and perhaps no text.
 func describe(status int, err error, retryAfter string) (message, code string) {
-	var p *problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p.Message, p.Code
 	}
 	switch status {

@@ -138,5 +138,4 @@ var (
 	_ caddy.Provisioner                 = (*BusyClient)(nil)
 	_ caddy.CleanerUpper                = (*BusyClient)(nil)
 	_ caddyhttp.RequestMatcherWithError = (*BusyClient)(nil)
-	_ caddyhttp.RequestMatcher          = (*BusyClient)(nil)
 )

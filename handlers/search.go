@@ -77,7 +77,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	defer release()
 	hits, err := site.Search(r.Context(), retrieval.Query{
 		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold,
-		Filter: retrieval.Filter(q.Filter), Prefer: site.Prefer(),
+		Filter: q.Filter, Prefer: site.Prefer(),
 	})
 	if err != nil {
 		if r.Context().Err() != nil {

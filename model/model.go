@@ -209,7 +209,7 @@ type failures []error
 
 func (f failures) Error() string {
 	var s strings.Builder
-	s.WriteString(fmt.Sprintf("all %d models failed", len(f)))
+	fmt.Fprintf(&s, "all %d models failed", len(f))
 	for _, err := range f {
 		s.WriteString("; " + err.Error())
 	}

@@ -178,11 +178,7 @@ func (a *App) Start() error {
 }
 
 func (a *App) goBackground(f func(context.Context)) {
-	a.wait.Add(1)
-	go func() {
-		defer a.wait.Done()
-		f(a.background)
-	}()
+	a.wait.Go(func() { f(a.background) })
 }
 
 // Stop ends what this configuration runs in the background. Replies under

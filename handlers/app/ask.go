@@ -37,7 +37,7 @@ func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]Resul
 		return nil, err
 	}
 	hits, err := site.Search(ctx, retrieval.Query{
-		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: retrieval.Filter(q.Filter), Prefer: site.Prefer(),
+		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: q.Filter, Prefer: site.Prefer(),
 	})
 	if err != nil {
 		return nil, err

@@ -80,8 +80,7 @@ func (a *App) registerMetrics(r *prometheus.Registry) {
 		m.threadsFailed, m.refreshes, m.pages, (*readings)(a),
 	} {
 		if err := r.Register(c); err != nil {
-			var already prometheus.AlreadyRegisteredError
-			if !errors.As(err, &already) {
+			if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); !already {
 				panic(err) // two collectors of one name: a mistake in this file
 			}
 		}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -154,12 +155,7 @@ func findAll(root *html.Node, is func(*html.Node) bool) []*html.Node {
 }
 
 func hasText(nodes []*html.Node) bool {
-	for _, n := range nodes {
-		if textBelow(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nodes, textBelow)
 }
 
 func textBelow(n *html.Node) bool {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,10 +23,8 @@ func (g glob) match(p string) bool {
 
 func matchAny(globs []glob, candidates []string) bool {
 	for _, g := range globs {
-		for _, c := range candidates {
-			if g.match(c) {
-				return true
-			}
+		if slices.ContainsFunc(candidates, g.match) {
+			return true
 		}
 	}
 	return false

@@ -194,7 +194,7 @@ func readHead(root *html.Node) head {
 		case atom.Meta:
 			h.meta(n)
 		case atom.Link:
-			for _, rel := range strings.Fields(strings.ToLower(attr(n, "rel"))) {
+			for rel := range strings.FieldsSeq(strings.ToLower(attr(n, "rel"))) {
 				if rel == "canonical" && h.canonical == "" {
 					h.canonical = attr(n, "href")
 				}

@@ -113,7 +113,7 @@ var ambiguousLanguages = set(`id vi ms no it cs hr sl et ta te ca`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m

@@ -18,7 +18,7 @@ func identify(info fs.FileInfo) (fileID, bool) {
 	if !ok {
 		return fileID{}, false
 	}
-	return fileID{uint64(s.Dev), s.Ino}, true
+	return fileID{uint64(s.Dev), s.Ino}, true //nolint:unconvert // Dev has 32 bits on MIPS
 }
 
 // version has the inode and its change time besides size and modification
