@@ -335,8 +335,8 @@ func (ks *Keys) List(ctx context.Context) ([]*Key, error) {
 // Revoke takes a made key out of force: here at once, and within 10 s in
 // every process that shares the store. which is the key's ID, the beginning
 // of it (at least 4 characters) if no other key begins so, or the secret
-// itself. Errors are ErrUnknownKey and ErrFixedKey, wrapped, those of the
-// store, and one that names the keys which could mean.
+// itself. Errors are ErrUnknownKey, ErrFixedKey and ErrAmbiguousKey (with the
+// ids that begin so), wrapped, and those of the store.
 func (ks *Keys) Revoke(ctx context.Context, which string) (*Key, error) {
 	if err := ks.Reload(ctx); err != nil {
 		return nil, err

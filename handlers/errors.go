@@ -61,6 +61,9 @@ type errorBody struct {
 	RequestID string `json:"requestId"`
 }
 
+// needsKey says what is missing where a request has no key, or none in force.
+const needsKey = "this needs a valid API key: send the header Authorization: Bearer svc_dsc_…"
+
 // describe says an error in our words. What comes from other handlers in the
 // chain (authentication, rate_limit) carries a status and perhaps no text.
 func describe(status int, err error, retryAfter string) (message, code string) {
@@ -69,7 +72,7 @@ func describe(status int, err error, retryAfter string) (message, code string) {
 	}
 	switch status {
 	case http.StatusUnauthorized:
-		return "this needs a valid API key: send the header Authorization: Bearer svc_dsc_…", "unauthorized"
+		return needsKey, "unauthorized"
 	case http.StatusForbidden:
 		return "this key may not be used here", "forbidden"
 	case http.StatusTooManyRequests:

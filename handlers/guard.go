@@ -185,7 +185,7 @@ func originRefusal(origin string) string {
 // originAllowed tells whether a browser page of an origin may read what we
 // answer: the request's own host, the site's address, and the origins of any
 // key of the site. Whether the origin may use the one key that was sent is
-// checked once the key is known (identity).
+// checked once the key is known (admit).
 func (g *Guard) originAllowed(r *http.Request, site, origin string) bool {
 	return sameHost(r, origin) || g.app.OriginAllowed(site, origin)
 }

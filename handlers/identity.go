@@ -11,15 +11,14 @@ import (
 // admit finds the site that a request asks for and checks that the one who
 // asks may use it: 401 without an identity, 404 for a site that is not here,
 // 403 for one of another organization or key, 403 (and no CORS headers) for
-// an origin that the key does not allow; 503 while the process ends. It is the first thing both handlers
-// do, so that they stay closed when configured by hand without
-// authentication.
+// an origin that the key does not allow; 503 while the process ends. It is
+// the first thing both handlers do, so that they stay closed when configured
+// by hand without authentication.
 func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.Running, *access.Key, error) {
 	key, known := IdentityFrom(r)
 	if !known && !anonymous {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		return nil, nil, fail(http.StatusUnauthorized, "unauthorized",
-			"this needs a valid API key: send the header Authorization: Bearer svc_dsc_…", nil)
+		return nil, nil, fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)
 	}
 	a.AwaitStart(r.Context())
 	site := a.Site(name)

@@ -87,7 +87,7 @@ type Filter struct {
 type Query struct {
 	// Text is what the reader typed, or the question an assistant asks.
 	Text string
-	// Vector is Text's embedding, nil for a keyword search. See Hybrid.
+	// Vector is Text's embedding, nil for a keyword search. See HybridSearcher.
 	Vector []float32
 	// Limit is the most hits wanted, 1–50.
 	Limit int

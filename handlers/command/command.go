@@ -111,7 +111,7 @@ func (t *target) open(_ context.Context, method, uri string, in any) (*http.Resp
 // adminMessage takes the sentence out of an error of AdminAPIRequest, which
 // holds the answer's JSON.
 func adminMessage(text string) string {
-	if i := bytes.IndexByte([]byte(text), '{'); i >= 0 {
+	if i := strings.IndexByte(text, '{'); i >= 0 {
 		var body struct {
 			Error string `json:"error"`
 		}
@@ -186,7 +186,7 @@ func (t *target) adapterName() string {
 	return t.adapter
 }
 
-// print writes v as JSON.
+// printJSON writes v as JSON.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -61,12 +62,11 @@ A running server honours it within 10 seconds.`,
 // createKey makes the key here and hands the server its record alone: the
 // secret is seen by this terminal and nobody else.
 func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) error {
-	var st app.Status
-	err := t.call(ctx, "GET", "/docs/status", nil, &st)
+	st, err := t.status(ctx)
 	var store func(record []byte) error
 	switch {
 	case err == nil:
-		store = func(record []byte) error { return t.call(ctx, "POST", "/docs/keys", record, nil) }
+		store = func(record []byte) error { return t.call(ctx, http.MethodPost, path("keys"), record, nil) }
 	case errors.Is(err, errNotRunning):
 		a, done, err := t.offline()
 		if err != nil {
@@ -174,7 +174,7 @@ func keyListCommand(t *target) *cobra.Command {
 		Use: "list", Short: "Lists the keys, without their secrets", Args: cobra.NoArgs, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var keys []*access.Key
-			err := t.call(cmd.Context(), "GET", "/docs/keys", nil, &keys)
+			err := t.call(cmd.Context(), http.MethodGet, path("keys"), nil, &keys)
 			if errors.Is(err, errNotRunning) {
 				a, done, oerr := t.offline()
 				if oerr != nil {
@@ -223,7 +223,7 @@ func keyRevokeCommand(t *target) *cobra.Command {
 				return errors.New("name the key by its id, not by itself; caddy docs key list shows the ids")
 			}
 			k := new(access.Key)
-			err := t.call(cmd.Context(), "DELETE", path("keys", args[0]), nil, k)
+			err := t.call(cmd.Context(), http.MethodDelete, path("keys", args[0]), nil, k)
 			if errors.Is(err, errNotRunning) {
 				a, done, oerr := t.offline()
 				if oerr != nil {

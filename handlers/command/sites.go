@@ -23,7 +23,7 @@ import (
 // status asks the running server how it is.
 func (t *target) status(ctx context.Context) (app.Status, error) {
 	var st app.Status
-	err := t.call(ctx, http.MethodGet, "/docs/status", nil, &st)
+	err := t.call(ctx, http.MethodGet, path("status"), nil, &st)
 	return st, err
 }
 
@@ -120,7 +120,7 @@ func doctorCommand(t *target) *cobra.Command {
 The exit status is 1 if something is wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var checks []app.Check
-			err := t.call(cmd.Context(), http.MethodGet, "/docs/doctor", nil, &checks)
+			err := t.call(cmd.Context(), http.MethodGet, path("doctor"), nil, &checks)
 			if errors.Is(err, errNotRunning) {
 				a, done, oerr := t.offline()
 				if oerr != nil {
@@ -401,7 +401,7 @@ scores and tokens, and what the model would be given.`,
 			if show {
 				return explain(cmd.Context(), t, args[0], body, cmd.OutOrStdout())
 			}
-			resp, err := t.open(cmd.Context(), http.MethodPost, path("ask", args[0]), body)
+			resp, err := t.open(cmd.Context(), http.MethodPost, path("ask", args[0]), body) //nolint:bodyclose // closed as stream
 			var stream io.ReadCloser
 			switch {
 			case errors.Is(err, errNotRunning):
