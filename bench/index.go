@@ -170,7 +170,7 @@ func indexBleve(sections []section, dir string) (int, error) {
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return 0, err
 	}
-	builder, err := bleve.NewBuilder(path, m, map[string]interface{}{"buildPathPrefix": tmp, "batchSize": 1000})
+	builder, err := bleve.NewBuilder(path, m, map[string]any{"buildPathPrefix": tmp, "batchSize": 1000})
 	if err != nil {
 		return 0, err
 	}

@@ -93,7 +93,7 @@ func (b *bench) searchSites() ([]*searchSite, error) {
 		return []*searchSite{s}, err
 	}
 	var out []*searchSite
-	for _, w := range strings.Split(b.sizes, ",") {
+	for w := range strings.SplitSeq(b.sizes, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(w))
 		if err != nil || n < 10 || n > 200000 {
 			return nil, fmt.Errorf("-sizes: %q is no number of sections from 10 to 200000", w)
@@ -377,7 +377,7 @@ func ask(ctx context.Context, addr string, requests [][]byte, from int, until ti
 		if _, err := conn.Write(requests[i%len(requests)]); err != nil {
 			return a, err
 		}
-		res, err := http.ReadResponse(br, nil)
+		res, err := http.ReadResponse(br, nil) //nolint:bodyclose // read whole, and nothing to close without a client
 		if err != nil {
 			return a, err
 		}
