@@ -203,7 +203,7 @@ func (x *Index) tend(ctx context.Context, in *instance) {
 
 // mend brings one server up to date with what the others have.
 func (x *Index) mend(ctx context.Context, in *instance) error {
-	unlock, err := x.lock(ctx)
+	unlock, alone, err := x.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (x *Index) mend(ctx context.Context, in *instance) error {
 	}
 	started := time.Now()
 	c := x.target.Load()
-	if err := x.sync(ctx, in, c); err != nil {
+	if err := x.sync(ctx, in, c, alone); err != nil {
 		in.noteIfAway(err)
 		return err
 	}
@@ -227,17 +227,31 @@ func (in *instance) noteIfAway(err error) {
 	}
 }
 
+// lockPatience is how long the lock is waited for. Writing without it is
+// safe, only perhaps done twice; and Caddy's file storage has a lock that
+// its holder was killed with kept fresh for ever by a process that had it
+// within five seconds before.
+const lockPatience = 30 * time.Second
+
 // lock makes this process, and of all processes this one, the only one that
-// writes to the site's indexes.
-func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
+// writes to the site's indexes. alone is false where the lock did not come:
+// then what others may be writing must be left alone.
+func (x *Index) lock(ctx context.Context) (unlock func(), alone bool, err error) {
 	here, err := x.lockHere(ctx)
 	if err != nil || x.o.Locker == nil {
-		return here, err
+		return here, true, err
 	}
 	name := "docs_meilisearch_" + x.prefix
-	if err := x.o.Locker.Lock(ctx, name); err != nil {
+	within, cancel := context.WithTimeout(ctx, lockPatience)
+	err = x.o.Locker.Lock(within, name)
+	cancel()
+	switch {
+	case ctx.Err() != nil:
 		here()
-		return nil, fmt.Errorf("waiting for the lock %s: %w", name, err)
+		return nil, false, ctx.Err()
+	case err != nil:
+		x.log.Warn("the lock for indexing does not come; it is written without", "lock", name, "error", err)
+		return here, false, nil
 	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -246,7 +260,7 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 			x.log.Warn("the lock for indexing can't be given back; it runs out by itself", "lock", name, "error", err)
 		}
 		here()
-	}, nil
+	}, true, nil
 }
 
 // lockHere is lock among this process's goroutines.
@@ -297,20 +311,25 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	timed, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
 	reachable := x.expect()
-	lock := x.lock
 	if !reachable {
 		x.log.Warn("no Meilisearch server answers; it gets the new pages when it is back", "sections", len(c.places))
-		lock = x.lockHere
 	}
 	// Held until the target has changed: no server must be brought up to the
 	// date of before in between.
-	unlock, err := lock(timed)
+	var unlock func()
+	var alone bool
+	var err error
+	if reachable {
+		unlock, alone, err = x.lock(timed)
+	} else {
+		unlock, err = x.lockHere(timed)
+	}
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if reachable {
-		if err := x.replaceAll(timed, c); err != nil {
+		if err := x.replaceAll(timed, c, alone); err != nil {
 			return err
 		}
 	}
@@ -337,7 +356,7 @@ func (x *Index) expect() (reachable bool) {
 }
 
 // replaceAll writes to all servers at once. The caller holds the lock.
-func (x *Index) replaceAll(ctx context.Context, c *content) error {
+func (x *Index) replaceAll(ctx context.Context, c *content, alone bool) error {
 	errs := make([]error, len(x.instances))
 	var group sync.WaitGroup
 	for i, in := range x.instances {
@@ -345,7 +364,7 @@ func (x *Index) replaceAll(ctx context.Context, c *content) error {
 			continue
 		}
 		group.Go(func() {
-			if errs[i] = x.sync(ctx, in, c); errs[i] != nil {
+			if errs[i] = x.sync(ctx, in, c, alone); errs[i] != nil {
 				in.noteIfAway(errs[i])
 			}
 		})

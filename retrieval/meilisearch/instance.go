@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,10 +67,21 @@ type instance struct {
 	embedders map[string]int
 }
 
-// limited bounds answers: a broken server must not fill our memory.
+// limited bounds answers: a broken server must not fill our memory. It also
+// sends bodies whole and with their length: the client leaves it out, and
+// the many small packets of the other form wait for each other.
 type limited struct{ base http.RoundTripper }
 
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody && r.ContentLength <= 0 {
+		body, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
 	response, err := l.base.RoundTrip(r)
 	if err == nil {
 		response.Body = &limitedBody{ReadCloser: response.Body, left: answerLimit}

@@ -26,7 +26,7 @@ const (
 	// candidates are asked for so many times the hits wanted, at least
 	// leastCandidates, since several may be of one page.
 	candidatesPerHit = 4
-	leastCandidates  = 60
+	leastCandidates  = 200
 )
 
 // Search asks the servers, those that are up to date first, and makes their

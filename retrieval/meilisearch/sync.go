@@ -34,15 +34,15 @@ const (
 
 func asServer(err error, e **ServerError) bool { return errors.As(err, e) }
 
-// sync makes a server hold the content, and nothing else of the site. The
-// caller holds the lock. What it leaves when it is cut off serves on, and
+// sync makes a server hold the content, and nothing else of the site.
+// alone: the caller holds the lock. What it leaves when it is cut off serves on, and
 // the next run takes it up.
-func (x *Index) sync(ctx context.Context, in *instance, c *content) error {
+func (x *Index) sync(ctx context.Context, in *instance, c *content, alone bool) error {
 	if err := in.probe(ctx); err != nil {
 		return err
 	}
 	for range syncRounds {
-		done, err := x.syncOnce(ctx, in, c)
+		done, err := x.syncOnce(ctx, in, c, alone)
 		if err != nil {
 			return err
 		}
@@ -57,10 +57,13 @@ func (x *Index) sync(ctx context.Context, in *instance, c *content) error {
 }
 
 // syncOnce changes what differs; done says that nothing did.
-func (x *Index) syncOnce(ctx context.Context, in *instance, c *content) (done bool, err error) {
+func (x *Index) syncOnce(ctx context.Context, in *instance, c *content, alone bool) (done bool, err error) {
 	live, left, err := in.list(ctx, x.prefix)
 	if err != nil {
 		return false, err
+	}
+	if !alone {
+		left = nil
 	}
 	for _, uid := range left {
 		// Of a run that was killed; we hold the lock.

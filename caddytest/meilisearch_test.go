@@ -1,0 +1,139 @@
+package caddytest
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
+)
+
+// startMeili runs a stand-in for a Meilisearch server.
+func startMeili(t *testing.T) *meiliserver.Server {
+	t.Helper()
+	m := meiliserver.New()
+	t.Cleanup(func() {
+		m.Break(nil)
+		m.CloseClientConnections()
+		m.Close()
+	})
+	t.Setenv("TEST_MEILI_KEY", m.Key)
+	t.Setenv("TEST_MEILI_SEARCH_KEY", m.SearchKey)
+	return m
+}
+
+func meiliIndex(url, more string) string {
+	return "index meilisearch " + url + " {\napi_key {env.TEST_MEILI_KEY}\nsearch_key {env.TEST_MEILI_SEARCH_KEY}\n" + more + "\n}\nkey " + Key
+}
+
+// searchSite searches acme and returns status and whether install is found.
+func (s *Server) searchSite(query string) (*Response, bool) {
+	r := s.Do(Request{Path: searchPath, Body: `{"query":"` + query + `"}`})
+	return r, r.Status == http.StatusOK && strings.Contains(string(r.Body), "guide/")
+}
+
+func TestMeilisearchIsTheIndexOfASite(t *testing.T) {
+	m := startMeili(t)
+	s := Start(t, meiliIndex(m.URL, ""), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	r, found := s.searchSite("install")
+	if !found {
+		t.Fatalf("searching: %d %s", r.Status, r.Body)
+	}
+	if m.Calls("POST /multi-search") == 0 {
+		t.Error("the server was not asked")
+	}
+	for _, v := range both {
+		if got := s.askIn(t, v, install, nil); !got.Finished || got.Error != "" {
+			t.Errorf("v%d: %+v", v, got)
+		}
+	}
+	config, err := Adapt(Global(s.Dir, meiliIndex(m.URL, "")) + "http://:0 {\n\tdocs acme .\n}\n")
+	if err != nil || !strings.Contains(string(config), "{env.TEST_MEILI_KEY}") {
+		t.Errorf("the key stands in the configuration: %v", err)
+	}
+}
+
+func TestMeilisearchThatIsDownAtStartIsFoundLater(t *testing.T) {
+	m := startMeili(t)
+	m.Break(meiliserver.Down)
+	site := "http://:0 {\n\tdocs acme " + acmeFolder(t) + "\n}\n"
+	s := Start(t, meiliIndex(m.URL, ""), site)
+	began := time.Now()
+	var r *Response
+	Until(t, "search says that it is unavailable", func() bool {
+		began = time.Now()
+		r, _ = s.searchSite("install")
+		return r.Status == http.StatusServiceUnavailable && r.Error(t).Code == "search_unavailable"
+	})
+	if took := time.Since(began); took > 10*time.Second || r.Header.Get("Retry-After") == "" {
+		t.Errorf("after %v: %v", took, r.Header)
+	}
+	if strings.Contains(string(r.Body), "127.0.0.1") {
+		t.Errorf("the client is told where the server is: %s", r.Body)
+	}
+	s.Load(meiliIndex(m.URL, "semantic_ratio 0.3"), site) // a reload works, too
+	m.Break(nil)
+	Until(t, "search works without a reload", func() bool { _, ok := s.searchSite("install"); return ok })
+}
+
+func TestMeilisearchIsAnsweredForByTheFallback(t *testing.T) {
+	m := startMeili(t)
+	s := Start(t, meiliIndex(m.URL, "fallback embedded"), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	for _, fault := range []func(*http.Request) *meiliserver.Fault{
+		meiliserver.Down,
+		func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} },
+		func(*http.Request) *meiliserver.Fault {
+			return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
+		},
+	} {
+		m.Break(fault)
+		if r, found := s.searchSite("install"); !found {
+			t.Errorf("searching: %d %s", r.Status, r.Body)
+		}
+		if r := s.askIn(t, 2, install, nil); !r.Finished || r.Error != "" {
+			t.Errorf("asking: %+v", r)
+		}
+	}
+}
+
+func TestMeilisearchThatIsTooOldIsRefusedAtStart(t *testing.T) {
+	m := startMeili(t)
+	m.SetVersion("1.12.0")
+	s := &Server{Dir: t.TempDir(), t: t}
+	err := s.TryLoad(Global(s.Dir, meiliIndex(m.URL, "")) + "http://:0 {\n\tdocs acme " + acmeFolder(t) + "\n}\n")
+	if err == nil || !strings.Contains(err.Error(), "1.12.0") || !strings.Contains(err.Error(), "1.18") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// realMeili is the server that MEILISEARCH_URL and MEILISEARCH_KEY name.
+func TestARealMeilisearchIsTheIndexOfASite(t *testing.T) {
+	url, key := os.Getenv("MEILISEARCH_URL"), os.Getenv("MEILISEARCH_KEY")
+	if url == "" {
+		t.Skip("MEILISEARCH_URL names no server")
+	}
+	t.Setenv("TEST_MEILI_KEY", key)
+	t.Setenv("TEST_MEILI_SEARCH_KEY", key)
+	s := Start(t, meiliIndex(url, ""), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	if r, found := s.searchSite("install"); !found {
+		t.Errorf("searching: %d %s", r.Status, r.Body)
+	}
+	if r := s.askIn(t, 2, install, nil); !r.Finished || r.Error != "" {
+		t.Errorf("asking: %+v", r)
+	}
+}
+
+var oneIndex = func(m *meiliserver.Server) bool {
+	for uid := range maps.Keys(m.Indexes()) {
+		if strings.Contains(uid, "_") {
+			return false
+		}
+	}
+	return true
+}
