@@ -58,7 +58,7 @@ func (a *App) openBudget(site string) (*siteBudget, error) {
 		b.store.Store(&a.store)
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		defer cancel()
-		budget, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: budgetStore{b}, Log: b.log})
+		budget, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: budgetStore{currentStore{&b.store}}, Log: b.log})
 		if err != nil {
 			return nil, err
 		}
@@ -79,22 +79,22 @@ func (b *Budget) limit() model.Limit {
 }
 
 // budgetStore puts a budget's records below our prefix of the storage.
-type budgetStore struct{ b *siteBudget }
+type budgetStore struct{ in currentStore }
 
 func (s budgetStore) Get(ctx context.Context, key string) ([]byte, error) {
-	return s.b.store.Load().Get(ctx, storePrefix+key)
+	return s.in.Get(ctx, storePrefix+key)
 }
 
 func (s budgetStore) Put(ctx context.Context, key string, value []byte) error {
-	return s.b.store.Load().Put(ctx, storePrefix+key, value)
+	return s.in.Put(ctx, storePrefix+key, value)
 }
 
 func (s budgetStore) Delete(ctx context.Context, key string) error {
-	return s.b.store.Load().Delete(ctx, storePrefix+key)
+	return s.in.Delete(ctx, storePrefix+key)
 }
 
 func (s budgetStore) List(ctx context.Context, prefix string) ([]string, error) {
-	keys, err := s.b.store.Load().List(ctx, storePrefix+prefix)
+	keys, err := s.in.List(ctx, storePrefix+prefix)
 	for i, k := range keys {
 		keys[i] = strings.TrimPrefix(k, storePrefix)
 	}

@@ -141,8 +141,8 @@ var keeping sync.WaitGroup
 // hashFingerprint is a fingerprint for the log: the same for the same reader
 // of a site, and of no use elsewhere.
 func hashFingerprint(o thread.Owner) string {
-	if o.Fingerprint == "anonymous" {
-		return "anonymous"
+	if o.Fingerprint == thread.Anonymous {
+		return thread.Anonymous
 	}
 	sum := sha256.Sum256([]byte(o.Organization + "\x00" + o.Site + "\x00" + o.Fingerprint))
 	return hex.EncodeToString(sum[:6])

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"github.com/caddyserver/certmagic"
 )
@@ -67,6 +68,26 @@ func (s store) List(ctx context.Context, prefix string) ([]string, error) {
 		return nil, nil
 	}
 	return keys, err
+}
+
+// currentStore is the storage of the newest configuration that uses what is
+// pooled: a reload may bring another value of the same storage.
+type currentStore struct{ at *atomic.Pointer[store] }
+
+func (c currentStore) Get(ctx context.Context, key string) ([]byte, error) {
+	return c.at.Load().Get(ctx, key)
+}
+
+func (c currentStore) Put(ctx context.Context, key string, value []byte) error {
+	return c.at.Load().Put(ctx, key, value)
+}
+
+func (c currentStore) Delete(ctx context.Context, key string) error {
+	return c.at.Load().Delete(ctx, key)
+}
+
+func (c currentStore) List(ctx context.Context, prefix string) ([]string, error) {
+	return c.at.Load().List(ctx, prefix)
 }
 
 // describeStorage says where a storage keeps things, for people.

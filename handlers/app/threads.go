@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -51,7 +50,7 @@ func (a *App) openThreads() error {
 		k := new(keeper)
 		var s thread.Store
 		if ttl > 0 {
-			s = currentStore{k}
+			s = currentStore{&k.store}
 		}
 		k.Keeper = thread.NewKeeper(s, thread.Options{TTL: ttl, Log: slog.New(a.log.Handler())})
 		return k, nil
@@ -63,23 +62,4 @@ func (a *App) openThreads() error {
 	k.store.Store(&a.store)
 	a.threads, a.threadsKey = k.Keeper, key
 	return nil
-}
-
-// currentStore is the storage of the newest configuration that uses a keeper.
-type currentStore struct{ k *keeper }
-
-func (c currentStore) Get(ctx context.Context, key string) ([]byte, error) {
-	return c.k.store.Load().Get(ctx, key)
-}
-
-func (c currentStore) Put(ctx context.Context, key string, value []byte) error {
-	return c.k.store.Load().Put(ctx, key, value)
-}
-
-func (c currentStore) Delete(ctx context.Context, key string) error {
-	return c.k.store.Load().Delete(ctx, key)
-}
-
-func (c currentStore) List(ctx context.Context, prefix string) ([]string, error) {
-	return c.k.store.Load().List(ctx, prefix)
 }
