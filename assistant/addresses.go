@@ -41,7 +41,7 @@ func (n *inline) angle(dst, s []byte, whole bool) ([]byte, int) {
 	return n.putAddress(dst, s[1:end], false), end + 1
 }
 
-// entities that may stand in an answer. Others could spell an address that
+// harmlessEntities may stand in an answer. Others could spell an address that
 // some renderers would find after decoding them.
 var harmlessEntities = map[string]bool{"lt": true, "gt": true, "amp": true, "quot": true, "nbsp": true, "apos": true, "#39": true, "copy": true, "mdash": true, "ndash": true, "hellip": true, "rarr": true, "larr": true, "times": true}
 

@@ -1,9 +1,6 @@
 package assistant
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // Explanation tells why a question gets the answer that it gets: what was
 // searched for, which passages the model is given, and the whole prompt.
@@ -38,7 +35,6 @@ type ExplainedPassage struct {
 // is rewritten by the model, if there is one; nothing else is asked of it.
 func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error) {
 	r := a.newRun(in, nil)
-	r.out.started = time.Now()
 	r.q = r.question(ctx)
 	if a.Model != nil {
 		r.rewrite(ctx)

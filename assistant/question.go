@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -38,10 +37,6 @@ type utterance struct {
 	text    string
 	sources []string
 }
-
-// rewriteTime bounds the model's rewrite of a follow-up question: longer, and
-// the reader waits for the search more than it gains.
-const rewriteTime = 800 * time.Millisecond
 
 // question reads the request: what is asked, in which conversation, and what
 // to search for. Rewriting by the model is done later, by rewrite.

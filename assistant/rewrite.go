@@ -8,6 +8,10 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
+// rewriteTime bounds the model's rewrite of a follow-up question: longer, and
+// the reader waits for the search more than it gains.
+const rewriteTime = 800 * time.Millisecond
+
 // rewriteRest is how long no rewrite is tried after one that failed: a model
 // that is too slow once is so again, and each try costs the reader its time.
 const rewriteRest = time.Minute

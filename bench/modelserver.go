@@ -39,9 +39,10 @@ func parsePace(s string) (p pace, err error) {
 	return p, nil
 }
 
-// mark ends every token: its number and the time of its write, both in
-// hexadecimal, so that the client sees what was lost, doubled or reordered,
-// and how long each was under way. No byte of it means anything in Markdown.
+// markLength is that of the mark which ends every token: its number and the
+// time of its write, both in hexadecimal, so that the client sees what was
+// lost, doubled or reordered, and how long each was under way. No byte of it
+// means anything in Markdown.
 //
 //	~00a1.0f3c9a77e2;
 const markLength = 1 + 4 + 1 + 10 + 1
@@ -63,7 +64,7 @@ func appendMark(b []byte, n int, at uint64) []byte {
 	return append(b, ';')
 }
 
-// words are what answers are made of, as they stand inside a JSON string:
+// answerWords are what answers are made of, as they stand inside a JSON string:
 // prose with some code, lists and other scripts, and no links.
 var answerWords = []string{
 	"To", " serve", " a", " folder", ",", " set", " its", " root", " in", " the", " site", " block", ":", "\\n\\n", "1.", " Open", " the",

@@ -82,7 +82,7 @@ type Request struct {
 	Fingerprint string
 	// ThreadID is the body's threadId, else that of the last assistant
 	// message's metadata or annotations; "" for a new thread. Its form is
-	// checked (thread.ValidID), not its existence.
+	// checked, not its existence.
 	ThreadID string
 	// ChatID is the chat hook's own id, "" if the client sent none.
 	ChatID string

@@ -105,13 +105,15 @@ type Site struct {
 	// AllowLinks are other hosts that answers may link to.
 	AllowLinks []string `json:"allow_links,omitempty"`
 
-	// StarterQuestions are shown before the first question; up to three.
+	// StarterQuestions, up to three, end a reply that has no answer, and stand
+	// in where Suggestions finds no follow-up question.
 	StarterQuestions []string `json:"starter_questions,omitempty"`
 
 	// Synonyms are groups of words that mean the same to the site's readers.
 	Synonyms [][]string `json:"synonyms,omitempty"`
 
 	// Suggestions adds up to three follow-up questions to each answer.
+	// Default: off.
 	Suggestions bool `json:"suggestions,omitempty"`
 
 	// Origin is where the configuration stands ("Caddyfile:12"), for errors.
@@ -135,8 +137,8 @@ type FixedKey struct {
 	Key    string `json:"key,omitempty"`
 
 	Name string `json:"name,omitempty"`
-	// Organization whose sites the key opens. Default: that of the one site,
-	// if all sites have the same.
+	// Organization whose sites the key opens. Default: that of Sites, or
+	// without them of all sites, if it is the same.
 	Organization string `json:"organization,omitempty"`
 	// Sites narrows the key to some of the organization's sites.
 	Sites []string `json:"sites,omitempty"`
@@ -145,8 +147,11 @@ type FixedKey struct {
 	Origins []string `json:"origins,omitempty"`
 }
 
-// Threads says how long conversations are kept. Default: 30 days.
+// Threads says how long conversations are kept.
 type Threads struct {
-	Off bool           `json:"off,omitempty"`
+	// Off keeps none: each request has to bring its conversation along.
+	Off bool `json:"off,omitempty"`
+	// TTL is how long a conversation is kept after its last turn, at least
+	// 1m. Default: 30 days.
 	TTL caddy.Duration `json:"ttl,omitempty"`
 }

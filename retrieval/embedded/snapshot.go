@@ -29,10 +29,10 @@ import (
 // The documents are a part of their own because their texts are kept as
 // they are read, in one piece.
 const (
+	snapshotFile  = "index.snapshot"
+	snapshotMagic = "cdyDocs\n"
 	// snapshotVersion is raised with every change of the format, and of
 	// what analysis makes of a document.
-	snapshotFile    = "index.snapshot"
-	snapshotMagic   = "cdyDocs\n"
 	snapshotVersion = 1
 	snapshotHeader  = len(snapshotMagic) + 4 + 3*8 + 3*4
 	// snapshotLimit bounds what is read into memory.

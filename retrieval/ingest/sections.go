@@ -14,7 +14,8 @@ import (
 // want passages of moderate length.
 const splitAt = 6 << 10
 
-// blocks that are joined by one line break instead of an empty line.
+// blockKind is what a block of text is. Blocks of one kind in a row, but for
+// paragraphs, are joined by one line break instead of an empty line.
 type blockKind int
 
 const (
