@@ -112,6 +112,9 @@ func newInstance(url, adminKey, searchKey string) *instance {
 		TLSHandshakeTimeout: 3 * time.Second,
 		MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
 		IdleConnTimeout: 30 * time.Second,
+		// Compressed answers come in small pieces that wait for each other:
+		// 44 ms on one machine instead of 5.
+		DisableCompression: true,
 	}
 	client := &http.Client{
 		Transport: limited{transport}, Timeout: requestTimeout,
