@@ -3,6 +3,8 @@ package embedded
 import (
 	"slices"
 	"unicode"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // maxQueryWords is how many different words of a query count; the rarest
@@ -55,6 +57,16 @@ func (p *parsed) keywords() bool {
 		}
 	}
 	return n <= keywordsMax
+}
+
+// parseFor takes a query apart, in the language that it prefers where its own
+// words show none.
+func (g *generation) parseFor(q *retrieval.Query, synonyms map[string][]string, w *weights, s *scratch) parsed {
+	var prefer *language
+	if q.Prefer.Language != "" {
+		prefer = languageOf(q.Prefer.Language)
+	}
+	return g.parse(q.Text, q.Question, prefer, synonyms, w, s)
 }
 
 // parse turns a query into groups. Words that carry no meaning are left out

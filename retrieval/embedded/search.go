@@ -40,11 +40,7 @@ func zeroed(s []float32, n int) []float32 {
 
 // search ranks the sections of a generation for a query.
 func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms map[string][]string, w *weights, s *scratch) ([]retrieval.Hit, error) {
-	var prefer *language
-	if q.Prefer.Language != "" {
-		prefer = languageOf(q.Prefer.Language)
-	}
-	p := g.parse(q.Text, q.Question, prefer, synonyms, w, s)
+	p := g.parseFor(q, synonyms, w, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
