@@ -94,13 +94,6 @@ func (o Origin) String() string {
 	return o.scheme + "://" + host
 }
 
-// Matches reports whether the value of an Origin header is one of the
-// pattern's. Malformed values match nothing.
-func (o Origin) Matches(origin string) bool {
-	got, err := ParseOrigin(origin)
-	return err == nil && o.covers(got)
-}
-
 // covers reports whether got, which was sent and not configured, is one of
 // the pattern's.
 func (o Origin) covers(got Origin) bool {

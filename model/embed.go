@@ -109,9 +109,6 @@ func (e *Embedder) Model() string {
 	return e.o.Model
 }
 
-// Address is the endpoint's address without credentials.
-func (e *Embedder) Address() string { return publicAddress(e.e.url) }
-
 // Embed embeds passages, in batches; a text without words gets a zero
 // vector. Requests of several texts that an endpoint refuses for being busy
 // are tried again, up to embedTries times.

@@ -176,7 +176,7 @@ func TestAnEmbedderKnowsItsModel(t *testing.T) {
 	if n, err := e.Check(t.Context()); n != 64 || err != nil {
 		t.Error(n, err)
 	}
-	if e.Model() != "fake-embed@64" || e.Address() != "http://embed.test/v1" {
-		t.Error(e.Model(), e.Address())
+	if e.Model() != "fake-embed@64" || publicAddress(e.e.url) != "http://embed.test/v1" {
+		t.Error(e.Model(), publicAddress(e.e.url))
 	}
 }
