@@ -41,7 +41,8 @@ type Assistant struct {
 	FinishEvent string `json:"finish_event,omitempty"`
 
 	// MaxConcurrentReplies bounds the replies under way for a site. More wait
-	// up to two seconds for a place, then get 503. Default: 5000.
+	// up to two seconds for a place, then get 503. Where routes of one site
+	// differ, that of the first request counts. Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
 
 	// WriteTimeout is how long a client may leave what we send unread before

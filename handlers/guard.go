@@ -21,8 +21,8 @@ import (
 // assistant, search and docs put it in front; a configuration by hand should
 // too.
 type Guard struct {
-	// API is search or assistant; it chooses the limits that RateLimitPolicy
-	// tells of. Informative.
+	// API is search or assistant, for those who read the configuration;
+	// nothing depends on it.
 	API string `json:"api,omitempty"`
 
 	// Sites are those that this route serves. Default: the sites whose url
