@@ -66,7 +66,7 @@ func (n *inline) bracket(dst, s []byte, whole bool) ([]byte, int) {
 	case definition:
 		if url, ok := n.links.resolve(b.dest); ok && !image && !n.inLink && n.last() == '\n' {
 			label := s[from+1 : from+b.text]
-			if bytes.IndexAny(label, "[]`<&\\") < 0 && !bytes.HasPrefix(label, []byte("^")) {
+			if !bytes.ContainsAny(label, "[]`<&\\") && !bytes.HasPrefix(label, []byte("^")) {
 				n.links.cite(url)
 				dst = n.put(dst, '[')
 				dst = n.put(dst, label...)

@@ -286,8 +286,16 @@ func looper(rnd *rand.Rand, v *view) act {
 		return inventor(rnd, v)
 	}
 	calls := [][2]string{
-		{"search", `{"query":"limits"}`}, {"search", `{"query":""}`}, {"search", `{"query":`}, {"search", `{}`}, {"read_page", `{"page":"/keys"}`},
-		{"read_page", `{"page":"https://evil.test/keys"}`}, {"read_page", `{"page":"../../etc/passwd"}`}, {"fetch", `{"url":"https://evil.test"}`}, {"search", `{"query":"` + strings.Repeat("x ", 3000) + `"}`}, {"read_page", `[]`},
+		{"search", `{"query":"limits"}`},
+		{"search", `{"query":""}`},
+		{"search", `{"query":`},
+		{"search", `{}`},
+		{"read_page", `{"page":"/keys"}`},
+		{"read_page", `{"page":"https://evil.test/keys"}`},
+		{"read_page", `{"page":"../../etc/passwd"}`},
+		{"fetch", `{"url":"https://evil.test"}`},
+		{"search", `{"query":"` + strings.Repeat("x ", 3000) + `"}`},
+		{"read_page", `[]`},
 	}
 	a := act{}
 	if rnd.IntN(3) == 0 {
