@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,6 +41,11 @@ type core struct {
 	// holders are the pool and the replies under way; at zero it is closed.
 	holders atomic.Int64
 }
+
+// manySections is from when on the memory that making or loading a generation
+// took is given back to the system at once. Go would do so over minutes, and
+// an operator would see twice what the site needs.
+const manySections = 2000
 
 // poolKey identifies what configurations may share.
 type poolKey string
@@ -124,6 +130,9 @@ func (a *App) newCore(r *Running) (*core, error) {
 			m.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			m.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
 			looked()
+			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
+				go debug.FreeOSMemory()
+			}
 		},
 	})
 	if embedder != nil {
