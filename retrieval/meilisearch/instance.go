@@ -194,8 +194,7 @@ func unavailable(err error) bool {
 
 // codeOf is the server's code of an error, "" if it is none of the server's.
 func codeOf(err error) string {
-	var e *ServerError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*ServerError](err); ok {
 		return e.Code
 	}
 	return ""
