@@ -75,10 +75,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	hits, err := site.Search(r.Context(), retrieval.Query{
-		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold,
-		Filter: q.Filter, Prefer: site.Prefer(),
-	})
+	results, err := site.Results(r.Context(), q)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil // nobody is there to read it
@@ -86,10 +83,6 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, err)
 	}
 
-	results := make([]app.Result, len(hits))
-	for i, h := range hits {
-		results[i] = app.NewResult(h)
-	}
 	buf := responses.Get().(*bytes.Buffer)
 	defer responses.Put(buf)
 	buf.Reset()

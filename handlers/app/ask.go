@@ -36,17 +36,7 @@ func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]Resul
 	if err != nil {
 		return nil, err
 	}
-	hits, err := site.Search(ctx, retrieval.Query{
-		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: q.Filter, Prefer: site.Prefer(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	results := make([]Result, len(hits))
-	for i, h := range hits {
-		results[i] = NewResult(h)
-	}
-	return results, nil
+	return site.Results(ctx, q)
 }
 
 // AskSite answers the body of a v2 message request with a v2 stream, for an

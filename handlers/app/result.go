@@ -1,6 +1,11 @@
 package app
 
-import "github.com/caddy-docs/caddy-docs/retrieval"
+import (
+	"context"
+
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
 
 // Result is one search result as clients get it. SPEC.md, Search result
 // item; the metadata's fields are DESIGN.md's.
@@ -26,6 +31,22 @@ type Metadata struct {
 	URL string `json:"url"`
 	// Score is 0-1 and never rises down the list.
 	Score float64 `json:"score"`
+}
+
+// Results answers a search request: what the endpoint, the admin API and the
+// command line all give. Errors are the index's.
+func (r *Running) Results(ctx context.Context, q *encoding.Search) ([]Result, error) {
+	hits, err := r.Search(ctx, retrieval.Query{
+		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: q.Filter, Prefer: r.Prefer(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(hits))
+	for i, h := range hits {
+		results[i] = NewResult(h)
+	}
+	return results, nil
 }
 
 // NewResult turns a hit into what clients get.
