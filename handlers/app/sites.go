@@ -128,10 +128,10 @@ func (s *Site) loadInstructions(where string) error {
 	return nil
 }
 
-// sameSite tells whether two sites are configured alike, wherever that stands.
-func sameSite(a, b Site) bool {
-	a.Origin, b.Origin = "", ""
-	return fingerprint(a) == fingerprint(b)
+// Same tells whether two sites are configured alike, wherever that stands.
+func (s Site) Same(other Site) bool {
+	s.Origin, other.Origin = "", ""
+	return fingerprint(s) == fingerprint(other)
 }
 
 // Define adds a site that a route brings along. Several routes may bring the
@@ -146,7 +146,7 @@ func (a *App) Define(d *Definition) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old, ok := a.sites[d.Name]; ok && old.defined && sameSite(old.given, given) {
+	if old, ok := a.sites[d.Name]; ok && old.defined && old.given.Same(given) {
 		return nil // a snippet with it was imported into two blocks
 	} else if ok {
 		return fmt.Errorf("two sites are called %s (%s and %s); give one of them another name, or write the directives assistant and search for a site that the global option docs has",

@@ -1,7 +1,6 @@
 package caddyfile
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -188,19 +187,11 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 		sites = map[string]*app.Site{}
 		h.State[key] = sites
 	}
-	if other, ok := sites[name]; ok && !sameSite(other, site) {
+	if other, ok := sites[name]; ok && !other.Same(*site) {
 		return d.Errf("site %s is defined twice and differently, first at %s; a name is one site's: choose another, or write the same in both places", name, other.Origin)
 	}
 	sites[name] = site
 	return nil
-}
-
-func sameSite(a, b *app.Site) bool {
-	x, y := *a, *b
-	x.Origin, y.Origin = "", ""
-	p, errP := json.Marshal(&x)
-	q, errQ := json.Marshal(&y)
-	return errP == nil && errQ == nil && bytes.Equal(p, q)
 }
 
 // words are the words of the directive of an API.
