@@ -112,6 +112,10 @@ type Site struct {
 	// Synonyms are groups of words that mean the same to the site's readers.
 	Synonyms [][]string `json:"synonyms,omitempty"`
 
+	// StopWords say nothing on this site, like its product's name: they are
+	// left out of queries that have other words.
+	StopWords []string `json:"stop_words,omitempty"`
+
 	// Suggestions adds up to three follow-up questions to each answer.
 	// Default: off.
 	Suggestions bool `json:"suggestions,omitempty"`

@@ -102,7 +102,7 @@ func (a *App) newCore(r *Running) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := a.indexes.OpenIndex(IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, Locker: a.store, Log: log})
+	index, err := a.indexes.OpenIndex(IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, Locker: a.store, Log: log})
 	if err != nil {
 		return nil, err
 	}

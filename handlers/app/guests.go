@@ -22,8 +22,9 @@ type IndexOptions struct {
 	// Site is the site's name, a DNS label.
 	Site string
 	// Dir is a folder of the site's own, which may not exist yet.
-	Dir      string
-	Synonyms [][]string
+	Dir       string
+	Synonyms  [][]string
+	StopWords []string
 	// Locker is Caddy's storage: a lock that all Caddys of a cluster share.
 	Locker Locker
 	Log    *slog.Logger
@@ -109,7 +110,7 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 // OpenIndex opens the index inside the process, with what an earlier run
 // left on disk.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
-	return embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, Log: o.Log})
+	return embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log})
 }
 
 // CaddyModule returns the Caddy module information.

@@ -91,7 +91,7 @@ func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
 		URLs: m.addresses, Site: o.Site, Key: m.apiKey, SearchKey: m.searchKey,
 		SemanticRatio: m.SemanticRatio, Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
-		Dir: o.Dir, Synonyms: o.Synonyms, Log: o.Log,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log,
 	}
 	if o.Locker != nil {
 		options.Locker = o.Locker

@@ -35,7 +35,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown word that is near to none lists those that are": {
 			inSite("frobnicate 1"),
-			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, suggestions, at Caddyfile:5`,
+			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, stop_words, suggestions, at Caddyfile:5`,
 		},
 		"an unknown word in the docs option": {
 			inDocs("\t\tsites acme"),
@@ -248,6 +248,14 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		"a synonym alone": {
 			inSite("synonyms k8s"),
 			`synonyms: needs another argument; write: synonyms <word> <word>..., like: synonyms k8s kubernetes, at Caddyfile:5`,
+		},
+		"stop_words without a word": {
+			inSite("stop_words"),
+			`stop_words: needs an argument; write: stop_words <word>..., like: stop_words acme app, at Caddyfile:5`,
+		},
+		"stop words in one pair of quotation marks": {
+			inSite("stop_words \"acme app\""),
+			`stop_words: "acme app" is several words; name each by itself; write: stop_words <word>..., like: stop_words acme app, at Caddyfile:5`,
 		},
 		"a key without its prefix": {
 			inDocs("\t\tkey 0123456789abcdef"),

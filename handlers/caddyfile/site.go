@@ -221,6 +221,19 @@ func siteWords(s *app.Site) []word {
 			s.Synonyms = append(s.Synonyms, group)
 			return nil
 		}},
+		{name: "stop_words", forms: is("<word>...", "acme app"), repeat: true, parse: func(l line) error {
+			words, err := l.some(1)
+			if err != nil {
+				return err
+			}
+			for _, w := range words {
+				if strings.ContainsAny(w, " \t\n") {
+					return l.refuse("%q is several words; name each by itself", w)
+				}
+			}
+			s.StopWords = append(s.StopWords, words...)
+			return nil
+		}},
 		{name: "suggestions", forms: is("on|off", "on"), parse: func(l line) (err error) {
 			s.Suggestions, err = l.onOff()
 			return err

@@ -38,7 +38,7 @@ func (x *Index) Arrange(q retrieval.Query, found []Found, mean, ratio float64) (
 	q.Limit = min(max(q.Limit, 1), 50)
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
-	p := g.parseFor(&q, x.synonyms, x.weights, s)
+	p := g.parseFor(&q, &x.wording, x.weights, s)
 	mass := g.scoreWords(&p, s)
 
 	s.similar = zeroed(s.similar, len(g.pageOf))
@@ -108,7 +108,7 @@ func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	}
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
-	p := g.parseFor(&q, x.synonyms, x.weights, s)
+	p := g.parseFor(&q, &x.wording, x.weights, s)
 	groups := slices.DeleteFunc(slices.Clone(p.groups), func(x group) bool { return x.kind != plain || x.mass == 0 || len(x.alts) == 0 })
 	if len(groups) > n {
 		masses := make([]float32, len(groups))

@@ -29,6 +29,9 @@ type Options struct {
 	// in a query also finds the others of its sets, with a little less
 	// weight.
 	Synonyms [][]string
+	// StopWords say nothing on this site: they are left out of queries that
+	// have other words. Pages are indexed with them.
+	StopWords []string
 	// Log gets warnings; nil is slog.Default().
 	Log *slog.Logger
 }
@@ -38,7 +41,7 @@ type Options struct {
 type Index struct {
 	dir      string
 	log      *slog.Logger
-	synonyms map[string][]string
+	wording  wording
 	weights  *weights
 
 	current atomic.Pointer[generation]
@@ -72,7 +75,7 @@ type Stats struct {
 
 // Open returns the index of a folder with what an earlier run left there. A
 // snapshot that is damaged or of another release is logged, removed and
-// ignored. Only synonyms that can't be used are an error.
+// ignored. Only synonyms and stop words that can't be used are an error.
 func Open(o Options) (*Index, error) {
 	x := &Index{dir: o.Dir, log: o.Log, weights: &standard}
 	if x.log == nil {
@@ -80,7 +83,10 @@ func Open(o Options) (*Index, error) {
 	}
 	x.pool.New = func() any { return &scratch{} }
 	var err error
-	if x.synonyms, err = readSynonyms(o.Synonyms); err != nil {
+	if x.wording.synonyms, err = readSynonyms(o.Synonyms); err != nil {
+		return nil, err
+	}
+	if x.wording.stop, err = readStopWords(o.StopWords); err != nil {
 		return nil, err
 	}
 	if x.dir == "" {
@@ -185,7 +191,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
-	return g.search(ctx, &q, x.synonyms, x.weights, s)
+	return g.search(ctx, &q, &x.wording, x.weights, s)
 }
 
 // Page returns the document of a page, nil if there is none.

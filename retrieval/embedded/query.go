@@ -61,17 +61,18 @@ func (p *parsed) keywords() bool {
 
 // parseFor takes a query apart, in the language that it prefers where its own
 // words show none.
-func (g *generation) parseFor(q *retrieval.Query, synonyms map[string][]string, w *weights, s *scratch) parsed {
+func (g *generation) parseFor(q *retrieval.Query, words *wording, w *weights, s *scratch) parsed {
 	var prefer *language
 	if q.Prefer.Language != "" {
 		prefer = languageOf(q.Prefer.Language)
 	}
-	return g.parse(q.Text, q.Question, prefer, synonyms, w, s)
+	return g.parse(q.Text, q.Question, prefer, words, w, s)
 }
 
 // parse turns a query into groups. Words that carry no meaning are left out
-// of queries of three words and more, unless nothing else remains.
-func (g *generation) parse(text string, question bool, prefer *language, synonyms map[string][]string, w *weights, s *scratch) parsed {
+// of queries of three words and more, those that the site says carry none of
+// any query, unless nothing else remains.
+func (g *generation) parse(text string, question bool, prefer *language, words *wording, w *weights, s *scratch) parsed {
 	p := parsed{groups: s.groups[:0]}
 	text = text[:cutRune(text, maxQueryBytes)]
 	var last string
@@ -97,12 +98,7 @@ func (g *generation) parse(text string, question bool, prefer *language, synonym
 	if spoken == nil || spoken.id == languageOther {
 		spoken = languageByCode["en"]
 	}
-	if p.words >= 3 {
-		meaning := slices.ContainsFunc(p.groups, func(x group) bool { return !spoken.isStop(x.word) && !asking(spoken, x.word) })
-		if meaning {
-			p.groups = slices.DeleteFunc(p.groups, func(x group) bool { return spoken.isStop(x.word) || asking(spoken, x.word) })
-		}
-	}
+	p.groups = words.withoutStops(p.groups, p.words, spoken)
 	// "file server" also finds fileserver, and prefers file_server.
 	for i, n := 0, len(p.groups); i+1 < n && i < 16; i++ {
 		a, b := &p.groups[i], &p.groups[i+1]
@@ -117,7 +113,7 @@ func (g *generation) parse(text string, question bool, prefer *language, synonym
 	unknown := 0
 	for i := 0; i < len(p.groups); i++ {
 		x := &p.groups[i]
-		if g.resolve(x, typing && x.word == last, unknown < maxUnknown, synonyms, w, s) {
+		if g.resolve(x, typing && x.word == last, unknown < maxUnknown, words.synonyms, w, s) {
 			continue
 		}
 		if unknown++; x.kind == plain && len(x.alts) == 0 && unknown <= maxUnknown {

@@ -39,8 +39,8 @@ func zeroed(s []float32, n int) []float32 {
 }
 
 // search ranks the sections of a generation for a query.
-func (g *generation) search(ctx context.Context, q *retrieval.Query, synonyms map[string][]string, w *weights, s *scratch) ([]retrieval.Hit, error) {
-	p := g.parseFor(q, synonyms, w, s)
+func (g *generation) search(ctx context.Context, q *retrieval.Query, words *wording, w *weights, s *scratch) ([]retrieval.Hit, error) {
+	p := g.parseFor(q, words, w, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

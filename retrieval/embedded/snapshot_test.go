@@ -188,7 +188,7 @@ func FuzzSnapshot(f *testing.F) {
 			q.Vector = make([]float32, g.vectors.dim)
 			q.Vector[0] = 1
 		}
-		if _, err := g.search(context.Background(), &q, nil, &standard, &scratch{}); err != nil {
+		if _, err := g.search(context.Background(), &q, new(wording), &standard, &scratch{}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -42,6 +42,23 @@ ssl tls
 stats statistics
 `
 
+// Abbreviations are the pairs of words that stand for each other on any site.
+func Abbreviations() [][]string {
+	var out [][]string
+	for line := range strings.Lines(abbreviations) {
+		if pair := strings.Fields(line); len(pair) == 2 {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+// wording is what a site says of its words.
+type wording struct {
+	synonyms map[string][]string
+	stop     map[string]bool
+}
+
 // wordOf is the form under which a name is looked up: one word, an
 // identifier or a name of several words without what parts them.
 func wordOf(name string) string {
@@ -57,11 +74,10 @@ func wordOf(name string) string {
 // readSynonyms maps words to what they stand for besides themselves.
 func readSynonyms(sets [][]string) (map[string][]string, error) {
 	out := map[string][]string{}
-	for line := range strings.Lines(abbreviations) {
-		if a, b, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
-			out[a] = append(out[a], b)
-			out[b] = append(out[b], a)
-		}
+	for _, pair := range Abbreviations() {
+		a, b := pair[0], pair[1]
+		out[a] = append(out[a], b)
+		out[b] = append(out[b], a)
 	}
 	for i, set := range sets {
 		if len(set) < 2 {
