@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -97,10 +98,15 @@ func (g *generation) rankOthers(found []Found, s *scratch) {
 	}
 }
 
+// bigramsPerWord is how many pairs of characters count as one word where a
+// script writes none: about those of a word of three or four characters.
+const bigramsPerWord = 3
+
 // KeyTerms are the words of a text that carry its meaning and that this
 // index knows, or knows similar ones of, at most n: where there are more,
 // those that the fewest sections hold. They stand in the order of the text,
-// parted by spaces and free of marks.
+// parted by spaces and free of marks. Of scripts written without spaces they
+// are runs of characters, for the other engine to part.
 func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	g := x.current.Load()
 	if g == nil {
@@ -109,20 +115,41 @@ func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
 	p := g.parseFor(&q, &x.wording, x.weights, s)
-	groups := slices.DeleteFunc(slices.Clone(p.groups), func(x group) bool { return x.kind != plain || x.mass == 0 || len(x.alts) == 0 })
-	if len(groups) > n {
-		masses := make([]float32, len(groups))
-		for i := range groups {
-			masses[i] = groups[i].mass * groups[i].trust
+	var terms []int
+	for i := range p.groups {
+		if x := &p.groups[i]; x.kind == plain && x.mass != 0 && len(x.alts) > 0 {
+			terms = append(terms, i)
 		}
-		slices.SortFunc(masses, func(a, b float32) int { return cmp.Compare(b, a) })
-		least := masses[n-1]
-		groups = slices.DeleteFunc(groups, func(x group) bool { return x.mass*x.trust < least })
-		groups = groups[:min(len(groups), n)]
 	}
-	words := make([]string, len(groups))
-	for i := range groups {
-		words[i] = groups[i].word
+	slices.SortStableFunc(terms, func(a, b int) int {
+		return cmp.Compare(p.groups[b].mass*p.groups[b].trust, p.groups[a].mass*p.groups[a].trust)
+	})
+	room := n * bigramsPerWord
+	for i, at := range terms {
+		cost := bigramsPerWord
+		if r, _ := utf8.DecodeRuneInString(p.groups[at].word); dense(r) {
+			cost = 1
+		}
+		if room -= cost; room < 0 {
+			terms = terms[:i]
+			break
+		}
 	}
-	return strings.Join(words, " ")
+	slices.Sort(terms)
+	var out strings.Builder
+	for i, at := range terms {
+		word := p.groups[at].word
+		first, size := utf8.DecodeRuneInString(word)
+		if i > 0 && terms[i-1] == at-1 && dense(first) {
+			if last, _ := utf8.DecodeLastRuneInString(p.groups[at-1].word); last == first {
+				out.WriteString(word[size:]) // two pairs of one run
+				continue
+			}
+		}
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteString(word)
+	}
+	return out.String()
 }
