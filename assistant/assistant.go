@@ -63,6 +63,8 @@ type Assistant struct {
 	Patience time.Duration
 
 	tokens       tokenCache
+	ruleParts    []string
+	rulesOnce    sync.Once
 	recite       *recitals
 	reciteOnce   sync.Once
 	noTools      atomic.Bool  // the model refused tools once

@@ -124,16 +124,28 @@ func (r *run) askedTerms() []term {
 	})
 }
 
+// unanswered tells whether answers would say no, at less cost.
+func unanswered(best []passage, asked []term, l Language) bool {
+	if len(best) > 0 && best[0].score >= scorePartly && !slices.ContainsFunc(asked, term.special) {
+		return false // partly at least
+	}
+	return answers(best, asked, l) == "no"
+}
+
 // answers judges whether passages, best first, answer: yes, partly or no.
 func answers(best []passage, asked []term, l Language) string {
 	if len(best) == 0 || best[0].score < scoreHopeless {
 		return "no"
 	}
+	score := best[0].score
+	if score >= scoreAnswers && !slices.ContainsFunc(asked, term.special) {
+		return "yes" // whatever the passages' words are
+	}
 	cover := 0.0
 	missing := false // a name that was asked for and that no passage holds
 	found := make(map[string]bool)
 	for i := range best[:min(3, len(best))] {
-		have := stems(best[i].title+"\n"+best[i].text, l)
+		have := heldStems(best[i].title+"\n"+best[i].text, asked, l)
 		sum, all := 0.0, 0.0
 		for _, t := range asked {
 			w := 1.0
@@ -151,11 +163,8 @@ func answers(best []passage, asked []term, l Language) string {
 		}
 	}
 	for _, t := range asked {
-		if t.name && !found[t.stem] && (strings.ContainsAny(t.word, "_./:@$") || t.word == strings.ToUpper(t.word)) {
-			missing = true
-		}
+		missing = missing || t.special() && !found[t.stem]
 	}
-	score := best[0].score
 	switch {
 	case missing && cover < coverAnswers && score < scoreAnswers:
 		return "no"

@@ -20,15 +20,14 @@ const maxRounds = 3
 // generate asks the model and sends its answer as it comes. The caller looks
 // at what was sent to know whether an error came before the first word.
 func (r *run) generate(ctx context.Context) error {
-	p := r.prompt()
 	r.check = newChecker(ctx, r)
 	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
 	for round := 0; ; round++ {
-		c, err := r.stream(ctx, p)
-		if err != nil && len(p.Tools) > 0 && round == 0 && len(r.out.answer) == 0 && refusesTools(err) {
+		last := round == maxRounds || round > 0 && time.Now().After(deadline)
+		c, tools, err := r.stream(ctx, last)
+		if err != nil && tools && round == 0 && len(r.out.answer) == 0 && refusesTools(err) {
 			r.a.noTools.Store(true)
-			p = r.prompt()
-			c, err = r.stream(ctx, p)
+			c, tools, err = r.stream(ctx, last)
 		}
 		if errors.Is(err, errLeak) {
 			r.withhold()
@@ -38,7 +37,7 @@ func (r *run) generate(ctx context.Context) error {
 			return err
 		}
 		r.account(c)
-		if len(c.ToolCalls) == 0 || len(p.Tools) == 0 {
+		if len(c.ToolCalls) == 0 || !tools {
 			r.check.close()
 			if r.out.err != nil {
 				return nil
@@ -54,24 +53,31 @@ func (r *run) generate(ctx context.Context) error {
 			return nil
 		}
 		r.check.pause()
-		r.useTools(ctx, p, c.ToolCalls)
+		r.useTools(ctx, c.ToolCalls)
 		if r.out.err != nil || ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if round+1 == maxRounds || time.Now().After(deadline) {
-			p.Tools = nil
-			p.Messages = append(p.Messages, PromptMessage{
-				Role:    "user",
-				Content: "Answer now from what you have found. No more searches are possible.",
-			})
 		}
 	}
 }
 
-// stream asks the model once.
-func (r *run) stream(ctx context.Context, p *Prompt) (*Completion, error) {
+// stream asks the model once. tools tells whether it was offered tools; the
+// last time it is not, and told to answer. The prompt is let go of as soon as
+// the answer begins: it is the largest part of what a stream holds, and a
+// further round makes it anew.
+func (r *run) stream(ctx context.Context, last bool) (c *Completion, tools bool, err error) {
+	p := r.prompt()
+	p.Messages = append(p.Messages, r.exchange...)
+	if last {
+		p.Tools = nil
+		p.Messages = append(p.Messages, PromptMessage{
+			Role:    "user",
+			Content: "Answer now from what you have found. No more searches are possible.",
+		})
+	}
 	out, check := r.out, r.check
-	return r.a.Model.Stream(ctx, p, func(d *Delta) error {
+	tools = len(p.Tools) > 0
+	c, err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
+		p.Messages, p.Tools = nil, nil
 		if len(d.Reasoning) > 0 {
 			out.reasoning(d.Reasoning)
 		}
@@ -86,6 +92,7 @@ func (r *run) stream(ctx context.Context, p *Prompt) (*Completion, error) {
 		}
 		return out.err
 	})
+	return c, tools, err
 }
 
 // withhold ends a reply whose model began to recite its instructions.
@@ -123,7 +130,7 @@ func (r *run) conclude() {
 		r.res.Answered = "no"
 	case cited:
 		r.res.Answered = "yes"
-	case answers(r.byScore(), r.askedTerms(), r.q.language) == "no":
+	case unanswered(r.byScore(), r.askedTerms(), r.q.language):
 		r.res.Answered = "no"
 	default:
 		r.res.Answered = "partly"

@@ -78,7 +78,7 @@ func maybeAt(h uint64) (word int, bit uint64) {
 func (a *Assistant) recitals() *recitals {
 	a.reciteOnce.Do(func() {
 		var b strings.Builder
-		for _, r := range a.rules("") + toolRule {
+		for _, r := range strings.Join(a.rules(), "") + toolRule {
 			if f, ok := foldLetter(r); ok {
 				b.WriteByte(f)
 			}

@@ -47,14 +47,18 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// rules are our instructions for the site.
-func (a *Assistant) rules(key string) string {
-	support := ""
-	if a.Site.SupportURL != "" {
-		support = ", and " + a.Site.SupportURL + " for help"
-	}
-	return strings.NewReplacer("{title}", oneLine(cmp.Or(a.Site.Title, a.Site.Name, "this product")), "{key}", key,
-		"{unanswered}", unansweredMark, "{support}", support).Replace(rules)
+// rules are our instructions for the site, cut where the key of a reply goes.
+func (a *Assistant) rules() []string {
+	a.rulesOnce.Do(func() {
+		support := ""
+		if a.Site.SupportURL != "" {
+			support = ", and " + a.Site.SupportURL + " for help"
+		}
+		whole := strings.NewReplacer("{title}", oneLine(cmp.Or(a.Site.Title, a.Site.Name, "this product")),
+			"{unanswered}", unansweredMark, "{support}", support).Replace(rules)
+		a.ruleParts = strings.Split(whole, "{key}")
+	})
+	return a.ruleParts
 }
 
 // prompt builds the request to the model.
@@ -62,7 +66,12 @@ func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
 	var b strings.Builder
 	b.Grow(len(rules) + len(toolRule) + len(site.Instructions) + 256)
-	b.WriteString(r.a.rules(r.key))
+	for i, part := range r.a.rules() {
+		if i > 0 {
+			b.WriteString(r.key)
+		}
+		b.WriteString(part)
+	}
 	if r.toolsOn() {
 		b.WriteString(toolRule)
 	}
@@ -77,18 +86,19 @@ func (r *run) prompt() *Prompt {
 	b.Reset()
 	if r.searchErr != nil {
 		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
-	} else if len(r.passages) == 0 {
+	} else if r.given == 0 {
 		b.WriteString("The search found no passage for this question.\n\n")
 	} else {
 		size := 1024 // of what follows the passages, mostly; what is grown into is copied
-		for i := range r.passages {
-			p := &r.passages[i]
+		given := r.passages[:r.given]
+		for i := range given {
+			p := &given[i]
 			size += len(p.title) + len(p.url) + len(p.text) + fenceSize
 		}
 		b.Grow(size)
 		b.WriteString("Passages from the documentation, the most relevant first\n\n")
-		for i := range r.passages {
-			r.writePassage(&b, &r.passages[i])
+		for i := range given {
+			r.writePassage(&b, &given[i])
 		}
 	}
 	left := contextTokens

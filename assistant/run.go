@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -19,10 +20,12 @@ type run struct {
 
 	key         string // of the prompt's fences
 	q           *inquiry
-	passages    []passage // what the answer may rest on, in the order of their sources
-	spentTokens int       // by earlier searches of this reply
-	toolCalls   int       // made so far, for their ids
-	searchErr   error     // the search's, where there was one
+	passages    []passage       // what the answer may rest on, in the order of their sources
+	spentTokens int             // by earlier searches of this reply
+	given       int             // of the passages, those in the prompt; tools bring more
+	exchange    []PromptMessage // the model's calls of tools so far, and their results
+	toolCalls   int             // made so far, for their ids
+	searchErr   error           // the search's, where there was one
 	check       *checker
 	lead        string // a sentence of ours before the answer's first word
 }
@@ -44,15 +47,19 @@ func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Res
 		r.begin()
 		r.out.flush() // the client sees a reply begin before anything is asked of others
 	}
-	sctx, ended := r.step(ctx, "question")
-	r.q = r.question(sctx)
-	ended(nil)
-	r.res.Question = r.q.asked
-
 	if a.Model == nil {
+		r.understand(ctx)
 		return r.res, r.replyExtractive(ctx)
 	}
 	return r.res, r.replyModel(ctx)
+}
+
+// understand finds out what is asked.
+func (r *run) understand(ctx context.Context) {
+	ctx, ended := r.step(ctx, "question")
+	r.q = r.question(ctx)
+	r.res.Question = r.q.asked
+	ended(nil)
 }
 
 func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
@@ -81,8 +88,11 @@ func (r *run) replyExtractive(ctx context.Context) error {
 }
 
 func (r *run) replyModel(ctx context.Context) error {
-	r.rewrite(ctx)
-	r.retrieve(ctx)
+	apart(func() {
+		r.understand(ctx)
+		r.rewrite(ctx)
+		r.retrieve(ctx)
+	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -138,6 +148,7 @@ func (r *run) retrieve(ctx context.Context) {
 	ps, err := r.search(ctx, r.q.query, min(n, 50))
 	r.searchErr = err
 	r.take(ps)
+	r.given = len(r.passages)
 	r.res.Retrieval = time.Since(r.out.started)
 	ended(err)
 }
@@ -216,4 +227,24 @@ func (r *run) log(ctx context.Context, what string, err error) {
 	}
 	r.a.Log.LogAttrs(ctx, slog.LevelWarn, what,
 		slog.String("site", r.a.Site.Name), slog.String("request_id", r.in.RequestID), slog.Any("error", err))
+}
+
+// apart runs f on a goroutine of its own, and returns with it. A search needs
+// a deep stack, and a goroutine keeps the stack that it once needed: that of
+// a stream would hold it for as long as the reader reads. A panic of f is one
+// of the caller.
+func apart(f func()) {
+	failed := make(chan error, 1)
+	go func() {
+		defer close(failed)
+		defer func() {
+			if p := recover(); p != nil {
+				failed <- fmt.Errorf("%v\n\n%s", p, debug.Stack())
+			}
+		}()
+		f()
+	}()
+	if err := <-failed; err != nil {
+		panic(err)
+	}
 }

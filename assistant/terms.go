@@ -25,6 +25,12 @@ type term struct {
 	name bool
 }
 
+// special tells whether a term is a name such that a passage without it is
+// hardly about it.
+func (t term) special() bool {
+	return t.name && (strings.ContainsAny(t.word, "_./:@$") || t.word == strings.ToUpper(t.word))
+}
+
 // terms returns the telling words of a text in order, repetitions included:
 // without function words of l and of English, stemmed by l. Chinese,
 // Japanese and Korean are read as pairs of characters. It is for comparing
@@ -32,31 +38,79 @@ type term struct {
 func terms(text string, l Language) []term {
 	var out []term
 	for word := range fields(text) {
-		r, _ := utf8.DecodeRuneInString(word)
-		if eastern(r) {
-			out = appendPairs(out, word)
-			continue
-		}
-		lower := strings.ToLower(word)
-		name := isName(word)
-		if !name && isFunctionWord(lower, l) {
-			continue
-		}
-		out = append(out, term{word: word, stem: stem(lower, l), name: name})
-		if name {
-			// The parts of an identifier, too: "reverse_proxy" is asked for as
-			// "reverse proxy".
-			parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-			if len(parts) > 1 {
-				for _, p := range parts {
-					if utf8.RuneCountInString(p) > 1 && !isFunctionWord(p, l) {
-						out = append(out, term{word: p, stem: stem(p, l)})
-					}
+		out = appendTerms(out, word, l)
+	}
+	return out
+}
+
+// appendTerms adds what terms makes of one word.
+func appendTerms(out []term, word string, l Language) []term {
+	r, _ := utf8.DecodeRuneInString(word)
+	if eastern(r) {
+		return appendPairs(out, word)
+	}
+	lower := strings.ToLower(word)
+	name := isName(word)
+	if !name && isFunctionWord(lower, l) {
+		return out
+	}
+	out = append(out, term{word: word, stem: stem(lower, l), name: name})
+	if name {
+		// The parts of an identifier, too: "reverse_proxy" is asked for as
+		// "reverse proxy".
+		parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if len(parts) > 1 {
+			for _, p := range parts {
+				if utf8.RuneCountInString(p) > 1 && !isFunctionWord(p, l) {
+					out = append(out, term{word: p, stem: stem(p, l)})
 				}
 			}
 		}
 	}
 	return out
+}
+
+// heldStems returns which of the stems of asked stand in a text. It makes
+// terms only of words that begin as one of them does (no stemmer changes an
+// ASCII letter at a word's beginning): a passage has hundreds of words, a
+// question few.
+func heldStems(text string, asked []term, l Language) map[string]bool {
+	var begins [utf8.RuneSelf]bool
+	held := make(map[string]bool, len(asked))
+	for _, t := range asked {
+		if t.stem != "" && t.stem[0] < utf8.RuneSelf {
+			begins[t.stem[0]] = true
+		}
+	}
+	var ts []term
+	for word := range fields(text) {
+		if c := lowerASCII(word[0]); c < utf8.RuneSelf && !begins[c] && strings.IndexFunc(word, joins) < 0 {
+			continue
+		}
+		ts = appendTerms(ts[:0], word, l)
+		for _, t := range ts {
+			if !held[t.stem] && slices.ContainsFunc(asked, func(a term) bool { return a.stem == t.stem }) {
+				held[t.stem] = true
+			}
+		}
+	}
+	return held
+}
+
+// joins tells whether a sign may join the parts of an identifier.
+func joins(r rune) bool {
+	switch r {
+	case '_', '-', '.', '/', ':', '@', '$':
+		return true
+	}
+	return false
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
 }
 
 // fields yields words: runs of letters, digits and the signs that join the
@@ -78,6 +132,8 @@ func fields(text string) func(yield func(string) bool) {
 		for i, r := range text {
 			k := 0
 			switch {
+			case r < utf8.RuneSelf && isAlnum(byte(r)):
+				k = 1
 			case eastern(r):
 				k = 2
 			case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || r == '_' || r == '@' || r == '$':

@@ -85,14 +85,14 @@ func listFound(ps []passage) []found {
 // useTools makes the calls of one round: their parts and the new sources go
 // to the client, their results to the model. A bad call is an answer to the
 // model, not a failure of the reply.
-func (r *run) useTools(ctx context.Context, p *Prompt, calls []ToolCall) {
+func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	ctx, ended := r.step(ctx, "tools")
 	if r.check.sentInStep() {
 		r.out.stepFinish("stop", reply.Usage{})
 		r.out.stepStart()
 	}
 	from := len(r.passages)
-	p.Messages = append(p.Messages, PromptMessage{Role: "assistant", ToolCalls: calls})
+	r.exchange = append(r.exchange, PromptMessage{Role: "assistant", ToolCalls: calls})
 	for i, c := range calls {
 		var result string
 		if i >= maxToolCalls {
@@ -100,7 +100,7 @@ func (r *run) useTools(ctx context.Context, p *Prompt, calls []ToolCall) {
 		} else {
 			result = r.useTool(ctx, c)
 		}
-		p.Messages = append(p.Messages, PromptMessage{Role: "tool", ToolCallID: c.ID, Content: result})
+		r.exchange = append(r.exchange, PromptMessage{Role: "tool", ToolCallID: c.ID, Content: result})
 		if ctx.Err() != nil {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
@@ -16,6 +17,9 @@ const (
 	maxIdle = 2 << 10
 )
 
+// beginnings are buffers for a reply's first write, which has its sources.
+var beginnings = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
 // Output is what both stream encoders write through. It collects what comes
 // between two flushes into one write, and merges the pieces of text of one
 // part into one delta. It allocates nothing per piece. It is not safe for
@@ -26,6 +30,8 @@ type Output struct {
 	err   error
 
 	buf []byte
+	// borrowed is where buf came from at first, nil later.
+	borrowed *[]byte
 	// suffix ends every delta; prefix begins the open one, or the one whose
 	// last half of a surrogate pair is held.
 	suffix string
@@ -37,7 +43,8 @@ type Output struct {
 // NewOutput returns an Output to w whose deltas end with suffix. flush, where
 // not nil, is called after each write to bring it to the client.
 func NewOutput(w io.Writer, flush func() error, suffix string) *Output {
-	return &Output{w: w, flush: flush, suffix: suffix}
+	b := beginnings.Get().(*[]byte)
+	return &Output{w: w, flush: flush, suffix: suffix, buf: (*b)[:0], borrowed: b}
 }
 
 // Delta adds a piece of text, in the form of reply.Event.Text, to the delta
@@ -169,7 +176,11 @@ func (o *Output) write() {
 	if len(o.buf) > 0 && o.err == nil {
 		_, o.err = o.w.Write(o.buf)
 	}
-	if cap(o.buf) > maxIdle {
+	switch {
+	case o.borrowed != nil:
+		beginnings.Put(o.borrowed) // what grew beyond it is not kept
+		o.borrowed, o.buf = nil, nil
+	case cap(o.buf) > maxIdle:
 		o.buf = nil
 	}
 	o.buf = o.buf[:0]

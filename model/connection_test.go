@@ -1,6 +1,8 @@
 package model
 
 import (
+	"bytes"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -59,10 +61,12 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 }
 
 func TestTheBodyIsLetGoOfOnceItIsSent(t *testing.T) {
-	b := []byte("a prompt")
-	var o outgoing
-	o.b.Store(&b)
-	r, _ := o.reader()
+	o := newOutgoing(bytes.NewBufferString("a prompt"))
+	first, _ := o.reader()
+	if b, _ := io.ReadAll(first); string(b) != "a prompt" {
+		t.Fatalf("%q", b)
+	}
+	r, _ := o.reader() // net/http asks again where the connection turned out to be closed
 	p := make([]byte, 5)
 	if n, _ := r.Read(p); n != 5 {
 		t.Fatal(n)
@@ -75,5 +79,8 @@ func TestTheBodyIsLetGoOfOnceItIsSent(t *testing.T) {
 	}
 	if o.release(); o.b.Load() != nil {
 		t.Error("kept")
+	}
+	if n, err := r.Read(p); n != 0 || err != io.EOF {
+		t.Error(n, err)
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -295,7 +296,7 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := d.e.newRequest(r.Context(), r.Method, "/embeddings", body)
+	req, err := d.e.newRequest(r.Context(), r.Method, "/embeddings", newOutgoing(bytes.NewBuffer(body)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -74,18 +73,17 @@ func (e *endpoint) safe(err error) error {
 }
 
 // newRequest addresses a path below the endpoint's URL.
-func (e *endpoint) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+func (e *endpoint) newRequest(ctx context.Context, method, path string, body *outgoing) (*http.Request, error) {
 	u := *e.url
 	u.Path += path
-	var r io.Reader
-	if body != nil {
-		r = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return nil, e.errorf(Unreachable, transportError(err).Error(), nil)
 	}
 	if body != nil {
+		req.ContentLength = int64(body.size)
+		req.GetBody = body.reader
+		req.Body, _ = body.reader()
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "text/event-stream, application/json")
 	}
@@ -110,20 +108,15 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 	})
 	for again := true; ; {
 		reused.Store(false)
-		body, err := e.body(p, maxTokens, params)
+		out, err := e.body(p, maxTokens, params)
 		if err != nil {
 			return nil, e.errorf(Rejected, "writing the request: "+err.Error(), err)
 		}
-		req, err := e.newRequest(ctx, http.MethodPost, "/chat/completions", body)
+		req, err := e.newRequest(ctx, http.MethodPost, "/chat/completions", out)
 		if err != nil {
 			return nil, err
 		}
-		out := new(outgoing)
-		out.b.Store(&body)
-		req.GetBody = out.reader
-		req.Body, _ = out.reader()
 		resp, err := e.client.Do(req)
-		out.release()
 		if err != nil && again && reused.Load() && ctx.Err() == nil {
 			// The endpoint closed an idle connection, perhaps by a restart.
 			// net/http asks again only where it had written nothing yet.
@@ -134,6 +127,7 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 		if err != nil {
 			return nil, err
 		}
+		out.release()
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 			return resp, nil
 		}

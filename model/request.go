@@ -131,7 +131,7 @@ func (p parameters) refused(status int, body []byte) (next parameters, ok bool) 
 }
 
 // body writes the request. maxTokens is 0 for no limit.
-func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) ([]byte, error) {
+func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (*outgoing, error) {
 	r := request{Model: e.Model, Stream: true, Messages: make([]chatMessage, len(p.Messages))}
 	for i, m := range p.Messages {
 		c := chatMessage{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
@@ -174,49 +174,69 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 		r.User = p.User
 	}
 	b := bodies.Get().(*bytes.Buffer)
-	defer bodies.Put(b)
 	b.Reset()
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false) // <, > and & cost six bytes each otherwise
-	err := enc.Encode(&r)
-	return bytes.Clone(b.Bytes()), err
+	if err := enc.Encode(&r); err != nil {
+		return nil, err
+	}
+	return newOutgoing(b), nil
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// outgoing is a request's body that can be let go of while the answer still
+// maxPooledBody is the longest request body, in bytes, whose buffer is kept
+// for another: those with long attachments are rare.
+const maxPooledBody = 64 << 10
+
+// outgoing is a request's body that is let go of while the answer still
 // streams: net/http keeps the request, and with it a prompt of many
 // kilobytes, until the stream's end.
 type outgoing struct {
-	b    atomic.Pointer[[]byte]
-	sent atomic.Bool
+	size   int
+	b      atomic.Pointer[bytes.Buffer]
+	newest atomic.Pointer[outgoingReader]
+}
+
+func newOutgoing(b *bytes.Buffer) *outgoing {
+	o := &outgoing{size: b.Len()}
+	o.b.Store(b)
+	return o
 }
 
 // reader starts at the beginning; net/http asks for another where an idle
-// connection turns out to be closed.
-func (o *outgoing) reader() (io.ReadCloser, error) { return &outgoingReader{o: o}, nil }
+// connection turns out to be closed, once it is done with the one before.
+func (o *outgoing) reader() (io.ReadCloser, error) {
+	r := &outgoingReader{o: o}
+	o.newest.Store(r)
+	return r, nil
+}
 
 // release is called with the answer's header. A body that is still being
 // sent is kept.
 func (o *outgoing) release() {
-	if o.sent.Load() {
-		o.b.Store(nil)
+	if !o.newest.Load().sent.Load() {
+		return
+	}
+	if b := o.b.Swap(nil); b != nil && b.Cap() <= maxPooledBody {
+		bodies.Put(b)
 	}
 }
 
 type outgoingReader struct {
 	o    *outgoing
 	read int
+	sent atomic.Bool
 }
 
 func (r *outgoingReader) Read(p []byte) (int, error) {
 	b := r.o.b.Load()
-	if b == nil || r.read == len(*b) {
+	if b == nil || r.read == r.o.size {
 		return 0, io.EOF
 	}
-	n := copy(p, (*b)[r.read:])
-	if r.read += n; r.read == len(*b) {
-		r.o.sent.Store(true)
+	n := copy(p, b.Bytes()[r.read:])
+	if r.read += n; r.read == r.o.size {
+		r.sent.Store(true)
 	}
 	return n, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -26,8 +25,7 @@ func SetHeader(h http.Header) {
 // Encoder writes a reply as a data stream. It implements reply.Sink and
 // accepts any sequence of events: steps that are missing are added, what
 // makes no sense to a client (a result without its call, anything after the
-// end) is left out. It is safe for concurrent use, so that KeepAlive may be
-// called by a timer.
+// end) is left out. It is not safe for concurrent use.
 //
 // The thread is told three times, for each way that an app can read it: early
 // as an annotation {"type":"thread"}, so that it survives a stop, and at the
@@ -35,7 +33,6 @@ func SetHeader(h http.Header) {
 // who read the stream themselves. The annotation at the end also has the
 // fields of reply.Outcome.
 type Encoder struct {
-	mu  sync.Mutex
 	out *encoding.Output
 
 	messageID, threadID string
@@ -66,8 +63,6 @@ func NewEncoder(w io.Writer, flush func() error) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if err := e.out.Err(); err != nil {
 		return err
 	}
@@ -146,16 +141,12 @@ func (e *Encoder) Send(ev *reply.Event) error {
 
 // Flush brings everything sent to the client.
 func (e *Encoder) Flush() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	return e.out.Flush()
 }
 
 // KeepAlive sends an empty line, which clients skip, so that proxies don't
 // take a silent stream for a dead one.
 func (e *Encoder) KeepAlive() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.out.KeepAlive("\n")
 	return e.out.Flush()
 }

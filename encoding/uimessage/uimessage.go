@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -43,15 +42,14 @@ type Options struct {
 // Encoder writes a reply as a UI message stream. It implements reply.Sink and
 // accepts any sequence of events: parts and steps are opened and closed as
 // the protocol wants them, what makes no sense to a client (a result without
-// its call, anything after the end) is left out. It is safe for concurrent
-// use, so that KeepAlive may be called by a timer.
+// its call, anything after the end) is left out. It is not safe for
+// concurrent use.
 //
 // The thread is told in the message's metadata, with the start event, so that
 // it survives a stop, and with the finish event, whose metadata also has
 // finishReason, usage (inputTokens, outputTokens, totalTokens; where known)
 // and the fields of reply.Outcome.
 type Encoder struct {
-	mu  sync.Mutex
 	out *encoding.Output
 
 	finishEvent FinishEvent
@@ -84,8 +82,6 @@ func NewEncoder(w io.Writer, flush func() error, o Options) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if err := e.out.Err(); err != nil {
 		return err
 	}
@@ -159,16 +155,12 @@ func (e *Encoder) Send(ev *reply.Event) error {
 
 // Flush brings everything sent to the client.
 func (e *Encoder) Flush() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	return e.out.Flush()
 }
 
 // KeepAlive sends a comment, which clients skip, so that proxies don't take a
 // silent stream for a dead one.
 func (e *Encoder) KeepAlive() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.out.KeepAlive(": keep-alive\n\n")
 	return e.out.Flush()
 }
