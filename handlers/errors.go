@@ -45,8 +45,12 @@ func badRequest(err error) error {
 	return fail(http.StatusBadRequest, "bad_request", "the body is not what this endpoint takes; the manual's pages Search and Assistant show it", err)
 }
 
-// searchFailed turns an index's error into a response.
+// searchFailed turns an index's error into a response. What only the operator
+// can mend is a 500: a client that tries again would get the same.
 func searchFailed(w http.ResponseWriter, err error) error {
+	if errors.Is(err, retrieval.ErrRefused) {
+		return fail(http.StatusInternalServerError, "search_misconfigured", "search is not set up rightly on this server; please tell those who run it, with the requestId", err)
+	}
 	w.Header().Set("Retry-After", "5")
 	if errors.Is(err, retrieval.ErrNotReady) {
 		return fail(http.StatusServiceUnavailable, "index_not_ready", "the index of this site is being built; try again in a few seconds", err)

@@ -122,8 +122,13 @@ type Hit struct {
 // answer from: the first one is still being made.
 var ErrNotReady = errors.New("the index is not ready yet")
 
-// ErrUnavailable is wrapped by indexes whose backend does not answer.
+// ErrUnavailable is wrapped by indexes whose backend does not answer: it, or
+// another one, may a little later.
 var ErrUnavailable = errors.New("search is unavailable")
+
+// ErrRefused is wrapped by indexes whose backend refuses what they ask, for
+// a wrong key or wrong settings: it will until somebody mends them.
+var ErrRefused = errors.New("search is refused by its backend")
 
 // Index is a searchable set of documents. All methods may be called from
 // several goroutines; Replace is called by one at a time.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
 )
@@ -100,36 +101,67 @@ func (x *Index) checkIndex(ctx context.Context, in *instance, c *content, uid st
 	add("index "+uid, fmt.Sprintf("%d sections", len(ix.records)), err, "run: caddy docs index "+x.o.Site+"; if several Caddys share the server, they must serve the same pages")
 
 	have, err := in.settings(ctx, uid)
-	embedder := "none: search goes by keywords"
+	set := embeddersOf(have)
 	if err == nil {
 		want := x.settingsOf(ix)
-		if !c.known && have != nil {
-			want.Embedders = have.Embedders
+		if e, ok := set[embedderName]; ok && !c.known && x.o.Embedder == "" {
+			want.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: e.Dimensions}}
 		}
-		if have == nil || settingsDiffer(have, want, x.o.Embedder != "") {
+		if settingsDiffer(have, want, x.o.Embedder != "") {
 			err = errors.New("they are not those that this program sets")
-		} else if e, ok := have.Embedders[embedderName]; ok {
-			embedder = fmt.Sprintf("%s, %d dimensions", e.Source, e.Dimensions)
 		}
 	}
-	add("settings of "+uid, "as they should be", err, "run: caddy docs index "+x.o.Site+", and don't change them by hand")
-
-	if name := x.o.Embedder; name != "" && have != nil {
-		e, ok := have.Embedders[name]
-		if !ok {
-			add("embedder "+name+" of "+uid, "", errors.New("is not set; search goes by keywords"),
-				"set it: curl -X PATCH "+in.url+"/indexes/"+uid+"/settings/embedders -H 'Authorization: Bearer …' -H 'Content-Type: application/json' -d '{\""+name+"\": {…}}'")
-			embedder = ""
-		} else {
-			embedder = fmt.Sprintf("%s (%s)", name, e.Source)
-		}
+	if !add("settings of "+uid, "as they should be", err, "run: caddy docs index "+x.o.Site+", and don't change them by hand") && have == nil {
+		return
 	}
-	if embedder != "" {
-		add("embedder of "+uid, embedder, nil, "")
-	}
+	x.checkEmbedder(ctx, in, uid, set, add)
 
 	_, err = in.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: []*sdk.SearchRequest{
 		{IndexUID: uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}},
 	}})
 	add("search in "+uid, "answers", in.explain(err), "give search_key the action search for the indexes "+x.prefix+"*, or leave it out")
 }
+
+// checkEmbedder looks at what makes an index's vectors.
+func (x *Index) checkEmbedder(ctx context.Context, in *instance, uid string, set map[string]embedder, add func(what, found string, err error, do string) bool) {
+	what, name := "embedder of "+uid, x.o.Embedder
+	if name == "" {
+		if e, ok := set[embedderName]; ok {
+			add(what, fmt.Sprintf("%s, %d dimensions", e.Source, e.Dimensions), nil, "")
+		} else {
+			add(what, "none: search goes by keywords", nil, "")
+		}
+		return
+	}
+	what = "embedder " + name + " of " + uid
+	e, ok := set[name]
+	switch {
+	case !ok:
+		add(what, "", errors.New("is not set; search goes by keywords"),
+			"set it: curl -X PATCH "+in.url+"/indexes/"+uid+"/settings/embedders -H 'Authorization: Bearer …' -H 'Content-Type: application/json' -d '{\""+name+"\": {…}}', "+
+				"with a documentTemplate of doc.title, doc.heading and doc.text, and documentTemplateMaxBytes 2000")
+		return
+	case e.Source == userProvided:
+		add(what, "", errors.New("has the source userProvided, so the server makes no vectors; search goes by keywords"),
+			"give it a source of the server's own (openAi, ollama, rest, huggingFace), or write: embedder <url> <model>")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, embedderCheckTime)
+	defer cancel()
+	_, err := in.search(ctx, []*sdk.SearchRequest{{
+		IndexUID: uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"},
+		Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: name},
+	}})
+	found := e.Source
+	if err == nil {
+		var stats *sdk.StatsIndex
+		if stats, err = in.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{}); err == nil {
+			found = fmt.Sprintf("%s, vectors of %d of %d sections", e.Source, stats.NumberOfEmbeddedDocuments, stats.NumberOfDocuments)
+		}
+		err = in.explain(err)
+	}
+	add(what, found, err, "check its url, apiKey and model; from 1.35 on the server asks no private address unless it is started with --experimental-allowed-ip-networks; search goes by keywords until then")
+}
+
+// embedderCheckTime is how long the doctor waits for a server's embedder.
+const embedderCheckTime = 3 * time.Second

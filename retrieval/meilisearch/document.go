@@ -34,10 +34,13 @@ type record struct {
 	Version  string   `json:"version"`
 	Language []string `json:"language"`
 	Tags     []string `json:"tags"`
-	// Vector identifies the vector, "" for none.
+	// Vector identifies the vector: "" for none of ours, noVector for one
+	// that the server's own embedder failed to make.
 	Vector  string             `json:"vector"`
 	Vectors map[string]*vector `json:"_vectors,omitempty"`
 }
+
+const noVector = "none"
 
 type vector struct {
 	Embeddings [][]float32 `json:"embeddings"`

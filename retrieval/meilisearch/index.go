@@ -46,7 +46,8 @@ type Options struct {
 	// Fallback answers from this process when no server does.
 	Fallback bool
 	// Dir keeps the pages between runs, see embedded.Options.
-	Dir       string
+	Dir string
+	// Synonyms and StopWords as in embedded.Options; the servers get them, too.
 	Synonyms  [][]string
 	StopWords []string
 	// Locker; nil: no other program writes.
@@ -72,16 +73,23 @@ type Index struct {
 	stop context.CancelFunc
 	done sync.WaitGroup
 
-	counts counts
+	counts   counts
+	embedded embedCounts
+	// complaints are for log lines that every search could write.
+	complaints complaints
+	// stopWords are the site's stop words.
+	stopWords map[string]bool
 }
 
 // Counts counts what became of searches, for metrics.
 type Counts struct {
-	// Answered by a server, FellBack to this process, Failed altogether.
-	Answered, FellBack, Failed uint64
+	// Answered by a server; ByWords, too, but by words alone, since it had no
+	// vectors to compare or its own embedder gave none; FellBack to this
+	// process; Failed altogether.
+	Answered, ByWords, FellBack, Failed uint64
 }
 
-type counts struct{ answered, fellBack, failed atomic.Uint64 }
+type counts struct{ answered, byWords, fellBack, failed atomic.Uint64 }
 
 var _ retrieval.Index = (*Index)(nil)
 
@@ -118,8 +126,12 @@ func Open(o Options) (*Index, error) {
 		return nil, err
 	}
 	var err error
-	if x.beside, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, Log: x.log}); err != nil {
+	if x.beside, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: x.log}); err != nil {
 		return nil, err
+	}
+	x.stopWords = make(map[string]bool, len(o.StopWords))
+	for _, w := range o.StopWords {
+		x.stopWords[normal(w)] = true
 	}
 	if documents := x.beside.Documents(); documents != nil {
 		c := newContent(x.prefix, documents, nil)
@@ -283,7 +295,7 @@ func (x *Index) Documents() []*retrieval.Document { return x.beside.Documents() 
 
 // Counts returns what became of searches so far.
 func (x *Index) Counts() Counts {
-	return Counts{x.counts.answered.Load(), x.counts.fellBack.Load(), x.counts.failed.Load()}
+	return Counts{x.counts.answered.Load(), x.counts.byWords.Load(), x.counts.fellBack.Load(), x.counts.failed.Load()}
 }
 
 // Replace makes documents the whole content of all servers. It returns once
@@ -382,7 +394,7 @@ func (x *Index) replaceAll(ctx context.Context, c *content, alone bool) error {
 			continue
 		}
 		x.log.Warn("a Meilisearch server did not get the new pages; it is tried again", "server", x.instances[i].url, "error", err)
-		if !done && !unavailable(err) && !isVersion(err) {
+		if !done && !unavailable(err) && !isVersion(err) && !errors.Is(err, errNoVectors) {
 			return err
 		}
 	}

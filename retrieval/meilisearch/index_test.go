@@ -371,28 +371,35 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatal("in vain: ", what)
 }
 
+// answering is a fault for every request, searching one for searches alone.
+func answering(status int, code string) func(*http.Request) *meiliserver.Fault {
+	return func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Status: status, Code: code} }
+}
+
+func searching(status int, code string) func(*http.Request) *meiliserver.Fault {
+	return func(r *http.Request) *meiliserver.Fault {
+		if r.URL.Path != "/multi-search" {
+			return nil
+		}
+		return &meiliserver.Fault{Status: status, Code: code}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
+		kind  error
 		fault func(*http.Request) *meiliserver.Fault
 	}{
-		{"a server that is gone", meiliserver.Down},
-		{"a server that hangs", func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} }},
-		{"a busy server", func(*http.Request) *meiliserver.Fault {
-			return &meiliserver.Fault{Status: 503, Code: "too_many_search_requests"}
-		}},
-		{"a key that was revoked", func(*http.Request) *meiliserver.Fault {
-			return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
-		}},
-		{"no key at all", func(*http.Request) *meiliserver.Fault {
-			return &meiliserver.Fault{Status: 401, Code: "missing_authorization_header"}
-		}},
-		{"an index that was deleted", func(r *http.Request) *meiliserver.Fault {
-			if r.URL.Path == "/multi-search" {
-				return &meiliserver.Fault{Status: 404, Code: "index_not_found"}
-			}
-			return nil
-		}},
+		{"a server that is gone", retrieval.ErrUnavailable, meiliserver.Down},
+		{"a server that hangs", retrieval.ErrUnavailable, func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} }},
+		{"a busy server", retrieval.ErrUnavailable, answering(503, "too_many_search_requests")},
+		{"a server behind a proxy that has lost it", retrieval.ErrUnavailable, answering(502, "")},
+		{"another server at its address", retrieval.ErrUnavailable, answering(404, "")},
+		{"a key that was revoked", retrieval.ErrRefused, answering(403, "invalid_api_key")},
+		{"no key at all", retrieval.ErrRefused, answering(401, "missing_authorization_header")},
+		{"a filter that somebody's settings don't allow", retrieval.ErrRefused, searching(400, "invalid_search_filter")},
+		{"an index that was deleted", retrieval.ErrUnavailable, searching(404, "index_not_found")},
 	} {
 		for _, fallback := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, fallback %v", tt.name, fallback), func(t *testing.T) {
@@ -410,8 +417,8 @@ func TestFaults(t *testing.T) {
 						t.Error("no answer within two seconds")
 					case fallback && (err != nil || len(hits) == 0 || hits[0].Document.Page != "guide/proxy"):
 						t.Errorf("the fallback answers %v %v", pages(hits), err)
-					case !fallback && !errors.Is(err, retrieval.ErrUnavailable):
-						t.Errorf("error: %v", err)
+					case !fallback && (!errors.Is(err, tt.kind) || errors.Is(err, retrieval.ErrUnavailable) && tt.kind != retrieval.ErrUnavailable):
+						t.Errorf("error: %v, want %v", err, tt.kind)
 					}
 				}
 				s.Break(nil)

@@ -3,6 +3,7 @@ package meilisearch
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,8 +46,9 @@ const (
 
 // instance is one server.
 type instance struct {
-	url           string
+	url, key      string
 	admin, reader sdk.ServiceManager
+	client        *http.Client
 	transport     *http.Transport
 
 	mu      sync.Mutex
@@ -65,6 +67,8 @@ type instance struct {
 	// embedders are the vectors' dimensions by index, 0 for a server's own
 	// embedder, where one of the name wanted is set.
 	embedders map[string]int
+	// own is how the server's own embedder does.
+	own ownEmbedder
 }
 
 // limited bounds answers: a broken server must not fill our memory. It also
@@ -126,7 +130,7 @@ func newInstance(url, adminKey, searchKey string) *instance {
 		// goroutines and retries send an empty body: neither is used.
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
-	in := &instance{url: url, admin: open(adminKey), transport: transport, pause: downFirst, behind: true, retryPause: downFirst, embedders: map[string]int{}}
+	in := &instance{url: url, key: adminKey, admin: open(adminKey), client: client, transport: transport, pause: downFirst, behind: true, retryPause: downFirst, embedders: map[string]int{}}
 	in.reader = in.admin
 	if searchKey != "" && searchKey != adminKey {
 		in.reader = open(searchKey)
@@ -173,10 +177,41 @@ func (in *instance) explain(err error) error {
 		}
 	}
 	if out.cause == nil {
-		out.cause = errors.New("it gave no reason")
+		out.cause = errNoReason
 	}
 	return out
 }
+
+// get reads an answer whose form the client does not know in full.
+func (in *instance) get(ctx context.Context, path string, to any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, in.url+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	if in.key != "" {
+		r.Header.Set("Authorization", "Bearer "+in.key)
+	}
+	response, err := in.client.Do(r)
+	if err != nil {
+		return &ServerError{URL: in.url, cause: err}
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return &ServerError{URL: in.url, cause: err}
+	}
+	if response.StatusCode != http.StatusOK {
+		var said struct{ Message, Code string }
+		_ = json.Unmarshal(body, &said)
+		return &ServerError{URL: in.url, Status: response.StatusCode, Code: said.Code, Message: said.Message, cause: errNoReason}
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return &ServerError{URL: in.url, Status: response.StatusCode, cause: err}
+	}
+	return nil
+}
+
+var errNoReason = errors.New("it gave no reason")
 
 // unavailable reports whether an error says that the server can't answer
 // now, which another one, or a later call, may.
@@ -190,6 +225,15 @@ func unavailable(err error) bool {
 		return true
 	}
 	return false
+}
+
+// refused reports whether an error says that the server won't do what it is
+// asked, and won't later: a wrong key, or a request that it doesn't take. An
+// index that it lacks is another matter, which is made anew.
+func refused(err error) bool {
+	e, ok := errors.AsType[*ServerError](err)
+	return ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden ||
+		e.Status == http.StatusBadRequest && e.Code != "")
 }
 
 // codeOf is the server's code of an error, "" if it is none of the server's.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
@@ -27,13 +28,17 @@ const (
 	// leastCandidates, since several may be of one page.
 	candidatesPerHit = 4
 	leastCandidates  = 200
+	// mostHits is the most that a query asks for; as many are enough of one
+	// that only the index beside the servers can answer.
+	mostHits = 50
 )
 
 // Search asks the servers, those that are up to date first, and makes their
 // findings hits as the embedded index does: the score and what it means,
 // the grouping by pages, twins, Prefer and Boost are the same code. Without
 // a server that answers in time it is the fallback's, or an error that
-// wraps retrieval.ErrUnavailable.
+// wraps retrieval.ErrUnavailable, or retrieval.ErrRefused where all servers
+// refuse what they are asked.
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	c := x.target.Load()
 	if c == nil && x.beside.Documents() == nil {
@@ -48,9 +53,13 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 		within, cancel := context.WithTimeout(ctx, searchTime)
 		defer cancel()
 		for i, in := range x.order() {
-			hits, err := x.ask(within, in, c, q, filter, i+1 < len(x.instances) || x.o.Fallback)
+			hits, byWords, err := x.ask(within, in, c, q, filter, i+1 < len(x.instances) || x.o.Fallback)
 			if err == nil {
-				x.counts.answered.Add(1)
+				if byWords {
+					x.counts.byWords.Add(1)
+				} else {
+					x.counts.answered.Add(1)
+				}
 				return hits, nil
 			}
 			if ctx.Err() != nil {
@@ -62,15 +71,20 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 			}
 		}
 	}
+	if len(errs) < len(x.instances) {
+		errs = append(errs, x.why()...)
+	}
 	if x.o.Fallback && x.beside.Documents() != nil {
 		x.counts.fellBack.Add(1)
-		if len(errs) > 0 {
-			x.log.Warn("no Meilisearch server answered; the search was answered by the fallback", "error", errors.Join(errs...))
-		}
+		x.complain("all", "no Meilisearch server answered; the search was answered by the fallback", "error", errors.Join(errs...))
 		return x.beside.Search(ctx, q)
 	}
 	x.counts.failed.Add(1)
-	return nil, fmt.Errorf("%w: %w", retrieval.ErrUnavailable, errors.Join(append(errs, x.why()...)...))
+	kind := retrieval.ErrUnavailable
+	if !slices.ContainsFunc(errs, func(err error) bool { return !refused(err) }) {
+		kind = retrieval.ErrRefused
+	}
+	return nil, fmt.Errorf("%w: %w", kind, errors.Join(errs...))
 }
 
 // order returns the servers to ask: those that are up to date first, none
@@ -106,20 +120,39 @@ func (x *Index) why() (errs []error) {
 	return errs
 }
 
-// ask searches one server.
-func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, more bool) ([]retrieval.Hit, error) {
+// result is what a server found for one of the queries.
+type result struct {
+	hits sdk.Hits
+	// meaning: by vectors, not by words.
+	meaning bool
+}
+
+// search sends queries to a server.
+func (in *instance) search(ctx context.Context, queries []*sdk.SearchRequest) ([]result, error) {
+	if len(queries) == 0 {
+		return nil, nil
+	}
+	response, err := in.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: queries})
+	if err := in.explain(err); err != nil {
+		return nil, err
+	}
+	out := make([]result, min(len(response.Results), len(queries)))
+	for i := range out {
+		out[i] = result{response.Results[i].Hits, queries[i].Hybrid != nil}
+	}
+	return out, nil
+}
+
+// ask searches one server. byWords: by words alone, though it should have
+// been by meaning, too; that is a gain, not a condition. more: there is
+// something else to ask.
+func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, more bool) (hits []retrieval.Hit, byWords bool, err error) {
 	if more {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, firstTime)
 		defer cancel()
 	}
-	hits, err := x.find(ctx, in, c, q, filter, true)
-	if code := codeOf(err); code == "invalid_search_embedder" || code == "invalid_vector_dimensions" || code == "vector_embedding_error" {
-		// The index has no such vectors (yet): meaning is a gain, not a
-		// condition.
-		x.log.Warn("the server can't search by meaning; this search goes by keywords", "server", in.url, "error", err)
-		hits, err = x.find(ctx, in, c, q, filter, false)
-	}
+	found, byWords, err := x.find(ctx, in, c, q, filter)
 	if err != nil {
 		if unavailable(err) || needsMending(err) {
 			in.note(err)
@@ -129,9 +162,36 @@ func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Q
 			in.behind = true
 			in.mu.Unlock()
 		}
-		return nil, err
+		return nil, false, err
 	}
-	return hits, nil
+	hits, err = x.arrange(ctx, c, q, found)
+	return hits, byWords, err
+}
+
+// find asks for what a server finds by words and by meaning.
+func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string) (found []result, byWords bool, err error) {
+	words, meaning := x.queries(in, c, q, filter)
+	asked := words
+	if x.ratio == 1 && len(meaning) > 0 {
+		asked = nil // meaning only, as long as there is any
+	}
+	if x.o.Embedder != "" && len(meaning) > 0 {
+		vectors := x.askEmbedder(ctx, in, meaning)
+		found, err = in.search(ctx, asked)
+		more, ok := vectors()
+		if !ok && err == nil && len(asked) < len(words) {
+			found, err = in.search(ctx, words)
+		}
+		return append(found, more...), !ok, err
+	}
+	found, err = in.search(ctx, append(slices.Clip(asked), meaning...))
+	if noVectors(err) {
+		x.complain(in.url, "the server has no vectors to compare; searches go by keywords alone", "error", err)
+		found, err = in.search(ctx, words)
+		return found, true, err
+	}
+	// Vectors of another length than the index's are as good as none.
+	return found, len(meaning) == 0 && x.ratio > 0 && (q.Vector != nil || x.o.Embedder != ""), err
 }
 
 // needsMending reports errors that the next search would get as well.
@@ -140,16 +200,8 @@ func needsMending(err error) bool {
 	return errors.As(err, &e) && (e.Status == 401 || e.Status == 403)
 }
 
-// find makes the request and reads what was found.
-func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, hybrid bool) ([]retrieval.Hit, error) {
-	request := x.request(in, c, q, filter, hybrid)
-	if len(request.Queries) == 0 {
-		return []retrieval.Hit{}, nil
-	}
-	response, err := in.reader.MultiSearchWithContext(ctx, request)
-	if err := in.explain(err); err != nil {
-		return nil, err
-	}
+// arrange makes hits of what a server found.
+func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
 	mean, lowest := 0.0, 1.0
 	if len(q.Vector) == len(c.mean) {
 		if v := unit(q.Vector); v != nil {
@@ -158,9 +210,12 @@ func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.
 			}
 		}
 	}
-	var found []embedded.Found
-	for i, r := range response.Results {
-		for rank, hit := range r.Hits {
+	found, err := x.stopped(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		for rank, hit := range r.hits {
 			var id string
 			if json.Unmarshal(hit["id"], &id) != nil {
 				continue
@@ -170,12 +225,15 @@ func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.
 				continue // of another generation
 			}
 			f := embedded.Found{Page: at.page, Section: at.section, Rank: rank}
-			if i < len(request.Queries) && request.Queries[i].Hybrid != nil {
+			if r.meaning {
 				f.Rank, f.Similarity = -1, similarityOf(hit["_rankingScoreDetails"])
 				lowest = min(lowest, f.Similarity)
 			}
 			found = append(found, f)
 		}
+	}
+	if len(found) == 0 {
+		return []retrieval.Hit{}, nil
 	}
 	if mean == 0 && lowest < 1 {
 		// All similarities are not known (the server embeds): those of the
@@ -183,6 +241,29 @@ func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.
 		mean = lowest
 	}
 	return x.beside.Arrange(q, found, mean, x.ratio)
+}
+
+// stopped is what this process finds by words for a query of nothing but
+// stop words: the servers don't hold those.
+func (x *Index) stopped(ctx context.Context, q retrieval.Query) (found []embedded.Found, err error) {
+	if len(x.stopWords) == 0 || !x.onlyStops(x.beside.KeyTerms(q, queryWords)) {
+		return nil, nil
+	}
+	q.Vector, q.Threshold, q.Limit = nil, 0, mostHits
+	hits, err := x.beside.Search(ctx, q)
+	for rank, h := range hits {
+		found = append(found, embedded.Found{Page: h.Document.Page, Section: h.Section, Rank: rank})
+	}
+	return found, err
+}
+
+func (x *Index) onlyStops(terms string) bool {
+	for word := range strings.FieldsSeq(terms) {
+		if !x.stopWords[word] {
+			return false
+		}
+	}
+	return terms != ""
 }
 
 // similarityOf reads the cosine of a hit's vector and the query's: the
@@ -197,56 +278,58 @@ func similarityOf(details json.RawMessage) float64 {
 	return 2*d.VectorSort.Similarity - 1
 }
 
-// request asks every language's index, or the one that the filter names:
+// queries ask every language's index, or the one that the filter names:
 // once by words, once by meaning. The server's own hybrid search compares
 // ranks of words with similarities, which are on other scales, and cuts one
 // of the two off; here both come whole, and are fused by what they are.
-func (x *Index) request(in *instance, c *content, q retrieval.Query, filter string, hybrid bool) *sdk.MultiSearchRequest {
+func (x *Index) queries(in *instance, c *content, q retrieval.Query, filter string) (words, meaning []*sdk.SearchRequest) {
 	terms := x.beside.KeyTerms(q, queryWords)
+	if x.onlyStops(terms) {
+		terms = "" // see stopped
+	}
 	if terms != "" && q.Question {
 		terms += " " // its last word is not being typed
 	}
-	limit := int64(max(leastCandidates, candidatesPerHit*min(max(q.Limit, 1), 50)))
+	limit := int64(max(leastCandidates, candidatesPerHit*min(max(q.Limit, 1), mostHits)))
 	in.mu.Lock()
 	embedders := maps.Clone(in.embedders)
 	in.mu.Unlock()
-	request := &sdk.MultiSearchRequest{}
-	add := func(uid string, s *sdk.SearchRequest) {
+	ask := func(uid string, s *sdk.SearchRequest) *sdk.SearchRequest {
 		s.IndexUID, s.Limit, s.AttributesToRetrieve = uid, limit, []string{"id"}
 		if filter != "" {
 			s.Filter = filter
 		}
-		request.Queries = append(request.Queries, s)
+		return s
 	}
 	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
 		ix := c.languages[uid]
 		if l := q.Filter.Language; l != "" && baseLanguage(l) != ix.language {
 			continue
 		}
-		if terms != "" && x.ratio < 1 { // to the server, no words are all documents
+		if terms != "" { // to the server, no words are all documents
 			s := &sdk.SearchRequest{Query: terms, MatchingStrategy: sdk.Frequency}
 			if l := locales[ix.language]; l != "" {
 				s.Locales = []string{l}
 			}
-			add(uid, s)
+			words = append(words, ask(uid, s))
 		}
-		if !hybrid || x.ratio == 0 {
+		if x.ratio == 0 {
 			continue
 		}
 		dimensions, known := embedders[uid]
 		switch {
 		case x.o.Embedder != "" && (!known || dimensions == 0):
 			// The server embeds the text as it stands.
-			add(uid, &sdk.SearchRequest{
+			meaning = append(meaning, ask(uid, &sdk.SearchRequest{
 				Query: q.Text, ShowRankingScoreDetails: true,
 				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: x.o.Embedder},
-			})
+			}))
 		case x.o.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
-			add(uid, &sdk.SearchRequest{
+			meaning = append(meaning, ask(uid, &sdk.SearchRequest{
 				Vector: q.Vector, ShowRankingScoreDetails: true,
 				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: embedderName},
-			})
+			}))
 		}
 	}
-	return request
+	return words, meaning
 }

@@ -3,10 +3,13 @@ package meilisearch
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 
 	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
 // locales are the names that the server gives to languages written without
@@ -32,7 +35,7 @@ func (x *Index) settingsOf(ix *indexContent) *sdk.Settings {
 		Pagination: &sdk.Pagination{MaxTotalHits: 1000},
 		Synonyms:   map[string][]string{},
 	}
-	for _, set := range x.o.Synonyms {
+	for _, set := range append(embedded.Abbreviations(), x.o.Synonyms...) {
 		for i, word := range set {
 			others := append(slices.Clone(set[:i]), set[i+1:]...)
 			s.Synonyms[normal(word)] = append(s.Synonyms[normal(word)], others...)
@@ -64,12 +67,21 @@ func (x *Index) settingsOf(ix *indexContent) *sdk.Settings {
 // settingsDiffer reports whether an index lacks a setting that we want. A
 // setting that we leave out may be what the operator likes, but for what
 // would change results: embedders that we no longer use, words to stop at.
-func settingsDiffer(have, want *sdk.Settings, ownEmbedder bool) bool {
-	if !ownEmbedder && len(want.Embedders) == 0 && len(have.Embedders) > 0 || len(want.StopWords) != len(have.StopWords) ||
-		len(want.Synonyms) != len(have.Synonyms) || len(want.LocalizedAttributes) != len(have.LocalizedAttributes) {
+func settingsDiffer(have map[string]any, want *sdk.Settings, ownEmbedder bool) bool {
+	entries := func(key string) int {
+		switch v := have[key].(type) {
+		case []any:
+			return len(v)
+		case map[string]any:
+			return len(v)
+		}
+		return 0
+	}
+	if !ownEmbedder && len(want.Embedders) == 0 && entries("embedders") > 0 || len(want.StopWords) != entries("stopWords") ||
+		len(want.Synonyms) != entries("synonyms") || len(want.LocalizedAttributes) != entries("localizedAttributes") {
 		return true
 	}
-	return !within(plainJSON(want), plainJSON(have))
+	return !within(plainJSON(want), have)
 }
 
 func plainJSON(s *sdk.Settings) (v any) {
@@ -102,19 +114,62 @@ func within(want, have any) bool {
 	return true
 }
 
-// settings reads an index's settings, nil where they are of a form that is
-// not ours.
-func (in *instance) settings(ctx context.Context, uid string) (*sdk.Settings, error) {
-	var have *sdk.Settings
-	err := in.repeat(ctx, func() (err error) {
-		have, err = in.admin.Index(uid).GetSettingsWithContext(ctx)
-		return err
+// settings reads an index's settings as the server tells them: the client's
+// type lacks forms that an operator's embedder and filters may have.
+func (in *instance) settings(ctx context.Context, uid string) (have map[string]any, err error) {
+	err = in.repeat(ctx, func() error {
+		have = nil
+		return in.get(ctx, "/indexes/"+uid+"/settings", &have)
 	})
 	if err != nil {
-		if e := (*ServerError)(nil); asServer(err, &e) && e.Status == 200 {
-			return nil, nil // granular rules, which the client can't read
-		}
-		return nil, err
+		return nil, fmt.Errorf("reading the settings of %s: %w", uid, err)
 	}
 	return have, nil
+}
+
+// embeddersOf are the embedders in an index's settings.
+func embeddersOf(settings map[string]any) map[string]embedder {
+	out := map[string]embedder{}
+	all, _ := settings["embedders"].(map[string]any)
+	for name, v := range all {
+		e, _ := v.(map[string]any)
+		source, _ := e["source"].(string)
+		dimensions, _ := e["dimensions"].(float64)
+		out[name] = embedder{source, int(dimensions)}
+	}
+	return out
+}
+
+// reset empties the lists that we want empty, which the client leaves out of
+// an update.
+func (in *instance) reset(ctx context.Context, uid string, want *sdk.Settings) error {
+	have, err := in.settings(ctx, uid)
+	if err != nil {
+		return err
+	}
+	ix := in.admin.Index(uid)
+	for _, list := range []struct {
+		key   string
+		empty bool
+		reset func(context.Context) (*sdk.TaskInfo, error)
+	}{
+		{"stopWords", len(want.StopWords) == 0, ix.ResetStopWordsWithContext},
+		{"localizedAttributes", len(want.LocalizedAttributes) == 0, ix.ResetLocalizedAttributesWithContext},
+	} {
+		if held, _ := have[list.key].([]any); !list.empty || len(held) == 0 {
+			continue
+		}
+		var info *sdk.TaskInfo
+		err := in.repeat(ctx, func() (err error) {
+			info, err = list.reset(ctx)
+			return err
+		})
+		if err == nil {
+			err = in.await(ctx, info)
+		}
+		if err != nil {
+			return fmt.Errorf("emptying %s of %s: %w", list.key, uid, err)
+		}
+	}
+	return nil
 }

@@ -25,6 +25,8 @@ const (
 	smallChange = .25
 	// listPage is how many ids are read at once.
 	listPage = 5000
+	// vectorPage is how many vectors are.
+	vectorPage = 500
 	// syncRounds is how often what a server holds is compared with what it
 	// should: another Caddy that lost the lock may write at the same time.
 	syncRounds = 3
@@ -74,59 +76,41 @@ func (x *Index) syncOnce(ctx context.Context, in *instance, c *content, alone bo
 	done = true
 	var swaps []*sdk.SwapIndexesParams
 	var fresh []string
+	var blind error // what the server's embedder did not do
 	embedders := map[string]int{}
 	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
-		ix := c.languages[uid]
-		want := x.settingsOf(ix)
-		if !c.known && slices.Contains(live, uid) {
-			// After a start the vectors are not at hand. What the server
-			// has of them is kept.
-			have, err := in.settings(ctx, uid)
-			if err != nil {
-				return false, err
-			}
-			if have != nil {
-				want.Embedders = have.Embedders
-			}
-		}
-		embedders[uid] = -1
-		if e, ok := want.Embedders[embedderName]; ok {
-			embedders[uid] = e.Dimensions
-		}
-		add, remove, anew, err := x.compare(ctx, in, ix, want, slices.Contains(live, uid), c.known)
+		p, err := x.plan(ctx, in, c, c.languages[uid], slices.Contains(live, uid))
 		if err != nil {
 			return false, err
 		}
-		if x.o.Embedder != "" {
-			if e, err := in.settings(ctx, uid); err == nil && e != nil {
-				if _, ok := e.Embedders[x.o.Embedder]; ok {
-					embedders[uid] = 0
-				}
-			}
-		}
+		embedders[uid] = p.dimensions
 		switch {
-		case anew && x.o.Embedder != "":
+		case p.anew && x.o.Embedder != "":
 			// The server's own embedder stands in the settings of the live
 			// index, with a secret that can't be read: that index stays.
 			done = false
-			if err := x.setUp(ctx, in, uid, want, !slices.Contains(live, uid)); err != nil {
+			if err := x.setUp(ctx, in, uid, p.want, !p.exists); err != nil {
 				return false, err
 			}
-			if err := x.change(ctx, in, uid, add, remove); err != nil {
+			if err := x.changeEmbedded(ctx, in, p); errors.Is(err, errNoVectors) {
+				blind = err
+			} else if err != nil {
 				return false, err
 			}
-		case anew:
+		case p.anew:
 			done = false
 			next := uid + "_" + strings.ToLower(rand.Text())
-			if err := x.fill(ctx, in, next, want, ix); err != nil {
+			if err := x.fill(ctx, in, next, p); err != nil {
 				x.discard(in, next)
 				return false, fmt.Errorf("filling a new index for %s: %w", uid, err)
 			}
-			swaps = append(swaps, &sdk.SwapIndexesParams{Indexes: []string{next, uid}, Rename: !slices.Contains(live, uid)})
+			swaps = append(swaps, &sdk.SwapIndexesParams{Indexes: []string{next, uid}, Rename: !p.exists})
 			fresh = append(fresh, next)
-		case len(add)+len(remove) > 0:
+		case len(p.add)+len(p.remove) > 0:
 			done = false
-			if err := x.change(ctx, in, uid, add, remove); err != nil {
+			if err := x.changeEmbedded(ctx, in, p); errors.Is(err, errNoVectors) {
+				blind = err
+			} else if err != nil {
 				return false, fmt.Errorf("changing %s: %w", uid, err)
 			}
 		}
@@ -159,38 +143,72 @@ func (x *Index) syncOnce(ctx context.Context, in *instance, c *content, alone bo
 	in.mu.Lock()
 	in.embedders = embedders
 	in.mu.Unlock()
-	return done, nil
+	return done && blind == nil, blind
 }
 
-// compare finds what an index lacks and what it has too much, and whether it
+// plan is what is to be done with an index.
+type plan struct {
+	*indexContent
+	exists bool
+	// want are its settings; anew: it is better made anew, or lacks them.
+	want *sdk.Settings
+	anew bool
+	add  []*record
+	// remove are ids.
+	remove []string
+	// dimensions of the vectors that it will have, 0 where the server makes
+	// them, -1 for none.
+	dimensions int
+	// vectors is how many dimensions the vectors have that only the server
+	// holds: after a start ours are not at hand.
+	vectors int
+}
+
+// plan finds what an index lacks and what it has too much, and whether it
 // is better made anew.
-func (x *Index) compare(ctx context.Context, in *instance, ix *indexContent, want *sdk.Settings, exists, known bool) (add []*record, remove []string, anew bool, err error) {
-	if !exists {
-		return ix.records, nil, true, nil
+func (x *Index) plan(ctx context.Context, in *instance, c *content, ix *indexContent, exists bool) (*plan, error) {
+	p := &plan{indexContent: ix, exists: exists, want: x.settingsOf(ix), dimensions: -1}
+	set := map[string]embedder{}
+	if exists {
+		have, err := in.settings(ctx, ix.uid)
+		if err != nil {
+			return nil, err
+		}
+		set = embeddersOf(have)
+		if e, ok := set[embedderName]; ok && !c.known && x.o.Embedder == "" && e.Source == userProvided {
+			p.vectors = e.Dimensions
+			p.want.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: e.Dimensions}}
+		}
+		p.anew = settingsDiffer(have, p.want, x.o.Embedder != "")
+	} else {
+		p.anew = true
 	}
-	have, err := in.settings(ctx, ix.uid)
-	if err != nil {
-		return nil, nil, false, err
+	if e, ok := p.want.Embedders[embedderName]; ok {
+		p.dimensions = e.Dimensions
 	}
-	if have == nil || settingsDiffer(have, want, x.o.Embedder != "") {
-		anew = true
+	if e, ok := set[x.o.Embedder]; ok && x.o.Embedder != "" && e.Source != userProvided {
+		p.dimensions = 0
 	}
-	held, err := in.ids(ctx, ix.uid)
-	if err != nil {
-		return nil, nil, false, err
+	held := map[string]string{}
+	if exists {
+		var err error
+		if held, err = in.ids(ctx, ix.uid); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range ix.records {
 		v, ok := held[r.ID]
-		if !ok || known && v != r.Vector {
-			add = append(add, r)
+		if !ok || v == noVector && p.dimensions == 0 || c.known && v != r.Vector && (v != noVector || r.Vector != "") {
+			p.add = append(p.add, r)
 		}
 		delete(held, r.ID)
 	}
-	remove = slices.Sorted(maps.Keys(held))
-	if n := len(add) + len(remove); n > 100 && float64(n) > smallChange*float64(len(ix.records)) {
-		anew = true
+	p.remove = slices.Sorted(maps.Keys(held))
+	if n := len(p.add) + len(p.remove); x.o.Embedder == "" && n > 100 && float64(n) > smallChange*float64(len(ix.records)) {
+		p.anew = true
 	}
-	return add, remove, anew, nil
+	p.add = optingOut(p.add, set)
+	return p, nil
 }
 
 // list returns the names of a site's indexes: those that serve, and those
@@ -251,7 +269,11 @@ func (in *instance) ids(ctx context.Context, uid string) (map[string]string, err
 
 // setUp creates an index, where it is not there, and sets its settings.
 func (x *Index) setUp(ctx context.Context, in *instance, uid string, want *sdk.Settings, create bool) error {
-	if create {
+	if !create {
+		if err := in.reset(ctx, uid, want); err != nil {
+			return err
+		}
+	} else {
 		info, err := in.admin.CreateIndexWithContext(ctx, &sdk.IndexConfig{Uid: uid, PrimaryKey: "id"})
 		if err = in.explain(err); err == nil {
 			err = in.await(ctx, info)
@@ -275,11 +297,18 @@ func (x *Index) setUp(ctx context.Context, in *instance, uid string, want *sdk.S
 }
 
 // fill makes a new index with its settings and records, and counts them.
-func (x *Index) fill(ctx context.Context, in *instance, uid string, want *sdk.Settings, ix *indexContent) error {
-	if err := x.setUp(ctx, in, uid, want, true); err != nil {
+func (x *Index) fill(ctx context.Context, in *instance, uid string, p *plan) error {
+	records := p.records
+	if p.vectors > 0 {
+		var err error
+		if records, err = in.withVectors(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := x.setUp(ctx, in, uid, p.want, true); err != nil {
 		return err
 	}
-	if err := x.change(ctx, in, uid, ix.records, nil); err != nil {
+	if err := x.change(ctx, in, uid, records, nil); err != nil {
 		return err
 	}
 	var stats *sdk.StatsIndex
@@ -290,10 +319,73 @@ func (x *Index) fill(ctx context.Context, in *instance, uid string, want *sdk.Se
 	if err != nil {
 		return err
 	}
-	if int(stats.NumberOfDocuments) != len(ix.records) {
-		return fmt.Errorf("the new index holds %d of %d sections", stats.NumberOfDocuments, len(ix.records))
+	if int(stats.NumberOfDocuments) != len(records) {
+		return fmt.Errorf("the new index holds %d of %d sections", stats.NumberOfDocuments, len(records))
 	}
 	return nil
+}
+
+// withVectors are an index's records with the vectors that the live index
+// has of them, for those which only the server holds.
+func (in *instance) withVectors(ctx context.Context, p *plan) ([]*record, error) {
+	type stored struct {
+		marker string
+		*vector
+	}
+	held := map[string]stored{}
+	for offset := int64(0); ; {
+		var page sdk.DocumentsResult
+		err := in.repeat(ctx, func() error {
+			page = sdk.DocumentsResult{}
+			return in.admin.Index(p.uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{
+				Limit: vectorPage, Offset: offset, Fields: []string{"id", "vector"}, RetrieveVectors: true,
+			}, &page)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading the vectors of %s: %w", p.uid, err)
+		}
+		for _, hit := range page.Results {
+			var id string
+			var s stored
+			var vectors map[string]*vector
+			if json.Unmarshal(hit["id"], &id) == nil && json.Unmarshal(hit["vector"], &s.marker) == nil &&
+				json.Unmarshal(hit["_vectors"], &vectors) == nil && vectors[embedderName] != nil && len(vectors[embedderName].Embeddings) == 1 {
+				s.vector = vectors[embedderName]
+				held[id] = s
+			}
+		}
+		offset += int64(len(page.Results))
+		if len(page.Results) == 0 || offset >= page.Total {
+			break
+		}
+	}
+	out := make([]*record, len(p.records))
+	for i, r := range p.records {
+		out[i] = r.without(embedderName)
+		if s, ok := held[r.ID]; ok {
+			out[i].Vector, out[i].Vectors[embedderName] = s.marker, s.vector
+		}
+	}
+	return out, nil
+}
+
+// changeEmbedded changes an index in place. Where the server's own embedder
+// fails, sections go in without vectors and the error is errNoVectors.
+func (x *Index) changeEmbedded(ctx context.Context, in *instance, p *plan) error {
+	err := x.change(ctx, in, p.uid, p.add, p.remove)
+	failed, ok := errors.AsType[*TaskError](err)
+	if !ok || p.dimensions != 0 || failed.Code != "vector_embedding_error" {
+		return err
+	}
+	blind := make([]*record, len(p.add))
+	for i, r := range p.add {
+		blind[i] = r.without(x.o.Embedder)
+		blind[i].Vector = noVector
+	}
+	if err := x.change(ctx, in, p.uid, blind, p.remove); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNoVectors, failed)
 }
 
 // change adds records and removes others, and waits for all of it. New

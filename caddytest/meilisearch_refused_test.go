@@ -1,0 +1,36 @@
+package caddytest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
+)
+
+func TestMeilisearchThatRefusesTheKeyIsTheOperatorsToMend(t *testing.T) {
+	m := startMeili(t)
+	s := Start(t, meiliIndex(m.URL, ""), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	for _, fault := range []meiliserver.Fault{{Status: 403, Code: "invalid_api_key"}, {Status: 401, Code: "missing_authorization_header"}} {
+		m.Break(func(*http.Request) *meiliserver.Fault { return &fault })
+		for range 2 { // the second finds the server put aside
+			r, _ := s.searchSite("install")
+			if r.Status != http.StatusInternalServerError || r.Error(t).Code != "search_misconfigured" || r.Header.Get("Retry-After") != "" {
+				t.Errorf("%s: %d %v %s", fault.Code, r.Status, r.Header, r.Body)
+			}
+			if strings.Contains(string(r.Body), "API key") {
+				t.Errorf("the client is told what the server said: %s", r.Body)
+			}
+		}
+	}
+	m.Break(func(*http.Request) *meiliserver.Fault {
+		return &meiliserver.Fault{Status: 503, Code: "too_many_search_requests"}
+	})
+	Until(t, "a busy server is another matter", func() bool {
+		r, _ := s.searchSite("install")
+		return r.Status == http.StatusServiceUnavailable && r.Error(t).Code == "search_unavailable" && r.Header.Get("Retry-After") != ""
+	})
+	m.Break(nil)
+	Until(t, "search works without a reload", func() bool { _, ok := s.searchSite("install"); return ok })
+}
