@@ -65,7 +65,8 @@ func (r *run) generate(ctx context.Context) error {
 // the answer begins: it is the largest part of what a stream holds, and a
 // further round makes it anew.
 func (r *run) stream(ctx context.Context, last bool) (c *Completion, tools bool, err error) {
-	p := r.prompt()
+	var p *Prompt
+	Apart(func() { p = r.prompt() })
 	p.Messages = append(p.Messages, r.exchange...)
 	if last {
 		p.Tools = nil
@@ -74,25 +75,29 @@ func (r *run) stream(ctx context.Context, last bool) (c *Completion, tools bool,
 			Content: "Answer now from what you have found. No more searches are possible.",
 		})
 	}
-	out, check := r.out, r.check
 	tools = len(p.Tools) > 0
 	c, err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
 		p.Messages, p.Tools = nil, nil
-		if len(d.Reasoning) > 0 {
-			out.reasoning(d.Reasoning)
-		}
-		if len(d.Text) > 0 {
-			check.write(d.Text)
-			if check.leaked {
-				return errLeak
-			}
-		}
-		if !d.More {
-			out.flush()
-		}
-		return out.err
+		return r.pass(d)
 	})
 	return c, tools, err
+}
+
+// pass passes a piece of the answer on.
+func (r *run) pass(d *Delta) error {
+	if len(d.Reasoning) > 0 {
+		r.out.reasoning(d.Reasoning)
+	}
+	if len(d.Text) > 0 {
+		r.check.write(d.Text)
+		if r.check.leaked {
+			return errLeak
+		}
+	}
+	if !d.More {
+		r.out.flush()
+	}
+	return r.out.err
 }
 
 // withhold ends a reply whose model began to recite its instructions.

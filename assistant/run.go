@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -88,7 +87,7 @@ func (r *run) replyExtractive(ctx context.Context) error {
 }
 
 func (r *run) replyModel(ctx context.Context) error {
-	apart(func() {
+	Apart(func() {
 		r.understand(ctx)
 		r.rewrite(ctx)
 		r.retrieve(ctx)
@@ -227,24 +226,4 @@ func (r *run) log(ctx context.Context, what string, err error) {
 	}
 	r.a.Log.LogAttrs(ctx, slog.LevelWarn, what,
 		slog.String("site", r.a.Site.Name), slog.String("request_id", r.in.RequestID), slog.Any("error", err))
-}
-
-// apart runs f on a goroutine of its own, and returns with it. A search needs
-// a deep stack, and a goroutine keeps the stack that it once needed: that of
-// a stream would hold it for as long as the reader reads. A panic of f is one
-// of the caller.
-func apart(f func()) {
-	failed := make(chan error, 1)
-	go func() {
-		defer close(failed)
-		defer func() {
-			if p := recover(); p != nil {
-				failed <- fmt.Errorf("%v\n\n%s", p, debug.Stack())
-			}
-		}()
-		f()
-	}()
-	if err := <-failed; err != nil {
-		panic(err)
-	}
 }

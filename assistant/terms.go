@@ -71,20 +71,13 @@ func appendTerms(out []term, word string, l Language) []term {
 }
 
 // heldStems returns which of the stems of asked stand in a text. It makes
-// terms only of words that begin as one of them does (no stemmer changes an
-// ASCII letter at a word's beginning): a passage has hundreds of words, a
-// question few.
+// terms only of words that begin as one of them does: a passage has hundreds
+// of words, a question few.
 func heldStems(text string, asked []term, l Language) map[string]bool {
-	var begins [utf8.RuneSelf]bool
 	held := make(map[string]bool, len(asked))
-	for _, t := range asked {
-		if t.stem != "" && t.stem[0] < utf8.RuneSelf {
-			begins[t.stem[0]] = true
-		}
-	}
 	var ts []term
 	for word := range fields(text) {
-		if c := lowerASCII(word[0]); c < utf8.RuneSelf && !begins[c] && strings.IndexFunc(word, joins) < 0 {
+		if strings.IndexFunc(word, joins) < 0 && !slices.ContainsFunc(asked, func(t term) bool { return mayStem(word, t.stem) }) {
 			continue
 		}
 		ts = appendTerms(ts[:0], word, l)
@@ -95,6 +88,21 @@ func heldStems(text string, asked []term, l Language) map[string]bool {
 		}
 	}
 	return held
+}
+
+// mayStem tells whether a word can have a stem, by its beginning: stemmers
+// work on a word's end, and on letters that are not ASCII.
+func mayStem(word, stem string) bool {
+	for i := range min(3, max(1, len(stem)-2), len(word)) {
+		c := lowerASCII(word[i])
+		if c >= utf8.RuneSelf || stem[i] >= utf8.RuneSelf {
+			return true
+		}
+		if c != stem[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // joins tells whether a sign may join the parts of an identifier.

@@ -17,8 +17,8 @@ const (
 	maxIdle = 2 << 10
 )
 
-// beginnings are buffers for a reply's first write, which has its sources.
-var beginnings = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+// larger are buffers for what is no text: a reply's sources, its end.
+var larger = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 // Output is what both stream encoders write through. It collects what comes
 // between two flushes into one write, and merges the pieces of text of one
@@ -30,7 +30,7 @@ type Output struct {
 	err   error
 
 	buf []byte
-	// borrowed is where buf came from at first, nil later.
+	// borrowed is where buf is from, nil if it is this stream's own.
 	borrowed *[]byte
 	// suffix ends every delta; prefix begins the open one, or the one whose
 	// last half of a surrogate pair is held.
@@ -43,8 +43,7 @@ type Output struct {
 // NewOutput returns an Output to w whose deltas end with suffix. flush, where
 // not nil, is called after each write to bring it to the client.
 func NewOutput(w io.Writer, flush func() error, suffix string) *Output {
-	b := beginnings.Get().(*[]byte)
-	return &Output{w: w, flush: flush, suffix: suffix, buf: (*b)[:0], borrowed: b}
+	return &Output{w: w, flush: flush, suffix: suffix}
 }
 
 // Delta adds a piece of text, in the form of reply.Event.Text, to the delta
@@ -93,7 +92,13 @@ func (o *Output) pause() {
 }
 
 // Raw adds bytes as they are. No delta may be open.
-func (o *Output) Raw(s string) { o.buf = append(o.buf, s...) }
+func (o *Output) Raw(s string) {
+	if cap(o.buf) == 0 {
+		o.borrowed = larger.Get().(*[]byte)
+		o.buf = (*o.borrowed)[:0]
+	}
+	o.buf = append(o.buf, s...)
+}
 
 // String adds a JSON string.
 func (o *Output) String(s string) {
@@ -178,7 +183,7 @@ func (o *Output) write() {
 	}
 	switch {
 	case o.borrowed != nil:
-		beginnings.Put(o.borrowed) // what grew beyond it is not kept
+		larger.Put(o.borrowed) // what grew beyond it is not kept
 		o.borrowed, o.buf = nil, nil
 	case cap(o.buf) > maxIdle:
 		o.buf = nil

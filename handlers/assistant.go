@@ -101,12 +101,26 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	body, err := readBody(w, r, a.MaxBody)
+	var req *reply.Request
+	assistant.Apart(func() { req, err = a.request(w, r, e.version) })
 	if err != nil {
 		return err
 	}
+	id := ""
+	if key != nil {
+		id = key.ID
+	}
+	return a.reply(w, r, e.version, site, id, req)
+}
+
+// request reads the body.
+func (a *Assistant) request(w http.ResponseWriter, r *http.Request, version int) (*reply.Request, error) {
+	body, err := readBody(w, r, a.MaxBody)
+	if err != nil {
+		return nil, err
+	}
 	decode := uimessage.Decode
-	if e.version == 1 {
+	if version == 1 {
 		decode = datastream.Decode
 		h := w.Header()
 		h.Set("Deprecation", "@1753747200") // RFC 9745; 2025-07-29: the day AI SDK 5 came out
@@ -116,17 +130,13 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	}
 	req, err := decode(body)
 	if err != nil {
-		return badRequest(err)
+		return nil, badRequest(err)
 	}
-	id := ""
-	if key != nil {
-		id = key.ID
-	}
-	return a.reply(w, r, e, site, id, req)
+	return req, nil
 }
 
 // reply makes the reply once the request is known to be good.
-func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, site *app.Running, keyID string, req *reply.Request) error {
+func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, site *app.Running, keyID string, req *reply.Request) error {
 	if a.app.Exiting() { // it began while the body came
 		return stopped(w, a.app, site.Name)
 	}
@@ -144,55 +154,95 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, e endpoint, si
 	defer site.Leave()
 	defer a.app.Opened(site.Name)()
 
-	traced, ended := a.app.Step(r.Context(), "reply")
-	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
-	defer cancel(nil)
-	if limit := writeLimit(r); limit > 0 {
-		defer time.AfterFunc(limit, func() { cancel(errTimeLimit) }).Stop()
-	}
-	started := time.Now()
-	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
-	in := &assistant.Input{
-		Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9], Trace: a.app.Step,
-	}
-	in.ThreadID, in.History = a.conversation(ctx, req, owner)
+	l := a.begin(w, r, version, site, keyID, req)
+	defer l.close()
+	res, err := site.Assistant().Reply(l.ctx, &l.in, l.stream)
+	return l.ended(res, err)
+}
 
-	w.Header().Set("X-Thread-Id", in.ThreadID)
-	s := newStream(w, e.version, a.literal(req), time.Duration(a.WriteTimeout))
-	defer s.close()
-	// A reader who left what we sent unread must not hold up the end either.
-	hurried := make(chan struct{})
-	off := context.AfterFunc(ctx, func() { s.hurry(); close(hurried) })
-	defer func() {
-		if !off() {
-			<-hurried // it uses the response, which is not ours after the return
-		}
-	}()
-	res, err := site.Assistant().Reply(ctx, in, s)
-	if errors.Is(err, assistant.ErrNothingToSay) && !s.begun() {
-		a.app.Refused(site.Name, "search")
-		ended(err)
-		return searchFailed(w, err)
+// live is a reply under way. What it holds is kept here, and not on the
+// stack, which with thousands of readers is most of what a stream costs.
+type live struct {
+	*Assistant
+	w       http.ResponseWriter
+	r       *http.Request
+	version int
+	site    *app.Running
+	keyID   string
+	owner   thread.Owner
+	in      assistant.Input
+	stream  *stream
+	started time.Time
+
+	ctx    context.Context // of the reply: also ended by the process's end
+	cancel context.CancelCauseFunc
+	traced context.Context
+	step   func(error) // ends the span
+	limit  *time.Timer // nil for none
+
+	hurried chan struct{} // closed once hurry has run
+	calm    func() bool
+}
+
+func (a *Assistant) begin(w http.ResponseWriter, r *http.Request, version int, site *app.Running, keyID string, req *reply.Request) *live {
+	l := &live{
+		Assistant: a, w: w, r: r, version: version, site: site, keyID: keyID, started: time.Now(),
+		owner:   thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint},
+		in:      assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9], Trace: a.app.Step},
+		hurried: make(chan struct{}),
 	}
-	gone := r.Context().Err() != nil || s.broken()
-	if cause := context.Cause(ctx); err != nil && !gone && errors.Is(cause, errTimeLimit) {
+	l.traced, l.step = a.app.Step(r.Context(), "reply")
+	l.ctx, l.cancel = a.app.ReplyContext(l.traced, r.ProtoMajor)
+	if limit := writeLimit(r); limit > 0 {
+		l.limit = time.AfterFunc(limit, func() { l.cancel(errTimeLimit) })
+	}
+	assistant.Apart(func() { l.in.ThreadID, l.in.History = a.conversation(l.ctx, req, l.owner) })
+	w.Header().Set("X-Thread-Id", l.in.ThreadID)
+	l.stream = newStream(w, version, a.literal(req), time.Duration(a.WriteTimeout))
+	// A reader who left what we sent unread must not hold up the end either.
+	l.calm = context.AfterFunc(l.ctx, func() { l.stream.hurry(); close(l.hurried) })
+	return l
+}
+
+// ended tells of the reply's end, in the stream where that can be.
+func (l *live) ended(res *assistant.Result, err error) error {
+	s := l.stream
+	if errors.Is(err, assistant.ErrNothingToSay) && !s.begun() {
+		l.app.Refused(l.site.Name, "search")
+		l.step(err)
+		return searchFailed(l.w, err)
+	}
+	gone := l.r.Context().Err() != nil || s.broken()
+	if cause := context.Cause(l.ctx); err != nil && !gone && errors.Is(cause, errTimeLimit) {
 		err = cause
 		s.fail("This answer took longer than the server allows. Please ask again.")
 	} else if err != nil && !gone && errors.Is(cause, app.ErrStopping) {
 		err = cause
 		if !s.begun() {
-			ended(err)
-			return stopped(w, a.app, site.Name)
+			l.step(err)
+			return stopped(l.w, l.app, l.site.Name)
 		}
 		s.fail("The server is being restarted and could not finish this answer. Please ask again.")
 	}
-	a.app.Replied(traced, &app.Reply{
-		Site: site, Owner: owner, Thread: in.ThreadID, Regenerated: req.Regenerate,
-		Key: keyID, RequestID: in.RequestID, Version: e.version, Took: time.Since(started),
+	l.app.Replied(l.traced, &app.Reply{
+		Site: l.site, Owner: l.owner, Thread: l.in.ThreadID, Regenerated: l.in.Regenerate,
+		Key: l.keyID, RequestID: l.in.RequestID, Version: l.version, Took: time.Since(l.started),
 		Result: res, Err: err, Gone: gone,
 	})
-	ended(err)
+	l.step(err)
 	return nil
+}
+
+// close lets go of everything. The response is not ours after it.
+func (l *live) close() {
+	if !l.calm() {
+		<-l.hurried // it uses the response
+	}
+	l.stream.close()
+	if l.limit != nil {
+		l.limit.Stop()
+	}
+	l.cancel(nil)
 }
 
 // errTimeLimit is the cause with which a reply ends that comes near the

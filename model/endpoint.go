@@ -176,7 +176,9 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 	if maxTokens <= 0 {
 		maxTokens = o.MaxTokens
 	}
-	resp, err := e.send(rctx, p, maxTokens)
+	var resp *http.Response
+	var err error
+	assistant.Apart(func() { resp, err = e.send(rctx, p, maxTokens) })
 	if err != nil {
 		err = e.why(ctx, rctx, err, Unreachable)
 		unlink()
@@ -249,6 +251,7 @@ func newClient() *http.Client {
 			TLSHandshakeTimeout:    5 * time.Second,
 			ExpectContinueTimeout:  time.Second,
 			IdleConnTimeout:        90 * time.Second,
+			WriteBufferSize:        1 << 10, // longer requests go out past it; each stream holds one
 			MaxIdleConns:           1024,
 			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
 			MaxResponseHeaderBytes: 64 << 10,

@@ -128,18 +128,18 @@ func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assi
 	for _, e := range c.endpoints {
 		t, ok := e.breaker.allow(c.o.Now())
 		if !ok {
-			failures = append(failures, e.errorf(Resting, "its breaker is open after failures in a row", nil))
-			c.observe(Attempt{Endpoint: publicAddress(e.url), Model: e.Model, Kind: Resting})
+			failures = append(failures, c.resting(e))
 			continue
 		}
-		completion, started, err := c.attempt(ctx, e, &t, p, each)
+		a := &attempt{chain: c, endpoint: e, ticket: t, start: time.Now(), each: each}
+		completion, err := a.run(ctx, p)
 		if err == nil {
 			return completion, nil
 		}
 		if sink, ok := errors.AsType[*sinkError](err); ok {
 			return nil, sink.err
 		}
-		if ctx.Err() != nil || started {
+		if ctx.Err() != nil || a.started {
 			return nil, err
 		}
 		failures = append(failures, err)
@@ -150,42 +150,72 @@ func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assi
 	return nil, failures
 }
 
-// attempt asks one endpoint and tells its breaker, the log and Observe.
-func (c *Chain) attempt(ctx context.Context, e *endpoint, t *ticket, p *assistant.Prompt, each func(*assistant.Delta) error) (_ *assistant.Completion, started bool, err error) {
-	a := Attempt{Endpoint: publicAddress(e.url), Model: e.Model}
-	start := time.Now()
-	settled := false
-	defer func() {
-		if !settled { // a panic in each: the probe must not stay taken
-			t.abandon()
-		}
-	}()
-	completion, err := e.attempt(ctx, p, &c.o, func(d *assistant.Delta) error {
-		started = true
-		return each(d)
-	}, func() {
-		a.FirstToken = time.Since(start)
-		t.alive()
-	})
-	settled = true
-	a.Took, a.Kind = time.Since(start), kindOf(err)
+// resting tells of an endpoint that is left alone.
+func (c *Chain) resting(e *endpoint) error {
+	c.observe(Attempt{Endpoint: publicAddress(e.url), Model: e.Model, Kind: Resting})
+	return e.errorf(Resting, "its breaker is open after failures in a row", nil)
+}
+
+// attempt is one request to one endpoint, of which its breaker, the log and
+// Observe are told.
+type attempt struct {
+	chain    *Chain
+	endpoint *endpoint
+	ticket   ticket
+	start    time.Time
+	first    time.Duration // 0 before the first token
+	each     func(*assistant.Delta) error
+	started  bool // each was called
+	settled  bool
+}
+
+func (a *attempt) run(ctx context.Context, p *assistant.Prompt) (*assistant.Completion, error) {
+	defer a.abandon()
+	completion, err := a.endpoint.attempt(ctx, p, &a.chain.o, a.pass, a.alive)
+	a.settle(completion, err)
+	return completion, err
+}
+
+func (a *attempt) pass(d *assistant.Delta) error {
+	a.started = true
+	return a.each(d)
+}
+
+func (a *attempt) alive() {
+	a.first = time.Since(a.start)
+	a.ticket.alive()
+}
+
+// abandon follows a panic in each: the probe must not stay taken.
+func (a *attempt) abandon() {
+	if !a.settled {
+		a.ticket.abandon()
+	}
+}
+
+func (a *attempt) settle(completion *assistant.Completion, err error) {
+	a.settled = true
+	c, e := a.chain, a.endpoint
+	told := Attempt{
+		Endpoint: publicAddress(e.url), Model: e.Model, Kind: kindOf(err),
+		FirstToken: a.first, Took: time.Since(a.start),
+	}
 	var model *Error
 	switch {
 	case err == nil:
-		t.success()
-		a.Usage = completion.Usage
+		a.ticket.success()
+		told.Usage = completion.Usage
 	case errors.As(err, &model) && model.counts():
-		if t.failure(c.o.Now(), model.Error(), model.RetryAfter) {
+		if a.ticket.failure(c.o.Now(), model.Error(), model.RetryAfter) {
 			c.o.Log.Warn("model rests after failures in a row", "endpoint", e.name, "until", e.breaker.state().Until)
 		}
 	default:
-		t.abandon()
+		a.ticket.abandon()
 	}
 	if model != nil {
-		c.o.Log.Warn("model failed", "endpoint", e.name, "kind", string(model.Kind), "status", model.Status, "error", model.Message, "after", a.Took)
+		c.o.Log.Warn("model failed", "endpoint", e.name, "kind", string(model.Kind), "status", model.Status, "error", model.Message, "after", told.Took)
 	}
-	c.observe(a)
-	return completion, started, err
+	c.observe(told)
 }
 
 func (c *Chain) observe(a Attempt) {

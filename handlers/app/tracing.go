@@ -51,9 +51,16 @@ type observed struct{ assistant.Model }
 
 // Stream is the model's, with what it counted on its span.
 func (m observed) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return m.Model.Stream(ctx, p, each)
+	}
+	return m.record(ctx, p, each)
+}
+
+func (m observed) record(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
 	ctx, s := startSpan(ctx, "docs.model", attribute.String("gen_ai.request.model", m.Name()))
 	c, err := m.Model.Stream(ctx, p, each)
-	if c != nil && s.IsRecording() {
+	if c != nil {
 		s.SetAttributes(attribute.String("gen_ai.response.model", c.Model), attribute.String("gen_ai.response.finish_reason", c.Reason))
 		if c.Usage.Known {
 			s.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.Usage.InputTokens), attribute.Int("gen_ai.usage.output_tokens", c.Usage.OutputTokens))
