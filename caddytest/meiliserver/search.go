@@ -35,9 +35,20 @@ func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if q.Hybrid != nil {
-			if e, _ := x.settings["embedders"].(map[string]any); e[q.Hybrid.Embedder] == nil {
+			e, ok := embeddersOf(x.settings)[q.Hybrid.Embedder]
+			if !ok {
 				fail(w, 400, "invalid_search_embedder", q.Hybrid.Embedder)
 				return
+			}
+			if q.Vector == nil {
+				s.mu.Unlock() // others are answered meanwhile
+				made, err := e.embed(r.Context(), []string{q.Q})
+				s.mu.Lock()
+				if err != nil {
+					fail(w, 400, vectorEmbeddingError, q.Hybrid.Embedder)
+					return
+				}
+				q.Vector, q.Q = made[0], ""
 			}
 		}
 		conditions, err := ParseFilter(q.Filter)
@@ -59,7 +70,7 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		similarity float64
 		semantic   bool
 	}
-	words := strings.Fields(strings.ToLower(q.Q))
+	words := x.words(q.Q)
 	ratio := 0.0
 	if q.Hybrid != nil {
 		ratio = q.Hybrid.SemanticRatio
@@ -73,7 +84,7 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		hits := 0.0
 		for _, w := range words {
 			for i, field := range []string{"title", "heading", "text", "keywords"} {
-				if strings.Contains(strings.ToLower(string(d[field])), w) {
+				if slices.ContainsFunc(x.alike(w), func(w string) bool { return strings.Contains(strings.ToLower(string(d[field])), w) }) {
 					hits += 1 - float64(i)/4
 					break
 				}
@@ -82,6 +93,9 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		f := scored{id: id}
 		if len(words) > 0 && hits > 0 {
 			f.value = (1 - ratio) * hits / float64(len(words))
+		}
+		if len(words) == 0 && q.Hybrid == nil {
+			f.value = 1 // no words are all documents
 		}
 		if q.Hybrid != nil && q.Vector != nil {
 			if sim := similarity(q.Vector, d["_vectors"], q.Hybrid.Embedder); sim > 0 && ratio*sim > f.value {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
 // metrics are this module's collectors. They live as long as the process:
@@ -103,6 +104,7 @@ var (
 	keysDesc          = reading("keys", "API keys held in memory.")
 	threadErrorsDesc  = reading("thread_storage_failures_total", "Times that the storage of threads failed.")
 	embeddedDesc      = reading("query_embeddings_total", "Queries by how they got a vector: embedded, cached; or why by keywords alone: late, failed, skipped.", "site", "outcome")
+	meilisearchDesc   = reading("meilisearch_searches_total", "Searches of an index in Meilisearch servers: answered, by_words (answered, though not by meaning as wanted), fell_back (by the index inside the process), failed.", "site", "outcome")
 	sectionsDesc      = reading("sections", "Sections in the index.", "site")
 	readyDesc         = reading("index_ready", "1 once a site has an index to answer from.", "site")
 	budgetLimitDesc   = reading("budget_limit", "What a site may spend an hour or a day.", "site", "unit")
@@ -113,7 +115,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*readings) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		breakerDesc, breakerFailedDesc, keysDesc, threadErrorsDesc, embeddedDesc, sectionsDesc, readyDesc,
+		breakerDesc, breakerFailedDesc, keysDesc, threadErrorsDesc, embeddedDesc, meilisearchDesc, sectionsDesc, readyDesc,
 		budgetLimitDesc, budgetSpentDesc, budgetRefusedDesc,
 	} {
 		ch <- d
@@ -143,11 +145,17 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 		st := r.core.refresher.Status()
 		tell(sectionsDesc, prometheus.GaugeValue, float64(st.Sections), r.Name)
 		tell(readyDesc, prometheus.GaugeValue, one(st.Ready), r.Name)
-		if h, ok := r.core.searcher.(interface{ Counts() retrieval.HybridCounts }); ok {
-			c := h.Counts()
-			for outcome, n := range map[string]uint64{"embedded": c.Embedded, "cached": c.Cached, "late": c.Late, "failed": c.Failed, "skipped": c.Skipped} {
-				tell(embeddedDesc, prometheus.CounterValue, float64(n), r.Name, outcome)
+		counts := func(d *prometheus.Desc, outcomes map[string]uint64) {
+			for outcome, n := range outcomes {
+				tell(d, prometheus.CounterValue, float64(n), r.Name, outcome)
 			}
+		}
+		if c, ok := r.core.embeddings(); ok {
+			counts(embeddedDesc, map[string]uint64{"embedded": c.Embedded, "cached": c.Cached, "late": c.Late, "failed": c.Failed, "skipped": c.Skipped})
+		}
+		if x, ok := r.core.index.(*meilisearch.Index); ok {
+			c := x.Counts()
+			counts(meilisearchDesc, map[string]uint64{"answered": c.Answered, "by_words": c.ByWords, "fell_back": c.FellBack, "failed": c.Failed})
 		}
 		if b := r.budget.status(); b != nil {
 			for unit, n := range map[string][2]int64{"tokens": {b.Tokens, b.SpentTokens}, "requests": {b.Requests, b.SpentRequests}} {
@@ -159,6 +167,18 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 			tell(budgetRefusedDesc, prometheus.CounterValue, float64(b.Refused), r.Name)
 		}
 	}
+}
+
+// embeddings counts the queries for which an embedder, ours or a server's
+// own, was to make a vector; ok is false where there is none.
+func (c *core) embeddings() (counts retrieval.HybridCounts, ok bool) {
+	if h, ok := c.searcher.(interface{ Counts() retrieval.HybridCounts }); ok {
+		return h.Counts(), true
+	}
+	if x, ok := c.index.(*meilisearch.Index); ok {
+		return x.EmbedderCounts()
+	}
+	return counts, false
 }
 
 func one(is bool) float64 {

@@ -397,8 +397,8 @@ func (x *Index) change(ctx context.Context, in *instance, uid string, add []*rec
 		n, size := 0, 0
 		for n < len(add) && n < batchRecords && (n == 0 || size < batchBytes) {
 			size += len(add[n].Text) + 500
-			if add[n].Vector != "" {
-				size += 12 * len(add[n].Vectors[embedderName].Embeddings[0])
+			if v := add[n].Vectors[embedderName]; v != nil {
+				size += 12 * len(v.Embeddings[0])
 			}
 			n++
 		}

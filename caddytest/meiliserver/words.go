@@ -1,0 +1,56 @@
+package meiliserver
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// wordsLimit is how many words of a query the server reads.
+const wordsLimit = 10
+
+// words are those of a query that the server looks for. Scripts without
+// spaces are taken character by character, as by a server that was built
+// without the dictionaries for them. Stop words are passed over, but for the
+// last word while it is being typed; where no word is left, the query is
+// empty, and finds everything.
+func (x *index) words(query string) []string {
+	query = strings.ToLower(query)
+	var all []string
+	for _, field := range strings.Fields(query) {
+		start := 0
+		for i, r := range field {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) || r == 'ー' {
+				if i > start {
+					all = append(all, field[start:i])
+				}
+				all = append(all, string(r))
+				start = i + len(string(r))
+			}
+		}
+		if start < len(field) {
+			all = append(all, field[start:])
+		}
+	}
+	stop, _ := x.settings["stopWords"].([]any)
+	typing := query != "" && !strings.HasSuffix(query, " ")
+	var out []string
+	for i, w := range all {
+		if slices.Contains(stop, any(w)) && (i+1 < len(all) || !typing) {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out[:min(len(out), wordsLimit)]
+}
+
+// alike is a word with its synonyms.
+func (x *index) alike(word string) []string {
+	out := []string{word}
+	all, _ := x.settings["synonyms"].(map[string]any)
+	others, _ := all[word].([]any)
+	for _, w := range others {
+		out = append(out, w.(string))
+	}
+	return out
+}
