@@ -229,11 +229,12 @@ func unavailable(err error) bool {
 
 // refused reports whether an error says that the server won't do what it is
 // asked, and won't later: a wrong key, or a request that it doesn't take. An
-// index that it lacks is another matter, which is made anew.
+// index that it lacks, 404 or in a search 400, is another matter, which is
+// made anew.
 func refused(err error) bool {
 	e, ok := errors.AsType[*ServerError](err)
 	return ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden ||
-		e.Status == http.StatusBadRequest && e.Code != "")
+		e.Status == http.StatusBadRequest && e.Code != "" && e.Code != "index_not_found")
 }
 
 // codeOf is the server's code of an error, "" if it is none of the server's.

@@ -226,8 +226,10 @@ func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, resu
 			}
 			f := embedded.Found{Page: at.page, Section: at.section, Rank: rank}
 			if r.meaning {
-				f.Rank, f.Similarity = -1, similarityOf(hit["_rankingScoreDetails"])
-				lowest = min(lowest, f.Similarity)
+				if f.Similarity, ok = similarityOf(hit["_rankingScoreDetails"]); !ok {
+					continue
+				}
+				f.Rank, lowest = -1, min(lowest, f.Similarity)
 			}
 			found = append(found, f)
 		}
@@ -267,15 +269,16 @@ func (x *Index) onlyStops(terms string) bool {
 }
 
 // similarityOf reads the cosine of a hit's vector and the query's: the
-// server tells half of one more than it, and only of hits by meaning.
-func similarityOf(details json.RawMessage) float64 {
+// server tells half of one more than it, and null of a section that has no
+// vector, which it lists behind all others.
+func similarityOf(details json.RawMessage) (cosine float64, ok bool) {
 	var d struct {
-		VectorSort *struct{ Similarity float64 }
+		VectorSort *struct{ Similarity *float64 }
 	}
-	if json.Unmarshal(details, &d) != nil || d.VectorSort == nil {
-		return 0
+	if json.Unmarshal(details, &d) != nil || d.VectorSort == nil || d.VectorSort.Similarity == nil {
+		return 0, false
 	}
-	return 2*d.VectorSort.Similarity - 1
+	return 2**d.VectorSort.Similarity - 1, true
 }
 
 // queries ask every language's index, or the one that the filter names:
