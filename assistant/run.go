@@ -42,10 +42,6 @@ const (
 // goes wrong is told in the stream and in the Result.
 func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Result, error) {
 	r := a.newRun(in, sink)
-	if a.Model != nil {
-		r.begin()
-		r.out.flush() // the client sees a reply begin before anything is asked of others
-	}
 	if a.Model == nil {
 		r.understand(ctx)
 		return r.res, r.replyExtractive(ctx)
@@ -87,24 +83,10 @@ func (r *run) replyExtractive(ctx context.Context) error {
 }
 
 func (r *run) replyModel(ctx context.Context) error {
-	Apart(func() {
-		r.understand(ctx)
-		r.rewrite(ctx)
-		r.retrieve(ctx)
-	})
+	Apart(func() { r.prepare(ctx) })
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.searchErr == nil {
-		r.tellSearch(r.q.query.Text)
-	} else {
-		r.res.Failed = r.searchErr
-		r.res.Notice = "search unavailable"
-		r.lead = r.q.language.say(searchUnavailable) + "\n\n"
-		r.log(ctx, "searching for a reply", r.searchErr)
-	}
-	r.beginAnswer()
-	r.out.flush()
 
 	sctx, ended := r.step(ctx, "generate")
 	err := r.generate(sctx)
@@ -135,6 +117,28 @@ func (r *run) replyModel(ctx context.Context) error {
 	r.res.Notice = "model unavailable"
 	r.extract(ctx, r.q.language.say(modelUnavailable))
 	return r.finish(ctx)
+}
+
+// prepare does all that comes before the model is asked.
+func (r *run) prepare(ctx context.Context) {
+	r.begin()
+	r.out.flush() // the client sees a reply begin before anything is asked of others
+	r.understand(ctx)
+	r.rewrite(ctx)
+	r.retrieve(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if r.searchErr == nil {
+		r.tellSearch(r.q.query.Text)
+	} else {
+		r.res.Failed = r.searchErr
+		r.res.Notice = "search unavailable"
+		r.lead = r.q.language.say(searchUnavailable) + "\n\n"
+		r.log(ctx, "searching for a reply", r.searchErr)
+	}
+	r.beginAnswer()
+	r.out.flush()
 }
 
 // retrieve searches the passages of the answer.

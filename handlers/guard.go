@@ -83,16 +83,19 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	}
 	g.app.AwaitStart(r.Context())
 	sw := &startWriter{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
-	err := g.answer(sw, r, e, next)
-	if err == nil {
-		return nil
+	if err := g.answer(sw, r, e, next); err != nil {
+		return g.failed(sw, r, e, err)
 	}
+	return nil
+}
 
+// failed renders an error, as far as the response has not begun.
+func (g *Guard) failed(w *startWriter, r *http.Request, e endpoint, err error) error {
 	var he caddyhttp.HandlerError
 	if !errors.As(err, &he) {
 		errors.As(caddyhttp.Error(http.StatusInternalServerError, err), &he)
 	}
-	if sw.started {
+	if w.started {
 		// An error route would append its page to the stream (Caddy renders
 		// errors whether or not a response has begun). What the client has to
 		// know, the handler told in the stream.
@@ -107,7 +110,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", he.ID),
 			zap.String("site", e.site), zap.String("api", e.api), zap.String("error", errorText(err)))
 	}
-	writeError(w, r, he.StatusCode, he.ID, err)
+	writeError(w.Unwrap(), r, he.StatusCode, he.ID, err)
 	return nil
 }
 
@@ -142,11 +145,18 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint, next 
 	if g.RateLimitPolicy != "" {
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
 	}
-	err := next.ServeHTTP(w, r)
+	if err := next.ServeHTTP(w, r); err != nil {
+		return refused(w, r, err)
+	}
+	return nil
+}
+
+// refused completes the header of an error.
+func refused(w http.ResponseWriter, r *http.Request, err error) error {
 	exactRetryAfter(w, r, err)
 	var he caddyhttp.HandlerError
-	if errors.As(err, &he) && he.StatusCode == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
-		h.Set("WWW-Authenticate", "Bearer")
+	if errors.As(err, &he) && he.StatusCode == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	return err
 }
