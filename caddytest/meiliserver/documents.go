@@ -1,9 +1,11 @@
 package meiliserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -27,7 +29,7 @@ func defaults() map[string]any {
 
 func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
 	if x := s.find(w, r); x != nil {
-		reply(w, 200, x.settings)
+		reply(w, 200, withoutSecrets(x.settings, true))
 	}
 }
 
@@ -36,19 +38,84 @@ func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &change) {
 		return
 	}
+	known := defaults()
+	for k := range change {
+		if _, ok := known[k]; !ok {
+			fail(w, "bad_request", "Unknown field `"+k+"`")
+			return
+		}
+	}
+	rules, _ := change["rankingRules"].([]any)
+	for _, rule := range rules {
+		if !slices.Contains(rankingRules, rule.(string)) {
+			fail(w, "invalid_settings_ranking_rules", rule)
+			return
+		}
+	}
+	for _, k := range []string{"filterableAttributes", "stopWords"} {
+		if list, ok := change[k].([]any); ok {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+		}
+	}
 	uid := r.PathValue("uid")
-	s.enqueue(w, "settingsUpdate", uid, func() string {
+	s.enqueue(w, "settingsUpdate", uid, withoutSecrets(change, false), func() map[string]any {
 		if s.indexes[uid] == nil {
 			s.indexes[uid] = newIndex()
 		}
+		x := s.indexes[uid]
 		for k, v := range change {
-			if k == "filterableAttributes" || k == "stopWords" {
-				slices.SortFunc(v.([]any), func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+			if k != "embedders" || v == nil {
+				x.settings[k] = cmp.Or(v, known[k])
+				continue
 			}
-			s.indexes[uid].settings[k] = v
+			// Those that the change doesn't name stay.
+			embedders := maps.Clone(x.settings[k].(map[string]any))
+			for name, e := range v.(map[string]any) {
+				if embedders[name] = e; e == nil {
+					delete(embedders, name)
+				}
+			}
+			x.settings[k] = embedders
 		}
-		return ""
+		if change["embedders"] != nil {
+			return x.embedAll()
+		}
+		return nil
 	})
+}
+
+var rankingRules = []string{"words", "typo", "proximity", "attribute", "attributeRank", "wordPosition", "sort", "exactness"}
+
+// withoutSecrets is a copy of settings as the server shows them: of a key
+// to an embedder the beginning. Where whole, defaults are filled in.
+func withoutSecrets(settings map[string]any, whole bool) map[string]any {
+	out := maps.Clone(settings)
+	all, _ := settings["embedders"].(map[string]any)
+	if all == nil {
+		return out
+	}
+	embedders := map[string]any{}
+	for name, v := range all {
+		e, _ := v.(map[string]any)
+		if e = maps.Clone(e); e == nil {
+			embedders[name] = nil
+			continue
+		}
+		if key, ok := e["apiKey"].(string); ok {
+			e["apiKey"] = key[:min(3, len(key))] + "XXXXX..."
+		}
+		if whole && e["source"] != "userProvided" {
+			if e["documentTemplateMaxBytes"] == nil {
+				e["documentTemplateMaxBytes"] = 400
+			}
+			if e["source"] == "rest" && e["headers"] == nil {
+				e["headers"] = map[string]any{}
+			}
+		}
+		embedders[name] = e
+	}
+	out["embedders"] = embedders
+	return out
 }
 
 func (s *Server) addDocuments(w http.ResponseWriter, r *http.Request) {
@@ -57,34 +124,72 @@ func (s *Server) addDocuments(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	uid := r.PathValue("uid")
-	s.enqueue(w, "documentAdditionOrUpdate", uid, func() string {
+	details := map[string]any{"receivedDocuments": len(documents), "indexedDocuments": 0}
+	s.enqueue(w, "documentAdditionOrUpdate", uid, details, func() map[string]any {
 		x := s.indexes[uid]
 		if x == nil {
 			x = newIndex()
 			s.indexes[uid] = x
 		}
-		embedders, _ := x.settings["embedders"].(map[string]any)
-		for _, d := range documents {
-			var vectors map[string]json.RawMessage
-			_ = json.Unmarshal(d["_vectors"], &vectors)
-			for name, e := range embedders {
-				if _, given := vectors[name]; !given && e.(map[string]any)["source"] == "userProvided" {
-					return "vector_embedding_error"
-				}
+		key := r.URL.Query().Get("primaryKey")
+		if x.primaryKey == "" {
+			x.primaryKey = key
+		}
+		if key != x.primaryKey {
+			return problem("index_primary_key_already_exists", x.primaryKey)
+		}
+		ids := make([]string, len(documents))
+		for i, d := range documents {
+			if p := x.refuse(d, &ids[i]); p != nil {
+				return p
 			}
 		}
-		for _, d := range documents {
-			var id string
-			if json.Unmarshal(d["id"], &id) != nil {
-				return "invalid_document_id"
-			}
-			if x.documents[id] == nil {
-				x.order = append(x.order, id)
-			}
-			x.documents[id] = d
+		if p := s.embed(x, documents); p != nil {
+			return p
 		}
-		return ""
+		for i, d := range documents {
+			if x.documents[ids[i]] == nil {
+				x.order = append(x.order, ids[i])
+			}
+			x.documents[ids[i]] = d
+		}
+		details["indexedDocuments"] = len(documents)
+		return nil
 	})
+}
+
+var documentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,511}$`)
+
+// refuse says what is wrong with a document, and which its id is.
+func (x *index) refuse(d map[string]json.RawMessage, id *string) map[string]any {
+	if d[x.primaryKey] == nil {
+		return problem("missing_document_id", x.primaryKey)
+	}
+	if json.Unmarshal(d[x.primaryKey], id) != nil || !documentID.MatchString(*id) {
+		return problem("invalid_document_id", *id)
+	}
+	embedders, _ := x.settings["embedders"].(map[string]any)
+	var vectors map[string]*struct{ Embeddings [][]float64 }
+	_ = json.Unmarshal(d["_vectors"], &vectors)
+	for name, e := range embedders {
+		settings := e.(map[string]any)
+		if settings["source"] != "userProvided" {
+			continue
+		}
+		v, given := vectors[name]
+		if !given {
+			return problem("vector_embedding_error", name)
+		}
+		if v == nil {
+			continue
+		}
+		for _, u := range v.Embeddings {
+			if n, ok := settings["dimensions"].(float64); ok && len(u) != int(n) {
+				return problem("invalid_vector_dimensions", n, len(u))
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) {
@@ -93,16 +198,19 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	uid := r.PathValue("uid")
-	s.enqueue(w, "documentDeletion", uid, func() string {
+	details := map[string]any{"providedIds": len(ids), "originalFilter": nil, "deletedDocuments": 0}
+	s.enqueue(w, "documentDeletion", uid, details, func() map[string]any {
 		x := s.indexes[uid]
 		if x == nil {
-			return "index_not_found"
+			return problem("index_not_found", uid)
 		}
+		before := len(x.documents)
 		for _, id := range ids {
 			delete(x.documents, id)
 		}
 		x.order = slices.DeleteFunc(x.order, func(id string) bool { return x.documents[id] == nil })
-		return ""
+		details["deletedDocuments"] = before - len(x.documents)
+		return nil
 	})
 }
 
@@ -112,18 +220,26 @@ func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := struct {
-		Offset, Limit int
-		Fields        []string
+		Offset, Limit   int
+		Fields          []string
+		RetrieveVectors bool
 	}{Limit: 20}
 	if !read(w, r, &body) {
 		return
+	}
+	var shown []string
+	for _, k := range x.settings["displayedAttributes"].([]any) {
+		shown = append(shown, k.(string))
 	}
 	total := len(x.order)
 	results := []map[string]json.RawMessage{}
 	for _, id := range x.order[min(body.Offset, total):min(body.Offset+body.Limit, total)] {
 		d := maps.Clone(x.documents[id])
 		maps.DeleteFunc(d, func(k string, _ json.RawMessage) bool {
-			return k == "_vectors" || len(body.Fields) > 0 && !slices.Contains(body.Fields, k)
+			if k == "_vectors" {
+				return !body.RetrieveVectors
+			}
+			return len(body.Fields) > 0 && !slices.Contains(body.Fields, k)
 		})
 		results = append(results, d)
 	}

@@ -195,12 +195,12 @@ func extract(template, answer any) (out [][]float64) {
 
 // embedAll makes all vectors anew, after a change of embedders, which does
 // not take place where that fails.
-func (x *index) embedAll() (problem map[string]any) {
+func (s *Server) embedAll(x *index) (problem map[string]any) {
 	var all []map[string]json.RawMessage
 	for _, id := range x.order {
 		all = append(all, x.documents[id])
 	}
-	if problem = x.embed(all); problem != nil {
+	if problem = s.embed(x, all); problem != nil {
 		x.settings["embedders"] = map[string]any{}
 	}
 	return problem
@@ -208,7 +208,7 @@ func (x *index) embedAll() (problem map[string]any) {
 
 // embed gives documents the vectors that the index's embedders are to make
 // and that they don't bring. It returns why a task fails.
-func (x *index) embed(documents []map[string]json.RawMessage) map[string]any {
+func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[string]any {
 	for name, e := range embeddersOf(x.settings) {
 		if !e.makes() {
 			continue
@@ -228,8 +228,8 @@ func (x *index) embed(documents []map[string]json.RawMessage) map[string]any {
 			texts, of = append(texts, title+" "+heading+" "+text), append(of, d)
 		}
 		made, err := e.embed(context.Background(), texts)
-		if err != nil {
-			return problem(400, vectorEmbeddingError, name)
+		if err != nil || s.denied(e.text("url")) {
+			return problem(vectorEmbeddingError, name)
 		}
 		for i, d := range of {
 			vectors := map[string]any{}

@@ -1,8 +1,11 @@
 package meiliserver
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -19,56 +22,111 @@ type query struct {
 		SemanticRatio float64
 		Embedder      string
 	}
-	AttributesToRetrieve []string
+	AttributesToRetrieve    []string
+	Locales                 []string
+	ShowRankingScore        bool
+	ShowRankingScoreDetails bool
+	MatchingStrategy        string
 }
 
 func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Queries []query }
+	var body struct{ Queries []json.RawMessage }
 	if !read(w, r, &body) {
 		return
 	}
+	k := s.rightsOf(r)
 	results := []map[string]any{}
-	for _, q := range body.Queries {
-		x := s.indexes[q.IndexUID]
-		if x == nil {
-			fail(w, 404, "index_not_found", q.IndexUID)
+	for i, raw := range body.Queries {
+		result, refused := s.searchOne(r.Context(), raw, k)
+		if refused != nil {
+			status := 400 // also of an index that is not there
+			if refused["type"] == "auth" {
+				status = 403
+			}
+			refused["message"] = fmt.Sprintf("Inside `.queries[%d]`: %s", i, refused["message"])
+			reply(w, status, refused)
 			return
 		}
-		if q.Hybrid != nil {
-			e, ok := embeddersOf(x.settings)[q.Hybrid.Embedder]
-			if !ok {
-				fail(w, 400, "invalid_search_embedder", q.Hybrid.Embedder)
-				return
-			}
-			if q.Vector == nil {
-				s.mu.Unlock() // others are answered meanwhile
-				made, err := e.embed(r.Context(), []string{q.Q})
-				s.mu.Lock()
-				if err != nil {
-					fail(w, 400, vectorEmbeddingError, q.Hybrid.Embedder)
-					return
-				}
-				q.Vector, q.Q = made[0], ""
-			}
-		}
-		conditions, err := ParseFilter(q.Filter)
-		if err != nil {
-			fail(w, 400, "invalid_search_filter", q.Filter)
-			return
-		}
-		results = append(results, map[string]any{
-			"indexUid": q.IndexUID, "hits": x.search(q, conditions), "query": q.Q, "processingTimeMs": 1, "limit": q.Limit, "offset": 0, "estimatedTotalHits": len(x.documents), "requestUid": "0194",
-		})
+		results = append(results, result)
 	}
 	reply(w, 200, map[string]any{"results": results})
+}
+
+// locales are some of those that the server knows.
+var locales = []string{"jpn", "cmn", "kor", "tha", "khm", "eng", "fra", "deu"}
+
+func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights) (result, refused map[string]any) {
+	q := query{Limit: 20}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&q); err != nil {
+		return nil, problem("bad_request", err)
+	}
+	for _, l := range q.Locales {
+		if !slices.Contains(locales, l) {
+			return nil, problem("invalid_search_locales", l)
+		}
+	}
+	if q.Hybrid != nil && (q.Hybrid.SemanticRatio < 0 || q.Hybrid.SemanticRatio > 1) {
+		return nil, problem("invalid_search_semantic_ratio")
+	}
+	if !k.may(q.IndexUID) {
+		return nil, problem("invalid_api_key")
+	}
+	x := s.indexes[q.IndexUID]
+	if x == nil {
+		return nil, problem("index_not_found", q.IndexUID)
+	}
+	if q.Vector != nil && q.Hybrid == nil {
+		return nil, problem("missing_search_hybrid")
+	}
+	if q.Hybrid != nil {
+		if refused := s.embedQuery(ctx, x, &q); refused != nil {
+			return nil, refused
+		}
+	}
+	conditions, err := ParseFilter(q.Filter)
+	if err != nil || slices.ContainsFunc(conditions, func(c Condition) bool {
+		return !slices.Contains(x.settings["filterableAttributes"].([]any), any(c.Attribute))
+	}) {
+		return nil, problem("invalid_search_filter", q.Filter)
+	}
+	hits := x.search(q, conditions)
+	result = map[string]any{
+		"indexUid": q.IndexUID, "hits": hits, "query": q.Q, "processingTimeMs": 1, "limit": q.Limit, "offset": 0, "estimatedTotalHits": len(hits), "requestUid": "0194",
+	}
+	if q.Hybrid != nil {
+		result["semanticHitCount"] = len(hits)
+	}
+	return result, nil
+}
+
+// embedQuery sees to the vector of a query by meaning.
+func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused map[string]any) {
+	e, ok := embeddersOf(x.settings)[q.Hybrid.Embedder]
+	if !ok {
+		return problem("invalid_search_embedder", q.Hybrid.Embedder)
+	}
+	if q.Vector == nil {
+		s.mu.Unlock() // others are answered meanwhile
+		made, err := e.embed(ctx, []string{q.Q})
+		s.mu.Lock()
+		if err != nil {
+			return problem(vectorEmbeddingError, q.Hybrid.Embedder)
+		}
+		q.Vector, q.Q = made[0], ""
+	}
+	if n, ok := e["dimensions"].(float64); ok && len(q.Vector) != int(n) {
+		return problem("invalid_vector_dimensions", n, len(q.Vector))
+	}
+	return nil
 }
 
 func (x *index) search(q query, conditions []Condition) []map[string]any {
 	type scored struct {
 		id         string
 		value      float64
-		similarity float64
-		semantic   bool
+		similarity any
 	}
 	words := x.words(q.Q)
 	ratio := 0.0
@@ -99,24 +157,26 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		}
 		if q.Hybrid != nil && q.Vector != nil {
 			if sim := similarity(q.Vector, d["_vectors"], q.Hybrid.Embedder); sim > 0 && ratio*sim > f.value {
-				f.value, f.similarity, f.semantic = ratio*sim, sim, true
+				f.value, f.similarity = ratio*sim, sim
 			}
 		}
-		if f.value > 0 {
+		// By meaning alone those without a vector come last.
+		if f.value > 0 || ratio == 1 {
 			found = append(found, f)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.value, a.value) })
 	out := []map[string]any{}
 	for _, f := range found[:min(len(found), q.Limit)] {
-		hit := map[string]any{"_rankingScore": f.value}
+		hit := map[string]any{}
 		for _, k := range q.AttributesToRetrieve {
 			hit[k] = x.documents[f.id][k]
 		}
-		if f.semantic {
+		if q.ShowRankingScore {
+			hit["_rankingScore"] = f.value
+		}
+		if q.ShowRankingScoreDetails && q.Hybrid != nil {
 			hit["_rankingScoreDetails"] = map[string]any{"vectorSort": map[string]any{"order": 0, "similarity": f.similarity}}
-		} else {
-			hit["_rankingScoreDetails"] = map[string]any{"words": map[string]any{"order": 0, "matchingWords": 1, "maxMatchingWords": len(words), "score": f.value}}
 		}
 		out = append(out, hit)
 	}

@@ -6,6 +6,7 @@
 package meiliserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,20 +17,22 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Server is a fake Meilisearch.
 type Server struct {
 	*httptest.Server
-	// Key may do anything, SearchKey search alone.
-	Key, SearchKey string
+	// Key may do anything; ScopedKey anything with the indexes docs-*, as
+	// the manual's key for indexing; SearchKey search in them alone.
+	Key, ScopedKey, SearchKey string
 
 	mu      sync.Mutex
 	version string
-	indexes map[string]*index
-	tasks   []*task
-	calls   map[string]int
+	// denyPrivate: see DenyPrivate.
+	denyPrivate bool
+	indexes     map[string]*index
+	tasks       []*task
+	calls       map[string]int
 
 	fault    func(r *http.Request) *Fault
 	failTask func(kind, uid string) string
@@ -50,19 +53,22 @@ type index struct {
 	documents map[string]map[string]json.RawMessage
 	order     []string
 	settings  map[string]any
-	created   time.Time
+	// primaryKey is the field that tells documents apart, "" before the first
+	// one came.
+	primaryKey string
 }
 
 type task struct {
-	uid       int
-	index     string
-	kind      string
-	errorCode string
+	uid     int
+	index   string
+	kind    string
+	details map[string]any
+	problem map[string]any
 }
 
 // New starts a server of version 1.50.0 with the keys "admin" and "search".
 func New() *Server {
-	s := &Server{Key: "admin", SearchKey: "search", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
+	s := &Server{Key: "admin", ScopedKey: "scoped", SearchKey: "search", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /version", s.getVersion)
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]string{"status": "available"}) })
@@ -72,6 +78,7 @@ func New() *Server {
 	mux.HandleFunc("GET /indexes/{uid}/stats", s.stats)
 	mux.HandleFunc("GET /indexes/{uid}/settings", s.getSettings)
 	mux.HandleFunc("PATCH /indexes/{uid}/settings", s.patchSettings)
+	mux.HandleFunc("DELETE /indexes/{uid}/settings/{setting}", s.resetSetting)
 	mux.HandleFunc("POST /indexes/{uid}/documents/fetch", s.fetchDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents", s.addDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents/delete-batch", s.deleteDocuments)
@@ -86,7 +93,7 @@ func New() *Server {
 		if fault != nil && s.happens(w, r, fault(r)) {
 			return
 		}
-		if !s.allowed(w, r) {
+		if !s.allowed(w, r) || !s.knows(w, r) {
 			return
 		}
 		s.mu.Lock()
@@ -115,7 +122,7 @@ func (s *Server) happens(w http.ResponseWriter, r *http.Request, f *Fault) bool 
 		if f.Status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "10")
 		}
-		fail(w, f.Status, f.Code)
+		reply(w, f.Status, problem(f.Code))
 	}
 	return true
 }
@@ -137,7 +144,8 @@ func (s *Server) FailTasks(f func(kind, uid string) string) {
 	s.failTask = f
 }
 
-// SetVersion changes what /version says.
+// SetVersion changes what /version says, and which fields of requests are
+// known.
 func (s *Server) SetVersion(v string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,59 +189,89 @@ func (s *Server) Plant(uid string) {
 	s.indexes[uid] = newIndex()
 }
 
+// rights are what a request's key may do.
+type rights struct{ all, scoped, search bool }
+
+// may reports whether the key is for an index; those of the manual's
+// examples are for docs-*.
+func (k rights) may(uid string) bool { return k.all || strings.HasPrefix(uid, "docs-") }
+
+func (s *Server) rightsOf(r *http.Request) rights {
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return rights{all: key == s.Key, scoped: key == s.ScopedKey, search: key == s.SearchKey}
+}
+
 func (s *Server) allowed(w http.ResponseWriter, r *http.Request) bool {
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	k := s.rightsOf(r)
 	switch {
 	case r.URL.Path == "/health":
-	case !ok:
-		fail(w, http.StatusUnauthorized, "missing_authorization_header")
+	case r.Header.Get("Authorization") == "":
+		fail(w, "missing_authorization_header")
 		return false
-	case key != s.Key && (key != s.SearchKey || r.URL.Path != "/multi-search"):
-		fail(w, http.StatusForbidden, "invalid_api_key")
+	case k.all, k.search && r.URL.Path == "/multi-search", k.scoped && r.URL.Path != "/version":
+	default:
+		fail(w, "invalid_api_key")
 		return false
 	}
 	return true
 }
 
-// messages are the server's own, by code.
-var messages = map[string]string{
-	"missing_authorization_header": "The Authorization header is missing. It must use the bearer authorization method.",
-	"invalid_api_key":              "The provided API key is invalid.",
-	"index_not_found":              "Index `%s` not found.",
-	"index_already_exists":         "Index `%s` already exists.",
-	"too_many_search_requests":     "Too many search requests running at the same time: 1000. Retry after 10s.",
-	"invalid_search_embedder":      "Cannot find embedder with name `%s`.",
-	"invalid_search_filter":        "Was expecting an operation `=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, `IS NULL`, `IS NOT NULL`, `IS EMPTY`, `IS NOT EMPTY`, `CONTAINS`, `NOT CONTAINS`, `STARTS WITH`, `NOT STARTS WITH`, `_geoRadius`, or `_geoBoundingBox` at `%s`.",
-	"no_space_left_on_device":      "There is no more space left on the device. Consider increasing the size of the disk/partition.",
-	"vector_embedding_error":       "While embedding documents for embedder `%s`: no vectors provided for document.",
+// refusal is what the server says with a code. Of an error in a task the
+// status is not told.
+type refusal struct {
+	status  int
+	message string
 }
 
-func kindOf(status int) string {
+var refusals = map[string]refusal{
+	"bad_request":                        {400, "%s"},
+	"index_already_exists":               {409, "Index `%s` already exists."},
+	"index_not_found":                    {404, "Index `%s` not found."},
+	"index_primary_key_already_exists":   {400, "Index already has a primary key: `%s`."},
+	"invalid_api_key":                    {403, "The provided API key is invalid."},
+	"invalid_content_type":               {415, "The Content-Type `%s` is invalid. Accepted values for the Content-Type header are: `application/json`"},
+	"invalid_document_id":                {400, "Document identifier `%q` is invalid. A document identifier can be of type integer or string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and underscores (_), and can not be more than 511 bytes."},
+	"invalid_index_uid":                  {400, "Invalid value at `.uid`: `%s` is not a valid index uid."},
+	"invalid_search_embedder":            {400, "Cannot find embedder with name `%s`."},
+	"invalid_search_filter":              {400, "Was expecting an operation `=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, … at `%s`."},
+	"invalid_search_locales":             {400, "Unknown value `%s` at `.locales`"},
+	"invalid_search_semantic_ratio":      {400, "the value of `semanticRatio` is invalid, expected a float between `0.0` and `1.0`."},
+	"invalid_settings_ranking_rules":     {400, "`%s` ranking rule is invalid."},
+	"invalid_swap_duplicate_index_found": {400, "Indexes must be declared only once during a swap. `%s` was specified several times."},
+	"invalid_vector_dimensions":          {400, "Invalid vector dimensions: expected: `%v`, found: `%d`."},
+	"malformed_payload":                  {400, "The json payload provided is malformed. `%s`."},
+	"missing_authorization_header":       {401, "The Authorization header is missing. It must use the bearer authorization method."},
+	"missing_document_id":                {400, "Document doesn't have a `%s` attribute."},
+	"missing_search_hybrid":              {400, "Invalid request: missing `hybrid` parameter when `vector` or `media` are present."},
+	"no_space_left_on_device":            {422, "There is no more space left on the device. Consider increasing the size of the disk/partition."},
+	"payload_too_large":                  {413, "The provided payload reached the size limit. The maximum accepted payload size is 100 MB."},
+	"task_not_found":                     {404, "Task `%s` not found."},
+	"too_many_search_requests":           {503, "Too many search requests running at the same time: 1000. Retry after 10s."},
+	vectorEmbeddingError:                 {400, "While embedding documents for embedder `%s`: no vectors provided for document."},
+}
+
+// problem is an error as the server writes it.
+func problem(code string, with ...any) map[string]any {
+	r := refusals[code]
+	kind := "invalid_request"
 	switch {
-	case status == 401 || status == 403:
-		return "auth"
-	case status >= 500:
-		return "system"
+	case r.status == 401 || r.status == 403:
+		kind = "auth"
+	case r.status >= 500 || code == "no_space_left_on_device":
+		kind = "system"
 	}
-	return "invalid_request"
-}
-
-func problem(status int, code string, with ...any) map[string]any {
-	message := messages[code]
-	if strings.Contains(message, "%s") {
-		if len(with) == 0 {
-			with = []any{"?"}
+	message := r.message
+	if n := strings.Count(message, "%"); n > 0 {
+		for len(with) < n {
+			with = append(with, "?")
 		}
-		message = fmt.Sprintf(message, with...)
+		message = fmt.Sprintf(message, with[:n]...)
 	}
-	return map[string]any{
-		"message": message, "code": code, "type": kindOf(status),
-		"link": "https://docs.meilisearch.com/errors#" + code,
-	}
+	return map[string]any{"message": message, "code": code, "type": kind, "link": "https://docs.meilisearch.com/errors#" + code}
 }
 
-func fail(w http.ResponseWriter, status int, code string, with ...any) {
-	reply(w, status, problem(status, code, with...))
+func fail(w http.ResponseWriter, code string, with ...any) {
+	reply(w, refusals[code].status, problem(code, with...))
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -246,46 +284,53 @@ func (s *Server) getVersion(w http.ResponseWriter, _ *http.Request) {
 	reply(w, 200, map[string]string{"commitSha": "unknown", "commitDate": "unknown", "pkgVersion": s.version})
 }
 
-// enqueue carries a task out at once, unless it is to fail.
-func (s *Server) enqueue(w http.ResponseWriter, kind, uid string, f func() string) {
-	t := &task{uid: len(s.tasks), index: uid, kind: kind}
+// enqueue carries a task out at once, unless it is to fail. What f returns
+// is why it failed.
+func (s *Server) enqueue(w http.ResponseWriter, kind, uid string, details map[string]any, f func() (problem map[string]any)) {
+	t := &task{uid: len(s.tasks), index: uid, kind: kind, details: details}
 	if s.failTask != nil {
-		t.errorCode = s.failTask(kind, uid)
+		if code := s.failTask(kind, uid); code != "" {
+			t.problem = problem(code, uid)
+		}
 	}
-	if t.errorCode == "" {
-		t.errorCode = f()
+	if t.problem == nil {
+		t.problem = f()
 	}
 	s.tasks = append(s.tasks, t)
-	var indexUID any = uid
-	if uid == "" {
-		indexUID = nil
-	}
 	reply(w, http.StatusAccepted, map[string]any{
-		"taskUid": t.uid, "indexUid": indexUID, "status": "enqueued", "type": kind, "enqueuedAt": stamp,
+		"taskUid": t.uid, "indexUid": orNull(uid), "status": "enqueued", "type": kind, "enqueuedAt": stamp,
 	})
+}
+
+func orNull(uid string) any {
+	if uid == "" {
+		return nil
+	}
+	return uid
 }
 
 const stamp = "2026-11-20T15:00:00.123456789Z"
 
 func (s *Server) getTask(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.PathValue("uid"))
-	if err != nil || n < 0 || n >= len(s.tasks) {
-		fail(w, 404, "task_not_found")
+	if err != nil || n < 0 || n >= len(s.tasks) || !s.rightsOf(r).may(s.tasks[n].index) {
+		// So a key for some indexes does not see a swap's task.
+		fail(w, "task_not_found", r.PathValue("uid"))
 		return
 	}
 	t := s.tasks[n]
 	out := map[string]any{
-		"uid": t.uid, "batchUid": t.uid, "indexUid": t.index, "status": "succeeded", "type": t.kind, "canceledBy": nil,
-		"details": map[string]any{}, "error": nil, "duration": "PT0.012345678S", "enqueuedAt": stamp, "startedAt": stamp, "finishedAt": stamp,
+		"uid": t.uid, "batchUid": t.uid, "indexUid": orNull(t.index), "status": "succeeded", "type": t.kind, "canceledBy": nil,
+		"details": t.details, "error": nil, "duration": "PT0.012345678S", "enqueuedAt": stamp, "startedAt": stamp, "finishedAt": stamp,
 	}
-	if t.errorCode != "" {
-		out["status"], out["error"] = "failed", problem(400, t.errorCode, t.index)
+	if t.problem != nil {
+		out["status"], out["error"] = "failed", t.problem
 	}
 	reply(w, 200, out)
 }
 
 func newIndex() *index {
-	return &index{documents: map[string]map[string]json.RawMessage{}, settings: defaults(), created: time.Now()}
+	return &index{documents: map[string]map[string]json.RawMessage{}, settings: defaults()}
 }
 
 func (s *Server) listIndexes(w http.ResponseWriter, r *http.Request) {
@@ -299,7 +344,7 @@ func (s *Server) listIndexes(w http.ResponseWriter, r *http.Request) {
 	names = names[min(offset, total):min(offset+limit, total)]
 	results := []map[string]any{}
 	for _, uid := range names {
-		results = append(results, map[string]any{"uid": uid, "createdAt": stamp, "updatedAt": stamp, "primaryKey": "id"})
+		results = append(results, map[string]any{"uid": uid, "createdAt": stamp, "updatedAt": stamp, "primaryKey": orNull(s.indexes[uid].primaryKey)})
 	}
 	reply(w, 200, map[string]any{"results": results, "offset": offset, "limit": limit, "total": total})
 }
@@ -313,43 +358,69 @@ func paging(r *http.Request) (offset, limit int) {
 	return offset, limit
 }
 
+var indexUID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`)
+
 func (s *Server) createIndex(w http.ResponseWriter, r *http.Request) {
-	var body struct{ UID string }
+	var body struct{ UID, PrimaryKey string }
 	if !read(w, r, &body) {
 		return
 	}
-	s.enqueue(w, "indexCreation", body.UID, func() string {
+	switch {
+	case !indexUID.MatchString(body.UID):
+		fail(w, "invalid_index_uid", body.UID)
+		return
+	case !s.rightsOf(r).may(body.UID):
+		fail(w, "invalid_api_key")
+		return
+	}
+	s.enqueue(w, "indexCreation", body.UID, map[string]any{"primaryKey": orNull(body.PrimaryKey)}, func() map[string]any {
 		if s.indexes[body.UID] != nil {
-			return "index_already_exists"
+			return problem("index_already_exists", body.UID)
 		}
 		s.indexes[body.UID] = newIndex()
-		return ""
+		s.indexes[body.UID].primaryKey = body.PrimaryKey
+		return nil
 	})
 }
 
 func (s *Server) deleteIndex(w http.ResponseWriter, r *http.Request) {
 	uid := r.PathValue("uid")
-	s.enqueue(w, "indexDeletion", uid, func() string {
-		if s.indexes[uid] == nil {
-			return "index_not_found"
+	details := map[string]any{"deletedDocuments": 0}
+	s.enqueue(w, "indexDeletion", uid, details, func() map[string]any {
+		x := s.indexes[uid]
+		if x == nil {
+			return problem("index_not_found", uid)
 		}
+		details["deletedDocuments"] = len(x.documents)
 		delete(s.indexes, uid)
-		return ""
+		return nil
 	})
 }
 
 func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 	var body []struct {
-		Indexes []string
-		Rename  bool
+		Indexes []string `json:"indexes"`
+		Rename  bool     `json:"rename"`
 	}
 	if !read(w, r, &body) {
 		return
 	}
-	s.enqueue(w, "indexSwap", "", func() string {
+	for _, p := range body {
+		if len(p.Indexes) != 2 || p.Indexes[0] == p.Indexes[1] {
+			fail(w, "invalid_swap_duplicate_index_found", p.Indexes[0])
+			return
+		}
+	}
+	s.enqueue(w, "indexSwap", "", map[string]any{"swaps": body}, func() map[string]any {
 		for _, p := range body {
-			if s.indexes[p.Indexes[0]] == nil || (s.indexes[p.Indexes[1]] == nil) != p.Rename {
-				return "index_not_found"
+			a, b := s.indexes[p.Indexes[0]], s.indexes[p.Indexes[1]]
+			switch {
+			case a == nil:
+				return problem("index_not_found", p.Indexes[0])
+			case b == nil && !p.Rename:
+				return problem("index_not_found", p.Indexes[1])
+			case b != nil && p.Rename:
+				return problem("index_already_exists", p.Indexes[1])
 			}
 		}
 		for _, p := range body {
@@ -359,7 +430,7 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 				delete(s.indexes, a)
 			}
 		}
-		return ""
+		return nil
 	})
 }
 
@@ -367,29 +438,46 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 func (s *Server) find(w http.ResponseWriter, r *http.Request) *index {
 	x := s.indexes[r.PathValue("uid")]
 	if x == nil {
-		fail(w, 404, "index_not_found", r.PathValue("uid"))
+		fail(w, "index_not_found", r.PathValue("uid"))
 	}
 	return x
 }
 
 func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
 	if x := s.find(w, r); x != nil {
-		embedded := 0
+		embedded, fields := 0, map[string]int{}
 		for _, d := range x.documents {
-			if v := string(d["_vectors"]); strings.Contains(v, "embeddings") {
+			if strings.Contains(string(d["_vectors"]), "embeddings") {
 				embedded++
+			}
+			for k := range d {
+				if k != "_vectors" {
+					fields[k]++
+				}
 			}
 		}
 		reply(w, 200, map[string]any{
 			"numberOfDocuments": len(x.documents), "rawDocumentDbSize": 4096, "avgDocumentSize": 512, "isIndexing": false,
-			"numberOfEmbeddings": embedded, "numberOfEmbeddedDocuments": embedded, "fieldDistribution": map[string]int{"id": len(x.documents)},
+			"numberOfEmbeddings": embedded, "numberOfEmbeddedDocuments": embedded, "fieldDistribution": fields,
 		})
 	}
 }
 
+// payloadLimit is the longest body that the server takes, in bytes.
+const payloadLimit = 100 << 20
+
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	switch {
+	case kind != "application/json":
+		fail(w, "invalid_content_type", cmp.Or(kind, "-"))
+		return false
+	case r.ContentLength > payloadLimit:
+		fail(w, "payload_too_large")
+		return false
+	}
 	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
-		reply(w, 400, map[string]any{"message": "Json deserialize error: " + err.Error(), "code": "bad_request", "type": "invalid_request", "link": ""})
+		fail(w, "malformed_payload", err)
 		return false
 	}
 	return true

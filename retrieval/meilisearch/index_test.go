@@ -645,7 +645,7 @@ func TestAnEmbedderOfTheServersStaysInItsIndex(t *testing.T) {
 		t.Error("without the embedder, keywords find nothing")
 	}
 	client := sdk.New(s.URL, sdk.WithAPIKey(s.Key))
-	if _, err := client.Index("docs-acme-und").UpdateSettings(&sdk.Settings{Embedders: map[string]sdk.Embedder{"mine": {Source: sdk.OpenaiEmbedderSource, Model: "m"}}}); err != nil {
+	if _, err := client.Index("docs-acme-und").UpdateSettings(&sdk.Settings{Embedders: map[string]sdk.Embedder{"mine": {Source: sdk.OpenaiEmbedderSource, Model: "m", URL: embedding(t).URL + "/v1/embeddings"}}}); err != nil {
 		t.Fatal(err)
 	}
 	replace(t, x, site()[:1], nil)
