@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -239,26 +238,6 @@ func (e *endpoint) why(ctx, rctx context.Context, err error, k Kind) error {
 	}
 	err = transportError(err)
 	return e.errorf(k, err.Error(), err)
-}
-
-// newClient is the client used where Options has none: limits on everything
-// but the length of a reply.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout:    5 * time.Second,
-			ExpectContinueTimeout:  time.Second,
-			IdleConnTimeout:        90 * time.Second,
-			WriteBufferSize:        1 << 10, // longer requests go out past it; each stream holds one
-			MaxIdleConns:           1024,
-			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
-			MaxResponseHeaderBytes: 64 << 10,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // a compressed stream comes in blocks
-		},
-	}
 }
 
 // withoutRedirects returns the client, or one like it that follows no

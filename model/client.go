@@ -1,0 +1,54 @@
+package model
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// newClient is the client used where Options has none: limits on everything
+// but the length of a reply. Each stream holds a connection, so its buffers
+// are small; what is longer than they are goes past them.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            dial,
+			TLSHandshakeTimeout:    5 * time.Second,
+			ExpectContinueTimeout:  time.Second,
+			IdleConnTimeout:        90 * time.Second,
+			MaxIdleConns:           1024,
+			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
+			MaxResponseHeaderBytes: 64 << 10,
+			ReadBufferSize:         2 << 10,
+			WriteBufferSize:        1 << 10,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // a compressed stream comes in blocks
+		},
+	}
+}
+
+var dialer = net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := dialer.DialContext(ctx, network, address)
+	if tcp, ok := c.(*net.TCPConn); ok {
+		return conn{tcp}, err
+	}
+	return c, err
+}
+
+// conn is a connection whose ReadFrom borrows its buffer. net/http hands it
+// each request's body, and net would make a buffer of the body's size.
+type conn struct{ *net.TCPConn }
+
+var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return &b }}
+
+func (c conn) ReadFrom(r io.Reader) (int64, error) {
+	b := copyBuffers.Get().(*[]byte)
+	defer copyBuffers.Put(b)
+	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, struct{ io.Reader }{r}, *b)
+}
