@@ -78,7 +78,7 @@ func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request) {
 			x.settings[k] = embedders
 		}
 		if change["embedders"] != nil {
-			return x.embedAll()
+			return s.embedAll(x)
 		}
 		return nil
 	})

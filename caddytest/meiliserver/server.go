@@ -1,12 +1,11 @@
 // Package meiliserver is a stand-in for a Meilisearch server: the routes,
 // replies and errors that the index in retrieval/meilisearch meets, over
 // indexes in memory, with faults on demand. Its ranking is a plain count of
-// words and a cosine; what it answers to settings, tasks, swaps, filters and
-// keys has the form that the real server's replies have.
+// words and a cosine; what it answers has the form of a real server's
+// replies, which are recorded in testdata and compared with its own.
 package meiliserver
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -241,6 +240,7 @@ var refusals = map[string]refusal{
 	"invalid_vector_dimensions":          {400, "Invalid vector dimensions: expected: `%v`, found: `%d`."},
 	"malformed_payload":                  {400, "The json payload provided is malformed. `%s`."},
 	"missing_authorization_header":       {401, "The Authorization header is missing. It must use the bearer authorization method."},
+	"missing_content_type":               {415, "A Content-Type header is missing. Accepted values for the Content-Type header are: `application/json`"},
 	"missing_document_id":                {400, "Document doesn't have a `%s` attribute."},
 	"missing_search_hybrid":              {400, "Invalid request: missing `hybrid` parameter when `vector` or `media` are present."},
 	"no_space_left_on_device":            {422, "There is no more space left on the device. Consider increasing the size of the disk/partition."},
@@ -469,8 +469,11 @@ const payloadLimit = 100 << 20
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch {
+	case kind == "":
+		fail(w, "missing_content_type")
+		return false
 	case kind != "application/json":
-		fail(w, "invalid_content_type", cmp.Or(kind, "-"))
+		fail(w, "invalid_content_type", kind)
 		return false
 	case r.ContentLength > payloadLimit:
 		fail(w, "payload_too_large")

@@ -151,7 +151,7 @@ func (s *Server) resetSetting(w http.ResponseWriter, r *http.Request) {
 	s.enqueue(w, "settingsUpdate", uid, map[string]any{key: nil}, func() map[string]any {
 		x := s.indexes[uid]
 		if x == nil {
-			return problem(404, "index_not_found", uid)
+			return problem("index_not_found", uid)
 		}
 		x.settings[key] = defaults()[key]
 		return nil
