@@ -111,7 +111,7 @@ func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused ma
 		s.mu.Unlock() // others are answered meanwhile
 		made, err := e.embed(ctx, []string{q.Q})
 		s.mu.Lock()
-		if err != nil {
+		if err != nil || s.denied(e.text("url")) {
 			return problem(vectorEmbeddingError, q.Hybrid.Embedder)
 		}
 		q.Vector, q.Q = made[0], ""
