@@ -126,8 +126,8 @@ func (r *run) askedTerms() []term {
 
 // unanswered tells whether answers would say no, at less cost.
 func unanswered(best []passage, asked []term, l Language) bool {
-	if len(best) > 0 && best[0].score >= scorePartly && !slices.ContainsFunc(asked, term.special) {
-		return false // partly at least
+	if len(best) > 0 && (best[0].score >= scoreAnswers || best[0].score >= scorePartly && !slices.ContainsFunc(asked, term.special)) {
+		return false // partly at least, whatever the words
 	}
 	return answers(best, asked, l) == "no"
 }

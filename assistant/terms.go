@@ -1,8 +1,10 @@
 package assistant
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -71,19 +73,28 @@ func appendTerms(out []term, word string, l Language) []term {
 }
 
 // heldStems returns which of the stems of asked stand in a text. It makes
-// terms only of words that begin as one of them does: a passage has hundreds
-// of words, a question few.
+// terms only of words that may be one that was not found yet: a passage has
+// hundreds of words, a question few.
 func heldStems(text string, asked []term, l Language) map[string]bool {
 	held := make(map[string]bool, len(asked))
+	open := make([]string, 0, len(asked)) // stems not found yet
+	for _, t := range asked {
+		open = append(open, t.stem)
+	}
 	var ts []term
 	for word := range fields(text) {
-		if strings.IndexFunc(word, joins) < 0 && !slices.ContainsFunc(asked, func(t term) bool { return mayStem(word, t.stem) }) {
+		if len(open) == 0 {
+			break
+		}
+		if !slices.ContainsFunc(open, func(stem string) bool { return mayStem(word, stem) }) && strings.IndexFunc(word, joins) < 0 {
 			continue
 		}
 		ts = appendTerms(ts[:0], word, l)
 		for _, t := range ts {
-			if !held[t.stem] && slices.ContainsFunc(asked, func(a term) bool { return a.stem == t.stem }) {
-				held[t.stem] = true
+			if n := len(open); n > 0 {
+				if open = slices.DeleteFunc(open, func(stem string) bool { return stem == t.stem }); len(open) < n {
+					held[t.stem] = true
+				}
 			}
 		}
 	}
@@ -231,12 +242,30 @@ var stemmers = map[Language]func(*snowballstem.Env) bool{
 	Portuguese: portuguese.Stem, Italian: italian.Stem, Russian: russian.Stem,
 }
 
+// stemmed are stems made lately, by a hash of their word: texts are compared
+// again and again, and a stemmer costs some hundred times what looking costs.
+var stemmed [4096]atomic.Pointer[stemOf]
+
+type stemOf struct {
+	word, stem string
+	language   Language
+}
+
+var stemSeed = maphash.MakeSeed()
+
 func stem(lower string, l Language) string {
 	f := stemmers[l]
 	if f == nil || len(lower) < 3 || len(lower) > 40 {
 		return lower
 	}
+	slot := &stemmed[maphash.String(stemSeed, lower)%uint64(len(stemmed))]
+	if s := slot.Load(); s != nil && s.word == lower && s.language == l {
+		return s.stem
+	}
 	env := snowballstem.NewEnv(lower)
 	f(env)
-	return env.Current()
+	// Clones: the word is part of a page, which is not to be held by it.
+	s := &stemOf{word: strings.Clone(lower), stem: strings.Clone(env.Current()), language: l}
+	slot.Store(s)
+	return s.stem
 }
