@@ -1,7 +1,6 @@
 package caddytest
 
 import (
-	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -127,13 +126,4 @@ func TestARealMeilisearchIsTheIndexOfASite(t *testing.T) {
 	if r := s.askIn(t, 2, install, nil); !r.Finished || r.Error != "" {
 		t.Errorf("asking: %+v", r)
 	}
-}
-
-var oneIndex = func(m *meiliserver.Server) bool {
-	for uid := range maps.Keys(m.Indexes()) {
-		if strings.Contains(uid, "_") {
-			return false
-		}
-	}
-	return true
 }

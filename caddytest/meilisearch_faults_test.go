@@ -1,0 +1,302 @@
+//go:build unix
+
+package caddytest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// acmeSections is how many sections acme's pages have.
+const acmeSections = 9
+
+func time10ms() <-chan time.Time { return time.After(10 * time.Millisecond) }
+
+// finds reports whether a search has a hit.
+func (s *Server) finds(query string) bool {
+	r := s.Do(Request{Path: searchPath, Body: `{"query":"` + query + `"}`})
+	var hits []json.RawMessage
+	return r.Status == http.StatusOK && json.Unmarshal(r.Body, &hits) == nil && len(hits) > 0
+}
+
+// unlock takes the lock from a process that was killed, as the storage does
+// when it has run out.
+func unlock(t *testing.T, storage string) {
+	t.Helper()
+	held, err := filepath.Glob(filepath.Join(storage, "locks", "*meilisearch*"))
+	if err != nil || len(held) == 0 {
+		t.Fatalf("nobody holds the lock: %v", err)
+	}
+	for _, name := range held {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// many are pages enough for an index to be made anew.
+func many(word string) map[string]string {
+	files := map[string]string{}
+	for i := range 60 {
+		files[fmt.Sprintf("news/%d.md", i)] = fmt.Sprintf("# News %d\n\nSomething about %s.\n\n## More\n\nNumber %d of it.\n", i, word, i)
+	}
+	return files
+}
+
+// A Meilisearch that hangs, dies or takes its keys back is answered for
+// within two seconds, and found again without a reload.
+func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
+	for _, fault := range []struct {
+		name      string
+		do, mends func(meili, *testing.T)
+		status    int
+		code      string
+	}{
+		{"it hangs", meili.hang, meili.resume, http.StatusServiceUnavailable, "search_unavailable"},
+		{"it is killed", meili.kill, meili.restart, http.StatusServiceUnavailable, "search_unavailable"},
+		{"its keys are revoked", meili.revoke, meili.grant, http.StatusInternalServerError, "search_misconfigured"},
+	} {
+		for _, fallback := range []string{"", "fallback embedded"} {
+			t.Run(fault.name+" "+fallback, func(t *testing.T) {
+				m := newMeili(t)
+				s := Start(t, meiliIndex(m.address(), fallback), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+				s.Ready("acme")
+				whole(t, m, acmeSections)
+				fault.do(m, t)
+				for range 3 {
+					began := time.Now()
+					r, found := s.searchSite("install")
+					if took := time.Since(began); took > 10*time.Second {
+						t.Errorf("an answer after %v", took)
+					}
+					if fallback != "" && !found {
+						t.Errorf("the fallback: %d %s", r.Status, r.Body)
+					}
+					status, code := http.StatusServiceUnavailable, "search_unavailable"
+					if fault.name == "its keys are revoked" { // which no later attempt mends
+						status, code = http.StatusInternalServerError, "search_misconfigured"
+					}
+					if fallback == "" && (r.Status != status || (r.Header.Get("Retry-After") == "") != (status == http.StatusInternalServerError) || r.Error(t).Code != code) {
+						t.Errorf("search: %d %v %s", r.Status, r.Header, r.Body)
+					}
+					if strings.Contains(string(r.Body), m.address()) || strings.Contains(string(r.Body), "api_key") {
+						t.Errorf("the client is told what is the operator's: %s", r.Body)
+					}
+				}
+				if fallback != "" {
+					if r := s.askIn(t, 2, install, nil); !r.Finished || r.Error != "" {
+						t.Errorf("asking: %+v", r)
+					}
+				}
+				fault.mends(m, t)
+				Until(t, "the server answers again", func() bool {
+					_, found := s.searchSite("install")
+					return found && !strings.Contains(tail(s.Log()), "no Meilisearch server answered")
+				})
+				whole(t, m, acmeSections)
+			})
+		}
+	}
+}
+
+// tail is the last line of a log.
+func tail(log string) string {
+	log = strings.TrimSpace(log)
+	return log[strings.LastIndexByte(log, '\n')+1:]
+}
+
+// A task that the server does not carry out leaves the old pages, and is
+// tried again.
+func TestAFailedTaskLeavesTheOldIndexAndIsTriedAgain(t *testing.T) {
+	m := newMeili(t)
+	g := newGate(t, m)
+	root := acmeFolder(t)
+	s := Start(t, meiliIndex(g.URL, ""), "http://:0 {\n\tdocs acme "+root+"\n}\n")
+	s.Ready("acme")
+	whole(t, m, acmeSections)
+	var spoilt atomic.Int32
+	g.set(func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if strings.HasSuffix(r.URL.Path, "/documents") && r.Method == http.MethodPost {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return
+			}
+			// An id of a form that the server refuses, in the middle of a batch.
+			body = bytes.Replace(body, []byte(`{"id":"`), []byte(`{"id":"!`), 1)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			spoilt.Add(1)
+		}
+		pass.ServeHTTP(w, r)
+	})
+	Write(t, root, many("parachutes"))
+	Until(t, "the task fails", func() bool {
+		return spoilt.Load() > 0 && strings.Contains(s.Log(), "invalid_document_id")
+	})
+	if _, found := s.searchSite("install"); !found {
+		t.Error("the old pages are not found")
+	}
+	if n := m.documents(t)["docs-acme-en"] + m.documents(t)["docs-acme-und"]; n != acmeSections {
+		t.Errorf("the old index holds %d sections", n)
+	}
+	g.set(nil)
+	waitFor(t, "the new pages are found", time.Minute, func() bool { return s.finds("parachutes") })
+	whole(t, m, acmeSections+120)
+}
+
+func waitFor(t *testing.T, what string, d time.Duration, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(d); !done(); <-time10ms() {
+		if time.Now().After(end) {
+			t.Fatalf("waited %s in vain until %s", d, what)
+		}
+	}
+}
+
+// The server is killed when it has taken documents and not yet indexed all:
+// what it holds after its restart is made whole.
+func TestTheServerIsKilledInTheMiddleOfABatch(t *testing.T) {
+	m := newMeili(t)
+	g := newGate(t, m)
+	root := acmeFolder(t)
+	s := Start(t, meiliIndex(g.URL, "fallback embedded"), "http://:0 {\n\tdocs acme "+root+"\n}\n")
+	s.Ready("acme")
+	whole(t, m, acmeSections)
+	reached := g.holdAt(func(r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/documents") && r.Method == http.MethodPost
+	}, true)
+	Write(t, root, many("parachutes"))
+	<-reached
+	m.kill(t)
+	g.set(func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) })
+	g.CloseClientConnections()
+	if _, found := s.searchSite("install"); !found {
+		t.Error("the fallback finds nothing")
+	}
+	m.restart(t)
+	g.set(nil)
+	waitFor(t, "the new pages are found", time.Minute, func() bool { return s.finds("parachutes") })
+	whole(t, m, acmeSections+120)
+}
+
+// Of two servers one is down while pages change: reading goes on with the
+// other, and the one that returns is brought up to date.
+func TestOneOfTwoServersIsDownWhilePagesChange(t *testing.T) {
+	a, b := newMeili(t), newMeili(t)
+	root := acmeFolder(t)
+	s := Start(t, meiliIndex(a.address()+" "+b.address(), ""), "http://:0 {\n\tdocs acme "+root+"\n}\n")
+	s.Ready("acme")
+	whole(t, a, acmeSections)
+	whole(t, b, acmeSections)
+	a.kill(t)
+	if r, found := s.searchSite("install"); !found {
+		t.Errorf("the second server was not asked: %d %s", r.Status, r.Body)
+	}
+	Write(t, root, many("parachutes"))
+	Until(t, "the new pages are found", func() bool { return s.finds("parachutes") })
+	whole(t, b, acmeSections+120)
+	a.restart(t)
+	waitFor(t, "the first is up to date", time.Minute, func() bool { return a.documents(t)["docs-acme-und"] == b.documents(t)["docs-acme-und"] })
+	whole(t, a, acmeSections+120)
+	b.kill(t)
+	if !s.finds("parachutes") {
+		t.Error("the server that returned does not answer")
+	}
+}
+
+// One of two Caddys that share a Meilisearch, and a storage, is killed while
+// it makes the index anew: at no time does the other find nothing, and it
+// finishes what was begun.
+func TestOfTwoCaddysOneIsKilledInTheMiddleOfAReindex(t *testing.T) {
+	method := func(m, suffix string) func(*http.Request) bool {
+		return func(r *http.Request) bool { return r.Method == m && strings.HasSuffix(r.URL.Path, suffix) }
+	}
+	for _, tt := range []struct {
+		name  string
+		at    func(*http.Request) bool
+		after bool
+	}{
+		{"when the new index is there", method("PATCH", "/settings"), false},
+		{"before documents are sent", method("POST", "/documents"), false},
+		{"when documents were taken", method("POST", "/documents"), true},
+		{"before the swap", method("POST", "/swap-indexes"), false},
+		{"after the swap", method("POST", "/swap-indexes"), true},
+		{"before it cleans up", func(r *http.Request) bool { return r.Method == http.MethodDelete }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMeili(t)
+			g := newGate(t, m)
+			root := acmeFolder(t)
+			s := Start(t, meiliIndex(m.address(), ""), "http://:0 {\n\tdocs acme "+root+"\n}\n")
+			s.Ready("acme")
+			whole(t, m, acmeSections)
+
+			// The other has many pages more.
+			other := acmeFolder(t)
+			Write(t, other, many("parachutes"))
+			dir := t.TempDir()
+			storage := filepath.Join(s.Dir, "storage")
+			caddyfile := Global(dir, meiliIndex(g.URL, "")) + fmt.Sprintf("http://localhost:%d {\n\tdocs acme %s\n}\n", freePort(t), other)
+			Write(t, dir, map[string]string{"caddy.json": string(patch(t, caddyfile, func(config map[string]any) {
+				config["storage"] = map[string]any{"module": "file_system", "root": storage}
+			}))})
+			reached := g.holdAt(tt.at, tt.after)
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), childConfig+"="+filepath.Join(dir, "caddy.json"))
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stopped := false
+			defer func() {
+				if !stopped {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait()
+				}
+			}()
+
+			// The first is searched all the time.
+			done, missed := make(chan struct{}), make(chan string, 1)
+			go func() {
+				defer close(missed)
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					if r, found := s.searchSite("install"); !found {
+						missed <- fmt.Sprintf("search %d: %d %s", n, r.Status, r.Body)
+						return
+					}
+				}
+			}()
+			select {
+			case <-reached:
+			case <-time.After(patience):
+				t.Fatal("the other does not come that far")
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			stopped = true
+			unlock(t, storage)
+			Write(t, root, many("parachutes"))
+			waitFor(t, "the one that is left finishes", time.Minute, func() bool { return s.finds("parachutes") })
+			close(done)
+			if what, ok := <-missed; ok {
+				t.Errorf("nothing was found in between: %s", what)
+			}
+			whole(t, m, acmeSections+120)
+		})
+	}
+}
