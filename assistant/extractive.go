@@ -124,10 +124,18 @@ func (r *run) askedTerms() []term {
 	})
 }
 
-// unanswered tells whether answers would say no, at less cost.
+// unanswered tells whether answers would say no. It mostly knows without
+// looking at every word.
 func unanswered(best []passage, asked []term, l Language) bool {
-	if len(best) > 0 && (best[0].score >= scoreAnswers || best[0].score >= scorePartly && !slices.ContainsFunc(asked, term.special)) {
-		return false // partly at least, whatever the words
+	if len(best) > 0 && best[0].score >= scorePartly {
+		missing := func(t term) bool {
+			return t.special() && !slices.ContainsFunc(best[:min(3, len(best))], func(p passage) bool {
+				return strings.Contains(p.text, t.word) || strings.Contains(p.title, t.word)
+			})
+		}
+		if best[0].score >= scoreAnswers || !slices.ContainsFunc(asked, missing) {
+			return false // partly at least
+		}
 	}
 	return answers(best, asked, l) == "no"
 }

@@ -200,12 +200,12 @@ func (k *Keeper) load(ctx context.Context, id, organization string) (*Thread, er
 		t, _ := decode(entry.data, id, k.opts.MaxBytes)
 		return t
 	}
+	if ok && !entry.stored {
+		return held(), nil // begun here, and stored nowhere yet
+	}
 	name, _ := key(organization, id)
 	data, err := k.get(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if ok && !entry.stored {
-			return held(), nil
-		}
 		k.cache.drop(id) // expired, or deleted by the operator
 		return nil, nil
 	}

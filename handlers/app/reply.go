@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
@@ -119,7 +120,11 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 		defer cancel()
 		defer close(done)
 		ctx, ended := a.Step(ctx, "keep")
-		err := a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+		err := storing.Acquire(ctx, 1)
+		if err == nil {
+			err = a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+			storing.Release(1)
+		}
 		ended(err)
 		if err != nil {
 			a.metrics.threadsFailed.Inc()
@@ -137,6 +142,10 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 // keeping are the turns that are being stored. The process does not end
 // before they are (Cleanup).
 var keeping sync.WaitGroup
+
+// storing bounds how many turns are stored at a time: each may hold a thread
+// of the system while a disk writes.
+var storing = semaphore.NewWeighted(8)
 
 // hashFingerprint is a fingerprint for the log: the same for the same reader
 // of a site, and of no use elsewhere.
