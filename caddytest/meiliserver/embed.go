@@ -218,7 +218,12 @@ func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[str
 		for _, d := range documents {
 			vectors := map[string]json.RawMessage{}
 			_ = json.Unmarshal(d["_vectors"], &vectors)
-			if _, given := vectors[name]; given {
+			var said struct {
+				Embeddings json.RawMessage
+				Regenerate bool
+			}
+			given, ok := vectors[name]
+			if _ = json.Unmarshal(given, &said); ok && (!said.Regenerate || said.Embeddings != nil) {
 				continue
 			}
 			var title, heading, text string

@@ -39,10 +39,10 @@ type Options struct {
 // Index implements retrieval.Index. A search works on one generation, takes
 // no lock, and is not held up by Replace.
 type Index struct {
-	dir      string
-	log      *slog.Logger
-	wording  wording
-	weights  *weights
+	dir     string
+	log     *slog.Logger
+	wording wording
+	weights *weights
 
 	current atomic.Pointer[generation]
 	pool    sync.Pool

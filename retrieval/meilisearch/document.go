@@ -43,7 +43,9 @@ type record struct {
 const noVector = "none"
 
 type vector struct {
-	Embeddings [][]float32 `json:"embeddings"`
+	// Embeddings are our vectors. Where there are none, the server is to make
+	// them: then, and with each change of the section, it says Regenerate.
+	Embeddings [][]float32 `json:"embeddings,omitempty"`
 	Regenerate bool        `json:"regenerate"`
 }
 

@@ -140,38 +140,40 @@ func noVectors(err error) bool {
 	return false
 }
 
-// optingOut tells the server, which wants a word on it, that records have no
-// vectors for those of its embedders that expect them from us.
-func optingOut(records []*record, embedders map[string]embedder) []*record {
-	var names []string
-	for name, e := range embedders {
-		if e.Source == userProvided {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return records
-	}
+// addressed are records that say of each of an index's embedders where its
+// vectors come from: of those that expect them from us, and get none, that
+// there are none; of the server's own that is used, own, that it is to make
+// them, also where it was told otherwise before.
+func addressed(records []*record, embedders map[string]embedder, own string) []*record {
 	out := make([]*record, len(records))
 	for i, r := range records {
-		out[i] = r.without(names...)
+		for name, e := range embedders {
+			_, given := r.Vectors[name]
+			switch {
+			case given:
+			case e.Source == userProvided:
+				r = r.with(name, nil)
+				if name == own {
+					r.Vector = noVector
+				}
+			case name == own:
+				r = r.with(name, &vector{Regenerate: true})
+			}
+		}
+		out[i] = r
 	}
 	return out
 }
 
-// without is the record that has no vectors for these embedders, where it
-// brings none. The record itself stays as it is: others send it, too.
-func (r *record) without(names ...string) *record {
+// with is the record with a vector for an embedder, nil for none. The record
+// itself stays as it is: others send it, too.
+func (r *record) with(embedder string, v *vector) *record {
 	clone := *r
 	clone.Vectors = maps.Clone(r.Vectors)
 	if clone.Vectors == nil {
 		clone.Vectors = map[string]*vector{}
 	}
-	for _, n := range names {
-		if _, given := clone.Vectors[n]; !given {
-			clone.Vectors[n] = nil
-		}
-	}
+	clone.Vectors[embedder] = v
 	return &clone
 }
 

@@ -207,7 +207,7 @@ func (x *Index) plan(ctx context.Context, in *instance, c *content, ix *indexCon
 	if n := len(p.add) + len(p.remove); x.o.Embedder == "" && n > 100 && float64(n) > smallChange*float64(len(ix.records)) {
 		p.anew = true
 	}
-	p.add = optingOut(p.add, set)
+	p.add = addressed(p.add, set, x.o.Embedder)
 	return p, nil
 }
 
@@ -361,10 +361,9 @@ func (in *instance) withVectors(ctx context.Context, p *plan) ([]*record, error)
 	}
 	out := make([]*record, len(p.records))
 	for i, r := range p.records {
-		out[i] = r.without(embedderName)
-		if s, ok := held[r.ID]; ok {
-			out[i].Vector, out[i].Vectors[embedderName] = s.marker, s.vector
-		}
+		s := held[r.ID]
+		out[i] = r.with(embedderName, s.vector)
+		out[i].Vector = s.marker
 	}
 	return out, nil
 }
@@ -379,7 +378,7 @@ func (x *Index) changeEmbedded(ctx context.Context, in *instance, p *plan) error
 	}
 	blind := make([]*record, len(p.add))
 	for i, r := range p.add {
-		blind[i] = r.without(x.o.Embedder)
+		blind[i] = r.with(x.o.Embedder, nil)
 		blind[i].Vector = noVector
 	}
 	if err := x.change(ctx, in, p.uid, blind, p.remove); err != nil {
@@ -397,7 +396,7 @@ func (x *Index) change(ctx context.Context, in *instance, uid string, add []*rec
 		n, size := 0, 0
 		for n < len(add) && n < batchRecords && (n == 0 || size < batchBytes) {
 			size += len(add[n].Text) + 500
-			if v := add[n].Vectors[embedderName]; v != nil {
+			if v := add[n].Vectors[embedderName]; v != nil && len(v.Embeddings) > 0 {
 				size += 12 * len(v.Embeddings[0])
 			}
 			n++
