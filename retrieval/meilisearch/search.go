@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -136,9 +137,12 @@ func (in *instance) search(ctx context.Context, queries []*sdk.SearchRequest) ([
 	if err := in.explain(err); err != nil {
 		return nil, err
 	}
-	out := make([]result, min(len(response.Results), len(queries)))
-	for i := range out {
-		out[i] = result{response.Results[i].Hits, queries[i].Hybrid != nil}
+	if len(response.Results) != len(queries) {
+		return nil, &ServerError{URL: in.url, Status: http.StatusOK, cause: fmt.Errorf("%d answers to %d queries", len(response.Results), len(queries))}
+	}
+	out := make([]result, len(queries))
+	for i, q := range queries {
+		out[i] = result{response.Results[i].Hits, q.Hybrid != nil}
 	}
 	return out, nil
 }

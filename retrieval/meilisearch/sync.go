@@ -34,8 +34,6 @@ const (
 	syncTimeout = 30 * time.Minute
 )
 
-func asServer(err error, e **ServerError) bool { return errors.As(err, e) }
-
 // sync makes a server hold the content, and nothing else of the site.
 // alone: the caller holds the lock. What it leaves when it is cut off serves on, and
 // the next run takes it up.
