@@ -17,7 +17,7 @@ const wordsLimit = 10
 func (x *index) words(query string) []string {
 	query = strings.ToLower(query)
 	var all []string
-	for _, field := range strings.FieldsSeq(query) {
+	for field := range strings.FieldsSeq(query) {
 		start := 0
 		for i, r := range field {
 			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) || r == 'ー' {
