@@ -27,15 +27,18 @@ type load struct {
 	tokens  int // that each stream must bring
 	// idle, where not nil, is called once all streams have their first token.
 	idle func()
+
+	steady *atomic.Bool // all streams are open; made by run
 }
 
 // seen is what the streams of a load came to.
 type seen struct {
 	tokens, chunks int64
-	lost           int64 // tokens missing, doubled or out of order
-	failed         int64 // streams
-	failure        error // one of them
-	latency        []uint32
+	lost           int64           // tokens missing, doubled or out of order
+	failed         int64           // streams
+	failure        error           // one of them
+	latency        []uint32        // of each token but the first, in µs
+	steady         []uint32        // of those that came while all streams were open
 	first          []time.Duration // request to the first byte of the body
 	asked          []time.Duration // request to its arrival at the model
 	wall           time.Duration
@@ -48,10 +51,14 @@ func (l *load) run(ctx context.Context) *seen {
 		wg    sync.WaitGroup
 		begun atomic.Int64
 	)
+	l.steady = new(atomic.Bool)
 	start := time.Now()
 	onFirst := func() {
-		if begun.Add(1) == int64(l.streams) && l.idle != nil {
-			l.idle()
+		if begun.Add(1) == int64(l.streams) {
+			l.steady.Store(true)
+			if l.idle != nil {
+				l.idle()
+			}
 		}
 	}
 	for i := range l.streams {
@@ -87,6 +94,7 @@ func (s *seen) add(o *seen) {
 		s.failure = o.failure
 	}
 	s.latency = append(s.latency, o.latency...)
+	s.steady = append(s.steady, o.steady...)
 	s.first = append(s.first, o.first...)
 	s.asked = append(s.asked, o.asked...)
 }
@@ -186,6 +194,7 @@ func (c *streamClient) stream(ctx context.Context) (err error) {
 	if _, err := c.br.Discard(2); err != nil {
 		return err
 	}
+	c.load.steady.Store(false)
 	c.lost += int64(max(0, c.load.tokens-c.next))
 	if !bytes.Contains(tail[:], []byte("[DONE]")) {
 		return errors.New("the stream ended without [DONE]")
@@ -257,6 +266,9 @@ func (c *streamClient) mark(m []byte, now, sent uint64) {
 		c.asked = append(c.asked, time.Duration(at-sent)*time.Microsecond)
 	} else {
 		c.latency = append(c.latency, uint32(now-at))
+		if c.load.steady.Load() {
+			c.seen.steady = append(c.seen.steady, uint32(now-at))
+		}
 	}
 	c.next++
 }
