@@ -1,0 +1,83 @@
+package caddytest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// Without a server that answers, and without a fallback, the assistant
+// answers all the same, and says that it could not search.
+func TestTheAssistantAnswersWithoutMeilisearchAndSaysSo(t *testing.T) {
+	m := startMeili(t)
+	model, url := startModel(t)
+	model.Always(modelserver.Reply{Text: "I could not search the documentation just now."})
+	s := Start(t, meiliIndex(m.URL, "")+"\nllm "+url+" first", "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	Until(t, "the server has the pages", func() bool { _, found := s.searchSite("install"); return found })
+	for name, fault := range map[string]func(*http.Request) *meiliserver.Fault{
+		"down": meiliserver.Down,
+		"slow": func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} },
+		"busy": func(*http.Request) *meiliserver.Fault {
+			return &meiliserver.Fault{Status: 503, Code: "too_many_search_requests"}
+		},
+		"refusing the key": func(*http.Request) *meiliserver.Fault {
+			return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
+		},
+	} {
+		m.Break(fault)
+		for _, v := range both {
+			r := s.askIn(t, v, install, nil)
+			if !r.Finished || r.Error != "" || !strings.Contains(r.Text, "could not search") || r.Metadata["notice"] != "search unavailable" {
+				t.Errorf("%s, v%d: finished %t, error %q, text %q, metadata %v", name, v, r.Finished, r.Error, r.Text, r.Metadata)
+			}
+			if !strings.Contains(model.Last().Question(), "could not be searched") {
+				t.Errorf("%s, v%d: the model was not told: %s", name, v, model.Last().Question())
+			}
+		}
+	}
+	m.Break(nil)
+	Until(t, "the assistant searches again, without a reload", func() bool {
+		r := s.askIn(t, 2, install, nil)
+		return r.Finished && r.Metadata["notice"] == nil && len(r.Sources) > 0
+	})
+}
+
+func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
+	m := startMeili(t)
+	s := Start(t, meiliIndex(m.URL, "embedder mine"), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	Until(t, "the server has the pages", func() bool { _, found := s.searchSite("install"); return found })
+	check := func(what string) app.Check {
+		t.Helper()
+		for _, c := range docsApp(t).Doctor(t.Context()) {
+			if strings.Contains(c.What, what) {
+				return c
+			}
+		}
+		t.Errorf("the doctor says nothing of %s", what)
+		return app.Check{}
+	}
+	for _, what := range []string{"version", "api_key", "index docs-acme", "settings of docs-acme", "search in docs-acme"} {
+		if c := check(what); !c.OK {
+			t.Errorf("%s: %+v", what, c)
+		}
+	}
+	if c := check("embedder mine"); c.OK || c.Do == "" {
+		t.Errorf("an embedder that is not set: %+v", c)
+	}
+	m.Break(func(*http.Request) *meiliserver.Fault {
+		return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
+	})
+	if c := check("api_key"); c.OK || !strings.Contains(c.Do, "documents.*") {
+		t.Errorf("a wrong key: %+v", c)
+	}
+	m.Break(meiliserver.Down)
+	if c := check(m.URL + " server"); c.OK || !strings.Contains(c.Do, "503") {
+		t.Errorf("a server that is down: %+v", c)
+	}
+}
