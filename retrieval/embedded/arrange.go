@@ -25,8 +25,8 @@ type Found struct {
 // other engine found by words and this index did not.
 const unranked = .5
 
-// Arrange makes hits of what another engine found, as Search does of all
-// sections: valued by the same words, fused with the similarities given,
+// Arrange makes hits of what another engine found and of what this index
+// finds by words, as Search does of all sections: valued by the same words, fused with the similarities given,
 // with what the query prefers, twins apart, two sections of a page at most,
 // and scores of the one meaning. mean is the mean of the similarities of all
 // sections. ratio is the share of vectors, 0–1; .5 is that of Search.
@@ -54,7 +54,11 @@ func (x *Index) Arrange(q retrieval.Query, found []Found, mean, ratio float64) (
 		s.similar[at] = max(s.similar[at], float32(f.Similarity))
 		sim.top = max(sim.top, s.similar[at])
 	}
-	g.rank(pages, false, p.keywords(), mass, x.weights, s)
+	allowed, all := g.filters.allowed(q.Filter)
+	g.rank(allowed, all, p.keywords(), mass, x.weights, s)
+	for _, page := range s.order {
+		pages.set(page)
+	}
 	g.rankOthers(found, s)
 	if sim.top > sim.mean && ratio > 0 {
 		w := *x.weights

@@ -168,7 +168,7 @@ func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Q
 		}
 		return nil, false, err
 	}
-	hits, err = x.arrange(ctx, c, q, found)
+	hits, err = x.arrange(c, q, found)
 	return hits, byWords, err
 }
 
@@ -205,7 +205,7 @@ func needsMending(err error) bool {
 }
 
 // arrange makes hits of what a server found.
-func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+func (x *Index) arrange(c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
 	mean, lowest := 0.0, 1.0
 	if len(q.Vector) == len(c.mean) {
 		if v := unit(q.Vector); v != nil {
@@ -214,10 +214,7 @@ func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, resu
 			}
 		}
 	}
-	found, err := x.stopped(ctx, q)
-	if err != nil {
-		return nil, err
-	}
+	var found []embedded.Found
 	for _, r := range results {
 		for rank, hit := range r.hits {
 			var id string
@@ -238,9 +235,6 @@ func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, resu
 			found = append(found, f)
 		}
 	}
-	if len(found) == 0 {
-		return []retrieval.Hit{}, nil
-	}
 	if mean == 0 && lowest < 1 {
 		// All similarities are not known (the server embeds): those of the
 		// last sections found are the nearest to their mean.
@@ -249,20 +243,8 @@ func (x *Index) arrange(ctx context.Context, c *content, q retrieval.Query, resu
 	return x.beside.Arrange(q, found, mean, x.ratio)
 }
 
-// stopped is what this process finds by words for a query of nothing but
-// stop words: the servers don't hold those.
-func (x *Index) stopped(ctx context.Context, q retrieval.Query) (found []embedded.Found, err error) {
-	if len(x.stopWords) == 0 || !x.onlyStops(x.beside.KeyTerms(q, queryWords)) {
-		return nil, nil
-	}
-	q.Vector, q.Threshold, q.Limit = nil, 0, mostHits
-	hits, err := x.beside.Search(ctx, q)
-	for rank, h := range hits {
-		found = append(found, embedded.Found{Page: h.Document.Page, Section: h.Section, Rank: rank})
-	}
-	return found, err
-}
-
+// onlyStops reports whether all terms are stop words, which the servers
+// don't hold.
 func (x *Index) onlyStops(terms string) bool {
 	for word := range strings.FieldsSeq(terms) {
 		if !x.stopWords[word] {
@@ -292,7 +274,7 @@ func similarityOf(details json.RawMessage) (cosine float64, ok bool) {
 func (x *Index) queries(in *instance, c *content, q retrieval.Query, filter string) (words, meaning []*sdk.SearchRequest) {
 	terms := x.beside.KeyTerms(q, queryWords)
 	if x.onlyStops(terms) {
-		terms = "" // see stopped
+		terms = "" // found by this process alone
 	}
 	if terms != "" && q.Question {
 		terms += " " // its last word is not being typed
