@@ -67,6 +67,9 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 			t.Errorf("%s: %+v", what, c)
 		}
 	}
+	if got := docsApp(t).Status().Embedder; got != "mine of the Meilisearch servers" {
+		t.Errorf("the status names the embedder %q", got)
+	}
 	if c := check("embedder mine"); c.OK || c.Do == "" {
 		t.Errorf("an embedder that is not set: %+v", c)
 	}
@@ -79,5 +82,14 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 	m.Break(meiliserver.Down)
 	if c := check(m.URL + " server"); c.OK || !strings.Contains(c.Do, "503") {
 		t.Errorf("a server that is down: %+v", c)
+	}
+}
+
+func TestOneOfTwoEmbeddersMustGo(t *testing.T) {
+	m := startMeili(t)
+	s := &Server{Dir: t.TempDir(), t: t}
+	err := s.TryLoad(Global(s.Dir, meiliIndex(m.URL, "embedder mine")+"\nembedder http://127.0.0.1:9/v1 model") + "http://:0 {\n\tdocs acme " + acmeFolder(t) + "\n}\n")
+	if err == nil || !strings.Contains(err.Error(), "mine") || !strings.Contains(err.Error(), "model") || !strings.Contains(err.Error(), "keep one") {
+		t.Errorf("error: %v", err)
 	}
 }

@@ -142,6 +142,9 @@ func (a *App) loadGuests() error {
 		}
 		a.embedders = guest.(EmbedderOpener)
 	}
+	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
+		return fmt.Errorf("index meilisearch has the embedder %s of the servers' own, and there is embedder %s beside it; keep one", m.Embedder, a.embedders.Describe())
+	}
 	if a.LLMRaw != nil {
 		guest, err := a.ctx.LoadModule(a, "LLMRaw")
 		if err != nil {

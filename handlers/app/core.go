@@ -216,10 +216,7 @@ func (a *App) announce(r *Running) {
 	if a.model != nil {
 		model = a.model.Name()
 	}
-	embedder := "none: search is by keywords"
-	if a.embedders != nil {
-		embedder = a.embedders.Describe()
-	}
+	embedder := cmp.Or(a.embedderName(), "none: search is by keywords")
 	threads := "off"
 	if ttl := a.threadsTTL(); ttl > 0 {
 		threads = "kept for " + Days(ttl)

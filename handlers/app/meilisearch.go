@@ -99,6 +99,17 @@ func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	return options
 }
 
+// embedderName names what makes vectors, "" where nothing does.
+func (a *App) embedderName() string {
+	if a.embedders != nil {
+		return a.embedders.Describe()
+	}
+	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" {
+		return m.Embedder + " of the Meilisearch servers"
+	}
+	return ""
+}
+
 // checkIndex adds what Doctor finds about a site's index in servers.
 func (a *App) checkIndex(ctx context.Context, r *Running, add func(what string, err error, found, do string)) {
 	m, ok := a.indexes.(*MeilisearchIndex)

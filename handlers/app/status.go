@@ -40,9 +40,7 @@ func (a *App) Status() Status {
 	if a.model != nil {
 		s.Model, s.Models = a.model.Name(), a.modelStates()
 	}
-	if a.embedders != nil {
-		s.Embedder = a.embedders.Describe()
-	}
+	s.Embedder = a.embedderName()
 	for _, r := range a.all() {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
