@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/caddyserver/caddy/v2"
 )
 
 // acmeSections is how many sections acme's pages have.
@@ -160,6 +162,24 @@ func waitFor(t *testing.T, what string, d time.Duration, done func() bool) {
 			t.Fatalf("waited %s in vain until %s", d, what)
 		}
 	}
+}
+
+// A server that lost what it had, vectors too, while no Caddy ran, gets it
+// again, though no page has changed since.
+func TestAServerThatLostItsVectorsGetsThemAgain(t *testing.T) {
+	m := newMeili(t)
+	_, model := startModel(t)
+	docs, site := meiliIndex(m.address(), "")+"\nembedder "+model+" fake-embed", "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n"
+	const uid, sections = "docs-acme-en", 6
+	s := Start(t, docs, site)
+	Until(t, "the server has the vectors", func() bool { return m.vectors(t, uid) == sections })
+	if err := caddy.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.lose(t, uid)
+	s.Load(docs, site)
+	waitFor(t, "the server has the vectors again", time.Minute, func() bool { return m.vectors(t, uid) == sections })
+	whole(t, m, acmeSections)
 }
 
 // The server is killed when it has taken documents and not yet indexed all:

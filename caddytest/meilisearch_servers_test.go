@@ -28,6 +28,10 @@ type meili interface {
 	address() string
 	// documents counts them by index.
 	documents(t *testing.T) map[string]int
+	// lose deletes an index, as a server does that starts with another disk.
+	lose(t *testing.T, uid string)
+	// vectors counts documents that have one.
+	vectors(t *testing.T, uid string) int
 	// hang leaves every request without an answer, until resume.
 	hang(t *testing.T)
 	resume(t *testing.T)
@@ -75,6 +79,19 @@ func (s *standIn) documents(*testing.T) map[string]int { return s.Indexes() }
 func (s *standIn) resume(*testing.T)                   { s.Break(nil) }
 func (s *standIn) restart(*testing.T)                  { s.Break(nil) }
 func (s *standIn) grant(*testing.T)                    { s.Break(nil) }
+
+func (s *standIn) lose(t *testing.T, uid string) {
+	ask(t, s.URL, s.Key, http.MethodDelete, "/indexes/"+uid, nil)
+}
+
+func (s *standIn) vectors(t *testing.T, uid string) int {
+	return embedded(ask(t, s.URL, s.Key, http.MethodGet, "/indexes/"+uid+"/stats", nil))
+}
+
+func embedded(status int, stats map[string]any) int {
+	n, _ := stats["numberOfEmbeddedDocuments"].(float64)
+	return int(n)
+}
 
 func (s *standIn) hang(*testing.T) {
 	s.Break(func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} })
@@ -142,18 +159,24 @@ func (m *realMeili) restart(t *testing.T) {
 	})
 }
 
-// call is the master's; the status is 0 without an answer.
+// call is the master's.
 func (m *realMeili) call(t *testing.T, method, path string, body any) (status int, answer map[string]any) {
+	t.Helper()
+	return ask(t, m.address(), masterKey, method, path, body)
+}
+
+// ask sends a request to a server; the status is 0 without an answer.
+func ask(t *testing.T, address, key, method, path string, body any) (status int, answer map[string]any) {
 	t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequest(method, m.address()+path, bytes.NewReader(data)) //nolint:noctx // also after the test's end
+	r, err := http.NewRequest(method, address+path, bytes.NewReader(data)) //nolint:noctx // also after the test's end
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+masterKey)
+	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -162,6 +185,17 @@ func (m *realMeili) call(t *testing.T, method, path string, body any) (status in
 	defer res.Body.Close()
 	_ = json.NewDecoder(res.Body).Decode(&answer)
 	return res.StatusCode, answer
+}
+
+func (m *realMeili) lose(t *testing.T, uid string) {
+	t.Helper()
+	m.call(t, http.MethodDelete, "/indexes/"+uid, nil)
+	Until(t, "the index is gone", func() bool { return m.documents(t)[uid] == 0 })
+}
+
+func (m *realMeili) vectors(t *testing.T, uid string) int {
+	t.Helper()
+	return embedded(m.call(t, http.MethodGet, "/indexes/"+uid+"/stats", nil))
 }
 
 func (m *realMeili) documents(t *testing.T) map[string]int {

@@ -34,6 +34,8 @@ const (
 	batchPause     = 500 * time.Millisecond // doubled with each attempt
 	embedRetry     = 5 * time.Second        // after an outage, doubled up to:
 	embedLastRetry = 5 * time.Minute
+	// lostInterval is how often a VectorKeeper is asked.
+	lostInterval = 10 * time.Second
 	// republishEvery is how often vectors that are there are taken into use
 	// while others are still being made.
 	republishEvery = time.Minute
@@ -228,7 +230,13 @@ func (e *embedding) missing() (wants []want, behind bool) {
 		}
 	}
 	e.update(func(s *EmbeddingStatus) { s.Done, s.Total, s.Refused = have, total, refused })
-	return wants, e.r.pages.Vectors != e.stamp(have)
+	return wants, e.r.pages.Vectors != e.stamp(have) || have > 0 && e.lost()
+}
+
+// lost reports whether the index has lost vectors that it was given.
+func (e *embedding) lost() bool {
+	k, ok := e.r.o.Index.(VectorKeeper)
+	return ok && k.LacksVectors()
 }
 
 func (e *embedding) isRefused(key VectorKey) bool {
@@ -240,19 +248,25 @@ func (e *embedding) isRefused(key VectorKey) bool {
 // run makes the vectors that are missing, whenever woken, until ctx is done.
 func (e *embedding) run(ctx context.Context) {
 	pause := embedRetry
+	look := time.NewTicker(lostInterval)
+	defer look.Stop()
 	for {
-		var again <-chan time.Time
+		var again, ask <-chan time.Time
 		if e.status().Error != "" {
 			again = time.After(pause)
 			pause = min(2*pause, embedLastRetry)
 		} else {
-			pause = embedRetry
+			pause, ask = embedRetry, look.C
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.woken:
 		case <-again:
+		case <-ask:
+			if !e.lost() {
+				continue
+			}
 		}
 		err := e.work(ctx)
 		if ctx.Err() != nil {

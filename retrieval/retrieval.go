@@ -150,6 +150,14 @@ type Index interface {
 	Close() error
 }
 
+// VectorKeeper is an Index whose vectors are kept elsewhere, where they may
+// get lost.
+type VectorKeeper interface {
+	// LacksVectors reports whether vectors of the last Replace, maybe in an
+	// earlier process, are missing: that one is to be repeated.
+	LacksVectors() bool
+}
+
 // Embedder turns texts into vectors of one length.
 type Embedder interface {
 	// Embed returns one vector a text, in order.

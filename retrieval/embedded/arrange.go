@@ -26,9 +26,9 @@ type Found struct {
 const unranked = .5
 
 // Arrange makes hits of what another engine found and of what this index
-// finds by words, as Search does of all sections: valued by the same words, fused with the similarities given,
-// with what the query prefers, twins apart, two sections of a page at most,
-// and scores of the one meaning. mean is the mean of the similarities of all
+// finds by words, as Search does of all sections: valued by the same words,
+// fused with the similarities given, with what the query prefers, twins
+// apart, two sections of a page at most, and scores of the one meaning. mean is the mean of the similarities of all
 // sections. ratio is the share of vectors, 0–1; .5 is that of Search.
 // Sections that this index doesn't hold are left out.
 func (x *Index) Arrange(q retrieval.Query, found []Found, mean, ratio float64) ([]retrieval.Hit, error) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -91,7 +92,10 @@ type Counts struct {
 
 type counts struct{ answered, byWords, fellBack, failed atomic.Uint64 }
 
-var _ retrieval.Index = (*Index)(nil)
+var (
+	_ retrieval.Index        = (*Index)(nil)
+	_ retrieval.VectorKeeper = (*Index)(nil)
+)
 
 // startPatience is how long Open looks for the servers: only to refuse old
 // versions at once. One that doesn't answer is looked for later.
@@ -292,6 +296,19 @@ func (x *Index) Page(ctx context.Context, page string) (*retrieval.Document, err
 
 // Documents returns the current documents.
 func (x *Index) Documents() []*retrieval.Document { return x.beside.Documents() }
+
+// LacksVectors reports whether, after a start, a server has sections
+// without vectors: it may have lost them, or other programs may write there.
+func (x *Index) LacksVectors() bool {
+	if c := x.target.Load(); c == nil || c.known {
+		return false
+	}
+	return slices.ContainsFunc(x.instances, func(in *instance) bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.lacks
+	})
+}
 
 // Counts returns what became of searches so far.
 func (x *Index) Counts() Counts {

@@ -67,6 +67,9 @@ type instance struct {
 	// embedders are the vectors' dimensions by index, 0 for a server's own
 	// embedder, where one of the name wanted is set.
 	embedders map[string]int
+	// lacks: sections have no vectors there, and after a start ours are not
+	// at hand.
+	lacks bool
 	// own is how the server's own embedder does.
 	own ownEmbedder
 }

@@ -75,13 +75,13 @@ func (x *Index) syncOnce(ctx context.Context, in *instance, c *content, alone bo
 	var swaps []*sdk.SwapIndexesParams
 	var fresh []string
 	var blind error // what the server's embedder did not do
-	embedders := map[string]int{}
+	embedders, lacks := map[string]int{}, false
 	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
 		p, err := x.plan(ctx, in, c, c.languages[uid], slices.Contains(live, uid))
 		if err != nil {
 			return false, err
 		}
-		embedders[uid] = p.dimensions
+		embedders[uid], lacks = p.dimensions, lacks || p.lacks
 		switch {
 		case p.anew && x.o.Embedder != "":
 			// The server's own embedder stands in the settings of the live
@@ -139,7 +139,7 @@ func (x *Index) syncOnce(ctx context.Context, in *instance, c *content, alone bo
 		}
 	}
 	in.mu.Lock()
-	in.embedders = embedders
+	in.embedders, in.lacks = embedders, lacks
 	in.mu.Unlock()
 	return done && blind == nil, blind
 }
@@ -157,6 +157,8 @@ type plan struct {
 	// dimensions of the vectors that it will have, 0 where the server makes
 	// them, -1 for none.
 	dimensions int
+	// lacks: see instance.
+	lacks bool
 	// vectors is how many dimensions the vectors have that only the server
 	// holds: after a start ours are not at hand.
 	vectors int
@@ -199,6 +201,7 @@ func (x *Index) plan(ctx context.Context, in *instance, c *content, ix *indexCon
 		if !ok || v == noVector && p.dimensions == 0 || c.known && v != r.Vector && (v != noVector || r.Vector != "") {
 			p.add = append(p.add, r)
 		}
+		p.lacks = p.lacks || v == "" && !c.known && x.o.Embedder == ""
 		delete(held, r.ID)
 	}
 	p.remove = slices.Sorted(maps.Keys(held))
