@@ -227,10 +227,6 @@ func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
-	var shown []string
-	for _, k := range x.settings["displayedAttributes"].([]any) {
-		shown = append(shown, k.(string))
-	}
 	total := len(x.order)
 	results := []map[string]json.RawMessage{}
 	for _, id := range x.order[min(body.Offset, total):min(body.Offset+body.Limit, total)] {
