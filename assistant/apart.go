@@ -12,7 +12,7 @@ import (
 // of f is one of the caller.
 func Apart(f func()) {
 	failed := make(chan error, 1)
-	job := func() {
+	go func() {
 		defer close(failed)
 		defer func() {
 			if p := recover(); p != nil {
@@ -20,33 +20,8 @@ func Apart(f func()) {
 			}
 		}()
 		f()
-	}
-	select {
-	case jobs <- job:
-	default:
-		go work(job)
-	}
+	}()
 	if err := <-failed; err != nil {
 		panic(err)
-	}
-}
-
-// Some goroutines stay, with their stacks grown, for the next job: growing
-// one anew copies it four times.
-var (
-	jobs    = make(chan func())
-	staying = make(chan struct{}, 8)
-)
-
-func work(job func()) {
-	for {
-		job()
-		select {
-		case staying <- struct{}{}:
-		default:
-			return
-		}
-		job = <-jobs
-		<-staying
 	}
 }

@@ -168,7 +168,7 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 	// read to its end, and used again, after the caller's has ended.
 	rctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	w := newWatch(o.FirstToken, e.errorf(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil), cancel)
+	w := newWatch(o.FirstToken, func() error { return e.errorf(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, cancel)
 	defer w.stop()
 
 	maxTokens := p.MaxTokens

@@ -263,7 +263,7 @@ func (s *stream) document() error {
 func (s *stream) life(token bool) {
 	if token && !s.begun {
 		s.begun = true
-		s.watch.within(s.idle, s.describe(Idle, fmt.Sprintf("nothing came for %v", s.idle), nil))
+		s.watch.within(s.idle, func() error { return s.describe(Idle, fmt.Sprintf("nothing came for %v", s.idle), nil) })
 		if s.onFirst != nil {
 			s.onFirst()
 		}
@@ -275,7 +275,7 @@ func (s *stream) life(token bool) {
 
 // finished shortens the wait: the reply is whole but for usage and [DONE].
 func (s *stream) finished() {
-	s.watch.within(min(grace, s.idle), errFinished)
+	s.watch.within(min(grace, s.idle), func() error { return errFinished })
 }
 
 var errFinished = errors.New("the reply was whole")

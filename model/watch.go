@@ -17,13 +17,13 @@ type watch struct {
 	// start, plus 1; 0 while it is not waited for.
 	since atomic.Int64
 	limit atomic.Int64
-	cause atomic.Pointer[error]
+	cause atomic.Pointer[func() error]
 	alive bool // something came since the last wait
 	done  atomic.Bool
 }
 
-// newWatch starts to wait.
-func newWatch(limit time.Duration, cause error, cancel context.CancelCauseFunc) *watch {
+// newWatch starts to wait. cause makes the error to cancel with.
+func newWatch(limit time.Duration, cause func() error, cancel context.CancelCauseFunc) *watch {
 	w := &watch{cancel: cancel, start: time.Now()}
 	w.since.Store(1)
 	w.limit.Store(int64(limit))
@@ -42,7 +42,7 @@ func (w *watch) fire() {
 		left = limit - (time.Since(w.start) - time.Duration(since-1))
 	}
 	if left <= 0 {
-		w.cancel(*w.cause.Load())
+		w.cancel((*w.cause.Load())())
 		return
 	}
 	w.timer.Reset(left)
@@ -66,7 +66,7 @@ func (w *watch) wait() {
 }
 
 // within sets another limit, from now on.
-func (w *watch) within(limit time.Duration, cause error) {
+func (w *watch) within(limit time.Duration, cause func() error) {
 	w.cause.Store(&cause)
 	w.limit.Store(int64(limit))
 	w.timer.Reset(limit)
