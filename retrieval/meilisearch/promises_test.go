@@ -1,6 +1,7 @@
 package meilisearch_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -175,5 +176,38 @@ func TestNoSearchSeesAGap(t *testing.T) {
 	}
 	if got := x.Counts(); got.Failed != 0 || got.FellBack != 0 {
 		t.Errorf("counted %+v", got)
+	}
+}
+
+// What a server says of documents is an error of the index, which keeps
+// what it has: nothing of it is a reader's.
+func TestDocumentsThatAreRefusedLeaveTheOldIndex(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+	}{{http.StatusRequestEntityTooLarge, "payload_too_large"}, {http.StatusBadRequest, "malformed_payload"}, {http.StatusForbidden, "invalid_api_key"}} {
+		t.Run(c.code, func(t *testing.T) {
+			s := fake(t)
+			x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()})
+			replace(t, x, site(), nil)
+			s.Break(func(r *http.Request) *meiliserver.Fault {
+				if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") {
+					return &meiliserver.Fault{Status: c.status, Code: c.code}
+				}
+				return nil
+			})
+			err := x.Replace(t.Context(), append(site(), page("new", "New", "One: Something new.")), nil)
+			if e := (*meilisearch.ServerError)(nil); !errors.As(err, &e) || e.Status != c.status || e.Code != c.code {
+				t.Errorf("error: %v", err)
+			}
+			if got := pages(search(t, x, retrieval.Query{Text: "upstream"})); len(got) == 0 {
+				t.Error("the old pages are not found")
+			}
+			s.Break(nil)
+			replace(t, x, append(site(), page("new", "New", "One: Something new.")), nil)
+			if got := s.Indexes()["docs-acme-und"]; got != 10 {
+				t.Errorf("the server holds %d sections", got)
+			}
+		})
 	}
 }
