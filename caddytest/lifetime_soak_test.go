@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
@@ -36,7 +37,10 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Skip("set CADDYDOCS_SOAK to a duration, like 10m")
 	}
-	m, url := startModel(t)
+	m := modelserver.New()
+	model := httptest.NewServer(m)
+	t.Cleanup(func() { model.CloseClientConnections(); model.Close() })
+	url := model.URL + "/v1"
 	m.Keep(1)
 	m.Answer(func(r *modelserver.Request) modelserver.Reply {
 		reply := modelserver.Reply{Text: secondText + " " + strings.Join(numbers(50), ""), Gap: time.Millisecond}
@@ -117,6 +121,7 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 		transport.CloseIdleConnections()
 		client.CloseIdleConnections()
 		Until(t, "no reply is under way", func() bool { return runningReplies() == 0 })
+		model.CloseClientConnections() // idle ones, of which as many stay as there were streams at once
 		// Servers of earlier configurations wait 5 s for connections on which
 		// nothing ever came.
 		time.Sleep(6 * time.Second)

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,6 +172,9 @@ func (g *generation) fingerprint() uint32 {
 	return max(sum, 1)
 }
 
+// turns are those of searches under way in the process.
+var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 // Search returns the best sections for a query, best first: of one page its
 // best section first, and never more than two of it. Limit outside 1–50 is
 // taken as the nearest of them. A query vector whose length is not that of
@@ -188,6 +192,15 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	if q.Vector != nil && g.vectors != nil && !g.vectors.fits(q.Vector) && g.misfit.CompareAndSwap(false, true) {
 		x.log.Warn("the query's vector doesn't fit those of the index, so searches use keywords only; the embedder's model has changed: index the site again",
 			"dimensions", len(q.Vector), "index", g.vectors.dim)
+	}
+	// A search is all computing: more at once than there are processors end
+	// no sooner, and keep what else the server does, such as passing tokens
+	// on, waiting behind them all.
+	select {
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	s := x.pool.Get().(*scratch)
 	defer x.pool.Put(s)
