@@ -256,7 +256,7 @@ func clients(n int) int { return min(n, (files()-200)/3) }
 
 // overload: figure 4.
 func overload(ctx context.Context, b *bench, s *servers, out series) error {
-	p := pace{tokens: 150, rate: 50, burst: 1, wait: 200 * time.Millisecond}
+	p := pace{tokens: 300, rate: 50, burst: 1, wait: 200 * time.Millisecond}
 	l := load{streams: clients(2000), ramp: 2 * time.Second}
 	if b.short {
 		p.tokens = 50

@@ -338,10 +338,23 @@ func (r *Running) Assistant() *assistant.Assistant {
 	return r.answering
 }
 
-// Enter takes one of the places for replies under way, waiting a moment if
-// all are taken; Leave gives it back.
-func (r *Running) Enter(ctx context.Context, places int) bool {
-	r.placesOnce.Do(func() { r.places = semaphore.NewWeighted(int64(places)) })
+// places are those for replies under way, by site and number. They outlive a
+// reload, with the replies that hold them; a configuration's old number stays
+// behind as some hundred bytes.
+var places sync.Map // of *semaphore.Weighted by placesKey
+
+type placesKey struct {
+	site string
+	n    int
+}
+
+// Enter takes one of n places for replies under way, waiting a moment if all
+// are taken; Leave gives it back.
+func (r *Running) Enter(ctx context.Context, n int) bool {
+	r.placesOnce.Do(func() {
+		v, _ := places.LoadOrStore(placesKey{r.Name, n}, semaphore.NewWeighted(int64(n)))
+		r.places = v.(*semaphore.Weighted)
+	})
 	if r.places.TryAcquire(1) {
 		return true
 	}
