@@ -287,11 +287,18 @@ func Until(t testing.TB, what string, done func() bool) {
 func (s *Server) Ready(site string) {
 	s.t.Helper()
 	Until(s.t, "site "+site+" is ready", func() bool {
-		r := s.Do(Request{Path: "/v1/search/" + site, Body: `{"query":"x"}`})
-		if r.Status != http.StatusOK && r.Status != http.StatusServiceUnavailable {
-			s.t.Fatalf("waiting for %s: %d %s", site, r.Status, r.Body)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		resp, err := s.Open(ctx, Request{Path: "/v1/search/" + site, Body: `{"query":"x"}`})
+		if err != nil {
+			return false // on its way to a listener that a reload closes
 		}
-		return r.Status == http.StatusOK
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+			s.t.Fatalf("waiting for %s: %d %s", site, resp.StatusCode, body)
+		}
+		return resp.StatusCode == http.StatusOK
 	})
 }
 
