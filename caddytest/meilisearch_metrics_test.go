@@ -124,11 +124,14 @@ func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 						t.Fatal(err)
 					}
 					r.Header.Set("Authorization", "Bearer "+m.Key)
+					r.Header.Set("Content-Type", "application/json")
 					response, err := http.DefaultClient.Do(r)
 					if err != nil {
 						t.Fatal(err)
 					}
-					response.Body.Close()
+					if response.Body.Close(); response.StatusCode != http.StatusAccepted {
+						t.Fatalf("setting the embedder: %d", response.StatusCode)
+					}
 				}
 				// The next change of pages finds it.
 				Write(t, root, map[string]string{"guide/more.md": "# More\n\nMore of it.\n"})
