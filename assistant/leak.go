@@ -45,11 +45,12 @@ type recitals struct {
 	// maybe has the bit of every shingle's rolling hash. It is asked for
 	// every letter of every answer; the map would be a fifth of a reply's
 	// whole cost.
-	maybe [maybeBits / 64]uint64
+	maybe [1 << maybeLog / 64]uint64
 }
 
-// maybeBits are enough that one letter in ten, at most, needs the map.
-const maybeBits = 1 << 16
+// maybeLog is the logarithm of bits enough that one letter in fifty needs the
+// map; they are 32 kB.
+const maybeLog = 18
 
 // The rolling hash is a polynomial in rollBase, modulo 2^64, whose terms
 // leave after shingle letters.
@@ -70,7 +71,7 @@ func rolled(h uint64, came, left byte) uint64 {
 
 // maybeAt is where a hash has its bit.
 func maybeAt(h uint64) (word int, bit uint64) {
-	i := h * 0xd6e8feb86659fd93 >> 48
+	i := h * 0xd6e8feb86659fd93 >> (64 - maybeLog)
 	return int(i / 64), 1 << (i % 64)
 }
 

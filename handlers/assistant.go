@@ -101,8 +101,12 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	body, err := readBody(w, r, a.MaxBody)
+	if err != nil {
+		return err
+	}
 	var req *reply.Request
-	assistant.Apart(func() { req, err = a.request(w, r, e.version) })
+	assistant.Apart(func() { req, err = decode(w, r, e.version, body) })
 	if err != nil {
 		return err
 	}
@@ -113,22 +117,18 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	return a.reply(w, r, e.version, site, id, req)
 }
 
-// request reads the body.
-func (a *Assistant) request(w http.ResponseWriter, r *http.Request, version int) (*reply.Request, error) {
-	body, err := readBody(w, r, a.MaxBody)
-	if err != nil {
-		return nil, err
-	}
-	decode := uimessage.Decode
+// decode reads a request of one of the two generations.
+func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (req *reply.Request, err error) {
 	if version == 1 {
-		decode = datastream.Decode
 		h := w.Header()
 		h.Set("Deprecation", "@1753747200") // RFC 9745; 2025-07-29: the day AI SDK 5 came out
 		if v2 := v2Address(r); v2 != "" {
 			h.Set("Link", "<"+v2+`>; rel="successor-version"`)
 		}
+		req, err = datastream.Decode(body)
+	} else {
+		req, err = uimessage.Decode(body)
 	}
-	req, err := decode(body)
 	if err != nil {
 		return nil, badRequest(err)
 	}

@@ -50,5 +50,5 @@ var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 16<<10); return 
 func (c conn) ReadFrom(r io.Reader) (int64, error) {
 	b := copyBuffers.Get().(*[]byte)
 	defer copyBuffers.Put(b)
-	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, struct{ io.Reader }{r}, *b)
+	return io.CopyBuffer(struct{ io.Writer }{c.TCPConn}, r, *b)
 }
