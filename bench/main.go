@@ -3,7 +3,7 @@
 // hour, the ratios of neighbouring runs hardly do.
 //
 //	go run ./bench                    # everything, some 20 minutes
-//	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve
+//	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve; Meilisearch where MEILISEARCH_URL names one
 //	go run ./bench stream             # replies against reverse_proxy and the AI SDK on Node
 //	go run ./bench input              # CPU time of bad input
 //	go run ./bench answers            # links, leaks and follow-ups of the assistant over the manual
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("bench [search|stream|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "interleaved rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch")
 	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
