@@ -223,6 +223,11 @@ func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[str
 				Regenerate bool
 			}
 			given, ok := vectors[name]
+			if kept := x.keeps(d, name); !ok && kept != nil {
+				vectors[name] = kept
+				d["_vectors"], _ = json.Marshal(vectors)
+				continue
+			}
 			if _ = json.Unmarshal(given, &said); ok && (!said.Regenerate || said.Embeddings != nil) {
 				continue
 			}
@@ -242,6 +247,21 @@ func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[str
 			vectors[name] = map[string]any{"embeddings": [][]float64{made[i]}, "regenerate": true}
 			d["_vectors"], _ = json.Marshal(vectors)
 		}
+	}
+	return nil
+}
+
+// keeps is what a document that says nothing of an embedder keeps of the one
+// before it: vectors that were given, or that there are none. Only those
+// that the server made are made anew.
+func (x *index) keeps(d map[string]json.RawMessage, embedder string) json.RawMessage {
+	var id string
+	_ = json.Unmarshal(d[x.primaryKey], &id)
+	var vectors map[string]json.RawMessage
+	_ = json.Unmarshal(x.documents[id]["_vectors"], &vectors)
+	var said struct{ Regenerate bool }
+	if before, ok := vectors[embedder]; ok && json.Unmarshal(before, &said) == nil && !said.Regenerate {
+		return before
 	}
 	return nil
 }
