@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -115,6 +116,22 @@ func StartIn(t testing.TB, dir, docs, sites string) *Server {
 		if err := caddy.Stop(); err != nil {
 			t.Errorf("stopping Caddy: %v", err)
 		}
+		// The turns of replies are stored behind them, also after this.
+		files := 0
+		Until(t, "nothing is stored any more", func() bool {
+			before := files
+			files = 0
+			_ = filepath.WalkDir(filepath.Join(dir, "storage", "docs", "threads"), func(_ string, _ fs.DirEntry, err error) error {
+				if err == nil {
+					files++
+				}
+				return nil
+			})
+			if files != before {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return files == before
+		})
 	})
 	return s
 }
