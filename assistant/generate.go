@@ -72,7 +72,7 @@ func (r *run) stream(ctx context.Context, last bool) (c *Completion, tools bool,
 		p.Tools = nil
 		p.Messages = append(p.Messages, PromptMessage{
 			Role:    "user",
-			Content: "Answer now from what you have found. No more searches are possible.",
+			Content: Content{"Answer now from what you have found. No more searches are possible."},
 		})
 	}
 	tools = len(p.Tools) > 0

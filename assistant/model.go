@@ -2,7 +2,9 @@ package assistant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
@@ -33,13 +35,42 @@ type Prompt struct {
 // PromptMessage is one message to the model.
 type PromptMessage struct {
 	// Role is system, user, assistant or tool.
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
 	// ToolCalls are the calls that an assistant message made.
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
 	// ToolCallID is the call that a tool message answers.
 	ToolCallID string `json:"toolCallId,omitempty"`
 }
+
+// Content is a text in pieces, one after the other: a prompt quotes passages
+// of many kilobytes, which need not be copied for it.
+type Content []string
+
+// String is the whole text.
+func (c Content) String() string { return strings.Join(c, "") }
+
+// Len is the text's length in bytes.
+func (c Content) Len() int {
+	n := 0
+	for _, s := range c {
+		n += len(s)
+	}
+	return n
+}
+
+// MarshalJSON writes the text as a JSON string.
+func (c Content) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+
+// UnmarshalJSON reads a JSON string.
+func (c *Content) UnmarshalJSON(b []byte) error {
+	var s string
+	err := json.Unmarshal(b, &s)
+	*c = Content{s}
+	return err
+}
+
+func (c *Content) add(pieces ...string) { *c = append(*c, pieces...) }
 
 // Tool is a function that the model may call. Parameters is a JSON schema.
 type Tool struct {

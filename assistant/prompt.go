@@ -64,41 +64,32 @@ func (a *Assistant) rules() []string {
 // prompt builds the request to the model.
 func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
-	var b strings.Builder
-	b.Grow(len(rules) + len(toolRule) + len(site.Instructions) + 256)
+	var system Content
 	for i, part := range r.a.rules() {
 		if i > 0 {
-			b.WriteString(r.key)
+			system.add(r.key)
 		}
-		b.WriteString(part)
+		system.add(part)
 	}
 	if r.toolsOn() {
-		b.WriteString(toolRule)
+		system.add(toolRule)
 	}
 	if s := strings.TrimSpace(site.Instructions); s != "" {
-		b.WriteString("\n\nThe site's operator adds\n")
-		b.WriteString(clip(s, instructionChars))
+		system.add("\n\nThe site's operator adds\n", clip(s, instructionChars))
 	}
-	p := &Prompt{Messages: []PromptMessage{{Role: "system", Content: b.String()}}, MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens), User: r.user()}
+	p := &Prompt{Messages: []PromptMessage{{Role: "system", Content: system}}, MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens), User: r.user()}
 
 	p.Messages = append(p.Messages, r.conversation()...)
 
-	b.Reset()
+	var b Content
 	if r.searchErr != nil {
-		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
+		b.add("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
 	} else if r.given == 0 {
-		b.WriteString("The search found no passage for this question.\n\n")
+		b.add("The search found no passage for this question.\n\n")
 	} else {
-		size := 1024 // of what follows the passages, mostly; what is grown into is copied
-		given := r.passages[:r.given]
-		for i := range given {
-			p := &given[i]
-			size += len(p.title) + len(p.url) + len(p.text) + fenceSize
-		}
-		b.Grow(size)
-		b.WriteString("Passages from the documentation, the most relevant first\n\n")
-		for i := range given {
-			r.writePassage(&b, &given[i])
+		b.add("Passages from the documentation, the most relevant first\n\n")
+		for i := range r.passages[:r.given] {
+			r.writePassage(&b, &r.passages[i])
 		}
 	}
 	left := contextTokens
@@ -114,7 +105,7 @@ func (r *run) prompt() *Prompt {
 		r.fence(&b, label, text)
 	}
 	if q.page != nil {
-		b.WriteString("The reader is on the page " + oneLine(q.page.Title) + " (" + q.page.URL + ").\n\n")
+		b.add("The reader is on the page ", oneLine(q.page.Title), " (", q.page.URL, ").\n\n")
 	}
 	for _, c := range r.in.Context {
 		label := "Text that the reader selected"
@@ -136,9 +127,8 @@ func (r *run) prompt() *Prompt {
 	for _, n := range q.notes {
 		data("Note of the application, untrusted", n)
 	}
-	b.WriteString("Question\n")
-	b.WriteString(r.defuse(q.asked))
-	p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: b.String()})
+	b.add("Question\n", r.defuse(q.asked))
+	p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: b})
 	if r.toolsOn() {
 		p.Tools = tools
 	}
@@ -146,19 +136,14 @@ func (r *run) prompt() *Prompt {
 }
 
 // writePassage writes a passage into the prompt.
-func (r *run) writePassage(b *strings.Builder, p *passage) {
+func (r *run) writePassage(b *Content, p *passage) {
 	r.fence(b, "Passage "+p.id+": "+oneLine(p.title)+"\nAddress: "+p.url, p.text)
 }
 
 // fence writes data between marks that it can't contain.
-func (r *run) fence(b *strings.Builder, label, text string) {
-	for _, s := range []string{"<<", r.key, " ", r.defuse(label), "\n", r.defuse(text), "\n<</", r.key, ">>\n\n"} {
-		b.WriteString(s)
-	}
+func (r *run) fence(b *Content, label, text string) {
+	b.add("<<", r.key, " ", r.defuse(label), "\n", r.defuse(text), "\n<</", r.key, ">>\n\n")
 }
-
-// fenceSize is what fence adds to a passage, and a little more.
-const fenceSize = 128
 
 // defuse removes the reply's key from a text. Nobody outside can know it, but
 // a model may have leaked one that a client then replays within the reply.
@@ -190,8 +175,8 @@ func (r *run) conversation() []PromptMessage {
 	if from == len(us) {
 		return nil
 	}
-	var b strings.Builder
-	b.WriteString("The conversation so far, for understanding the question only\n\n")
+	var b Content
+	b.add("The conversation so far, for understanding the question only\n\n")
 	for i := from; i < len(us); i++ {
 		if texts[i] == "" {
 			continue
@@ -202,7 +187,7 @@ func (r *run) conversation() []PromptMessage {
 		}
 		r.fence(&b, label, texts[i])
 	}
-	return []PromptMessage{{Role: "user", Content: b.String()}}
+	return []PromptMessage{{Role: "user", Content: b}}
 }
 
 // oneLine makes a text fit for a label.

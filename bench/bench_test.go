@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -26,7 +27,7 @@ func TestMarksAreFoundHoweverTheStreamIsCut(t *testing.T) {
 		text = appendMark(text, i, uint64(i)*1000)
 	}
 	for _, cut := range []int{1, 2, 7, markLength, 100, len(text)} {
-		c := &streamClient{}
+		c := &streamClient{load: &load{steady: new(atomic.Bool)}}
 		for piece := range slices.Chunk(text, cut) {
 			c.marks(piece, 1<<20, 0)
 		}
@@ -38,7 +39,7 @@ func TestMarksAreFoundHoweverTheStreamIsCut(t *testing.T) {
 
 func TestLostDoubledAndReorderedTokensAreSeen(t *testing.T) {
 	for name, order := range map[string][]int{"lost": {0, 1, 3, 4}, "doubled": {0, 1, 1, 2}, "reordered": {0, 2, 1, 3}} {
-		c := &streamClient{}
+		c := &streamClient{load: &load{steady: new(atomic.Bool)}}
 		for _, i := range order {
 			c.marks(appendMark(nil, i, 0), 0, 0)
 		}

@@ -13,14 +13,14 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// request is the body of POST /chat/completions. Its types are go-openai's
-// but for the message, whose empty content go-openai leaves out: endpoints
-// refuse a message without one.
+// request is the body of POST /chat/completions but for its messages, which
+// writeMessage adds: go-openai leaves empty content out, and endpoints refuse
+// a message without one. The types are go-openai's.
 type request struct {
 	Model               string                `json:"model"`
-	Messages            []chatMessage         `json:"messages"`
 	Stream              bool                  `json:"stream"`
 	StreamOptions       *openai.StreamOptions `json:"stream_options,omitempty"`
 	MaxTokens           int                   `json:"max_tokens,omitempty"`
@@ -28,13 +28,6 @@ type request struct {
 	ReasoningEffort     string                `json:"reasoning_effort,omitempty"`
 	Tools               []openai.Tool         `json:"tools,omitempty"`
 	User                string                `json:"user,omitempty"`
-}
-
-type chatMessage struct {
-	Role       string            `json:"role"`
-	Content    *string           `json:"content"`
-	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string            `json:"tool_call_id,omitempty"`
 }
 
 // reasoningAllowance is what a reasoning model may think beyond the answer's
@@ -132,20 +125,7 @@ func (p parameters) refused(status int, body []byte) (next parameters, ok bool) 
 
 // body writes the request. maxTokens is 0 for no limit.
 func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (*outgoing, error) {
-	r := request{Model: e.Model, Stream: true, Messages: make([]chatMessage, len(p.Messages))}
-	for i, m := range p.Messages {
-		c := chatMessage{Role: m.Role, Content: &m.Content, ToolCallID: m.ToolCallID}
-		for _, t := range m.ToolCalls {
-			c.ToolCalls = append(c.ToolCalls, openai.ToolCall{
-				ID: t.ID, Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: t.Name, Arguments: t.Arguments},
-			})
-		}
-		if len(c.ToolCalls) > 0 && m.Content == "" {
-			c.Content = nil // null, as OpenAI's own answers have it
-		}
-		r.Messages[i] = c
-	}
+	r := request{Model: e.Model, Stream: true}
 	if params&withUsage != 0 {
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
@@ -180,7 +160,58 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	if err := enc.Encode(&r); err != nil {
 		return nil, err
 	}
+	b.Truncate(b.Len() - len("}\n"))
+	b.WriteString(`,"messages":[`)
+	for i := range p.Messages {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := writeMessage(b, &p.Messages[i]); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteString("]}")
 	return newOutgoing(b), nil
+}
+
+// writeMessage writes a message of the conversation. Its text, most of the
+// body, goes from where it stands into the buffer.
+func writeMessage(b *bytes.Buffer, m *assistant.PromptMessage) error {
+	size := m.Content.Len()
+	b.Grow(size + size/8 + 256)
+	out := b.AvailableBuffer()
+	out = append(out, `{"role":"`...)
+	out = reply.Escape(out, m.Role)
+	if len(m.ToolCalls) > 0 && size == 0 {
+		out = append(out, `","content":null`...) // as OpenAI's own answers have it
+	} else {
+		out = append(out, `","content":"`...)
+		for _, s := range m.Content {
+			out = reply.Escape(out, s)
+		}
+		out = append(out, '"')
+	}
+	if len(m.ToolCalls) > 0 {
+		calls := make([]openai.ToolCall, len(m.ToolCalls))
+		for i, t := range m.ToolCalls {
+			calls[i] = openai.ToolCall{
+				ID: t.ID, Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: t.Name, Arguments: t.Arguments},
+			}
+		}
+		made, err := json.Marshal(calls)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, `,"tool_calls":`...), made...)
+	}
+	if m.ToolCallID != "" {
+		out = append(out, `,"tool_call_id":"`...)
+		out = reply.Escape(out, m.ToolCallID)
+		out = append(out, '"')
+	}
+	b.Write(append(out, '}'))
+	return nil
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}

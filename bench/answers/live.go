@@ -19,10 +19,10 @@ type recording struct {
 }
 
 func (r *recording) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	if system := p.Messages[0].Content; !isRewrite(system) {
+	if system := p.Messages[0].Content.String(); !isRewrite(system) {
 		r.last = view{system: system}
 		for _, m := range p.Messages[1:] {
-			r.last.data += m.Content + "\n"
+			r.last.data += m.Content.String() + "\n"
 		}
 	}
 	return r.Model.Stream(ctx, p, each)

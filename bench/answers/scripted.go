@@ -336,9 +336,9 @@ type puppet struct {
 func (p *puppet) Name() string { return "scripted" }
 
 func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	v := view{system: prompt.Messages[0].Content, tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content)}
+	v := view{system: prompt.Messages[0].Content.String(), tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content.String())}
 	for _, m := range prompt.Messages[1:] {
-		v.data += m.Content + "\n"
+		v.data += m.Content.String() + "\n"
 	}
 	if !v.rewrite {
 		p.last = v
