@@ -185,6 +185,7 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 				t.Errorf("without an embedder zebra finds %v", pages(hits))
 			}
 			setEmbedder(t, o, "mine", sources(e)[source])
+			eventually(t, "the embedder is seen", func() bool { return findsZebra(t, x) })
 			docs := append(site(), page("more", "More", "Wildcards: Another certificate for a wildcard."))
 			replace(t, x, docs, nil)
 			if !findsZebra(t, x) {

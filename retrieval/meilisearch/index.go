@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -189,7 +190,12 @@ func (x *Index) refuseOld() error {
 
 // tend finds a server again that was away, and brings it up to date.
 func (x *Index) tend(ctx context.Context, in *instance) {
+	looked := time.Now()
 	for sleep(ctx, time.Second/2) {
+		if x.o.Embedder != "" && time.Since(looked) > embedderInterval {
+			x.lookForEmbedder(ctx, in)
+			looked = time.Now()
+		}
 		in.mu.Lock()
 		behind, down := in.behind, in.last != nil
 		due := time.Now().After(in.until) && time.Now().After(in.retryAfter)
@@ -213,6 +219,33 @@ func (x *Index) tend(ctx context.Context, in *instance) {
 			in.retryPause = min(2*in.retryPause, downLast)
 			in.mu.Unlock()
 			x.log.Warn("a Meilisearch server could not be brought up to date; it is tried again", "server", in.url, "error", err)
+		}
+	}
+}
+
+// embedderInterval is how often indexes are looked at that lack the embedder
+// which the operator is to set there.
+const embedderInterval = 2 * time.Second
+
+// lookForEmbedder sees whether the operator has set the embedder meanwhile.
+func (x *Index) lookForEmbedder(ctx context.Context, in *instance) {
+	in.mu.Lock()
+	embedders := maps.Clone(in.embedders)
+	unfit := in.behind || in.last != nil
+	in.mu.Unlock()
+	for uid, dimensions := range embedders {
+		if unfit || dimensions == 0 {
+			continue
+		}
+		have, err := in.settings(ctx, uid)
+		if err != nil {
+			return // it is looked for again
+		}
+		if e, ok := embeddersOf(have)[x.o.Embedder]; ok && e.Source != userProvided {
+			in.mu.Lock()
+			in.behind = true
+			in.mu.Unlock()
+			return
 		}
 	}
 }
