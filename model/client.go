@@ -10,8 +10,9 @@ import (
 )
 
 // newClient is the client used where Options has none: limits on everything
-// but the length of a reply. Each stream holds a connection, so its buffers
-// are small; what is longer than they are goes past them.
+// but the length of a reply. Each stream holds a connection: its buffer for
+// writing is small, since what is longer goes past it. That for reading is
+// not, since a stream which fell behind is read in pieces of its size.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -23,7 +24,6 @@ func newClient() *http.Client {
 			MaxIdleConns:           1024,
 			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
 			MaxResponseHeaderBytes: 64 << 10,
-			ReadBufferSize:         2 << 10,
 			WriteBufferSize:        1 << 10,
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true, // a compressed stream comes in blocks
