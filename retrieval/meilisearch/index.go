@@ -294,7 +294,20 @@ func (x *Index) lock(ctx context.Context) (unlock func(), alone bool, err error)
 	within, cancel := context.WithTimeout(ctx, lockPatience)
 	err = x.o.Locker.Lock(within, name)
 	cancel()
+	unlock = func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := x.o.Locker.Unlock(ctx, name); err != nil {
+			x.log.Warn("the lock for indexing can't be given back; it runs out by itself", "lock", name, "error", err)
+		}
+		here()
+	}
 	switch {
+	case err == nil && ctx.Err() != nil:
+		// It came when it was no longer wanted. File storage would keep it
+		// fresh as long as this process lives.
+		unlock()
+		return nil, false, ctx.Err()
 	case ctx.Err() != nil:
 		here()
 		return nil, false, ctx.Err()
@@ -302,14 +315,7 @@ func (x *Index) lock(ctx context.Context) (unlock func(), alone bool, err error)
 		x.log.Warn("the lock for indexing does not come; it is written without", "lock", name, "error", err)
 		return here, false, nil
 	}
-	return func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		if err := x.o.Locker.Unlock(ctx, name); err != nil {
-			x.log.Warn("the lock for indexing can't be given back; it runs out by itself", "lock", name, "error", err)
-		}
-		here()
-	}, true, nil
+	return unlock, true, nil
 }
 
 // lockHere is lock among this process's goroutines.

@@ -579,6 +579,32 @@ func (l *locks) lose() {
 	l.held = false
 }
 
+// late is a lock that comes when nobody wants it any more.
+type late struct {
+	locks
+	come func()
+}
+
+func (l *late) Lock(ctx context.Context, name string) error {
+	defer l.come()
+	return l.locks.Lock(ctx, name)
+}
+
+func TestALockThatComesTooLateIsGivenBack(t *testing.T) {
+	s := fake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &late{come: cancel}
+	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Locker: l, Log: quiet()})
+	if err := x.Replace(ctx, site(), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error: %v", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		t.Error("the lock is still held")
+	}
+}
+
 func TestTwoWritersAndALockThatIsLost(t *testing.T) {
 	s := fake(t)
 	l := &locks{}
