@@ -119,7 +119,7 @@ func tail(log string) string {
 
 // A task that the server does not carry out leaves the old pages, and is
 // tried again.
-func TestAFailedTaskLeavesTheOldIndexAndIsTriedAgain(t *testing.T) {
+func TestAFailedTaskOfMeilisearchLeavesTheOldIndexAndIsTriedAgain(t *testing.T) {
 	m := newMeili(t)
 	g := newGate(t, m)
 	root := acmeFolder(t)
@@ -166,7 +166,7 @@ func waitFor(t *testing.T, what string, d time.Duration, done func() bool) {
 
 // A server that lost what it had, vectors too, while no Caddy ran, gets it
 // again, though no page has changed since.
-func TestAServerThatLostItsVectorsGetsThemAgain(t *testing.T) {
+func TestAMeilisearchThatLostItsVectorsGetsThemAgain(t *testing.T) {
 	m := newMeili(t)
 	_, model := startModel(t)
 	docs, site := meiliIndex(m.address(), "")+"\nembedder "+model+" fake-embed", "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n"
@@ -182,9 +182,32 @@ func TestAServerThatLostItsVectorsGetsThemAgain(t *testing.T) {
 	whole(t, m, acmeSections)
 }
 
+// A Caddy that is stopped while it removes the index of before leaves it;
+// the next start does that.
+func TestACaddyThatStopsBeforeItCleansUpMeilisearchDoesSoAtTheNextStart(t *testing.T) {
+	m := newMeili(t)
+	g := newGate(t, m)
+	root := acmeFolder(t)
+	docs, site := meiliIndex(g.URL, ""), "http://:0 {\n\tdocs acme "+root+"\n}\n"
+	s := Start(t, docs, site)
+	s.Ready("acme")
+	whole(t, m, acmeSections)
+	reached := g.holdAt(func(r *http.Request) bool { return r.Method == http.MethodDelete }, false)
+	Write(t, root, many("parachutes"))
+	<-reached
+	if err := caddy.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	g.set(nil)
+	s.Load(docs, site)
+	s.Ready("acme")
+	waitFor(t, "the new pages are found", time.Minute, func() bool { return s.finds("parachutes") })
+	whole(t, m, acmeSections+120)
+}
+
 // The server is killed when it has taken documents and not yet indexed all:
 // what it holds after its restart is made whole.
-func TestTheServerIsKilledInTheMiddleOfABatch(t *testing.T) {
+func TestAMeilisearchIsKilledInTheMiddleOfABatch(t *testing.T) {
 	m := newMeili(t)
 	g := newGate(t, m)
 	root := acmeFolder(t)
@@ -210,7 +233,7 @@ func TestTheServerIsKilledInTheMiddleOfABatch(t *testing.T) {
 
 // Of two servers one is down while pages change: reading goes on with the
 // other, and the one that returns is brought up to date.
-func TestOneOfTwoServersIsDownWhilePagesChange(t *testing.T) {
+func TestOneOfTwoMeilisearchServersIsDownWhilePagesChange(t *testing.T) {
 	a, b := newMeili(t), newMeili(t)
 	root := acmeFolder(t)
 	s := Start(t, meiliIndex(a.address()+" "+b.address(), ""), "http://:0 {\n\tdocs acme "+root+"\n}\n")
@@ -236,7 +259,7 @@ func TestOneOfTwoServersIsDownWhilePagesChange(t *testing.T) {
 // One of two Caddys that share a Meilisearch, and a storage, is killed while
 // it makes the index anew: at no time does the other find nothing, and it
 // finishes what was begun.
-func TestOfTwoCaddysOneIsKilledInTheMiddleOfAReindex(t *testing.T) {
+func TestOfTwoCaddysOnOneMeilisearchOneIsKilledInTheMiddleOfAReindex(t *testing.T) {
 	method := func(m, suffix string) func(*http.Request) bool {
 		return func(r *http.Request) bool { return r.Method == m && strings.HasSuffix(r.URL.Path, suffix) }
 	}

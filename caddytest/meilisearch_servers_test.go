@@ -3,8 +3,6 @@
 package caddytest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -163,28 +161,6 @@ func (m *realMeili) restart(t *testing.T) {
 func (m *realMeili) call(t *testing.T, method, path string, body any) (status int, answer map[string]any) {
 	t.Helper()
 	return ask(t, m.address(), masterKey, method, path, body)
-}
-
-// ask sends a request to a server; the status is 0 without an answer.
-func ask(t *testing.T, address, key, method, path string, body any) (status int, answer map[string]any) {
-	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequest(method, address+path, bytes.NewReader(data)) //nolint:noctx // also after the test's end
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, nil
-	}
-	defer res.Body.Close()
-	_ = json.NewDecoder(res.Body).Decode(&answer)
-	return res.StatusCode, answer
 }
 
 func (m *realMeili) lose(t *testing.T, uid string) {

@@ -1,6 +1,8 @@
 package caddytest
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
@@ -110,7 +112,7 @@ func TestMeilisearchThatIsTooOldIsRefusedAtStart(t *testing.T) {
 	}
 }
 
-// realMeili is the server that MEILISEARCH_URL and MEILISEARCH_KEY name.
+// The server is that of MEILISEARCH_URL and MEILISEARCH_KEY.
 func TestARealMeilisearchIsTheIndexOfASite(t *testing.T) {
 	url, key := os.Getenv("MEILISEARCH_URL"), os.Getenv("MEILISEARCH_KEY")
 	if url == "" {
@@ -118,6 +120,12 @@ func TestARealMeilisearchIsTheIndexOfASite(t *testing.T) {
 	}
 	t.Setenv("TEST_MEILI_KEY", key)
 	t.Setenv("TEST_MEILI_SEARCH_KEY", key)
+	for _, uid := range []string{"docs-acme-en", "docs-acme-und"} {
+		if status, _ := ask(t, url, key, http.MethodGet, "/indexes/"+uid, nil); status == http.StatusOK {
+			t.Skipf("the server has an index %s, which this test would change", uid)
+		}
+		t.Cleanup(func() { ask(t, url, key, http.MethodDelete, "/indexes/"+uid, nil) })
+	}
 	s := Start(t, meiliIndex(url, ""), "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
 	s.Ready("acme")
 	if r, found := s.searchSite("install"); !found {
@@ -126,4 +134,26 @@ func TestARealMeilisearchIsTheIndexOfASite(t *testing.T) {
 	if r := s.askIn(t, 2, install, nil); !r.Finished || r.Error != "" {
 		t.Errorf("asking: %+v", r)
 	}
+}
+
+// ask sends a request to a server; the status is 0 without an answer.
+func ask(t *testing.T, address, key, method, path string, body any) (status int, answer map[string]any) {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest(method, address+path, bytes.NewReader(data)) //nolint:noctx // also after the test's end
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil
+	}
+	defer res.Body.Close()
+	_ = json.NewDecoder(res.Body).Decode(&answer)
+	return res.StatusCode, answer
 }
