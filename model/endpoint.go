@@ -97,9 +97,9 @@ func (e *endpoint) newRequest(ctx context.Context, method, path string, body *ou
 	return req, nil
 }
 
-// send asks, again without what the endpoint refuses, and returns an answer
-// with a status of success.
-func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
+// send asks, again without what the endpoint refuses, and returns the body of
+// an answer with a status of success.
+func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (io.ReadCloser, error) {
 	params := e.learned.get()
 	var reused atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -128,7 +128,7 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 		}
 		out.release()
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-			return resp, nil
+			return resp.Body, nil
 		}
 		answer, fail := e.refusal(resp)
 		if fail.Kind != Rejected && fail.Kind != Failed {
@@ -175,9 +175,9 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 	if maxTokens <= 0 {
 		maxTokens = o.MaxTokens
 	}
-	var resp *http.Response
+	var body io.ReadCloser
 	var err error
-	assistant.Apart(func() { resp, err = e.send(rctx, p, maxTokens) })
+	assistant.Apart(func() { body, err = e.send(rctx, p, maxTokens) })
 	if err != nil {
 		err = e.why(ctx, rctx, err, Unreachable)
 		unlink()
@@ -185,7 +185,7 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 		return nil, err
 	}
 	s := &stream{
-		in: newLines(resp.Body), each: each, watch: w, maxTokens: maxTokens, idle: o.Idle, onFirst: onFirst,
+		in: newLines(body), each: each, watch: w, maxTokens: maxTokens, idle: o.Idle, onFirst: onFirst,
 		describe: func(k Kind, message string, cause error) error { return e.errorf(k, message, cause) },
 	}
 	err = s.run()
@@ -197,15 +197,15 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 		}
 		unlink()
 		cancel(nil) // first: Close would wait for a body that is being written
-		resp.Body.Close()
+		body.Close()
 		if err != nil {
 			return nil, err
 		}
 	} else if unlink() {
-		go drain(resp.Body, cancel)
+		go drain(body, cancel)
 	} else {
 		cancel(nil)
-		resp.Body.Close()
+		body.Close()
 	}
 	c := s.completion()
 	c.Model = e.Model
