@@ -1,10 +1,8 @@
 package assistant
 
 import (
-	"hash/maphash"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,6 +14,8 @@ import (
 	"github.com/blevesearch/snowballstem/portuguese"
 	"github.com/blevesearch/snowballstem/russian"
 	"github.com/blevesearch/snowballstem/spanish"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // term is a word that carries meaning.
@@ -242,30 +242,17 @@ var stemmers = map[Language]func(*snowballstem.Env) bool{
 	Portuguese: portuguese.Stem, Italian: italian.Stem, Russian: russian.Stem,
 }
 
-// stemmed are stems made lately, by a hash of their word: texts are compared
-// again and again, and a stemmer costs some hundred times what looking costs.
-var stemmed [4096]atomic.Pointer[stemOf]
-
-type stemOf struct {
-	word, stem string
-	language   Language
-}
-
-var stemSeed = maphash.MakeSeed()
+// stemmed are stems made lately.
+var stemmed retrieval.StemCache[Language]
 
 func stem(lower string, l Language) string {
 	f := stemmers[l]
 	if f == nil || len(lower) < 3 || len(lower) > 40 {
 		return lower
 	}
-	slot := &stemmed[maphash.String(stemSeed, lower)%uint64(len(stemmed))]
-	if s := slot.Load(); s != nil && s.word == lower && s.language == l {
-		return s.stem
-	}
-	env := snowballstem.NewEnv(lower)
-	f(env)
-	// Clones: the word is part of a page, which is not to be held by it.
-	s := &stemOf{word: strings.Clone(lower), stem: strings.Clone(env.Current()), language: l}
-	slot.Store(s)
-	return s.stem
+	return stemmed.Stem(lower, l, func(word string) string {
+		env := snowballstem.NewEnv(word)
+		f(env)
+		return env.Current()
+	})
 }

@@ -1,16 +1,16 @@
 package embedded
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/registry"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 
 	// The languages whose stemmers and stop words the index uses.
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/ar"
@@ -154,33 +154,13 @@ func languageOf(tag string) *language {
 	return languages[languageOther]
 }
 
-// stemmed are terms made lately, by a hash of their word: queries repeat
-// their words, and a stemmer costs some hundred times what looking costs.
-var stemmed [1 << 13]atomic.Pointer[stemOf]
+// stemmed are terms of queries. Pages have their lexicon.
+var stemmed retrieval.StemCache[uint8]
 
-type stemOf struct {
-	word, term string
-	language   uint8
-}
+// stem is reduce for queries, which repeat their words.
+func (l *language) stem(word string) string { return stemmed.Stem(word, l.id, l.reduce) }
 
-var stemSeed = maphash.MakeSeed()
-
-// stem reduces a word, in lower case, to the term it is indexed under.
-func (l *language) stem(word string) string {
-	slot := &stemmed[maphash.String(stemSeed, word)%uint64(len(stemmed))]
-	if s := slot.Load(); s != nil && s.word == word && s.language == l.id {
-		return s.term
-	}
-	term := strings.Clone(l.reduce(word)) // may be part of a page, which is not to be held by it
-	if len(word) <= maxStemmed {
-		slot.Store(&stemOf{word: strings.Clone(word), term: term, language: l.id})
-	}
-	return term
-}
-
-// maxStemmed is the longest word, in bytes, that is worth remembering.
-const maxStemmed = 64
-
+// reduce returns the term that a word, in lower case, is indexed under.
 func (l *language) reduce(word string) string {
 	letters := true
 	latin := true

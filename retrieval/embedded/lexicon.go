@@ -50,7 +50,7 @@ func (x *lexicon) number(l *language, text string) uint32 {
 	}
 	// The word is a part of its page's text, which it must not keep in memory.
 	text = strings.Clone(text)
-	return x.add(l, text, l.stem(text))
+	return x.add(l, text, strings.Clone(l.reduce(text)))
 }
 
 func (x *lexicon) add(l *language, text, stem string) uint32 {
