@@ -108,10 +108,7 @@ func (x *Index) checkIndex(ctx context.Context, in *instance, c *content, uid st
 	have, err := in.settings(ctx, uid)
 	set := embeddersOf(have)
 	if err == nil {
-		want := x.settingsOf(ix)
-		if e, ok := set[embedderName]; ok && !c.known && x.o.Embedder == "" {
-			want.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: e.Dimensions}}
-		}
+		want, _ := x.wanted(ix, set, c.known)
 		if settingsDiffer(have, want, x.o.Embedder != "") {
 			err = errors.New("they are not those that this program sets")
 		}

@@ -164,6 +164,19 @@ type plan struct {
 	vectors int
 }
 
+// wanted are the settings that an index should have beside the embedders that
+// are set, and how many dimensions the vectors have that only the server
+// holds, 0 for none: after a start (known is false) ours are not at hand, and
+// it keeps those.
+func (x *Index) wanted(ix *indexContent, set map[string]embedder, known bool) (want *sdk.Settings, vectors int) {
+	want = x.settingsOf(ix)
+	if e, ok := set[embedderName]; ok && !known && x.o.Embedder == "" && e.Source == userProvided {
+		vectors = e.Dimensions
+		want.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: vectors}}
+	}
+	return want, vectors
+}
+
 // plan finds what an index lacks and what it has too much, and whether it
 // is better made anew.
 func (x *Index) plan(ctx context.Context, in *instance, c *content, ix *indexContent, exists bool) (*plan, error) {
@@ -175,10 +188,7 @@ func (x *Index) plan(ctx context.Context, in *instance, c *content, ix *indexCon
 			return nil, err
 		}
 		set = embeddersOf(have)
-		if e, ok := set[embedderName]; ok && !c.known && x.o.Embedder == "" && e.Source == userProvided {
-			p.vectors = e.Dimensions
-			p.want.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: e.Dimensions}}
-		}
+		p.want, p.vectors = x.wanted(ix, set, c.known)
 		p.anew = settingsDiffer(have, p.want, x.o.Embedder != "")
 	} else {
 		p.anew = true
