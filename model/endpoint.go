@@ -32,6 +32,7 @@ type endpoint struct {
 	name    string // for logs: without credentials and query
 	breaker breaker
 	learned learned
+	tools   writtenTools
 	client  *http.Client
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Sizes of the read buffer. A stream starts with smallBuffer, since most of
-// them wait most of the time; one that fills it in a single read gets
+// Sizes of the read buffer. A stream that waits has none; one that something
+// came for gets smallBuffer, and one that fills it in a single read
 // largeBuffer, so that a fast model costs fewer reads. A longer line grows
 // the buffer up to maxLine, which bounds what a broken endpoint can make a
 // stream hold.
@@ -34,10 +34,11 @@ type lines struct {
 	// beforeRead, where not nil, is called before each read that may wait.
 	beforeRead func() error
 
-	pooled *[]byte
+	pooled *[]byte // where buf is from; nil where it was grown
 	buf    []byte
-	r, w   int // unread bytes are buf[r:w]
-	scan   int // no line end stands in buf[r:scan]
+	one    [1]byte // what a stream waits with
+	r, w   int     // unread bytes are buf[r:w]
+	scan   int     // no line end stands in buf[r:scan]
 	// more has looked at the line that starts at peekStart: it ends at peekEnd.
 	peekStart, peekEnd int
 	skipLF             bool // the last line ended with CR at the buffer's end
@@ -48,15 +49,19 @@ type lines struct {
 }
 
 func newLines(src io.Reader) *lines {
-	l := &lines{src: src, pooled: smallBuffers.Get().(*[]byte), peekStart: -1}
-	l.buf = *l.pooled
-	return l
+	return &lines{src: src, peekStart: -1}
 }
 
 // release gives the buffer back; no line may be used afterwards.
 func (l *lines) release() {
 	l.giveBack()
 	l.buf, l.r, l.w, l.err = nil, 0, 0, io.EOF
+}
+
+// borrow gets a buffer; the one before was given back.
+func (l *lines) borrow(from *sync.Pool) {
+	l.pooled = from.Get().(*[]byte)
+	l.buf = *l.pooled
 }
 
 func (l *lines) giveBack() {
@@ -201,14 +206,10 @@ func (l *lines) more() bool {
 // fill reads once. Errors are kept for next.
 func (l *lines) fill() {
 	l.peekStart = -1
+	empty := l.r == l.w
 	switch {
-	case l.r == l.w:
+	case empty:
 		l.r, l.w, l.scan = 0, 0, 0
-		if l.full && len(l.buf) == smallBuffer {
-			l.giveBack()
-			l.pooled = largeBuffers.Get().(*[]byte)
-			l.buf = *l.pooled
-		}
 	case l.w == len(l.buf) && l.r > 0:
 		n := copy(l.buf, l.buf[l.r:l.w])
 		l.scan = max(0, l.scan-l.r)
@@ -228,16 +229,44 @@ func (l *lines) fill() {
 			return
 		}
 	}
+	switch {
+	case !empty:
+	case l.full: // more has likely come already
+		l.giveBack()
+		l.borrow(&largeBuffers)
+	case !l.await():
+		return
+	}
+	n := l.read(l.buf[l.w:])
+	l.w += n
+	l.full = l.w == len(l.buf)
+}
+
+// await waits for a stream's next byte and then borrows a buffer for what
+// came with it: thousands of streams that wait hold none. It reports whether
+// there may be more to read at once; after a line's end there may not.
+func (l *lines) await() bool {
+	l.giveBack()
+	l.buf = nil
+	if l.read(l.one[:]) == 0 {
+		return false
+	}
+	l.borrow(&smallBuffers)
+	l.buf[0], l.w = l.one[0], 1
+	return l.err == nil && l.one[0] != '\n' && l.one[0] != '\r'
+}
+
+// read reads something.
+func (l *lines) read(into []byte) int {
 	for range 100 {
-		n, err := l.src.Read(l.buf[l.w:])
-		l.full = l.w+n == len(l.buf)
-		l.w += n
+		n, err := l.src.Read(into)
 		if err != nil {
 			l.err = err
 		}
 		if n > 0 || err != nil {
-			return
+			return n
 		}
 	}
 	l.err = io.ErrNoProgress
+	return 0
 }

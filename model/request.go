@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,9 +17,10 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// request is the body of POST /chat/completions but for its messages, which
-// writeMessage adds: go-openai leaves empty content out, and endpoints refuse
-// a message without one. The types are go-openai's.
+// request is the body of POST /chat/completions but for its tools, which are
+// the same in every request, and its messages, which writeMessage adds:
+// go-openai leaves empty content out, and endpoints refuse a message without
+// one. The types are go-openai's.
 type request struct {
 	Model               string                `json:"model"`
 	Stream              bool                  `json:"stream"`
@@ -26,7 +28,6 @@ type request struct {
 	MaxTokens           int                   `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int                   `json:"max_completion_tokens,omitempty"`
 	ReasoningEffort     string                `json:"reasoning_effort,omitempty"`
-	Tools               []openai.Tool         `json:"tools,omitempty"`
 	User                string                `json:"user,omitempty"`
 }
 
@@ -141,15 +142,6 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	if params&withEffort != 0 {
 		r.ReasoningEffort = "low"
 	}
-	if params&withTools != 0 {
-		for _, t := range p.Tools {
-			f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Parameters)}
-			if len(t.Parameters) == 0 {
-				f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-			}
-			r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
-		}
-	}
 	if params&withUser != 0 {
 		r.User = p.User
 	}
@@ -161,6 +153,14 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 		return nil, err
 	}
 	b.Truncate(b.Len() - len("}\n"))
+	if params&withTools != 0 && len(p.Tools) > 0 {
+		tools, err := e.tools.json(p.Tools)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(`,"tools":`)
+		b.Write(tools)
+	}
 	b.WriteString(`,"messages":[`)
 	for i := range p.Messages {
 		if i > 0 {
@@ -172,6 +172,37 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	}
 	b.WriteString("]}")
 	return newOutgoing(b), nil
+}
+
+// writtenTools keeps the JSON of the tools that were offered last.
+type writtenTools struct{ last atomic.Pointer[toolsJSON] }
+
+type toolsJSON struct {
+	tools []assistant.Tool
+	json  []byte
+}
+
+func (w *writtenTools) json(tools []assistant.Tool) ([]byte, error) {
+	same := func(a, b assistant.Tool) bool {
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
+	}
+	if last := w.last.Load(); last != nil && slices.EqualFunc(last.tools, tools, same) {
+		return last.json, nil
+	}
+	list := make([]openai.Tool, len(tools))
+	for i, t := range tools {
+		f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Parameters)}
+		if len(t.Parameters) == 0 {
+			f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		list[i] = openai.Tool{Type: openai.ToolTypeFunction, Function: f}
+	}
+	made, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	w.last.Store(&toolsJSON{slices.Clone(tools), made})
+	return made, nil
 }
 
 // writeMessage writes a message of the conversation. Its text, most of the

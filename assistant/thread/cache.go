@@ -19,6 +19,8 @@ type cached struct {
 	id           string
 	organization string
 	data         []byte
+	// begun is a thread without a turn, instead of data; it is not changed.
+	begun *Thread
 	// stored is true if the store has, or had, the thread: if it has it no
 	// longer, the thread was deleted. unsaved is true if a turn of data is
 	// still to be stored.

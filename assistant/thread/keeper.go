@@ -2,7 +2,6 @@ package thread
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -119,9 +118,8 @@ func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known
 	t = k.fresh(o)
 	// The client has the id before the first turn is stored, and may come
 	// back with it at once.
-	if data, err := json.Marshal(t); err == nil {
-		k.hold(cached{id: t.ID, organization: o.Organization, data: data})
-	}
+	begun := *t
+	k.hold(cached{id: t.ID, organization: o.Organization, begun: &begun})
 	return t, false
 }
 
@@ -196,6 +194,10 @@ func (k *Keeper) load(ctx context.Context, id, organization string) (*Thread, er
 	held := func() *Thread {
 		if !ok {
 			return nil
+		}
+		if entry.begun != nil {
+			t := *entry.begun
+			return &t
 		}
 		t, _ := decode(entry.data, id, k.opts.MaxBytes)
 		return t

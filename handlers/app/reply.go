@@ -120,10 +120,11 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 		defer cancel()
 		defer close(done)
 		ctx, ended := a.Step(ctx, "keep")
-		err := storing.Acquire(ctx, 1)
+		weight := a.store.weight()
+		err := storing.Acquire(ctx, weight)
 		if err == nil {
 			err = a.threads.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
-			storing.Release(1)
+			storing.Release(weight)
 		}
 		ended(err)
 		if err != nil {
@@ -143,9 +144,8 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 // before they are (Cleanup).
 var keeping sync.WaitGroup
 
-// storing bounds how many turns are stored at a time: each may hold a thread
-// of the system while a disk writes.
-var storing = semaphore.NewWeighted(8)
+// storing bounds how many turns are stored at a time (threadfiles.go).
+var storing = semaphore.NewWeighted(storingAtOnce)
 
 // hashFingerprint is a fingerprint for the log: the same for the same reader
 // of a site, and of no use elsewhere.

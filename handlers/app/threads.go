@@ -50,7 +50,7 @@ func (a *App) openThreads() error {
 		k := new(keeper)
 		var s thread.Store
 		if ttl > 0 {
-			s = currentStore{&k.store}
+			s = threadStore{currentStore{&k.store}}
 		}
 		k.Keeper = thread.NewKeeper(s, thread.Options{TTL: ttl, Log: slog.New(a.log.Handler())})
 		return k, nil

@@ -42,9 +42,14 @@ func endSpan(s trace.Span, err error) {
 // traced; the function that it returns ends it. It is assistant.Input.Trace,
 // and what the handlers do besides.
 func (a *App) Step(ctx context.Context, name string) (context.Context, func(error)) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx, untraced
+	}
 	ctx, s := startSpan(ctx, "docs."+name)
 	return ctx, func(err error) { endSpan(s, err) }
 }
+
+func untraced(error) {}
 
 // observed is a model whose requests are spans.
 type observed struct{ assistant.Model }

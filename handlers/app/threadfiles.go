@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/caddyserver/certmagic"
+)
+
+// threadStore is the storage as conversations use it. certmagic writes each
+// value to the disk itself before it goes on (fsync), as certificates need:
+// for a conversation that is most of what storing it costs, and with hundreds
+// of readers a good part of what a reply costs. Files of threads are
+// therefore handed to the operating system whole, under a name of their own,
+// and renamed: Caddy may end at any moment and loses nothing; of a machine
+// that loses power, the last seconds' turns may be missing.
+type threadStore struct{ currentStore }
+
+// Put stores a value whole.
+func (t threadStore) Put(ctx context.Context, key string, value []byte) error {
+	s := t.at.Load()
+	files, ok := s.Storage.(*certmagic.FileStorage)
+	if !ok {
+		return s.Put(ctx, key, value)
+	}
+	key, err := s.key(key)
+	if err != nil {
+		return err
+	}
+	return putFile(files.Filename(key), value)
+}
+
+// putFile puts value in place of what the file holds, with the modes that
+// certmagic's files have.
+func putFile(name string, value []byte) error {
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			f, err = os.CreateTemp(dir, "")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(value)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// storing bounds how many turns are stored at a time, by their weight: each
+// may hold a thread of the system while a disk writes, and those threads take
+// the processors from the streams.
+const (
+	storingAtOnce = 8
+	fileWeight    = 4
+)
+
+// weight is what storing a turn counts of storingAtOnce: another machine's
+// storage is waited for, files are written by our own processors.
+func (s store) weight() int64 {
+	if _, ok := s.Storage.(*certmagic.FileStorage); ok {
+		return fileWeight
+	}
+	return 1
+}
