@@ -110,18 +110,11 @@ func (r *run) say(markdown string) {
 // askedTerms are the telling words of what is searched for: those of the
 // question, and those it leans on.
 func (r *run) askedTerms() []term {
-	ts := terms(clip(r.q.asked, 2000), r.q.language)
+	ts := r.q.terms()
 	if len(ts) < 2 {
 		ts = terms(r.q.query.Text, r.q.language)
 	}
-	seen := make(map[string]bool, len(ts))
-	return slices.DeleteFunc(ts, func(t term) bool {
-		if seen[t.stem] {
-			return true
-		}
-		seen[t.stem] = true
-		return false
-	})
+	return distinct(ts)
 }
 
 // unanswered tells whether answers would say no. It mostly knows without

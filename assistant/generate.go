@@ -17,70 +17,94 @@ var errSilent = errors.New("the model's answer is empty")
 // maxRounds is how often the model may call tools before it has to answer.
 const maxRounds = 3
 
+// rounds is how far the model has got: it is asked again after each call of
+// tools.
+type rounds struct {
+	n        int // rounds that ended with calls of tools
+	deadline time.Time
+
+	// Of the latest one:
+	completion *Completion
+	tools      bool // were offered
+	err        error
+}
+
 // generate asks the model and sends its answer as it comes. The caller looks
 // at what was sent to know whether an error came before the first word.
 func (r *run) generate(ctx context.Context) error {
 	r.check = newChecker(ctx, r)
-	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
-	for round := 0; ; round++ {
-		last := round == maxRounds || round > 0 && time.Now().After(deadline)
-		c, tools, err := r.stream(ctx, last)
-		if err != nil && tools && round == 0 && len(r.out.answer) == 0 && refusesTools(err) {
-			r.a.noTools.Store(true)
-			c, tools, err = r.stream(ctx, last)
-		}
-		if errors.Is(err, errLeak) {
-			r.withhold()
-			return nil
-		}
-		if err != nil {
+	r.rounds.deadline = time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
+	for {
+		r.stream(ctx)
+		if done, err := r.ended(ctx); done {
 			return err
-		}
-		r.account(c)
-		if len(c.ToolCalls) == 0 || !tools {
-			r.check.close()
-			if r.out.err != nil {
-				return nil
-			}
-			if len(r.out.answer) == 0 {
-				return errSilent
-			}
-			r.res.Reason = c.Reason
-			if r.res.Reason == "tool-calls" || r.res.Reason == "" {
-				r.res.Reason = "stop" // nothing is called any more
-			}
-			r.conclude()
-			return nil
-		}
-		r.check.pause()
-		r.useTools(ctx, c.ToolCalls)
-		if r.out.err != nil || ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 }
 
-// stream asks the model once. tools tells whether it was offered tools; the
-// last time it is not, and told to answer. The prompt is let go of as soon as
-// the answer begins: it is the largest part of what a stream holds, and a
-// further round makes it anew.
-func (r *run) stream(ctx context.Context, last bool) (c *Completion, tools bool, err error) {
+// ended looks at how a round ended: the reply is done, or its tools are used
+// and the model is to be asked again.
+func (r *run) ended(ctx context.Context) (done bool, err error) {
+	c, err := r.rounds.completion, r.rounds.err
+	if err != nil && r.rounds.tools && r.rounds.n == 0 && len(r.out.answer) == 0 && refusesTools(err) {
+		r.a.noTools.Store(true)
+		return false, nil
+	}
+	if errors.Is(err, errLeak) {
+		r.withhold()
+		return true, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	r.account(c)
+	if len(c.ToolCalls) == 0 || !r.rounds.tools {
+		r.check.close()
+		if r.out.err != nil {
+			return true, nil
+		}
+		if len(r.out.answer) == 0 {
+			return true, errSilent
+		}
+		r.res.Reason = c.Reason
+		if r.res.Reason == "tool-calls" || r.res.Reason == "" {
+			r.res.Reason = "stop" // nothing is called any more
+		}
+		r.conclude()
+		return true, nil
+	}
+	r.check.pause()
+	r.useTools(ctx, c.ToolCalls)
+	r.rounds.n++
+	return r.out.err != nil || ctx.Err() != nil, ctx.Err()
+}
+
+// stream asks the model once. The prompt is let go of as soon as the answer
+// begins: it is the largest part of what a stream holds, and a further round
+// makes it anew.
+func (r *run) stream(ctx context.Context) {
+	p := r.nextPrompt()
+	r.rounds.tools = len(p.Tools) > 0
+	r.rounds.completion, r.rounds.err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
+		p.Messages, p.Tools = nil, nil
+		return r.pass(d)
+	})
+}
+
+// nextPrompt is the prompt with the calls of tools so far. The last time the
+// model is offered no tools, and told to answer.
+func (r *run) nextPrompt() *Prompt {
 	var p *Prompt
 	Apart(func() { p = r.prompt() })
 	p.Messages = append(p.Messages, r.exchange...)
-	if last {
+	if n := r.rounds.n; n == maxRounds || n > 0 && time.Now().After(r.rounds.deadline) {
 		p.Tools = nil
 		p.Messages = append(p.Messages, PromptMessage{
 			Role:    "user",
 			Content: Content{"Answer now from what you have found. No more searches are possible."},
 		})
 	}
-	tools = len(p.Tools) > 0
-	c, err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
-		p.Messages, p.Tools = nil, nil
-		return r.pass(d)
-	})
-	return c, tools, err
+	return p
 }
 
 // pass passes a piece of the answer on.

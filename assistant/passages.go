@@ -100,8 +100,7 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 	longest := max(leastTokens, int(float64(budget)*longestShare))
 	focus := r.focus(hits, query)
 
-	var out []passage
-	ofPage := make(map[string]int)
+	out := make([]passage, 0, min(n, len(hits)))
 	for _, h := range hits {
 		if len(out) == n || budget < leastTokens {
 			break
@@ -114,7 +113,7 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		if d.Page == focus {
 			most = n
 		}
-		if ofPage[d.Page] >= most || r.covered(out, d, h.Section) {
+		if ofPage(out, d.Page) >= most || r.covered(out, d, h.Section) {
 			continue
 		}
 		if len(out) > 0 && h.Score < out[0].score*relevanceFloor {
@@ -124,7 +123,6 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		if text == "" {
 			continue
 		}
-		ofPage[d.Page]++
 		budget -= tokens
 		out = append(out, passage{
 			document: d, section: h.Section, score: h.Score,
@@ -133,6 +131,16 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		})
 	}
 	return together(out)
+}
+
+// ofPage counts the passages of a page.
+func ofPage(ps []passage, page string) (n int) {
+	for i := range ps {
+		if ps[i].document.Page == page {
+			n++
+		}
+	}
+	return n
 }
 
 // focus returns the page that the question is about: the one that it names
@@ -148,19 +156,20 @@ func (r *run) focus(hits []retrieval.Hit, query retrieval.Query) string {
 	if d := hits[0].Document; r.q.leans && d != nil && slices.Contains(query.Boost, d.Page) {
 		return d.Page // the page that is being talked about
 	}
-	have := make(map[string]bool)
-	for _, t := range terms(clip(r.q.asked, 2000), r.q.language) {
-		have[t.stem] = true
+	asked := r.q.terms()
+	missing := func(t term) bool {
+		return !slices.ContainsFunc(asked, func(own term) bool { return own.stem == t.stem })
 	}
+	var title []term
 	for _, h := range hits[:min(3, len(hits))] {
 		if h.Document == nil {
 			continue
 		}
-		title := terms(h.Document.Title, r.q.language)
+		title = addTerms(title[:0], h.Document.Title, r.q.language)
 		if len(title) < 2 && !(len(title) == 1 && title[0].name) {
 			continue // one plain word ("Install") names a topic, not a page
 		}
-		if !slices.ContainsFunc(title, func(t term) bool { return !have[t.stem] }) {
+		if !slices.ContainsFunc(title, missing) {
 			return h.Document.Page
 		}
 	}
@@ -180,22 +189,20 @@ func (r *run) covered(out []passage, d *retrieval.Document, section int) bool {
 // together puts the passages of one page next to each other, in the page's
 // order, at the place of the best of them: a model reads them as one text.
 func together(ps []passage) []passage {
-	out := make([]passage, 0, len(ps))
-	done := make(map[string]bool)
-	for _, p := range ps {
-		if done[p.document.Page] {
+	for i, p := range ps {
+		of := func(o passage) bool { return o.document.Page == p.document.Page }
+		first := slices.IndexFunc(ps[:i], of)
+		if first < 0 {
 			continue
 		}
-		done[p.document.Page] = true
-		from := len(out)
-		for _, o := range ps {
-			if o.document.Page == p.document.Page {
-				out = append(out, o)
-			}
+		at := first // among those of its page, which stand together
+		for at < i && of(ps[at]) && ps[at].section <= p.section {
+			at++
 		}
-		slices.SortStableFunc(out[from:], func(a, b passage) int { return cmp.Compare(a.section, b.section) })
+		copy(ps[at+1:i+1], ps[at:i])
+		ps[at] = p
 	}
-	return out
+	return ps
 }
 
 // passageText is a section's text; that of a short one with what follows it

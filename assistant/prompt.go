@@ -6,8 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-
-	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"unicode"
 )
 
 // Bounds of what goes into a prompt beside the passages.
@@ -64,7 +63,7 @@ func (a *Assistant) rules() []string {
 // prompt builds the request to the model.
 func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
-	var system Content
+	system := make(Content, 0, 2*len(r.a.rules())+3)
 	for i, part := range r.a.rules() {
 		if i > 0 {
 			system.add(r.key)
@@ -77,11 +76,11 @@ func (r *run) prompt() *Prompt {
 	if s := strings.TrimSpace(site.Instructions); s != "" {
 		system.add("\n\nThe site's operator adds\n", clip(s, instructionChars))
 	}
-	p := &Prompt{Messages: []PromptMessage{{Role: "system", Content: system}}, MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens), User: r.user()}
+	p := &Prompt{Messages: append(make([]PromptMessage, 0, 3), PromptMessage{Role: "system", Content: system}), MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens), User: r.user()}
 
 	p.Messages = append(p.Messages, r.conversation()...)
 
-	var b Content
+	b := make(Content, 0, fencePieces*r.given+8)
 	if r.searchErr != nil {
 		b.add("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
 	} else if r.given == 0 {
@@ -137,12 +136,21 @@ func (r *run) prompt() *Prompt {
 
 // writePassage writes a passage into the prompt.
 func (r *run) writePassage(b *Content, p *passage) {
-	r.fence(b, "Passage "+p.id+": "+oneLine(p.title)+"\nAddress: "+p.url, p.text)
+	b.add("<<", r.key, " Passage ", p.id, ": ", r.defuse(oneLine(p.title)), "\nAddress: ", r.defuse(p.url))
+	r.endFence(b, p.text)
 }
 
 // fence writes data between marks that it can't contain.
 func (r *run) fence(b *Content, label, text string) {
-	b.add("<<", r.key, " ", r.defuse(label), "\n", r.defuse(text), "\n<</", r.key, ">>\n\n")
+	b.add("<<", r.key, " ", r.defuse(label))
+	r.endFence(b, text)
+}
+
+// fencePieces is how many pieces of Content a passage is.
+const fencePieces = 13
+
+func (r *run) endFence(b *Content, text string) {
+	b.add("\n", r.defuse(text), "\n<</", r.key, ">>\n\n")
 }
 
 // defuse removes the reply's key from a text. Nobody outside can know it, but
@@ -191,7 +199,24 @@ func (r *run) conversation() []PromptMessage {
 }
 
 // oneLine makes a text fit for a label.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string {
+	if isOneLine(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isOneLine tells whether the words of s stand one space apart already.
+func isOneLine(s string) bool {
+	space := true // before s
+	for _, c := range s {
+		if unicode.IsSpace(c) && (space || c != ' ') {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || s == ""
+}
 
 // user is who asks, for the model's provider: a hash, never the fp itself.
 func (r *run) user() string {
@@ -200,9 +225,4 @@ func (r *run) user() string {
 		return "u" + hex.EncodeToString(h[:12])
 	}
 	return ""
-}
-
-// sourceEvent fills e with a passage's source.
-func sourceEvent(e *reply.Event, p *passage) {
-	*e = reply.Event{Kind: reply.Source, SourceID: p.id, URL: p.url, Title: p.title}
 }

@@ -20,6 +20,7 @@ type inquiry struct {
 	earlier     []utterance // the conversation before, oldest first
 	notes       []string    // the client's system and data messages
 	language    Language
+	own         []term // the telling words of asked, while they are at hand
 	// page is the page that the reader is on, nil if unknown.
 	page *retrieval.Document
 	// leans tells that the question goes on from what was said before.
@@ -110,6 +111,14 @@ func (r *run) question(ctx context.Context) *inquiry {
 	return q
 }
 
+// terms are the telling words of what is asked.
+func (q *inquiry) terms() []term {
+	if q.own == nil {
+		q.own = terms(clip(q.asked, 4*maxSearchText), q.language)
+	}
+	return q.own
+}
+
 // maxBoost bounds the pages favoured: more would favour none.
 const maxBoost = 8
 
@@ -131,13 +140,16 @@ const maxSearchText = 1000
 // searchText is the question and, where it leans on something said or shown
 // before, the telling words of that: the nearer, the more of them.
 func (q *inquiry) searchText(shown []reply.Context) string {
-	own := terms(clip(q.asked, 4*maxSearchText), q.language)
+	own := q.terms()
 	have := make(map[string]bool, len(own))
 	for _, t := range own {
 		have[t.stem] = true
 	}
 	text := condense(q.asked)
 	leans := leansBack(q.asked, len(have))
+	if len(shown) == 0 && len(q.earlier) == 0 {
+		return text
+	}
 	q.leans = leans && len(q.earlier) > 0
 
 	var b strings.Builder
@@ -209,7 +221,7 @@ func telling(text string, l Language, have map[string]bool, n int) []term {
 // condense shortens a long question to its first sentences' words; others
 // are searched for as they are.
 func condense(asked string) string {
-	asked = strings.Join(strings.Fields(asked), " ")
+	asked = oneLine(asked)
 	if len(asked) <= maxSearchText {
 		return asked
 	}
@@ -228,21 +240,25 @@ func leansBack(asked string, n int) bool {
 	if n <= 2 {
 		return true
 	}
-	words := strings.FieldsFunc(strings.ToLower(clip(asked, 400)), func(r rune) bool {
-		return !(r == '\'' || r == '_' || r >= 0x80 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z')
-	})
-	if n > 8 || len(words) == 0 {
+	if n > 8 {
 		return false
 	}
-	if continuations[words[0]] || len(words) > 1 && continuations[words[0]+" "+words[1]] {
-		return true
-	}
-	for _, w := range words {
-		if pointers[w] {
+	first, i := "", 0
+	for w := range strings.FieldsFuncSeq(strings.ToLower(clip(asked, 400)), notInWord) {
+		switch {
+		case i == 0 && continuations[w], i == 1 && continuations[first+" "+w], pointers[w]:
 			return true
+		case i == 0:
+			first = w
 		}
+		i++
 	}
 	return false
+}
+
+// notInWord tells whether a character of a text in small letters ends a word.
+func notInWord(r rune) bool {
+	return !(r == '\'' || r == '_' || r >= 0x80 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z')
 }
 
 func wordSet(lists ...string) map[string]bool {

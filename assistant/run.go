@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -25,6 +27,7 @@ type run struct {
 	exchange    []PromptMessage // the model's calls of tools so far, and their results
 	toolCalls   int             // made so far, for their ids
 	searchErr   error           // the search's, where there was one
+	rounds      rounds
 	check       *checker
 	lead        string // a sentence of ours before the answer's first word
 }
@@ -91,6 +94,11 @@ func (r *run) replyModel(ctx context.Context) error {
 	sctx, ended := r.step(ctx, "generate")
 	err := r.generate(sctx)
 	ended(err)
+	return r.settle(ctx, err)
+}
+
+// settle ends a reply whose model has ended, one way or another.
+func (r *run) settle(ctx context.Context, err error) error {
 	if r.out.err != nil || ctx.Err() != nil {
 		return r.end(ctx)
 	}
@@ -102,7 +110,7 @@ func (r *run) replyModel(ctx context.Context) error {
 		r.res.Failed = err
 		r.res.Reason = "error"
 		r.log(ctx, "the model broke off", err)
-		r.out.send(&reply.Event{Kind: reply.Error, Message: r.q.language.say(streamBroke)})
+		r.out.send(reply.Event{Kind: reply.Error, Message: r.q.language.say(streamBroke)})
 		r.out.flush()
 		return r.end(ctx)
 	}
@@ -110,7 +118,7 @@ func (r *run) replyModel(ctx context.Context) error {
 	r.log(ctx, "the model failed; the reply is extractive", err)
 	if r.searchErr != nil {
 		r.res.Reason = "error"
-		r.out.send(&reply.Event{Kind: reply.Error, Message: r.q.language.say(cannotAnswer)})
+		r.out.send(reply.Event{Kind: reply.Error, Message: r.q.language.say(cannotAnswer)})
 		r.out.flush()
 		return r.end(ctx)
 	}
@@ -150,19 +158,26 @@ func (r *run) retrieve(ctx context.Context) {
 	}
 	ps, err := r.search(ctx, r.q.query, min(n, 50))
 	r.searchErr = err
+	r.q.own = nil // made again at the end: it need not be kept while the model talks
 	r.take(ps)
 	r.given = len(r.passages)
 	r.res.Retrieval = time.Since(r.out.started)
 	ended(err)
 }
 
-// take adds passages found, and names their sources. It returns those that
-// are new.
+// take adds passages found, which are the run's from then on, and names their
+// sources. It returns those that are new.
 func (r *run) take(ps []passage) []passage {
 	from := len(r.passages)
-	for _, p := range ps {
-		p.id = fmt.Sprintf("s%d", len(r.passages)+1)
-		r.passages = append(r.passages, p)
+	if from == 0 {
+		r.passages = ps
+	} else {
+		r.passages = append(r.passages, ps...)
+	}
+	r.res.Sources = slices.Grow(r.res.Sources, len(ps))
+	for i := from; i < len(r.passages); i++ {
+		p := &r.passages[i]
+		p.id = "s" + strconv.Itoa(i+1)
 		r.spentTokens += p.tokens
 		r.res.Sources = append(r.res.Sources, p.url)
 	}
@@ -171,7 +186,7 @@ func (r *run) take(ps []passage) []passage {
 }
 
 func (r *run) begin() {
-	r.out.send(&reply.Event{Kind: reply.Start, MessageID: r.in.MessageID, ThreadID: r.in.ThreadID})
+	r.out.send(reply.Event{Kind: reply.Start, MessageID: r.in.MessageID, ThreadID: r.in.ThreadID})
 	r.out.stepStart()
 }
 
@@ -187,8 +202,8 @@ func (r *run) beginAnswer() {
 
 func (r *run) tellSources(ps []passage) {
 	for i := range ps {
-		sourceEvent(&r.out.event, &ps[i])
-		r.out.send(&r.out.event)
+		p := &ps[i]
+		r.out.send(reply.Event{Kind: reply.Source, SourceID: p.id, URL: p.url, Title: p.title})
 	}
 }
 
@@ -201,7 +216,7 @@ func (r *run) finish(ctx context.Context) error {
 	r.suggest()
 	r.out.stepFinish(r.res.Reason, r.res.Usage)
 	outcome := r.res.Outcome
-	r.out.send(&reply.Event{Kind: reply.Finish, Reason: r.res.Reason, Usage: r.res.Usage, Outcome: &outcome})
+	r.out.send(reply.Event{Kind: reply.Finish, Reason: r.res.Reason, Usage: r.res.Usage, Outcome: &outcome})
 	r.out.flush()
 	return r.end(ctx)
 }

@@ -10,7 +10,7 @@ import (
 // does nothing after it, so that the steps need not look at every send.
 type stream struct {
 	sink  reply.Sink
-	event reply.Event // reused: a token must not cost an allocation
+	event reply.Event // reused: no event costs an allocation
 	err   error       // the sink's: the client is gone
 
 	started time.Time
@@ -21,9 +21,10 @@ type stream struct {
 // maxAnswer bounds the copy of the answer kept for the thread, in bytes.
 const maxAnswer = 256 << 10
 
-func (s *stream) send(e *reply.Event) {
+func (s *stream) send(e reply.Event) {
 	if s.err == nil {
-		s.err = s.sink.Send(e)
+		s.event = e
+		s.err = s.sink.Send(&s.event)
 	}
 }
 
@@ -56,8 +57,8 @@ func (s *stream) reasoning(escaped []byte) {
 	s.err = s.sink.Send(&s.event)
 }
 
-func (s *stream) stepStart() { s.send(&reply.Event{Kind: reply.StepStart}) }
+func (s *stream) stepStart() { s.send(reply.Event{Kind: reply.StepStart}) }
 
 func (s *stream) stepFinish(reason string, u reply.Usage) {
-	s.send(&reply.Event{Kind: reply.StepFinish, Reason: reason, Usage: u})
+	s.send(reply.Event{Kind: reply.StepFinish, Reason: reason, Usage: u})
 }

@@ -28,7 +28,7 @@ func (r *run) suggest() {
 		return
 	}
 	b, _ := json.Marshal(map[string][]string{"questions": questions}) // strings only
-	r.out.send(&reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
+	r.out.send(reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
 }
 
 // starters are the operator's questions that were not asked yet.

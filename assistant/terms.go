@@ -38,7 +38,24 @@ func (t term) special() bool {
 // Japanese and Korean are read as pairs of characters. It is for comparing
 // small texts with each other; the index has its own analysis.
 func terms(text string, l Language) []term {
-	var out []term
+	return addTerms(make([]term, 0, min(64, len(text)/12+4)), text, l)
+}
+
+// distinct returns the terms without those whose stem came before.
+func distinct(ts []term) []term {
+	out := make([]term, 0, len(ts))
+	seen := make(map[string]bool, len(ts))
+	for _, t := range ts {
+		if !seen[t.stem] {
+			seen[t.stem] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// addTerms adds the terms of a text to out.
+func addTerms(out []term, text string, l Language) []term {
 	for word := range fields(text) {
 		out = appendTerms(out, word, l)
 	}

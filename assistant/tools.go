@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -46,40 +48,58 @@ func refusesTools(err error) bool {
 	return strings.Contains(s, "tool") || strings.Contains(s, "function call") || strings.Contains(s, "functions")
 }
 
-// found is a search result as it goes to the client: small, since clients
-// send it back with every later turn.
-type found struct {
-	Path  string  `json:"path"`
-	Title string  `json:"title"`
-	URL   string  `json:"url"`
-	Score float64 `json:"score"`
-}
-
 // tellSearch tells the client of the search that was made.
 func (r *run) tellSearch(query string) {
-	r.tellTool("search", map[string]string{"query": query}, listFound(r.passages))
+	r.tellTool("search", "query", query, r.passages)
 }
 
-func (r *run) tellTool(name string, input, output any) {
+// tellTool tells the client of a call, whose input is {"argument": value},
+// and of what it found.
+func (r *run) tellTool(name, argument, value string, ps []passage) {
 	r.toolCalls++
-	id := fmt.Sprintf("%s-%d", cmp.Or(r.in.MessageID, r.key), r.toolCalls)
-	in, _ := json.Marshal(input) // maps of strings and small structs
-	out, _ := json.Marshal(output)
-	r.out.send(&reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: in})
-	r.out.send(&reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: out})
+	id := cmp.Or(r.in.MessageID, r.key) + "-" + strconv.Itoa(r.toolCalls)
+	buf := toolJSON.Get().(*[]byte)
+	defer toolJSON.Put(buf)
+	b := appendString(append((*buf)[:0], '{'), argument)
+	b = append(appendString(append(b, ':'), value), '}')
+	r.out.send(reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: b})
+	b = appendFound(b[:0], ps)
+	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: b})
+	r.out.event.JSON = nil
+	if cap(b) <= maxToolJSON {
+		*buf = b
+	}
 }
 
-func listFound(ps []passage) []found {
-	fs := make([]found, len(ps))
+// toolJSON are buffers for what tools are asked and find.
+var toolJSON = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+
+const maxToolJSON = 16 << 10 // of a buffer that is kept, in bytes
+
+// appendFound writes passages as they go to the client, an array of {path,
+// title, url, score}: small, since clients send it back with every later turn.
+func appendFound(b []byte, ps []passage) []byte {
+	b = append(b, '[')
 	for i := range ps {
 		p := &ps[i]
-		path := p.document.Page
-		if a := p.document.Sections[p.section].Anchor; a != "" {
-			path += "#" + a
+		if i > 0 {
+			b = append(b, ',')
 		}
-		fs[i] = found{Path: path, Title: p.title, URL: p.url, Score: math.Round(p.score*1000) / 1000}
+		b = append(b, `{"path":"`...)
+		b = reply.Escape(b, p.document.Page)
+		if a := p.document.Sections[p.section].Anchor; a != "" {
+			b = reply.Escape(append(b, '#'), a)
+		}
+		b = appendString(append(b, `","title":`...), p.title)
+		b = appendString(append(b, `,"url":`...), p.url)
+		b = strconv.AppendFloat(append(b, `,"score":`...), math.Round(p.score*1000)/1000, 'f', -1, 64)
+		b = append(b, '}')
 	}
-	return fs
+	return append(b, ']')
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(reply.Escape(append(b, '"'), s), '"')
 }
 
 // useTools makes the calls of one round: their parts and the new sources go
@@ -128,7 +148,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 		ps, err = r.searchAgain(ctx, query)
 		if err == nil {
-			r.tellTool("search", map[string]string{"query": query}, listFound(ps))
+			r.tellTool("search", "query", query, ps)
 		}
 	case "read_page":
 		page := clip(strings.TrimSpace(args.Page), 500)
@@ -138,7 +158,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 		ps, err = r.readPage(ctx, name)
 		if err == nil {
-			r.tellTool("read_page", map[string]string{"page": name}, listFound(ps))
+			r.tellTool("read_page", "page", name, ps)
 		}
 	default:
 		return "error: there is no such tool; there are search and read_page"

@@ -87,34 +87,69 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 }
 
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	// What stands on the stack while the model talks costs its kilobytes for
+	// every reader: what comes before has functions of its own.
+	l, err := a.open(w, r, next)
+	if err != nil || l == nil {
+		return err
+	}
+	defer l.close()
+	return l.ended(l.reply())
+}
+
+// open admits a request and begins its reply; nil if there is none.
+func (a *Assistant) open(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (*live, error) {
 	e, ok := endpointOf(r)
 	if !ok || e.api != apiAssistant {
-		return next.ServeHTTP(w, r)
+		return nil, next.ServeHTTP(w, r)
 	}
 	site, key, err := admit(w, r, a.app, a.Sites, a.Anonymous, e.site)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if e.resume {
 		// Replies are not kept running for clients that left: there is never
 		// one to resume, which chat hooks want told by 204 and nothing else.
 		w.WriteHeader(http.StatusNoContent)
-		return nil
+		return nil, nil
 	}
 	body, err := readBody(w, r, a.MaxBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var req *reply.Request
 	assistant.Apart(func() { req, err = decode(w, r, e.version, body) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id := ""
+	if a.app.Exiting() { // it began while the body came
+		return nil, stopped(w, a.app, site.Name)
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		a.app.Refused(site.Name, "not_ready")
+		return nil, searchFailed(w, retrieval.ErrNotReady)
+	}
+	if !site.Enter(r.Context(), a.MaxConcurrentReplies) {
+		release()
+		a.app.Refused(site.Name, "busy")
+		w.Header().Set("Retry-After", "5")
+		return nil, fail(http.StatusServiceUnavailable, "busy", "too many replies are under way for this site; try again in a few seconds", nil)
+	}
+	l := &live{Assistant: a, w: w, r: r, version: e.version, site: site, release: release}
 	if key != nil {
-		id = key.ID
+		l.keyID = key.ID
 	}
-	return a.reply(w, r, e.version, site, id, req)
+	begun := false
+	defer func() {
+		if !begun { // a panic
+			site.Leave()
+			release()
+		}
+	}()
+	l.begin(req)
+	begun = true
+	return l, nil
 }
 
 // decode reads a request of one of the two generations.
@@ -135,31 +170,6 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 	return req, nil
 }
 
-// reply makes the reply once the request is known to be good.
-func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, site *app.Running, keyID string, req *reply.Request) error {
-	if a.app.Exiting() { // it began while the body came
-		return stopped(w, a.app, site.Name)
-	}
-	release, ok := site.Acquire()
-	if !ok {
-		a.app.Refused(site.Name, "not_ready")
-		return searchFailed(w, retrieval.ErrNotReady)
-	}
-	defer release()
-	if !site.Enter(r.Context(), a.MaxConcurrentReplies) {
-		a.app.Refused(site.Name, "busy")
-		w.Header().Set("Retry-After", "5")
-		return fail(http.StatusServiceUnavailable, "busy", "too many replies are under way for this site; try again in a few seconds", nil)
-	}
-	defer site.Leave()
-	defer a.app.Opened(site.Name)()
-
-	l := a.begin(w, r, version, site, keyID, req)
-	defer l.close()
-	res, err := site.Assistant().Reply(l.ctx, &l.in, l.stream)
-	return l.ended(res, err)
-}
-
 // live is a reply under way. What it holds is kept here, and not on the
 // stack, which with thousands of readers is most of what a stream costs.
 type live struct {
@@ -168,6 +178,8 @@ type live struct {
 	r       *http.Request
 	version int
 	site    *app.Running
+	release func() // of the site
+	closed  func() // tells that the reply is no longer open
 	keyID   string
 	owner   thread.Owner
 	in      assistant.Input
@@ -184,24 +196,27 @@ type live struct {
 	calm    func() bool
 }
 
-func (a *Assistant) begin(w http.ResponseWriter, r *http.Request, version int, site *app.Running, keyID string, req *reply.Request) *live {
-	l := &live{
-		Assistant: a, w: w, r: r, version: version, site: site, keyID: keyID, started: time.Now(),
-		owner:   thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint},
-		in:      assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9], Trace: a.app.Step},
-		hurried: make(chan struct{}),
-	}
-	l.traced, l.step = a.app.Step(r.Context(), "reply")
-	l.ctx, l.cancel = a.app.ReplyContext(l.traced, r.ProtoMajor)
-	if limit := writeLimit(r); limit > 0 {
+// begin makes ready what a good request's reply needs.
+func (l *live) begin(req *reply.Request) {
+	l.started = time.Now()
+	l.owner = thread.Owner{Organization: l.site.Organization, Site: l.site.Name, Fingerprint: req.Fingerprint}
+	l.in = assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9], Trace: l.app.Step}
+	l.closed = l.app.Opened(l.site.Name)
+	l.traced, l.step = l.app.Step(l.r.Context(), "reply")
+	l.ctx, l.cancel = l.app.ReplyContext(l.traced, l.r.ProtoMajor)
+	if limit := writeLimit(l.r); limit > 0 {
 		l.limit = time.AfterFunc(limit, func() { l.cancel(errTimeLimit) })
 	}
-	assistant.Apart(func() { l.in.ThreadID, l.in.History = a.conversation(l.ctx, req, l.owner) })
-	w.Header().Set("X-Thread-Id", l.in.ThreadID)
-	l.stream = newStream(w, version, a.literal(req), time.Duration(a.WriteTimeout))
+	assistant.Apart(func() { l.in.ThreadID, l.in.History = l.conversation(l.ctx, req, l.owner) })
+	l.w.Header().Set("X-Thread-Id", l.in.ThreadID)
+	l.stream = newStream(l.w, l.version, l.literal(req), time.Duration(l.WriteTimeout))
 	// A reader who left what we sent unread must not hold up the end either.
+	l.hurried = make(chan struct{})
 	l.calm = context.AfterFunc(l.ctx, func() { l.stream.hurry(); close(l.hurried) })
-	return l
+}
+
+func (l *live) reply() (*assistant.Result, error) {
+	return l.site.Assistant().Reply(l.ctx, &l.in, l.stream)
 }
 
 // ended tells of the reply's end, in the stream where that can be.
@@ -243,6 +258,9 @@ func (l *live) close() {
 		l.limit.Stop()
 	}
 	l.cancel(nil)
+	l.closed()
+	l.site.Leave()
+	l.release()
 }
 
 // errTimeLimit is the cause with which a reply ends that comes near the

@@ -77,20 +77,36 @@ func (g *Guard) Defines() string {
 }
 
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	sw, err := g.open(w, r, next)
+	if err == nil && sw != nil {
+		if err = next.ServeHTTP(sw, r); err != nil {
+			err = refused(sw, r, err)
+		}
+	}
+	if err != nil && sw != nil {
+		return g.failed(sw, r, err)
+	}
+	return err
+}
+
+// open makes the writer that the handlers behind get, nil if the request was
+// answered: one that is not ours, or needs no key.
+func (g *Guard) open(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (*startWriter, error) {
 	e, ok := endpointOf(r)
 	if !ok { // configured without the docs_api matcher
-		return next.ServeHTTP(w, r)
+		return nil, next.ServeHTTP(w, r)
 	}
 	g.app.AwaitStart(r.Context())
 	sw := &startWriter{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
-	if err := g.answer(sw, r, e, next); err != nil {
-		return g.failed(sw, r, e, err)
+	if answered, err := g.answer(sw, r, e); err != nil || !answered {
+		return sw, err
 	}
-	return nil
+	return nil, nil
 }
 
 // failed renders an error, as far as the response has not begun.
-func (g *Guard) failed(w *startWriter, r *http.Request, e endpoint, err error) error {
+func (g *Guard) failed(w *startWriter, r *http.Request, err error) error {
+	e, _ := endpointOf(r)
 	var he caddyhttp.HandlerError
 	if !errors.As(err, &he) {
 		errors.As(caddyhttp.Error(http.StatusInternalServerError, err), &he)
@@ -124,7 +140,9 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint, next caddyhttp.Handler) error {
+// answer sets the header that every answer has, and answers what needs no
+// key.
+func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint) (answered bool, err error) {
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -135,20 +153,17 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint, next 
 	}
 
 	if r.Method == http.MethodOptions {
-		return preflight(w, r, e, origin, allowed)
+		return true, preflight(w, r, e, origin, allowed)
 	}
 	if !e.allows(r.Method) {
 		h.Set("Allow", e.methods())
-		return fail(http.StatusMethodNotAllowed, "method_not_allowed",
+		return false, fail(http.StatusMethodNotAllowed, "method_not_allowed",
 			fmt.Sprintf("this endpoint takes %s, not %s", strings.Split(e.methods(), ",")[0], r.Method), nil)
 	}
 	if g.RateLimitPolicy != "" {
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
 	}
-	if err := next.ServeHTTP(w, r); err != nil {
-		return refused(w, r, err)
-	}
-	return nil
+	return false, nil
 }
 
 // refused completes the header of an error.

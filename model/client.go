@@ -24,7 +24,7 @@ func newClient() *http.Client {
 			MaxIdleConns:           1024,
 			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
 			MaxResponseHeaderBytes: 64 << 10,
-			WriteBufferSize:        1 << 10,
+			WriteBufferSize:        512,
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true, // a compressed stream comes in blocks
 		},

@@ -56,12 +56,17 @@ func publicAddress(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (e *endpoint) errorf(k Kind, message string, cause error) *Error {
+func (e *endpoint) fail(k Kind, message string, cause error) *Error {
 	message = redact(message, e.APIKey)
 	if pw, ok := e.url.User.Password(); ok && pw != "" {
 		message = strings.ReplaceAll(message, pw, "[redacted]")
 	}
 	return &Error{Endpoint: e.name, Kind: k, Message: message, Err: e.safe(cause)}
+}
+
+// errorf is fail, as an error.
+func (e *endpoint) errorf(k Kind, message string, cause error) error {
+	return e.fail(k, message, cause)
 }
 
 // safe returns a cause only if its own words hold no secret.
@@ -78,7 +83,7 @@ func (e *endpoint) newRequest(ctx context.Context, method, path string, body *ou
 	u.Path += path
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
-		return nil, e.errorf(Unreachable, transportError(err).Error(), nil)
+		return nil, e.fail(Unreachable, transportError(err).Error(), nil)
 	}
 	if body != nil {
 		req.ContentLength = int64(body.size)
@@ -110,7 +115,7 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 		reused.Store(false)
 		out, err := e.body(p, maxTokens, params)
 		if err != nil {
-			return nil, e.errorf(Rejected, "writing the request: "+err.Error(), err)
+			return nil, e.fail(Rejected, "writing the request: "+err.Error(), err)
 		}
 		req, err := e.newRequest(ctx, http.MethodPost, "/chat/completions", out)
 		if err != nil {
@@ -157,59 +162,81 @@ func (e *endpoint) refusal(resp *http.Response) ([]byte, *Error) {
 			message += ": " + publicAddress(u)
 		}
 	}
-	fail := e.errorf(statusKind(resp.StatusCode), message, api)
+	fail := e.fail(statusKind(resp.StatusCode), message, api)
 	fail.Status = resp.StatusCode
 	fail.RetryAfter = retryAfter(resp.Header, time.Now())
 	return body, fail
 }
 
-// attempt asks the endpoint for one reply.
+// attempt asks the endpoint for one reply. Its stack stands as long as the
+// reply lasts, so what comes before and after has functions of its own.
 func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (*assistant.Completion, error) {
-	// The request has a context of its own, so that the connection can be
-	// read to its end, and used again, after the caller's has ended.
-	rctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	unlink := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	w := newWatch(o.FirstToken, func() error { return e.errorf(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, cancel)
-	defer w.stop()
-
-	maxTokens := p.MaxTokens
-	if maxTokens <= 0 {
-		maxTokens = o.MaxTokens
-	}
-	var body io.ReadCloser
-	var err error
-	assistant.Apart(func() { body, err = e.send(rctx, p, maxTokens) })
+	a, err := e.ask(ctx, p, o, each, onFirst)
 	if err != nil {
-		err = e.why(ctx, rctx, err, Unreachable)
-		unlink()
-		cancel(nil)
 		return nil, err
 	}
-	s := &stream{
-		in: newLines(body), each: each, watch: w, maxTokens: maxTokens, idle: o.Idle, onFirst: onFirst,
-		describe: func(k Kind, message string, cause error) error { return e.errorf(k, message, cause) },
+	return a.end(a.run())
+}
+
+// answer is an endpoint's answer while it is read.
+type answer struct {
+	stream
+	e         *endpoint
+	ctx, rctx context.Context // the caller's, and that of the request
+	cancel    context.CancelCauseFunc
+	unlink    func() bool
+	body      io.ReadCloser
+}
+
+// ask sends the request. What it returns is read with run, and ended with
+// end.
+func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (*answer, error) {
+	a := &answer{e: e, ctx: ctx}
+	// The request has a context of its own, so that the connection can be
+	// read to its end, and used again, after the caller's has ended.
+	a.rctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	a.unlink = context.AfterFunc(ctx, func() { a.cancel(context.Cause(ctx)) })
+	a.watch = newWatch(o.FirstToken, func() error { return e.fail(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, a.cancel)
+	a.each, a.onFirst, a.idle, a.describe = each, onFirst, o.Idle, e.errorf
+	if a.maxTokens = p.MaxTokens; a.maxTokens <= 0 {
+		a.maxTokens = o.MaxTokens
 	}
-	err = s.run()
-	s.in.release()
-	w.stop()
-	if err != nil || s.finish == "length" {
+	var err error
+	assistant.Apart(func() { a.body, err = e.send(a.rctx, p, a.maxTokens) })
+	if err != nil {
+		a.watch.stop()
+		err = e.why(ctx, a.rctx, err, Unreachable)
+		a.unlink()
+		a.cancel(nil)
+		return nil, err
+	}
+	a.in = newLines(a.body)
+	return a, nil
+}
+
+// end lets go of an answer that was read, or broke off with err.
+func (a *answer) end(err error) (*assistant.Completion, error) {
+	a.in.release()
+	a.watch.stop()
+	switch {
+	case err != nil || a.finish == "length":
 		if err != nil {
-			err = e.why(ctx, rctx, err, Cut)
+			err = a.e.why(a.ctx, a.rctx, err, Cut)
 		}
-		unlink()
-		cancel(nil) // first: Close would wait for a body that is being written
-		body.Close()
+		a.unlink()
+		a.cancel(nil) // first: Close would wait for a body that is being written
+		a.body.Close()
 		if err != nil {
 			return nil, err
 		}
-	} else if unlink() {
-		go drain(body, cancel)
-	} else {
-		cancel(nil)
-		body.Close()
+	case a.unlink():
+		go drain(a.body, a.cancel)
+	default:
+		a.cancel(nil)
+		a.body.Close()
 	}
-	c := s.completion()
-	c.Model = e.Model
+	c := a.completion()
+	c.Model = a.e.Model
 	return c, nil
 }
 
@@ -238,7 +265,7 @@ func (e *endpoint) why(ctx, rctx context.Context, err error, k Kind) error {
 		return err
 	}
 	err = transportError(err)
-	return e.errorf(k, err.Error(), err)
+	return e.fail(k, err.Error(), err)
 }
 
 // withoutRedirects returns the client, or one like it that follows no

@@ -229,31 +229,31 @@ func (l *lines) fill() {
 			return
 		}
 	}
+	into := l.buf[l.w:]
 	switch {
 	case !empty:
 	case l.full: // more has likely come already
 		l.giveBack()
 		l.borrow(&largeBuffers)
-	case !l.await():
-		return
+		into = l.buf
+	default:
+		// Thousands of streams that wait hold no buffer: the first byte is
+		// read alone, and then what came with it. After a line's end nothing
+		// may have.
+		l.giveBack()
+		l.buf, l.full = nil, false
+		if l.read(l.one[:]) == 0 {
+			return
+		}
+		l.borrow(&smallBuffers)
+		l.buf[0], l.w = l.one[0], 1
+		if l.err != nil || l.one[0] == '\n' || l.one[0] == '\r' {
+			return
+		}
+		into = l.buf[1:]
 	}
-	n := l.read(l.buf[l.w:])
-	l.w += n
+	l.w += l.read(into)
 	l.full = l.w == len(l.buf)
-}
-
-// await waits for a stream's next byte and then borrows a buffer for what
-// came with it: thousands of streams that wait hold none. It reports whether
-// there may be more to read at once; after a line's end there may not.
-func (l *lines) await() bool {
-	l.giveBack()
-	l.buf = nil
-	if l.read(l.one[:]) == 0 {
-		return false
-	}
-	l.borrow(&smallBuffers)
-	l.buf[0], l.w = l.one[0], 1
-	return l.err == nil && l.one[0] != '\n' && l.one[0] != '\r'
 }
 
 // read reads something.

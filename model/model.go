@@ -124,30 +124,14 @@ func (c *Chain) Close() error {
 // An empty Delta says only that nothing further has arrived: what was held
 // back for More should be flushed.
 func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	var failures failures
-	for _, e := range c.endpoints {
-		t, ok := e.breaker.allow(c.o.Now())
-		if !ok {
-			failures = append(failures, c.resting(e))
-			continue
+	a := &asking{Chain: c, ctx: ctx, each: each, left: c.endpoints, settled: true}
+	defer a.abandon()
+	for a.next() {
+		if a.settle(a.endpoint.attempt(ctx, p, &c.o, a.pass, a.alive)) {
+			break
 		}
-		a := &attempt{chain: c, endpoint: e, ticket: t, start: time.Now(), each: each}
-		completion, err := a.run(ctx, p)
-		if err == nil {
-			return completion, nil
-		}
-		if sink, ok := errors.AsType[*sinkError](err); ok {
-			return nil, sink.err
-		}
-		if ctx.Err() != nil || a.started {
-			return nil, err
-		}
-		failures = append(failures, err)
 	}
-	if len(failures) == 1 {
-		return nil, failures[0]
-	}
-	return nil, failures
+	return a.completion, a.err
 }
 
 // resting tells of an endpoint that is left alone.
@@ -156,46 +140,84 @@ func (c *Chain) resting(e *endpoint) error {
 	return e.errorf(Resting, "its breaker is open after failures in a row", nil)
 }
 
-// attempt is one request to one endpoint, of which its breaker, the log and
-// Observe are told.
-type attempt struct {
-	chain    *Chain
+// asking is a call of Stream: endpoint after endpoint, of each of which its
+// breaker, the log and Observe are told.
+type asking struct {
+	*Chain
+	ctx     context.Context
+	each    func(*assistant.Delta) error
+	left    []*endpoint
+	started bool // each was called
+
+	// Of the endpoint that is asked now:
 	endpoint *endpoint
 	ticket   ticket
 	start    time.Time
 	first    time.Duration // 0 before the first token
-	each     func(*assistant.Delta) error
-	started  bool // each was called
 	settled  bool
+
+	failures   failures
+	completion *assistant.Completion
+	err        error
 }
 
-func (a *attempt) run(ctx context.Context, p *assistant.Prompt) (*assistant.Completion, error) {
-	defer a.abandon()
-	completion, err := a.endpoint.attempt(ctx, p, &a.chain.o, a.pass, a.alive)
-	a.settle(completion, err)
-	return completion, err
+// next goes on to the next endpoint whose breaker allows it.
+func (a *asking) next() bool {
+	for len(a.left) > 0 {
+		e := a.left[0]
+		a.left = a.left[1:]
+		t, ok := e.breaker.allow(a.o.Now())
+		if !ok {
+			a.failures = append(a.failures, a.resting(e))
+			continue
+		}
+		a.endpoint, a.ticket, a.start, a.first, a.settled = e, t, time.Now(), 0, false
+		return true
+	}
+	a.err = a.failures.err()
+	return false
 }
 
-func (a *attempt) pass(d *assistant.Delta) error {
+func (a *asking) pass(d *assistant.Delta) error {
 	a.started = true
 	return a.each(d)
 }
 
-func (a *attempt) alive() {
+func (a *asking) alive() {
 	a.first = time.Since(a.start)
 	a.ticket.alive()
 }
 
 // abandon follows a panic in each: the probe must not stay taken.
-func (a *attempt) abandon() {
+func (a *asking) abandon() {
 	if !a.settled {
 		a.ticket.abandon()
 	}
 }
 
-func (a *attempt) settle(completion *assistant.Completion, err error) {
+// settle takes the outcome of an endpoint. done is true where no other one is
+// asked.
+func (a *asking) settle(completion *assistant.Completion, err error) (done bool) {
 	a.settled = true
-	c, e := a.chain, a.endpoint
+	a.tell(completion, err)
+	if err == nil {
+		a.completion = completion
+		return true
+	}
+	if sink, ok := errors.AsType[*sinkError](err); ok {
+		a.err = sink.err
+		return true
+	}
+	if a.ctx.Err() != nil || a.started {
+		a.err = err
+		return true
+	}
+	a.failures = append(a.failures, err)
+	return false
+}
+
+func (a *asking) tell(completion *assistant.Completion, err error) {
+	e := a.endpoint
 	told := Attempt{
 		Endpoint: publicAddress(e.url), Model: e.Model, Kind: kindOf(err),
 		FirstToken: a.first, Took: time.Since(a.start),
@@ -206,16 +228,16 @@ func (a *attempt) settle(completion *assistant.Completion, err error) {
 		a.ticket.success()
 		told.Usage = completion.Usage
 	case errors.As(err, &model) && model.counts():
-		if a.ticket.failure(c.o.Now(), model.Error(), model.RetryAfter) {
-			c.o.Log.Warn("model rests after failures in a row", "endpoint", e.name, "until", e.breaker.state().Until)
+		if a.ticket.failure(a.o.Now(), model.Error(), model.RetryAfter) {
+			a.o.Log.Warn("model rests after failures in a row", "endpoint", e.name, "until", e.breaker.state().Until)
 		}
 	default:
 		a.ticket.abandon()
 	}
 	if model != nil {
-		c.o.Log.Warn("model failed", "endpoint", e.name, "kind", string(model.Kind), "status", model.Status, "error", model.Message, "after", told.Took)
+		a.o.Log.Warn("model failed", "endpoint", e.name, "kind", string(model.Kind), "status", model.Status, "error", model.Message, "after", told.Took)
 	}
-	c.observe(told)
+	a.observe(told)
 }
 
 func (c *Chain) observe(a Attempt) {
@@ -236,6 +258,14 @@ func (c *Chain) States() []State {
 
 // failures is the error of a chain all of whose endpoints failed.
 type failures []error
+
+// err is the failures as one error.
+func (f failures) err() error {
+	if len(f) == 1 {
+		return f[0]
+	}
+	return f
+}
 
 func (f failures) Error() string {
 	var s strings.Builder

@@ -117,17 +117,8 @@ func (s *stream) completion() *assistant.Completion {
 }
 
 func (s *stream) read() error {
-	switch s.in.first() {
-	case 0:
-		if s.in.err != nil && !errors.Is(s.in.err, io.EOF) {
-			return s.in.err
-		}
-		return io.EOF
-	case '{', '[':
-		return s.document()
-	case '<':
-		b, _ := s.in.next()
-		return s.fail(Nonsense, fmt.Errorf("the endpoint answered with HTML: %.200s", b))
+	if c := s.in.first(); c == 0 || c == '{' || c == '[' || c == '<' {
+		return s.noEvents(c)
 	}
 	for {
 		line, err := s.in.next()
@@ -139,36 +130,54 @@ func (s *stream) read() error {
 			}
 			return err
 		}
-		if len(line) == 0 {
-			if len(s.pending) > 0 {
-				if err := s.dispatchPending(); err != nil {
-					return err
-				}
-			}
-			s.isError = false
-			continue
-		}
-		switch c := line[0]; {
-		case c == 'd' && bytes.HasPrefix(line, dataField):
-			done, err := s.data(trim(line[len(dataField):]))
-			if done || err != nil {
-				return err
-			}
-		case c == 'e' && bytes.HasPrefix(line, []byte("event:")):
-			s.isError = string(trim(line[len("event:"):])) == "error"
-		case c == 'e' && bytes.HasPrefix(line, []byte("error:")): // llama.cpp
-			return s.failBody(trim(line[len("error:"):]))
-		case c == '{':
-			// JSON without a field name: an error written into the stream.
-			if ok, err := s.slow(line); err != nil {
-				return err
-			} else if !ok && !s.in.partial {
-				return s.fail(Nonsense, fmt.Errorf("a line that is no event: %.200s", line))
-			}
-		case c == '<':
-			return s.fail(Nonsense, fmt.Errorf("HTML in the stream: %.200s", line))
+		if done, err := s.line(line); done || err != nil {
+			return err
 		}
 	}
+}
+
+// noEvents reads an answer whose first byte is none of an event stream's.
+func (s *stream) noEvents(c byte) error {
+	switch c {
+	case 0:
+		if s.in.err != nil && !errors.Is(s.in.err, io.EOF) {
+			return s.in.err
+		}
+		return io.EOF
+	case '<':
+		b, _ := s.in.next()
+		return s.fail(Nonsense, fmt.Errorf("the endpoint answered with HTML: %.200s", b))
+	}
+	return s.document()
+}
+
+// line takes a line of the event stream; done is true for [DONE].
+func (s *stream) line(line []byte) (done bool, err error) {
+	if len(line) == 0 {
+		if len(s.pending) > 0 {
+			err = s.dispatchPending()
+		}
+		s.isError = false
+		return false, err
+	}
+	switch c := line[0]; {
+	case c == 'd' && bytes.HasPrefix(line, dataField):
+		return s.data(trim(line[len(dataField):]))
+	case c == 'e' && bytes.HasPrefix(line, []byte("event:")):
+		s.isError = string(trim(line[len("event:"):])) == "error"
+	case c == 'e' && bytes.HasPrefix(line, []byte("error:")): // llama.cpp
+		return false, s.failBody(trim(line[len("error:"):]))
+	case c == '{':
+		// JSON without a field name: an error written into the stream.
+		if ok, err := s.slow(line); err != nil {
+			return false, err
+		} else if !ok && !s.in.partial {
+			return false, s.fail(Nonsense, fmt.Errorf("a line that is no event: %.200s", line))
+		}
+	case c == '<':
+		return false, s.fail(Nonsense, fmt.Errorf("HTML in the stream: %.200s", line))
+	}
+	return false, nil
 }
 
 // data takes the value of a data line; done is true for [DONE].
