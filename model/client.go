@@ -10,24 +10,26 @@ import (
 )
 
 // newClient is the client used where Options has none: limits on everything
-// but the length of a reply. Each stream holds a connection: its buffer for
-// writing is small, since what is longer goes past it. That for reading is
-// not, since a stream which fell behind is read in pieces of its size.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            dial,
-			TLSHandshakeTimeout:    5 * time.Second,
-			ExpectContinueTimeout:  time.Second,
-			IdleConnTimeout:        90 * time.Second,
-			MaxIdleConns:           1024,
-			MaxIdleConnsPerHost:    512, // one a stream; the default of 2 would dial anew for each
-			MaxResponseHeaderBytes: 64 << 10,
-			WriteBufferSize:        512,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // a compressed stream comes in blocks
-		},
+// but the length of a reply.
+func newClient() *http.Client { return &http.Client{Transport: newTransport()} }
+
+// plainTransport is net/http's. Each stream over HTTP/1 holds a connection:
+// its buffer for writing is small, since what is longer goes past it. That
+// for reading is not, since a stream which fell behind is read in pieces of
+// its size.
+func plainTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial,
+		TLSHandshakeTimeout:    5 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		IdleConnTimeout:        idleTime,
+		MaxIdleConns:           2 * maxIdleConns,
+		MaxIdleConnsPerHost:    maxIdleConns, // the default of 2 would dial anew for each stream
+		MaxResponseHeaderBytes: maxHeader,
+		WriteBufferSize:        512,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // a compressed stream comes in blocks
 	}
 }
 

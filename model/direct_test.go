@@ -1,0 +1,283 @@
+package model
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// scripted is a server that answers each request with the next of the texts,
+// byte for byte, and tells how many connections came. A text that begins with
+// "…" is sent without a request; "close" ends the connection.
+func scripted(t *testing.T, texts ...string) (address string, connections *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	connections = new(atomic.Int32)
+	next := make(chan string, len(texts))
+	for _, s := range texts {
+		next <- s
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				for {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					for answered := false; ; {
+						select {
+						case s := <-next:
+							if s == "close" {
+								return
+							}
+							unasked := strings.TrimPrefix(s, "…")
+							if unasked == s && answered {
+								next <- s // for the next request
+							} else {
+								_, _ = io.WriteString(c, unasked)
+								answered = true
+								continue
+							}
+						default:
+						}
+						break
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), connections
+}
+
+func directly(t *testing.T) *direct {
+	d := &direct{dial: dial}
+	t.Cleanup(d.CloseIdleConnections)
+	return d
+}
+
+func post(t *testing.T, ctx context.Context, d *direct, address, body string) (*http.Response, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.RoundTrip(r)
+}
+
+func TestAnswersOfDirectRequests(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	for name, c := range map[string]struct {
+		answers     []string
+		connections int32
+		body, err   string
+	}{
+		"length, the connection is used again":        {[]string{ok, ok}, 1, "ok", ""},
+		"chunks, the connection is used again":        {[]string{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", ok}, 1, "ok", ""},
+		"answers before the answer":                   {[]string{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + ok, ok}, 1, "ok", ""},
+		"the endpoint wants no other request":         {[]string{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", ok}, 2, "ok", ""},
+		"HTTP/1.0 without a length":                   {[]string{"HTTP/1.0 200 OK\r\n\r\nok", "close", ok}, 2, "ok", ""},
+		"more than the answer came":                   {[]string{ok + "HTTP/1.1 408 Request Timeout\r\n\r\n", ok}, 2, "ok", ""},
+		"an idle connection ends with another answer": {[]string{ok, "…HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", ok}, 2, "ok", ""},
+		"a header without end":                        {[]string{"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeader), ok}, 2, "", "longer than 64 kB"},
+		"a header of many lines":                      {[]string{"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", maxHeader/4), ok}, 2, "", "longer than 64 kB"},
+		"no HTTP at all":                              {[]string{"220 mail.example.com ESMTP\r\n", ok}, 2, "", "malformed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, connections := scripted(t, c.answers...)
+			d := directly(t)
+			resp, err := post(t, t.Context(), d, address, "{}")
+			switch {
+			case c.err != "":
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("error %v, want %q in it", err, c.err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			default:
+				b, err := io.ReadAll(resp.Body)
+				if err != nil || !strings.HasPrefix(string(b), c.body) {
+					t.Fatalf("%q, %v", b, err)
+				}
+				resp.Body.Close()
+				if n, err := resp.Body.Read(make([]byte, 1)); n != 0 || err == nil {
+					t.Error("a closed body can be read")
+				}
+			}
+			time.Sleep(10 * time.Millisecond) // what comes unasked comes now
+			if resp, err = post(t, t.Context(), d, address, "{}"); err != nil {
+				t.Fatal("the next request:", err)
+			}
+			if b, _ := io.ReadAll(resp.Body); string(b) != "ok" || resp.StatusCode != 200 {
+				t.Errorf("the next request: %s %q", resp.Status, b)
+			}
+			if n := connections.Load(); n != c.connections {
+				t.Errorf("%d connections, want %d", n, c.connections)
+			}
+		})
+	}
+}
+
+func TestAConnectionClosedWithoutAnAnswer(t *testing.T) {
+	address, _ := scripted(t, "close")
+	if _, err := post(t, t.Context(), directly(t), address, "{}"); !errors.Is(err, errNoAnswer) {
+		t.Error(err)
+	}
+}
+
+// A refusal is read though the endpoint took only a part of the request.
+func TestARefusalBeforeTheRequestIsTaken(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		_, _ = io.WriteString(w, "too long")
+	}))
+	defer srv.Close()
+	resp, err := post(t, t.Context(), directly(t), srv.Listener.Addr().String(), strings.Repeat("x", 200<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if b, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusRequestEntityTooLarge || string(b) != "too long" {
+		t.Errorf("%s %q", resp.Status, b)
+	}
+}
+
+func TestACancelledRequestEndsWithItsCause(t *testing.T) {
+	cause := errors.New("enough")
+	for _, when := range []string{"header", "body"} {
+		begun := make(chan struct{})
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if when == "body" {
+				w.(http.Flusher).Flush()
+			}
+			close(begun)
+			<-r.Context().Done()
+		}))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			<-begun
+			cancel(cause)
+		}()
+		d := directly(t)
+		resp, err := post(t, ctx, d, srv.Listener.Addr().String(), "{}")
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+		}
+		if !errors.Is(err, cause) {
+			t.Errorf("in the %s: %v", when, err)
+		}
+		if len(d.idle) > 0 {
+			t.Errorf("in the %s: its connection is kept", when)
+		}
+		srv.Close()
+	}
+}
+
+// A stream that waits is its reader's goroutine and nothing else.
+func TestAWaitingStreamHasNoGoroutineOfItsOwn(t *testing.T) {
+	const streams = 50
+	var inServer atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.(http.Flusher).Flush()
+		inServer.Add(1)
+		<-r.Context().Done()
+	}))
+	defer srv.Close()
+	count := func(with func(c *http.Client)) int {
+		inServer.Store(0)
+		before := runtime.NumGoroutine()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := newClient()
+		defer c.CloseIdleConnections()
+		with(c)
+		for range streams {
+			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL, strings.NewReader("{}"))
+			resp, err := c.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+		}
+		for inServer.Load() < streams {
+			time.Sleep(time.Millisecond)
+		}
+		return runtime.NumGoroutine() - before
+	}
+	first := runtime.NumGoroutine()
+	directly := count(func(*http.Client) {})
+	for runtime.NumGoroutine() > first {
+		time.Sleep(time.Millisecond) // until the server has seen all of them go
+	}
+	through := count(func(c *http.Client) { c.Transport = c.Transport.(*transport).Transport })
+	// The server has its own, as many in both cases.
+	if directly > through-2*streams {
+		t.Errorf("%d goroutines for %d streams, %d with net/http's transport", directly, streams, through)
+	}
+}
+
+func TestIdleConnectionsAreClosedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var closed atomic.Bool
+		d := &direct{dial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				in := bufio.NewReader(theirs)
+				for {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						closed.Store(true)
+						return
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					_, _ = io.WriteString(theirs, "HTTP/1.1 204 No Content\r\n\r\n")
+				}
+			}()
+			return ours, nil
+		}}
+		ask := func() {
+			resp, err := post(t, t.Context(), d, "model", "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		ask()
+		time.Sleep(idleTime / 2)
+		ask()
+		time.Sleep(idleTime * 3 / 4)
+		if synctest.Wait(); closed.Load() {
+			t.Fatal("closed while it was used lately")
+		}
+		time.Sleep(idleTime)
+		if synctest.Wait(); !closed.Load() {
+			t.Error("kept for ever")
+		}
+	})
+}
