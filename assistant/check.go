@@ -21,7 +21,6 @@ import (
 // The result does not depend on how the text is cut into pieces.
 type checker struct {
 	r      *run
-	out    func(escaped []byte)
 	links  *links
 	leak   leak
 	leaked bool
@@ -41,7 +40,8 @@ type checker struct {
 const maxHold = 1024
 
 func newChecker(ctx context.Context, r *run) *checker {
-	c := &checker{r: r, out: r.out.text, links: newLinks(ctx, r)}
+	c := &r.checker
+	*c = checker{r: r, links: newLinks(ctx, r)}
 	c.leak = leak{key: r.key, recitals: r.a.recitals()}
 	c.reset()
 	return c
@@ -125,14 +125,14 @@ func (c *checker) newStep()         { c.sent = false }
 func (c *checker) emit(escaped []byte) {
 	c.sent = true
 	if c.gap && len(escaped) > 0 {
-		c.out([]byte(`\n\n`))
+		c.r.out.text([]byte(`\n\n`))
 		c.gap = false
 	}
 	if c.r.lead != "" && len(escaped) > 0 {
-		c.out(reply.Escape(nil, c.r.lead))
+		c.r.out.text(reply.Escape(nil, c.r.lead))
 		c.r.lead = ""
 	}
-	c.out(escaped)
+	c.r.out.text(escaped)
 }
 
 // scan passes on as much of pend as is decided.

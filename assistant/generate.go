@@ -86,7 +86,10 @@ func (r *run) stream(ctx context.Context) {
 	p := r.nextPrompt()
 	r.rounds.tools = len(p.Tools) > 0
 	r.rounds.completion, r.rounds.err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
-		p.Messages, p.Tools = nil, nil
+		if p != nil {
+			p.Messages, p.Tools = nil, nil
+			p = nil
+		}
 		return r.pass(d)
 	})
 }

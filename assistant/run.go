@@ -16,7 +16,7 @@ import (
 type run struct {
 	a   *Assistant
 	in  *Input
-	out *stream
+	out stream
 	res *Result
 
 	key         string // of the prompt's fences
@@ -28,8 +28,9 @@ type run struct {
 	toolCalls   int             // made so far, for their ids
 	searchErr   error           // the search's, where there was one
 	rounds      rounds
-	check       *checker
-	lead        string // a sentence of ours before the answer's first word
+	check       *checker // nil before there is an answer
+	checker     checker  // where it stands
+	lead        string   // a sentence of ours before the answer's first word
 }
 
 // Defaults of Assistant.
@@ -63,7 +64,7 @@ func (r *run) understand(ctx context.Context) {
 func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
 	return &run{
 		a: a, in: in, key: newKey(),
-		out: &stream{sink: sink, started: time.Now()},
+		out: stream{sink: sink, started: time.Now()},
 		res: &Result{},
 	}
 }

@@ -42,8 +42,8 @@ type Output struct {
 
 // NewOutput returns an Output to w whose deltas end with suffix. flush, where
 // not nil, is called after each write to bring it to the client.
-func NewOutput(w io.Writer, flush func() error, suffix string) *Output {
-	return &Output{w: w, flush: flush, suffix: suffix}
+func NewOutput(w io.Writer, flush func() error, suffix string) Output {
+	return Output{w: w, flush: flush, suffix: suffix}
 }
 
 // Delta adds a piece of text, in the form of reply.Event.Text, to the delta

@@ -183,7 +183,7 @@ type live struct {
 	keyID   string
 	owner   thread.Owner
 	in      assistant.Input
-	stream  *stream
+	stream  stream
 	started time.Time
 
 	ctx    context.Context // of the reply: also ended by the process's end
@@ -209,19 +209,19 @@ func (l *live) begin(req *reply.Request) {
 	}
 	assistant.Apart(func() { l.in.ThreadID, l.in.History = l.conversation(l.ctx, req, l.owner) })
 	l.w.Header().Set("X-Thread-Id", l.in.ThreadID)
-	l.stream = newStream(l.w, l.version, l.literal(req), time.Duration(l.WriteTimeout))
+	l.stream.open(l.w, l.version, l.literal(req), time.Duration(l.WriteTimeout))
 	// A reader who left what we sent unread must not hold up the end either.
 	l.hurried = make(chan struct{})
 	l.calm = context.AfterFunc(l.ctx, func() { l.stream.hurry(); close(l.hurried) })
 }
 
 func (l *live) reply() (*assistant.Result, error) {
-	return l.site.Assistant().Reply(l.ctx, &l.in, l.stream)
+	return l.site.Assistant().Reply(l.ctx, &l.in, &l.stream)
 }
 
 // ended tells of the reply's end, in the stream where that can be.
 func (l *live) ended(res *assistant.Result, err error) error {
-	s := l.stream
+	s := &l.stream
 	if errors.Is(err, assistant.ErrNothingToSay) && !s.begun() {
 		l.app.Refused(l.site.Name, "search")
 		l.step(err)

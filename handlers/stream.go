@@ -55,8 +55,9 @@ type stream struct {
 	deadline time.Time // of writes, as last set
 }
 
-func newStream(w http.ResponseWriter, version int, literalFinish bool, timeout time.Duration) *stream {
-	s := &stream{w: w, control: http.NewResponseController(w), version: version, timeout: timeout}
+// open makes ready to answer w.
+func (s *stream) open(w http.ResponseWriter, version int, literalFinish bool, timeout time.Duration) {
+	s.w, s.control, s.version, s.timeout = w, http.NewResponseController(w), version, timeout
 	if version == 1 {
 		s.encoder = datastream.NewEncoder(w, s.flush)
 	} else {
@@ -66,7 +67,6 @@ func newStream(w http.ResponseWriter, version int, literalFinish bool, timeout t
 		}
 		s.encoder = uimessage.NewEncoder(w, s.flush, o)
 	}
-	return s
 }
 
 // begun tells whether anything was sent.

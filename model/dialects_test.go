@@ -228,7 +228,7 @@ func TestHalvesOfAnEmojiArePassedOnAsTheyCame(t *testing.T) {
 func TestLinesInPieces(t *testing.T) {
 	text := "a\r\n\rbb\n\nccc\rdddd\r\n" + strings.Repeat("x", 3*smallBuffer) + "\nlast"
 	want := []string{"a", "", "bb", "", "ccc", "dddd", strings.Repeat("x", 3*smallBuffer), "last"}
-	for name, l := range map[string]*lines{
+	for name, l := range map[string]lines{
 		"at once":         newLines(strings.NewReader(text)),
 		"byte by byte":    newLines(iotest.OneByteReader(strings.NewReader(text))),
 		"half by half":    newLines(iotest.HalfReader(strings.NewReader(text))),

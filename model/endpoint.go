@@ -196,7 +196,7 @@ func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, o *Options, eac
 	// read to its end, and used again, after the caller's has ended.
 	a.rctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	a.unlink = context.AfterFunc(ctx, func() { a.cancel(context.Cause(ctx)) })
-	a.watch = newWatch(o.FirstToken, func() error { return e.fail(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, a.cancel)
+	a.watch.begin(o.FirstToken, func() error { return e.fail(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, a.cancel)
 	a.each, a.onFirst, a.idle, a.describe = each, onFirst, o.Idle, e.errorf
 	if a.maxTokens = p.MaxTokens; a.maxTokens <= 0 {
 		a.maxTokens = o.MaxTokens

@@ -48,8 +48,8 @@ type lines struct {
 	err                error
 }
 
-func newLines(src io.Reader) *lines {
-	return &lines{src: src, peekStart: -1}
+func newLines(src io.Reader) lines {
+	return lines{src: src, peekStart: -1}
 }
 
 // release gives the buffer back; no line may be used afterwards.

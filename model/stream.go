@@ -22,9 +22,9 @@ var errEnough = errors.New("the reply is long enough")
 // A plain text token is passed on as the bytes that came, without
 // allocating.
 type stream struct {
-	in    *lines
+	in    lines
 	each  func(*assistant.Delta) error
-	watch *watch
+	watch watch
 	// describe makes the endpoint's *Error of a kind and a message.
 	describe  func(k Kind, message string, cause error) error
 	maxTokens int

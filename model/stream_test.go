@@ -40,8 +40,8 @@ func newStream(src io.Reader, each func(*assistant.Delta) error) *stream {
 	s := &stream{
 		in: newLines(src), each: each, idle: time.Hour,
 		describe: func(k Kind, m string, err error) error { return &Error{Kind: k, Message: m, Err: err} },
-		watch:    newWatch(time.Hour, func() error { return nil }, func(error) {}),
 	}
+	s.watch.begin(time.Hour, func() error { return nil }, func(error) {})
 	s.in.beforeRead = s.beforeRead
 	return s
 }

@@ -22,14 +22,13 @@ type watch struct {
 	done  atomic.Bool
 }
 
-// newWatch starts to wait. cause makes the error to cancel with.
-func newWatch(limit time.Duration, cause func() error, cancel context.CancelCauseFunc) *watch {
-	w := &watch{cancel: cancel, start: time.Now()}
+// begin starts to wait. cause makes the error to cancel with.
+func (w *watch) begin(limit time.Duration, cause func() error, cancel context.CancelCauseFunc) {
+	w.cancel, w.start = cancel, time.Now()
 	w.since.Store(1)
 	w.limit.Store(int64(limit))
 	w.cause.Store(&cause)
 	w.timer = time.AfterFunc(limit, w.fire)
-	return w
 }
 
 func (w *watch) fire() {

@@ -33,7 +33,7 @@ func SetHeader(h http.Header) {
 // who read the stream themselves. The annotation at the end also has the
 // fields of reply.Outcome.
 type Encoder struct {
-	out *encoding.Output
+	out encoding.Output
 
 	messageID, threadID string
 

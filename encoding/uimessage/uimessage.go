@@ -50,7 +50,7 @@ type Options struct {
 // finishReason, usage (inputTokens, outputTokens, totalTokens; where known)
 // and the fields of reply.Outcome.
 type Encoder struct {
-	out *encoding.Output
+	out encoding.Output
 
 	finishEvent FinishEvent
 	threadID    string
