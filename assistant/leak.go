@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,10 +19,9 @@ type leak struct {
 	pos  int // in text after the current match, 0 without one
 	size int // letters matched
 
-	recent [shingle]byte // the last letters, folded; a ring
-	next   int           // in recent
-	n      int           // letters so far
-	roll   uint64        // hash of recent
+	recent [hold]byte // the last letters, folded; a ring
+	n      uint       // letters so far
+	due    int        // letters until recent is looked at again
 
 	keyed int // bytes of key matched
 	held  []byte
@@ -33,6 +31,9 @@ type leak struct {
 const (
 	shingle = 20 // letters in a row that begin a match
 	hold    = 32 // letters in a row after which text is held back: fewer stand in plain answers, too
+	// stride is how many letters come between two looks: few enough that of
+	// hold letters in a row a whole shingle has been looked at.
+	stride  = hold - shingle
 	recital = 44 // letters in a row that are a recital
 	keyHold = 6  // bytes of the key after which text is held back
 )
@@ -41,38 +42,7 @@ const (
 // them, folded, and the places behind each shingle of them.
 type recitals struct {
 	text string
-	at   map[uint64]int
-	// maybe has the bit of every shingle's rolling hash. It is asked for
-	// every letter of every answer; the map would be a fifth of a reply's
-	// whole cost.
-	maybe [1 << maybeLog / 64]uint64
-}
-
-// maybeLog is the logarithm of bits enough that one letter in fifty needs the
-// map; they are 32 kB.
-const maybeLog = 18
-
-// The rolling hash is a polynomial in rollBase, modulo 2^64, whose terms
-// leave after shingle letters.
-const rollBase = 0x9e3779b97f4a7c15
-
-var rollLast = func() uint64 {
-	p := uint64(1)
-	for range shingle {
-		p *= rollBase
-	}
-	return p
-}()
-
-// rolled is the hash after a letter came and another one left.
-func rolled(h uint64, came, left byte) uint64 {
-	return h*rollBase + uint64(came) - uint64(left)*rollLast
-}
-
-// maybeAt is where a hash has its bit.
-func maybeAt(h uint64) (word int, bit uint64) {
-	i := h * 0xd6e8feb86659fd93 >> (64 - maybeLog)
-	return int(i / 64), 1 << (i % 64)
+	at   map[[shingle]byte]int
 }
 
 // recitals returns those of the site, made once.
@@ -85,26 +55,14 @@ func (a *Assistant) recitals() *recitals {
 			}
 		}
 		text := b.String()
-		k := &recitals{text: text, at: make(map[uint64]int, len(text))}
-		h := uint64(0)
-		for i := range len(text) {
-			left := byte(0)
-			if i >= shingle {
-				left = text[i-shingle]
-			}
-			h = rolled(h, text[i], left)
-			if end := i + 1; end >= shingle {
-				k.at[maphash.String(leakSeed, text[end-shingle:end])] = end
-				word, bit := maybeAt(h)
-				k.maybe[word] |= bit
-			}
+		k := &recitals{text: text, at: make(map[[shingle]byte]int, len(text))}
+		for end := shingle; end <= len(text); end++ {
+			k.at[[shingle]byte([]byte(text[end-shingle:end]))] = end
 		}
 		a.recite = k
 	})
 	return a.recite
 }
-
-var leakSeed = maphash.MakeSeed()
 
 // folded are ASCII's letters and digits as they are compared, 0 for the rest.
 var folded = func() (t [utf8.RuneSelf]byte) {
@@ -185,12 +143,13 @@ func (k *leak) step(r rune) bool {
 	if !ok {
 		return false // spaces, signs, emoji and what has no width hide nothing
 	}
-	k.roll = rolled(k.roll, f, k.recent[k.next])
-	k.recent[k.next] = f
-	if k.next++; k.next == shingle {
-		k.next = 0
-	}
+	k.recent[k.n%hold] = f
 	k.n++
+	k.due--
+	look := k.due <= 0
+	if look {
+		k.due = stride
+	}
 	if k.size > 0 {
 		if k.pos < len(k.text) && k.text[k.pos] == f {
 			k.pos++
@@ -199,19 +158,26 @@ func (k *leak) step(r rune) bool {
 		}
 		k.size = 0
 	}
-	if word, bit := maybeAt(k.roll); k.maybe[word]&bit != 0 && k.n >= shingle {
+	if look && k.n >= shingle {
 		k.match()
 	}
 	return false
 }
 
-// match begins a match if the last letters are those of a rule.
+// match begins a match if the last letters are those of a rule, with as many
+// of those before them as are, too.
 func (k *leak) match() {
-	var window [shingle]byte
-	copy(window[:], k.recent[k.next:])
-	copy(window[shingle-k.next:], k.recent[:k.next])
-	if pos, ok := k.at[maphash.Bytes(leakSeed, window[:])]; ok {
-		k.pos, k.size = pos, shingle
+	var letters [shingle]byte
+	for i := range uint(shingle) {
+		letters[i] = k.recent[(k.n-shingle+i)%hold]
+	}
+	pos, ok := k.at[letters]
+	if !ok {
+		return
+	}
+	k.pos, k.size = pos, shingle
+	for uint(k.size) < min(k.n, hold) && k.size < pos && k.text[pos-k.size-1] == k.recent[(k.n-uint(k.size)-1)%hold] {
+		k.size++
 	}
 }
 

@@ -58,7 +58,7 @@ const (
 	maxHeader     = 64 << 10              // of an answer, in bytes
 	earlyPatience = 50 * time.Millisecond // for the answer of an endpoint that took only a part of the request
 	requestBuffer = 16 << 10              // most requests go out in one write
-	answerBuffer  = 4 << 10
+	answerBuffer  = 8 << 10
 )
 
 // direct sends requests over connections without TLS, HTTP/1.1, and keeps

@@ -14,7 +14,7 @@ import (
 // the buffer up to maxLine, which bounds what a broken endpoint can make a
 // stream hold.
 const (
-	smallBuffer = 4 << 10
+	smallBuffer = 8 << 10
 	largeBuffer = 16 << 10
 	maxLine     = 4 << 20
 )
