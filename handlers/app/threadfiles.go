@@ -14,9 +14,9 @@ import (
 // value to the disk itself before it goes on (fsync), as certificates need:
 // for a conversation that is most of what storing it costs, and with hundreds
 // of readers a good part of what a reply costs. Files of threads are
-// therefore handed to the operating system whole, under a name of their own,
-// and renamed: Caddy may end at any moment and loses nothing; of a machine
-// that loses power, the last seconds' turns may be missing.
+// therefore only handed to the operating system: Caddy may end at any moment,
+// and what was stored stays; of a machine that loses power, the last seconds'
+// turns may be missing.
 type threadStore struct{ currentStore }
 
 // Put stores a value whole.
@@ -33,15 +33,19 @@ func (t threadStore) Put(ctx context.Context, key string, value []byte) error {
 	return putFile(files.Filename(key), value)
 }
 
-// putFile puts value in place of what the file holds, with the modes that
-// certmagic's files have.
+// putFile puts value into the file, with the modes that certmagic's files
+// have. A new file is written where it stands: nobody asks for a thread before
+// its first reply has ended. One that exists is replaced as a whole.
 func putFile(name string, value []byte) error {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "")
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = os.CreateTemp(dir, "")
+		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
+	}
+	replace := errors.Is(err, fs.ErrExist)
+	if replace {
+		f, err = os.CreateTemp(filepath.Dir(name), "")
 	}
 	if err != nil {
 		return err
@@ -50,7 +54,7 @@ func putFile(name string, value []byte) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
+	if err == nil && replace {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {

@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"hash/maphash"
 	"math/bits"
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -23,7 +25,18 @@ type spelling struct {
 	order  []uint32
 	letter []uint64
 	start  [longestTypo + 2]uint32
+	// meant are the suggestions made lately, by a hash of their word: readers
+	// repeat the words that a documentation does not have, and to find what
+	// they may mean costs more than the rest of a search.
+	meant [1 << 10]atomic.Pointer[meant]
 }
+
+type meant struct {
+	word        string
+	suggestions []suggestion
+}
+
+var meantSeed = maphash.MakeSeed()
 
 // longestTypo is the longest word, in runes, that an unknown one may stand
 // for.
@@ -109,7 +122,23 @@ type suggestion struct {
 // first: those at a Damerau distance of 1, from eight letters on 2, and
 // where complete is set those that it begins.
 func (s *spelling) suggest(word string, complete bool, w *weights, out []suggestion) []suggestion {
-	out = out[:0]
+	slot := &s.meant[maphash.String(meantSeed, word)%uint64(len(s.meant))]
+	if m := slot.Load(); m != nil && m.word == word {
+		out = append(out[:0], m.suggestions...)
+	} else {
+		out = s.near(word, w, out[:0])
+		if len(out) <= 4*maxSuggestions {
+			slot.Store(&meant{strings.Clone(word), slices.Clone(out)})
+		}
+	}
+	if complete {
+		return s.complete(word, w.completion, out)
+	}
+	return likeliest(out)
+}
+
+// near appends the words at a small distance, in no order.
+func (s *spelling) near(word string, w *weights, out []suggestion) []suggestion {
 	n := utf8.RuneCountInString(word)
 	first, _ := utf8.DecodeRuneInString(word)
 	if n >= 3 && n <= 40 {
@@ -146,10 +175,7 @@ func (s *spelling) suggest(word string, complete bool, w *weights, out []suggest
 			out = append(out, suggestion{t, weight, s.count[i]})
 		}
 	}
-	if complete {
-		return s.complete(word, w.completion, out)
-	}
-	return likeliest(out)
+	return out
 }
 
 // complete appends the words that a word begins, likeliest first with those

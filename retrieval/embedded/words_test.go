@@ -156,3 +156,23 @@ func FuzzWords(f *testing.F) {
 		}
 	})
 }
+
+func TestSuggestionsAreRememberedWithTheirWord(t *testing.T) {
+	s := &spelling{text: []string{"caddy", "candy", "proxies", "proxy"}, count: []uint32{9, 2, 3, 7}}
+	s.sortByLength()
+	w := &weights{typo1: .5, typo2: .3, completion: .7, firstLetter: .5}
+	for range 2 {
+		for word, want := range map[string][]string{"cady": {"caddy", "candy"}, "caddi": {"caddy"}, "proxi": {"proxy"}, "zzz": nil} {
+			var got []string
+			for _, c := range s.suggest(word, false, w, nil) {
+				got = append(got, c.text)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", word, got, want)
+			}
+		}
+		if got := s.suggest("proxi", true, w, nil); len(got) != 2 || got[0].text != "proxies" {
+			t.Errorf("what proxi begins: %v", got)
+		}
+	}
+}
