@@ -24,6 +24,7 @@ type rounds struct {
 	deadline time.Time
 
 	// Of the latest one:
+	prompt     *Prompt // until the answer begins
 	completion *Completion
 	tools      bool // were offered
 	err        error
@@ -84,14 +85,8 @@ func (r *run) ended(ctx context.Context) (done bool, err error) {
 // makes it anew.
 func (r *run) stream(ctx context.Context) {
 	p := r.nextPrompt()
-	r.rounds.tools = len(p.Tools) > 0
-	r.rounds.completion, r.rounds.err = r.a.Model.Stream(ctx, p, func(d *Delta) error {
-		if p != nil {
-			p.Messages, p.Tools = nil, nil
-			p = nil
-		}
-		return r.pass(d)
-	})
+	r.rounds.prompt, r.rounds.tools = p, len(p.Tools) > 0
+	r.rounds.completion, r.rounds.err = r.a.Model.Stream(ctx, p, r.pass)
 }
 
 // nextPrompt is the prompt with the calls of tools so far. The last time the
@@ -112,6 +107,10 @@ func (r *run) nextPrompt() *Prompt {
 
 // pass passes a piece of the answer on.
 func (r *run) pass(d *Delta) error {
+	if p := r.rounds.prompt; p != nil {
+		p.Messages, p.Tools = nil, nil
+		r.rounds.prompt = nil
+	}
 	if len(d.Reasoning) > 0 {
 		r.out.reasoning(d.Reasoning)
 	}

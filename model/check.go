@@ -87,7 +87,7 @@ func sameModel(listed, wanted string) bool {
 
 func (c *Chain) checkByAsking(ctx context.Context, e *endpoint) error {
 	p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"Say yes."}}}}
-	_, err := e.attempt(ctx, p, &c.o, func(*assistant.Delta) error { return nil }, nil)
+	_, _, err := e.attempt(ctx, p, &c.o, func(*assistant.Delta) error { return nil }, nil)
 	var model *Error
 	if errors.As(err, &model) && (model.Kind == Empty || model.Kind == Filtered) {
 		return nil // it answered, if with nothing

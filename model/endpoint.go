@@ -168,14 +168,16 @@ func (e *endpoint) refusal(resp *http.Response) ([]byte, *Error) {
 	return body, fail
 }
 
-// attempt asks the endpoint for one reply. Its stack stands as long as the
+// attempt asks the endpoint for one reply. sent tells whether each was
+// called. Its stack stands as long as the
 // reply lasts, so what comes before and after has functions of its own.
-func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (*assistant.Completion, error) {
+func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (c *assistant.Completion, sent bool, err error) {
 	a, err := e.ask(ctx, p, o, each, onFirst)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return a.end(a.run())
+	c, err = a.end(a.run())
+	return c, a.sent, err
 }
 
 // answer is an endpoint's answer while it is read.

@@ -124,10 +124,10 @@ func (c *Chain) Close() error {
 // An empty Delta says only that nothing further has arrived: what was held
 // back for More should be flushed.
 func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	a := &asking{Chain: c, ctx: ctx, each: each, left: c.endpoints, settled: true}
+	a := &asking{Chain: c, ctx: ctx, left: c.endpoints, settled: true}
 	defer a.abandon()
 	for a.next() {
-		if a.settle(a.endpoint.attempt(ctx, p, &c.o, a.pass, a.alive)) {
+		if a.settle(a.endpoint.attempt(ctx, p, &c.o, each, a.alive)) {
 			break
 		}
 	}
@@ -144,10 +144,8 @@ func (c *Chain) resting(e *endpoint) error {
 // breaker, the log and Observe are told.
 type asking struct {
 	*Chain
-	ctx     context.Context
-	each    func(*assistant.Delta) error
-	left    []*endpoint
-	started bool // each was called
+	ctx  context.Context
+	left []*endpoint
 
 	// Of the endpoint that is asked now:
 	endpoint *endpoint
@@ -178,11 +176,6 @@ func (a *asking) next() bool {
 	return false
 }
 
-func (a *asking) pass(d *assistant.Delta) error {
-	a.started = true
-	return a.each(d)
-}
-
 func (a *asking) alive() {
 	a.first = time.Since(a.start)
 	a.ticket.alive()
@@ -197,7 +190,7 @@ func (a *asking) abandon() {
 
 // settle takes the outcome of an endpoint. done is true where no other one is
 // asked.
-func (a *asking) settle(completion *assistant.Completion, err error) (done bool) {
+func (a *asking) settle(completion *assistant.Completion, sent bool, err error) (done bool) {
 	a.settled = true
 	a.tell(completion, err)
 	if err == nil {
@@ -208,7 +201,7 @@ func (a *asking) settle(completion *assistant.Completion, err error) (done bool)
 		a.err = sink.err
 		return true
 	}
-	if a.ctx.Err() != nil || a.started {
+	if a.ctx.Err() != nil || sent {
 		a.err = err
 		return true
 	}

@@ -46,6 +46,7 @@ type stream struct {
 	closing []byte
 
 	begun   bool // something of the reply came
+	sent    bool // each was called
 	refused bool // in a refusal's own field
 	finish  string
 	usage   []byte
@@ -335,6 +336,7 @@ func (s *stream) reasoning(b []byte) error {
 func (s *stream) send() error {
 	s.delta.More = s.in.more()
 	s.owed = s.delta.More
+	s.sent = true
 	if err := s.each(&s.delta); err != nil {
 		return &sinkError{err}
 	}

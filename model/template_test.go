@@ -39,7 +39,6 @@ func TestAChunkWithMoreThanTextIsNoTemplate(t *testing.T) {
 		`{"choices":[{"index":0,"delta":{"content":"a","reasoning":"b"}}]}`,
 		`{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`,
 		`{"choices":[]}`,
-		`{"choices":[{"index":0,"delta":{"content":"a"}}],"x":"` + strings.Repeat("x", maxTemplate) + `"}`,
 	} {
 		var p piece
 		var same template
