@@ -96,6 +96,13 @@ func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
 	safe := 0 // of b, up to here it may pass
 	released := holding
 	for i := 0; i < len(b); {
+		if k.size == 0 && k.keyed == 0 {
+			n := k.quiet(b[i:])
+			if i += n; n > 0 {
+				safe = i
+				continue
+			}
+		}
 		r, n := rune(b[i]), 1
 		switch {
 		case b[i] == '\\':
@@ -122,6 +129,35 @@ func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
 	}
 	k.held = append(k.held, b[safe:]...)
 	return b[:safe], held, false
+}
+
+// quiet takes the ASCII letters and signs, up to the next that is to be looked
+// at, of a text where nothing matches; most text is such.
+func (k *leak) quiet(b []byte) int {
+	n, due := k.n, k.due
+	opens := byte(0)
+	if len(k.key) > 0 {
+		opens = k.key[0]
+	}
+	i := 0
+	for ; i < len(b); i++ {
+		c := b[i]
+		if c >= utf8.RuneSelf || c == '\\' || c == opens {
+			break
+		}
+		f := folded[c]
+		if f == 0 {
+			continue
+		}
+		if due <= 1 {
+			break // step looks at the last letters
+		}
+		k.recent[n%hold] = f
+		n++
+		due--
+	}
+	k.n, k.due = n, due
+	return i
 }
 
 // step takes a character; true means that this is a recital.
