@@ -235,3 +235,49 @@ func BenchmarkPerToken(b *testing.B) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A line is handed on as soon as its end has come, however the ends are cut
+// off from their lines.
+func TestALineComesAsSoonAsItEnds(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	got := make(chan string)
+	go func() {
+		l := newLines(r)
+		for {
+			line, err := l.next()
+			if err != nil {
+				close(got)
+				return
+			}
+			got <- string(line)
+		}
+	}()
+	for _, c := range []struct {
+		write []string
+		want  string
+	}{
+		{[]string{"data: a\n"}, "data: a"},
+		{[]string{"\n"}, ""},
+		{[]string{"d", "ata: b", "\n"}, "data: b"},
+		{[]string{"\r"}, ""},
+		{[]string{"\n", "data: c\r"}, "data: c"},
+		{[]string{"\ndata: d\n"}, "data: d"},
+		{[]string{strings.Repeat("x", 2*smallBuffer), "\n"}, strings.Repeat("x", 2*smallBuffer)},
+		{[]string{"data: e\n"}, "data: e"},
+	} {
+		for _, s := range c.write {
+			if _, err := io.WriteString(w, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case line := <-got:
+			if line != c.want {
+				t.Fatalf("after %.20q came %.20q, want %.20q", c.write, line, c.want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("nothing came after %.20q", c.write)
+		}
+	}
+}
