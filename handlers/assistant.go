@@ -143,6 +143,9 @@ func (a *Assistant) open(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	begun := false
 	defer func() {
 		if !begun { // a panic
+			if l.closed != nil {
+				l.closed()
+			}
 			site.Leave()
 			release()
 		}

@@ -72,6 +72,7 @@ type direct struct {
 
 	mu    sync.Mutex
 	idle  map[string][]*link // by address, the latest used last
+	shut  bool               // CloseIdleConnections came after the last request
 	sweep *time.Timer        // of links that were idle for long
 }
 
@@ -122,7 +123,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close}
+	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close && resp.StatusCode >= 200}
 	return resp, nil
 }
 
@@ -268,6 +269,7 @@ func (d *direct) link(ctx context.Context, u *url.URL) (*link, error) {
 func (d *direct) take(address string) *link {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.shut = false
 	idle := d.idle[address]
 	if len(idle) == 0 {
 		return nil
@@ -282,7 +284,7 @@ func (d *direct) take(address string) *link {
 func (d *direct) keep(l *link) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.idle[l.address]) >= maxIdleConns {
+	if d.shut || len(d.idle[l.address]) >= maxIdleConns {
 		l.Close()
 		return
 	}
@@ -318,10 +320,12 @@ func (d *direct) closeOld() {
 	}
 }
 
-// CloseIdleConnections closes the links that wait for another request.
+// CloseIdleConnections closes the links that wait for another request, and,
+// until there is one, those in use once they are free.
 func (d *direct) CloseIdleConnections() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.shut = true
 	for _, idle := range d.idle {
 		for _, l := range idle {
 			l.Close()

@@ -99,6 +99,7 @@ func TestAnswersOfDirectRequests(t *testing.T) {
 		"answers before the answer":                   {[]string{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + ok, ok}, 1, "ok", ""},
 		"the endpoint wants no other request":         {[]string{"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", ok}, 2, "ok", ""},
 		"HTTP/1.0 without a length":                   {[]string{"HTTP/1.0 200 OK\r\n\r\nok", "close", ok}, 2, "ok", ""},
+		"the endpoint changes the protocol":           {[]string{"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", ok}, 2, "", ""},
 		"more than the answer came":                   {[]string{ok + "HTTP/1.1 408 Request Timeout\r\n\r\n", ok}, 2, "ok", ""},
 		"an idle connection ends with another answer": {[]string{ok, "…HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", ok}, 2, "ok", ""},
 		"a header without end":                        {[]string{"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeader), ok}, 2, "", "longer than 64 kB"},
@@ -237,6 +238,35 @@ func TestAWaitingStreamHasNoGoroutineOfItsOwn(t *testing.T) {
 	// The server has its own, as many in both cases.
 	if directly > through-2*streams {
 		t.Errorf("%d goroutines for %d streams, %d with net/http's transport", directly, streams, through)
+	}
+}
+
+// A stream that outlives its configuration leaves no connection behind.
+func TestAConnectionIsNotKeptAfterTheClientWasClosed(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	address, connections := scripted(t, ok, ok, ok)
+	d := directly(t)
+	resp, err := post(t, t.Context(), d, address, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.CloseIdleConnections()
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.idle) > 0 {
+		t.Error("it is kept")
+	}
+	for range 2 { // a request opens the pool again
+		if resp, err = post(t, t.Context(), d, address, "{}"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := connections.Load(); n != 2 {
+		t.Errorf("%d connections, want 2", n)
 	}
 }
 

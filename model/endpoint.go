@@ -176,6 +176,7 @@ func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options,
 	if err != nil {
 		return nil, false, err
 	}
+	defer a.watch.stop() // also where each panics: its timer would set itself again for ever
 	c, err = a.end(a.run())
 	return c, a.sent, err
 }

@@ -33,19 +33,15 @@ func (t threadStore) Put(ctx context.Context, key string, value []byte) error {
 	return putFile(files.Filename(key), value)
 }
 
-// putFile puts value into the file, with the modes that certmagic's files
-// have. A new file is written where it stands: nobody asks for a thread before
-// its first reply has ended. One that exists is replaced as a whole.
+// putFile puts value in place of what the file holds, as a whole, with the
+// modes that certmagic's files have.
 func putFile(name string, value []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, "")
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
-			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			f, err = os.CreateTemp(dir, "")
 		}
-	}
-	replace := errors.Is(err, fs.ErrExist)
-	if replace {
-		f, err = os.CreateTemp(filepath.Dir(name), "")
 	}
 	if err != nil {
 		return err
@@ -54,7 +50,7 @@ func putFile(name string, value []byte) error {
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil && replace {
+	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
