@@ -108,8 +108,21 @@ func (t *pageTable) save() error {
 	return replaceFile(t.path, func(w *bufio.Writer) error { return json.NewEncoder(w).Encode(t) })
 }
 
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, write func(*bufio.Writer) error) (err error) {
+// replaceFile is ReplaceFile for what is written in many pieces.
+func replaceFile(path string, write func(*bufio.Writer) error) error {
+	return ReplaceFile(path, func(f *os.File) error {
+		w := bufio.NewWriterSize(f, 1<<16)
+		if err := write(w); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+}
+
+// ReplaceFile writes a file whole or not at all, for its owner alone, and makes
+// the folders that it stands in. It does not wait for the disk: when the
+// machine loses power the file may be lost.
+func ReplaceFile(path string, write func(*os.File) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -123,11 +136,7 @@ func replaceFile(path string, write func(*bufio.Writer) error) (err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
+	if err := write(f); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {

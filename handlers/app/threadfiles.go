@@ -2,12 +2,11 @@ package app
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/caddyserver/certmagic"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // threadStore is the storage as conversations use it. certmagic writes each
@@ -30,33 +29,10 @@ func (t threadStore) Put(ctx context.Context, key string, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return putFile(files.Filename(key), value)
-}
-
-// putFile puts value in place of what the file holds, as a whole, with the
-// modes that certmagic's files have.
-func putFile(name string, value []byte) error {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			f, err = os.CreateTemp(dir, "")
-		}
-	}
-	if err != nil {
+	return retrieval.ReplaceFile(files.Filename(key), func(f *os.File) error {
+		_, err := f.Write(value)
 		return err
-	}
-	_, err = f.Write(value)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	})
 }
 
 // storing bounds how many turns are stored at a time, by their weight: each
