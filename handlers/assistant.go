@@ -212,7 +212,7 @@ func (l *live) begin(req *reply.Request) {
 	}
 	assistant.Apart(func() { l.in.ThreadID, l.in.History = l.conversation(l.ctx, req, l.owner) })
 	l.w.Header().Set("X-Thread-Id", l.in.ThreadID)
-	l.stream.open(l.w, l.version, l.literal(req), time.Duration(l.WriteTimeout))
+	l.stream.open(l.w, l.r, l.version, l.literal(req), time.Duration(l.WriteTimeout))
 	// A reader who left what we sent unread must not hold up the end either.
 	l.hurried = make(chan struct{})
 	l.calm = context.AfterFunc(l.ctx, func() { l.stream.hurry(); close(l.hurried) })

@@ -43,6 +43,7 @@ type stream struct {
 	version int
 	timeout time.Duration // of writes
 	hurried atomic.Bool   // the reply must end
+	steady  steadyDeadline
 
 	mu       sync.Mutex
 	encoder  encoder
@@ -55,8 +56,9 @@ type stream struct {
 	deadline time.Time // of writes, as last set
 }
 
-// open makes ready to answer w.
-func (s *stream) open(w http.ResponseWriter, version int, literalFinish bool, timeout time.Duration) {
+// open makes ready to answer a request with w.
+func (s *stream) open(w http.ResponseWriter, r *http.Request, version int, literalFinish bool, timeout time.Duration) {
+	s.steady.install(r.Context())
 	s.w, s.control, s.version, s.timeout = w, http.NewResponseController(w), version, timeout
 	if version == 1 {
 		s.encoder = datastream.NewEncoder(w, s.flush)
@@ -197,6 +199,7 @@ func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.steady.remove()
 	if s.silence != nil {
 		s.silence.Stop()
 	}
