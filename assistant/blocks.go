@@ -8,21 +8,20 @@ import (
 // is fenced code: quotes and list items, since the end of one ends the fence
 // in it. It reads the signs that begin each line.
 type blocks struct {
-	containers []container
+	prefix bool // at the beginning of a line, before its content
+	info   bool // in the line that opens the fence
+	blank  bool // the line before was blank
+	fence  byte // '`' or '~' in a fenced block
 	// doubt is set where renderers could see other containers than we do.
 	doubt bool
 	// distrust is set for good once a fence was opened in doubt: nothing is
 	// taken for code any more.
 	distrust bool
 
-	prefix bool   // at the beginning of a line, before its content
-	line   []byte // the line so far, while prefix
-
-	fence  byte // '`' or '~' in a fenced block
-	length int  // of the fence
-	indent int  // of the fence
-	info   bool // in the line that opens the fence
-	blank  bool // the line before was blank
+	line       []byte // so far, while prefix
+	length     int    // of the fence
+	indent     int    // of the fence
+	containers []container
 }
 
 // container is a quote or, with width above 0, a list item whose content is

@@ -22,18 +22,17 @@ import (
 type checker struct {
 	r      *run
 	links  *links
-	leak   leak
 	leaked bool
+	sent   bool // something was passed on in this step
+	gap    bool // an empty line is due before what comes next
+	inline inline
+	leak   leak
+	blocks blocks
 
 	half  []byte // first half of a surrogate pair at the end of a piece
 	pend  []byte // plain text not passed on yet
 	plain []byte // plain text to pass on, of this write
 	enc   []byte // plain, escaped
-
-	blocks blocks
-	inline inline
-	sent   bool // something was passed on in this step
-	gap    bool // an empty line is due before what comes next
 }
 
 // maxHold bounds what is held back, in bytes.
@@ -42,7 +41,7 @@ const maxHold = 1024
 func newChecker(ctx context.Context, r *run) *checker {
 	c := &r.checker
 	*c = checker{r: r, links: newLinks(ctx, r)}
-	c.leak = leak{key: r.key, recitals: r.a.recitals()}
+	c.leak = newLeak(r.key, r.a.recitals())
 	c.reset()
 	return c
 }

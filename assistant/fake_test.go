@@ -3,6 +3,7 @@ package assistant
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,7 +186,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		return nil, err
 	}
 	if r.reasoning != "" {
-		if err := each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}); err != nil {
+		if err := errors.Join(each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}), each(&Delta{})); err != nil {
 			return nil, err
 		}
 	}
@@ -193,7 +194,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		r.text = r.answer(p)
 	}
 	for _, piece := range pieces(r.text, r.size) {
-		if err := each(&Delta{Text: piece}); err != nil {
+		if err := errors.Join(each(&Delta{Text: piece}), each(&Delta{})); err != nil {
 			return nil, err
 		}
 	}

@@ -20,11 +20,12 @@ const maxRounds = 3
 // rounds is how far the model has got: it is asked again after each call of
 // tools.
 type rounds struct {
+	prompt *Prompt // the latest, until the answer begins
+
 	n        int // rounds that ended with calls of tools
 	deadline time.Time
 
 	// Of the latest one:
-	prompt     *Prompt // until the answer begins
 	completion *Completion
 	tools      bool // were offered
 	err        error
@@ -114,13 +115,13 @@ func (r *run) pass(d *Delta) error {
 	if len(d.Reasoning) > 0 {
 		r.out.reasoning(d.Reasoning)
 	}
-	if len(d.Text) > 0 {
-		r.check.write(d.Text)
-		if r.check.leaked {
+	switch {
+	case len(d.Text) > 0:
+		r.checker.write(d.Text)
+		if r.checker.leaked {
 			return errLeak
 		}
-	}
-	if !d.More {
+	case len(d.Reasoning) == 0:
 		r.out.flush()
 	}
 	return r.out.err

@@ -1,6 +1,8 @@
 package assistant
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,18 +16,18 @@ import (
 // It finds recitals. A translation, a summary or an encoding of the rules is
 // not found; the rules hold nothing that would be worth it.
 type leak struct {
-	key string
-	*recitals
-	pos  int // in text after the current match, 0 without one
-	size int // letters matched
-
+	n      uint // letters so far
+	due    int  // letters until recent is looked at again
+	size   int  // letters matched
+	keyed  int  // bytes of key matched
+	held   []byte
 	recent [hold]byte // the last letters, folded; a ring
-	n      uint       // letters so far
-	due    int        // letters until recent is looked at again
+	opens  byte       // key begins with it; 0 without a key
+	*recitals
 
-	keyed int // bytes of key matched
-	held  []byte
-	out   []byte
+	pos int // in text after the current match, 0 without one
+	key string
+	out []byte
 }
 
 const (
@@ -38,11 +40,31 @@ const (
 	keyHold = 6  // bytes of the key after which text is held back
 )
 
+func newLeak(key string, rules *recitals) leak {
+	k := leak{key: key, recitals: rules}
+	if key != "" {
+		k.opens = key[0]
+	}
+	return k
+}
+
 // recitals are the letters and digits of the rules as a site's prompts hold
 // them, folded, and the places behind each shingle of them.
 type recitals struct {
 	text string
 	at   map[[shingle]byte]int
+	// known has a bit for each of at's keys, by its hash: nearly all of an
+	// answer's letters are looked up in these 8 KB alone.
+	known [1 << 10]uint64
+}
+
+// bit is where a shingle's bit stands in known.
+func bit(b *[shingle]byte) (word, mask uint64) {
+	h := binary.LittleEndian.Uint64(b[:])*0x9e3779b97f4a7c15 ^
+		bits.RotateLeft64(binary.LittleEndian.Uint64(b[8:])*0xc2b2ae3d27d4eb4f, 21) ^
+		uint64(binary.LittleEndian.Uint32(b[16:]))*0x165667b19e3779f9
+	h = h * 0x9e3779b97f4a7c15 >> 48
+	return h >> 6, 1 << (h & 63)
 }
 
 // recitals returns those of the site, made once.
@@ -57,7 +79,10 @@ func (a *Assistant) recitals() *recitals {
 		text := b.String()
 		k := &recitals{text: text, at: make(map[[shingle]byte]int, len(text))}
 		for end := shingle; end <= len(text); end++ {
-			k.at[[shingle]byte([]byte(text[end-shingle:end]))] = end
+			letters := [shingle]byte([]byte(text[end-shingle : end]))
+			k.at[letters] = end
+			word, mask := bit(&letters)
+			k.known[word] |= mask
 		}
 		a.recite = k
 	})
@@ -135,14 +160,10 @@ func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
 // at, of a text where nothing matches; most text is such.
 func (k *leak) quiet(b []byte) int {
 	n, due := k.n, k.due
-	opens := byte(0)
-	if len(k.key) > 0 {
-		opens = k.key[0]
-	}
 	i := 0
 	for ; i < len(b); i++ {
 		c := b[i]
-		if c >= utf8.RuneSelf || c == '\\' || c == opens {
+		if c >= utf8.RuneSelf || c == '\\' || c == k.opens {
 			break
 		}
 		f := folded[c]
@@ -206,6 +227,9 @@ func (k *leak) match() {
 	var letters [shingle]byte
 	for i := range uint(shingle) {
 		letters[i] = k.recent[(k.n-shingle+i)%hold]
+	}
+	if word, mask := bit(&letters); k.known[word]&mask == 0 {
+		return
 	}
 	pos, ok := k.at[letters]
 	if !ok {

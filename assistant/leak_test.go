@@ -7,7 +7,7 @@ import (
 
 // recite feeds a text in pieces of n bytes, and returns what passed.
 func recite(a *Assistant, text string, n int) (passed string, found bool) {
-	k := leak{key: "0123456789abcdef", recitals: a.recitals()}
+	k := newLeak("0123456789abcdef", a.recitals())
 	for len(text) > 0 && !found {
 		m := min(n, len(text))
 		var pass, held []byte

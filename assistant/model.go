@@ -11,7 +11,8 @@ import (
 
 // Model is a chat model that streams. Package model has the implementation.
 type Model interface {
-	// Stream asks the model and calls each for every piece that comes. It
+	// Stream asks the model and calls each for every piece that comes, and
+	// with an empty one before it waits for more. It
 	// returns once the reply is whole, or with an error: one that wraps
 	// ErrModel if it has to do with the model, ctx's error, or each's.
 	// After an error the caller knows from its own calls of each whether
@@ -86,13 +87,11 @@ type ToolCall struct {
 }
 
 // Delta is a piece of a reply. Text and Reasoning are in the form of
-// reply.Event.Text and valid only during the call.
+// reply.Event.Text and valid only during the call. An empty Delta says that
+// no further whole piece has come yet: what was held back until then goes to
+// the client now.
 type Delta struct {
 	Text, Reasoning []byte
-	// More is true when a further whole piece has already arrived, so that
-	// nothing is gained by flushing now. A Delta that is empty but for More
-	// being false says that nothing of the reply came after all: flush.
-	More bool
 }
 
 // Completion is what is known at the end of a reply.

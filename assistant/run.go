@@ -12,11 +12,18 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// run is one reply in the making.
+// run is one reply in the making. With hundreds of streams nothing of one is
+// in the processor's cache when its next token comes: what every token touches
+// stands together, here and in what run holds.
 type run struct {
+	checker checker
+	check   *checker // nil before there is an answer
+	lead    string   // a sentence of ours before the answer's first word
+	rounds  rounds
+	out     stream
+
 	a   *Assistant
 	in  *Input
-	out stream
 	res *Result
 
 	key         string // of the prompt's fences
@@ -27,10 +34,6 @@ type run struct {
 	exchange    []PromptMessage // the model's calls of tools so far, and their results
 	toolCalls   int             // made so far, for their ids
 	searchErr   error           // the search's, where there was one
-	rounds      rounds
-	check       *checker // nil before there is an answer
-	checker     checker  // where it stands
-	lead        string   // a sentence of ours before the answer's first word
 }
 
 // Defaults of Assistant.

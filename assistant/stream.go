@@ -9,13 +9,13 @@ import (
 // stream writes a reply's events. It keeps the first error of the sink and
 // does nothing after it, so that the steps need not look at every send.
 type stream struct {
-	sink  reply.Sink
-	event reply.Event // reused: no event costs an allocation
-	err   error       // the sink's: the client is gone
+	sink   reply.Sink
+	err    error         // the sink's: the client is gone
+	answer []byte        // the text sent so far, as it was sent (escaped)
+	first  time.Duration // when the first piece of text went out
+	event  reply.Event   // reused: no event costs an allocation
 
 	started time.Time
-	first   time.Duration // when the first piece of text went out
-	answer  []byte        // the text sent so far, as it was sent (escaped)
 }
 
 // maxAnswer bounds the copy of the answer kept for the thread, in bytes.
@@ -45,15 +45,22 @@ func (s *stream) text(escaped []byte) {
 	if len(s.answer)+len(escaped) <= maxAnswer {
 		s.answer = append(s.answer, escaped...)
 	}
-	s.event = reply.Event{Kind: reply.Text, Text: escaped}
-	s.err = s.sink.Send(&s.event)
+	s.piece(reply.Text, escaped)
 }
 
 func (s *stream) reasoning(escaped []byte) {
 	if len(escaped) == 0 || s.err != nil {
 		return
 	}
-	s.event = reply.Event{Kind: reply.Reasoning, Text: escaped}
+	s.piece(reply.Reasoning, escaped)
+}
+
+// piece sends a piece of text. It clears the event only where it was another.
+func (s *stream) piece(kind reply.Kind, escaped []byte) {
+	if s.event.Kind != kind {
+		s.event = reply.Event{Kind: kind}
+	}
+	s.event.Text = escaped
 	s.err = s.sink.Send(&s.event)
 }
 

@@ -47,7 +47,8 @@ func NewOutput(w io.Writer, flush func() error, suffix string) Output {
 }
 
 // Delta adds a piece of text, in the form of reply.Event.Text, to the delta
-// that begins with prefix. A delta with another prefix must be ended first.
+// that begins with prefix. A delta with another prefix must be ended first;
+// until then prefix must not change.
 func (o *Output) Delta(prefix, piece []byte) {
 	if len(piece) == 0 {
 		return
@@ -57,7 +58,7 @@ func (o *Output) Delta(prefix, piece []byte) {
 	}
 	from := len(o.buf)
 	if !o.open {
-		o.prefix = append(o.prefix[:0], prefix...)
+		o.prefix = prefix
 		o.buf = append(o.buf, prefix...)
 	}
 	start := len(o.buf)

@@ -97,7 +97,7 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request, next caddyhttp.Hand
 		return nil, next.ServeHTTP(w, r)
 	}
 	g.app.AwaitStart(r.Context())
-	sw := &startWriter{ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
+	sw := &startWriter{ResponseWriterWrapper: caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
 	if answered, err := g.answer(sw, r, e); err != nil || !answered {
 		return sw, err
 	}
@@ -223,7 +223,7 @@ func sameHost(r *http.Request, origin string) bool {
 
 // startWriter knows whether a response has begun.
 type startWriter struct {
-	*caddyhttp.ResponseWriterWrapper
+	caddyhttp.ResponseWriterWrapper
 	started bool
 }
 

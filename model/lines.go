@@ -34,22 +34,20 @@ type lines struct {
 	// beforeRead, where not nil, is called before each read that may wait.
 	beforeRead func() error
 
-	pooled *[]byte // where buf is from; nil where it was grown
-	buf    []byte
-	one    [1]byte // what a stream waits with
-	r, w   int     // unread bytes are buf[r:w]
-	scan   int     // no line end stands in buf[r:scan]
-	// more has looked at the line that starts at peekStart: it ends at peekEnd.
-	peekStart, peekEnd int
-	skipLF             bool // the last line ended with CR at the buffer's end
-	started            bool
-	full               bool // the last read filled the buffer
-	partial            bool // the last line had no line end: the stream ended in it
-	err                error
+	pooled  *[]byte // where buf is from; nil where it was grown
+	buf     []byte
+	one     [1]byte // what a stream waits with
+	r, w    int     // unread bytes are buf[r:w]
+	scan    int     // no line end stands in buf[r:scan]
+	skipLF  bool    // the last line ended with CR at the buffer's end
+	started bool
+	full    bool // the last read filled the buffer
+	partial bool // the last line had no line end: the stream ended in it
+	err     error
 }
 
 func newLines(src io.Reader) lines {
-	return lines{src: src, peekStart: -1}
+	return lines{src: src}
 }
 
 // release gives the buffer back; no line may be used afterwards.
@@ -158,9 +156,6 @@ func (l *lines) rest() ([]byte, error) {
 // lineEnd returns the index of the end of the line at r, -1 if it is not
 // in the buffer yet.
 func (l *lines) lineEnd() int {
-	if l.peekStart == l.r && l.r < l.w {
-		return l.peekEnd
-	}
 	from := max(l.r, l.scan)
 	i := lineEnd(l.buf[from:l.w])
 	if i < 0 {
@@ -181,31 +176,8 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-// more reports whether a further whole data line is in the buffer: the
-// drain rule of flushing. A partial line, comments and the empty lines
-// between events don't count.
-func (l *lines) more() bool {
-	for i := l.r; i < l.w; {
-		if c := l.buf[i]; c == '\n' || c == '\r' {
-			i++
-			continue
-		}
-		n := lineEnd(l.buf[i:l.w])
-		if n < 0 {
-			return false
-		}
-		if bytes.HasPrefix(l.buf[i:l.w], dataField) {
-			l.peekStart, l.peekEnd = i, i+n
-			return true
-		}
-		i += n + 1
-	}
-	return false
-}
-
 // fill reads once. Errors are kept for next.
 func (l *lines) fill() {
-	l.peekStart = -1
 	empty := l.r == l.w
 	switch {
 	case empty:

@@ -22,38 +22,38 @@ var errEnough = errors.New("the reply is long enough")
 // A plain text token is passed on as the bytes that came, without
 // allocating.
 type stream struct {
-	in    lines
-	each  func(*assistant.Delta) error
-	watch watch
-	// describe makes the endpoint's *Error of a kind and a message.
-	describe  func(k Kind, message string, cause error) error
+	// What every token touches stands together: with hundreds of streams
+	// nothing of one is in the processor's cache when its next token comes.
+	in        lines
+	each      func(*assistant.Delta) error
+	begun     bool // something of the reply came
+	sent      bool // each was called
+	unflushed bool // something was handed on since the last empty delta
+	isError   bool // the event's name is error
+	refused   bool // in a refusal's own field
+	phase     int
+	same      template
+	delta     assistant.Delta
+	deltas    int
+	bytes     int
 	maxTokens int
-	idle      time.Duration
-	onFirst   func()
+	pending   []byte // data lines of an event that is not whole yet
 
-	delta assistant.Delta
-	piece piece
-	same  template
-	// owed: the last delta said that more had come, so that the caller may
-	// not have flushed.
-	owed bool
+	repetition repetition
+	watch      watch
 
-	isError bool   // the event's name is error
-	pending []byte // data lines of an event that is not whole yet
+	// describe makes the endpoint's *Error of a kind and a message.
+	describe func(k Kind, message string, cause error) error
+	idle     time.Duration
+	onFirst  func()
 
-	phase   int
-	held    []byte
-	closing []byte
-
-	begun   bool // something of the reply came
-	sent    bool // each was called
-	refused bool // in a refusal's own field
-	finish  string
-	usage   []byte
-	calls   []*pendingCall
-
-	deltas, bytes, thoughts int
-	repetition              repetition
+	piece    piece
+	held     []byte
+	closing  []byte
+	finish   string
+	usage    []byte
+	calls    []*pendingCall
+	thoughts int
 }
 
 // grace is how long usage and [DONE] may take after the finish reason.
@@ -204,8 +204,8 @@ func (s *stream) data(b []byte) (done bool, err error) {
 		return true, nil
 	}
 	if token, same := s.same.match(b); same {
-		s.piece = piece{text: token}
-		return false, s.pass()
+		s.life(false)
+		return false, s.text(token)
 	}
 	if s.piece.walk(b) {
 		s.same.learn(b, &s.piece)
@@ -334,21 +334,21 @@ func (s *stream) reasoning(b []byte) error {
 }
 
 func (s *stream) send() error {
-	s.delta.More = s.in.more()
-	s.owed = s.delta.More
-	s.sent = true
+	s.sent, s.unflushed = true, true
 	if err := s.each(&s.delta); err != nil {
 		return &sinkError{err}
 	}
 	return nil
 }
 
-// beforeRead runs before a read that may wait: a caller that was told of
-// more, which then held no text, must flush now. An empty delta says so.
+// beforeRead runs before a read that may wait, which is when no whole line is
+// left: the drain rule of flushing. To flush from here and not from where the
+// last piece was handed on also keeps the stack flat: what one token touches
+// of it stays in the processor's cache.
 func (s *stream) beforeRead() error {
-	if s.owed {
-		s.owed = false
-		s.delta = assistant.Delta{}
+	if s.unflushed {
+		s.unflushed = false
+		s.delta.Text, s.delta.Reasoning = nil, nil
 		if err := s.each(&s.delta); err != nil {
 			return &sinkError{err}
 		}

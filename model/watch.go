@@ -10,16 +10,17 @@ import (
 // request, set again only when it fires. Only waiting for the model counts;
 // while the reader of the reply is slow the clock stands still.
 type watch struct {
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-	start  time.Time
+	alive bool // something came since the last wait
+	done  atomic.Bool
 	// since is when the wait for the model began, in nanoseconds after
 	// start, plus 1; 0 while it is not waited for.
 	since atomic.Int64
-	limit atomic.Int64
-	cause atomic.Pointer[func() error]
-	alive bool // something came since the last wait
-	done  atomic.Bool
+	start time.Time
+
+	limit  atomic.Int64
+	cause  atomic.Pointer[func() error]
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
 }
 
 // begin starts to wait. cause makes the error to cancel with.

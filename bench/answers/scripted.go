@@ -3,6 +3,7 @@ package answers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -354,7 +355,7 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 		if p.told != nil {
 			p.told(piece, false)
 		}
-		err := each(&assistant.Delta{Text: reply.Escape(nil, piece)})
+		err := errors.Join(each(&assistant.Delta{Text: reply.Escape(nil, piece)}), each(&assistant.Delta{}))
 		if p.told != nil {
 			p.told(piece, true)
 		}
