@@ -48,7 +48,7 @@ func (r *run) generate(ctx context.Context) error {
 // and the model is to be asked again.
 func (r *run) ended(ctx context.Context) (done bool, err error) {
 	c, err := r.rounds.completion, r.rounds.err
-	if err != nil && r.rounds.tools && r.rounds.n == 0 && len(r.out.answer) == 0 && refusesTools(err) {
+	if err != nil && r.rounds.tools && r.rounds.n == 0 && r.out.answer.len() == 0 && refusesTools(err) {
 		r.a.noTools.Store(true)
 		return false, nil
 	}
@@ -65,7 +65,7 @@ func (r *run) ended(ctx context.Context) (done bool, err error) {
 		if r.out.err != nil {
 			return true, nil
 		}
-		if len(r.out.answer) == 0 {
+		if r.out.answer.len() == 0 {
 			return true, errSilent
 		}
 		r.res.Reason = c.Reason
@@ -130,7 +130,7 @@ func (r *run) pass(d *Delta) error {
 // withhold ends a reply whose model began to recite its instructions.
 func (r *run) withhold() {
 	text := r.q.language.say(promptWithheld)
-	if len(r.out.answer) > 0 {
+	if r.out.answer.len() > 0 {
 		text = "\n\n" + text
 	}
 	r.res.Model = r.a.Model.Name()
@@ -156,7 +156,7 @@ func (r *run) conclude() {
 	r.res.Unverified = r.unverified()
 	cited := len(r.cited()) > 0
 	switch {
-	case r.check.links.unanswered && cited && len(r.passages) > 0 && len(r.out.answer) > 600:
+	case r.check.links.unanswered && cited && len(r.passages) > 0 && r.out.answer.len() > 600:
 		r.res.Answered = "partly"
 	case r.check.links.unanswered, len(r.passages) == 0:
 		r.res.Answered = "no"

@@ -183,7 +183,7 @@ func (k *leak) quiet(b []byte) int {
 
 // step takes a character; true means that this is a recital.
 func (k *leak) step(r rune) bool {
-	if len(k.key) > 0 && r > 0 && r < utf8.RuneSelf {
+	if (k.keyed > 0 || r == rune(k.opens)) && r > 0 && r < utf8.RuneSelf {
 		switch {
 		case byte(r) == k.key[k.keyed]:
 			k.keyed++

@@ -440,7 +440,7 @@ func TestPlainTokensCostNoAllocation(t *testing.T) {
 	a := acme(nil)
 	r := a.newRun(ask("q"), discard{})
 	r.q = &inquiry{}
-	r.out.answer = make([]byte, 0, maxAnswer)
+	r.out.answer.text = make([]byte, 0, maxAnswer)
 	r.check = newChecker(t.Context(), r)
 	word, line := []byte(" word, how"), []byte(`.\n\nNext`)
 	r.check.write(line)

@@ -11,7 +11,7 @@ import (
 type stream struct {
 	sink   reply.Sink
 	err    error         // the sink's: the client is gone
-	answer []byte        // the text sent so far, as it was sent (escaped)
+	answer gathered      // the text sent so far, as it was sent (escaped)
 	first  time.Duration // when the first piece of text went out
 	event  reply.Event   // reused: no event costs an allocation
 
@@ -39,11 +39,11 @@ func (s *stream) text(escaped []byte) {
 	if len(escaped) == 0 || s.err != nil {
 		return
 	}
-	if len(s.answer) == 0 {
+	if s.answer.len() == 0 {
 		s.first = time.Since(s.started)
 	}
-	if len(s.answer)+len(escaped) <= maxAnswer {
-		s.answer = append(s.answer, escaped...)
+	if s.answer.len()+len(escaped) <= maxAnswer {
+		s.answer.add(escaped)
 	}
 	s.piece(reply.Text, escaped)
 }

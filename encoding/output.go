@@ -23,13 +23,15 @@ var larger = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b 
 // Output is what both stream encoders write through. It collects what comes
 // between two flushes into one write, and merges the pieces of text of one
 // part into one delta. It allocates nothing per piece. It is not safe for
-// concurrent use.
+// concurrent use, and must not be copied once it was used.
 type Output struct {
 	w     io.Writer
 	flush func() error
 	err   error
 
 	buf []byte
+	// space is what buf is at first: a token's delta fits into it.
+	space [160]byte
 	// borrowed is where buf is from, nil if it is this stream's own.
 	borrowed *[]byte
 	// suffix ends every delta; prefix begins the open one, or the one whose
@@ -55,6 +57,9 @@ func (o *Output) Delta(prefix, piece []byte) {
 	}
 	if len(o.buf)+len(piece) > maxHeld {
 		o.write()
+	}
+	if o.buf == nil {
+		o.buf = o.space[:0]
 	}
 	from := len(o.buf)
 	if !o.open {
@@ -94,7 +99,7 @@ func (o *Output) pause() {
 
 // Raw adds bytes as they are. No delta may be open.
 func (o *Output) Raw(s string) {
-	if cap(o.buf) == 0 {
+	if len(o.buf) == 0 && cap(o.buf) <= len(o.space) {
 		o.borrowed = larger.Get().(*[]byte)
 		o.buf = (*o.borrowed)[:0]
 	}

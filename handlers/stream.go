@@ -46,7 +46,7 @@ type stream struct {
 	steady  steadyDeadline
 
 	mu       sync.Mutex
-	encoder  encoder
+	encoder  encoder // v1 or v2
 	silence  *time.Timer
 	started  bool
 	closed   bool
@@ -54,20 +54,31 @@ type stream struct {
 	failed   bool      // a write failed: the client is gone, or doesn't read
 	written  time.Time // last write
 	deadline time.Time // of writes, as last set
+
+	// They stand here, and are no objects of their own, since every token
+	// fetches each object that it goes through from memory.
+	v1 datastream.Encoder
+	v2 uimessage.Encoder
 }
 
 // open makes ready to answer a request with w.
 func (s *stream) open(w http.ResponseWriter, r *http.Request, version int, literalFinish bool, timeout time.Duration) {
 	s.steady.install(r.Context())
-	s.w, s.control, s.version, s.timeout = w, http.NewResponseController(w), version, timeout
+	s.w, s.version, s.timeout = w, version, timeout
+	if guarded, ok := w.(*startWriter); ok {
+		w = guarded.ResponseWriter // begin tells it; what is written then goes past it
+	}
+	s.control = http.NewResponseController(w)
 	if version == 1 {
-		s.encoder = datastream.NewEncoder(w, s.flush)
+		s.v1 = *datastream.NewEncoder(w, s.flush)
+		s.encoder = &s.v1
 	} else {
 		o := uimessage.Options{FinishEvent: uimessage.SDK}
 		if literalFinish {
 			o.FinishEvent = uimessage.Literal
 		}
-		s.encoder = uimessage.NewEncoder(w, s.flush, o)
+		s.v2 = *uimessage.NewEncoder(w, s.flush, o)
+		s.encoder = &s.v2
 	}
 }
 

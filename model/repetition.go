@@ -17,8 +17,10 @@ const (
 // repetition notices a model that repeats itself without end. Short replies
 // cost it nothing: the window is made when the reply is as long.
 type repetition struct {
-	total int
-	tail  []byte // up to repetitionWindow+repetitionStep bytes
+	total  int
+	n      int      // bytes of recent
+	recent [64]byte // not in tail yet, which is fetched for all of them at once
+	tail   []byte   // up to repetitionWindow+repetitionStep bytes
 }
 
 // add takes a piece of the reply; true means that it should be ended.
@@ -27,6 +29,22 @@ func (r *repetition) add(b []byte) bool {
 	if r.total < repetitionWindow/2 && r.tail == nil {
 		return false
 	}
+	for len(b) > 0 {
+		n := copy(r.recent[r.n:], b)
+		r.n, b = r.n+n, b[n:]
+		if r.n == len(r.recent) {
+			r.n = 0
+			if r.look(r.recent[:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// look takes the next bytes of the window, and looks for a repetition in it
+// every repetitionStep bytes.
+func (r *repetition) look(b []byte) bool {
 	if r.tail == nil {
 		r.tail = make([]byte, 0, repetitionWindow+repetitionStep)
 	}

@@ -59,7 +59,8 @@ type Encoder struct {
 	step   bool
 	part   reply.Kind // Text or Reasoning while one is open, else 0
 	parts  int        // opened so far
-	prefix []byte     // of the open part's deltas
+	prefix []byte     // of the open part's deltas, in space
+	space  [64]byte
 	tools  encoding.Tools
 }
 
@@ -228,7 +229,7 @@ func (e *Encoder) openPart(kind reply.Kind) {
 	e.open(name + "-start")
 	e.out.Raw(`,"id":"p` + strconv.Itoa(e.parts) + `"`)
 	e.close()
-	e.prefix = append(e.prefix[:0], `data: {"type":"`...)
+	e.prefix = append(e.space[:0], `data: {"type":"`...)
 	e.prefix = append(e.prefix, name...)
 	e.prefix = append(e.prefix, `-delta","id":"p`...)
 	e.prefix = strconv.AppendInt(e.prefix, int64(e.parts), 10)

@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -162,25 +163,31 @@ func (g *generation) rank(allowed bitset, all, keywords bool, mass float32, w *w
 			continue
 		}
 		title := w.titleBonus*likeness(s.titleHit[p], mass, g.titleMass[p]) + w.slugBonus*likeness(s.slugHit[p], mass, g.slugMass[p])
-		best, second := float32(0), float32(0)
-		for n := g.first[p]; n < g.first[p+1]; n++ {
-			if s.section[n] == 0 {
-				continue
+		from, to := g.first[p], g.first[p+1]
+		sections, heads, masses := s.section[from:to], s.headHit[from:to], g.headMass[from:to]
+		// No value is below 0, and those order as their bits do: as whole
+		// numbers they are compared without a branch to mispredict.
+		var first, second uint32
+		for i, v := range sections {
+			if v != 0 && (heads[i] != 0 || title != 0) {
+				v += title + w.headBonus*likeness(heads[i], mass, masses[i])
+				sections[i] = v
 			}
-			s.section[n] += title + w.headBonus*likeness(s.headHit[n], mass, g.headMass[n])
-			if v := s.section[n]; v > best {
-				best, second = v, best
-			} else if v > second {
-				second = v
-			}
+			bits := math.Float32bits(v)
+			second = max(second, min(first, bits))
+			first = max(first, bits)
 		}
-		if best == 0 {
+		if first == 0 {
 			continue
 		}
-		best += runnerUp * second
+		best := math.Float32frombits(first) + runnerUp*math.Float32frombits(second)
 		s.value[p] = best
-		top = max(top, best)
-		topPage = max(topPage, s.page[p])
+		if best > top {
+			top = best
+		}
+		if s.page[p] > topPage {
+			topPage = s.page[p]
+		}
 		s.order = append(s.order, uint32(p))
 	}
 	for _, p := range s.order {
@@ -229,7 +236,7 @@ func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s 
 			s.value[p] *= w.boost
 		}
 	}
-	s.sortBest(4 * 50) // twins take places in the list, too
+	s.sortBest(4 * max(q.Limit, 10)) // twins take places in the list, too
 }
 
 // sortBest leaves the n best pages in s.order, sorted.
