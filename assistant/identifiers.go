@@ -1,8 +1,11 @@
 package assistant
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
+	"sync"
+	"unicode/utf8"
 )
 
 // maxUnverified bounds the identifiers reported.
@@ -14,8 +17,14 @@ func (r *run) unverified() []string {
 	if r.check == nil || len(r.check.links.code) == 0 {
 		return nil
 	}
-	var known strings.Builder
-	add := func(s string) { known.WriteString(strings.ToLower(s)); known.WriteByte('\n') }
+	buf := lowered.Get().(*[]byte)
+	known := (*buf)[:0]
+	defer func() {
+		if *buf = known; cap(known) <= maxLowered {
+			lowered.Put(buf)
+		}
+	}()
+	add := func(s string) { known = append(appendLower(known, s), '\n') }
 	for i := range r.passages {
 		add(r.passages[i].title)
 		add(r.passages[i].text)
@@ -31,12 +40,11 @@ func (r *run) unverified() []string {
 		}
 	}
 	add(r.a.Site.Instructions)
-	text := known.String()
 	var out []string
 	seen := make(map[string]bool)
 	for id := range identifiers(string(r.check.links.code)) {
 		lower := strings.ToLower(id)
-		if seen[lower] || strings.Contains(text, lower) {
+		if seen[lower] || bytes.Contains(known, []byte(lower)) {
 			continue
 		}
 		seen[lower] = true
@@ -45,6 +53,27 @@ func (r *run) unverified() []string {
 		}
 	}
 	return out
+}
+
+// lowered are buffers for the passages of an answer in small letters.
+var lowered = sync.Pool{New: func() any { b := make([]byte, 0, 32<<10); return &b }}
+
+// maxLowered is the largest buffer that is kept.
+const maxLowered = 256 << 10
+
+// appendLower appends s in small letters.
+func appendLower(dst []byte, s string) []byte {
+	from := len(dst)
+	dst = append(dst, s...)
+	for i := from; i < len(dst); i++ {
+		switch c := dst[i]; {
+		case c >= utf8.RuneSelf:
+			return append(dst[:from], strings.ToLower(s)...)
+		case c >= 'A' && c <= 'Z':
+			dst[i] = c + ('a' - 'A')
+		}
+	}
+	return dst
 }
 
 // identifiers yields what looks like the name of an option, flag, function

@@ -63,11 +63,11 @@ type stream struct {
 
 // open makes ready to answer a request with w.
 func (s *stream) open(w http.ResponseWriter, r *http.Request, version int, literalFinish bool, timeout time.Duration) {
-	s.steady.install(r.Context())
 	s.w, s.version, s.timeout = w, version, timeout
 	if guarded, ok := w.(*startWriter); ok {
 		w = guarded.ResponseWriter // begin tells it; what is written then goes past it
 	}
+	w = s.steady.install(r.Context(), w, timeout)
 	s.control = http.NewResponseController(w)
 	if version == 1 {
 		s.v1 = *datastream.NewEncoder(w, s.flush)

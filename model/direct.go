@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
@@ -81,7 +82,7 @@ type link struct {
 	net.Conn
 	address string
 	in      *bufio.Reader
-	header  int64 // bytes that the answer's header may still have
+	header  int64 // bytes that the answer's header may still have, or headerRead
 	since   time.Time
 }
 
@@ -89,12 +90,21 @@ var errNoAnswer = errors.New("the connection was closed without an answer")
 
 var errHeaderTooLong = fmt.Errorf("the header of the answer is longer than %d kB", maxHeader>>10)
 
+// headerRead: what comes is the body.
+const headerRead = -1
+
+// Read reads from the connection. After a read of the body, which is when a
+// stream wakes up, the link is not looked at: it may have left the
+// processor's cache, and to fetch it again takes half a microsecond.
 func (l *link) Read(p []byte) (int, error) {
-	if l.header <= 0 {
+	switch {
+	case l.header == headerRead:
+		return l.Conn.Read(p)
+	case l.header <= 0:
 		return 0, errHeaderTooLong
 	}
 	n, err := l.Conn.Read(p)
-	l.header -= int64(n)
+	l.header = max(0, l.header-int64(n))
 	return n, err
 }
 
@@ -123,7 +133,8 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close && resp.StatusCode >= 200}
+	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close && resp.StatusCode >= 200,
+		chunked: slices.Equal(resp.TransferEncoding, []string{"chunked"})}
 	return resp, nil
 }
 
@@ -168,7 +179,7 @@ func (l *link) answer(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
-			l.header = 1 << 62
+			l.header = headerRead
 			return resp, nil
 		}
 	}
@@ -198,6 +209,16 @@ type answerBody struct {
 	stop  func() bool
 	ctx   context.Context
 	again bool // the link can be used again
+	// chunked: until Read says that the body has ended, more of it comes.
+	chunked bool
+}
+
+// Wait returns once there is something to read or an error to tell. It is for
+// readers who want no buffer while they wait, and are to read then.
+func (b *answerBody) Wait() {
+	if b.l != nil && b.chunked {
+		_, _ = b.l.in.Peek(1) // a body of known length may have ended: nothing would come
+	}
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {

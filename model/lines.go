@@ -31,6 +31,8 @@ var errLineTooLong = fmt.Errorf("a line of the stream is longer than %d MB", max
 // the read buffer and are valid until the next call of next.
 type lines struct {
 	src io.Reader
+	// waiter is src where it can wait without a buffer, else nil.
+	waiter waiter
 	// beforeRead, where not nil, is called before each read that may wait.
 	beforeRead func() error
 
@@ -46,8 +48,13 @@ type lines struct {
 	err     error
 }
 
+// waiter is what can wait for something to read, without reading it.
+type waiter interface{ Wait() }
+
 func newLines(src io.Reader) lines {
-	return lines{src: src}
+	l := lines{src: src}
+	l.waiter, _ = src.(waiter)
+	return l
 }
 
 // release gives the buffer back; no line may be used afterwards.
@@ -209,11 +216,17 @@ func (l *lines) fill() {
 		l.borrow(&largeBuffers)
 		into = l.buf
 	default:
-		// Thousands of streams that wait hold no buffer: the first byte is
-		// read alone, and then what came with it. After a line's end nothing
-		// may have.
+		// Thousands of streams that wait hold no buffer. Where src can't wait
+		// by itself, the first byte is read alone, and then what came with it;
+		// after a line's end nothing may have.
 		l.giveBack()
 		l.buf, l.full = nil, false
+		if l.waiter != nil {
+			l.waiter.Wait()
+			l.borrow(&smallBuffers)
+			into = l.buf
+			break
+		}
 		if l.read(l.one[:]) == 0 {
 			return
 		}

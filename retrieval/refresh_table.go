@@ -142,5 +142,5 @@ func ReplaceFile(path string, write func(*os.File) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return rename(f.Name(), path)
 }
