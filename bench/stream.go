@@ -18,6 +18,7 @@ type servers struct {
 	node                 *process
 	nodeAddr             string
 	question             string
+	round                int
 	site                 site
 	lost, failed, tokens int64
 }
@@ -91,6 +92,7 @@ func benchStream(ctx context.Context, b *bench) error {
 
 	out := series{}
 	for round := range b.rounds {
+		s.round = round
 		for _, f := range figures {
 			if !b.wants(f.numbers...) {
 				continue
@@ -197,8 +199,10 @@ func (s *servers) run(ctx context.Context, who string, p pace, l load) (*measure
 }
 
 // interleaved runs one load on several servers and keeps what see makes of it.
+// Who comes first changes from round to round.
 func (s *servers) interleaved(ctx context.Context, p pace, l load, see func(who string, m *measured), who ...string) error {
-	for _, w := range who {
+	for i := range who {
+		w := who[(i+s.round)%len(who)]
 		if w == "node" && s.node == nil {
 			continue
 		}
