@@ -49,8 +49,11 @@ type Site struct {
 type Assistant struct {
 	Site   Site
 	Search Searcher
-	Model  Model
-	Log    *slog.Logger
+	// Near tells that Search asks nobody else: a reply's start then goes to
+	// the client together with its sources.
+	Near  bool
+	Model Model
+	Log   *slog.Logger
 	// MaxTokens bounds the model's answer; 0: 1500.
 	MaxTokens int
 	// PassageTokens bounds the passages given to the model, counted with

@@ -93,8 +93,10 @@ func (r *run) stream(ctx context.Context) {
 // nextPrompt is the prompt with the calls of tools so far. The last time the
 // model is offered no tools, and told to answer.
 func (r *run) nextPrompt() *Prompt {
-	var p *Prompt
-	Apart(func() { p = r.prompt() })
+	p := r.first
+	if r.first = nil; p == nil {
+		Apart(func() { p = r.prompt() })
+	}
 	p.Messages = append(p.Messages, r.exchange...)
 	if n := r.rounds.n; n == maxRounds || n > 0 && time.Now().After(r.rounds.deadline) {
 		p.Tools = nil

@@ -19,6 +19,7 @@ type run struct {
 	checker checker
 	check   *checker // nil before there is an answer
 	lead    string   // a sentence of ours before the answer's first word
+	first   *Prompt  // made before the model is asked for the first time
 	rounds  rounds
 	out     stream
 
@@ -134,7 +135,9 @@ func (r *run) settle(ctx context.Context, err error) error {
 // prepare does all that comes before the model is asked.
 func (r *run) prepare(ctx context.Context) {
 	r.begin()
-	r.out.flush() // the client sees a reply begin before anything is asked of others
+	if !r.a.Near {
+		r.out.flush() // the client sees a reply begin before anything is asked of others
+	}
 	r.understand(ctx)
 	r.rewrite(ctx)
 	r.retrieve(ctx)
@@ -151,6 +154,7 @@ func (r *run) prepare(ctx context.Context) {
 	}
 	r.beginAnswer()
 	r.out.flush()
+	r.first = r.prompt()
 }
 
 // retrieve searches the passages of the answer.

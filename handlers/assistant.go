@@ -12,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
@@ -87,9 +88,13 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 }
 
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != apiAssistant {
+		return next.ServeHTTP(w, r)
+	}
 	// What stands on the stack while the model talks costs its kilobytes for
 	// every reader: what comes before has functions of its own.
-	l, err := a.open(w, r, next)
+	l, err := a.open(w, r, e)
 	if err != nil || l == nil {
 		return err
 	}
@@ -98,11 +103,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 }
 
 // open admits a request and begins its reply; nil if there is none.
-func (a *Assistant) open(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (*live, error) {
-	e, ok := endpointOf(r)
-	if !ok || e.api != apiAssistant {
-		return nil, next.ServeHTTP(w, r)
-	}
+func (a *Assistant) open(w http.ResponseWriter, r *http.Request, e endpoint) (l *live, err error) {
 	site, key, err := admit(w, r, a.app, a.Sites, a.Anonymous, e.site)
 	if err != nil {
 		return nil, err
@@ -117,8 +118,13 @@ func (a *Assistant) open(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if err != nil {
 		return nil, err
 	}
-	var req *reply.Request
-	assistant.Apart(func() { req, err = decode(w, r, e.version, body) })
+	assistant.Apart(func() { l, err = a.accept(w, r, e, site, key, body) })
+	return l, err
+}
+
+// accept begins the reply to a request that was admitted and read.
+func (a *Assistant) accept(w http.ResponseWriter, r *http.Request, e endpoint, site *app.Running, key *access.Key, body []byte) (*live, error) {
+	req, err := decode(w, r, e.version, body)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +216,7 @@ func (l *live) begin(req *reply.Request) {
 	if limit := writeLimit(l.r); limit > 0 {
 		l.limit = time.AfterFunc(limit, func() { l.cancel(errTimeLimit) })
 	}
-	assistant.Apart(func() { l.in.ThreadID, l.in.History = l.conversation(l.ctx, req, l.owner) })
+	l.in.ThreadID, l.in.History = l.conversation(l.ctx, req, l.owner)
 	l.w.Header().Set("X-Thread-Id", l.in.ThreadID)
 	l.stream.open(l.w, l.r, l.version, l.literal(req), time.Duration(l.WriteTimeout))
 	// A reader who left what we sent unread must not hold up the end either.

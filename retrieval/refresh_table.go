@@ -123,10 +123,14 @@ func replaceFile(path string, write func(*bufio.Writer) error) error {
 // the folders that it stands in. It does not wait for the disk: when the
 // machine loses power the file may be lost.
 func ReplaceFile(path string, write func(*os.File) error) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	create := func() (*os.File, error) { return os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") }
+	f, err := create()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		f, err = create()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
