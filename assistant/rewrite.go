@@ -25,7 +25,6 @@ func (r *run) rewrite(ctx context.Context) {
 	if len(q.earlier) == 0 || time.Now().UnixNano() < r.a.rewriteAfter.Load() {
 		return
 	}
-	r.out.flush()
 	ctx, ended := r.step(ctx, "rewrite")
 	var b strings.Builder
 	us := q.earlier

@@ -135,10 +135,10 @@ func (r *run) settle(ctx context.Context, err error) error {
 // prepare does all that comes before the model is asked.
 func (r *run) prepare(ctx context.Context) {
 	r.begin()
-	if !r.a.Near {
+	r.understand(ctx)
+	if !r.a.Near || len(r.q.earlier) > 0 {
 		r.out.flush() // the client sees a reply begin before anything is asked of others
 	}
-	r.understand(ctx)
 	r.rewrite(ctx)
 	r.retrieve(ctx)
 	if ctx.Err() != nil {
