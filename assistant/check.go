@@ -71,20 +71,32 @@ func (c *checker) write(b []byte) {
 }
 
 func (c *checker) text(b []byte) {
+	if !c.untouched(b) {
+		c.look(b)
+	}
+}
+
+// untouched passes a piece on as it is, where that can be seen at a glance.
+func (c *checker) untouched(b []byte) bool {
 	if len(c.pend) == 0 && len(c.half) == 0 && !c.blocks.prefix {
 		// Most pieces are words: they go on untouched and uncopied.
 		if c.blocks.fence == 0 {
 			if c.inline.quiet() && isPlain(b, c.inline.last()) {
 				c.inline.saw(b)
 				c.emit(b)
-				return
+				return true
 			}
 		} else if !c.blocks.info && bytes.IndexByte(b, '\\') < 0 {
 			c.links.sawCode(b)
 			c.emit(b)
-			return
+			return true
 		}
 	}
+	return false
+}
+
+// look takes a piece that may hold something.
+func (c *checker) look(b []byte) {
 	if len(c.half) > 0 {
 		c.half = append(c.half, b...)
 		b = c.half

@@ -157,6 +157,33 @@ func TestNeverABlankAnswer(t *testing.T) {
 	})
 }
 
+// The client sees a reply begin before anything is asked of others: where the
+// search asks nobody, the start goes out together with the sources.
+func TestTheStartGoesOutBeforeOthersAreAsked(t *testing.T) {
+	earlier := []reply.Message{userSaid("How do I install Acme?"), {Role: reply.Assistant, Text: "With npm."}}
+	for name, test := range map[string]struct {
+		near    bool
+		earlier []reply.Message
+		want    int // flushes before the model is asked for the answer
+	}{
+		"a search elsewhere":         {false, nil, 2},
+		"a search in this process":   {true, nil, 1},
+		"and a follow-up to rewrite": {true, earlier, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec, flushes := &recorder{}, 0
+			a := acme(&script{rounds: []round{{text: "With npm.", do: func() { flushes = rec.flushes }}}})
+			a.Near = test.near
+			if _, err := a.Reply(t.Context(), ask("How do I install Acme?", test.earlier...), rec); err != nil {
+				t.Fatal(err)
+			}
+			if flushes != test.want || !strings.HasPrefix(rec.shape(), "start step call result /step step source") {
+				t.Errorf("%d flushes, want %d; %s", flushes, test.want, rec.shape())
+			}
+		})
+	}
+}
+
 func TestToolsEndAfterThreeRounds(t *testing.T) {
 	n := 0
 	m := &script{rounds: []round{{calls: []ToolCall{{ID: "c", Name: "search", Arguments: `{"query":"timeouts"}`}}}, {calls: []ToolCall{{ID: "c", Name: "search", Arguments: `{"query":"certificate"}`}}}, {calls: []ToolCall{{ID: "c", Name: "nope", Arguments: `{}`}}}, {answer: func(p *Prompt) string {

@@ -239,8 +239,14 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 }
 
 // A client that stops reading holds neither its reply nor the model's for
-// longer than the write timeout, over HTTP/1 and 2.
+// longer than the write timeout, over HTTP/1 and 2, with an access log, which
+// stands in the response's way, and without.
 func TestAClientThatStopsReadingIsLeft(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { leftUnread(t, "") })
+	t.Run("access log", func(t *testing.T) { leftUnread(t, "\tlog\n") })
+}
+
+func leftUnread(t *testing.T, log string) {
 	const limit = 1500 * time.Millisecond
 	m, url := startModel(t)
 	// More than all buffers on the way hold: those of the sockets, 64 kB of
@@ -251,7 +257,7 @@ func TestAClientThatStopsReadingIsLeft(t *testing.T) {
 	}
 	m.Always(modelserver.Reply{Tokens: words, Burst: 500})
 	s := &Server{Dir: t.TempDir(), t: t}
-	cfg := patch(t, Global(s.Dir, llm(url, "first", "max_tokens 1000000"))+"http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n", func(c map[string]any) {
+	cfg := patch(t, Global(s.Dir, llm(url, "first", "max_tokens 1000000"))+"http://:0 {\n"+log+"\tdocs acme "+acmeFolder(t)+"\n}\n", func(c map[string]any) {
 		servers := c["apps"].(map[string]any)["http"].(map[string]any)["servers"].(map[string]any)
 		servers["srv0"].(map[string]any)["protocols"] = []string{"h1", "h2c"}
 		everyHandler(servers, func(h map[string]any) {

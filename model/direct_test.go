@@ -241,6 +241,69 @@ func TestAWaitingStreamHasNoGoroutineOfItsOwn(t *testing.T) {
 	}
 }
 
+// A body is waited for only where more of it is sure to come.
+func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+	for name, pieces := range map[string][]string{
+		"chunks":                 {head + "Transfer-Encoding: chunked\r\n\r\n", "4\r\none\n\r\n", "4\r\ntwo\n\r\n", "0\r\n\r\n"},
+		"chunks cut anywhere":    {head + "Transfer-Encoding: chunked\r\n\r\n4", "\r\none", "\n", "\r", "\n4\r", "\ntwo\n\r\n", "0", "\r\n\r", "\n"},
+		"with the end at once":   {head + "Transfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"},
+		"of a known length":      {head + "Content-Length: 8\r\n\r\n", "one\n", "two\n"},
+		"of a known length, all": {head + "Content-Length: 8\r\n\r\none\ntwo\n"},
+		"up to the end":          {head + "\r\n", "one\n", "two\n", "close"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+					return
+				}
+				for _, s := range pieces {
+					if s == "close" {
+						c.Close()
+						return
+					}
+					time.Sleep(2 * time.Millisecond) // so that they come one by one
+					_, _ = io.WriteString(c, s)
+				}
+			}()
+			c := newClient()
+			defer c.CloseIdleConnections()
+			resp, err := c.Get("http://" + l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			in := newLines(resp.Body)
+			if in.waiter == nil {
+				t.Fatal("the body can't be waited for")
+			}
+			got := ""
+			for {
+				line, err := in.next()
+				if err != nil {
+					if !errors.Is(err, io.EOF) {
+						t.Error(err)
+					}
+					break
+				}
+				got += string(line) + " "
+			}
+			if got != "one two " {
+				t.Errorf("%q came", got)
+			}
+		})
+	}
+}
+
 // A stream that outlives its configuration leaves no connection behind.
 func TestAConnectionIsNotKeptAfterTheClientWasClosed(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -168,6 +168,23 @@ const lone = `\ufffd`
 
 // Append appends piece to dst, but for a first half at its end.
 func (j *Joiner) Append(dst, piece []byte) []byte {
+	if !j.held && isQuiet(piece) {
+		return append(dst, piece...) // most pieces are
+	}
+	return j.append(dst, piece)
+}
+
+// isQuiet tells whether a piece has nothing to escape or to join.
+func isQuiet(piece []byte) bool {
+	for _, c := range piece {
+		if c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *Joiner) append(dst, piece []byte) []byte {
 	if len(piece) == 0 {
 		return dst
 	}

@@ -83,6 +83,14 @@ func NewEncoder(w io.Writer, flush func() error, o Options) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
+	if e.part != 0 && ev.Kind == e.part && e.out.Err() == nil {
+		e.out.Delta(e.prefix, ev.Text) // nearly always
+		return e.out.Err()
+	}
+	return e.send(ev)
+}
+
+func (e *Encoder) send(ev *reply.Event) error {
 	if err := e.out.Err(); err != nil {
 		return err
 	}
