@@ -50,7 +50,7 @@ type Assistant struct {
 	Site   Site
 	Search Searcher
 	// Near tells that Search asks nobody else: a reply's start then goes to
-	// the client together with its sources.
+	// the client together with its sources, unless it is to a follow-up.
 	Near  bool
 	Model Model
 	Log   *slog.Logger

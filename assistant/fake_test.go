@@ -3,7 +3,6 @@ package assistant
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,7 +185,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		return nil, err
 	}
 	if r.reasoning != "" {
-		if err := errors.Join(each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}), each(&Delta{})); err != nil {
+		if err := each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}); err != nil {
 			return nil, err
 		}
 	}
@@ -194,7 +193,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		r.text = r.answer(p)
 	}
 	for _, piece := range pieces(r.text, r.size) {
-		if err := errors.Join(each(&Delta{Text: piece}), each(&Delta{})); err != nil {
+		if err := each(&Delta{Text: piece}); err != nil {
 			return nil, err
 		}
 	}

@@ -117,13 +117,13 @@ func (r *run) pass(d *Delta) error {
 	if len(d.Reasoning) > 0 {
 		r.out.reasoning(d.Reasoning)
 	}
-	switch {
-	case len(d.Text) > 0:
+	if len(d.Text) > 0 {
 		r.checker.write(d.Text)
 		if r.checker.leaked {
 			return errLeak
 		}
-	case len(d.Reasoning) == 0:
+	}
+	if !d.More {
 		r.out.flush()
 	}
 	return r.out.err

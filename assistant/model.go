@@ -11,8 +11,7 @@ import (
 
 // Model is a chat model that streams. Package model has the implementation.
 type Model interface {
-	// Stream asks the model and calls each for every piece that comes, and
-	// with an empty one before it waits for more. It
+	// Stream asks the model and calls each for every piece that comes. It
 	// returns once the reply is whole, or with an error: one that wraps
 	// ErrModel if it has to do with the model, ctx's error, or each's.
 	// After an error the caller knows from its own calls of each whether
@@ -92,6 +91,9 @@ type ToolCall struct {
 // the client now.
 type Delta struct {
 	Text, Reasoning []byte
+	// More promises an empty Delta before anything is waited for. Without it
+	// each piece goes to the client at once.
+	More bool
 }
 
 // Completion is what is known at the end of a reply.

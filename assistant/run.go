@@ -134,10 +134,14 @@ func (r *run) settle(ctx context.Context, err error) error {
 
 // prepare does all that comes before the model is asked.
 func (r *run) prepare(ctx context.Context) {
+	// The client sees a reply begin before anything is asked of others.
 	r.begin()
+	if !r.a.Near {
+		r.out.flush()
+	}
 	r.understand(ctx)
-	if !r.a.Near || len(r.q.earlier) > 0 {
-		r.out.flush() // the client sees a reply begin before anything is asked of others
+	if len(r.q.earlier) > 0 {
+		r.out.flush() // rewrite may ask the model
 	}
 	r.rewrite(ctx)
 	r.retrieve(ctx)

@@ -511,6 +511,9 @@ func TestAnEmptyDeltaComesOnceNoWholePieceWaits(t *testing.T) {
 		}
 		var got []string
 		_, err = c.Stream(t.Context(), &assistant.Prompt{}, func(d *assistant.Delta) error {
+			if d.More == (len(d.Text) == 0) {
+				t.Errorf("%q with More %t", d.Text, d.More)
+			}
 			got = append(got, string(d.Text))
 			return nil
 		})

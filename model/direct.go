@@ -134,7 +134,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close && resp.StatusCode >= 200,
-		chunked: slices.Equal(resp.TransferEncoding, []string{"chunked"})}
+		chunked: resp.Body != http.NoBody && slices.Equal(resp.TransferEncoding, []string{"chunked"})}
 	return resp, nil
 }
 
@@ -211,13 +211,17 @@ type answerBody struct {
 	again bool // the link can be used again
 	// chunked: until Read says that the body has ended, more of it comes.
 	chunked bool
+	broken  error // the connection's, met while waiting
 }
 
 // Wait returns once there is something to read or an error to tell. It is for
 // readers who want no buffer while they wait, and are to read then.
 func (b *answerBody) Wait() {
 	if b.l != nil && b.chunked {
-		_, _ = b.l.in.Peek(1) // a body of known length may have ended: nothing would come
+		// Not of other bodies: one of known length may have ended.
+		if _, err := b.l.in.Peek(1); !errors.Is(err, io.EOF) {
+			b.broken = err
+		}
 	}
 }
 
@@ -225,7 +229,10 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	if b.l == nil {
 		return 0, io.EOF
 	}
-	n, err := b.ReadCloser.Read(p)
+	n, err := 0, b.broken
+	if err == nil {
+		n, err = b.ReadCloser.Read(p)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF):

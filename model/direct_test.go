@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,12 +246,13 @@ func TestAWaitingStreamHasNoGoroutineOfItsOwn(t *testing.T) {
 func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 	for name, pieces := range map[string][]string{
-		"chunks":                 {head + "Transfer-Encoding: chunked\r\n\r\n", "4\r\none\n\r\n", "4\r\ntwo\n\r\n", "0\r\n\r\n"},
-		"chunks cut anywhere":    {head + "Transfer-Encoding: chunked\r\n\r\n4", "\r\none", "\n", "\r", "\n4\r", "\ntwo\n\r\n", "0", "\r\n\r", "\n"},
-		"with the end at once":   {head + "Transfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"},
-		"of a known length":      {head + "Content-Length: 8\r\n\r\n", "one\n", "two\n"},
-		"of a known length, all": {head + "Content-Length: 8\r\n\r\none\ntwo\n"},
-		"up to the end":          {head + "\r\n", "one\n", "two\n", "close"},
+		"chunks":                  {head + "Transfer-Encoding: chunked\r\n\r\n", "4\r\none\n\r\n", "4\r\ntwo\n\r\n", "0\r\n\r\n"},
+		"chunks cut anywhere":     {head + "Transfer-Encoding: chunked\r\n\r\n4", "\r\none", "\n", "\r", "\n4\r", "\ntwo\n\r\n", "0", "\r\n\r", "\n"},
+		"with the end at once":    {head + "Transfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"},
+		"of a known length":       {head + "Content-Length: 8\r\n\r\n", "one\n", "two\n"},
+		"of a known length, all":  {head + "Content-Length: 8\r\n\r\none\ntwo\n"},
+		"none, said to be chunks": {"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n"},
+		"up to the end":           {head + "\r\n", "one\n", "two\n", "close"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -297,10 +299,46 @@ func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 				}
 				got += string(line) + " "
 			}
-			if got != "one two " {
+			if want := "one two "; got != want && !(got == "" && resp.StatusCode == http.StatusNoContent) {
 				t.Errorf("%q came", got)
 			}
 		})
+	}
+}
+
+// What ended a connection while a stream waited is told.
+func TestTheReasonOfABrokenConnectionIsKept(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	waiting := make(chan struct{})
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = http.ReadRequest(bufio.NewReader(c))
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n")
+		<-waiting
+		_ = c.(*net.TCPConn).SetLinger(0) // a reset
+		c.Close()
+	}()
+	c := newClient()
+	defer c.CloseIdleConnections()
+	resp, err := c.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	in := newLines(resp.Body)
+	if line, err := in.next(); string(line) != "one" || err != nil {
+		t.Fatalf("%q %v", line, err)
+	}
+	close(waiting)
+	if _, err := in.next(); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v, want a reset", err)
 	}
 }
 

@@ -121,8 +121,8 @@ func (c *Chain) Close() error {
 // sees two half answers. The wait before giving up is at most FirstToken an
 // endpoint.
 //
-// An empty Delta says only that nothing further has arrived: what was held
-// back for More should be flushed.
+// An empty Delta says that nothing further has come: what was held back since
+// the last one goes to the client now.
 func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
 	a := &asking{Chain: c, ctx: ctx, left: c.endpoints, settled: true}
 	defer a.abandon()

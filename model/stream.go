@@ -338,6 +338,7 @@ func (s *stream) reasoning(b []byte) error {
 }
 
 func (s *stream) send() error {
+	s.delta.More = true
 	s.sent, s.unflushed = true, true
 	if err := s.each(&s.delta); err != nil {
 		return &sinkError{err}
@@ -352,7 +353,7 @@ func (s *stream) send() error {
 func (s *stream) beforeRead() error {
 	if s.unflushed {
 		s.unflushed = false
-		s.delta.Text, s.delta.Reasoning = nil, nil
+		s.delta = assistant.Delta{}
 		if err := s.each(&s.delta); err != nil {
 			return &sinkError{err}
 		}

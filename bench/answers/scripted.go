@@ -3,7 +3,6 @@ package answers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -355,7 +354,7 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 		if p.told != nil {
 			p.told(piece, false)
 		}
-		err := errors.Join(each(&assistant.Delta{Text: reply.Escape(nil, piece)}), each(&assistant.Delta{}))
+		err := each(&assistant.Delta{Text: reply.Escape(nil, piece)})
 		if p.told != nil {
 			p.told(piece, true)
 		}

@@ -33,6 +33,7 @@ type generation struct {
 	titleMass, headMass, slugMass []float32
 	factor                        []float32 // page → what it is multiplied by: hubs, changelogs
 	twin                          []uint32  // page → its number among twins, 0 for none
+	twins                         bool      // there are some
 	langs                         []*language
 
 	spelling *spelling
@@ -205,6 +206,7 @@ func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon
 		g.spelling = newSpelling(g)
 		g.filters = newFilters(docs)
 		g.twin = twins(docs)
+		g.twins = slices.ContainsFunc(g.twin, func(n uint32) bool { return n != 0 })
 	})
 	defer beside.Wait()
 

@@ -236,7 +236,11 @@ func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s 
 			s.value[p] *= w.boost
 		}
 	}
-	s.sortBest(4 * max(q.Limit, 10)) // twins take places in the list, too
+	n := q.Limit
+	if g.twins {
+		n = 4 * 50 // they take places in the list, too
+	}
+	s.sortBest(n)
 }
 
 // sortBest leaves the n best pages in s.order, sorted.

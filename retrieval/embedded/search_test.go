@@ -153,6 +153,30 @@ func TestAChangelogStandsBehindThePageItself(t *testing.T) {
 	}
 }
 
+// However many versions a page has, a short list has other pages first.
+func TestTwinsOfManyVersionsLeaveRoom(t *testing.T) {
+	var docs []*retrieval.Document
+	for page := range 12 {
+		for version := range 14 {
+			v := fmt.Sprintf("v%d", version+1)
+			docs = append(docs, &retrieval.Document{
+				Page: fmt.Sprintf("%s/page-%d", v, page), Title: "Certificates", Version: v,
+				Sections: []retrieval.Section{{Heading: "Renewal", Text: strings.Repeat("filler ", page) + "certificates are renewed"}},
+			})
+		}
+	}
+	x := opened(t, Options{}, docs...)
+	for _, limit := range []int{1, 5, 10} {
+		pages := map[string]bool{}
+		for _, h := range search(t, x, retrieval.Query{Text: "certificates renewed", Limit: limit}) {
+			pages[h.Document.Page[strings.Index(h.Document.Page, "/"):]] = true
+		}
+		if len(pages) != limit {
+			t.Errorf("a list of %d has %d pages", limit, len(pages))
+		}
+	}
+}
+
 func TestTwins(t *testing.T) {
 	var docs []*retrieval.Document
 	for _, v := range []string{"v1", "v2", "v3"} {
