@@ -133,8 +133,11 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &answerBody{ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx, again: !resp.Close && !r.Close && resp.StatusCode >= 200,
-		chunked: resp.Body != http.NoBody && slices.Equal(resp.TransferEncoding, []string{"chunked"})}
+	resp.Body = &answerBody{
+		ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx,
+		again:   !resp.Close && !r.Close && resp.StatusCode >= 200,
+		chunked: resp.Body != http.NoBody && slices.Equal(resp.TransferEncoding, []string{"chunked"}),
+	}
 	return resp, nil
 }
 
