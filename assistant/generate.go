@@ -118,8 +118,8 @@ func (r *run) pass(d *Delta) error {
 		r.out.reasoning(d.Reasoning)
 	}
 	if len(d.Text) > 0 {
-		r.checker.write(d.Text)
-		if r.checker.leaked {
+		r.check.write(d.Text)
+		if r.check.leaked {
 			return errLeak
 		}
 	}

@@ -117,22 +117,9 @@ func foldLetter(r rune) (byte, bool) {
 // scan takes a piece of escaped text. held is what was held back and is now
 // released, to be passed on before pass. found tells of a recital.
 func (k *leak) scan(b []byte) (pass, held []byte, found bool) {
-	if k.size == 0 && k.keyed == 0 && len(k.held) == 0 {
-		n := k.quiet(b)
-		if n == len(b) {
-			return b, nil, false
-		}
-		return k.look(b, n)
-	}
-	return k.look(b, 0)
-}
-
-// look is scan for a piece whose first bytes, as many as safe, have been
-// looked at and may pass.
-func (k *leak) look(b []byte, safe int) (pass, held []byte, found bool) {
-	holding := len(k.held) > 0
-	released := holding
-	for i := safe; i < len(b); {
+	released := len(k.held) > 0
+	safe := 0 // of b, up to here it may pass
+	for i := 0; i < len(b); {
 		if k.size == 0 && k.keyed == 0 {
 			n := k.quiet(b[i:])
 			if i += n; n > 0 {

@@ -16,7 +16,7 @@ import (
 // in the processor's cache when its next token comes: what every token touches
 // stands together, here and in what run holds.
 type run struct {
-	checker checker
+	checker checker  // where check stands
 	check   *checker // nil before there is an answer
 	lead    string   // a sentence of ours before the answer's first word
 	first   *Prompt  // made before the model is asked for the first time

@@ -242,6 +242,33 @@ func TestAWaitingStreamHasNoGoroutineOfItsOwn(t *testing.T) {
 	}
 }
 
+// answeredBy asks a server that answers one request as told, piece by piece.
+func answeredBy(t *testing.T, answer func(*net.TCPConn)) *http.Response {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			answer(c.(*net.TCPConn))
+		}
+	}()
+	c := newClient()
+	t.Cleanup(c.CloseIdleConnections)
+	resp, err := c.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
 // A body is waited for only where more of it is sure to come.
 func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -255,19 +282,7 @@ func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 		"up to the end":           {head + "\r\n", "one\n", "two\n", "close"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
-					return
-				}
+			resp := answeredBy(t, func(c *net.TCPConn) {
 				for _, s := range pieces {
 					if s == "close" {
 						c.Close()
@@ -276,14 +291,7 @@ func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 					time.Sleep(2 * time.Millisecond) // so that they come one by one
 					_, _ = io.WriteString(c, s)
 				}
-			}()
-			c := newClient()
-			defer c.CloseIdleConnections()
-			resp, err := c.Get("http://" + l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
+			})
 			in := newLines(resp.Body)
 			if in.waiter == nil {
 				t.Fatal("the body can't be waited for")
@@ -308,30 +316,13 @@ func TestAStreamWaitsForEveryKindOfBody(t *testing.T) {
 
 // What ended a connection while a stream waited is told.
 func TestTheReasonOfABrokenConnectionIsKept(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	waiting := make(chan struct{})
-	go func() {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		_, _ = http.ReadRequest(bufio.NewReader(c))
+	resp := answeredBy(t, func(c *net.TCPConn) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\none\n\r\n")
 		<-waiting
-		_ = c.(*net.TCPConn).SetLinger(0) // a reset
+		_ = c.SetLinger(0) // a reset
 		c.Close()
-	}()
-	c := newClient()
-	defer c.CloseIdleConnections()
-	resp, err := c.Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
+	})
 	in := newLines(resp.Body)
 	if line, err := in.next(); string(line) != "one" || err != nil {
 		t.Fatalf("%q %v", line, err)

@@ -204,10 +204,6 @@ func (s *stream) data(b []byte) (done bool, err error) {
 		return true, nil
 	}
 	if token, same := s.same.match(b); same {
-		if s.phase == answering {
-			s.life(true)
-			return false, s.answer(token)
-		}
 		s.life(false)
 		return false, s.text(token)
 	}

@@ -26,9 +26,15 @@ func (s *stream) text(b []byte) error {
 		return nil
 	}
 	s.life(true)
-	switch s.phase {
-	case answering:
+	if s.phase == answering {
 		return s.answer(b)
+	}
+	return s.early(b)
+}
+
+// early takes a piece that comes before the answer, or begins it.
+func (s *stream) early(b []byte) error {
+	switch s.phase {
 	case undecided:
 		if len(s.held) == 0 {
 			if t := trimSpace(b); len(t) > 0 && t[0] != '<' && t[0] != '\\' {

@@ -13,7 +13,7 @@ func Escape(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
+			if isPlain(c) {
 				i++
 				continue
 			}
@@ -35,6 +35,9 @@ func Escape(dst []byte, s string) []byte {
 	}
 	return append(dst, s[from:]...)
 }
+
+// isPlain tells whether a byte stands for itself inside a JSON string.
+func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 const hexDigits = "0123456789abcdef"
 
@@ -177,7 +180,7 @@ func (j *Joiner) Append(dst, piece []byte) []byte {
 // isQuiet tells whether a piece has nothing to escape or to join.
 func isQuiet(piece []byte) bool {
 	for _, c := range piece {
-		if c < ' ' || c == '"' || c == '\\' {
+		if !isPlain(c) {
 			return false
 		}
 	}
@@ -200,7 +203,7 @@ func (j *Joiner) append(dst, piece []byte) []byte {
 	from := 0
 	for i := 0; i < len(piece); {
 		c := piece[i]
-		if c >= ' ' && c != '"' && c != '\\' {
+		if isPlain(c) {
 			i++
 			continue
 		}

@@ -83,28 +83,24 @@ func NewEncoder(w io.Writer, flush func() error, o Options) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
-	if e.part != 0 && ev.Kind == e.part && e.out.Err() == nil {
-		e.out.Delta(e.prefix, ev.Text) // nearly always
-		return e.out.Err()
-	}
-	return e.send(ev)
-}
-
-func (e *Encoder) send(ev *reply.Event) error {
 	if err := e.out.Err(); err != nil {
 		return err
 	}
 	if e.state == ended {
 		return nil
 	}
-	if ev.Kind == reply.Text || ev.Kind == reply.Reasoning {
-		if len(ev.Text) > 0 {
-			e.begin()
-			e.openPart(ev.Kind)
-			e.out.Delta(e.prefix, ev.Text)
-		}
-		return e.out.Err()
+	if ev.Kind != reply.Text && ev.Kind != reply.Reasoning {
+		e.event(ev)
+	} else if len(ev.Text) > 0 {
+		e.begin()
+		e.openPart(ev.Kind)
+		e.out.Delta(e.prefix, ev.Text)
 	}
+	return e.out.Err()
+}
+
+// event takes an event that is no text.
+func (e *Encoder) event(ev *reply.Event) {
 	if e.part != 0 {
 		e.out.EndDelta()
 	}
@@ -159,7 +155,6 @@ func (e *Encoder) send(ev *reply.Event) error {
 	case reply.Finish:
 		e.finish(ev)
 	}
-	return e.out.Err()
 }
 
 // Flush brings everything sent to the client.
