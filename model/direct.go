@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 )
@@ -93,9 +92,7 @@ var errHeaderTooLong = fmt.Errorf("the header of the answer is longer than %d kB
 // headerRead: what comes is the body.
 const headerRead = -1
 
-// Read reads from the connection. After a read of the body, which is when a
-// stream wakes up, the link is not looked at: it may have left the
-// processor's cache, and to fetch it again takes half a microsecond.
+// Read reads from the connection.
 func (l *link) Read(p []byte) (int, error) {
 	switch {
 	case l.header == headerRead:
@@ -133,11 +130,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &answerBody{
-		ReadCloser: resp.Body, d: d, l: l, stop: stop, ctx: ctx,
-		again:   !resp.Close && !r.Close && resp.StatusCode >= 200,
-		chunked: resp.Body != http.NoBody && slices.Equal(resp.TransferEncoding, []string{"chunked"}),
-	}
+	resp.Body = newBody(d, l, resp, stop)
 	return resp, nil
 }
 
@@ -201,69 +194,6 @@ func (l *link) letGo() {
 		answerReaders.Put(l.in)
 		l.in = nil
 	}
-}
-
-// answerBody is the body of an answer. Its link is free once it is read to
-// the end.
-type answerBody struct {
-	io.ReadCloser
-	d     *direct
-	l     *link // nil once it is let go of
-	stop  func() bool
-	ctx   context.Context
-	again bool // the link can be used again
-	// chunked: until Read says that the body has ended, more of it comes.
-	chunked bool
-	broken  error // the connection's, met while waiting
-}
-
-// Wait returns once there is something to read or an error to tell. It is for
-// readers who want no buffer while they wait, and are to read then.
-func (b *answerBody) Wait() {
-	if b.l != nil && b.chunked {
-		// Not of other bodies: one of known length may have ended.
-		if _, err := b.l.in.Peek(1); !errors.Is(err, io.EOF) {
-			b.broken = err
-		}
-	}
-}
-
-func (b *answerBody) Read(p []byte) (int, error) {
-	if b.l == nil {
-		return 0, io.EOF
-	}
-	n, err := 0, b.broken
-	if err == nil {
-		n, err = b.ReadCloser.Read(p)
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, io.EOF):
-		b.end(b.again)
-	case b.ctx.Err() != nil:
-		err = context.Cause(b.ctx)
-	}
-	return n, err
-}
-
-// Close ends the connection of a body that was not read to its end.
-func (b *answerBody) Close() error {
-	b.end(false)
-	return nil
-}
-
-func (b *answerBody) end(again bool) {
-	l := b.l
-	if l == nil {
-		return
-	}
-	b.l = nil
-	if !b.stop() || !again || l.in.Buffered() > 0 {
-		l.drop()
-		return
-	}
-	l.letGo()
-	b.d.keep(l)
 }
 
 // link returns a connection to the address of u.

@@ -31,8 +31,8 @@ var errLineTooLong = fmt.Errorf("a line of the stream is longer than %d MB", max
 // the read buffer and are valid until the next call of next.
 type lines struct {
 	src io.Reader
-	// waiter is src where it can wait without a buffer, else nil.
-	waiter waiter
+	// late is src where it can wait without a buffer, else nil.
+	late lateReader
 	// beforeRead, where not nil, is called before each read that may wait.
 	beforeRead func() error
 
@@ -43,17 +43,21 @@ type lines struct {
 	scan    int     // no line end stands in buf[r:scan]
 	skipLF  bool    // the last line ended with CR at the buffer's end
 	started bool
-	full    bool // the last read filled the buffer
+	full    bool // the last read all but filled the buffer
 	partial bool // the last line had no line end: the stream ended in it
 	err     error
 }
 
-// waiter is what can wait for something to read, without reading it.
-type waiter interface{ Wait() }
+// lateReader can wait for something to read without a buffer.
+type lateReader interface {
+	// ReadLate is Read into a buffer of the pool. The caller gives it back.
+	// It is nil where nothing was read; the error says why.
+	ReadLate(from *sync.Pool) (buf *[]byte, n int, err error)
+}
 
 func newLines(src io.Reader) lines {
 	l := lines{src: src}
-	l.waiter, _ = src.(waiter)
+	l.late, _ = src.(lateReader)
 	return l
 }
 
@@ -211,22 +215,18 @@ func (l *lines) fill() {
 	into := l.buf[l.w:]
 	switch {
 	case !empty:
+	case l.late != nil:
+		l.readLate()
+		return
 	case l.full: // more has likely come already
 		l.giveBack()
 		l.borrow(&largeBuffers)
 		into = l.buf
 	default:
-		// Thousands of streams that wait hold no buffer. Where src can't wait
-		// by itself, the first byte is read alone, and then what came with it;
-		// after a line's end nothing may have.
+		// The first byte is read alone, and then what came with it; after a
+		// line's end nothing may have.
 		l.giveBack()
 		l.buf, l.full = nil, false
-		if l.waiter != nil {
-			l.waiter.Wait()
-			l.borrow(&smallBuffers)
-			into = l.buf
-			break
-		}
 		if l.read(l.one[:]) == 0 {
 			return
 		}
@@ -238,8 +238,31 @@ func (l *lines) fill() {
 		into = l.buf[1:]
 	}
 	l.w += l.read(into)
-	l.full = l.w == len(l.buf)
+	l.full = l.isFull()
 }
+
+// readLate reads into a buffer that is only borrowed once something came:
+// thousands of streams that wait hold none.
+func (l *lines) readLate() {
+	from := &smallBuffers
+	if l.full { // more has likely come already
+		from = &largeBuffers
+	}
+	l.giveBack()
+	l.buf, l.full = nil, false
+	var err error
+	if l.pooled, l.w, err = l.late.ReadLate(from); err != nil {
+		l.err = err
+	}
+	if l.pooled != nil {
+		l.buf = *l.pooled
+		l.full = l.isFull()
+	}
+}
+
+// isFull tells whether the buffer is full but for what a transfer coding
+// takes.
+func (l *lines) isFull() bool { return l.w > len(l.buf)-len(l.buf)/16 }
 
 // read reads something.
 func (l *lines) read(into []byte) int {
