@@ -23,7 +23,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -116,7 +118,7 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(b.dir)
 	defer endAll()
 
-	heading()
+	heading(b.dir)
 	for _, s := range suites {
 		if wanted != "" && wanted != s.name {
 			continue
@@ -128,8 +130,10 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// heading says when, where and how the tables were made.
-func heading() {
+// heading says when, where and how the tables were made. What a new file in
+// dir takes is a part of every reply, and not always the same: on ext4 each
+// file that was deleted minutes ago, by tests or another run, makes it slower.
+func heading(dir string) {
 	machine := "unknown processor"
 	if cpuinfo, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(cpuinfo)) {
@@ -151,9 +155,31 @@ func heading() {
 	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
 		load = ", load at the start " + strings.Fields(string(b))[0]
 	}
-	fmt.Printf("%s · %s, %d CPUs%s · %s, %s%s · `go run ./bench %s`\n",
-		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load,
+	file := ""
+	if d, err := newFile(dir); err == nil {
+		file = fmt.Sprintf(", a new file takes %d µs", d.Microseconds())
+	}
+	fmt.Printf("%s · %s, %d CPUs%s%s · %s, %s%s · `go run ./bench %s`\n",
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load, file,
 		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
+}
+
+// newFile is how long it takes to make a file in dir: the median of many.
+func newFile(dir string) (time.Duration, error) {
+	var took [101]time.Duration
+	for i := range took {
+		begin := time.Now()
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("new-%d", i)))
+		if err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(begin)
+		if err := f.Close(); err != nil {
+			return 0, err
+		}
+	}
+	slices.Sort(took[:])
+	return took[len(took)/2], nil
 }
 
 // raiseFileLimit allows as many connections as the system lets us.
