@@ -9,8 +9,15 @@ type gathered struct {
 	text   []byte
 }
 
+// gatheredAtOnce is the room that is made for a text which outgrows recent:
+// most answers are longer still.
+const gatheredAtOnce = 4 << 10
+
 func (g *gathered) add(b []byte) {
 	if len(b) > len(g.recent)-g.n {
+		if g.text == nil {
+			g.text = make([]byte, 0, gatheredAtOnce)
+		}
 		g.text = append(g.text, g.recent[:g.n]...)
 		g.n = 0
 		if len(b) > len(g.recent) {

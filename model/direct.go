@@ -57,7 +57,7 @@ const (
 	idleTime      = 90 * time.Second
 	maxHeader     = 64 << 10              // of an answer, in bytes
 	earlyPatience = 50 * time.Millisecond // for the answer of an endpoint that took only a part of the request
-	requestBuffer = 16 << 10              // most requests go out in one write
+	requestBuffer = 32 << 10              // most requests go out in one write
 	answerBuffer  = 8 << 10
 )
 
