@@ -9,15 +9,15 @@ import (
 // chunks takes HTTP/1.1's chunked transfer coding (RFC 9112 §7.1) off a body,
 // in the buffer that the body was read into, however its reads cut it.
 // net/http's reader for it wants a buffer of its own, which every stream that
-// waits would hold and every token would be copied from. As strict as that
-// one: lines end with CRLF, and what is no data is bounded.
+// waits would hold and every token would be copied from. Like that one it
+// wants CRLF behind a size, and bounds what is no data; a trailer is passed
+// over without a look at its fields.
 type chunks struct {
 	at     chunkPlace
 	digits int8   // of the size at hand, read so far
+	line   int16  // bytes since the last data, or since the trailer began
 	left   uint64 // bytes of the chunk that are still to come
-	// excess is how much more there was of other bytes than the data explains;
-	// after the last chunk, the length of the trailer.
-	excess int64
+	excess int64  // how much more there was of other bytes than the data explains
 }
 
 type chunkPlace uint8
@@ -40,14 +40,15 @@ const (
 const (
 	maxChunk       = 1 << 60
 	maxChunkExcess = 16 << 10
-	chunkAllowance = 16 // bytes of a size's line that are no excess
+	maxChunkLine   = 8 << 10 // also of all lines of a trailer
+	chunkAllowance = 16      // bytes of a size's line that are no excess
 )
 
 var (
 	errChunks      = errors.New("malformed chunked encoding")
 	errChunkSize   = errors.New("malformed chunked encoding: a size beyond all bounds")
 	errChunkExcess = errors.New("malformed chunked encoding: more of it than of the data")
-	errTrailer     = fmt.Errorf("the trailer of the answer is longer than %d kB", maxChunkExcess>>10)
+	errTrailer     = fmt.Errorf("the trailer of the answer is longer than %d kB", maxChunkLine>>10)
 )
 
 // strip moves the data that b holds to its front, and returns how much that
@@ -80,8 +81,8 @@ func (c *chunks) strip(b []byte) (n, rest int, err error) {
 
 // sign takes a byte that is no data.
 func (c *chunks) sign(b byte) error {
-	c.excess++
-	if c.excess > maxChunkExcess {
+	c.line++
+	if c.line > maxChunkLine {
 		if c.at >= trailerStart {
 			return errTrailer
 		}
@@ -113,13 +114,14 @@ func (c *chunks) sign(b byte) error {
 		if b != '\n' {
 			return errChunks
 		}
-		c.digits = 0
-		if c.left == 0 {
-			c.at, c.excess = trailerStart, 0
-			return nil
+		c.excess = max(0, c.excess+int64(c.line)-chunkAllowance-2*int64(c.left))
+		if c.excess > maxChunkExcess {
+			return errChunkExcess
 		}
-		c.at = chunkData
-		c.excess = max(0, c.excess-chunkAllowance-2*int64(c.left))
+		c.at, c.digits, c.line = chunkData, 0, 0
+		if c.left == 0 {
+			c.at = trailerStart
+		}
 	case chunkDataCR:
 		if b != '\r' {
 			return errChunks

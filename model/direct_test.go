@@ -364,7 +364,9 @@ func TestTheReasonOfABrokenConnectionIsKept(t *testing.T) {
 		t.Fatalf("%q %v", line, err)
 	}
 	close(waiting)
-	if _, err := in.next(); !errors.Is(err, syscall.ECONNRESET) {
+	_, err := in.next()
+	var op *net.OpError
+	if !errors.Is(err, syscall.ECONNRESET) || !errors.As(err, &op) || op.Op != "read" {
 		t.Errorf("%v, want a reset", err)
 	}
 }

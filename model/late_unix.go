@@ -29,13 +29,13 @@ func (r *lateRead) conn(c net.Conn) {
 	r.c = c
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
-			r.raw, r.try = raw, r.attempt
+			r.raw, r.try = raw, r.ready
 		}
 	}
 }
 
 // read waits for something to read. The buffer is from's, and the caller's
-// then; nil where there is none.
+// then; it may be nil where there is an error.
 func (r *lateRead) read(from *sync.Pool) (buf *[]byte, n int, err error) {
 	if r.raw == nil {
 		buf = from.Get().(*[]byte)
@@ -51,8 +51,8 @@ func (r *lateRead) read(from *sync.Pool) (buf *[]byte, n int, err error) {
 	return buf, n, err
 }
 
-// attempt is called before each wait, and once there is something to read.
-func (r *lateRead) attempt(fd uintptr) bool {
+// ready is called before each wait, and once there is something to read.
+func (r *lateRead) ready(fd uintptr) bool {
 	buf := r.from.Get().(*[]byte)
 	for {
 		n, err := syscall.Read(int(fd), *buf)
@@ -67,7 +67,8 @@ func (r *lateRead) attempt(fd uintptr) bool {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		default:
-			r.n, r.err = 0, os.NewSyscallError("read", err)
+			at, to := r.c.LocalAddr(), r.c.RemoteAddr()
+			r.n, r.err = 0, &net.OpError{Op: "read", Net: to.Network(), Source: at, Addr: to, Err: os.NewSyscallError("read", err)}
 		}
 		r.buf = buf
 		return true

@@ -43,15 +43,15 @@ type lines struct {
 	scan    int     // no line end stands in buf[r:scan]
 	skipLF  bool    // the last line ended with CR at the buffer's end
 	started bool
-	full    bool // the last read all but filled the buffer
+	full    bool // the last read filled the buffer
 	partial bool // the last line had no line end: the stream ended in it
 	err     error
 }
 
 // lateReader can wait for something to read without a buffer.
 type lateReader interface {
-	// ReadLate is Read into a buffer of the pool. The caller gives it back.
-	// It is nil where nothing was read; the error says why.
+	// ReadLate is Read into a buffer of the pool, which the caller gives back.
+	// It may be nil where there is an error.
 	ReadLate(from *sync.Pool) (buf *[]byte, n int, err error)
 }
 
@@ -238,7 +238,7 @@ func (l *lines) fill() {
 		into = l.buf[1:]
 	}
 	l.w += l.read(into)
-	l.full = l.isFull()
+	l.full = l.w == len(l.buf)
 }
 
 // readLate reads into a buffer that is only borrowed once something came:
@@ -256,13 +256,9 @@ func (l *lines) readLate() {
 	}
 	if l.pooled != nil {
 		l.buf = *l.pooled
-		l.full = l.isFull()
+		l.full = l.w > len(l.buf)-len(l.buf)/8 // but for what the chunks' own lines took
 	}
 }
-
-// isFull tells whether the buffer is full but for what a transfer coding
-// takes.
-func (l *lines) isFull() bool { return l.w > len(l.buf)-len(l.buf)/16 }
 
 // read reads something.
 func (l *lines) read(into []byte) int {
