@@ -158,11 +158,17 @@ func heading(dir string) {
 	file := ""
 	if d, err := newFile(dir); err == nil {
 		file = fmt.Sprintf(", a new file takes %d µs", d.Microseconds())
+		if d > slowFile {
+			fmt.Fprintln(os.Stderr, "bench: new files are slow, and every reply stores one: wait five minutes after tests and other runs, which delete many")
+		}
 	}
 	fmt.Printf("%s · %s, %d CPUs%s%s · %s, %s%s · `go run ./bench %s`\n",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load, file,
 		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
 }
+
+// slowFile is many times what a new file takes on a disk at rest.
+const slowFile = 100 * time.Microsecond
 
 // newFile is how long it takes to make a file in dir: the median of many.
 func newFile(dir string) (time.Duration, error) {

@@ -92,7 +92,7 @@ var errHeaderTooLong = fmt.Errorf("the header of the answer is longer than %d kB
 // headerRead: what comes is the body.
 const headerRead = -1
 
-// Read reads from the connection.
+// Read reads from the connection: of a header no more than its bound.
 func (l *link) Read(p []byte) (int, error) {
 	switch {
 	case l.header == headerRead:
