@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"golang.org/x/net/http2"
 
@@ -239,14 +240,15 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 }
 
 // A client that stops reading holds neither its reply nor the model's for
-// longer than the write timeout, over HTTP/1 and 2, with an access log, which
-// stands in the response's way, and without.
+// longer than the write timeout, over HTTP/1, 2 and 3, and with what may stand
+// in the response's way.
 func TestAClientThatStopsReadingIsLeft(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { leftUnread(t, "") })
 	t.Run("access log", func(t *testing.T) { leftUnread(t, "\tlog\n") })
+	t.Run("encode", func(t *testing.T) { leftUnread(t, "\tencode zstd gzip\n") })
 }
 
-func leftUnread(t *testing.T, log string) {
+func leftUnread(t *testing.T, between string) {
 	const limit = 1500 * time.Millisecond
 	m, url := startModel(t)
 	// More than all buffers on the way hold: those of the sockets, 64 kB of
@@ -256,11 +258,12 @@ func leftUnread(t *testing.T, log string) {
 		words[i] = fmt.Sprintf("word%d of many ", i)
 	}
 	m.Always(modelserver.Reply{Tokens: words, Burst: 500})
-	s := &Server{Dir: t.TempDir(), t: t}
-	cfg := patch(t, Global(s.Dir, llm(url, "first", "max_tokens 1000000"))+"http://:0 {\n"+log+"\tdocs acme "+acmeFolder(t)+"\n}\n", func(c map[string]any) {
-		servers := c["apps"].(map[string]any)["http"].(map[string]any)["servers"].(map[string]any)
-		servers["srv0"].(map[string]any)["protocols"] = []string{"h1", "h2c"}
-		everyHandler(servers, func(h map[string]any) {
+	s := &secure{Server: &Server{Dir: t.TempDir(), t: t}, port: freePort(t)}
+	s.cert, s.key = certificate(t, s.Dir)
+	site := fmt.Sprintf("{\n%s\ttls %s %s\n\tdocs acme %s\n}\n", between, s.cert, s.key, acmeFolder(t))
+	caddyfile := Global(s.Dir, llm(url, "first", "max_tokens 1000000")) + fmt.Sprintf("https://localhost:%d ", s.port) + site
+	cfg := patch(t, caddyfile, func(c map[string]any) {
+		everyHandler(c["apps"].(map[string]any)["http"], func(h map[string]any) {
 			if h["handler"] == "docs_assistant" {
 				h["write_timeout"] = limit.String()
 			}
@@ -270,21 +273,22 @@ func leftUnread(t *testing.T, log string) {
 	if err := s.TryLoadJSON(cfg); err != nil {
 		t.Fatal(err)
 	}
+	s.Base = fmt.Sprintf("https://localhost:%d", s.port)
+	client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
+	t.Cleanup(func() { client.Transport = nil })
 	s.Ready("acme")
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		if err == nil {
-			_ = c.(*net.TCPConn).SetReadBuffer(4096)
-		}
-		return c, err
-	}
-	h2 := &http.Transport{Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
-	h2.Protocols.SetUnencryptedHTTP2(true)
-	for name, transport := range map[string]http.RoundTripper{"h1": &http.Transport{DialContext: dial, ReadBufferSize: 4096}, "h2": h2} {
+	for name, transport := range map[string]http.RoundTripper{
+		"h1": &http.Transport{TLSClientConfig: trusting.Clone(), DialContext: shortOfMemory, ReadBufferSize: 4096, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
+		"h2": &http.Transport{TLSClientConfig: trusting.Clone(), ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}},
+		"h3": &http3.Transport{TLSClientConfig: trusting.Clone(), QUICConfig: &quic.Config{InitialStreamReceiveWindow: 64 << 10, MaxStreamReceiveWindow: 64 << 10}},
+	} {
 		for _, v := range both {
 			t.Run(fmt.Sprintf("%s v%d", name, v), func(t *testing.T) {
 				gone := strings.Count(s.Log(), `"outcome":"gone"`)
 				r := s.open(t, &http.Client{Transport: transport}, v, install, nil)
+				if got := fmt.Sprintf("h%d", r.ProtoMajor); got != name {
+					t.Fatalf("the answer came over %s", got)
+				}
 				r.until(t, "word1 ")
 				request := m.Last()
 				select {
@@ -299,6 +303,15 @@ func leftUnread(t *testing.T, log string) {
 			})
 		}
 	}
+}
+
+// shortOfMemory dials for a client whose system keeps little for it to read.
+func shortOfMemory(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err == nil {
+		_ = c.(*net.TCPConn).SetReadBuffer(4096)
+	}
+	return c, err
 }
 
 // everyHandler visits the handlers of a JSON configuration.
