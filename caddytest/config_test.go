@@ -1,6 +1,7 @@
 package caddytest
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,14 +45,16 @@ func TestBadConfigurationsSayFileLineAndWhatToWrite(t *testing.T) {
 func TestANamedSiteThatIsNotThereIsAnError(t *testing.T) {
 	root := acmeFolder(t)
 	for name, c := range map[string]struct{ docs, site, says string }{
-		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "search names the site acmee, which is not there; there are: acme"},
+		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "Caddyfile:LINE: search names the site acmee, which is not there; there are: acme"},
 		"in a key":       {"site acme {\n\troot " + root + "\n}\nkey svc_dsc_0123456789abcdef {\n\tsites akme\n}", "search acme", "key 1 names the site akme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &Server{Dir: t.TempDir(), t: t}
-			err := s.TryLoad(Global(s.Dir, c.docs) + "http://:0 {\n\t" + c.site + "\n}\n")
-			if err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("error is %v, want one that says %q", err, c.says)
+			before := Global(s.Dir, c.docs) + "http://:0 {\n"
+			says := strings.Replace(c.says, "LINE", strconv.Itoa(strings.Count(before, "\n")+1), 1)
+			err := s.TryLoad(before + "\t" + c.site + "\n}\n")
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("error is %v, want one that says %q", err, says)
 			}
 		})
 	}

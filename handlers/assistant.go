@@ -54,6 +54,10 @@ type Assistant struct {
 	// organization then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
 
+	// Origin is where a directive that names sites stands ("Caddyfile:12"),
+	// for errors.
+	Origin string `json:"origin,omitempty"`
+
 	app *app.App
 	log *slog.Logger
 }
@@ -83,7 +87,7 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 	if a.app, err = docsApp(ctx); err != nil {
 		return err
 	}
-	a.app.Expect("assistant", a.Sites)
+	a.app.Expect("assistant", a.Origin, a.Sites)
 	return nil
 }
 

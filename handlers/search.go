@@ -29,6 +29,10 @@ type Search struct {
 	// organization then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
 
+	// Origin is where a directive that names sites stands ("Caddyfile:12"),
+	// for errors.
+	Origin string `json:"origin,omitempty"`
+
 	app *app.App
 }
 
@@ -45,7 +49,7 @@ func (s *Search) Provision(ctx caddy.Context) (err error) {
 	if s.app, err = docsApp(ctx); err != nil {
 		return err
 	}
-	s.app.Expect("search", s.Sites)
+	s.app.Expect("search", s.Origin, s.Sites)
 	return nil
 }
 

@@ -159,16 +159,17 @@ func (a *App) Define(d *Definition) error {
 }
 
 // Expect notes the sites that a handler names: Start refuses names that
-// neither the configuration nor a route knows.
-func (a *App) Expect(handler string, sites []string) {
+// neither the configuration nor a route knows. origin is where the handler
+// stands in a Caddyfile, "" for none.
+func (a *App) Expect(handler, origin string, sites []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, name := range sites {
-		a.expected = append(a.expected, expectation{handler, name})
+		a.expected = append(a.expected, expectation{who: handler, origin: origin, site: name})
 	}
 }
 
-type expectation struct{ who, site string }
+type expectation struct{ who, origin, site string }
 
 // checkExpected returns an error for names of sites that are not there.
 func (a *App) checkExpected() error {
@@ -181,13 +182,17 @@ func (a *App) checkExpected() error {
 	expected := slices.Clone(a.expected)
 	for i, k := range a.Keys {
 		for _, site := range k.Sites {
-			expected = append(expected, expectation{fmt.Sprintf("key %d", i+1), site})
+			expected = append(expected, expectation{who: fmt.Sprintf("key %d", i+1), site: site})
 		}
 	}
 	var errs []error
 	for _, e := range expected {
 		if a.sites[e.site] == nil {
-			errs = append(errs, fmt.Errorf("%s names the site %s, which is not there; there are: %s", e.who, e.site, cmp.Or(strings.Join(names, ", "), "none")))
+			err := fmt.Errorf("%s names the site %s, which is not there; there are: %s", e.who, e.site, cmp.Or(strings.Join(names, ", "), "none"))
+			if e.origin != "" {
+				err = fmt.Errorf("%s: %w", e.origin, err)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

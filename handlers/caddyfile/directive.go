@@ -24,6 +24,7 @@ const maxReplies = 1_000_000
 // settings are what the words of a directive say about an API.
 type settings struct {
 	sites                []string
+	origin               string                    // of a directive that names sites defined elsewhere
 	limits               map[string]handlers.Limit // by ip or organization
 	unlimited            bool
 	errors               string
@@ -41,6 +42,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 		return nil, err
 	}
 	s := new(settings)
+	directive := h.Token()
 	for h.NextArg() {
 		name := h.Val()
 		if err := siteArgument(h, api, name); err != nil {
@@ -50,6 +52,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 			return nil, h.Errf("%s: site %s is named twice; keep one", api, name)
 		}
 		s.sites = append(s.sites, name)
+		s.origin = position(directive)
 	}
 	if err := parseBlock(h.Dispenser, api, s.words(api)); err != nil {
 		return nil, err
