@@ -101,17 +101,24 @@ type secure struct {
 
 func startSecure(t testing.TB, options, docs string) *secure {
 	t.Helper()
+	s := newSecure(t)
+	s.load(options, docs, "")
+	s.Ready("acme")
+	return s
+}
+
+// newSecure is a site that nothing is loaded for yet.
+func newSecure(t testing.TB) *secure {
+	t.Helper()
 	s := &secure{Server: &Server{Dir: t.TempDir(), t: t}, root: acmeFolder(t), port: freePort(t)}
 	s.cert, s.key = certificate(t, s.Dir)
+	client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
 	t.Cleanup(func() {
+		client.Transport = nil
 		if err := caddy.Stop(); err != nil {
 			t.Errorf("stopping Caddy: %v", err)
 		}
 	})
-	s.load(options, docs, "")
-	client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
-	t.Cleanup(func() { client.Transport = nil })
-	s.Ready("acme")
 	return s
 }
 
@@ -119,12 +126,24 @@ func startSecure(t testing.TB, options, docs string) *secure {
 // the site.
 func (s *secure) load(options, docs, site string) {
 	s.t.Helper()
-	caddyfile := strings.Replace(Global(s.Dir, docs), "admin off", "admin off\n"+options, 1) +
-		fmt.Sprintf("https://localhost:%d {\n\ttls %s %s\n\tdocs acme %s {\n%s\n\t}\n}\n", s.port, s.cert, s.key, s.root, site)
-	if err := s.TryLoad(caddyfile); err != nil {
+	s.loaded(s.TryLoad(s.caddyfile(options, docs, "", site)))
+}
+
+// loaded has the requests that follow go to the site, if err is nil.
+func (s *secure) loaded(err error) {
+	s.t.Helper()
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.Base = fmt.Sprintf("https://localhost:%d", s.port)
+	s.Base = s.address()
+}
+
+func (s *secure) address() string { return fmt.Sprintf("https://localhost:%d", s.port) }
+
+// caddyfile is that of load, with directives beside the site.
+func (s *secure) caddyfile(options, docs, beside, site string) string {
+	return strings.Replace(Global(s.Dir, docs), "admin off", "admin off\n"+options, 1) +
+		fmt.Sprintf("%s {\n%s\n\ttls %s %s\n\tdocs acme %s {\n%s\n\t}\n}\n", s.address(), beside, s.cert, s.key, s.root, site)
 }
 
 var numbered = regexp.MustCompile(`question number (\d+)`)
@@ -244,11 +263,11 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 // in the response's way.
 func TestAClientThatStopsReadingIsLeft(t *testing.T) {
 	t.Run("plain", func(t *testing.T) { leftUnread(t, "") })
-	t.Run("access log", func(t *testing.T) { leftUnread(t, "\tlog\n") })
-	t.Run("encode", func(t *testing.T) { leftUnread(t, "\tencode zstd gzip\n") })
+	t.Run("access log", func(t *testing.T) { leftUnread(t, "log") })
+	t.Run("encode", func(t *testing.T) { leftUnread(t, "encode zstd gzip") })
 }
 
-func leftUnread(t *testing.T, between string) {
+func leftUnread(t *testing.T, beside string) {
 	const limit = 1500 * time.Millisecond
 	m, url := startModel(t)
 	// More than all buffers on the way hold: those of the sockets, 64 kB of
@@ -258,24 +277,15 @@ func leftUnread(t *testing.T, between string) {
 		words[i] = fmt.Sprintf("word%d of many ", i)
 	}
 	m.Always(modelserver.Reply{Tokens: words, Burst: 500})
-	s := &secure{Server: &Server{Dir: t.TempDir(), t: t}, port: freePort(t)}
-	s.cert, s.key = certificate(t, s.Dir)
-	site := fmt.Sprintf("{\n%s\ttls %s %s\n\tdocs acme %s\n}\n", between, s.cert, s.key, acmeFolder(t))
-	caddyfile := Global(s.Dir, llm(url, "first", "max_tokens 1000000")) + fmt.Sprintf("https://localhost:%d ", s.port) + site
-	cfg := patch(t, caddyfile, func(c map[string]any) {
+	s := newSecure(t)
+	cfg := patch(t, s.caddyfile("", llm(url, "first", "max_tokens 1000000"), beside, ""), func(c map[string]any) {
 		everyHandler(c["apps"].(map[string]any)["http"], func(h map[string]any) {
 			if h["handler"] == "docs_assistant" {
 				h["write_timeout"] = limit.String()
 			}
 		})
 	})
-	t.Cleanup(func() { _ = caddy.Stop() })
-	if err := s.TryLoadJSON(cfg); err != nil {
-		t.Fatal(err)
-	}
-	s.Base = fmt.Sprintf("https://localhost:%d", s.port)
-	client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
-	t.Cleanup(func() { client.Transport = nil })
+	s.loaded(s.TryLoadJSON(cfg))
 	s.Ready("acme")
 	for name, transport := range map[string]http.RoundTripper{
 		"h1": &http.Transport{TLSClientConfig: trusting.Clone(), DialContext: shortOfMemory, ReadBufferSize: 4096, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},

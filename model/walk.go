@@ -189,7 +189,8 @@ func text(b []byte, i int) (end int, ok bool) {
 }
 
 func hex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	_, ok := hexDigit(c)
+	return ok
 }
 
 // value returns the index behind the JSON value at i, -1 if there is none.

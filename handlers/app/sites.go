@@ -67,13 +67,19 @@ func (r *Running) setURL(address string) {
 	}
 }
 
+// located puts the place in a Caddyfile, where it is known, before what stands
+// there.
+func located(origin, what string) string {
+	if origin == "" {
+		return what
+	}
+	return origin + ": " + what
+}
+
 // provision checks a site's configuration; rootLater allows a site without
 // root, which the routes will tell.
 func (s *Site) provision(name string, rootLater bool) error {
-	where := "site " + name
-	if s.Origin != "" {
-		where = s.Origin + ": " + where
-	}
+	where := located(s.Origin, "site "+name)
 	if err := access.CheckName("site", name); err != nil {
 		return fmt.Errorf("%s: the name is the {domain} of the API: %w", where, err)
 	}
@@ -188,11 +194,7 @@ func (a *App) checkExpected() error {
 	var errs []error
 	for _, e := range expected {
 		if a.sites[e.site] == nil {
-			err := fmt.Errorf("%s names the site %s, which is not there; there are: %s", e.who, e.site, cmp.Or(strings.Join(names, ", "), "none"))
-			if e.origin != "" {
-				err = fmt.Errorf("%s: %w", e.origin, err)
-			}
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("%s names the site %s, which is not there; there are: %s", located(e.origin, e.who), e.site, cmp.Or(strings.Join(names, ", "), "none")))
 		}
 	}
 	return errors.Join(errs...)
