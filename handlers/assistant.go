@@ -127,7 +127,7 @@ func (a *Assistant) open(w http.ResponseWriter, r *http.Request, e endpoint) (l 
 }
 
 // accept begins the reply to a request that was admitted and read.
-func (a *Assistant) accept(w http.ResponseWriter, r *http.Request, e endpoint, site *app.Running, key *access.Key, body []byte) (*live, error) {
+func (a *Assistant) accept(w http.ResponseWriter, r *http.Request, e endpoint, site *app.LiveSite, key *access.Key, body []byte) (*live, error) {
 	req, err := decode(w, r, e.version, body)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ type live struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	version int
-	site    *app.Running
+	site    *app.LiveSite
 	release func() // of the site
 	closed  func() // tells that the reply is no longer open
 	keyID   string

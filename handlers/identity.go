@@ -14,7 +14,7 @@ import (
 // an origin that the key does not allow; 503 while the process ends. It is
 // the first thing both handlers do, so that they stay closed when configured
 // by hand without authentication.
-func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.Running, *access.Key, error) {
+func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.LiveSite, *access.Key, error) {
 	key, known := IdentityFrom(r)
 	if !known && !anonymous {
 		w.Header().Set("WWW-Authenticate", "Bearer")

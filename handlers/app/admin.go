@@ -117,12 +117,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 }
 
 // adminSite finds a site by name; an empty name stands for the only one.
-func (a *App) adminSite(name string) (*Running, error) {
+func (a *App) adminSite(name string) (*LiveSite, error) {
 	all := a.all()
 	if name == "" && len(all) == 1 {
 		return all[0], nil
 	}
-	if r := a.Site(name); r != nil && r.core != nil {
+	if r := a.Site(name); r != nil && r.index != nil {
 		return r, nil
 	}
 	names := make([]string, len(all))
@@ -138,8 +138,8 @@ func (a *App) adminIndex(w http.ResponseWriter, r *http.Request, name string) er
 		return err
 	}
 	if r.URL.Query().Get("wait") != "true" {
-		a.goBackground(func(ctx context.Context) { _, _ = site.core.refresher.Refresh(ctx) }) // logged there
-		return writeJSON(w, http.StatusAccepted, site.core.refresher.Status())
+		a.goBackground(func(ctx context.Context) { _, _ = site.index.refresher.Refresh(ctx) }) // logged there
+		return writeJSON(w, http.StatusAccepted, site.index.refresher.Status())
 	}
 	report, err := a.Refresh(r.Context(), site.Name)
 	if err != nil {

@@ -37,7 +37,7 @@ type state struct {
 	startOnce sync.Once
 
 	mu       sync.RWMutex
-	sites    map[string]*Running
+	sites    map[string]*LiveSite
 	expected []expectation
 
 	// background ends with Stop: what this configuration runs besides requests.
@@ -51,7 +51,7 @@ type state struct {
 	endingH3 context.Context
 	endH3    context.CancelCauseFunc
 
-	pooled     []poolKey // of cores, to be let go
+	pooled     []poolKey // of siteIndexes, to be let go
 	budgetKeys []poolKey // of budgets, likewise
 	// Fingerprints of the guest modules' configuration: LoadModule clears the
 	// raw JSON.
@@ -83,7 +83,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	a.store = store{ctx.Storage()}
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
-	a.sites = make(map[string]*Running)
+	a.sites = make(map[string]*LiveSite)
 	a.started = make(chan struct{})
 
 	if a.DataDir == "" {
@@ -96,7 +96,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 		if err := s.provision(name, false); err != nil {
 			return err
 		}
-		a.sites[name] = newRunning(name, s)
+		a.sites[name] = newLiveSite(name, s)
 	}
 
 	if err := a.loadGuests(); err != nil {
@@ -215,7 +215,7 @@ func (a *App) Conversations() *thread.Keeper { return a.threads }
 
 // makeAssistants makes a site's assistant, and the one that stands in for it
 // while the site's budget is spent.
-func (a *App) makeAssistants(r *Running) (err error) {
+func (a *App) makeAssistants(r *LiveSite) (err error) {
 	s := r.Config
 	site := assistant.Site{
 		Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,

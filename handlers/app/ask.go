@@ -19,7 +19,7 @@ func (a *App) Refresh(ctx context.Context, name string) (retrieval.Report, error
 	if err != nil {
 		return retrieval.Report{}, err
 	}
-	report, err := site.core.refresher.Refresh(ctx)
+	report, err := site.index.refresher.Refresh(ctx)
 	if err != nil {
 		return report, fmt.Errorf("refreshing %s: %w", site.Name, err)
 	}
@@ -86,5 +86,5 @@ func (a *App) Queries(name string) ([]eval.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return eval.Generate(site.core.index.Documents()), nil
+	return eval.Generate(site.index.index.Documents()), nil
 }

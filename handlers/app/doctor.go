@@ -51,14 +51,14 @@ func (a *App) Doctor(ctx context.Context) []Check {
 			add(site+" url", nil, r.Config.URL, "")
 		}
 		a.checkIndex(ctx, r, add)
-		if r.core == nil {
+		if r.index == nil {
 			if r.Config.Root != "" {
 				_, err := os.ReadDir(r.Config.Root)
 				add(site+" root", err, r.Config.Root, "make the folder readable for the user that runs Caddy")
 			}
 			continue
 		}
-		st := r.core.refresher.Status()
+		st := r.index.refresher.Status()
 		switch {
 		case st.Error != "":
 			add(site+" index", fmt.Errorf("%s", st.Error), "", "mend it; the generation of before keeps serving, and the next look comes by itself")

@@ -111,7 +111,7 @@ func (a *App) embedderName() string {
 }
 
 // checkIndex adds what Doctor finds about a site's index in servers.
-func (a *App) checkIndex(ctx context.Context, r *Running, add func(what string, err error, found, do string)) {
+func (a *App) checkIndex(ctx context.Context, r *LiveSite, add func(what string, err error, found, do string)) {
 	m, ok := a.indexes.(*MeilisearchIndex)
 	if !ok {
 		return
@@ -119,8 +119,8 @@ func (a *App) checkIndex(ctx context.Context, r *Running, add func(what string, 
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
 	var index *meilisearch.Index
-	if r.core != nil {
-		index, _ = r.core.index.(*meilisearch.Index)
+	if r.index != nil {
+		index, _ = r.index.index.(*meilisearch.Index)
 	}
 	if index == nil { // the command line works on a configuration that is not started
 		opened, err := meilisearch.Open(m.options(IndexOptions{Site: r.Name, Log: a.log}))

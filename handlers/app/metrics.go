@@ -90,7 +90,7 @@ func (a *App) registerMetrics(r *prometheus.Registry) {
 }
 
 // readings are the metrics that are read from an App when they are asked
-// for. What they read is shared by configurations (breakers, keepers, cores,
+// for. What they read is shared by configurations (breakers, keepers, siteIndexes,
 // budgets), so that they go on over reloads.
 type readings App
 
@@ -139,10 +139,10 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	tell(keysDesc, prometheus.GaugeValue, float64(a.keys.Len()))
 	tell(threadErrorsDesc, prometheus.CounterValue, float64(a.threads.Failures()))
 	for _, r := range a.all() {
-		if r.core == nil {
+		if r.index == nil {
 			continue
 		}
-		st := r.core.refresher.Status()
+		st := r.index.refresher.Status()
 		tell(sectionsDesc, prometheus.GaugeValue, float64(st.Sections), r.Name)
 		tell(readyDesc, prometheus.GaugeValue, one(st.Ready), r.Name)
 		counts := func(d *prometheus.Desc, outcomes map[string]uint64) {
@@ -150,10 +150,10 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 				tell(d, prometheus.CounterValue, float64(n), r.Name, outcome)
 			}
 		}
-		if c, ok := r.core.embeddings(); ok {
+		if c, ok := r.index.embeddings(); ok {
 			counts(embeddedDesc, map[string]uint64{"embedded": c.Embedded, "cached": c.Cached, "late": c.Late, "failed": c.Failed, "skipped": c.Skipped})
 		}
-		if x, ok := r.core.index.(*meilisearch.Index); ok {
+		if x, ok := r.index.index.(*meilisearch.Index); ok {
 			c := x.Counts()
 			counts(meilisearchDesc, map[string]uint64{"answered": c.Answered, "by_words": c.ByWords, "fell_back": c.FellBack, "failed": c.Failed})
 		}
@@ -171,7 +171,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 
 // embeddings counts the queries for which an embedder, ours or a server's
 // own, was to make a vector; ok is false where there is none.
-func (c *core) embeddings() (counts retrieval.HybridCounts, ok bool) {
+func (c *siteIndex) embeddings() (counts retrieval.HybridCounts, ok bool) {
 	if h, ok := c.searcher.(interface{ Counts() retrieval.HybridCounts }); ok {
 		return h.Counts(), true
 	}

@@ -67,7 +67,7 @@ func (a *App) openModel() error {
 // release lets go of everything shared.
 func (a *App) release() error {
 	for _, key := range a.pooled {
-		if _, err := cores.Delete(key); err != nil {
+		if _, err := siteIndexes.Delete(key); err != nil {
 			a.log.Error("closing a site's index", "error", err)
 		}
 	}

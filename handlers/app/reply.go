@@ -28,7 +28,7 @@ const keepPatience = 100 * time.Millisecond
 
 // Reply is a reply that has ended, one way or another.
 type Reply struct {
-	Site        *Running
+	Site        *LiveSite
 	Owner       thread.Owner
 	Thread      string
 	Regenerated bool
@@ -170,12 +170,12 @@ func (a *App) Refused(site, why string) { a.metrics.refused.WithLabelValues(site
 
 // Search searches the site. It is what both the search endpoint and the
 // assistant use.
-func (r *Running) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
-	if r.core == nil {
+func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	if r.index == nil {
 		return nil, retrieval.ErrNotReady
 	}
 	ctx, s := startSpan(ctx, "docs.search")
-	hits, err := r.core.searcher.Search(ctx, q)
+	hits, err := r.index.searcher.Search(ctx, q)
 	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
 	endSpan(s, err)
 	outcome := "hits"
@@ -190,9 +190,9 @@ func (r *Running) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hi
 }
 
 // Page returns a page of the site, nil if there is none of that name.
-func (r *Running) Page(ctx context.Context, page string) (*retrieval.Document, error) {
-	if r.core == nil {
+func (r *LiveSite) Page(ctx context.Context, page string) (*retrieval.Document, error) {
+	if r.index == nil {
 		return nil, retrieval.ErrNotReady
 	}
-	return r.core.index.Page(ctx, page)
+	return r.index.index.Page(ctx, page)
 }

@@ -35,7 +35,7 @@ type Metadata struct {
 
 // Results answers a search request: what the endpoint, the admin API and the
 // command line all give. Errors are the index's.
-func (r *Running) Results(ctx context.Context, q *encoding.Search) ([]Result, error) {
+func (r *LiveSite) Results(ctx context.Context, q *encoding.Search) ([]Result, error) {
 	hits, err := r.Search(ctx, retrieval.Query{
 		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: q.Filter, Prefer: r.Prefer(),
 	})

@@ -28,9 +28,9 @@ type Definition struct {
 	Site *Site  `json:"site"`
 }
 
-// Running is a site of this configuration, ready to be asked. What it costs
+// LiveSite is a site of this configuration, ready to be asked. What it costs
 // to make, its index, is shared with the configurations before and after it.
-type Running struct {
+type LiveSite struct {
 	Name         string
 	Organization string
 	Config       *Site
@@ -39,11 +39,11 @@ type Running struct {
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound
 
-	defined bool   // by a route
-	given   Site   // as the route gave it
-	origin  string // of Config.URL
-	host    string // of Config.URL, without port
-	core    *core  // nil until the app has started
+	defined bool       // by a route
+	given   Site       // as the route gave it
+	origin  string     // of Config.URL
+	host    string     // of Config.URL, without port
+	index   *siteIndex // nil until the app has started
 
 	placesOnce sync.Once
 	places     *semaphore.Weighted
@@ -53,13 +53,13 @@ type Running struct {
 // under way as it may.
 const queueTime = 2 * time.Second
 
-func newRunning(name string, s *Site) *Running {
-	r := &Running{Name: name, Config: s, Organization: cmp.Or(s.Organization, name)}
+func newLiveSite(name string, s *Site) *LiveSite {
+	r := &LiveSite{Name: name, Config: s, Organization: cmp.Or(s.Organization, name)}
 	r.setURL(s.URL)
 	return r
 }
 
-func (r *Running) setURL(address string) {
+func (r *LiveSite) setURL(address string) {
 	r.Config.URL = address
 	r.origin = access.OriginOf(address)
 	if u, err := url.Parse(address); err == nil {
@@ -158,7 +158,7 @@ func (a *App) Define(d *Definition) error {
 		return fmt.Errorf("two sites are called %s (%s and %s); give one of them another name, or write the directives assistant and search for a site that the global option docs has",
 			d.Name, cmp.Or(old.Config.Origin, "global option docs"), cmp.Or(d.Site.Origin, "directive docs"))
 	}
-	r := newRunning(d.Name, d.Site)
+	r := newLiveSite(d.Name, d.Site)
 	r.defined, r.given = true, given
 	a.sites[d.Name] = r
 	return a.fixKeysLocked()
@@ -203,14 +203,14 @@ func (a *App) checkExpected() error {
 // resolve returns the sites anew, with what those defined by routes left out:
 // root and url. It does not touch the ones that requests may already see: the
 // HTTP app can have started before this one.
-func (a *App) resolve() ([]*Running, error) {
+func (a *App) resolve() ([]*LiveSite, error) {
 	var places map[string]*place
 	var http *caddyhttp.App
 	var errs []error
 	sites := a.all()
 	for i, old := range sites {
 		config := *old.Config
-		r := newRunning(old.Name, &config)
+		r := newLiveSite(old.Name, &config)
 		r.defined = old.defined
 		sites[i] = r
 		if !r.defined || (r.Config.Root != "" || r.Config.Sitemap != "") && r.Config.URL != "" {
@@ -243,7 +243,7 @@ func (a *App) resolve() ([]*Running, error) {
 }
 
 // publish makes the sites those that requests see.
-func (a *App) publish(sites []*Running) {
+func (a *App) publish(sites []*LiveSite) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range sites {
@@ -251,24 +251,24 @@ func (a *App) publish(sites []*Running) {
 	}
 }
 
-func (a *App) all() []*Running {
+func (a *App) all() []*LiveSite {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.allLocked()
 }
 
 // allLocked returns the sites in the order of their names.
-func (a *App) allLocked() []*Running {
-	sites := make([]*Running, 0, len(a.sites))
+func (a *App) allLocked() []*LiveSite {
+	sites := make([]*LiveSite, 0, len(a.sites))
 	for _, r := range a.sites {
 		sites = append(sites, r)
 	}
-	slices.SortFunc(sites, func(x, y *Running) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(sites, func(x, y *LiveSite) int { return strings.Compare(x.Name, y.Name) })
 	return sites
 }
 
 // Site returns a site, nil if there is none of that name.
-func (a *App) Site(name string) *Running {
+func (a *App) Site(name string) *LiveSite {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.sites[name]
@@ -308,13 +308,13 @@ func (a *App) OriginAllowed(site, origin string) bool {
 }
 
 // OwnOrigin tells whether an origin is the site's own address.
-func (r *Running) OwnOrigin(origin string) bool {
+func (r *LiveSite) OwnOrigin(origin string) bool {
 	return r.origin != "" && strings.EqualFold(origin, r.origin)
 }
 
 // Prefer returns the version and language that are favoured where a request
 // does not say: the site's defaults.
-func (r *Running) Prefer() retrieval.Filter {
+func (r *LiveSite) Prefer() retrieval.Filter {
 	return retrieval.Filter{Version: defaultOf(r.Config.Versions), Language: defaultOf(r.Config.Languages)}
 }
 
@@ -329,16 +329,16 @@ func defaultOf(scopes []Scope) string {
 
 // Acquire holds what the site needs to answer until release is called. It is
 // false before the app has started and after the site is gone.
-func (r *Running) Acquire() (release func(), ok bool) {
-	if r.core == nil || !r.core.acquire() {
+func (r *LiveSite) Acquire() (release func(), ok bool) {
+	if r.index == nil || !r.index.acquire() {
 		return nil, false
 	}
-	return r.core.release, true
+	return r.index.release, true
 }
 
 // Assistant answers for the site: without its model while the site's budget
 // is spent. It is nil before the app has started.
-func (r *Running) Assistant() *assistant.Assistant {
+func (r *LiveSite) Assistant() *assistant.Assistant {
 	if r.budget.spent() {
 		return r.quoting
 	}
@@ -357,7 +357,7 @@ type placesKey struct {
 
 // Enter takes one of n places for replies under way, waiting a moment if all
 // are taken; Leave gives it back.
-func (r *Running) Enter(ctx context.Context, n int) bool {
+func (r *LiveSite) Enter(ctx context.Context, n int) bool {
 	r.placesOnce.Do(func() {
 		v, _ := places.LoadOrStore(placesKey{r.Name, n}, semaphore.NewWeighted(int64(n)))
 		r.places = v.(*semaphore.Weighted)
@@ -371,7 +371,7 @@ func (r *Running) Enter(ctx context.Context, n int) bool {
 }
 
 // Leave gives back the place that Enter took.
-func (r *Running) Leave() { r.places.Release(1) }
+func (r *LiveSite) Leave() { r.places.Release(1) }
 
 // fixKeys makes the keys of the configuration, as far as their organization
 // is known.

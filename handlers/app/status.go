@@ -46,8 +46,8 @@ func (a *App) Status() Status {
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),
 		}
-		if r.core != nil {
-			st.Index = r.core.refresher.Status()
+		if r.index != nil {
+			st.Index = r.index.refresher.Status()
 		}
 		s.Sites = append(s.Sites, st)
 	}

@@ -23,11 +23,11 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
 
-// core is what a site costs to make: its index, kept fresh, and the search
+// siteIndex is what a site costs to make: its index, kept fresh, and the search
 // over it. Configurations that agree on everything that shapes it share one,
 // so that a reload neither indexes again nor takes anything from the replies
 // under way: those hold it too, for as long as they last.
-type core struct {
+type siteIndex struct {
 	index    retrieval.Index
 	searcher interface {
 		Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
@@ -50,8 +50,8 @@ const manySections = 2000
 // poolKey identifies what configurations may share.
 type poolKey string
 
-// cores are the sites of all configurations of the process.
-var cores = caddy.NewUsagePool()
+// siteIndexes are the sites of all configurations of the process.
+var siteIndexes = caddy.NewUsagePool()
 
 // fingerprint identifies configuration values by their JSON.
 func fingerprint(parts ...any) string {
@@ -65,19 +65,19 @@ func fingerprint(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// run connects a site to its core, which is made if no earlier configuration
+// run connects a site to its index, which is made if no earlier configuration
 // has the same.
-func (a *App) run(r *Running) error {
+func (a *App) run(r *LiveSite) error {
 	shape := *r.Config // what does not shape the index is left out
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL, shape.Origin = "", "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions = nil, nil, false
 	key := poolKey(fingerprint(a.DataDir, r.Name, shape, a.indexKey, a.embedderKey))
-	v, _, err := cores.LoadOrNew(key, func() (caddy.Destructor, error) { return a.newCore(r) })
+	v, _, err := siteIndexes.LoadOrNew(key, func() (caddy.Destructor, error) { return a.newSiteIndex(r) })
 	if err != nil {
 		return err
 	}
 	a.pooled = append(a.pooled, key)
-	r.core = v.(*core)
+	r.index = v.(*siteIndex)
 	if err := a.makeAssistants(r); err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (a *App) run(r *Running) error {
 	return nil
 }
 
-// newCore makes a site's core and begins to refresh it. It does not wait.
-func (a *App) newCore(r *Running) (*core, error) {
+// newSiteIndex makes a site's index and begins to refresh it. It does not wait.
+func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	s := r.Config
 	log := a.log.With("site", r.Name)
 	dir := filepath.Join(a.DataDir, r.Name)
@@ -106,7 +106,7 @@ func (a *App) newCore(r *Running) (*core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{index: index, searcher: index, looked: make(chan struct{}), done: make(chan struct{})}
+	c := &siteIndex{index: index, searcher: index, looked: make(chan struct{}), done: make(chan struct{})}
 	var embedder retrieval.Embedder
 	if a.embedders != nil {
 		if embedder, err = a.embedders.OpenEmbedder(log); err != nil {
@@ -181,8 +181,8 @@ func openSource(s *Site, in *ingest.Ingester, log *slog.Logger) (retrieval.Sourc
 	}, nil
 }
 
-// acquire holds the core unless it is closed.
-func (c *core) acquire() bool {
+// acquire holds the index unless it is closed.
+func (c *siteIndex) acquire() bool {
 	for {
 		n := c.holders.Load()
 		if n == 0 {
@@ -194,7 +194,7 @@ func (c *core) acquire() bool {
 	}
 }
 
-func (c *core) release() {
+func (c *siteIndex) release() {
 	if c.holders.Add(-1) == 0 {
 		_ = c.index.Close()
 	}
@@ -202,7 +202,7 @@ func (c *core) release() {
 
 // Destruct is called when the last configuration lets go: the source is no
 // longer watched; the index closes once the last reply that holds it ended.
-func (c *core) Destruct() error {
+func (c *siteIndex) Destruct() error {
 	c.cancel()
 	<-c.done
 	c.release()
@@ -210,7 +210,7 @@ func (c *core) Destruct() error {
 }
 
 // announce writes the site's line of the start log, once its index is known.
-func (a *App) announce(r *Running) {
+func (a *App) announce(r *LiveSite) {
 	words := []any{"site", r.Name}
 	model := "none: replies are extractive"
 	if a.model != nil {
@@ -225,7 +225,7 @@ func (a *App) announce(r *Running) {
 	if !a.keys.Opened(r.Organization, r.Name) {
 		a.log.Warn(fmt.Sprintf("site %s has no key; run: caddy docs key create --site %s", r.Name, r.Name), "site", r.Name)
 	}
-	c := r.core
+	c := r.index
 	a.goBackground(func(ctx context.Context) {
 		select {
 		case <-ctx.Done():
@@ -251,4 +251,4 @@ func Days(d time.Duration) string {
 }
 
 // assistant.Searcher is what a running site is to its assistant.
-var _ assistant.Searcher = (*Running)(nil)
+var _ assistant.Searcher = (*LiveSite)(nil)
