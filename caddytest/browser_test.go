@@ -75,6 +75,10 @@ func TestTheManualsSearchBoxFindsPagesInABrowser(t *testing.T) {
 	if len(links) < 3 || selected != links[0] {
 		t.Fatalf("found %v; the arrow key selected %q", links, selected)
 	}
+	do(ctx, t, chromedp.SendKeys("#ui-hits a", kb.Escape))
+	if js[bool](ctx, t, `document.activeElement !== document.querySelector('#ui-search input') || !document.querySelector('#ui-hits').hidden`) {
+		t.Error("Escape on a result does not close the list and return to the box")
+	}
 	v := &visitor{s, map[string]string{}}
 	for _, link := range links {
 		address, ok := strings.CutPrefix(link, s.Base)
@@ -134,5 +138,36 @@ func TestTheManualsAskBoxShowsErrorsInABrowser(t *testing.T) {
 	)
 	if shown := js[string](ctx, t, `document.querySelector('#ui-turns .error').textContent`); shown != "too many requests; try again in 7 seconds" {
 		t.Errorf("shown is %q", shown)
+	}
+}
+
+func TestTheManualsAskBoxReadsMarkdownAsCommonMarkDoes(t *testing.T) {
+	ctx := browser(t)
+	s := startManual(t)
+	do(ctx, t, chromedp.Navigate(s.Base+"/"))
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // a parser that never ends
+	t.Cleanup(cancel)
+	for name, c := range map[string]struct{ markdown, html string }{
+		"a line separator in a paragraph":          {"a\u2028b", "<p>a\u2028b</p>"},
+		"a line separator in a heading":            {"# a\u2028b", "<h3>a\u2028b</h3>"},
+		"a line separator in a list":               {"- a\u2028b", "<ul><li>a\u2028b</li></ul>"},
+		"a line separator behind a fence":          {"```a\u2028b\nc\n```", "<pre><code>c</code></pre>"},
+		"a closing fence with text is code":        {"```\na\n``` b\nc\n```\nd", "<pre><code>a\n``` b\nc</code></pre><p>d</p>"},
+		"a longer fence closes":                    {"```\na\n`````\nb", "<pre><code>a</code></pre><p>b</p>"},
+		"a shorter fence is code":                  {"````\n```\n````\nb", "<pre><code>```</code></pre><p>b</p>"},
+		"tildes don't close backticks":             {"```\n~~~\n```\nb", "<pre><code>~~~</code></pre><p>b</p>"},
+		"backticks behind backticks open no block": {"``` a`b\nc", "<p>``` a`b\nc</p>"},
+		"a fence that is still open":               {"```go\na", "<pre><code>a</code></pre>"},
+		"HTML is text":                             {"<img src=x onerror=alert(1)>", "<p>&lt;img src=x onerror=alert(1)&gt;</p>"},
+		"a link with another scheme is no link":    {"[a](javascript:b)", "<p><span>a</span></p>"},
+	} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`import('/_site/markdown.js').then(m => { const d = document.createElement('div'); m.render(d, %q); return d.innerHTML })`, c.markdown),
+			chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got != c.html {
+			t.Errorf("%s: %q is shown as\n%s\nwant\n%s", name, c.markdown, got, c.html)
+		}
 	}
 }

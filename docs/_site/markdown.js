@@ -3,13 +3,18 @@
 import { element } from './api.js'
 
 // render shows Markdown in an element. It is called for every piece of an
-// answer that comes; what is not closed yet is shown as far as it goes.
+// answer; what is not closed yet is shown as far as it goes.
 export function render(out, markdown) {
   out.replaceChildren(...blocks(markdown.split('\n')))
 }
 
-const item = /^(\s*)([-*+]|\d{1,3}[.)])\s+(.*)$/
-const fence = /^\s*(```+|~~~+)/
+// The flag s: a line may hold U+2028, which "." does not match without it.
+const item = /^(\s*)([-*+]|\d{1,3}[.)])\s+(.*)$/s
+const heading = /^#{1,6}\s+(.*)$/s
+// A fence as CommonMark has it: behind the backticks that open one there is
+// no backtick, behind those that close one there is nothing.
+const fence = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/s
+const closes = mark => new RegExp('^ {0,3}' + mark[0] + '{' + mark.length + ',}\\s*$')
 
 function blocks(lines) {
   const made = []
@@ -20,12 +25,13 @@ function blocks(lines) {
       i++
     } else if ((m = fence.exec(line))) {
       const code = []
-      for (i++; i < lines.length && !lines[i].trim().startsWith(m[1]); i++) code.push(lines[i])
+      const end = closes(m[1] ?? m[2])
+      for (i++; i < lines.length && !end.test(lines[i]); i++) code.push(lines[i])
       i++
       const pre = element('pre')
       pre.append(element('code', code.join('\n')))
       made.push(pre)
-    } else if ((m = /^#{1,6}\s+(.*)$/.exec(line))) {
+    } else if ((m = heading.exec(line))) {
       made.push(inline(element('h3'), m[1]))
       i++
     } else if (line.startsWith('>')) {
@@ -47,8 +53,8 @@ function blocks(lines) {
       }
       made.push(list(own))
     } else {
-      const text = []
-      for (; i < lines.length && lines[i].trim() && !fence.test(lines[i]) && !item.test(lines[i]) && !/^#{1,6}\s/.test(lines[i]); i++) text.push(lines[i])
+      const text = [line]
+      for (i++; i < lines.length && lines[i].trim() && !fence.test(lines[i]) && !item.test(lines[i]) && !heading.test(lines[i]); i++) text.push(lines[i])
       made.push(inline(element('p'), text.join('\n')))
     }
   }
@@ -88,7 +94,7 @@ function table(rows) {
   return t
 }
 
-const span = /(`+)(.+?)\1(?!`)|\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])+)\]\(<?([^)\s>]{1,2048})>?(?:\s+"[^"]*")?\)|\*\*(.+?)\*\*|(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|<(https?:\/\/[^>\s]+)>/s
+const span = /(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)|\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])+)\]\(<?([^)\s>]{1,2048})>?(?:\s+"[^"]*")?\)|\*\*(.+?)\*\*|(?<![\w*])\*([^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|<(https?:\/\/[^>\s]+)>/s
 
 function inline(parent, text) {
   for (let m; (m = span.exec(text)); text = text.slice(m.index + m[0].length)) {

@@ -51,7 +51,7 @@ form.addEventListener('submit', event => {
 form.addEventListener('keydown', event => {
   if (event.key === 'ArrowDown') step(1)
   else if (event.key === 'ArrowUp') step(-1)
-  else if (event.key === 'Escape') { hits.hidden = true; box.focus(); return }
+  else if (event.key === 'Escape') { box.focus(); hits.hidden = true; return } // focus opens the list
   else return
   event.preventDefault()
 })
