@@ -95,7 +95,7 @@ func (r *run) stream(ctx context.Context) {
 func (r *run) nextPrompt() *Prompt {
 	p := r.first
 	if r.first = nil; p == nil {
-		Apart(func() { p = r.prompt() })
+		p = r.prompt()
 	}
 	p.Messages = append(p.Messages, r.exchange...)
 	if n := r.rounds.n; n == maxRounds || n > 0 && time.Now().After(r.rounds.deadline) {

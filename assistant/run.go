@@ -91,7 +91,7 @@ func (r *run) replyExtractive(ctx context.Context) error {
 }
 
 func (r *run) replyModel(ctx context.Context) error {
-	Apart(func() { r.prepare(ctx) })
+	r.prepare(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

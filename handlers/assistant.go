@@ -122,8 +122,7 @@ func (a *Assistant) open(w http.ResponseWriter, r *http.Request, e endpoint) (l 
 	if err != nil {
 		return nil, err
 	}
-	assistant.Apart(func() { l, err = a.accept(w, r, e, site, key, body) })
-	return l, err
+	return a.accept(w, r, e, site, key, body)
 }
 
 // accept begins the reply to a request that was admitted and read.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -107,12 +105,7 @@ func (e *endpoint) newRequest(ctx context.Context, method, path string, body *ou
 // an answer with a status of success.
 func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (io.ReadCloser, error) {
 	params := e.learned.get()
-	var reused atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
-	})
-	for again := true; ; {
-		reused.Store(false)
+	for {
 		out, err := e.body(p, maxTokens, params)
 		if err != nil {
 			return nil, e.fail(Rejected, "writing the request: "+err.Error(), err)
@@ -122,13 +115,6 @@ func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int)
 			return nil, err
 		}
 		resp, err := e.client.Do(req)
-		if err != nil && again && reused.Load() && ctx.Err() == nil {
-			// The endpoint closed an idle connection, perhaps by a restart.
-			// net/http asks again only where it had written nothing yet.
-			again = false
-			e.client.CloseIdleConnections()
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +191,7 @@ func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, o *Options, eac
 		a.maxTokens = o.MaxTokens
 	}
 	var err error
-	assistant.Apart(func() { a.body, err = e.send(a.rctx, p, a.maxTokens) })
+	a.body, err = e.send(a.rctx, p, a.maxTokens)
 	if err != nil {
 		a.watch.stop()
 		err = e.why(ctx, a.rctx, err, Unreachable)
@@ -233,7 +219,7 @@ func (a *answer) end(err error) (*assistant.Completion, error) {
 			return nil, err
 		}
 	case a.unlink():
-		go drain(a.body, a.cancel)
+		drain(a.body, a.cancel)
 	default:
 		a.cancel(nil)
 		a.body.Close()

@@ -31,8 +31,6 @@ var errLineTooLong = fmt.Errorf("a line of the stream is longer than %d MB", max
 // the read buffer and are valid until the next call of next.
 type lines struct {
 	src io.Reader
-	// late is src where it can wait without a buffer, else nil.
-	late lateReader
 	// beforeRead, where not nil, is called before each read that may wait.
 	beforeRead func() error
 
@@ -48,17 +46,8 @@ type lines struct {
 	err     error
 }
 
-// lateReader can wait for something to read without a buffer.
-type lateReader interface {
-	// ReadLate is Read into a buffer of the pool, which the caller gives back.
-	// It may be nil where there is an error.
-	ReadLate(from *sync.Pool) (buf *[]byte, n int, err error)
-}
-
 func newLines(src io.Reader) lines {
-	l := lines{src: src}
-	l.late, _ = src.(lateReader)
-	return l
+	return lines{src: src}
 }
 
 // release gives the buffer back; no line may be used afterwards.
@@ -215,9 +204,6 @@ func (l *lines) fill() {
 	into := l.buf[l.w:]
 	switch {
 	case !empty:
-	case l.late != nil:
-		l.readLate()
-		return
 	case l.full: // more has likely come already
 		l.giveBack()
 		l.borrow(&largeBuffers)
@@ -239,25 +225,6 @@ func (l *lines) fill() {
 	}
 	l.w += l.read(into)
 	l.full = l.w == len(l.buf)
-}
-
-// readLate reads into a buffer that is only borrowed once something came:
-// thousands of streams that wait hold none.
-func (l *lines) readLate() {
-	from := &smallBuffers
-	if l.full { // more has likely come already
-		from = &largeBuffers
-	}
-	l.giveBack()
-	l.buf, l.full = nil, false
-	var err error
-	if l.pooled, l.w, err = l.late.ReadLate(from); err != nil {
-		l.err = err
-	}
-	if l.pooled != nil {
-		l.buf = *l.pooled
-		l.full = l.w > len(l.buf)-len(l.buf)/8 // but for what the chunks' own lines took
-	}
 }
 
 // read reads something.

@@ -32,7 +32,6 @@ type stream struct {
 	isError   bool // the event's name is error
 	refused   bool // in a refusal's own field
 	phase     int
-	same      template
 	delta     assistant.Delta
 	deltas    int
 	bytes     int
@@ -203,12 +202,7 @@ func (s *stream) data(b []byte) (done bool, err error) {
 		}
 		return true, nil
 	}
-	if token, same := s.same.match(b); same {
-		s.life(false)
-		return false, s.text(token)
-	}
 	if s.piece.walk(b) {
-		s.same.learn(b, &s.piece)
 		return false, s.pass()
 	}
 	ok, err := s.slow(b)

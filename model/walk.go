@@ -189,8 +189,7 @@ func text(b []byte, i int) (end int, ok bool) {
 }
 
 func hex(c byte) bool {
-	_, ok := hexDigit(c)
-	return ok
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
 // value returns the index behind the JSON value at i, -1 if there is none.
