@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // maxSectionWords bounds the words taken from one section, so that a page
@@ -18,7 +19,7 @@ const maxSectionWords = 20_000
 // stays the same.
 type pageWords struct {
 	hash string
-	lang uint8
+	lang language.Language
 	// head are the words of the page as a whole, which all its sections
 	// share.
 	head []headWord
@@ -74,8 +75,8 @@ func (a *analyzer) place(word uint32) int {
 }
 
 // analyze counts the words of a document in language l.
-func (a *analyzer) analyze(d *retrieval.Document, l *language) *pageWords {
-	out := &pageWords{hash: d.Hash, lang: l.id}
+func (a *analyzer) analyze(d *retrieval.Document, l language.Language) *pageWords {
+	out := &pageWords{hash: d.Hash, lang: l}
 	a.head = a.head[:0]
 	field := func(text string, count func(*headWord, kind), length *uint32) {
 		splitWords(text, func(w string, k kind) {
@@ -172,10 +173,14 @@ func bump8(n *uint8) {
 	}
 }
 
+// minDetect is the least text, in bytes, that a page's language is read from:
+// shorter ones are titles, commands and code.
+const minDetect = 250
+
 // languageFor returns the language whose rules a document's words follow.
-func languageFor(d *retrieval.Document) *language {
+func languageFor(d *retrieval.Document) language.Language {
 	if d.Language != "" {
-		return languageOf(d.Language)
+		return language.Of(d.Language)
 	}
 	var b strings.Builder
 	for i := range d.Sections {
@@ -185,7 +190,10 @@ func languageFor(d *retrieval.Document) *language {
 		b.WriteString(d.Sections[i].Text)
 		b.WriteByte('\n')
 	}
-	return detect(b.String())
+	if b.Len() < minDetect {
+		return language.English
+	}
+	return language.Detect(b.String(), "")
 }
 
 // analyzeAll counts the words of documents, those of unchanged documents
@@ -261,7 +269,7 @@ func compact(lex *lexicon, counts []*pageWords) (*lexicon, []*pageWords, error) 
 	number := make([]uint32, len(lex.words))
 	for i, w := range lex.words {
 		if used[i] {
-			number[i] = small.add(languages[w.lang], w.text, lex.terms[w.term])
+			number[i] = small.add(w.lang, w.text, lex.terms[w.term])
 		}
 	}
 	for i, c := range counts {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // generation is one state of the index, never changed once it is made.
@@ -34,7 +35,7 @@ type generation struct {
 	factor                        []float32 // page → what it is multiplied by: hubs, changelogs
 	twin                          []uint32  // page → its number among twins, 0 for none
 	twins                         bool      // there are some
-	langs                         []*language
+	langs                         []language.Language
 
 	spelling *spelling
 	filters  *filters
@@ -179,15 +180,13 @@ func newGather(terms int) gather {
 func newGeneration(docs []*retrieval.Document, counts []*pageWords, lex *lexicon, w *weights) *generation {
 	g := &generation{docs: docs, counts: counts, lex: lex, made: time.Now(), byPage: make(map[string]int32, len(docs))}
 	sections := 0
-	seen := make([]bool, len(languages))
 	for i, d := range docs {
 		g.byPage[d.Page] = int32(i)
 		g.first = append(g.first, uint32(sections))
 		sections += len(counts[i].sections)
 		g.factor = append(g.factor, w.pageFactor(d, counts[i]))
-		if lang := counts[i].lang; !seen[lang] {
-			seen[lang] = true
-			g.langs = append(g.langs, languages[lang])
+		if lang := counts[i].lang; !slices.Contains(g.langs, lang) {
+			g.langs = append(g.langs, lang)
 		}
 	}
 	g.first = append(g.first, uint32(sections))

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // lexicon numbers the words and terms of an index. A word is what stands in
@@ -13,7 +15,7 @@ import (
 // works on a copy.
 type lexicon struct {
 	words  []word
-	byWord []map[string]uint32 // by language
+	byWord map[language.Language]map[string]uint32
 	terms  []string
 	byTerm map[string]uint32
 }
@@ -21,17 +23,17 @@ type lexicon struct {
 type word struct {
 	text string
 	term uint32
-	lang uint8
+	lang language.Language
 }
 
 func newLexicon() *lexicon {
-	x := &lexicon{byTerm: map[string]uint32{}, byWord: make([]map[string]uint32, len(languages))}
+	x := &lexicon{byTerm: map[string]uint32{}, byWord: map[language.Language]map[string]uint32{}}
 	return x
 }
 
 func (x *lexicon) clone() *lexicon {
 	c := &lexicon{words: slices.Clip(x.words), terms: slices.Clip(x.terms), byTerm: maps.Clone(x.byTerm)}
-	c.byWord = make([]map[string]uint32, len(languages))
+	c.byWord = make(map[language.Language]map[string]uint32, len(x.byWord))
 	for i, m := range x.byWord {
 		c.byWord[i] = maps.Clone(m)
 	}
@@ -39,21 +41,21 @@ func (x *lexicon) clone() *lexicon {
 }
 
 // number returns the number of a word, adding it where it is new.
-func (x *lexicon) number(l *language, text string) uint32 {
-	m := x.byWord[l.id]
+func (x *lexicon) number(l language.Language, text string) uint32 {
+	m := x.byWord[l]
 	if m == nil {
 		m = map[string]uint32{}
-		x.byWord[l.id] = m
+		x.byWord[l] = m
 	}
 	if id, ok := m[text]; ok {
 		return id
 	}
 	// The word is a part of its page's text, which it must not keep in memory.
 	text = strings.Clone(text)
-	return x.add(l, text, strings.Clone(l.reduce(text)))
+	return x.add(l, text, strings.Clone(l.Stem(text)))
 }
 
-func (x *lexicon) add(l *language, text, stem string) uint32 {
+func (x *lexicon) add(l language.Language, text, stem string) uint32 {
 	term, ok := x.byTerm[stem]
 	if !ok {
 		term = uint32(len(x.terms))
@@ -61,10 +63,10 @@ func (x *lexicon) add(l *language, text, stem string) uint32 {
 		x.byTerm[stem] = term
 	}
 	id := uint32(len(x.words))
-	x.words = append(x.words, word{text: text, term: term, lang: l.id})
-	if x.byWord[l.id] == nil {
-		x.byWord[l.id] = map[string]uint32{}
+	x.words = append(x.words, word{text: text, term: term, lang: l})
+	if x.byWord[l] == nil {
+		x.byWord[l] = map[string]uint32{}
 	}
-	x.byWord[l.id][text] = id
+	x.byWord[l][text] = id
 	return id
 }

@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"cmp"
 	"slices"
 	"unicode"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // maxQueryWords is how many different words of a query count; the rarest
@@ -44,8 +46,8 @@ type parsed struct {
 	groups []group
 	// words counts the plain words, stop words included.
 	words int
-	// language is that of the query where its words show it, else nil.
-	language *language
+	// language is that of the query, "" where its words show none.
+	language language.Language
 }
 
 // keywords reports whether a query names something rather than asks.
@@ -62,19 +64,15 @@ func (p *parsed) keywords() bool {
 // parseFor takes a query apart, in the language that it prefers where its own
 // words show none.
 func (g *generation) parseFor(q *retrieval.Query, words *wording, w *weights, s *scratch) parsed {
-	var prefer *language
-	if q.Prefer.Language != "" {
-		prefer = languageOf(q.Prefer.Language)
-	}
-	return g.parse(q.Text, q.Question, prefer, words, w, s)
+	return g.parse(q.Text, q.Question, language.Of(q.Prefer.Language), words, w, s)
 }
 
 // parse turns a query into groups. Words that carry no meaning are left out
 // of queries of three words and more, those that the site says carry none of
 // any query, unless nothing else remains.
-func (g *generation) parse(text string, question bool, prefer *language, words *wording, w *weights, s *scratch) parsed {
+func (g *generation) parse(text string, question bool, prefer language.Language, words *wording, w *weights, s *scratch) parsed {
 	p := parsed{groups: s.groups[:0]}
-	text = text[:cutRune(text, maxQueryBytes)]
+	text = text[:min(len(text), maxQueryBytes)]
 	var last string
 	splitWords(text, func(word string, k kind) {
 		if k == plain {
@@ -91,13 +89,7 @@ func (g *generation) parse(text string, question bool, prefer *language, words *
 		}
 	})
 	p.language = g.languageOfQuery(p.groups)
-	spoken := p.language
-	if spoken == nil {
-		spoken = prefer
-	}
-	if spoken == nil || spoken.id == languageOther {
-		spoken = languageByCode["en"]
-	}
+	spoken := cmp.Or(p.language, prefer, language.English)
 	p.groups = words.withoutStops(p.groups, p.words, spoken)
 	// "file server" also finds fileserver, and prefers file_server.
 	for i, n := 0, len(p.groups); i+1 < n && i < 16; i++ {
@@ -140,28 +132,15 @@ func (g *generation) parse(text string, question bool, prefer *language, words *
 	return p
 }
 
-// asking reports words of questions that the stop lists don't have.
-func asking(l *language, word string) bool {
-	if l.code != "en" {
-		return false
-	}
-	switch word {
-	case "can", "use", "using", "want", "need", "get", "way", "possible", "best", "make", "without":
-		return true
-	}
-	return false
-}
-
 // languageOfQuery is the language with the most stop words of the query
-// among those of the index, nil where none leads.
-func (g *generation) languageOfQuery(groups []group) *language {
-	var best *language
+// among those of the index, "" where none leads.
+func (g *generation) languageOfQuery(groups []group) language.Language {
+	var best language.Language
 	most, tie := 0, false
 	for _, l := range g.langs {
 		n := 0
-		stop := l.stop()
 		for i := range groups {
-			if stop[groups[i].word] {
+			if l.IsStop(groups[i].word) {
 				n++
 			}
 		}
@@ -172,7 +151,7 @@ func (g *generation) languageOfQuery(groups []group) *language {
 		}
 	}
 	if tie {
-		return nil
+		return ""
 	}
 	return best
 }
@@ -183,7 +162,7 @@ func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string
 	x.trust = 1
 	df := 0
 	for _, l := range g.langs {
-		df = max(df, g.addAlternative(x, l.stem(x.word), 1))
+		df = max(df, g.addAlternative(x, l.Stem(x.word), 1))
 	}
 	x.mass = idf(len(g.pageOf), df)
 	switch {
@@ -196,7 +175,7 @@ func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string
 		s.suggestions = g.spelling.suggest(x.word, typing, w, s.suggestions)
 		for _, c := range s.suggestions {
 			for _, l := range g.langs {
-				g.addAlternative(x, l.stem(c.text), c.weight)
+				g.addAlternative(x, l.Stem(c.text), c.weight)
 			}
 			if len(x.alts) >= maxSuggestions {
 				break
@@ -211,13 +190,13 @@ func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string
 				break
 			}
 			for _, l := range g.langs {
-				g.addAlternative(x, l.stem(c.text), c.weight)
+				g.addAlternative(x, l.Stem(c.text), c.weight)
 			}
 		}
 	}
 	for _, syn := range synonyms[x.word] {
 		for _, l := range g.langs {
-			g.addAlternative(x, l.stem(syn), w.synonym)
+			g.addAlternative(x, l.Stem(syn), w.synonym)
 		}
 	}
 	for i := range x.alts {
@@ -259,7 +238,7 @@ func (g *generation) addAlternative(x *group, term string, weight float32) int {
 func (g *generation) known(word string) int {
 	n := 0
 	for _, l := range g.langs {
-		if id, ok := g.lex.byTerm[l.stem(word)]; ok {
+		if id, ok := g.lex.byTerm[l.Stem(word)]; ok {
 			n = max(n, g.byTerm.count(id))
 		}
 	}

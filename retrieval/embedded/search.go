@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // scratch is what one search works in; later ones use it again.
@@ -206,7 +207,7 @@ func likeness(hit, query, field float32) float32 {
 
 // favour raises the pages that the query prefers, and leaves the best of
 // all in s.order, best first.
-func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s *scratch) {
+func (g *generation) favour(q *retrieval.Query, spoken language.Language, w *weights, s *scratch) {
 	version, lang := normal(q.Prefer.Version), normalLanguage(q.Prefer.Language)
 	if q.Filter.Version != "" {
 		version = ""
@@ -221,10 +222,10 @@ func (g *generation) favour(q *retrieval.Query, spoken *language, w *weights, s 
 		}
 		switch {
 		case q.Filter.Language != "" || len(g.langs) == 1:
-		case spoken != nil:
+		case spoken != "":
 			// A question asked in French wants French pages, whatever the
 			// site's language.
-			if g.counts[p].lang == spoken.id {
+			if g.counts[p].lang == spoken {
 				s.value[p] *= w.preferred
 			}
 		case lang != "" && normalLanguage(d.Language) == lang:

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // A snapshot is a generation on disk, for the next start: the documents,
@@ -33,7 +34,7 @@ const (
 	snapshotMagic = "cdyDocs\n"
 	// snapshotVersion is raised with every change of the format, and of
 	// what analysis makes of a document.
-	snapshotVersion = 1
+	snapshotVersion = 2
 	snapshotHeader  = len(snapshotMagic) + 4 + 3*8 + 3*4
 	// snapshotLimit bounds what is read into memory.
 	snapshotLimit = 8 << 30
@@ -118,13 +119,13 @@ func (e *encoder) words(lex *lexicon, counts []*pageWords) {
 	e.strs(lex.terms)
 	e.num(uint64(len(lex.words)))
 	for _, w := range lex.words {
-		e.num(uint64(w.lang))
+		e.str(string(w.lang))
 		e.num(uint64(w.term))
 		e.str(w.text)
 	}
 	for _, c := range counts {
 		e.str(c.hash)
-		e.num(uint64(c.lang))
+		e.str(string(c.lang))
 		for _, n := range []uint32{c.titleLen, c.descLen, c.keyLen, c.pathLen} {
 			e.num(uint64(n))
 		}
@@ -451,21 +452,20 @@ func (d *decoder) words(docs []*retrieval.Document) (*lexicon, []*pageWords) {
 	lex.words = make([]word, n)
 	for i := range lex.words {
 		w := &lex.words[i]
-		w.lang = uint8(d.below(len(languages)))
+		w.lang = language.Of(d.str())
 		w.term = d.below(len(lex.terms))
 		w.text = strings.Clone(d.str())
 		if d.failed {
 			return nil, nil
 		}
-		l := languages[w.lang]
-		if lex.byWord[l.id] == nil {
-			lex.byWord[l.id] = map[string]uint32{}
+		if lex.byWord[w.lang] == nil {
+			lex.byWord[w.lang] = map[string]uint32{}
 		}
-		lex.byWord[l.id][w.text] = uint32(i)
+		lex.byWord[w.lang][w.text] = uint32(i)
 	}
 	counts := make([]*pageWords, len(docs))
 	for i := range counts {
-		c := &pageWords{hash: strings.Clone(d.str()), lang: uint8(d.below(len(languages)))}
+		c := &pageWords{hash: strings.Clone(d.str()), lang: language.Of(d.str())}
 		for _, n := range []*uint32{&c.titleLen, &c.descLen, &c.keyLen, &c.pathLen} {
 			*n = d.below(math.MaxInt32)
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // readStopWords takes the words that a site says carry no meaning in its
@@ -35,8 +37,8 @@ func readStopWords(words []string) (map[string]bool, error) {
 // withoutStops takes the words out of a query that say nothing beside its
 // others: the site's own stop words of any query, those of the language
 // spoken of one with three words and more. A query of nothing else stays.
-func (w *wording) withoutStops(groups []group, words int, spoken *language) []group {
-	ofLanguage := func(x group) bool { return spoken.isStop(x.word) || asking(spoken, x.word) }
+func (w *wording) withoutStops(groups []group, words int, spoken language.Language) []group {
+	ofLanguage := func(x group) bool { return spoken.IsStop(x.word) }
 	ofSite := func(x group) bool { return x.kind == plain && w.stop[x.word] }
 	long := words >= 3
 	if slices.ContainsFunc(groups, func(x group) bool { return x.kind == plain && !ofLanguage(x) && !ofSite(x) }) {

@@ -227,33 +227,3 @@ func dense(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }
-
-// fold removes the accents of Latin and Greek letters.
-func fold(word string) string {
-	ascii := true
-	for i := 0; i < len(word); i++ {
-		if word[i] >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
-		return word
-	}
-	var b strings.Builder
-	latin := false
-	for _, r := range norm.NFD.String(word) {
-		switch {
-		case unicode.Is(unicode.Mn, r) && latin:
-			continue
-		case r == 'ß':
-			b.WriteString("ss")
-			continue
-		case r == '’' || r == '\'':
-			continue
-		}
-		latin = unicode.In(r, unicode.Latin, unicode.Greek)
-		b.WriteRune(r)
-	}
-	return norm.NFC.String(b.String())
-}

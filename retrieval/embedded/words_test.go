@@ -64,53 +64,6 @@ func TestALongRunIsNoWord(t *testing.T) {
 	})
 }
 
-func TestStems(t *testing.T) {
-	for _, c := range []struct{ name, lang, a, b string }{
-		{"English endings", "en", "configuring", "configured"},
-		{"a region is its language", "en-US", "servers", "server"},
-		{"German umlauts and plurals", "de", "häuser", "hauser"},
-		{"French elision", "fr", "l'avion", "avion"},
-		{"Spanish plurals", "es", "servidores", "servidor"},
-		{"Portuguese with underscore", "pt_BR", "páginas", "pagina"},
-		{"Russian cases", "ru", "сервера", "сервером"},
-		{"English words in Japanese pages", "ja", "servers", "server"},
-		{"accents without a stemmer", "cs", "nastavení", "nastaveni"},
-		{"a language without rules keeps its words", "vi", "tên", "ten"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := languageOf(c.lang)
-			if l.stem(c.a) != l.stem(c.b) {
-				t.Errorf("%s → %q, %s → %q", c.a, l.stem(c.a), c.b, l.stem(c.b))
-			}
-		})
-	}
-	if got := languageOf("en").stem("v2.11"); got != "v2.11" {
-		t.Errorf("a word with digits is stemmed to %q", got)
-	}
-}
-
-func TestThePageThatNamesNoLanguageIsReadByItsStopWords(t *testing.T) {
-	for want, text := range map[string]string{
-		"en": "To serve files with the server, put the path of the folder in a line of its own and run it.",
-		"de": "Um Dateien auszuliefern, schreibt man den Pfad des Ordners in eine eigene Zeile und startet dann den Server, der sie mit der Adresse verbindet.",
-		"fr": "Pour servir des fichiers avec le serveur, mettez le chemin du dossier dans une ligne à part et lancez-le avec la commande que nous avons vue.",
-		"ru": "Чтобы раздавать файлы, напишите путь к папке на отдельной строке и запустите сервер, как это было показано выше, или по команде.",
-	} {
-		if got := detect(text).code; got != want {
-			t.Errorf("%q is taken for %s, want %s", text, got, want)
-		}
-	}
-}
-
-func TestEveryLanguageHasItsRules(t *testing.T) {
-	for _, l := range languages[1:] {
-		if len(l.stop()) == 0 {
-			t.Errorf("%s has no stop words", l.code)
-		}
-		l.filters()
-	}
-}
-
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string
@@ -144,9 +97,6 @@ func FuzzWords(f *testing.F) {
 			all = append(all, w)
 			if w == "" || len(w) > 2*maxWord || !utf8.ValidString(w) && utf8.ValidString(s) {
 				t.Errorf("%q gives the word %q", s, w)
-			}
-			for _, l := range languages {
-				l.stem(w)
 			}
 		})
 		var again []string
