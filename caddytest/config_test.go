@@ -1,7 +1,7 @@
 package caddytest
 
 import (
-	"strconv"
+	"bytes"
 	"strings"
 	"testing"
 
@@ -45,16 +45,14 @@ func TestBadConfigurationsSayFileLineAndWhatToWrite(t *testing.T) {
 func TestANamedSiteThatIsNotThereIsAnError(t *testing.T) {
 	root := acmeFolder(t)
 	for name, c := range map[string]struct{ docs, site, says string }{
-		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "Caddyfile:LINE: search names the site acmee, which is not there; there are: acme"},
-		"in a key":       {"site acme {\n\troot " + root + "\n}\nkey svc_dsc_0123456789abcdef {\n\tsites akme\n}", "search acme", "key 1 names the site akme"},
+		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "a route of localhost names the site acmee, which is not defined; defined are: acme"},
+		"in a key":       {"site acme {\n\troot " + root + "\n}\nkey svc_dsc_0123456789abcdef {\n\tsites akme\n}", "search acme", "key 1 names the site akme, which is not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &Server{Dir: t.TempDir(), t: t}
-			before := Global(s.Dir, c.docs) + "http://:0 {\n"
-			says := strings.Replace(c.says, "LINE", strconv.Itoa(strings.Count(before, "\n")+1), 1)
-			err := s.TryLoad(before + "\t" + c.site + "\n}\n")
-			if err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("error is %v, want one that says %q", err, says)
+			err := s.TryLoad(Global(s.Dir, c.docs) + "http://localhost:0 {\n\t" + c.site + "\n}\n")
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error is %v, want one that says %q", err, c.says)
 			}
 		})
 	}
@@ -79,5 +77,54 @@ func TestTheStartLogTellsOfEachSite(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the start log lacks %q:\n%s", want, log)
 		}
+	}
+}
+
+func TestTwoSitesOfOneNameInJSONAreAnErrorThatNamesBoth(t *testing.T) {
+	root, other := acmeFolder(t), acmeFolder(t)
+	for name, c := range map[string]struct{ docs, sites, says string }{
+		"of the app and a route": {
+			"site acme {\n\troot " + root + "\n}", "http://a.test:0 {\n\tdocs beta " + root + "\n}\n",
+			"site acme is defined twice, by the app docs and by a route of a.test",
+		},
+		"of two routes": {
+			"", "http://a.test:0 {\n\tdocs acme " + root + "\n}\nhttp://b.test:0 {\n\tdocs beta " + other + "\n}\n",
+			"site acme is defined twice and differently, by a route of a.test and by a route of b.test",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &Server{Dir: t.TempDir(), t: t}
+			cfg, err := Adapt(Global(s.Dir, c.docs) + c.sites)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.TryLoadJSON(bytes.ReplaceAll(cfg, []byte(`"beta"`), []byte(`"acme"`)))
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error is %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestACommentDoesNotChangeTheConfiguration(t *testing.T) {
+	root, dir := acmeFolder(t), t.TempDir()
+	const comment = "# a comment\n"
+	global := Global(dir, "site acme {\n\troot "+root+"\n}")
+	sites := "http://a.test:0 {\n\tsearch acme\n}\nhttp://b.test:0 {\n\tdocs beta " + root + "\n}\n"
+	without, err := Adapt(global + sites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := Adapt(comment + global + comment + sites)
+	if err != nil || !bytes.Equal(with, without) {
+		t.Errorf("a comment changed the configuration (%v):\n%s\n%s", err, without, with)
+	}
+}
+
+func TestADocsDirectiveInANamedRouteHasTheRootOfItsInvocation(t *testing.T) {
+	s := Start(t, "", "&(api) {\n\tdocs acme\n}\nhttp://localhost:0 {\n\troot * "+acmeFolder(t)+"\n\tinvoke api\n}\n")
+	s.Ready("acme")
+	if got := s.Search("acme", `{"query":"thrust limits"}`); len(got) == 0 {
+		t.Error("no results")
 	}
 }

@@ -54,10 +54,6 @@ type Assistant struct {
 	// organization then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
 
-	// Origin is where a directive that names sites stands ("Caddyfile:12"),
-	// for errors.
-	Origin string `json:"origin,omitempty"`
-
 	app *app.App
 	log *slog.Logger
 }
@@ -84,12 +80,12 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 	if a.WriteTimeout <= 0 {
 		a.WriteTimeout = caddy.Duration(writeTimeout)
 	}
-	if a.app, err = docsApp(ctx); err != nil {
-		return err
-	}
-	a.app.Expect("assistant", a.Origin, a.Sites)
-	return nil
+	a.app, err = docsApp(ctx)
+	return err
 }
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (a *Assistant) NamedSites() []string { return a.Sites }
 
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)

@@ -52,7 +52,7 @@ func (Guard) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app and hands it the site that Define brings.
+// Provision finds the app and checks the site that Define brings.
 func (g *Guard) Provision(ctx caddy.Context) (err error) {
 	g.log = ctx.Logger()
 	if g.Errors != "" && g.Errors != "pass" {
@@ -62,19 +62,14 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	if g.Define != nil {
-		return g.app.Define(g.Define)
+		return g.Define.Provision()
 	}
 	return nil
 }
 
-// Defines names the site that this handler brings along, "" for none: the
-// app looks for it when it walks the routes for the site's root.
-func (g *Guard) Defines() string {
-	if g.Define == nil {
-		return ""
-	}
-	return g.Define.Name
-}
+// DefinedSite returns the site that this route brings along, nil for none. The
+// app docs asks for it when it starts.
+func (g *Guard) DefinedSite() *app.Definition { return g.Define }
 
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	sw, err := g.open(w, r, next)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // admit finds the site that a request asks for and checks that the one who
@@ -20,7 +21,9 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return nil, nil, fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)
 	}
-	a.AwaitStart(r.Context())
+	if !a.AwaitStart(r.Context()) {
+		return nil, nil, searchFailed(w, retrieval.ErrNotReady)
+	}
 	site := a.Site(name)
 	if site == nil || !served(a, sites, name, r.Host) {
 		return nil, nil, fail(http.StatusNotFound, "unknown_site",

@@ -50,7 +50,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 		return false, nil
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return m.app.Knows(e.site) && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site)), nil
+		return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site)), nil
 	}
 	return true, nil
 }

@@ -29,10 +29,6 @@ type Search struct {
 	// organization then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
 
-	// Origin is where a directive that names sites stands ("Caddyfile:12"),
-	// for errors.
-	Origin string `json:"origin,omitempty"`
-
 	app *app.App
 }
 
@@ -46,12 +42,12 @@ func (Search) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app.
 func (s *Search) Provision(ctx caddy.Context) (err error) {
-	if s.app, err = docsApp(ctx); err != nil {
-		return err
-	}
-	s.app.Expect("search", s.Origin, s.Sites)
-	return nil
+	s.app, err = docsApp(ctx)
+	return err
 }
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (s *Search) NamedSites() []string { return s.Sites }
 
 // responses are the buffers that answers are made in; some 20 kB each.
 var responses = sync.Pool{New: func() any { return new(bytes.Buffer) }}

@@ -36,9 +36,8 @@ type state struct {
 	started   chan struct{}
 	startOnce sync.Once
 
-	mu       sync.RWMutex
-	sites    map[string]*LiveSite
-	expected []expectation
+	mu    sync.RWMutex
+	sites map[string]*LiveSite // nil before Start
 
 	// background ends with Stop: what this configuration runs besides requests.
 	background context.Context
@@ -83,27 +82,30 @@ func (a *App) Provision(ctx caddy.Context) error {
 	a.store = store{ctx.Storage()}
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
-	a.sites = make(map[string]*LiveSite)
 	a.started = make(chan struct{})
 
 	if a.DataDir == "" {
 		a.DataDir = filepath.Join(caddy.AppDataDir(), "docs")
 	}
+	sites := make(map[string]*LiveSite)
 	for name, s := range a.Sites {
 		if s == nil {
 			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
 		}
-		if err := s.provision(name, false); err != nil {
+		if err := s.provision(name); err != nil {
 			return err
 		}
-		a.sites[name] = newLiveSite(name, s)
+		if s.Root == "" && s.Sitemap == "" {
+			return fmt.Errorf("site %s: has no pages; write root /path/to/docs, or sitemap https://…/sitemap.xml", name)
+		}
+		sites[name] = newLiveSite(name, s)
 	}
 
 	if err := a.loadGuests(); err != nil {
 		return err
 	}
 	a.keys = access.NewKeys(a.store, nil, a.log)
-	if err := a.fixKeys(); err != nil {
+	if err := a.fixKeys(sites); err != nil {
 		return err
 	}
 	sctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
@@ -158,9 +160,6 @@ func (a *App) loadGuests() error {
 // Start brings the sites up: their indexes are loaded from disk, and
 // refreshed in the background. It does not wait for them.
 func (a *App) Start() error {
-	if err := a.checkExpected(); err != nil {
-		return err
-	}
 	sites, err := a.resolve()
 	if err != nil {
 		return err
@@ -168,7 +167,7 @@ func (a *App) Start() error {
 	if err := a.openModel(); err != nil {
 		return err
 	}
-	for _, r := range sites {
+	for _, r := range sorted(sites) {
 		if err := a.run(r); err != nil {
 			return fmt.Errorf("site %s: %w", r.Name, err)
 		}

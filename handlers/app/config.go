@@ -120,9 +120,6 @@ type Site struct {
 	// Default: off.
 	Suggestions bool `json:"suggestions,omitempty"`
 
-	// Origin is where the configuration stands ("Caddyfile:12"), for errors.
-	Origin string `json:"origin,omitempty"`
-
 	instructions string // the text
 }
 

@@ -1,46 +1,83 @@
 package app
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 )
 
-// place is where in the HTTP app a site's route stands: the folders that are
-// served around it, the hosts, and the server.
+// place is where routes of the HTTP app name or define a site.
 type place struct {
-	roots  []string
-	hosts  []string
 	server *caddyhttp.Server
+	hosts  []string
+	roots  []string // the folders that are served around the route
 }
 
-// definer is the handler that brings a site along (handlers.Guard).
-type definer interface{ Defines() string }
+func (p place) String() string {
+	return "a route of " + cmp.Or(strings.Join(p.hosts, ", "), strings.Join(p.server.Listen, ", "))
+}
 
-// findPlaces walks the routes of all servers for the handlers that bring
-// sites along. It works on the provisioned routes and so for Caddyfile and
-// JSON alike; the Caddyfile adapter's shared state is no source for roots: at
-// the top level of a block it can hold another block's.
-func findPlaces(h *caddyhttp.App) map[string]*place {
-	found := make(map[string]*place)
-	for _, server := range h.Servers {
-		walk(server.Routes, place{server: server}, found)
+// definer is a handler that may define a site (handlers.Guard).
+type definer interface{ DefinedSite() *Definition }
+
+// namer is a handler that serves sites by name (handlers.Search,
+// handlers.Assistant).
+type namer interface{ NamedSites() []string }
+
+// definedSite is a site that routes define.
+type definedSite struct {
+	*Definition
+	place
+}
+
+// routeSites are the sites that the routes of the HTTP app define and name.
+type routeSites struct {
+	http    *caddyhttp.App
+	defined map[string]*definedSite
+	named   map[string]place
+	errs    []error
+}
+
+// findRoutes walks the routes of all servers. It works on the provisioned
+// routes and so for Caddyfile and JSON alike; the Caddyfile adapter's shared
+// state is no source for roots: at the top level of a block it can hold
+// another block's.
+func (a *App) findRoutes() (*routeSites, error) {
+	found := &routeSites{defined: make(map[string]*definedSite), named: make(map[string]place)}
+	loaded, err := a.ctx.AppIfConfigured("http")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return found, nil
 	}
-	return found
+	if err != nil {
+		return nil, err
+	}
+	found.http = loaded.(*caddyhttp.App)
+	for _, name := range slices.Sorted(maps.Keys(found.http.Servers)) {
+		server := found.http.Servers[name]
+		found.walk(server.Routes, place{server: server}, nil)
+		if server.Errors != nil {
+			found.walk(server.Errors.Routes, place{server: server}, nil)
+		}
+	}
+	return found, errors.Join(found.errs...)
 }
 
-// walk notes, in the order in which requests pass them, the roots that are
-// set in each list of routes; a list inside one inherits what came before.
-func walk(routes caddyhttp.RouteList, at place, found map[string]*place) {
-	// A list's roots count for all its routes, also for those that stand
-	// before: Caddyfile order puts root first, handwritten JSON may not.
-	own := roots(routes)
-	if len(own) > 0 {
+// walk visits a list of routes that serves the roots of at, unless it sets
+// its own. invoked are the named routes that lead to it.
+func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string) {
+	// A list's roots count for all its routes, also for those before: in
+	// Caddyfile order root comes first, in JSON it may not.
+	if own := roots(routes); len(own) > 0 {
 		at.roots = own
 	}
 	for _, route := range routes {
@@ -51,30 +88,54 @@ func walk(routes caddyhttp.RouteList, at place, found map[string]*place) {
 		for _, handler := range route.Handlers {
 			switch h := handler.(type) {
 			case *caddyhttp.Subroute:
-				walk(h.Routes, here, found)
+				f.walk(h.Routes, here, invoked)
+				if h.Errors != nil {
+					f.walk(h.Errors.Routes, here, invoked)
+				}
+			case *caddyhttp.Invoke:
+				if r := here.server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) {
+					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
+				}
 			case definer:
-				name := h.Defines()
-				if name == "" {
-					continue
+				if d := h.DefinedSite(); d != nil {
+					f.define(d, here)
 				}
-				p := found[name]
-				if p == nil {
-					p = &place{server: here.server}
-					found[name] = p
-				}
-				for _, root := range here.roots {
-					if !slices.Contains(p.roots, root) {
-						p.roots = append(p.roots, root)
-					}
-				}
-				for _, host := range here.hosts {
-					if !slices.Contains(p.hosts, host) {
-						p.hosts = append(p.hosts, host)
+			case namer:
+				for _, name := range h.NamedSites() {
+					if _, ok := f.named[name]; !ok {
+						f.named[name] = here
 					}
 				}
 			}
 		}
 	}
+}
+
+// define notes a site. Several routes may define the same one, such as a
+// snippet that is imported into two blocks.
+func (f *routeSites) define(d *Definition, at place) {
+	old := f.defined[d.Name]
+	switch {
+	case old == nil:
+		f.defined[d.Name] = &definedSite{d, at}
+		return
+	case !reflect.DeepEqual(old.Site, d.Site):
+		f.errs = append(f.errs, fmt.Errorf("site %s is defined twice and differently, by %s and by %s; give one of them another name", d.Name, old.place, at))
+		return
+	}
+	old.roots = union(old.roots, at.roots)
+	old.hosts = union(old.hosts, at.hosts)
+}
+
+// union returns the values of both lists, each once.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // roots are the folders that a list of routes serves: the variable "root"
@@ -122,10 +183,10 @@ func hostsOf(route caddyhttp.Route) (hosts []string) {
 
 // root is the one constant folder of a place, or an error that says what to
 // write.
-func (p *place) root(site string) (string, error) {
+func (p place) root(site string) (string, error) {
 	write := fmt.Sprintf("write the folder: docs %s /path/to/docs", site)
 	switch {
-	case p == nil || len(p.roots) == 0:
+	case len(p.roots) == 0:
 		return "", fmt.Errorf("no root is set where docs %s stands; %s", site, write)
 	case len(p.roots) > 1:
 		return "", fmt.Errorf("several roots are set where docs %s stands (%s); %s", site, strings.Join(p.roots, ", "), write)
@@ -137,10 +198,7 @@ func (p *place) root(site string) (string, error) {
 
 // url is the address of the first host that is served there, "" if there is
 // none that is constant.
-func (p *place) url(h *caddyhttp.App) string {
-	if p == nil || p.server == nil {
-		return ""
-	}
+func (p place) url(h *caddyhttp.App) string {
 	for _, host := range p.hosts {
 		if strings.ContainsAny(host, "*{") {
 			continue

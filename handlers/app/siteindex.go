@@ -69,7 +69,7 @@ func fingerprint(parts ...any) string {
 // has the same.
 func (a *App) run(r *LiveSite) error {
 	shape := *r.Config // what does not shape the index is left out
-	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL, shape.Origin = "", "", "", "", ""
+	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions = nil, nil, false
 	key := poolKey(fingerprint(a.DataDir, r.Name, shape, a.indexKey, a.embedderKey))
 	v, _, err := siteIndexes.LoadOrNew(key, func() (caddy.Destructor, error) { return a.newSiteIndex(r) })

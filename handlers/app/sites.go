@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -22,10 +22,20 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Definition is a site that an HTTP route brings along (directive docs).
+// Definition is a site that a handler in a route defines (directive docs).
+// Start finds it there.
 type Definition struct {
 	Name string `json:"name"`
 	Site *Site  `json:"site"`
+}
+
+// Provision resolves the site's placeholders and checks it. The root may be
+// missing: Start takes it from the routes around the handler.
+func (d *Definition) Provision() error {
+	if d.Site == nil {
+		d.Site = new(Site)
+	}
+	return d.Site.provision(d.Name)
 }
 
 // LiveSite is a site of this configuration, ready to be asked. What it costs
@@ -39,11 +49,9 @@ type LiveSite struct {
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound
 
-	defined bool       // by a route
-	given   Site       // as the route gave it
-	origin  string     // of Config.URL
-	host    string     // of Config.URL, without port
-	index   *siteIndex // nil until the app has started
+	origin string     // of Config.URL
+	host   string     // of Config.URL, without port
+	index  *siteIndex // nil until the app has started
 
 	placesOnce sync.Once
 	places     *semaphore.Weighted
@@ -67,19 +75,9 @@ func (r *LiveSite) setURL(address string) {
 	}
 }
 
-// located puts the place in a Caddyfile, where it is known, before what stands
-// there.
-func located(origin, what string) string {
-	if origin == "" {
-		return what
-	}
-	return origin + ": " + what
-}
-
-// provision checks a site's configuration; rootLater allows a site without
-// root, which the routes will tell.
-func (s *Site) provision(name string, rootLater bool) error {
-	where := located(s.Origin, "site "+name)
+// provision resolves the site's placeholders and checks its configuration.
+func (s *Site) provision(name string) error {
+	where := "site " + name
 	if err := access.CheckName("site", name); err != nil {
 		return fmt.Errorf("%s: the name is the {domain} of the API: %w", where, err)
 	}
@@ -96,11 +94,8 @@ func (s *Site) provision(name string, rootLater bool) error {
 		}
 		*field = v
 	}
-	switch {
-	case s.Root != "" && s.Sitemap != "":
+	if s.Root != "" && s.Sitemap != "" {
 		return fmt.Errorf("%s: has both a root and a sitemap; keep the one that its pages come from", where)
-	case s.Root == "" && s.Sitemap == "" && !rootLater:
-		return fmt.Errorf("%s: has no pages; write root /path/to/docs, or sitemap https://…/sitemap.xml", where)
 	}
 	for _, address := range []string{s.URL, s.Sitemap, s.SupportURL} {
 		if address == "" {
@@ -134,148 +129,91 @@ func (s *Site) loadInstructions(where string) error {
 	return nil
 }
 
-// Same tells whether two sites are configured alike, wherever that stands.
-func (s Site) Same(other Site) bool {
-	s.Origin, other.Origin = "", ""
-	return fingerprint(s) == fingerprint(other)
+// FindSites finds the sites of the configuration and those that routes define,
+// for commands that work without Start.
+func (a *App) FindSites() error {
+	sites, err := a.resolve()
+	if err == nil {
+		a.publish(sites)
+	}
+	return err
 }
 
-// Define adds a site that a route brings along. Several routes may bring the
-// same one.
-func (a *App) Define(d *Definition) error {
-	if d.Site == nil {
-		d.Site = new(Site)
+// resolve returns the sites of the configuration and those that routes
+// define, with what those left out: root and url.
+func (a *App) resolve() (map[string]*LiveSite, error) {
+	found, err := a.findRoutes()
+	if err != nil {
+		return nil, err
 	}
-	given := *d.Site
-	if err := d.Site.provision(d.Name, true); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if old, ok := a.sites[d.Name]; ok && old.defined && old.given.Same(given) {
-		return nil // a snippet with it was imported into two blocks
-	} else if ok {
-		return fmt.Errorf("two sites are called %s (%s and %s); give one of them another name, or write the directives assistant and search for a site that the global option docs has",
-			d.Name, cmp.Or(old.Config.Origin, "global option docs"), cmp.Or(d.Site.Origin, "directive docs"))
-	}
-	r := newLiveSite(d.Name, d.Site)
-	r.defined, r.given = true, given
-	a.sites[d.Name] = r
-	return a.fixKeysLocked()
-}
-
-// Expect notes the sites that a handler names: Start refuses names that
-// neither the configuration nor a route knows. origin is where the handler
-// stands in a Caddyfile, "" for none.
-func (a *App) Expect(handler, origin string, sites []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, name := range sites {
-		a.expected = append(a.expected, expectation{who: handler, origin: origin, site: name})
-	}
-}
-
-type expectation struct{ who, origin, site string }
-
-// checkExpected returns an error for names of sites that are not there.
-func (a *App) checkExpected() error {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	names := make([]string, 0, len(a.sites))
-	for _, r := range a.allLocked() {
-		names = append(names, r.Name)
-	}
-	expected := slices.Clone(a.expected)
-	for i, k := range a.Keys {
-		for _, site := range k.Sites {
-			expected = append(expected, expectation{who: fmt.Sprintf("key %d", i+1), site: site})
-		}
+	sites := make(map[string]*LiveSite)
+	for name, s := range a.Sites {
+		sites[name] = newLiveSite(name, s)
 	}
 	var errs []error
-	for _, e := range expected {
-		if a.sites[e.site] == nil {
-			errs = append(errs, fmt.Errorf("%s names the site %s, which is not there; there are: %s", located(e.origin, e.who), e.site, cmp.Or(strings.Join(names, ", "), "none")))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// resolve returns the sites anew, with what those defined by routes left out:
-// root and url. It does not touch the ones that requests may already see: the
-// HTTP app can have started before this one.
-func (a *App) resolve() ([]*LiveSite, error) {
-	var places map[string]*place
-	var http *caddyhttp.App
-	var errs []error
-	sites := a.all()
-	for i, old := range sites {
-		config := *old.Config
-		r := newLiveSite(old.Name, &config)
-		r.defined = old.defined
-		sites[i] = r
-		if !r.defined || (r.Config.Root != "" || r.Config.Sitemap != "") && r.Config.URL != "" {
+	for name, d := range found.defined {
+		if sites[name] != nil {
+			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, d.place))
 			continue
 		}
-		if places == nil {
-			app, err := a.ctx.AppIfConfigured("http")
-			if err != nil {
-				return nil, err
-			}
-			http = app.(*caddyhttp.App)
-			places = findPlaces(http)
-		}
-		if r.Config.Root == "" && r.Config.Sitemap == "" {
-			root, err := places[r.Name].root(r.Name)
-			if err != nil {
-				if r.Config.Origin != "" {
-					err = fmt.Errorf("%s: %w", r.Config.Origin, err)
-				}
+		site := *d.Site
+		if site.Root == "" && site.Sitemap == "" {
+			if site.Root, err = d.root(name); err != nil {
 				errs = append(errs, err)
 				continue
 			}
-			r.Config.Root = root
 		}
-		if r.Config.URL == "" {
-			r.setURL(places[r.Name].url(http))
+		if site.URL == "" {
+			site.URL = d.url(found.http)
+		}
+		sites[name] = newLiveSite(name, &site)
+	}
+	unknown := func(who, name string) {
+		if sites[name] == nil && found.defined[name] == nil {
+			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
+				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
 		}
 	}
-	return sites, errors.Join(errs...)
+	for name, at := range found.named {
+		unknown(at.String(), name)
+	}
+	for i, k := range a.Keys {
+		for _, name := range k.Sites {
+			unknown(fmt.Sprintf("key %d", i+1), name)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return sites, a.fixKeys(sites)
 }
 
 // publish makes the sites those that requests see.
-func (a *App) publish(sites []*LiveSite) {
+func (a *App) publish(sites map[string]*LiveSite) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range sites {
-		a.sites[r.Name] = r
-	}
+	a.sites = sites
 }
 
+// all returns the sites in the order of their names, none before the start.
 func (a *App) all() []*LiveSite {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	return a.allLocked()
+	return sorted(a.sites)
 }
 
-// allLocked returns the sites in the order of their names.
-func (a *App) allLocked() []*LiveSite {
-	sites := make([]*LiveSite, 0, len(a.sites))
-	for _, r := range a.sites {
-		sites = append(sites, r)
-	}
-	slices.SortFunc(sites, func(x, y *LiveSite) int { return strings.Compare(x.Name, y.Name) })
-	return sites
+// sorted returns sites in the order of their names.
+func sorted(sites map[string]*LiveSite) []*LiveSite {
+	return slices.SortedFunc(maps.Values(sites), func(x, y *LiveSite) int { return strings.Compare(x.Name, y.Name) })
 }
 
-// Site returns a site, nil if there is none of that name.
+// Site returns a site, nil if there is none of that name or the app has not
+// started.
 func (a *App) Site(name string) *LiveSite {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.sites[name]
 }
-
-// Knows tells whether there is a site of that name.
-func (a *App) Knows(name string) bool { return a.Site(name) != nil }
 
 // ServesAt tells whether a route that names no sites serves one at a host:
 // if some sites' addresses have that host, those alone; else all.
@@ -373,15 +311,9 @@ func (r *LiveSite) Enter(ctx context.Context, n int) bool {
 // Leave gives back the place that Enter took.
 func (r *LiveSite) Leave() { r.places.Release(1) }
 
-// fixKeys makes the keys of the configuration, as far as their organization
-// is known.
-func (a *App) fixKeys() error {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.fixKeysLocked()
-}
-
-func (a *App) fixKeysLocked() error {
+// fixKeys makes the keys of the configuration. Those whose organization is
+// not known yet are left out.
+func (a *App) fixKeys(sites map[string]*LiveSite) error {
 	var fixed []*access.Key
 	for i, f := range a.Keys {
 		where := fmt.Sprintf("key %d", i+1)
@@ -399,7 +331,7 @@ func (a *App) fixKeysLocked() error {
 			}
 			hash = access.Hash(secret)
 		}
-		organization, err := a.organizationOf(f)
+		organization, err := organizationOf(f, sites)
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
@@ -418,12 +350,12 @@ func (a *App) fixKeysLocked() error {
 
 // organizationOf is the organization that a fixed key belongs to: the one it
 // names, that of its sites, or that of all sites if they have the same.
-func (a *App) organizationOf(f *FixedKey) (string, error) {
+func organizationOf(f *FixedKey, sites map[string]*LiveSite) (string, error) {
 	if f.Organization != "" {
 		return f.Organization, nil
 	}
 	organization := ""
-	for _, r := range a.allLocked() {
+	for _, r := range sorted(sites) {
 		if len(f.Sites) > 0 && !slices.Contains(f.Sites, r.Name) {
 			continue
 		}

@@ -9,21 +9,23 @@ import (
 // indexes from disk, so that a first one may take a second.
 const startTime = 5 * time.Second
 
-// AwaitStart returns once the app has started, or ctx ends, or it took too
-// long. Caddy starts the apps of a configuration in any order: the HTTP app
+// AwaitStart waits until the app has started, and reports whether it has: not
+// if ctx ends, the start fails or takes too long. Caddy starts the apps of a configuration in any order: the HTTP app
 // may already bring requests of a new configuration, also at a reload, while
 // sites have neither index nor address yet.
-func (a *App) AwaitStart(ctx context.Context) {
+func (a *App) AwaitStart(ctx context.Context) bool {
 	select {
 	case <-a.started:
-		return
 	default:
+		t := time.NewTimer(startTime)
+		defer t.Stop()
+		select {
+		case <-a.started:
+		case <-ctx.Done():
+		case <-t.C:
+		}
 	}
-	t := time.NewTimer(startTime)
-	defer t.Stop()
-	select {
-	case <-a.started:
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.sites != nil
 }

@@ -2,6 +2,7 @@ package caddyfile
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,7 +25,6 @@ const maxReplies = 1_000_000
 // settings are what the words of a directive say about an API.
 type settings struct {
 	sites                []string
-	origin               string                    // of a directive that names sites defined elsewhere
 	limits               map[string]handlers.Limit // by ip or organization
 	unlimited            bool
 	errors               string
@@ -42,7 +42,6 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 		return nil, err
 	}
 	s := new(settings)
-	directive := h.Token()
 	for h.NextArg() {
 		name := h.Val()
 		if err := siteArgument(h, api, name); err != nil {
@@ -52,7 +51,6 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 			return nil, h.Errf("%s: site %s is named twice; keep one", api, name)
 		}
 		s.sites = append(s.sites, name)
-		s.origin = position(directive)
 	}
 	if err := parseBlock(h.Dispenser, api, s.words(api)); err != nil {
 		return nil, err
@@ -71,7 +69,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	first := h.Token()
-	site := &app.Site{Origin: position(first)}
+	site := new(app.Site)
 	s := new(settings)
 	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
 	args, err := l.between(1, 2)
@@ -171,6 +169,12 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 	return nil
 }
 
+// definedSite is a site of a docs directive.
+type definedSite struct {
+	site     *app.Site
+	position string
+}
+
 // checkDefined refuses a site that the global option or another docs
 // directive defines, unless that one says the same (the same snippet,
 // imported into the blocks of two hosts).
@@ -180,20 +184,20 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 		if err := json.Unmarshal(global.Value, a); err != nil {
 			return d.Errf("reading the global option docs: %w", err)
 		}
-		if other, ok := a.Sites[name]; ok {
-			return d.Errf("site %s is defined twice, first at %s; to serve that one here, write: assistant %s, and: search %s", name, other.Origin, name, name)
+		if a.Sites[name] != nil {
+			return d.Errf("site %s is defined twice, first in the global option docs; to serve that one here, write: assistant %s, and: search %s", name, name, name)
 		}
 	}
 	const key = "caddy-docs.sites"
-	sites, _ := h.State[key].(map[string]*app.Site)
+	sites, _ := h.State[key].(map[string]definedSite)
 	if sites == nil {
-		sites = map[string]*app.Site{}
+		sites = map[string]definedSite{}
 		h.State[key] = sites
 	}
-	if other, ok := sites[name]; ok && !other.Same(*site) {
-		return d.Errf("site %s is defined twice and differently, first at %s; a name is one site's: choose another, or write the same in both places", name, other.Origin)
+	if other, ok := sites[name]; ok && !reflect.DeepEqual(other.site, site) {
+		return d.Errf("site %s is defined twice and differently, first at %s; a name is one site's: choose another, or write the same in both places", name, other.position)
 	}
-	sites[name] = site
+	sites[name] = definedSite{site, position(d.Token())}
 	return nil
 }
 

@@ -131,7 +131,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"two sites of a name in two docs options": {
 			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n",
-			`site acme is defined twice, first at Caddyfile:3; a name is one site's: choose another, or write both in one block, at Caddyfile:8`,
+			`site acme is defined twice, first in another global option docs; a name is one site's: choose another, or write both in one block, at Caddyfile:8`,
 		},
 		"a folder that allows private addresses": {
 			inSite("allow_private on"),
@@ -535,7 +535,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with a site of the global option": {
 			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n\nlocalhost {\n\tdocs acme\n}\n",
-			`site acme is defined twice, first at Caddyfile:3; to serve that one here, write: assistant acme, and: search acme, at Caddyfile:10`,
+			`site acme is defined twice, first in the global option docs; to serve that one here, write: assistant acme, and: search acme, at Caddyfile:10`,
 		},
 		"docs twice with a name and different pages": {
 			inBlock("\tdocs acme /srv\n\tdocs acme /other"),

@@ -23,12 +23,14 @@ type option struct {
 	// own, and where it was written.
 	serverEmbedder   string
 	serverEmbedderAt caddyfile.Token
+	// sitesAt are the positions of the sites of this block.
+	sitesAt map[string]string
 }
 
 // parseOption reads the global option docs. Written again (by an import,
 // say), it adds to the first.
 func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
-	o := &option{app: new(app.App)}
+	o := &option{app: new(app.App), sitesAt: map[string]string{}}
 	if before, ok := existing.(httpcaddyfile.App); ok {
 		if err := json.Unmarshal(before.Value, o.app); err != nil {
 			return nil, d.Errf("reading the docs option before this one: %w", err)

@@ -46,11 +46,11 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) (httpcaddyfile.Con
 	}, limiters...)
 	if api == apiAssistant {
 		chain = append(chain, module("docs_assistant", &handlers.Assistant{
-			Sites: s.sites, MaxBody: s.maxBody, Origin: s.origin,
+			Sites: s.sites, MaxBody: s.maxBody,
 			FinishEvent: s.finishEvent, MaxConcurrentReplies: s.maxConcurrentReplies,
 		}))
 	} else {
-		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.maxBody, Origin: s.origin}))
+		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.maxBody}))
 	}
 
 	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{

@@ -1,6 +1,7 @@
 package caddyfile
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -35,10 +36,11 @@ func (o *option) parseSite(l line) error {
 	if err := checkSiteName(name); err != nil {
 		return l.usage(err.Error())
 	}
-	if other, ok := o.app.Sites[name]; ok {
-		return l.Errf("site %s is defined twice, first at %s; a name is one site's: choose another, or write both in one block", name, other.Origin)
+	if o.app.Sites[name] != nil {
+		return l.Errf("site %s is defined twice, first %s; a name is one site's: choose another, or write both in one block", name, cmp.Or(o.sitesAt[name], "in another global option docs"))
 	}
-	s := &app.Site{Origin: position(start)}
+	o.sitesAt[name] = "at " + position(start)
+	s := new(app.Site)
 	if err := parseBlock(l.Dispenser, "site "+name, siteWords(s)); err != nil {
 		return err
 	}

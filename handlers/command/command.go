@@ -145,7 +145,12 @@ func (t *target) offline() (a *app.App, done func(), err error) {
 		return nil, nil, fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
 	}
 	a = loaded.(*app.App)
-	return a, func() { _ = a.Stop(); _ = a.Cleanup() }, nil
+	done = func() { _ = a.Stop(); _ = a.Cleanup() }
+	if err := a.FindSites(); err != nil {
+		done()
+		return nil, nil, fmt.Errorf("%s: %w", t.config, err)
+	}
+	return a, done, nil
 }
 
 // started is offline with the sites' indexes opened.
