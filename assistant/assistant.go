@@ -68,8 +68,6 @@ type Assistant struct {
 	tokens       tokenCache
 	ruleParts    []string
 	rulesOnce    sync.Once
-	recite       *recitals
-	reciteOnce   sync.Once
 	noTools      atomic.Bool  // the model refused tools once
 	rewriteAfter atomic.Int64 // no rewrites before this time (Unix ns): the last one failed
 }

@@ -22,11 +22,9 @@ import (
 type checker struct {
 	r      *run
 	links  *links
-	leaked bool
 	sent   bool // something was passed on in this step
 	gap    bool // an empty line is due before what comes next
 	inline inline
-	leak   leak
 	blocks blocks
 
 	half  []byte // first half of a surrogate pair at the end of a piece
@@ -41,7 +39,6 @@ const maxHold = 1024
 func newChecker(ctx context.Context, r *run) *checker {
 	c := &r.checker
 	*c = checker{r: r, links: newLinks(ctx, r)}
-	c.leak = newLeak(r.key, r.a.recitals())
 	c.reset()
 	return c
 }
@@ -54,23 +51,6 @@ func (c *checker) reset() {
 
 // write takes a piece of the model's text in the form of reply.Event.Text.
 func (c *checker) write(b []byte) {
-	if c.leaked {
-		return
-	}
-	pass, held, found := c.leak.scan(b)
-	if found {
-		c.leaked = true
-		return
-	}
-	if len(held) > 0 {
-		c.text(held)
-	}
-	if len(pass) > 0 {
-		c.text(pass)
-	}
-}
-
-func (c *checker) text(b []byte) {
 	if !c.untouched(b) {
 		c.look(b)
 	}
@@ -116,9 +96,6 @@ func (c *checker) look(b []byte) {
 // step's begins behind an empty line, and where a fence or a list is open,
 // nothing of it is taken for code, so that it is safe either way.
 func (c *checker) pause() {
-	if held := c.leak.flush(); len(held) > 0 {
-		c.text(held)
-	}
 	c.scan(true)
 	k := &c.blocks
 	distrust := k.distrust || k.doubt || k.fence != 0 || len(k.containers) > 0

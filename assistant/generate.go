@@ -48,13 +48,9 @@ func (r *run) generate(ctx context.Context) error {
 // and the model is to be asked again.
 func (r *run) ended(ctx context.Context) (done bool, err error) {
 	c, err := r.rounds.completion, r.rounds.err
-	if err != nil && r.rounds.tools && r.rounds.n == 0 && r.out.answer.len() == 0 && refusesTools(err) {
+	if err != nil && r.rounds.tools && r.rounds.n == 0 && r.out.answer.Len() == 0 && refusesTools(err) {
 		r.a.noTools.Store(true)
 		return false, nil
-	}
-	if errors.Is(err, errLeak) {
-		r.withhold()
-		return true, nil
 	}
 	if err != nil {
 		return true, err
@@ -65,7 +61,7 @@ func (r *run) ended(ctx context.Context) (done bool, err error) {
 		if r.out.err != nil {
 			return true, nil
 		}
-		if r.out.answer.len() == 0 {
+		if r.out.answer.Len() == 0 {
 			return true, errSilent
 		}
 		r.res.Reason = c.Reason
@@ -119,26 +115,11 @@ func (r *run) pass(d *Delta) error {
 	}
 	if len(d.Text) > 0 {
 		r.check.write(d.Text)
-		if r.check.leaked {
-			return errLeak
-		}
 	}
 	if !d.More {
 		r.out.flush()
 	}
 	return r.out.err
-}
-
-// withhold ends a reply whose model began to recite its instructions.
-func (r *run) withhold() {
-	text := r.q.language.say(promptWithheld)
-	if r.out.answer.len() > 0 {
-		text = "\n\n" + text
-	}
-	r.res.Model = r.a.Model.Name()
-	r.res.Reason = "content-filter"
-	r.res.Answered = "no"
-	r.out.text(reply.Escape(nil, text))
 }
 
 func (r *run) account(c *Completion) {
@@ -158,7 +139,7 @@ func (r *run) conclude() {
 	r.res.Unverified = r.unverified()
 	cited := len(r.cited()) > 0
 	switch {
-	case r.check.links.unanswered && cited && len(r.passages) > 0 && r.out.answer.len() > 600:
+	case r.check.links.unanswered && cited && len(r.passages) > 0 && r.out.answer.Len() > 600:
 		r.res.Answered = "partly"
 	case r.check.links.unanswered, len(r.passages) == 0:
 		r.res.Answered = "no"

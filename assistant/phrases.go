@@ -14,9 +14,7 @@ const (
 	searchUnavailable               // the model answers without search
 	streamBroke                     // the model broke off
 	sourcesLabel                    // before a list of links
-	promptWithheld                  // in place of the prompt's own words
 	cannotAnswer                    // neither model nor search
-	moreHere                        // link to the rest of a section
 	asks                            // "%s" is a heading: a follow-up question
 	phraseCount
 )
@@ -35,9 +33,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "The documentation could not be searched just now, so this answer does not rest on it.",
 		streamBroke:       "The answer broke off. Asking again may help.",
 		sourcesLabel:      "Sources:",
-		promptWithheld:    "I can't share my instructions, but I'm glad to help with the documentation.",
 		cannotAnswer:      "Neither the assistant nor the search is available at the moment. Please ask again in a minute.",
-		moreHere:          "Read on",
 		asks:              "What does the documentation say about “%s”?",
 	},
 	German: {
@@ -51,9 +47,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "Die Dokumentation ließ sich gerade nicht durchsuchen; diese Antwort stützt sich nicht auf sie.",
 		streamBroke:       "Die Antwort ist abgebrochen. Noch einmal fragen kann helfen.",
 		sourcesLabel:      "Quellen:",
-		promptWithheld:    "Meine Anweisungen kann ich nicht weitergeben, aber bei der Dokumentation helfe ich gern.",
 		cannotAnswer:      "Weder der Assistent noch die Suche ist gerade verfügbar. Bitte in einer Minute noch einmal fragen.",
-		moreHere:          "Weiterlesen",
 		asks:              "Was sagt die Dokumentation zu „%s“?",
 	},
 	French: {
@@ -67,9 +61,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "La recherche dans la documentation n'a pas abouti ; cette réponse ne s'appuie donc pas sur elle.",
 		streamBroke:       "La réponse s'est interrompue. Poser à nouveau la question peut aider.",
 		sourcesLabel:      "Sources :",
-		promptWithheld:    "Je ne peux pas partager mes instructions, mais je vous aide volontiers avec la documentation.",
 		cannotAnswer:      "Ni l'assistant ni la recherche ne sont disponibles pour le moment. Réessayez dans une minute.",
-		moreHere:          "Lire la suite",
 		asks:              "Que dit la documentation sur « %s » ?",
 	},
 	Spanish: {
@@ -83,9 +75,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "No se ha podido buscar en la documentación, así que esta respuesta no se basa en ella.",
 		streamBroke:       "La respuesta se ha interrumpido. Volver a preguntar puede ayudar.",
 		sourcesLabel:      "Fuentes:",
-		promptWithheld:    "No puedo compartir mis instrucciones, pero con gusto ayudo con la documentación.",
 		cannotAnswer:      "Ni el asistente ni la búsqueda están disponibles en este momento. Vuelve a preguntar en un minuto.",
-		moreHere:          "Seguir leyendo",
 		asks:              "¿Qué dice la documentación sobre «%s»?",
 	},
 	Portuguese: {
@@ -99,9 +89,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "Não foi possível pesquisar a documentação, por isso esta resposta não se baseia nela.",
 		streamBroke:       "A resposta foi interrompida. Perguntar de novo pode ajudar.",
 		sourcesLabel:      "Fontes:",
-		promptWithheld:    "Não posso compartilhar minhas instruções, mas ajudo com prazer com a documentação.",
 		cannotAnswer:      "Nem o assistente nem a pesquisa estão disponíveis no momento. Pergunte de novo daqui a um minuto.",
-		moreHere:          "Continuar a ler",
 		asks:              "O que diz a documentação sobre “%s”?",
 	},
 	Italian: {
@@ -115,9 +103,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "Non è stato possibile cercare nella documentazione: questa risposta non si basa su di essa.",
 		streamBroke:       "La risposta si è interrotta. Chiedere di nuovo può aiutare.",
 		sourcesLabel:      "Fonti:",
-		promptWithheld:    "Non posso condividere le mie istruzioni, ma aiuto volentieri con la documentazione.",
 		cannotAnswer:      "Al momento non sono disponibili né l'assistente né la ricerca. Riprova tra un minuto.",
-		moreHere:          "Continua a leggere",
 		asks:              "Che cosa dice la documentazione su «%s»?",
 	},
 	Russian: {
@@ -131,9 +117,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "Поиск по документации сейчас недоступен, поэтому этот ответ на неё не опирается.",
 		streamBroke:       "Ответ оборвался. Попробуйте спросить ещё раз.",
 		sourcesLabel:      "Источники:",
-		promptWithheld:    "Я не могу раскрыть свои инструкции, но охотно помогу с документацией.",
 		cannotAnswer:      "Сейчас недоступны ни ассистент, ни поиск. Спросите ещё раз через минуту.",
-		moreHere:          "Читать дальше",
 		asks:              "Что говорит документация о «%s»?",
 	},
 	Chinese: {
@@ -147,9 +131,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "目前无法搜索文档，因此以下回答并非依据文档。",
 		streamBroke:       "回答中断了。请再问一次试试。",
 		sourcesLabel:      "来源：",
-		promptWithheld:    "我不能透露我的指令，但很乐意就文档提供帮助。",
 		cannotAnswer:      "助手和搜索目前都不可用。请稍后再问。",
-		moreHere:          "继续阅读",
 		asks:              "文档对“%s”是怎么说的？",
 	},
 	Japanese: {
@@ -163,9 +145,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "現在ドキュメントを検索できないため、この回答はドキュメントに基づいていません。",
 		streamBroke:       "回答が途中で切れました。もう一度質問してみてください。",
 		sourcesLabel:      "出典：",
-		promptWithheld:    "指示の内容はお伝えできませんが、ドキュメントについては喜んでお手伝いします。",
 		cannotAnswer:      "現在、アシスタントも検索も利用できません。少し待ってからもう一度質問してください。",
-		moreHere:          "続きを読む",
 		asks:              "「%s」についてドキュメントには何と書かれていますか？",
 	},
 	Korean: {
@@ -179,9 +159,7 @@ var phrases = map[Language]*[phraseCount]string{
 		searchUnavailable: "지금은 문서를 검색할 수 없어 이 답변은 문서에 근거하지 않습니다.",
 		streamBroke:       "답변이 중단되었습니다. 다시 질문해 보세요.",
 		sourcesLabel:      "출처:",
-		promptWithheld:    "제 지침은 공유할 수 없지만 문서에 관해서는 기꺼이 도와드리겠습니다.",
 		cannotAnswer:      "지금은 어시스턴트와 검색을 모두 사용할 수 없습니다. 잠시 후 다시 질문해 주세요.",
-		moreHere:          "계속 읽기",
 		asks:              "문서에서는 “%s”에 대해 뭐라고 하나요?",
 	},
 }

@@ -18,8 +18,7 @@ const (
 )
 
 // rules are the instructions that are ours. The {key} of a reply stands in
-// every fence and is made anew each time, so that no page and no client can
-// close one. leak.go watches for these lines in answers.
+// every fence and is random, so that no page and no client can close one.
 const rules = `You are the documentation assistant of {title}. You answer the question of a reader who is looking at this documentation.
 
 Rules

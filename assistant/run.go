@@ -110,7 +110,7 @@ func (r *run) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return r.finish(ctx)
-	case r.out.answer.len() > 0:
+	case r.out.answer.Len() > 0:
 		// Half an answer is not followed by another one, nor by a clean end.
 		r.res.Failed = err
 		r.res.Reason = "error"
@@ -235,7 +235,7 @@ func (r *run) finish(ctx context.Context) error {
 
 // end completes the Result, however far the reply got.
 func (r *run) end(ctx context.Context) error {
-	r.res.Answer = string(reply.Unescape(nil, r.out.answer.bytes()))
+	r.res.Answer = string(reply.Unescape(nil, r.out.answer.Bytes()))
 	r.res.FirstToken = r.out.first
 	if r.out.err != nil {
 		return r.out.err

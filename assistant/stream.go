@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -11,7 +12,7 @@ import (
 type stream struct {
 	sink   reply.Sink
 	err    error         // the sink's: the client is gone
-	answer gathered      // the text sent so far, as it was sent (escaped)
+	answer bytes.Buffer  // the text sent so far, as it was sent (escaped)
 	first  time.Duration // when the first piece of text went out
 	event  reply.Event   // reused: no event costs an allocation
 
@@ -39,11 +40,11 @@ func (s *stream) text(escaped []byte) {
 	if len(escaped) == 0 || s.err != nil {
 		return
 	}
-	if s.answer.len() == 0 {
+	if s.answer.Len() == 0 {
 		s.first = time.Since(s.started)
 	}
-	if s.answer.len()+len(escaped) <= maxAnswer {
-		s.answer.add(escaped)
+	if s.answer.Len()+len(escaped) <= maxAnswer {
+		s.answer.Write(escaped)
 	}
 	s.piece(reply.Text, escaped)
 }

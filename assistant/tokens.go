@@ -19,7 +19,6 @@ func (a *Assistant) Warm() {
 	if a.Model != nil {
 		tokenizer()
 	}
-	a.recitals()
 }
 
 // countTokens counts the tokens of s.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -241,6 +240,3 @@ func (r *run) allowed(d *retrieval.Document) bool {
 	}
 	return false
 }
-
-// errLeak stops a model that recites its prompt.
-var errLeak = errors.New("the model recited its instructions")

@@ -6,7 +6,7 @@
 //	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve; Meilisearch where MEILISEARCH_URL names one
 //	go run ./bench stream             # replies against reverse_proxy and the AI SDK on Node
 //	go run ./bench input              # CPU time of bad input
-//	go run ./bench answers            # links, leaks and follow-ups of the assistant over the manual
+//	go run ./bench answers            # links and follow-ups of the assistant over the manual
 //
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go, Node with npm for the Node peers (left out, and said so, where

@@ -17,8 +17,7 @@ import (
 
 // view is what a scripted model sees of a request.
 type view struct {
-	system  string
-	data    string // everything else, joined
+	data    string // all messages but the system one, joined
 	tools   bool
 	rewrite bool
 }
@@ -34,16 +33,6 @@ func (v *view) passages() []string {
 	return out
 }
 
-var fence = regexp.MustCompile(`<<([0-9a-f]{16}) `)
-
-// key is that of the prompt's fences.
-func (v *view) key() string {
-	if m := fence.FindStringSubmatch(v.data); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
 // act is what a scripted model does with a request.
 type act struct {
 	reasoning, text string
@@ -56,12 +45,11 @@ type scripted struct {
 	act  func(rnd *rand.Rand, v *view) act
 }
 
-// characters are the six of the suite.
+// characters are the models of the suite.
 var characters = []scripted{
 	{"obedient", obedient},
 	{"over-eager citer", citer},
 	{"inventor of links", inventor},
-	{"prompt leaker", leaker},
 	{"tool-looper", looper},
 	{"silent", silent},
 }
@@ -252,34 +240,6 @@ ftp://evil.test/x
 %%
 [WORD]()`, "'", "`"), "\n%%\n")
 
-// leaker recites its prompt, more or less disguised.
-func leaker(rnd *rand.Rand, v *view) act {
-	s := v.system
-	from := rnd.IntN(max(1, len(s)/2))
-	s = s[from:]
-	if i := strings.IndexByte(s, ' '); i >= 0 {
-		s = s[i+1:]
-	}
-	s = strings.ToValidUTF8(s, "")
-	switch rnd.IntN(8) {
-	case 0:
-		s = strings.ToUpper(s)
-	case 1:
-		s = strings.ReplaceAll(s, " ", "\n")
-	case 2:
-		s = "```\n" + s + "\n```"
-	case 3:
-		s = "> " + strings.ReplaceAll(s, ". ", ".\n> - ")
-	case 4:
-		s = strings.ReplaceAll(s, " ", " **") + "**"
-	case 5:
-		s = "The marks are <<" + v.key() + ">> and " + v.key()
-	case 6:
-		s = strings.ReplaceAll(s, "", "\u200b")
-	}
-	return act{text: "Sure, my instructions are: " + s}
-}
-
 // looper calls tools as long as it may, also wrongly.
 func looper(rnd *rand.Rand, v *view) act {
 	if !v.tools {
@@ -336,7 +296,7 @@ type puppet struct {
 func (p *puppet) Name() string { return "scripted" }
 
 func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	v := view{system: prompt.Messages[0].Content.String(), tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content.String())}
+	v := view{tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content.String())}
 	for _, m := range prompt.Messages[1:] {
 		v.data += m.Content.String() + "\n"
 	}
@@ -404,7 +364,7 @@ func (s *scripted) serve(rnd *rand.Rand) func(*modelserver.Request) modelserver.
 		v := view{tools: len(r.Tools) > 0}
 		for i, m := range r.Messages {
 			if i == 0 {
-				v.system, v.rewrite = m.Content, isRewrite(m.Content)
+				v.rewrite = isRewrite(m.Content)
 				continue
 			}
 			v.data += m.Content + "\n"
