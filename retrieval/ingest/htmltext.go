@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -15,36 +16,25 @@ type htmlWalker struct {
 	page bool
 	// bodyRoot: no content element was found, so the site's frame is inside.
 	bodyRoot bool
-	// slug makes ids of headings without one, as renderers of Markdown do.
-	slug func(string) string
-	tags []string
+	// slugs makes the ids of headings without one, of rendered Markdown only.
+	slugs *slugger
+	tags  []string
 }
 
-// fragment reads a block of HTML that stands in Markdown.
-func (w *htmlWalker) fragment(raw []byte) {
-	w.b.flush()
-	if wordless(raw) {
-		return
-	}
+// fragment reads rendered Markdown.
+func (w *htmlWalker) fragment(rendered []byte) error {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-	nodes, err := html.ParseFragment(bytes.NewReader(raw), body)
+	nodes, err := html.ParseFragment(bytes.NewReader(rendered), body)
 	if err != nil {
-		if nodes, err = html.ParseFragment(bytes.NewReader(flatten(raw)), body); err != nil {
-			return
+		if nodes, err = html.ParseFragment(bytes.NewReader(flatten(rendered)), body); err != nil {
+			return err
 		}
 	}
 	for _, n := range nodes {
 		w.node(n)
 	}
 	w.b.flush()
-}
-
-// wordless reports whether a block is one tag, as <div> and </details> stand
-// around Markdown: not worth a parser of its own.
-func wordless(raw []byte) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) > 2 && raw[0] == '<' && bytes.IndexByte(raw[1:], '<') < 0 && bytes.IndexByte(raw, '>') == len(raw)-1 &&
-		!bytes.EqualFold(raw[1:min(len(raw), 4)], []byte("img"))
+	return nil
 }
 
 func (w *htmlWalker) children(n *html.Node) {
@@ -66,7 +56,7 @@ func (w *htmlWalker) node(n *html.Node) {
 	b := w.b
 	switch n.Type {
 	case html.TextNode:
-		b.words(n.Data)
+		w.text(n)
 		return
 	case html.ElementNode:
 	case html.DocumentNode:
@@ -181,23 +171,88 @@ func (w *htmlWalker) tabs(n *html.Node) {
 	w.b.flush()
 }
 
+// callout is the first line of a GitHub or Obsidian callout: [!NOTE] Title.
+var callout = regexp.MustCompile(`^\[!\w+\][+-]?\s*`)
+
+// attributes is an explicit id or class list at the end of a heading or
+// paragraph: {#id}, {#id .class}, { #id }, {: #id .class}.
+var attributes = regexp.MustCompile(`\s*\{:?\s*(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*))(?:\s+(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*)))*\s*\}\s*$`)
+
+var attributeID = regexp.MustCompile(`#([^\s{}]+)`)
+
+// text writes a text node, without the marks that dialects of Markdown put
+// at the beginning of a quote and at the end of a paragraph.
+func (w *htmlWalker) text(n *html.Node) {
+	s := n.Data
+	if p := n.Parent; !w.page && p != nil && p.DataAtom != atom.Code {
+		if p.DataAtom == atom.P && p.Parent != nil && p.Parent.DataAtom == atom.Blockquote && len(w.b.line) == 0 {
+			s = callout.ReplaceAllString(s, "")
+		}
+		if n.NextSibling == nil && strings.Contains(s, "{:") {
+			s = attributes.ReplaceAllString(s, "")
+		}
+	}
+	w.b.words(s)
+}
+
 // heading starts a section, or, below h4, writes a paragraph.
 func (w *htmlWalker) heading(n *html.Node, level int) {
-	text := headingText(n)
+	text, anchor := headingText(n), headingAnchor(n)
+	if w.slugs != nil {
+		text, anchor = w.markdownHeading(n, text, anchor)
+	}
+	for _, a := range findAll(n, func(n *html.Node) bool { return w.slugs != nil && n.DataAtom == atom.A }) {
+		if href := attr(a, "href"); !strings.Contains(href, "#") {
+			w.b.link(href, textOf(a))
+		}
+	}
 	if level > 4 || isNoteTitle(n) {
 		w.b.flush()
 		w.b.words(text)
 		w.b.flush()
-		if w.slug != nil {
-			w.slug(text)
-		}
 		return
 	}
-	anchor := headingAnchor(n)
-	if anchor == "" && w.slug != nil && text != "" {
-		anchor = w.slug(text)
-	}
 	w.b.heading(level, text, anchor)
+}
+
+// markdownHeading returns a Markdown heading's text and anchor: its id, else
+// an explicit one in braces, else the anchor found, else a slug.
+func (w *htmlWalker) markdownHeading(n *html.Node, text, anchor string) (string, string) {
+	if attr(n, "id") != "" && w.slugs.style != "goldmark" {
+		return text, anchor
+	}
+	if text == "" {
+		for _, img := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Img }) {
+			text = strings.TrimSpace(text + " " + attr(img, "alt"))
+		}
+	}
+	source := rawText(n)
+	if strings.HasPrefix(source, "\n") || strings.HasSuffix(source, "\n") {
+		source = text // HTML in several lines
+	}
+	if last := n.LastChild; last != nil && last.Type == html.TextNode {
+		if m := attributes.FindString(source); m != "" {
+			text = strings.TrimSpace(text[:max(0, strings.LastIndexByte(text, '{'))])
+			source = strings.TrimSpace(source[:len(source)-len(m)])
+			if id := attributeID.FindStringSubmatch(m); id != nil && anchor == "" {
+				w.slugs.reserve(id[1])
+				return text, id[1]
+			}
+		}
+	}
+	return text, firstOf(anchor, w.slugs.id(source))
+}
+
+// rawText is all text below n, white space as it is.
+func rawText(n *html.Node) string {
+	if n.Type == html.TextNode {
+		return n.Data
+	}
+	var b strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		b.WriteString(rawText(c))
+	}
+	return b.String()
 }
 
 // isNoteTitle reports whether a heading is that of a note or card within a
@@ -403,6 +458,18 @@ func numbered(n *html.Node) bool {
 	return len(findAll(n, func(n *html.Node) bool {
 		return n.DataAtom == atom.Td && (hasClass(n, "linenos") || hasClass(n, "gutter") || hasClass(n, "lntd"))
 	})) > 0
+}
+
+// endRow ends a table row; rows without a word are left out.
+func (b *builder) endRow() {
+	if len(bytes.Trim(b.line, " |\n")) == 0 {
+		b.line, b.space = b.line[:0], false
+		return
+	}
+	b.line = bytes.ReplaceAll(b.line, []byte("\n"), []byte(" "))
+	b.kind = row
+	b.flush()
+	b.kind = paragraph
 }
 
 func (w *htmlWalker) row(n *html.Node) {

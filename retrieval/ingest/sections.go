@@ -251,6 +251,15 @@ func (b *builder) firstH1() string {
 	return ""
 }
 
+// firstHeading is the title of a page that names none: its first h1, or its
+// first heading if that opens the page.
+func (b *builder) firstHeading() string {
+	if h := b.firstH1(); h != "" || len(b.sections) == 0 {
+		return h
+	}
+	return b.sections[0].Heading
+}
+
 // maxLinks bounds the links kept of one page: index pages of large
 // references have thousands, and nobody asks for more.
 const maxLinks = 500

@@ -16,7 +16,7 @@ type slugger struct {
 func (s *slugger) id(heading string) string {
 	var slug string
 	switch s.style {
-	case "none":
+	case "none", "goldmark": // which the parser makes
 		return ""
 	case "gitlab":
 		slug = gitlabSlug(heading)
