@@ -7,9 +7,6 @@ package caddydocs
 import (
 	"github.com/caddyserver/caddy/v2"
 
-	// The limits of the API are counted by rate_limit.
-	_ "github.com/mholt/caddy-ratelimit"
-
 	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
@@ -26,12 +23,12 @@ func init() {
 	caddy.RegisterModule(new(app.Admin))            // admin.api.docs
 
 	// The HTTP side.
-	caddy.RegisterModule(new(handlers.MatchAPI))   // http.matchers.docs_api
-	caddy.RegisterModule(new(handlers.BusyClient)) // http.matchers.docs_busy_client
-	caddy.RegisterModule(new(handlers.KeyAuth))    // http.authentication.providers.docs_key
-	caddy.RegisterModule(new(handlers.Guard))      // http.handlers.docs_api
-	caddy.RegisterModule(new(handlers.Search))     // http.handlers.docs_search
-	caddy.RegisterModule(new(handlers.Assistant))  // http.handlers.docs_assistant
+	caddy.RegisterModule(new(handlers.MatchAPI))    // http.matchers.docs_api
+	caddy.RegisterModule(new(handlers.KeyAuth))     // http.authentication.providers.docs_key
+	caddy.RegisterModule(new(handlers.Guard))       // http.handlers.docs_api
+	caddy.RegisterModule(new(handlers.ClientLimit)) // http.handlers.docs_client_limit
+	caddy.RegisterModule(new(handlers.Search))      // http.handlers.docs_search
+	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
 
 	grammar.Register() // directives docs, assistant, search; global option docs
 	command.Register() // caddy docs …

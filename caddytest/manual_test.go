@@ -170,7 +170,7 @@ func TestEveryAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T)
 	queries := []string{
 		"install", "xcaddy", "sitemap", "how do I make a key", "rate limit", "origin", "thread", "strict releases", "threadId",
 		"anchors goldmark", "systemd", "metrics", "grace_period", "embedding model", "Ollama", "prompt injection", "basic_auth",
-		"synonyms", "version of a page", "Mintlify", "docs_busy_client", "finish event", "extractive", "reload", "docsonly",
+		"synonyms", "version of a page", "Mintlify", "docs_client_limit", "finish event", "extractive", "reload", "docsonly",
 	}
 	for _, q := range queries {
 		body, _ := json.Marshal(map[string]any{"query": q, "pageSize": 50})
@@ -322,19 +322,19 @@ func TestTheManualHasTheWholeGrammar(t *testing.T) {
 func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 	page := manualPages(t)["json"]
 	for heading, types := range map[string][]any{
-		"## The app docs":                   {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}},
-		"### Sites":                         {app.Site{}, app.Scope{}},
-		"#### Scopes":                       {app.Scope{}},
-		"### Keys":                          {app.FixedKey{}},
-		"### Threads":                       {app.Threads{}},
-		"## docs.index.meilisearch":         {app.MeilisearchIndex{}},
-		"## docs.embedder.openai":           {app.OpenAIEmbedder{}},
-		"## docs.llm.openai":                {app.OpenAIModel{}},
-		"## http.handlers.docs_api":         {handlers.Guard{}},
-		"## http.handlers.docs_search":      {handlers.Search{}},
-		"## http.handlers.docs_assistant":   {handlers.Assistant{}},
-		"## http.matchers.docs_api":         {handlers.MatchAPI{}},
-		"## http.matchers.docs_busy_client": {handlers.BusyClient{}},
+		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}},
+		"### Sites":                          {app.Site{}, app.Scope{}},
+		"#### Scopes":                        {app.Scope{}},
+		"### Keys":                           {app.FixedKey{}},
+		"### Threads":                        {app.Threads{}},
+		"## docs.index.meilisearch":          {app.MeilisearchIndex{}},
+		"## docs.embedder.openai":            {app.OpenAIEmbedder{}},
+		"## docs.llm.openai":                 {app.OpenAIModel{}},
+		"## http.handlers.docs_api":          {handlers.Guard{}},
+		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
+		"## http.handlers.docs_search":       {handlers.Search{}},
+		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
+		"## http.matchers.docs_api":          {handlers.MatchAPI{}},
 	} {
 		fields := map[string]bool{}
 		for _, v := range types {

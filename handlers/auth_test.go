@@ -12,7 +12,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
-	_ "github.com/mholt/caddy-ratelimit"
 
 	"github.com/caddy-docs/caddy-docs/access"
 )
@@ -72,9 +71,7 @@ func (testIdentity) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhtt
 func init() {
 	caddy.RegisterModule(testKeyAuth{})
 	caddy.RegisterModule(testIdentity{})
-	if _, err := caddy.GetModule("http.matchers." + busyClientName); err != nil {
-		caddy.RegisterModule(BusyClient{})
-	}
+	caddy.RegisterModule(ClientLimit{})
 }
 
 const testAuth = `{"handler":"authentication","providers":{"docs_key_test":{}}}`
@@ -120,9 +117,7 @@ func serve(h caddyhttp.Handler, address, key string, headers ...string) (*httpte
 	}
 	w := httptest.NewRecorder()
 	r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, &caddyhttp.Server{})
-	err := h.ServeHTTP(w, r)
-	exactRetryAfter(w, r, err)
-	return w, err
+	return w, h.ServeHTTP(w, r)
 }
 
 // next is a handler with what follows it.

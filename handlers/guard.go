@@ -163,7 +163,6 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint) (answ
 
 // refused completes the header of an error.
 func refused(w http.ResponseWriter, r *http.Request, err error) error {
-	exactRetryAfter(w, r, err)
 	var he caddyhttp.HandlerError
 	if errors.As(err, &he) && he.StatusCode == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
 		w.Header().Set("WWW-Authenticate", "Bearer")

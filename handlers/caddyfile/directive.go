@@ -10,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 
-	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -25,8 +24,7 @@ const maxReplies = 1_000_000
 // settings are what the words of a directive say about an API.
 type settings struct {
 	sites                []string
-	limits               map[string]handlers.Limit // by ip or organization
-	unlimited            bool
+	limits               limits
 	errors               string
 	maxBody              int64
 	finishEvent          string
@@ -55,11 +53,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 	if err := parseBlock(h.Dispenser, api, s.words(api)); err != nil {
 		return nil, err
 	}
-	r, err := s.route(api, matcher)
-	if err != nil {
-		return nil, h.WrapErr(err)
-	}
-	return []httpcaddyfile.ConfigValue{r}, nil
+	return []httpcaddyfile.ConfigValue{s.route(api, matcher)}, nil
 }
 
 // parseDocs reads the directive docs: a site and both of its APIs.
@@ -106,11 +100,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	}
 	var routes []httpcaddyfile.ConfigValue
 	for _, api := range apis {
-		r, err := s.route(api, matcher)
-		if err != nil {
-			return nil, at(first).WrapErr(err)
-		}
-		routes = append(routes, r)
+		routes = append(routes, s.route(api, matcher))
 		s.define = nil
 	}
 	return routes, nil
@@ -204,10 +194,7 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 // words are the words of the directive of an API.
 func (s *settings) words(api string) []word {
 	words := []word{
-		{
-			name: "rate_limit", repeat: true, parse: s.parseLimit,
-			forms: []form{{args: "organization|ip <n> <window>", example: "ip 600 1m"}, {args: "off", example: "off"}},
-		},
+		s.limits.word(),
 		{name: "errors", forms: is("pass", "pass"), parse: func(l line) (err error) {
 			s.errors, err = l.choice("pass")
 			return err
@@ -233,39 +220,4 @@ func (s *settings) words(api string) []word {
 		}},
 		numberWord("max_concurrent_replies", "5000", 1, maxReplies, &s.maxConcurrentReplies),
 	)
-}
-
-func (s *settings) parseLimit(l line) error {
-	args, err := l.between(1, 3)
-	if err != nil {
-		return err
-	}
-	if args[0] == "off" && len(args) == 1 {
-		if s.limits != nil || s.unlimited {
-			return l.usage("off stands alone: there is another rate_limit in this block")
-		}
-		s.unlimited = true
-		return nil
-	}
-	if args[0] != "ip" && args[0] != "organization" {
-		return l.refuse("%q is not known%s", args[0], nearest(args[0], []string{"ip", "organization", "off"}))
-	}
-	if len(args) < 3 {
-		return l.refuse("%s needs a number of requests and a window", args[0])
-	}
-	if s.unlimited {
-		return l.usage("off stands alone: there is another rate_limit in this block")
-	}
-	if _, ok := s.limits[args[0]]; ok {
-		return l.refuse("%s is limited twice; keep one", args[0])
-	}
-	limit, err := handlers.ParseLimit(args[1], args[2])
-	if err != nil {
-		return l.Errf("rate_limit: %w", err)
-	}
-	if s.limits == nil {
-		s.limits = map[string]handlers.Limit{}
-	}
-	s.limits[args[0]] = limit
-	return nil
 }

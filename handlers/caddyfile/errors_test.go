@@ -543,39 +543,75 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit without a word": {
 			inBlock("\tsearch {\n\t\trate_limit\n\t}"),
-			`rate_limit: needs an argument; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: needs an argument; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit of an unknown kind": {
 			inBlock("\tsearch {\n\t\trate_limit orgnization 1 1m\n\t}"),
-			`rate_limit: "orgnization" is not known; did you mean organization?; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: "orgnization" is not known; did you mean organization?; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit without a window": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600\n\t}"),
-			`rate_limit: ip needs a number of requests and a window; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: ip needs a number of requests and a window; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit of no requests": {
 			inBlock("\tsearch {\n\t\trate_limit ip 0 1m\n\t}"),
-			`rate_limit: 0 requests: must be 1 to 1000000; for no limit write: rate_limit off, at Caddyfile:3`,
+			`rate_limit: 0 requests: must be 1 to 1000000; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit with a window that is none": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 minute\n\t}"),
-			`rate_limit: window "minute": write a duration like 1m, 1h or 24h, at Caddyfile:3`,
+			`rate_limit: window "minute" is not a duration; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit with a window out of bounds": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1ms\n\t}"),
-			`rate_limit: window 1ms: must be whole seconds, from 1s to 31d, at Caddyfile:3`,
+			`rate_limit: window 1ms: must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit of a kind twice": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1m\n\t\trate_limit ip 700 1m\n\t}"),
-			`rate_limit: ip is limited twice; keep one; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: ip is limited twice; keep one; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"rate_limit off and a limit": {
 			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit ip 700 1m\n\t}"),
-			`rate_limit: off stands alone: there is another rate_limit in this block; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"a limit and rate_limit off": {
 			inBlock("\tsearch {\n\t\trate_limit ip 700 1m\n\t\trate_limit off\n\t}"),
-			`rate_limit: off stands alone: there is another rate_limit in this block; write: rate_limit organization|ip <n> <window>, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"rate_limit of a number that is none": {
+			inBlock("\tsearch {\n\t\trate_limit ip many 1m\n\t}"),
+			`rate_limit: "many" is not a number of requests; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit with a window of half seconds": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600 1500ms\n\t}"),
+			`rate_limit: window 1.5s: must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit off with a number": {
+			inBlock("\tsearch {\n\t\trate_limit off 600\n\t}"),
+			`rate_limit: off takes no arguments, so "600" is too many; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit distributed with a number": {
+			inBlock("\tsearch {\n\t\trate_limit distributed 600 1m\n\t}"),
+			`rate_limit: distributed takes no arguments, so "600" is too many; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+		},
+		"rate_limit distributed twice": {
+			inBlock("\tsearch {\n\t\trate_limit distributed\n\t\trate_limit distributed\n\t}"),
+			`rate_limit: distributed is written twice; keep one; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"rate_limit off and distributed": {
+			inBlock("\tsearch {\n\t\trate_limit off\n\t\trate_limit distributed\n\t}"),
+			`rate_limit: off excludes every other rate_limit of this block; keep one of them; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
+		},
+		"rate_limit distributed with an unknown word": {
+			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\tread_intervall 5s\n\t\t}\n\t}"),
+			`rate_limit distributed: unknown word "read_intervall"; did you mean read_interval?, at Caddyfile:4`,
+		},
+		"rate_limit distributed with a negative interval": {
+			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\twrite_interval -5s\n\t\t}\n\t}"),
+			`write_interval: -5s is not between 100ms and 1h; write: write_interval <duration>, like: write_interval 5s, at Caddyfile:4`,
+		},
+		"rate_limit of a kind with a block": {
+			inBlock("\tsearch {\n\t\trate_limit ip 600 1m {\n\t\t\tread_interval 5s\n\t\t}\n\t}"),
+			`rate_limit: takes no block; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:4`,
 		},
 		"errors with another word than pass": {
 			inBlock("\tsearch {\n\t\terrors json\n\t}"),

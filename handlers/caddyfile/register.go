@@ -109,6 +109,11 @@ import (
 //		stop_words <word>...
 //		suggestions on|off
 //		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
 //		rate_limit off
 //		errors pass
 //		max_body <size>
@@ -118,6 +123,11 @@ import (
 //
 //	assistant [<@matcher>] [<site>...] {
 //		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
 //		rate_limit off
 //		errors pass
 //		max_body <size>
@@ -127,6 +137,11 @@ import (
 //
 //	search [<@matcher>] [<site>...] {
 //		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
 //		rate_limit off
 //		errors pass
 //		max_body <size>

@@ -17,17 +17,13 @@ import (
 // in `caddy adapt`:
 //
 //	match docs_api (and the operator's matcher)
-//	→ docs_api → authentication {docs_key} → rate_limit (address)
-//	→ rate_limit (organization) → docs_assistant or docs_search
+//	→ docs_api → authentication {docs_key} → docs_client_limit
+//	→ rate_limit → docs_assistant or docs_search
 //
 // It is terminal, and its handlers are flat: nothing falls through to the
 // site, and errors go to docs_api, the outermost, which renders them.
-func (s *settings) route(api string, matcher caddy.ModuleMap) (httpcaddyfile.ConfigValue, error) {
-	limits := s.limitsOf(api)
-	limiters, err := handlers.LimitHandlers(api, limits)
-	if err != nil {
-		return httpcaddyfile.ConfigValue{}, err
-	}
+func (s *settings) route(api string, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
+	limits := s.limits.of(api)
 
 	match := maps.Clone(matcher)
 	if match == nil {
@@ -38,12 +34,12 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) (httpcaddyfile.Con
 	chain := append([]json.RawMessage{
 		module("docs_api", &handlers.Guard{
 			API: api, Sites: s.sites, Errors: s.errors,
-			RateLimitPolicy: handlers.PolicyHeader(limits), Define: s.define,
+			RateLimitPolicy: limits.PolicyHeader(), Define: s.define,
 		}),
 		module("authentication", &caddyauth.Authentication{
 			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},
 		}),
-	}, limiters...)
+	}, limits.Handlers(api)...)
 	if api == apiAssistant {
 		chain = append(chain, module("docs_assistant", &handlers.Assistant{
 			Sites: s.sites, MaxBody: s.maxBody,
@@ -57,23 +53,7 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) (httpcaddyfile.Con
 		MatcherSetsRaw: caddyhttp.RawMatcherSets{match},
 		HandlersRaw:    chain,
 		Terminal:       true,
-	}}, nil
-}
-
-// limitsOf are SPEC.md's limits of an API, but for those that the operator
-// wrote.
-func (s *settings) limitsOf(api string) handlers.Limits {
-	if s.unlimited {
-		return handlers.Limits{}
-	}
-	limits := handlers.DefaultLimits(api)
-	if l, ok := s.limits["ip"]; ok {
-		limits.IP = &l
-	}
-	if l, ok := s.limits["organization"]; ok {
-		limits.Organization = &l
-	}
-	return limits
+	}}
 }
 
 func module(name string, v any) json.RawMessage {

@@ -1,0 +1,108 @@
+package caddyfile
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	caddyrl "github.com/mholt/caddy-ratelimit"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+)
+
+// limits are what the rate_limit lines of a block say.
+type limits struct {
+	handlers.Limits // those that are written
+	off             bool
+}
+
+// of returns the limits of an API: those that are written, and the defaults
+// of the others.
+func (s *limits) of(api string) handlers.Limits {
+	if s.off {
+		return handlers.Limits{}
+	}
+	l := handlers.DefaultLimits(api)
+	if s.IP != nil {
+		l.IP = s.IP
+	}
+	if s.Organization != nil {
+		l.Organization = s.Organization
+	}
+	l.Distributed = s.Distributed
+	return l
+}
+
+func (s *limits) word() word {
+	return word{
+		name: "rate_limit", repeat: true, parse: s.parse,
+		forms: []form{
+			{args: "organization|ip <n> <window>", example: "ip 600 1m"},
+			{args: "distributed", example: "distributed", block: distributedWords(new(caddyrl.DistributedRateLimiting)), optional: true},
+			{args: "off", example: "off"},
+		},
+	}
+}
+
+func (s *limits) parse(l line) error {
+	args, err := l.between(1, 3)
+	if err != nil {
+		return err
+	}
+	scope := args[0]
+	if s.off || scope == "off" && s.Limits != (handlers.Limits{}) {
+		return l.usage("off excludes every other rate_limit of this block; keep one of them")
+	}
+	switch {
+	case scope == "off" && len(args) == 1:
+		s.off = true
+		return nil
+	case scope == "distributed" && len(args) == 1:
+		if s.Distributed != nil {
+			return l.refuse("distributed is written twice; keep one")
+		}
+		s.Distributed = new(caddyrl.DistributedRateLimiting)
+		return parseBlock(l.Dispenser, "rate_limit distributed", distributedWords(s.Distributed))
+	case scope == "off" || scope == "distributed":
+		return l.refuse("%s takes no arguments, so %q is too many", scope, args[1])
+	case scope != "ip" && scope != "organization":
+		return l.refuse("%q is not known%s", scope, nearest(scope, []string{"ip", "organization", "distributed", "off"}))
+	case len(args) < 3:
+		return l.refuse("%s needs a number of requests and a window", scope)
+	}
+	limit, err := parseLimit(args[1], args[2])
+	if err != nil {
+		return l.usage(err.Error())
+	}
+	to := &s.IP
+	if scope == "organization" {
+		to = &s.Organization
+	}
+	if *to != nil {
+		return l.refuse("%s is limited twice; keep one", scope)
+	}
+	*to = &limit
+	return nil
+}
+
+// parseLimit reads a number of requests and a window like 1m, 24h or 7d.
+func parseLimit(events, window string) (limit handlers.Limit, err error) {
+	if limit.Events, err = strconv.Atoi(events); err != nil {
+		return limit, fmt.Errorf("%q is not a number of requests", events)
+	}
+	if limit.Window, err = caddy.ParseDuration(window); err != nil {
+		return limit, fmt.Errorf("window %q is not a duration", window)
+	}
+	return limit, limit.Check()
+}
+
+// distributedWords are those of caddy-ratelimit's own directive.
+func distributedWords(d *caddyrl.DistributedRateLimiting) []word {
+	const year = 365 * 24 * time.Hour
+	return []word{
+		durationWord("read_interval", "5s", 100*time.Millisecond, time.Hour, &d.ReadInterval),
+		durationWord("write_interval", "5s", 100*time.Millisecond, time.Hour, &d.WriteInterval),
+		durationWord("purge_age", "7d", time.Minute, year, &d.PurgeAge),
+	}
+}

@@ -1,0 +1,107 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// ClientLimit is http.handlers.docs_client_limit. It limits the requests of
+// each client within a sliding window. A client is Caddy's {client_ip}, which
+// respects trusted_proxies; the addresses of an IPv6 /64 are one client.
+//
+// A client over its limit gets the error 429 with a Retry-After header in
+// seconds. Refused requests don't count. The window advances in steps of a
+// 24th: a client never has more than its limit within any window, and waits
+// at most one step longer than it would have to.
+//
+// Unlike rate_limit, which reserves memory for max_events requests of each
+// client, this handler takes some 200 bytes a client. It sets
+// {http.rate_limit.exceeded.name} to the zone, as rate_limit does.
+type ClientLimit struct {
+	// Zone names the count. Handlers with the same zone, max_events and
+	// window share one count, which survives config reloads. Required.
+	Zone string `json:"zone"`
+
+	// MaxEvents is the number of requests that a client may send within any
+	// window, from 1 to 1,000,000. Required.
+	MaxEvents int `json:"max_events"`
+
+	// Window is the length of the sliding window: whole seconds, from 1s to
+	// 31d. Required.
+	Window caddy.Duration `json:"window"`
+
+	limiter *access.Limiter
+	log     *zap.Logger
+}
+
+// clientLimiters keeps counts across config reloads.
+var clientLimiters = caddy.NewUsagePool()
+
+// CaddyModule returns the Caddy module information.
+func (ClientLimit) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_client_limit",
+		New: func() caddy.Module { return new(ClientLimit) },
+	}
+}
+
+// Provision sets up the handler.
+func (c *ClientLimit) Provision(ctx caddy.Context) error {
+	c.log = ctx.Logger()
+	limiter, _ := clientLimiters.LoadOrStore(c.poolKey(), access.NewLimiter(c.MaxEvents, time.Duration(c.Window)))
+	c.limiter = limiter.(*access.Limiter)
+	return nil
+}
+
+// Validate checks the handler's fields.
+func (c *ClientLimit) Validate() error {
+	if c.Zone == "" {
+		return errors.New("zone is empty; name the count, like docs_search_ip")
+	}
+	if err := (Limit{c.MaxEvents, time.Duration(c.Window)}).Check(); err != nil {
+		return fmt.Errorf("zone %q: %w", c.Zone, err)
+	}
+	return nil
+}
+
+// Cleanup releases the count.
+func (c *ClientLimit) Cleanup() error {
+	_, err := clientLimiters.Delete(c.poolKey())
+	return err
+}
+
+func (c *ClientLimit) poolKey() string {
+	return fmt.Sprintf("%s %d %d", c.Zone, c.MaxEvents, c.Window)
+}
+
+func (c *ClientLimit) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	name := client(r.Context())
+	wait := c.limiter.Take(name)
+	if wait == 0 {
+		return next.ServeHTTP(w, r)
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	c.log.Info("rate limit exceeded", zap.String("zone", c.Zone), zap.Duration("wait", wait), zap.String("client", name))
+	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+		repl.Set("http.rate_limit.exceeded.name", c.Zone)
+	}
+	return caddyhttp.Error(http.StatusTooManyRequests, nil)
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*ClientLimit)(nil)
+	_ caddy.Validator             = (*ClientLimit)(nil)
+	_ caddy.CleanerUpper          = (*ClientLimit)(nil)
+	_ caddyhttp.MiddlewareHandler = (*ClientLimit)(nil)
+)
