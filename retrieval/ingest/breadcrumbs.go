@@ -7,22 +7,26 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Complete gives documents what only the whole site can tell; documents must
-// be all of it. Those that name no breadcrumbs get the titles of the pages
-// above them, or, for a folder that is no page, the folder's name. They are
-// copied first, since an index may hold them, and their Hash gets a suffix
-// (see retrieval.Document.Hash). The slice is changed in place and returned.
+// Complete gives documents, which must be all of the site's, what only the
+// whole site can say: those without breadcrumbs get the titles of the pages
+// above them or, for a folder that is no page, the folder's name. Completed
+// documents are copies, since an index may hold the originals, and their Hash
+// gets a suffix (see retrieval.Document.Hash). The slice is changed in place
+// and returned.
 func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Document {
 	titles := make(map[string]string, len(documents))
 	for _, d := range documents {
 		titles[d.Page] = d.Title
 	}
 	for i, d := range documents {
-		own, filled, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-		if d.Page == "" || filled == "" && len(d.Breadcrumbs) > 0 {
+		hash, completed, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
+		if d.Page == "" || completed == "" && len(d.Breadcrumbs) > 0 {
 			continue
 		}
 		trail := trailAbove(d, titles)
@@ -30,7 +34,7 @@ func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Docum
 			continue
 		}
 		c := *d
-		c.Breadcrumbs, c.Hash = trail, own
+		c.Breadcrumbs, c.Hash = trail, hash
 		if len(trail) > 0 {
 			sum := sha256.Sum256([]byte(strings.Join(trail, "\n")))
 			c.Hash += retrieval.HashSuffix + hex.EncodeToString(sum[:8])
@@ -54,6 +58,47 @@ func trailAbove(d *retrieval.Document, titles map[string]string) []string {
 		}
 		if !strings.EqualFold(title, d.Title) && (len(trail) == 0 || trail[0] != title) {
 			trail = append([]string{title}, trail...)
+		}
+	}
+	return trail
+}
+
+// breadcrumbTrail reads the titles above an HTML page from its JSON-LD, else
+// from its breadcrumb navigation. The page's title and "Home" are left out.
+func breadcrumbTrail(root *html.Node, h head, title string) []string {
+	trail := h.breadcrumbs
+	if trail == nil {
+		for _, nav := range findAll(root, isBreadcrumbs) {
+			if trail = trailOf(nav); len(trail) > 0 {
+				break
+			}
+		}
+	}
+	if n := len(trail); n > 0 && strings.EqualFold(trail[n-1], title) {
+		trail = trail[:n-1]
+	}
+	if len(trail) > 0 && (strings.EqualFold(trail[0], "home") || strings.EqualFold(trail[0], "docs home")) {
+		trail = trail[1:]
+	}
+	return tidyList(trail)
+}
+
+var breadcrumbClasses = set("breadcrumb breadcrumbs md-path wy-breadcrumbs")
+
+func isBreadcrumbs(n *html.Node) bool {
+	return inSet(n, breadcrumbClasses) || strings.HasPrefix(strings.ToLower(attr(n, "aria-label")), "breadcrumb")
+}
+
+func trailOf(nav *html.Node) []string {
+	items := findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.Li })
+	if len(items) == 0 {
+		items = findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.A })
+	}
+	var trail []string
+	for _, n := range items {
+		title := strings.Trim(textOf(n), " /›»>→·|")
+		if title != "" && !hasClass(n, "wy-breadcrumbs-aside") && !hidden(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
+			trail = append(trail, title)
 		}
 	}
 	return trail

@@ -180,9 +180,14 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	}
 	base, _ := url.Parse(doc.URL)
 	w := &htmlWalker{b: &builder{in: in, base: base}, slugs: &slugger{style: in.options.Anchors}}
-	if err := w.fragment(rendered.Bytes()); err != nil {
+	nodes, err := parseFragment(rendered.Bytes())
+	if err != nil {
 		return nil, fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
 	}
+	for _, n := range nodes {
+		w.node(n)
+	}
+	w.b.flush()
 	w.b.finish()
 	doc.Title = firstOf(front.text("title"), w.b.firstHeading(), front.text("sidebartitle", "sidebar_label", "linktitle", "nav_title", "navtitle"), humanize(path.Base(doc.Page)))
 	doc.Description = front.text("description", "summary", "excerpt", "og:description")
@@ -198,15 +203,6 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		doc.Sections = []retrieval.Section{{Text: firstOf(doc.Description, doc.Title)}}
 	}
 	return warnings, nil
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // languageName normalizes a code block's language.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"net/url"
 	"strings"
 	"unicode"
@@ -102,6 +103,18 @@ func (b *builder) flush() {
 		return
 	}
 	b.block(line, b.kind)
+}
+
+// endRow ends a table row; rows without a word are left out.
+func (b *builder) endRow() {
+	if len(bytes.Trim(b.line, " |\n")) == 0 {
+		b.line, b.space = b.line[:0], false
+		return
+	}
+	b.line = bytes.ReplaceAll(b.line, []byte("\n"), []byte(" "))
+	b.kind = row
+	b.flush()
+	b.kind = paragraph
 }
 
 // block writes a finished block at the current indentation.

@@ -1,0 +1,157 @@
+package ingest
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// head is what an HTML page says about itself outside of its text.
+type head struct {
+	title, ogTitle, siteName, description string
+	language, ownLanguage, version        string
+	canonical, generator                  string
+	tags, keywords, breadcrumbs           []string
+	noindex, refresh, deprecated          bool
+	sphinx, sphinxSearch, taxonomy        bool
+}
+
+var (
+	// sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
+	sphinxTitle   = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
+	sphinxVersion = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
+)
+
+func readHead(root *html.Node) head {
+	var h head
+	walk(root, func(n *html.Node) bool {
+		switch n.DataAtom {
+		case atom.Html:
+			h.language = firstOf(attr(n, "lang"), attr(n, "xml:lang"))
+		case atom.Title:
+			if h.title == "" && n.Namespace == "" {
+				h.title = textOf(n)
+			}
+		case atom.Meta:
+			h.meta(n)
+		case atom.Link:
+			for rel := range strings.FieldsSeq(strings.ToLower(attr(n, "rel"))) {
+				if rel == "canonical" && h.canonical == "" {
+					h.canonical = attr(n, "href")
+				}
+			}
+		case atom.Script:
+			h.script(n)
+			return false
+		case atom.Body:
+			h.taxonomy = hasClass(n, "td-term") || hasClass(n, "td-taxonomy")
+		case atom.Div:
+			if h.version == "" && hasClass(n, "pageinfo") {
+				if m := archivedVersion.FindStringSubmatch(textOf(n)); m != nil {
+					h.version = m[1]
+				}
+			}
+		case atom.Svg, atom.Template, atom.Style:
+			return false
+		}
+		return true
+	})
+	if h.sphinx && h.version == "" {
+		if m := sphinxTitle.FindStringSubmatch(strings.TrimSpace(h.title)); m != nil {
+			h.version = m[1]
+		}
+	}
+	return h
+}
+
+func (h *head) meta(n *html.Node) {
+	content := strings.TrimSpace(attr(n, "content"))
+	first := func(to *string) { *to = firstOf(*to, content) }
+	name := strings.ToLower(firstOf(attr(n, "name"), attr(n, "property")))
+	switch name {
+	case "description":
+		h.description = firstOf(content, h.description)
+	case "og:description":
+		first(&h.description)
+	case "og:title":
+		first(&h.ogTitle)
+	case "og:site_name":
+		first(&h.siteName)
+	case "generator":
+		first(&h.generator)
+		h.sphinx = h.sphinx || strings.Contains(strings.ToLower(content), "sphinx")
+	case "docsearch:language":
+		first(&h.ownLanguage)
+	case "docsearch:version", "readthedocs-version-slug", "docs-version":
+		// Several versions may share a page; the first is its own.
+		v, _, _ := strings.Cut(content, ",")
+		if h.version == "" || name == "docsearch:version" {
+			h.version = strings.TrimSpace(v)
+		}
+	case "keywords":
+		h.keywords = append(h.keywords, strings.Split(content, ",")...)
+	case "article:tag", "docsearch:tag", "docsearch:tags":
+		h.tags = append(h.tags, strings.Split(content, ",")...)
+	case "robots":
+		c := strings.ToLower(content)
+		h.noindex = h.noindex || strings.Contains(c, "noindex") || c == "none"
+	case "deprecated":
+		h.deprecated = content != "false"
+	}
+	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
+		// A page that reloads itself has no url.
+		h.refresh = h.refresh || strings.Contains(strings.ToLower(content), "url=")
+	}
+}
+
+func (h *head) script(n *html.Node) {
+	src, code := attr(n, "src"), rawText(n)
+	if attr(n, "type") == "application/ld+json" && h.breadcrumbs == nil {
+		h.breadcrumbs = jsonBreadcrumbs([]byte(code))
+	}
+	if attr(n, "id") == "documentation_options" || strings.Contains(src, "documentation_options.js") {
+		h.sphinx = true
+		if m := sphinxVersion.FindStringSubmatch(code); m != nil {
+			h.version = firstOf(h.version, m[1])
+		}
+	}
+	h.sphinxSearch = h.sphinxSearch || strings.Contains(src, "searchtools.js")
+}
+
+// jsonBreadcrumbs reads schema.org's BreadcrumbList from JSON-LD.
+func jsonBreadcrumbs(data []byte) []string {
+	var page any
+	if len(data) > 256<<10 || json.Unmarshal(data, &page) != nil {
+		return nil
+	}
+	return tidyList(breadcrumbNames(page))
+}
+
+// breadcrumbNames finds a BreadcrumbList: alone, in a list or in a graph.
+func breadcrumbNames(v any) (names []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if names = breadcrumbNames(e); names != nil {
+				break
+			}
+		}
+	case map[string]any:
+		if v["@type"] != "BreadcrumbList" {
+			return breadcrumbNames(v["@graph"])
+		}
+		items, _ := v["itemListElement"].([]any)
+		for _, i := range items {
+			item, _ := i.(map[string]any)
+			name, _ := item["name"].(string)
+			if inner, _ := item["item"].(map[string]any); name == "" {
+				name, _ = inner["name"].(string)
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}

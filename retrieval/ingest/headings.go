@@ -1,0 +1,166 @@
+package ingest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// heading starts a section or, below h4, writes a paragraph.
+func (w *htmlWalker) heading(n *html.Node, level int) {
+	text, anchor := headingText(n), headingAnchor(n)
+	if w.slugs != nil {
+		text, anchor = w.markdownHeading(n, text, anchor)
+	}
+	if level > 4 || attr(n, "id") == "" && inSet(n, noteTitles) {
+		w.b.flush()
+		w.b.words(text)
+		w.b.flush()
+		return
+	}
+	w.b.heading(level, text, anchor)
+}
+
+// noteTitles are the classes of headings of notes and cards within a section.
+var noteTitles = set("alert-heading admonition-title callout-title card-title alert__title notice-title")
+
+var attributeID = regexp.MustCompile(`#([^\s{}]+)`)
+
+// markdownHeading returns a Markdown heading's text and anchor: its id, else
+// an explicit one in braces, else the anchor found, else a slug. It keeps the
+// heading's links.
+func (w *htmlWalker) markdownHeading(n *html.Node, text, anchor string) (string, string) {
+	for _, a := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }) {
+		if href := attr(a, "href"); !strings.Contains(href, "#") {
+			w.b.link(href, textOf(a))
+		}
+	}
+	if text == "" {
+		for _, img := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Img }) {
+			text = strings.TrimSpace(text + " " + attr(img, "alt"))
+		}
+	}
+	if attr(n, "id") != "" && w.slugs.style != "goldmark" {
+		return text, anchor
+	}
+	source := rawText(n)
+	if strings.HasPrefix(source, "\n") || strings.HasSuffix(source, "\n") {
+		source = text // HTML in several lines
+	}
+	if last := n.LastChild; last != nil && last.Type == html.TextNode {
+		if m := attributes.FindString(source); m != "" {
+			text = strings.TrimSpace(text[:max(0, strings.LastIndexByte(text, '{'))])
+			source = strings.TrimSpace(source[:len(source)-len(m)])
+			if id := attributeID.FindStringSubmatch(m); id != nil && anchor == "" {
+				w.slugs.reserve(id[1])
+				return text, id[1]
+			}
+		}
+	}
+	slug := w.slugs.id(source)
+	return text, firstOf(anchor, slug)
+}
+
+// headingText is a heading without the links to itself that generators add.
+func headingText(n *html.Node) string {
+	var b builder
+	var add func(*html.Node)
+	add = func(n *html.Node) {
+		if n.Type == html.TextNode {
+			b.words(n.Data)
+			return
+		}
+		if n.DataAtom == atom.Br || n.DataAtom == atom.Span && (hasClass(n, "clip") || hasClass(n, "text")) {
+			b.words(" ") // VitePress shows these spans of a front page's heading as lines
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type != html.ElementNode || !isHeadingExtra(c) {
+				add(c)
+			}
+		}
+	}
+	add(n)
+	return strings.TrimSpace(strings.TrimRight(string(b.line), "¶"))
+}
+
+func isHeadingExtra(n *html.Node) bool {
+	return skippedTags[n.DataAtom] || n.DataAtom == atom.Button || hidden(n) || isPermalink(n) ||
+		inSet(n, skippedClasses) || strings.Contains(strings.ToLower(attr(n, "class")), "hash-link")
+}
+
+var (
+	permalinkTexts    = []string{"", "¶", "#", "§", "🔗", "link", "anchor", "permalink", "\uf0c1", "⚓", "∞"}
+	permalinkPrefixes = []string{"link to this", "permalink", "direct link to", "section titled", "permanent link"}
+)
+
+// isPermalink reports whether n is a heading's link to itself. One that
+// wraps the heading's own words is not.
+func isPermalink(n *html.Node) bool {
+	if n.DataAtom != atom.A || !strings.Contains(attr(n, "href"), "#") {
+		return false
+	}
+	text := strings.ToLower(textOf(n))
+	return slices.Contains(permalinkTexts, text) ||
+		slices.ContainsFunc(permalinkPrefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// headingAnchor is the id by which a link reaches the heading: its own, that
+// of an enclosing section of which it is the first element, one inside it, or
+// that of an empty target right before it.
+func headingAnchor(n *html.Node) string {
+	return firstOf(anchorOf(attr(n, "id")), sectionAnchor(n), innerAnchor(n), precedingAnchor(n))
+}
+
+var anchorParents = map[atom.Atom]bool{atom.Section: true, atom.Div: true, atom.Header: true, atom.Article: true, atom.Hgroup: true}
+
+// sectionAnchor looks at <section id> or <div class=section id> that opens
+// with the heading, through the wrappers of Docsy and Astro.
+func sectionAnchor(n *html.Node) string {
+	for p := n.Parent; p != nil && anchorParents[p.DataAtom] && firstElement(p) == n; n, p = p, p.Parent {
+		if p.DataAtom == atom.Section || p.DataAtom == atom.Header || p.DataAtom == atom.Hgroup || hasClass(p, "section") {
+			if id := anchorOf(attr(p, "id")); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+func innerAnchor(n *html.Node) string {
+	target := ""
+	walk(n, func(c *html.Node) bool {
+		if c != n {
+			target = firstOf(target, targetAnchor(c))
+		}
+		return target == "" && !skippedTags[c.DataAtom]
+	})
+	return target
+}
+
+func precedingAnchor(n *html.Node) string {
+	s := n.PrevSibling
+	for s != nil && s.Type == html.TextNode && strings.TrimSpace(s.Data) == "" {
+		s = s.PrevSibling
+	}
+	if s == nil || textOf(s) != "" {
+		return ""
+	}
+	if s.DataAtom == atom.P && s.FirstChild != nil {
+		s = s.FirstChild
+	}
+	if s.DataAtom == atom.A || s.DataAtom == atom.Span || s.DataAtom == atom.Div {
+		return targetAnchor(s)
+	}
+	return ""
+}
+
+func targetAnchor(n *html.Node) string {
+	id := anchorOf(attr(n, "id"))
+	if n.DataAtom == atom.A {
+		id = firstOf(id, anchorOf(attr(n, "name")))
+	}
+	return id
+}

@@ -1,0 +1,145 @@
+package ingest
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+var skippedTags = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Svg: true,
+	atom.Iframe: true, atom.Nav: true, atom.Select: true, atom.Input: true, atom.Textarea: true,
+	atom.Head: true, atom.Object: true, atom.Embed: true, atom.Audio: true, atom.Canvas: true,
+	atom.Map: true, atom.Dialog: true, atom.Title: true, atom.Datalist: true, atom.Progress: true, atom.Meter: true,
+}
+
+var skippedRoles = set("navigation search contentinfo dialog alertdialog menu menubar toolbar")
+
+var skippedLabels = []string{"breadcrumb", "breadcrumbs", "table of contents", "on this page", "pagination", "pager", "cookie consent"}
+
+// skippedClasses are on elements that are not the page's text.
+var skippedClasses = set(`
+	headerlink header-anchor hash-link anchor-link anchorjs-link heading-anchor heading-link td-heading-self-link anchor-heading sl-anchor-link
+	toc table-of-contents tableofcontents td-toc md-sidebar md-nav sidebar-toc page-toc bd-toc-item bd-sidebar-secondary toctree-sidebar
+	on-this-page contents-sidebar right-sidebar vpdocasideoutline vplocalnav sphinxsidebar sphinxsidebarwrapper related related-pages
+	theme-doc-toc-mobile theme-doc-toc-desktop theme-doc-footer theme-doc-version-badge theme-doc-version-banner theme-doc-breadcrumbs
+	breadcrumb breadcrumbs nextra-breadcrumb nextra-toc md-path wy-breadcrumbs td-breadcrumbs bd-breadcrumbs breadcrumbs-container
+	pagination pagination-nav pagination-links pager prev-next prev-next-footer prev-next-area rst-footer-buttons page-nav vpdocfooter
+	nav-chapters nav-wrapper nav-wide-wrapper mobile-nav-chapters md-footer footer-nav bottom-of-page
+	edit-link edit-page edit-this-page theme-edit-this-page td-page-meta md-content__button md-source-file last-updated last-update theme-last-updated page-meta
+	feedback feedback--rating feedback--title feedback--answer md-feedback page-feedback td-feedback was-this-helpful
+	search searchbox search-form docsearch docsearch-button md-search wy-side-nav-search wy-nav-side
+	cookie-banner cookie-consent cookieconsent cookie-notice cc-window cookies gdpr
+	skip-link skip-to-content skiptocontent skiplink sl-skip-link md-skip
+	sr-only visually-hidden screen-reader-text visuallyhidden
+	copybtn copy-button copy-btn copy clipboard md-clipboard
+	contributors giscus utterances disqus comments ethical-ad adsbygoogle carbonads
+	rst-versions version-switcher version-selector language-switcher md-version
+	katex-html mjx-assistive-mml`)
+
+// skippedFragments are parts of such classes that generators extend.
+var skippedFragments = []string{
+	"tableofcontents", "edit-this-page", "editthispage", "cookie-consent", "cookie-banner", "cookieconsent",
+	"taxonomy-terms", "docsearch", "hash-link", "breadcrumbs_", "lastupdated", "tocmobile", "page-meta", "version-banner",
+}
+
+// noteWords are in the classes of asides that are notes in the text.
+var noteWords = []string{"admonition", "callout", "aside", "note", "tip", "warning", "caution", "danger", "info", "alert", "hint", "important"}
+
+// skips reports whether n is not the page's text.
+func (w *htmlWalker) skips(n *html.Node) bool {
+	if skippedTags[n.DataAtom] || hidden(n) {
+		return true
+	}
+	if !w.page {
+		return false // the page's author wrote it
+	}
+	for _, key := range []string{"data-docs-ignore", "data-pagefind-ignore", "data-docsearch-ignore"} {
+		if hasAttr(n, key) {
+			return true
+		}
+	}
+	return w.skipsTag(n) || w.skipsRole(n) || skipsClass(n)
+}
+
+func (w *htmlWalker) skipsTag(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Footer:
+		return len(findAll(n, isHeading)) == 0
+	case atom.Header:
+		return w.framed && len(findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.H1 })) == 0
+	case atom.Aside:
+		class := strings.ToLower(attr(n, "class")) + " " + attr(n, "role")
+		noted := slices.ContainsFunc(noteWords, func(word string) bool { return strings.Contains(class, word) })
+		return !noted || strings.Contains(class, "sidebar")
+	case atom.Button:
+		return attr(n, "role") != "tab" && !inSummary(n)
+	case atom.Form:
+		return len(findAll(n, func(n *html.Node) bool {
+			return n.DataAtom == atom.Input && (attr(n, "type") == "search" || attr(n, "name") == "q")
+		})) > 0
+	case atom.Span: // VitePress's label on a code block
+		return n.Parent != nil && hasClass(n, "lang") && classLanguage(n.Parent) != ""
+	}
+	return false
+}
+
+func (w *htmlWalker) skipsRole(n *html.Node) bool {
+	role := attr(n, "role")
+	return skippedRoles[role] || role == "banner" && w.framed ||
+		n.DataAtom != atom.A && slices.Contains(skippedLabels, strings.ToLower(attr(n, "aria-label")))
+}
+
+func skipsClass(n *html.Node) bool {
+	if isHeading(n) || n.DataAtom == atom.Section || n.DataAtom == atom.Body {
+		return false // "comments" and the like as topics
+	}
+	if skippedClasses[strings.ToLower(attr(n, "id"))] && n.DataAtom != atom.Article {
+		return true
+	}
+	class := strings.ToLower(attr(n, "class"))
+	if slices.ContainsFunc(skippedFragments, func(f string) bool { return strings.Contains(class, f) }) || inSet(n, skippedClasses) {
+		return true
+	}
+	return hasClass(n, "d-none") && !strings.Contains(class, "-block") && !strings.Contains(class, "-flex") ||
+		hasClass(n, "pageinfo") && archivedVersion.MatchString(textOf(n))
+}
+
+func inSummary(n *html.Node) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if isHeading(p) || p.DataAtom == atom.Summary || p.DataAtom == atom.Dt {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether readers never see n. The panels of tabs are hidden
+// until they are chosen, so they count as seen.
+func hidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		gone := false
+		switch a.Key {
+		case "hidden":
+			gone = a.Val != "until-found"
+		case "aria-hidden":
+			gone = a.Val == "true" && n.DataAtom != atom.Pre && n.DataAtom != atom.Code
+		case "style":
+			style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
+			gone = strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
+		}
+		if gone {
+			return !isTabPanel(n)
+		}
+	}
+	return false
+}
+
+func isTabPanel(n *html.Node) bool {
+	return attr(n, "role") == "tabpanel" || slices.ContainsFunc(classes(n), func(c string) bool {
+		c = strings.ToLower(c)
+		return strings.Contains(c, "tab") && (strings.Contains(c, "pane") || strings.Contains(c, "content") || strings.Contains(c, "panel"))
+	})
+}

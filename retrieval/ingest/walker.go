@@ -1,0 +1,273 @@
+package ingest
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// htmlWalker writes the text of parsed HTML into a builder.
+type htmlWalker struct {
+	b *builder
+	// page: the HTML is a whole page, with navigation to leave out.
+	page bool
+	// framed: the page's content is not marked, so the site's frame is left
+	// out, too.
+	framed bool
+	// slugs makes the ids of headings in rendered Markdown; nil for pages.
+	slugs *slugger
+	tags  []string
+}
+
+func (w *htmlWalker) children(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.node(c)
+	}
+}
+
+// blockTags separate their text from what comes before and after.
+var blockTags = map[atom.Atom]bool{
+	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Body: true,
+	atom.Center: true, atom.Details: true, atom.Div: true, atom.Fieldset: true, atom.Figcaption: true,
+	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.Header: true, atom.Hgroup: true, atom.Hr: true,
+	atom.Html: true, atom.Legend: true, atom.Main: true, atom.P: true, atom.Section: true, atom.Summary: true,
+	atom.Caption: true, atom.Video: true, atom.Option: true, atom.Label: true,
+}
+
+// isBlock counts custom elements as blocks.
+func isBlock(n *html.Node) bool {
+	return blockTags[n.DataAtom] || n.DataAtom == 0 && strings.Contains(n.Data, "-")
+}
+
+func (w *htmlWalker) node(n *html.Node) {
+	b := w.b
+	switch n.Type {
+	case html.TextNode:
+		w.text(n)
+		return
+	case html.ElementNode:
+	default:
+		return
+	}
+	if w.page && w.isTag(n) || w.skips(n) {
+		return
+	}
+	if level := headingLevel(n); level > 0 {
+		w.heading(n, level)
+		return
+	}
+	if attr(n, "role") == "tablist" {
+		w.tabs(n)
+		return
+	}
+	switch n.DataAtom {
+	case atom.Pre:
+		w.pre(n)
+	case atom.Br:
+		b.newline()
+	case atom.Img:
+		if alt := attr(n, "alt"); len(alt) < 500 {
+			b.words(" " + alt + " ")
+		}
+	case atom.A:
+		start := len(b.line)
+		w.children(n)
+		if start < len(b.line) {
+			b.link(attr(n, "href"), string(b.line[start:]))
+		} else if start > len(b.line) || start == 0 {
+			b.link(attr(n, "href"), textOf(n)) // blocks within a link, as in cards
+		}
+	case atom.Ul, atom.Ol, atom.Menu:
+		w.indented(n)
+		b.marker = ""
+	case atom.Li:
+		b.flush()
+		if b.indent > 0 {
+			b.marker = "- "
+		}
+		w.children(n)
+		b.flush()
+		b.marker = ""
+	case atom.Dl:
+		w.definitions(n)
+	case atom.Dt:
+		b.flush()
+		b.kind = term
+		w.children(n)
+		b.flush()
+		b.kind = paragraph
+	case atom.Dd:
+		w.indented(n)
+	case atom.Table:
+		w.table(n)
+	case atom.Tr:
+		w.row(n)
+	case atom.Button:
+		b.words(" ")
+		w.children(n)
+		b.words(" ")
+	default:
+		block := isBlock(n)
+		if block {
+			b.flush()
+		}
+		w.children(n)
+		if block {
+			b.flush()
+		}
+	}
+}
+
+func (w *htmlWalker) indented(n *html.Node) {
+	w.b.flush()
+	w.b.indent += 2
+	w.children(n)
+	w.b.flush()
+	w.b.indent -= 2
+}
+
+// isTag reports whether n shows tags of the page, and keeps them.
+func (w *htmlWalker) isTag(n *html.Node) bool {
+	if n.DataAtom == atom.A && attr(n, "rel") == "tag" {
+		return true // kept by the caller, who looks outside of the content as well
+	}
+	if !hasClass(n, "md-tags") {
+		return false
+	}
+	for _, t := range findAll(n, func(n *html.Node) bool { return hasClass(n, "md-tag") }) {
+		w.tags = append(w.tags, textOf(t))
+	}
+	return true
+}
+
+var (
+	// callout matches the beginning of a GitHub or Obsidian callout: [!NOTE] Title.
+	callout = regexp.MustCompile(`^\[!\w+\][+-]?\s*`)
+	// attributes matches an explicit id or class list at the end of a heading
+	// or paragraph: {#id}, {#id .class}, { #id }, {: #id .class}.
+	attributes = regexp.MustCompile(`\s*\{:?\s*(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*))(?:\s+(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*)))*\s*\}\s*$`)
+)
+
+// text writes a text node. In Markdown it leaves out the marks that dialects
+// put at the beginning of a quote and at the end of a paragraph.
+func (w *htmlWalker) text(n *html.Node) {
+	s := n.Data
+	if p := n.Parent; !w.page && p != nil && p.DataAtom != atom.Code {
+		if p.DataAtom == atom.P && p.Parent != nil && p.Parent.DataAtom == atom.Blockquote && len(w.b.line) == 0 {
+			s = callout.ReplaceAllString(s, "")
+		}
+		if n.NextSibling == nil && strings.Contains(s, "{:") {
+			s = attributes.ReplaceAllString(s, "")
+		}
+	}
+	w.b.words(s)
+}
+
+// tabs writes the labels of tabs in one line; their panels follow.
+func (w *htmlWalker) tabs(n *html.Node) {
+	w.b.flush()
+	var labels []string
+	for _, t := range findAll(n, func(n *html.Node) bool { return attr(n, "role") == "tab" }) {
+		labels = append(labels, textOf(t))
+	}
+	w.b.words(strings.Join(labels, " | "))
+	w.b.flush()
+}
+
+// definitions reads a definition list. In Sphinx's API references each
+// documented object gets its own section, so that it can be linked.
+func (w *htmlWalker) definitions(n *html.Node) {
+	b := w.b
+	b.flush()
+	outer, path := b.current, b.path
+	objects := false
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch id := anchorOf(attr(c, "id")); {
+		case w.page && c.DataAtom == atom.Dt && hasClass(c, "sig") && id != "":
+			// A second signature of the same object starts no section.
+			if !objects || b.current.Anchor == "" || b.text.Len() > 0 {
+				if objects {
+					b.path = path
+				}
+				objects = true
+				b.heading(min(max(outer.Level, 1)+1, 4), id, id)
+			}
+			b.words(headingText(c))
+			b.flush()
+		case objects && c.DataAtom == atom.Dd:
+			w.children(c)
+			b.flush()
+		default:
+			w.node(c)
+		}
+	}
+	b.flush()
+	if objects {
+		b.resume(outer, path)
+	}
+}
+
+// table writes each row as a line. Tables that only lay out line numbers
+// beside code are code.
+func (w *htmlWalker) table(n *html.Node) {
+	w.b.flush()
+	if numbered(n) {
+		if pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre }); len(pres) > 0 {
+			w.pre(pres[len(pres)-1])
+			return
+		}
+	}
+	w.children(n)
+	w.b.flush()
+}
+
+var (
+	numberedTables = set("highlighttable lntable rouge-table rouge-line-table codehilitetable code-table")
+	numberCells    = set("linenos gutter lntd")
+)
+
+func numbered(n *html.Node) bool {
+	return inSet(n, numberedTables) ||
+		len(findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Td && inSet(n, numberCells) })) > 0
+}
+
+func (w *htmlWalker) row(n *html.Node) {
+	w.b.flush()
+	first := true
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom != atom.Td && c.DataAtom != atom.Th {
+			continue
+		}
+		if !first {
+			w.b.words(" | ")
+		}
+		first = false
+		w.cell(c)
+	}
+	w.b.endRow()
+}
+
+// cell writes a table cell into the row's line, whatever blocks it holds.
+func (w *htmlWalker) cell(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			w.text(c)
+		case c.Type != html.ElementNode || w.skips(c):
+		case c.DataAtom == atom.A:
+			start := len(w.b.line)
+			w.cell(c)
+			w.b.link(attr(c, "href"), string(w.b.line[start:]))
+		case c.DataAtom == atom.Img:
+			w.b.words(" " + attr(c, "alt") + " ")
+		case isBlock(c) || c.DataAtom == atom.Br || c.DataAtom == atom.Li || c.DataAtom == atom.Pre || c.DataAtom == atom.Td || c.DataAtom == atom.Tr:
+			w.b.words(" ")
+			w.cell(c)
+			w.b.words(" ")
+		default:
+			w.cell(c)
+		}
+	}
+}
