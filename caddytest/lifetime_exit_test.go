@@ -65,20 +65,7 @@ func startChild(t *testing.T, docs string, stopTimeout, grace time.Duration) (c 
 	c = &child{Server: &Server{Dir: t.TempDir(), t: t}, root: acmeFolder(t), exited: make(chan error, 1)}
 	port = freePort(t)
 	c.Base = fmt.Sprintf("http://localhost:%d", port)
-	Write(t, c.Dir, map[string]string{"caddy.json": c.config(t, port, docs, "", stopTimeout, grace)})
-	c.cmd = exec.Command(os.Args[0])
-	c.cmd.Env = append(os.Environ(), childConfig+"="+filepath.Join(c.Dir, "caddy.json"))
-	output, err := os.Create(filepath.Join(c.Dir, "output"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer output.Close()
-	c.cmd.Stdout, c.cmd.Stderr = output, output
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { c.exited <- c.cmd.Wait() }()
-	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
+	c.start(t, c.config(t, port, docs, "", stopTimeout, grace))
 	c.admin = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(c.Dir, "admin.sock"))
 	}}}
@@ -91,6 +78,25 @@ func startChild(t *testing.T, docs string, stopTimeout, grace time.Duration) (c 
 		return resp.StatusCode == http.StatusOK
 	})
 	return c, port
+}
+
+// start runs the process, which is killed when the test ends.
+func (c *child) start(t *testing.T, config string) {
+	t.Helper()
+	Write(t, c.Dir, map[string]string{"caddy.json": config})
+	c.cmd = exec.Command(os.Args[0])
+	c.cmd.Env = append(os.Environ(), childConfig+"="+filepath.Join(c.Dir, "caddy.json"), "XDG_DATA_HOME="+c.Dir)
+	output, err := os.Create(filepath.Join(c.Dir, "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	c.cmd.Stdout, c.cmd.Stderr = output, output
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { c.exited <- c.cmd.Wait() }()
+	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
 }
 
 // terminate sends SIGTERM.
