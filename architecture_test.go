@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"handlers":              {"handlers/app", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval"},
 	"handlers/app":          {"assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
-	"handlers/command":      {"handlers/app", "access", "retrieval", "retrieval/eval", "assistant"},
+	"handlers/command":      {"encoding", "handlers/app", "access", "retrieval", "retrieval/eval", "assistant"},
 	"assistant":             {"assistant/reply", "retrieval", "retrieval/language"},
 	"assistant/reply":       {},
 	"assistant/thread":      {},

@@ -1,6 +1,6 @@
-// Package handlers is the HTTP side of caddy-docs: the matcher that takes
-// the API's addresses out of a site's, the guard around them (CORS, errors),
-// authentication, limits, and the two handlers that answer.
+// Package handlers is the HTTP side of caddy-docs: the matcher for the API's
+// paths, the guard around them (CORS, errors), authentication, limits, and the
+// handlers of the two APIs.
 package handlers
 
 import (
@@ -11,48 +11,64 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// The two functions of the service, as configuration names them.
+// The two APIs, as paths and configuration name them.
 const (
 	apiSearch    = "search"
 	apiAssistant = "assistant"
 )
 
-// endpoint is an address of the API, taken apart. SPEC.md, Endpoints.
+// endpoint is what the path of a request to the API says. SPEC.md, Endpoints.
 type endpoint struct {
 	// api is search or assistant.
 	api string
 	// version is 1 or 2: the generation of the message endpoint.
 	version int
-	// site is the {domain} of the path, as it stands there.
+	// site is the {domain} of the path, unchecked.
 	site string
 	// resume is set for …/message/{chatId}/stream, where a chat hook asks for
 	// a reply that is still under way.
 	resume bool
 }
 
-// endpointOf finds the endpoint that a request is for: by the path as it is
-// now (handle_path may have stripped a prefix) or as it came (try_files may
-// have rewritten it to a page).
+// endpointVar is the variable of the request that holds its endpoint.
+const endpointVar = "docs_api"
+
+// endpointOf returns the endpoint that a request is for, which the docs_api
+// matcher or the first of our handlers has parsed.
 func endpointOf(r *http.Request) (endpoint, bool) {
-	e, ok := parseEndpoint(r.URL.Path)
-	if !ok {
-		or, there := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
-		if !there || or.URL == nil {
-			return endpoint{}, false
-		}
-		if e, ok = parseEndpoint(or.URL.Path); !ok {
-			return endpoint{}, false
-		}
+	if e, ok := caddyhttp.GetVar(r.Context(), endpointVar).(endpoint); ok {
+		return e, true
 	}
-	if e.api == apiAssistant && e.version == 1 && r.Method == http.MethodGet && r.URL.Query().Has("chatId") {
-		e.resume = true // how version 4 of the chat SDK asks
+	e, ok := parseRequest(r)
+	if ok {
+		caddyhttp.SetVar(r.Context(), endpointVar, e)
 	}
-	return e, true
+	return e, ok
 }
 
-// parseEndpoint takes exactly the API's shapes: real pages below /v1/ are
-// not ours.
-func parseEndpoint(path string) (endpoint, bool) {
+// parseRequest finds the endpoint by the current path (handle_path may have
+// stripped a prefix) or the original one (try_files may have rewritten it).
+func parseRequest(r *http.Request) (endpoint, bool) {
+	e, ok := parsePath(r.URL.Path)
+	if !ok {
+		e, ok = parsePath(originalURL(r).Path)
+	}
+	if ok && e.api == apiAssistant && e.version == 1 && r.Method == http.MethodGet && r.URL.Query().Has("chatId") {
+		e.resume = true // how version 4 of the chat SDK asks
+	}
+	return e, ok
+}
+
+// originalURL returns the URL that the client sent.
+func originalURL(r *http.Request) *url.URL {
+	if or, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && or.URL != nil {
+		return or.URL
+	}
+	return r.URL
+}
+
+// parsePath takes exactly the API's paths: pages below /v1/ belong to the site.
+func parsePath(path string) (endpoint, bool) {
 	if len(path) < 4 || path[0] != '/' || path[1] != 'v' || path[3] != '/' {
 		return endpoint{}, false
 	}
@@ -91,22 +107,18 @@ func parseEndpoint(path string) (endpoint, bool) {
 	return endpoint{}, false
 }
 
-// v2Address is the address of the v2 message endpoint that stands where the
-// v1 endpoint of this request stands, made from the path as the client sent
-// it, so that a prefix which handle_path stripped is kept.
-func v2Address(r *http.Request) string {
-	u := r.URL
-	if or, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && or.URL != nil {
-		u = or.URL
-	}
-	i := strings.LastIndex(u.Path, "/v1/"+apiAssistant+"/")
+// v2Path returns the path of the v2 endpoint beside the v1 endpoint of this
+// request, with the prefix that handle_path may have stripped.
+func v2Path(r *http.Request) string {
+	path := originalURL(r).Path
+	i := strings.LastIndex(path, "/v1/"+apiAssistant+"/")
 	if i < 0 {
 		return ""
 	}
-	return (&url.URL{Path: u.Path[:i] + "/v2/" + u.Path[i+len("/v1/"):]}).EscapedPath()
+	return (&url.URL{Path: path[:i] + "/v2/" + path[i+len("/v1/"):]}).EscapedPath()
 }
 
-// methods are those that the endpoint answers besides OPTIONS.
+// methods returns the value of the Allow header.
 func (e endpoint) methods() string {
 	if e.resume {
 		return "GET, HEAD, OPTIONS"
@@ -114,7 +126,7 @@ func (e endpoint) methods() string {
 	return "POST, OPTIONS"
 }
 
-// allows tells whether the endpoint answers a method.
+// allows reports whether the endpoint takes a method besides OPTIONS.
 func (e endpoint) allows(method string) bool {
 	if e.resume {
 		return method == http.MethodGet || method == http.MethodHead

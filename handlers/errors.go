@@ -6,27 +6,27 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// problem is an error that the client is told about: what it did, or what we
-// could not do. Chat interfaces print the raw body of an error, so Message
-// stands first in it and is one sentence that a person can act on; the cause
-// is for the log alone.
+// problem is an error whose message clients see. Chat interfaces print the raw
+// body of an error, so the message comes first in it and is one sentence that
+// a person can act on. The cause is only logged.
 type problem struct {
-	Message string
-	Code    string
-	cause   error
+	message, code string
+	cause         error
 }
 
 func (p *problem) Error() string {
 	if p.cause != nil {
-		return p.Message + ": " + p.cause.Error()
+		return p.message + ": " + p.cause.Error()
 	}
-	return p.Message
+	return p.message
 }
 
 func (p *problem) Unwrap() error { return p.cause }
@@ -34,22 +34,22 @@ func (p *problem) Unwrap() error { return p.cause }
 // fail makes the error of a handler: status and code for programs, message
 // for people, cause (may be nil) for the log.
 func fail(status int, code, message string, cause error) error {
-	return caddyhttp.Error(status, &problem{Message: message, Code: code, cause: cause})
+	return caddyhttp.Error(status, &problem{message, code, cause})
 }
 
-// badRequest turns what encoding says of a body into a 400.
+// badRequest turns a decoding error into a 400.
 func badRequest(err error) error {
 	if e, ok := errors.AsType[*encoding.Error](err); ok {
 		return fail(http.StatusBadRequest, "bad_request", e.Message, nil)
 	}
-	return fail(http.StatusBadRequest, "bad_request", "the body is not what this endpoint takes; the manual's pages Search and Assistant show it", err)
+	return fail(http.StatusBadRequest, "bad_request", "the body is invalid; the manual's pages Search and Assistant show what this endpoint takes", err)
 }
 
-// searchFailed turns an index's error into a response. What only the operator
-// can mend is a 500: a client that tries again would get the same.
+// searchFailed turns an index's error into a response. An error that only the
+// operator can fix is a 500: a client that tries again would get the same.
 func searchFailed(w http.ResponseWriter, err error) error {
 	if errors.Is(err, retrieval.ErrRefused) {
-		return fail(http.StatusInternalServerError, "search_misconfigured", "search is not set up rightly on this server; please tell those who run it, with the requestId", err)
+		return fail(http.StatusInternalServerError, "search_misconfigured", "search is misconfigured on this server; please report the requestId to its operator", err)
 	}
 	w.Header().Set("Retry-After", "5")
 	if errors.Is(err, retrieval.ErrNotReady) {
@@ -58,21 +58,14 @@ func searchFailed(w http.ResponseWriter, err error) error {
 	return fail(http.StatusServiceUnavailable, "search_unavailable", "search is unavailable at the moment; try again in a few seconds", err)
 }
 
-// errorBody is the one shape of every error. DESIGN.md, Errors.
-type errorBody struct {
-	Error     string `json:"error"`
-	Code      string `json:"code"`
-	RequestID string `json:"requestId"`
-}
-
-// needsKey says what is missing where a request has no key, or none in force.
+// needsKey is the message for a request without a valid key.
 const needsKey = "this needs a valid API key: send the header Authorization: Bearer svc_dsc_…"
 
-// describe says an error in our words. What comes from other handlers in the
-// chain (authentication, rate_limit) carries a status and perhaps no text.
+// describe returns the message and code of an error. Errors of Caddy's own
+// handlers (authentication, rate_limit) have a status and perhaps no text.
 func describe(status int, err error, retryAfter string) (message, code string) {
 	if p, ok := errors.AsType[*problem](err); ok {
-		return p.Message, p.Code
+		return p.message, p.code
 	}
 	switch status {
 	case http.StatusUnauthorized:
@@ -88,9 +81,28 @@ func describe(status int, err error, retryAfter string) (message, code string) {
 		return "the body is too large", "too_large"
 	}
 	if status >= 500 {
-		return "something went wrong on the server; try again, and report the requestId if it goes on", "internal"
+		return "something went wrong on the server; try again, and report the requestId if it happens again", "internal"
 	}
 	return "the request was refused", "refused"
+}
+
+// stopping refuses a request while the process ends.
+func stopping(w http.ResponseWriter, a *app.App, site string) error {
+	a.Refused(site, "stopping")
+	w.Header().Set("Retry-After", "5")
+	w.Header().Set("Connection", "close")
+	return fail(http.StatusServiceUnavailable, "stopping", "the server is being restarted; try again in a few seconds", nil)
+}
+
+// requestID returns Caddy's {http.request.uuid}, by which an operator finds a
+// request in all logs.
+func requestID(r *http.Request) string {
+	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if !ok {
+		return ""
+	}
+	id, _ := repl.GetString("http.request.uuid")
+	return id
 }
 
 // writeError renders an error as the whole response.
@@ -101,12 +113,12 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, id string, e
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Del("Content-Length")
-	body, jerr := json.Marshal(errorBody{Error: message, Code: code, RequestID: id})
-	if jerr != nil { // three strings always marshal
-		body = []byte(`{}`)
-	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(append(body, '\n'))
+		_ = json.NewEncoder(w).Encode(struct {
+			Error     string `json:"error"`
+			Code      string `json:"code"`
+			RequestID string `json:"requestId"`
+		}{message, code, id})
 	}
 }

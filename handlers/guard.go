@@ -17,27 +17,19 @@ import (
 // answers preflights (before authentication: they carry no key), sets the
 // CORS headers that let a browser read replies and errors alike, refuses
 // methods that the endpoint does not have, and renders every error of the
-// handlers behind it as JSON, {"error", "code", "requestId"}. The directives
-// assistant, search and docs put it in front; a configuration by hand should
-// too.
+// handlers behind it as JSON, {"error", "code", "requestId"}. The requestId is
+// Caddy's {http.request.uuid}. The directives assistant, search and docs put
+// this handler in front; handwritten JSON should too. The handlers behind it
+// must not return an error once they have begun to respond.
 type Guard struct {
-	// API is search or assistant, for those who read the configuration;
-	// nothing depends on it.
-	API string `json:"api,omitempty"`
-
-	// Sites are those that this route serves. Default: the sites whose url
-	// has the request's host, and where there is none, all sites.
-	Sites []string `json:"sites,omitempty"`
-
-	// Errors is "pass" to hand errors to the site's own handle_errors. Default:
-	// they are rendered here as JSON.
+	// Set to "pass" to hand errors to the site's own handle_errors. Default:
+	// errors are rendered as JSON.
 	Errors string `json:"errors,omitempty"`
 
-	// RateLimitPolicy is the value of the RateLimit-Policy header.
+	// The value of the RateLimit-Policy header. Default: no header.
 	RateLimitPolicy string `json:"rate_limit_policy,omitempty"`
 
-	// Define is a site that this route brings along, as the directive docs
-	// does.
+	// A site that this route defines, as the directive docs does.
 	Define *app.Definition `json:"define,omitempty"`
 
 	app *app.App
@@ -52,12 +44,9 @@ func (Guard) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app and checks the site that Define brings.
+// Provision finds the app and checks the site that this route defines.
 func (g *Guard) Provision(ctx caddy.Context) (err error) {
 	g.log = ctx.Logger()
-	if g.Errors != "" && g.Errors != "pass" {
-		return fmt.Errorf("docs_api: errors %q is not known; write pass, or leave it out", g.Errors)
-	}
 	if g.app, err = docsApp(ctx); err != nil {
 		return err
 	}
@@ -67,112 +56,77 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 	return nil
 }
 
-// DefinedSite returns the site that this route brings along, nil for none. The
-// app docs asks for it when it starts.
+// DefinedSite returns the site that this route defines, nil for none. The app
+// docs asks for it when it starts.
 func (g *Guard) DefinedSite() *app.Definition { return g.Define }
 
-func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	sw, err := g.open(w, r, next)
-	if err == nil && sw != nil {
-		if err = next.ServeHTTP(sw, r); err != nil {
-			err = refused(sw, r, err)
-		}
+// Validate checks the configuration.
+func (g *Guard) Validate() error {
+	if g.Errors != "" && g.Errors != "pass" {
+		return fmt.Errorf("errors %q: must be pass, or left out", g.Errors)
 	}
-	if err != nil && sw != nil {
-		return g.failed(sw, r, err)
-	}
-	return err
+	return nil
 }
 
-// open makes the writer that the handlers behind get, nil if the request was
-// answered: one that is not ours, or needs no key.
-func (g *Guard) open(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) (*startWriter, error) {
+func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
 	if !ok { // configured without the docs_api matcher
-		return nil, next.ServeHTTP(w, r)
+		return next.ServeHTTP(w, r)
 	}
 	g.app.AwaitStart(r.Context())
-	sw := &startWriter{ResponseWriterWrapper: caddyhttp.ResponseWriterWrapper{ResponseWriter: w}}
-	if answered, err := g.answer(sw, r, e); err != nil || !answered {
-		return sw, err
+	err := g.serve(w, r, e, next)
+	if err == nil {
+		return nil
 	}
-	return nil, nil
-}
-
-// failed renders an error, as far as the response has not begun.
-func (g *Guard) failed(w *startWriter, r *http.Request, err error) error {
-	e, _ := endpointOf(r)
 	var he caddyhttp.HandlerError
 	if !errors.As(err, &he) {
-		errors.As(caddyhttp.Error(http.StatusInternalServerError, err), &he)
+		he = caddyhttp.HandlerError{StatusCode: http.StatusInternalServerError, Err: err}
 	}
-	if w.started {
-		// An error route would append its page to the stream (Caddy renders
-		// errors whether or not a response has begun). What the client has to
-		// know, the handler told in the stream.
-		g.log.Error("reply broke off", zap.String("request_id", he.ID), zap.Error(err))
-		return nil
+	if he.StatusCode == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	if g.Errors == "pass" {
 		return err
 	}
-	if he.StatusCode >= 500 {
-		// Errors that we answer ourselves never reach Caddy's error log.
-		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", he.ID),
-			zap.String("site", e.site), zap.String("api", e.api), zap.String("error", errorText(err)))
+	id := requestID(r)
+	if he.StatusCode >= 500 { // errors rendered here never reach Caddy's error log
+		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", id),
+			zap.String("site", e.site), zap.String("api", e.api), zap.Error(he.Err))
 	}
-	writeError(w.Unwrap(), r, he.StatusCode, he.ID, err)
+	writeError(w, r, he.StatusCode, id, err)
 	return nil
 }
 
-// errorText is an error for the log, without the stack trace that Caddy's
-// HandlerError prints.
-func errorText(err error) string {
-	var he caddyhttp.HandlerError
-	if errors.As(err, &he) && he.Err != nil {
-		return he.Err.Error()
-	}
-	return err.Error()
-}
-
-// answer sets the header that every answer has, and answers what needs no
-// key.
-func (g *Guard) answer(w http.ResponseWriter, r *http.Request, e endpoint) (answered bool, err error) {
+// serve sets the headers that every response has, and answers requests that
+// need no key.
+func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next caddyhttp.Handler) error {
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	allowed := origin != "" && g.originAllowed(r, e.site, origin)
+	// Whether the origin may use the key that was sent is checked once that
+	// key is known (admit).
+	allowed := origin != "" && (sameHost(r, origin) || g.app.OriginAllowed(e.site, origin))
 	if allowed {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, Retry-After, RateLimit-Policy")
 	}
-
 	if r.Method == http.MethodOptions {
-		return true, preflight(w, r, e, origin, allowed)
+		return preflight(w, r, e, origin, allowed)
 	}
 	if !e.allows(r.Method) {
 		h.Set("Allow", e.methods())
-		return false, fail(http.StatusMethodNotAllowed, "method_not_allowed",
+		return fail(http.StatusMethodNotAllowed, "method_not_allowed",
 			fmt.Sprintf("this endpoint takes %s, not %s", strings.Split(e.methods(), ",")[0], r.Method), nil)
 	}
 	if g.RateLimitPolicy != "" {
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
 	}
-	return false, nil
+	return next.ServeHTTP(w, r)
 }
 
-// refused completes the header of an error.
-func refused(w http.ResponseWriter, r *http.Request, err error) error {
-	var he caddyhttp.HandlerError
-	if errors.As(err, &he) && he.StatusCode == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	return err
-}
-
-// preflight answers OPTIONS. Clients of the 5.0 and 6.0 releases set a
-// User-Agent header in fetch, which some browsers then ask for: the requested
-// headers are allowed as they are asked for.
+// preflight answers OPTIONS. It allows the headers that are asked for: the
+// AI SDK's 5.0 and 6.0 releases set User-Agent in fetch, which some browsers
+// then ask for.
 func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string, allowed bool) error {
 	h := w.Header()
 	h.Add("Vary", "Access-Control-Request-Method")
@@ -201,46 +155,15 @@ func originRefusal(origin string) string {
 	return fmt.Sprintf("the origin %q may not use this site's API; add it to the key's origins", origin)
 }
 
-// originAllowed tells whether a browser page of an origin may read what we
-// answer: the request's own host, the site's address, and the origins of any
-// key of the site. Whether the origin may use the one key that was sent is
-// checked once the key is known (admit).
-func (g *Guard) originAllowed(r *http.Request, site, origin string) bool {
-	return sameHost(r, origin) || g.app.OriginAllowed(site, origin)
-}
-
-// sameHost tells whether an origin is the host that the request came to.
+// sameHost reports whether an origin is the host of the request.
 func sameHost(r *http.Request, origin string) bool {
 	_, host, ok := strings.Cut(origin, "://")
 	return ok && strings.EqualFold(host, r.Host)
 }
 
-// startWriter knows whether a response has begun.
-type startWriter struct {
-	caddyhttp.ResponseWriterWrapper
-	started bool
-}
-
-func (w *startWriter) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols {
-		w.started = true
-	}
-	w.ResponseWriterWrapper.WriteHeader(status)
-}
-
-func (w *startWriter) Write(p []byte) (int, error) {
-	w.started = true
-	return w.ResponseWriterWrapper.Write(p)
-}
-
-// FlushError marks the response as begun: a flush sends the header.
-func (w *startWriter) FlushError() error {
-	w.started = true
-	return http.NewResponseController(w.ResponseWriterWrapper.ResponseWriter).Flush()
-}
-
 // Interface guards
 var (
 	_ caddy.Provisioner           = (*Guard)(nil)
+	_ caddy.Validator             = (*Guard)(nil)
 	_ caddyhttp.MiddlewareHandler = (*Guard)(nil)
 )

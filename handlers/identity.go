@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -9,12 +10,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// admit finds the site that a request asks for and checks that the one who
-// asks may use it: 401 without an identity, 404 for a site that is not here,
-// 403 for one of another organization or key, 403 (and no CORS headers) for
-// an origin that the key does not allow; 503 while the process ends. It is
-// the first thing both handlers do, so that they stay closed when configured
-// by hand without authentication.
+// admit returns the site that a request asks for and the key that it was sent
+// with, nil for an anonymous request. The error is 401 without an identity,
+// 404 for an unknown site, 403 for a site of another organization or key, 403
+// without CORS headers for an origin that the key does not allow, and 503
+// while the process ends. Both handlers call it first, so that they stay
+// closed when configured by hand without authentication.
 func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.LiveSite, *access.Key, error) {
 	key, known := IdentityFrom(r)
 	if !known && !anonymous {
@@ -27,10 +28,10 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 	site := a.Site(name)
 	if site == nil || !served(a, sites, name, r.Host) {
 		return nil, nil, fail(http.StatusNotFound, "unknown_site",
-			"there is no documentation site of this name here; the name is the last part of /v1/search/{domain}", nil)
+			"there is no documentation site of this name here; the name is the last element of /v1/search/{domain}", nil)
 	}
 	if a.Exiting() {
-		return nil, nil, stopped(w, a, name)
+		return nil, nil, stopping(w, a, name)
 	}
 	if !known {
 		return site, nil, nil
@@ -47,7 +48,25 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 	return site, key, nil
 }
 
-// served tells whether a route that names sites, or none, serves one.
+// validSites checks the names of the sites that a route serves.
+func validSites(sites []string) error {
+	for _, name := range sites {
+		if err := access.CheckName("site", name); err != nil {
+			return fmt.Errorf("sites: %w", err)
+		}
+	}
+	return nil
+}
+
+// validMaxBody checks the longest body that a route reads.
+func validMaxBody(n int64) error {
+	if n != 0 && (n < minMaxBody || n > maxMaxBody) {
+		return fmt.Errorf("max_body %d: must be %d to %d bytes, or 0 for the default", n, minMaxBody, maxMaxBody)
+	}
+	return nil
+}
+
+// served reports whether a route that names sites, or none, serves one.
 func served(a *app.App, sites []string, name, host string) bool {
 	if len(sites) > 0 {
 		return slices.Contains(sites, name)

@@ -11,16 +11,16 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// MatchAPI is http.matchers.docs_api. It matches the requests of the API and
-// no others: exactly the addresses of SPEC.md (and …/message/{chatId}/stream,
-// which chat hooks ask for), on the current path or the one the client sent.
-// GET and HEAD match only where {domain} is a site of ours, so that real
+// MatchAPI is http.matchers.docs_api. It matches requests to the API and no
+// others: exactly the paths of SPEC.md (and …/message/{chatId}/stream, which
+// chat hooks ask for), on the current path or the one that the client sent.
+// GET and HEAD match only where {domain} is the name of a site, so that real
 // pages below /v1/ stay pages.
 type MatchAPI struct {
-	// Only is search, assistant, or empty for both.
+	// The API to match, "search" or "assistant". Default: both.
 	Only string `json:"only,omitempty"`
 
-	// Sites narrows GET and HEAD to these sites. Default: all sites.
+	// Narrows GET and HEAD to these sites. Default: all sites.
 	Sites []string `json:"sites,omitempty"`
 
 	app *app.App
@@ -36,26 +36,34 @@ func (MatchAPI) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app.
 func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
-	if m.Only != "" && m.Only != apiSearch && m.Only != apiAssistant {
-		return fmt.Errorf("docs_api: only %q is not known; write search or assistant, or leave it out", m.Only)
-	}
 	m.app, err = docsApp(ctx)
 	return err
 }
 
-// MatchWithError tells whether the request is one of the API's.
+// Validate checks the configuration.
+func (m *MatchAPI) Validate() error {
+	if m.Only != "" && m.Only != apiSearch && m.Only != apiAssistant {
+		return fmt.Errorf("only %q: must be search or assistant, or left out", m.Only)
+	}
+	return validSites(m.Sites)
+}
+
+// MatchWithError reports whether the request is for the API.
 func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
-	e, ok := endpointOf(r)
-	if !ok || (m.Only != "" && e.api != m.Only) {
+	e, ok := parseRequest(r)
+	if !ok || m.Only != "" && e.api != m.Only {
 		return false, nil
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site)), nil
+		if !m.app.AwaitStart(r.Context()) || m.app.Site(e.site) == nil || len(m.Sites) > 0 && !slices.Contains(m.Sites, e.site) {
+			return false, nil
+		}
 	}
+	caddyhttp.SetVar(r.Context(), endpointVar, e)
 	return true, nil
 }
 
-// docsApp returns the running app "docs".
+// docsApp returns the app "docs".
 func docsApp(ctx caddy.Context) (*app.App, error) {
 	a, err := ctx.App("docs")
 	if err != nil {
@@ -63,7 +71,7 @@ func docsApp(ctx caddy.Context) (*app.App, error) {
 	}
 	docs, ok := a.(*app.App)
 	if !ok {
-		return nil, fmt.Errorf("the app docs is %T, which is not of this module", a)
+		return nil, fmt.Errorf("the app docs is %T, which is another module's", a)
 	}
 	return docs, nil
 }
@@ -71,5 +79,6 @@ func docsApp(ctx caddy.Context) (*app.App, error) {
 // Interface guards
 var (
 	_ caddy.Provisioner                 = (*MatchAPI)(nil)
+	_ caddy.Validator                   = (*MatchAPI)(nil)
 	_ caddyhttp.RequestMatcherWithError = (*MatchAPI)(nil)
 )

@@ -1,10 +1,8 @@
 package handlers
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"net/http"
-	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -18,15 +16,16 @@ import (
 // closed (401) unless an identity was set before it, by the authentication
 // handler with the docs_key provider.
 type Search struct {
-	// Sites are those that this route serves. Default: the sites whose url
-	// has the request's host, and where there is none, all sites.
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
 	Sites []string `json:"sites,omitempty"`
 
-	// MaxBody is the longest body read, in bytes. Default: 1 MB.
+	// The longest request body, in bytes, from 1,000 to 100,000,000. Default:
+	// 1,000,000.
 	MaxBody int64 `json:"max_body,omitempty"`
 
-	// Anonymous opens the endpoint to everyone, without a key. Limits by
-	// organization then count all of them together.
+	// Opens the endpoint to everyone, without a key. Limits by organization
+	// then count all of them together.
 	Anonymous bool `json:"anonymous,omitempty"`
 
 	app *app.App
@@ -49,8 +48,10 @@ func (s *Search) Provision(ctx caddy.Context) (err error) {
 // NamedSites returns the sites that the app docs must have when it starts.
 func (s *Search) NamedSites() []string { return s.Sites }
 
-// responses are the buffers that answers are made in; some 20 kB each.
-var responses = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// Validate checks the configuration.
+func (s *Search) Validate() error {
+	return errors.Join(validSites(s.Sites), validMaxBody(s.MaxBody))
+}
 
 func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
@@ -78,30 +79,22 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	results, err := site.Results(r.Context(), q)
 	if err != nil {
 		if r.Context().Err() != nil {
-			return nil // nobody is there to read it
+			return nil // the client is gone
 		}
 		return searchFailed(w, err)
 	}
 
-	buf := responses.Get().(*bytes.Buffer)
-	defer responses.Put(buf)
-	buf.Reset()
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(results); err != nil {
-		return caddyhttp.Error(http.StatusInternalServerError, err)
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(buf.Bytes())
+	_ = encoding.EncodeResults(w, results) // an error means that the client is gone
 	return nil
 }
 
 // Interface guards
 var (
 	_ caddy.Provisioner           = (*Search)(nil)
+	_ caddy.Validator             = (*Search)(nil)
 	_ caddyhttp.MiddlewareHandler = (*Search)(nil)
 )

@@ -27,7 +27,7 @@ func (a *App) Refresh(ctx context.Context, name string) (retrieval.Report, error
 }
 
 // SearchSite answers the body of a search request, for an operator.
-func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]Result, error) {
+func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encoding.Result, error) {
 	site, err := a.adminSite(name)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,7 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) httpcaddyfile.Conf
 
 	chain := append([]json.RawMessage{
 		module("docs_api", &handlers.Guard{
-			API: api, Sites: s.sites, Errors: s.errors,
-			RateLimitPolicy: limits.PolicyHeader(), Define: s.define,
+			Errors: s.errors, RateLimitPolicy: limits.PolicyHeader(), Define: s.define,
 		}),
 		module("authentication", &caddyauth.Authentication{
 			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/encoding"
 )
 
 func searchCommand(t *target) *cobra.Command {
@@ -28,7 +28,7 @@ func searchCommand(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var results []app.Result
+			var results []encoding.Result
 			err = t.call(cmd.Context(), http.MethodPost, path("search", args[0]), body, &results)
 			if errors.Is(err, errNotRunning) {
 				a, done, oerr := t.started()
@@ -72,7 +72,7 @@ func filter(version, language, tag string) map[string]string {
 	return f
 }
 
-func titleOf(r app.Result) string {
+func titleOf(r encoding.Result) string {
 	if r.Metadata.Heading == "" || r.Metadata.Heading == r.Metadata.Title {
 		return r.Metadata.Title
 	}

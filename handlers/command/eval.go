@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
@@ -71,14 +71,14 @@ if nDCG@10 is below --min-ndcg, so that CI can hold it.`,
 }
 
 // searcher runs one search body, on the running server or here.
-type searcher func(ctx context.Context, body []byte) ([]app.Result, error)
+type searcher func(ctx context.Context, body []byte) ([]encoding.Result, error)
 
 // searcher finds out which of the two it is.
 func (t *target) searcher(ctx context.Context, site string) (search searcher, done func(), err error) {
 	_, err = t.status(ctx)
 	switch {
 	case err == nil:
-		return func(ctx context.Context, body []byte) (results []app.Result, err error) {
+		return func(ctx context.Context, body []byte) (results []encoding.Result, err error) {
 			err = t.call(ctx, http.MethodPost, path("search", site), body, &results)
 			return results, err
 		}, func() {}, nil
@@ -93,7 +93,7 @@ func (t *target) searcher(ctx context.Context, site string) (search searcher, do
 		done()
 		return nil, nil, err
 	}
-	return func(ctx context.Context, body []byte) ([]app.Result, error) { return a.SearchSite(ctx, site, body) }, done, nil
+	return func(ctx context.Context, body []byte) ([]encoding.Result, error) { return a.SearchSite(ctx, site, body) }, done, nil
 }
 
 // readFile reads a file through one of eval's readers, with its name in errors.
