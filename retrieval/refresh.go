@@ -7,104 +7,89 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 )
 
-// Bounds and rhythm of a Refresher. Their sum keeps a change within two
-// seconds of the reader: quiet or maxBurst, one listing, one new generation.
 const (
 	// quiet is how long nothing must change before a refresh begins, so that
-	// a build that writes a thousand files makes one generation, not many.
-	quiet = 250 * time.Millisecond
-	// maxBurst is when it begins though files keep changing.
+	// a build that writes a thousand files makes one generation. maxBurst is
+	// when it begins even if files keep changing.
+	quiet    = 250 * time.Millisecond
 	maxBurst = time.Second
-	// firstRetry and lastRetry are the pauses after a refresh that failed,
-	// firstPageRetry and lastPageRetry those where only pages did.
-	firstRetry     = 2 * time.Second
-	lastRetry      = 5 * time.Minute
-	firstPageRetry = time.Minute
-	lastPageRetry  = time.Hour
-	// youngFor is the age below which a file without a version gets one
-	// soon, and youngRetry when that is looked for: without, the next change
-	// would have to read all files of a deploy again.
-	youngFor   = 10 * time.Second
+	// Pauses before the next refresh, doubled up to the maximum: after a
+	// refresh that failed, and after one that could not read some pages.
+	refreshRetry    = 2 * time.Second
+	maxRefreshRetry = 5 * time.Minute
+	pageRetry       = time.Minute
+	maxPageRetry    = time.Hour
+	// A file without a version that is younger than youngAge has one soon. It
+	// is looked at again after youngRetry; otherwise the next change would
+	// read all files of a deploy again.
+	youngAge   = 10 * time.Second
 	youngRetry = 3 * time.Second
-	// maxSwaps is how often a refresh starts over because a deploy replaced
-	// the folder while it was read.
-	maxSwaps = 5
+	// maxAttempts is how often a refresh starts over because a deploy replaced
+	// the folder meanwhile.
+	maxAttempts = 5
 )
 
-// RefresherOptions are a Refresher's parts. Source, Ingester and Index are
-// required.
+// RefresherOptions are the options of a Refresher. Source, Ingester and Index
+// are required.
 type RefresherOptions struct {
-	// Site names the site in logs.
+	// Site is the site's name in the log.
 	Site     string
 	Source   Source
 	Ingester Ingester
 	Index    Index
-	// Embedder, where not nil, makes vectors for the sections.
+	// Embedder, if not nil, makes vectors for the sections.
 	Embedder Embedder
-	// Dir keeps what a restart need not do again: the table of files read
-	// and the vectors. "": nothing is kept. It is created if missing and must
-	// be the site's own.
+	// Dir is where the Refresher keeps its state between runs; "" keeps none.
+	// It is created if missing and must not be shared with another site.
 	Dir string
 	// Log; nil: slog.Default().
 	Log *slog.Logger
-	// OnReport, where not nil, is called after each refresh that ended (for
-	// metrics), OnStatus after each step of progress, at most a few times a
-	// second. They must not block.
+	// OnReport, if not nil, is called after each refresh. It must not block.
 	OnReport func(Report, error)
-	OnStatus func(Status)
-	// Workers read pages at once. Default: one core is left to serving, at
-	// least one works.
-	Workers int
 }
 
-// Refresher keeps an index like its source: it lists the source, reads what
-// changed, and swaps in a new generation whole. Pages that can't be read are
-// named and left out, the rest goes on; where the source itself fails, or
-// lost most of its pages, the generation of before serves on.
+// Refresher keeps an index up to date with its source: it lists the source,
+// reads what changed and publishes a new generation as a whole. Pages that
+// can't be read are reported and left out. If the source itself fails, or
+// lost most of its pages, the previous generation stays.
 //
-// Vectors are made after a generation is published, never before: until they
-// are there, search answers by keywords.
+// Vectors are made after a generation is published. Until then, search uses
+// keywords.
 type Refresher struct {
-	o   RefresherOptions
-	log *slog.Logger
-
-	// turn is held by whoever works on the index: one at a time.
-	turn chan struct{}
+	options    RefresherOptions
+	log        *slog.Logger
+	embeddings *embeddings // nil without an embedder
 
 	mu      sync.Mutex
-	base    context.Context // Run's, while it runs
-	waiting *refreshCall    // asked for, not yet begun
-	serving sync.WaitGroup  // refreshes of base
 	status  Status
+	running context.Context // Run's; nil while Run doesn't run
+	next    *refreshCall    // requested, not begun
+	calls   sync.WaitGroup  // refreshes under way
 
-	// The following belong to the holder of turn.
-	pages    *pageTable
-	current  []*Document
-	loaded   bool
-	hold     hold
-	problems map[problemKey]pageProblem
-	// young: files were read whose time stamps prove nothing yet.
-	young bool
-	// saveFailed: the table couldn't be kept, which was logged.
+	// locked holds an element while somebody changes the index or uses the
+	// fields below.
+	locked     chan struct{}
+	table      *pageTable // nil before the first refresh
+	documents  []*Document
+	hold       hold
+	problems   map[Problem]time.Time // by when each was found
 	saveFailed bool
-	vectors    *embedding
 }
 
-// refreshCall is one refresh and those who wait for it.
+// refreshCall is one refresh, for all who requested it.
 type refreshCall struct {
 	done   chan struct{}
 	report Report
 	err    error
 }
 
-// NewRefresher returns a Refresher that has done nothing yet.
+// NewRefresher returns a Refresher for an index.
 func NewRefresher(o RefresherOptions) *Refresher {
-	r := &Refresher{o: o, log: o.Log, turn: make(chan struct{}, 1)}
+	r := &Refresher{options: o, log: o.Log, locked: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -113,78 +98,59 @@ func NewRefresher(o RefresherOptions) *Refresher {
 	}
 	r.status = Status{State: Idle, Ready: len(o.Index.Documents()) > 0}
 	if o.Embedder != nil {
-		r.vectors = newEmbedding(r)
+		r.embeddings = newEmbeddings(r)
 	}
 	return r
 }
 
-// Status returns what the Refresher is doing and what it has to say.
-func (r *Refresher) Status() Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.status
-	if r.vectors != nil {
-		e := r.vectors.status()
-		s.Embeddings = &e
-		if s.State == Idle && e.Done < e.Total && e.Error == "" {
-			s.State, s.Done, s.Total = Embedding, e.Done, e.Total
-		}
-	}
-	return s
-}
-
-// update changes the status and tells OnStatus.
-func (r *Refresher) update(change func(*Status)) {
-	r.mu.Lock()
-	change(&r.status)
-	r.mu.Unlock()
-	if r.o.OnStatus != nil {
-		r.o.OnStatus(r.Status())
+// lock waits until the caller is the only one who changes the index. It fails
+// if ctx is done.
+func (r *Refresher) lock(ctx context.Context) error {
+	select {
+	case r.locked <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
-// Run refreshes at once and then after every change, until ctx is done; it
-// doesn't return before. Once it has returned, nothing uses the index.
+func (r *Refresher) unlock() { <-r.locked }
+
+// Run refreshes the index at once and after every change, until ctx is done.
+// When it returns, nothing uses the index any more.
 func (r *Refresher) Run(ctx context.Context) error {
-	r.mu.Lock()
-	r.base = ctx
-	r.mu.Unlock()
-	var group sync.WaitGroup
+	var background sync.WaitGroup
+	r.setRunning(ctx)
 	defer func() {
-		r.mu.Lock()
-		r.base = nil
-		r.mu.Unlock()
-		r.serving.Wait()
-		group.Wait()
-		r.unload()
+		r.setRunning(nil)
+		r.calls.Wait()
+		background.Wait()
 	}()
-
 	changes := make(chan struct{}, 1)
-	group.Go(func() { r.watch(ctx, changes) })
-	if r.vectors != nil {
-		group.Go(func() { r.vectors.run(ctx) })
+	background.Go(func() { r.watch(ctx, changes) })
+	if r.embeddings != nil {
+		background.Go(func() { r.embeddings.run(ctx) })
 	}
 
-	pause, pagePause := firstRetry, firstPageRetry
+	failures := 0 // in a row
 	for {
 		report, err := r.Refresh(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		failures++
 		var again <-chan time.Time
 		switch {
 		case err != nil:
-			again = time.After(pause)
-			pause = min(2*pause, lastRetry)
+			again = time.After(backoff(refreshRetry, maxRefreshRetry, failures))
 		case report.Held != "":
-			again = time.After(holdFor)
-		case r.has(r.incomplete):
-			again = time.After(pagePause)
-			pagePause = min(2*pagePause, lastPageRetry)
-		case r.has(func() bool { return r.young }):
-			again = time.After(youngRetry)
+			again, failures = time.After(holdFor), 0
+		case report.incomplete:
+			again = time.After(backoff(pageRetry, maxPageRetry, failures))
+		case report.young:
+			again, failures = time.After(youngRetry), 0
 		default:
-			pause, pagePause = firstRetry, firstPageRetry
+			failures = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -196,7 +162,13 @@ func (r *Refresher) Run(ctx context.Context) error {
 	}
 }
 
-// watch passes the source's changes on, and begins again if watching fails.
+func (r *Refresher) setRunning(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = ctx
+}
+
+// watch reports the source's changes. If watching fails, it starts again.
 func (r *Refresher) watch(ctx context.Context, changes chan<- struct{}) {
 	changed := func() {
 		select {
@@ -204,51 +176,46 @@ func (r *Refresher) watch(ctx context.Context, changes chan<- struct{}) {
 		default: // one is waiting already
 		}
 	}
-	for pause := firstRetry; ctx.Err() == nil; pause = min(2*pause, lastRetry) {
-		if err := r.o.Source.Watch(ctx, changed); err != nil && ctx.Err() == nil {
-			r.log.Warn("watching for changes failed; the folder is looked at every few minutes until it works again", "error", err)
+	for failures := 1; ctx.Err() == nil; failures++ {
+		if err := r.options.Source.Watch(ctx, changed); err != nil && ctx.Err() == nil {
+			r.log.Warn("watching for changes failed; it is tried again", "error", err)
 		}
-		wait(ctx, pause)
+		wait(ctx, backoff(refreshRetry, maxRefreshRetry, failures))
 	}
 }
 
-// settle returns once nothing has changed for quiet, at the latest after
+// settle returns when nothing has changed for quiet, at the latest after
 // maxBurst.
 func settle(ctx context.Context, changes <-chan struct{}) {
-	latest := time.NewTimer(maxBurst)
-	defer latest.Stop()
-	calm := time.NewTimer(quiet)
-	defer calm.Stop()
+	latest := time.After(maxBurst)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-latest.C:
+		case <-latest:
 			return
-		case <-calm.C:
+		case <-time.After(quiet):
 			return
 		case <-changes:
-			calm.Reset(quiet)
 		}
 	}
 }
 
-// Refresh brings the index up to date and returns when that is done. It
-// joins a refresh that is asked for but has not begun; one under way may
-// have missed what changed just before the call, so the next one is waited
-// for. While Run runs, the work goes on when ctx is done. A report with Held
-// set is no error.
+// Refresh brings the index up to date and returns what it did. It joins a
+// refresh that is requested but has not begun: one under way may have missed
+// the latest change. While Run runs, the refresh goes on when ctx is done. A
+// Report with Held set is not an error.
 func (r *Refresher) Refresh(ctx context.Context) (Report, error) {
 	r.mu.Lock()
-	call := r.waiting
+	call := r.next
 	if call == nil {
 		call = &refreshCall{done: make(chan struct{})}
-		r.waiting = call
-		if base := r.base; base != nil {
-			r.serving.Go(func() { r.serve(base, call) })
-		} else {
-			go r.serve(ctx, call)
+		r.next = call
+		serveCtx := ctx
+		if r.running != nil {
+			serveCtx = r.running
 		}
+		r.calls.Go(func() { r.serve(serveCtx, call) })
 	}
 	r.mu.Unlock()
 	select {
@@ -261,51 +228,44 @@ func (r *Refresher) Refresh(ctx context.Context) (Report, error) {
 
 func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 	defer close(call.done)
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
+	err := r.lock(ctx)
 	r.mu.Lock()
-	r.waiting = nil
+	r.next = nil
 	r.mu.Unlock()
+	if err != nil {
+		call.err = err
+		return
+	}
+	defer r.unlock()
 	call.report, call.err = r.refresh(ctx)
-	if r.o.OnReport != nil {
-		r.o.OnReport(call.report, call.err)
+	if r.options.OnReport != nil {
+		r.options.OnReport(call.report, call.err)
 	}
 }
 
-// errSwapped: the source was replaced while it was read.
-var errSwapped = errors.New("the folder was replaced while it was read")
-
-// refresh is one whole refresh; the caller holds the turn.
+// refresh does a whole refresh. The caller holds the lock.
 func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	started := time.Now()
-	if !r.loaded {
+	if r.table == nil {
 		r.load()
 	}
-	var report Report
-	var err error
-	for range maxSwaps {
-		if report, err = r.attempt(ctx); !errors.Is(err, errSwapped) {
-			break
-		}
+	report, err := r.attempt(ctx)
+	for tries := 1; tries < maxAttempts && errors.Is(err, errReplaced); tries++ {
 		wait(ctx, quiet)
+		report, err = r.attempt(ctx)
+	}
+	if errors.Is(err, fs.ErrNotExist) && len(r.documents) > 0 {
+		report.Held = fmt.Sprintf("the site's folder is missing; its %d pages are served until it is back", len(r.documents))
+		report.Pages = len(r.documents)
 	}
 	report.Started, report.Took = started, time.Since(started)
 	report.Generation = r.Status().Generation
-	r.finish(ctx, &report, err)
-	return report, err
-}
 
-// finish tells status and log how a refresh ended.
-func (r *Refresher) finish(ctx context.Context, report *Report, err error) {
-	if errors.Is(err, fs.ErrNotExist) && len(r.current) > 0 {
-		report.Held = fmt.Sprintf("the site's folder is gone; the %d pages of before are served until it is back", len(r.current))
-		report.Pages = len(r.current)
-	}
 	var before Status
-	r.update(func(s *Status) {
+	r.setStatus(func(s *Status) {
 		before = *s
 		s.State, s.Done, s.Total = Idle, 0, 0
-		s.Last, s.Held, s.Error = *report, report.Held, ""
+		s.Last, s.Held, s.Error = report, report.Held, ""
 		if err != nil {
 			s.Error = err.Error()
 		} else if report.Held == "" {
@@ -314,94 +274,50 @@ func (r *Refresher) finish(ctx context.Context, report *Report, err error) {
 	})
 	switch {
 	case ctx.Err() != nil:
-	case err != nil:
-		if before.Error != err.Error() {
-			r.log.Error("refreshing the index failed; the pages of before are served", "error", err, "pages", len(r.current))
-		}
-	case report.Held != "":
-		if before.Held == "" {
-			r.log.Warn(report.Held)
-		}
+	case err != nil && before.Error != err.Error():
+		r.log.Error("refreshing the index failed; the previous pages are served", "error", err, "pages", len(r.documents))
+	case err == nil && report.Held != "" && before.Held == "":
+		r.log.Warn("the refresh is held back", "reason", report.Held)
 	case report.Published:
-		r.log.Info(strings.TrimPrefix(r.o.Site+": ", ": ")+report.String(),
+		r.log.Info("index refreshed",
 			"pages", report.Pages, "sections", report.Sections, "added", report.Added, "removed", report.Removed,
 			"changed", report.Changed, "problems", report.Problems, "generation", report.Generation, "took", report.Took)
 	}
+	return report, err
 }
 
-// load takes up what an earlier process left: the index's documents and the
-// table of the files they came from.
+// load reads what an earlier run kept.
 func (r *Refresher) load() {
-	r.loaded = true
-	r.current = r.o.Index.Documents()
-	r.problems = map[problemKey]pageProblem{}
-	path := ""
-	if r.o.Dir != "" {
-		path = filepath.Join(r.o.Dir, "pages.json")
-	}
+	r.documents = r.options.Index.Documents()
 	var err error
-	if r.pages, err = openPageTable(path); err != nil {
-		r.log.Warn("the table of pages read can't be used; all pages are read again", "error", err)
+	if r.table, err = loadPageTable(r.tablePath(), r.options.Ingester.Fingerprint()); err != nil {
+		r.log.Warn("the page table of the last run can't be used; all pages are read again", "error", err)
 	}
-	if fingerprint := r.o.Ingester.Fingerprint(); r.pages.Fingerprint != fingerprint {
-		r.pages.reset(fingerprint)
+	if r.embeddings != nil {
+		r.embeddings.load()
 	}
-	if r.vectors != nil {
-		r.vectors.load()
-		r.vectors.published.Store(strings.HasPrefix(r.pages.Vectors, r.vectors.model+": "))
-	}
-	r.update(func(s *Status) {
-		s.Pages, s.Sections = len(r.current), countSections(r.current)
-		s.Ready = s.Ready || len(r.current) > 0
+	r.setStatus(func(s *Status) {
+		s.Pages, s.Sections = len(r.documents), countSections(r.documents)
+		s.Ready = s.Ready || len(r.documents) > 0
 	})
 }
 
-// HasVectors reports whether the current generation has vectors: whether
-// embedding a query is worth its time.
-func (r *Refresher) HasVectors() bool {
-	return r.vectors != nil && r.vectors.published.Load()
-}
-
-// unload lets go of what load opened.
-func (r *Refresher) unload() {
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
-	if r.loaded && r.vectors != nil {
-		r.vectors.cache.Close()
+func (r *Refresher) tablePath() string {
+	if r.options.Dir == "" {
+		return ""
 	}
-	r.loaded = false
+	return filepath.Join(r.options.Dir, "pages.json")
 }
 
-// has asks a question about what belongs to the holder of the turn.
-func (r *Refresher) has(what func() bool) bool {
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
-	return what()
-}
-
-// incomplete reports whether pages failed in a way that may pass.
-func (r *Refresher) incomplete() bool {
-	for _, p := range r.problems {
-		if p.temporary {
-			return true
-		}
+// save keeps the page table for the next run. Without it, the next run only
+// takes longer.
+func (r *Refresher) save() {
+	if r.options.Dir == "" {
+		return
 	}
-	return false
-}
-
-func countSections(documents []*Document) int {
-	n := 0
-	for _, d := range documents {
-		n += len(d.Sections)
+	err := r.table.save(r.tablePath())
+	if err != nil && !r.saveFailed {
+		r.log.Warn("the page table can't be written; the next run will read all pages again", "error", err)
 	}
-	return n
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	r.saveFailed = err != nil
 }

@@ -14,115 +14,103 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of embedding a site's sections.
+// Limits of embedding a site's sections.
 const (
-	// maxEmbedText cuts a section's text, in bytes: models read 256 to 8,192
-	// tokens, and what a section is about stands at its start.
-	maxEmbedText = 6000
-	// A batch has at most so many texts and bytes, and so many batches are
-	// under way at once: what small servers on CPUs take without time-outs.
-	minBatchTexts = 4
-	maxBatchTexts = 64
-	// A batch answered within fastBatch makes the next larger, one that took
-	// slowBatch smaller.
-	fastBatch      = 3 * time.Second
-	slowBatch      = 20 * time.Second
-	maxBatchBytes  = 100_000
-	batchesAtOnce  = 2
-	batchTimeout   = 2 * time.Minute
-	batchAttempts  = 4
-	batchPause     = 500 * time.Millisecond // doubled with each attempt
-	embedRetry     = 5 * time.Second        // after an outage, doubled up to:
-	embedLastRetry = 5 * time.Minute
-	// lostInterval is how often a VectorKeeper is asked.
-	lostInterval = 10 * time.Second
-	// republishEvery is how often vectors that are there are taken into use
-	// while others are still being made.
-	republishEvery = time.Minute
-	// probeText asks whether an embedder that refused a batch is at fault,
-	// or the batch.
-	probeText = "documentation"
+	// maxSectionText is the length of a section's text that is embedded, in
+	// bytes. Models read 256 to 8,192 tokens.
+	maxSectionText = 6000
+	// After a failure of the embedder it is asked again after embedRetry,
+	// doubled up to maxEmbedRetry.
+	embedRetry    = 5 * time.Second
+	maxEmbedRetry = 5 * time.Minute
+	// keeperInterval is how often a VectorKeeper is asked.
+	keeperInterval = 10 * time.Second
+	// publishInterval is how often new vectors are published while others
+	// are still being made.
+	publishInterval = time.Minute
 )
 
-// EmbeddingStatus is how far a site's vectors are.
+// EmbeddingStatus is the progress of embedding a site's sections.
 type EmbeddingStatus struct {
 	Model string `json:"model"`
 	// Done of Total sections have a vector.
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Refused are sections that the model's endpoint takes in no form.
+	// Refused sections get no vector: the embedder refuses their text.
 	Refused int `json:"refused,omitempty"`
-	// Error is why it doesn't go on, "" while it does.
+	// Error is why embedding is paused, "" if it isn't.
 	Error string `json:"error,omitempty"`
 }
 
-// embedding makes a Refresher's vectors.
-type embedding struct {
-	r     *Refresher
-	model string
-	woken chan struct{}
-	// published: the generation served has vectors.
+// embeddings makes the vectors of a Refresher's sections in the background.
+type embeddings struct {
+	refresher *Refresher
+	model     string
+	woken     chan struct{}
+	// published is true if the served generation has vectors.
 	published atomic.Bool
+	batchSize atomic.Int64 // texts
 
-	mu    sync.Mutex
-	state EmbeddingStatus
-	batch batchSize
-	// refused are texts that were given up; a restart tries them again.
-	refused map[VectorKey]bool
-	// putFailed: the cache couldn't be written, which was logged.
+	mu     sync.Mutex
+	status EmbeddingStatus
+	// refused are texts that the embedder takes in no form. They are tried
+	// again after a restart.
+	refused   map[vectorKey]bool
 	putFailed bool
 
-	// The following belong to the holder of the Refresher's turn.
-	cache *VectorCache // set once, before run uses it
-	keys  map[*Document][]VectorKey
+	// The holder of the Refresher's lock uses these. cache is set once.
+	cache *vectorCache
+	keys  [][]vectorKey // of the sections of Refresher.documents
 }
 
-func newEmbedding(r *Refresher) *embedding {
-	model := r.o.Embedder.Model()
-	return &embedding{
-		r: r, model: model, woken: make(chan struct{}, 1),
-		state:   EmbeddingStatus{Model: model},
-		refused: map[VectorKey]bool{},
+func newEmbeddings(r *Refresher) *embeddings {
+	model := r.options.Embedder.Model()
+	e := &embeddings{
+		refresher: r, model: model, woken: make(chan struct{}, 1),
+		status: EmbeddingStatus{Model: model}, refused: map[vectorKey]bool{},
 	}
+	e.batchSize.Store(maxBatchTexts)
+	return e
 }
 
-// load opens the cache. Each model has its own file, so that going back to
-// one costs nothing.
-func (e *embedding) load() {
+// load opens the cache. Each model has its own file, so that going back to a
+// model costs nothing.
+func (e *embeddings) load() {
 	path := ""
-	if e.r.o.Dir != "" {
-		name := KeyOf(e.model, "")
-		path = filepath.Join(e.r.o.Dir, "vectors-"+hex.EncodeToString(name[:6])+".bin")
+	if dir := e.refresher.options.Dir; dir != "" {
+		name := vectorKeyOf(e.model, "")
+		path = filepath.Join(dir, "vectors-"+hex.EncodeToString(name[:6])+".bin")
 	}
 	var err error
-	if e.cache, err = OpenVectorCache(path); err != nil {
-		e.r.log.Warn("vectors are kept in memory only", "error", err)
+	if e.cache, err = openVectorCache(path); err != nil {
+		e.refresher.log.Warn("the vectors of earlier runs can't be read; all sections are embedded again", "error", err)
 	}
+	e.keys = e.keysOf(e.refresher.documents)
+	e.published.Store(e.refresher.table.Model == e.model && e.refresher.table.Vectors > 0)
 }
 
-func (e *embedding) status() EmbeddingStatus {
+func (e *embeddings) setStatus(change func(*EmbeddingStatus)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.state
+	change(&e.status)
 }
 
-func (e *embedding) update(change func(*EmbeddingStatus)) {
+func (e *embeddings) currentStatus() EmbeddingStatus {
 	e.mu.Lock()
-	change(&e.state)
-	e.mu.Unlock()
-	e.r.update(func(*Status) {})
+	defer e.mu.Unlock()
+	return e.status
 }
 
-// wake has run look for sections without a vector.
-func (e *embedding) wake() {
+// wake makes run look for sections without a vector.
+func (e *embeddings) wake() {
 	select {
 	case e.woken <- struct{}{}:
 	default:
 	}
 }
 
-// embedText is what the model reads of a section.
-func embedText(d *Document, s *Section) string {
+// sectionText is what the model reads of a section.
+func sectionText(d *Document, s *Section) string {
 	var b strings.Builder
 	b.WriteString(d.Title)
 	for _, h := range append(slices.Clip(s.Path), s.Heading) {
@@ -133,11 +121,11 @@ func embedText(d *Document, s *Section) string {
 	}
 	b.WriteString("\n\n")
 	b.WriteString(s.Text)
-	return cut(b.String(), maxEmbedText)
+	return truncate(b.String(), maxSectionText)
 }
 
-// cut shortens a text to at most n bytes, between two characters.
-func cut(s string, n int) string {
+// truncate shortens a text to at most n bytes, between two characters.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -147,183 +135,154 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// keysOf returns the keys of the documents' sections; those of documents
-// that stayed are known.
-func (e *embedding) keysOf(documents []*Document) map[*Document][]VectorKey {
-	keys := make(map[*Document][]VectorKey, len(documents))
-	for _, d := range documents {
-		if known, ok := e.keys[d]; ok {
-			keys[d] = known
-			continue
+func (e *embeddings) keysOf(documents []*Document) [][]vectorKey {
+	keys := make([][]vectorKey, len(documents))
+	for i, d := range documents {
+		keys[i] = make([]vectorKey, len(d.Sections))
+		for j := range d.Sections {
+			keys[i][j] = vectorKeyOf(e.model, sectionText(d, &d.Sections[j]))
 		}
-		list := make([]VectorKey, len(d.Sections))
-		for i := range d.Sections {
-			list[i] = KeyOf(e.model, embedText(d, &d.Sections[i]))
-		}
-		keys[d] = list
 	}
-	e.keys = keys
 	return keys
 }
 
-// lookup returns the vectors that are known, nil if none is, and their
-// number. The caller holds the turn.
-func (e *embedding) lookup(documents []*Document) ([][][]float32, int) {
-	keys := e.keysOf(documents)
-	vectors := make([][][]float32, len(documents))
-	have, total := 0, 0
-	for i, d := range documents {
-		list := make([][]float32, len(d.Sections))
-		for j, key := range keys[d] {
-			if list[j] = e.cache.Get(key); list[j] != nil {
-				have++
+// known returns the vectors of keys that are in the cache, nil if there are
+// none, and their number.
+func (e *embeddings) known(keys [][]vectorKey) (vectors [][][]float32, known int) {
+	total := 0
+	for _, k := range keys {
+		list := e.cache.Get(k)
+		vectors = append(vectors, list)
+		total += len(list)
+		for _, v := range list {
+			if v != nil {
+				known++
 			}
 		}
-		vectors[i] = list
-		total += len(list)
 	}
-	e.update(func(s *EmbeddingStatus) { s.Done, s.Total = have, total })
-	if have == 0 {
+	e.setStatus(func(s *EmbeddingStatus) { s.Done, s.Total = known, total })
+	if known == 0 {
 		return nil, 0
 	}
-	return vectors, have
+	return vectors, known
 }
 
-// stamp says which vectors a generation has.
-func (e *embedding) stamp(have int) string {
-	if have == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s: %d", e.model, have)
-}
-
-// want is a text without a vector.
-type want struct {
-	key  VectorKey
-	text string
-}
-
-// missing lists the texts to embed, each once, and whether the index lacks
-// vectors that are there.
-func (e *embedding) missing() (wants []want, behind bool) {
-	e.r.turn <- struct{}{}
-	defer func() { <-e.r.turn }()
-	if !e.r.loaded {
+// missing lists the texts to embed, each once, and reports whether the index
+// lacks vectors that are known.
+func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished bool) {
+	r := e.refresher
+	if r.lock(ctx) != nil {
 		return nil, false
 	}
-	documents := e.r.current
-	keys := e.keysOf(documents)
-	seen := map[VectorKey]bool{}
-	have, total, refused := 0, 0, 0
-	for _, d := range documents {
-		for i, key := range keys[d] {
-			total++
+	defer r.unlock()
+	if r.table == nil {
+		return nil, false // the first refresh has not begun
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	seen := map[vectorKey]bool{}
+	e.status.Done, e.status.Total, e.status.Refused = 0, 0, 0
+	for i, d := range r.documents {
+		for j, key := range e.keys[i] {
+			e.status.Total++
 			switch {
 			case e.cache.Has(key):
-				have++
-			case e.isRefused(key):
-				refused++
+				e.status.Done++
+			case e.refused[key]:
+				e.status.Refused++
 			case !seen[key]:
 				seen[key] = true
-				wants = append(wants, want{key, embedText(d, &d.Sections[i])})
+				texts = append(texts, text{key, sectionText(d, &d.Sections[j])})
 			}
 		}
 	}
-	e.update(func(s *EmbeddingStatus) { s.Done, s.Total, s.Refused = have, total, refused })
-	return wants, e.r.pages.Vectors != e.stamp(have) || have > 0 && e.lost()
+	known := e.status.Done
+	unpublished = r.table.Vectors != known || known > 0 && (r.table.Model != e.model || e.lost())
+	return texts, unpublished
 }
 
 // lost reports whether the index has lost vectors that it was given.
-func (e *embedding) lost() bool {
-	k, ok := e.r.o.Index.(VectorKeeper)
+func (e *embeddings) lost() bool {
+	k, ok := e.refresher.options.Index.(VectorKeeper)
 	return ok && k.LacksVectors()
 }
 
-func (e *embedding) isRefused(key VectorKey) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.refused[key]
-}
-
-// run makes the vectors that are missing, whenever woken, until ctx is done.
-func (e *embedding) run(ctx context.Context) {
-	pause := embedRetry
-	look := time.NewTicker(lostInterval)
-	defer look.Stop()
+// run makes the vectors that are missing until ctx is done.
+func (e *embeddings) run(ctx context.Context) {
+	failures := 0 // in a row
 	for {
-		var again, ask <-chan time.Time
-		if e.status().Error != "" {
-			again = time.After(pause)
-			pause = min(2*pause, embedLastRetry)
-		} else {
-			pause, ask = embedRetry, look.C
+		pause := keeperInterval
+		if failures > 0 {
+			pause = backoff(embedRetry, maxEmbedRetry, failures)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-e.woken:
-		case <-again:
-		case <-ask:
-			if !e.lost() {
+		case <-time.After(pause):
+			if failures == 0 && !e.lost() {
 				continue
 			}
 		}
-		err := e.work(ctx)
+		err := e.update(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		before := e.status().Error
-		e.update(func(s *EmbeddingStatus) {
-			if s.Error = ""; err != nil {
-				s.Error = err.Error()
-			}
-		})
-		if err != nil && before == "" {
-			e.r.log.Warn("embedding sections failed; those without a vector are found by keywords, and it is tried again",
-				"model", e.model, "error", err)
+		message := ""
+		if err != nil {
+			message = err.Error()
+		}
+		e.setStatus(func(s *EmbeddingStatus) { s.Error = message })
+		switch {
+		case err == nil:
+			failures = 0
+		case failures == 0:
+			e.refresher.log.Warn("embedding sections failed; it is tried again", "model", e.model, "error", err)
+			fallthrough
+		default:
+			failures++
 		}
 	}
 }
 
-// work embeds all that is missing and publishes it.
-func (e *embedding) work(ctx context.Context) error {
-	started := time.Now()
-	wants, behind := e.missing()
-	var failed error
-	if len(wants) > 0 {
-		failed = e.embedAll(ctx, wants)
-		wants, behind = e.missing()
-		if failed == nil && len(wants) > 0 {
-			failed = fmt.Errorf("%d vectors are missing again: the length of the model's vectors has changed", len(wants))
+// update embeds all texts that are missing and publishes their vectors.
+func (e *embeddings) update(ctx context.Context) error {
+	texts, unpublished := e.missing(ctx)
+	var err error
+	if len(texts) > 0 {
+		err = e.embedAll(ctx, texts)
+		texts, unpublished = e.missing(ctx)
+		if err == nil && len(texts) > 0 {
+			err = fmt.Errorf("%d vectors are missing again: the length of the model's vectors has changed", len(texts))
 		}
 	}
-	if behind && ctx.Err() == nil {
-		if err := e.republish(ctx, started); err != nil {
-			return errors.Join(failed, err)
-		}
+	if unpublished && ctx.Err() == nil {
+		err = errors.Join(err, e.publish(ctx))
 	}
-	return failed
+	return err
 }
 
-// republish gives the documents of now the vectors that are there.
-func (e *embedding) republish(ctx context.Context, started time.Time) error {
-	e.r.turn <- struct{}{}
-	defer func() { <-e.r.turn }()
-	if err := e.r.publish(ctx, e.r.current); err != nil {
+// publish gives the vectors that are known to the index.
+func (e *embeddings) publish(ctx context.Context) error {
+	r := e.refresher
+	if err := r.lock(ctx); err != nil {
 		return err
 	}
-	e.r.save()
-	live := map[VectorKey]bool{}
-	for _, list := range e.keys {
-		for _, key := range list {
+	defer r.unlock()
+	if err := r.publish(ctx, r.documents); err != nil {
+		return err
+	}
+	r.save()
+	live := map[vectorKey]bool{}
+	for _, keys := range e.keys {
+		for _, key := range keys {
 			live[key] = true
 		}
 	}
-	if err := e.cache.Compact(func(key VectorKey) bool { return live[key] }); err != nil {
-		e.r.log.Warn("vectors of pages that are gone take up room", "error", err)
+	if err := e.cache.Compact(live); err != nil {
+		r.log.Warn("vectors of removed pages still take up space", "error", err)
 	}
-	s := e.status()
-	e.r.log.Info(strings.TrimPrefix(e.r.o.Site+": ", ": ")+fmt.Sprintf("vectors for %d of %d sections, %.1f s", s.Done, s.Total, time.Since(started).Seconds()),
-		"model", e.model, "vectors", s.Done, "sections", s.Total, "took", time.Since(started))
+	s := e.currentStatus()
+	r.log.Info("vectors published", "model", e.model, "vectors", s.Done, "sections", s.Total)
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,7 +68,7 @@ func TestSectionsAreEmbedded(t *testing.T) {
 			if s := r.Status(); s.State != retrieval.Idle || s.Embeddings.Done != 200 {
 				t.Errorf("status %+v %+v", s, s.Embeddings)
 			}
-			if !strings.Contains(log.String(), "acme: vectors for 200 of 200 sections, 20.0 s") {
+			if !strings.Contains(log.String(), `msg="vectors published" site=acme model=letters vectors=200 sections=200`) {
 				t.Errorf("log:\n%s", &log)
 			}
 		})
@@ -178,167 +176,6 @@ func TestATextThatTheEmbedderRefusesIsShortenedOrLeftOut(t *testing.T) {
 			t.Errorf("%d calls for one new page", now-calls)
 		}
 	})
-}
-
-func TestVectorCache(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sub", "vectors.bin")
-	key := func(i int) retrieval.VectorKey { return retrieval.KeyOf("m", fmt.Sprint(i)) }
-	open := func() *retrieval.VectorCache {
-		t.Helper()
-		c, err := retrieval.OpenVectorCache(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	put := func(c *retrieval.VectorCache, from, to int) {
-		t.Helper()
-		var keys []retrieval.VectorKey
-		var vectors [][]float32
-		for i := from; i < to; i++ {
-			keys, vectors = append(keys, key(i)), append(vectors, []float32{float32(i), 1, 2})
-		}
-		if err := c.Put(keys, vectors); err != nil {
-			t.Fatal(err)
-		}
-	}
-	check := func(c *retrieval.VectorCache, from, to int) {
-		t.Helper()
-		for i := from; i < to; i++ {
-			if v := c.Get(key(i)); len(v) != 3 || v[0] != float32(i) {
-				t.Fatalf("vector %d is %v", i, v)
-			}
-		}
-	}
-	c := open()
-	put(c, 0, 10)
-	put(c, 10, 2000)
-	check(c, 0, 2000)
-	c.Close()
-
-	c = open()
-	check(c, 0, 2000)
-	if c.Get(key(2000)) != nil || c.Has(key(2000)) || c.Len() != 2000 {
-		t.Error("a vector that was never put")
-	}
-	c.Close()
-
-	// A crash in mid-write, and a bit that flipped.
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data[:len(data)-7], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c = open()
-	if c.Len() != 1998 {
-		t.Errorf("%d vectors, want all but the cut and the damaged one", c.Len())
-	}
-	put(c, 1999, 2010)
-	check(c, 1999, 2010)
-	c.Close()
-	c = open()
-	check(c, 1999, 2010)
-
-	// Compaction keeps the living.
-	live := map[retrieval.VectorKey]bool{}
-	for i := 1999; i < 2010; i++ {
-		live[key(i)] = true
-	}
-	if err := c.Compact(func(k retrieval.VectorKey) bool { return live[k] }); err != nil {
-		t.Fatal(err)
-	}
-	check(c, 1999, 2010)
-	if info, err := os.Stat(path); err != nil || info.Size() > 1000 || c.Len() != 11 {
-		t.Errorf("%d vectors in %d bytes", c.Len(), info.Size())
-	}
-	put(c, 0, 5)
-	check(c, 0, 5)
-
-	// Another length: the model has changed behind its name.
-	if err := c.Put([]retrieval.VectorKey{key(1)}, [][]float32{{1, 2, 3, 4}}); err != nil {
-		t.Fatal(err)
-	}
-	if c.Len() != 1 || len(c.Get(key(1))) != 4 {
-		t.Errorf("%d vectors", c.Len())
-	}
-	for _, bad := range [][][]float32{{{1}, {1, 2}}, {{}}, {{1}, {2}, {3}}} {
-		if err := c.Put([]retrieval.VectorKey{key(1), key(2)}[:min(2, len(bad))], bad); err == nil {
-			t.Errorf("%v was taken", bad)
-		}
-	}
-	c.Close()
-
-	// A file of another kind is replaced.
-	if err := os.WriteFile(path, []byte("no vectors at all, but longer than a header"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c = open()
-	put(c, 0, 3)
-	check(c, 0, 3)
-}
-
-func TestTwoVectorCachesOnOneFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "vectors.bin")
-	key := func(i int) retrieval.VectorKey { return retrieval.KeyOf("m", fmt.Sprint(i)) }
-	open := func() *retrieval.VectorCache {
-		t.Helper()
-		c, err := retrieval.OpenVectorCache(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		return c
-	}
-	put := func(c *retrieval.VectorCache, i int) {
-		t.Helper()
-		if err := c.Put([]retrieval.VectorKey{key(i)}, [][]float32{{float32(i)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a, b := open(), open()
-	for i := range 3000 {
-		put([]*retrieval.VectorCache{a, b}[i%2], i)
-	}
-	if a.Len() < 2999 || b.Len() != 3000 {
-		t.Errorf("%d and %d vectors", a.Len(), b.Len())
-	}
-	if err := a.Compact(func(k retrieval.VectorKey) bool { return k == key(1) }); err != nil {
-		t.Fatal(err)
-	}
-	put(b, 5000) // into the file that took the other's place
-	if c := open(); c.Len() != 2 || c.Get(key(1))[0] != 1 || c.Get(key(5000))[0] != 5000 {
-		t.Errorf("%d vectors", c.Len())
-	}
-}
-
-func TestAVectorCacheThatCannotBeWrittenKeepsToMemory(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := retrieval.OpenVectorCache(filepath.Join(dir, "file", "vectors.bin"))
-	if err == nil {
-		t.Fatal("opened below a file")
-	}
-	key := retrieval.KeyOf("m", "a")
-	if err := c.Put([]retrieval.VectorKey{key}, [][]float32{{1}}); err == nil {
-		t.Error("no error though nothing was written")
-	}
-	if v := c.Get(key); len(v) != 1 {
-		t.Errorf("vector %v", v)
-	}
-	if full, err := retrieval.OpenVectorCache("/dev/full"); err == nil {
-		if err := full.Put([]retrieval.VectorKey{key}, [][]float32{{1}}); err == nil {
-			t.Error("a full disk went unnoticed")
-		}
-		if v := full.Get(key); len(v) != 1 {
-			t.Errorf("vector %v", v)
-		}
-	}
 }
 
 // slowEmbedder needs a second for each text and is given up after fifty.

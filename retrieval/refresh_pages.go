@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,322 +16,303 @@ import (
 	"time"
 )
 
-// progressEvery is the least time between two steps of progress told.
-const progressEvery = 200 * time.Millisecond
+// errReplaced means that a deploy replaced the source while it was read.
+var errReplaced = errors.New("the folder was replaced while it was read")
 
-// pageProblem is a Problem and whether it may pass by itself.
-type pageProblem struct {
-	Problem
-	temporary bool
-}
-
-// problemKey tells problems apart: one that stays is logged once.
-type problemKey struct{ file, reason string }
-
-// page is what became of one file in a refresh.
+// page is the result of reading one file.
 type page struct {
-	file     File
-	document *Document // nil: not in the index
-	entry    pageEntry
-	known    bool // entry is to be kept
-	read     bool
-	problem  *pageProblem
+	document *Document  // nil: the file is not in the index
+	entry    *pageEntry // nil: nothing is remembered of the file
+	problem  string
+	// temporary is true if the problem may pass by itself.
+	temporary bool
+	read      bool
 }
 
 // attempt lists the source, reads what changed and publishes it.
 func (r *Refresher) attempt(ctx context.Context) (Report, error) {
-	r.update(func(s *Status) { s.State, s.Done, s.Total = Scanning, 0, 0 })
-	snapshot, err := r.o.Source.Snapshot(ctx)
+	r.setStatus(func(s *Status) { s.State, s.Done, s.Total = Scanning, 0, 0 })
+	snapshot, err := r.options.Source.Snapshot(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	defer snapshot.Close()
-	files := r.choose(snapshot.Files())
+	files := r.selectFiles(snapshot.Files())
 
-	report := Report{Pages: len(r.current), Sections: countSections(r.current)}
-	if report.Held = r.hold.judge(r.current, files, time.Now()); report.Held != "" {
+	report := Report{Pages: len(r.documents), Sections: countSections(r.documents)}
+	if report.Held = r.hold.check(r.documents, files, time.Now()); report.Held != "" {
 		return report, nil
 	}
-
-	pages, err := r.readAll(ctx, snapshot, files)
-	if err != nil {
-		return report, err
+	pages := r.readAll(ctx, snapshot, files)
+	if ctx.Err() != nil {
+		return report, ctx.Err()
 	}
 	if !snapshot.Current() {
-		return report, errSwapped
+		return report, errReplaced
 	}
 
 	documents := make([]*Document, 0, len(pages))
 	entries := make(map[string]pageEntry, len(pages))
 	names := make(map[string]bool, len(pages))
-	for _, p := range pages {
-		// A page may name itself otherwise than its file does; an index
-		// holds each name once.
+	problems := slices.Clone(snapshot.Problems())
+	for i, p := range pages {
+		file := files[i]
+		// A page may have another name than its file.
 		if p.document != nil && !names[p.document.Page] {
 			names[p.document.Page] = true
 			documents = append(documents, p.document)
 		}
-		if p.known {
-			entries[p.file.Path] = p.entry
+		if p.entry != nil {
+			entries[file.Path] = *p.entry
+		}
+		if p.problem != "" {
+			problems = append(problems, Problem{File: file.Path, Reason: p.problem})
 		}
 		if p.read {
 			report.Read++
 		}
+		report.incomplete = report.incomplete || p.temporary
+		report.young = report.young || file.Version == "" && time.Since(file.Modified).Abs() < youngAge
 	}
-	documents = r.o.Ingester.Complete(documents)
-	r.compare(&report, documents)
-	report.Problems = r.note(snapshot.Problems(), pages)
+	documents = r.options.Ingester.Complete(documents)
+	report.compare(r.documents, documents)
+	report.Problems = r.setProblems(problems)
 
-	saved := r.pages.equal(entries)
-	r.pages.Files = entries
-	if report.Added+report.Removed+report.Changed > 0 || r.pages.fresh || !r.Status().Ready || r.vectors == nil && r.pages.Vectors != "" {
+	changed := !maps.Equal(r.table.Files, entries)
+	r.table.Files = entries
+	if r.mustPublish(report) {
 		if err := r.publish(ctx, documents); err != nil {
 			return report, err
 		}
-		report.Published = true
+		report.Published, changed = true, true
 		report.Pages, report.Sections = len(documents), countSections(documents)
-		r.pages.fresh, saved = false, false
 	}
-	if !saved {
+	if changed {
 		r.save()
 	}
-	if r.vectors != nil {
-		r.vectors.wake()
+	if r.embeddings != nil {
+		r.embeddings.wake()
 	}
 	return report, nil
 }
 
-// choose keeps the files that are pages, one a page: HTML wins, being what
-// is served, then the shorter name. Of two files of one kind the first by
-// name wins.
-func (r *Refresher) choose(files []File) []File {
+// selectFiles returns the files that are pages, one for each page.
+func (r *Refresher) selectFiles(files []File) []File {
+	in := r.options.Ingester
 	byPage := make(map[string]int, len(files))
-	chosen := make([]File, 0, len(files))
+	selected := make([]File, 0, len(files))
 	for _, f := range files {
-		if !r.o.Ingester.Wants(f.Path) {
+		if !in.Wants(f.Path) {
 			continue
 		}
-		name := r.o.Ingester.Page(f.Path)
-		at, twice := byPage[name]
+		name := in.Page(f.Path)
+		i, twice := byPage[name]
 		switch {
 		case !twice:
-			byPage[name] = len(chosen)
-			chosen = append(chosen, f)
-		case r.o.Ingester.Prefer(f.Path, chosen[at].Path):
-			chosen[at] = f
+			byPage[name] = len(selected)
+			selected = append(selected, f)
+		case in.Prefer(f.Path, selected[i].Path):
+			selected[i] = f
 		}
 	}
-	return chosen
+	return selected
 }
 
-// readAll reads the files that changed, several at once.
-func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File) ([]page, error) {
-	before := make(map[string]*Document, len(r.current))
-	for _, d := range r.current {
-		before[d.File] = d
+// readAll reads the files that changed, several at once. The pages of the
+// others are those of the last refresh.
+func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File) []page {
+	documents := make(map[string]*Document, len(r.documents))
+	for _, d := range r.documents {
+		documents[d.File] = d
 	}
-	r.young = false
-	now := time.Now()
 	pages := make([]page, len(files))
-	var todo []int
+	var unread []int
 	for i, f := range files {
-		pages[i] = page{file: f}
-		if f.Version == "" && now.Sub(f.Modified).Abs() < youngFor {
-			r.young = true
+		entry, ok := r.table.Files[f.Path]
+		if ok && f.Version != "" && entry.Version == f.Version && entry.describes(documents[f.Path]) {
+			pages[i] = unchanged(entry, f, documents[f.Path])
+		} else {
+			unread = append(unread, i)
 		}
-		entry, known := r.pages.Files[f.Path]
-		if known && f.Version != "" && entry.Version == f.Version && entry.fits(before[f.Path]) {
-			pages[i].reuse(entry, before[f.Path])
-			continue
-		}
-		todo = append(todo, i)
 	}
-	if len(todo) == 0 {
-		return pages, ctx.Err()
+	if len(unread) == 0 {
+		return pages
 	}
-	r.update(func(s *Status) { s.State, s.Done, s.Total = Indexing, 0, len(todo) })
-
-	workers := r.o.Workers
-	if workers <= 0 {
-		workers = max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers())
-	}
-	var next, done atomic.Int64
-	var told atomic.Int64
+	r.setStatus(func(s *Status) { s.State, s.Total = Indexing, len(unread) })
+	workers := max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers())
+	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(workers, len(todo)) {
+	for range min(workers, len(unread)) {
 		group.Go(func() {
 			for ctx.Err() == nil {
 				n := int(next.Add(1)) - 1
-				if n >= len(todo) {
+				if n >= len(unread) {
 					return
 				}
-				p := &pages[todo[n]]
-				r.readPage(ctx, snapshot, p, before[p.file.Path])
-				finished := int(done.Add(1))
-				now := time.Now().UnixNano()
-				if last := told.Load(); now-last > int64(progressEvery) && told.CompareAndSwap(last, now) {
-					r.update(func(s *Status) { s.Done = max(s.Done, finished) })
-				}
-				// Requests come first: a big page must not be followed by
-				// the next one before they had their turn.
-				runtime.Gosched()
+				i := unread[n]
+				pages[i] = r.read(ctx, snapshot, files[i], documents[files[i].Path])
+				r.setStatus(func(s *Status) { s.Done++ })
 			}
 		})
 	}
 	group.Wait()
-	return pages, ctx.Err()
+	return pages
 }
 
-// readPage reads one file, unless its bytes are those of before.
-func (r *Refresher) readPage(ctx context.Context, snapshot Snapshot, p *page, before *Document) {
-	entry, known := r.pages.Files[p.file.Path]
-	p.read = true
-	file := p.file
-	if known && entry.Content != "" && entry.fits(before) {
+// read reads one file. before is the document that the index has of it, if
+// any.
+func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, before *Document) page {
+	entry, known := r.table.Files[file.Path]
+	known = known && entry.describes(before)
+	if known && entry.Content != "" {
 		file.Tag = entry.Tag
 	}
 	content, err := snapshot.Read(ctx, file)
 	switch {
+	case err == nil:
 	case errors.Is(err, ErrUnchanged) && file.Tag != "":
-		p.reuse(entry, before)
-		return
+		p := unchanged(entry, file, before)
+		p.read = true
+		return p
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotPage):
-		return
+		return page{read: true}
 	case errors.Is(err, ErrTemporary):
-		reason := err.Error()
-		if before != nil && known && entry.fits(before) {
-			// The version of before stays that of the entry, so that the
-			// page is read again.
-			p.entry, p.known, p.document = entry, true, before
-			p.entry.Version = ""
-			reason += "; its last good version is served"
+		p := page{read: true, problem: err.Error(), temporary: true}
+		if known && before != nil {
+			entry.Version = "" // the page is read again
+			p.entry, p.document = &entry, before
+			p.problem += "; its last good version is served"
 		}
-		p.problem = &pageProblem{Problem{File: p.file.Path, Reason: reason}, true}
-		return
-	case err != nil:
-		// Not kept in the table: a permission that is granted later changes
-		// no version on some systems.
-		p.problem = &pageProblem{Problem{File: p.file.Path, Reason: err.Error()}, false}
-		return
+		return p
+	default:
+		// Nothing is remembered: on some systems, a permission that is granted
+		// later changes no version.
+		return page{read: true, problem: err.Error()}
 	}
+
 	sum := sha256.Sum256(content.Data)
 	hash := hex.EncodeToString(sum[:16])
-	if known && entry.Content == hash && entry.fits(before) {
+	if known && entry.Content == hash {
 		entry.Tag = content.Tag
-		p.reuse(entry, before)
-		return
+		p := unchanged(entry, file, before)
+		p.read = true
+		return p
 	}
-	p.entry, p.known = pageEntry{Version: p.file.Version, Tag: content.Tag, Content: hash}, true
-	document, warnings, err := r.document(p.file.Path, content.Data)
+	p := page{read: true, entry: &pageEntry{Version: file.Version, Tag: content.Tag, Content: hash}}
+	document, warnings, err := r.ingest(file.Path, content.Data)
 	switch {
 	case err != nil:
-		p.entry.Problem = err.Error()
+		p.problem = err.Error()
 	case document != nil:
-		p.entry.Hash = document.Hash
-		p.document = document
+		p.document, p.entry.Hash = document, document.Hash
 		if len(warnings) > 0 {
-			p.entry.Problem = warnings[0]
-			if more := len(warnings) - 1; more > 0 {
-				p.entry.Problem += fmt.Sprintf(" (and %d more)", more)
-			}
+			p.problem = warnings[0]
+		}
+		if more := len(warnings) - 1; more > 0 {
+			p.problem += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	p.problem = p.entry.problem(p.file.Path)
+	p.entry.Problem = p.problem
+	return p
 }
 
-// reuse takes what an earlier refresh made of the same content.
-func (p *page) reuse(entry pageEntry, before *Document) {
-	entry.Version = p.file.Version
-	p.entry, p.known = entry, true
-	p.document = entry.document(before)
-	p.problem = entry.problem(p.file.Path)
+// unchanged is the page of a file whose content is that of an entry.
+func unchanged(entry pageEntry, file File, document *Document) page {
+	entry.Version = file.Version
+	p := page{entry: &entry, problem: entry.Problem}
+	if entry.Hash != "" {
+		p.document = document
+	}
+	return p
 }
 
-// document guards against a page that a parser doesn't survive: one page's
-// bytes must not end the server.
-func (r *Refresher) document(file string, data []byte) (document *Document, warnings []string, err error) {
+// ingest parses one page. A page that makes the parser panic must not end the
+// server.
+func (r *Refresher) ingest(file string, data []byte) (document *Document, warnings []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			document, err = nil, fmt.Errorf("reading it failed badly, please report this page: %v", p)
+			document, err = nil, fmt.Errorf("the parser failed; please report this page: %v", p)
 		}
 	}()
-	return r.o.Ingester.Document(file, data)
+	return r.options.Ingester.Document(file, data)
 }
 
-// compare counts what differs from the documents of before.
-func (r *Refresher) compare(report *Report, documents []*Document) {
-	before := make(map[string]string, len(r.current))
-	for _, d := range r.current {
-		before[d.Page] = d.Hash
+// compare counts the differences between the documents of two generations.
+func (r *Report) compare(before, after []*Document) {
+	hashes := make(map[string]string, len(before))
+	for _, d := range before {
+		hashes[d.Page] = d.Hash
 	}
-	for _, d := range documents {
-		hash, known := before[d.Page]
+	for _, d := range after {
+		hash, known := hashes[d.Page]
 		switch {
 		case !known:
-			report.Added++
+			r.Added++
 		case hash != d.Hash:
-			report.Changed++
+			r.Changed++
 		}
-		delete(before, d.Page)
+		delete(hashes, d.Page)
 	}
-	report.Removed = len(before)
+	r.Removed = len(hashes)
 }
 
-// note keeps the problems of this refresh and logs those that are new.
-func (r *Refresher) note(found []Problem, pages []page) int {
-	problems := make(map[problemKey]pageProblem)
-	add := func(p pageProblem) {
-		key := problemKey{p.File, p.Reason}
-		old, known := r.problems[key]
-		if p.Since = old.Since; !known {
-			p.Since = time.Now()
-			if len(problems) < maxProblems {
-				r.log.Warn("a page needs a look", "page", p.File, "reason", p.Reason)
-			}
-		}
-		problems[key] = p
-	}
-	for _, p := range found {
-		add(pageProblem{Problem: p})
-	}
-	for _, p := range pages {
-		if p.problem != nil {
-			add(*p.problem)
-		}
-	}
-	r.problems = problems
+// setProblems puts the problems of a refresh into the status and logs those
+// that are new. It returns their number.
+func (r *Refresher) setProblems(problems []Problem) int {
+	found := make(map[Problem]time.Time, len(problems))
 	list := make([]Problem, 0, len(problems))
 	for _, p := range problems {
-		list = append(list, p.Problem)
+		p.Since = time.Time{}
+		since, known := r.problems[p]
+		if !known {
+			since = time.Now()
+			if len(found) < maxProblems {
+				r.log.Warn("a page has a problem", "page", p.File, "reason", p.Reason)
+			}
+		}
+		if _, twice := found[p]; !twice {
+			found[p] = since
+			list = append(list, Problem{File: p.File, Reason: p.Reason, Since: since})
+		}
 	}
+	r.problems = found
 	slices.SortFunc(list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Reason, b.Reason))
 	})
-	r.update(func(s *Status) {
+	r.setStatus(func(s *Status) {
 		s.ProblemCount = len(list)
 		s.Problems = list[:min(len(list), maxProblems)]
 	})
 	return len(list)
 }
 
-// publish makes the documents the index's content, with the vectors that
-// are known.
+// mustPublish reports whether the index must be replaced: its pages differ, or
+// were made with other settings, or have vectors that are no longer wanted.
+func (r *Refresher) mustPublish(report Report) bool {
+	return report.Added+report.Removed+report.Changed > 0 || !r.Status().Ready ||
+		r.table.Fingerprint != r.options.Ingester.Fingerprint() ||
+		r.embeddings == nil && r.table.Vectors > 0
+}
+
+// publish replaces the index by the documents and the vectors that are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	var vectors [][][]float32
-	stamp := ""
-	if r.vectors != nil {
-		var have int
-		vectors, have = r.vectors.lookup(documents)
-		stamp = r.vectors.stamp(have)
+	var keys [][]vectorKey
+	known, model := 0, ""
+	if r.embeddings != nil {
+		keys, model = r.embeddings.keysOf(documents), r.embeddings.model
+		vectors, known = r.embeddings.known(keys)
 	}
-	if err := r.o.Index.Replace(ctx, documents, vectors); err != nil {
+	if err := r.options.Index.Replace(ctx, documents, vectors); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
-	r.current, r.pages.Vectors = documents, stamp
-	if r.vectors != nil {
-		r.vectors.published.Store(stamp != "")
+	r.documents = documents
+	r.table.Fingerprint, r.table.Vectors, r.table.Model = r.options.Ingester.Fingerprint(), known, model
+	if r.embeddings != nil {
+		r.embeddings.keys = keys
+		r.embeddings.published.Store(known > 0)
 	}
-	r.update(func(s *Status) {
+	r.setStatus(func(s *Status) {
 		s.Generation++
 		s.Ready, s.Published = true, time.Now()
 		s.Pages, s.Sections = len(documents), countSections(documents)
@@ -338,12 +320,10 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	return nil
 }
 
-// save keeps the table for the next start; a full disk costs that start
-// some time, and nothing else.
-func (r *Refresher) save() {
-	err := r.pages.save()
-	if err != nil && !r.saveFailed {
-		r.log.Warn("the table of pages read can't be kept; the next start will read all pages again", "error", err)
+func countSections(documents []*Document) int {
+	n := 0
+	for _, d := range documents {
+		n += len(d.Sections)
 	}
-	r.saveFailed = err != nil
+	return n
 }

@@ -15,10 +15,14 @@ const (
 	Embedding State = "embedding"
 )
 
+// maxProblems limits Status.Problems.
+const maxProblems = 100
+
 // Report is what one refresh did.
 type Report struct {
-	// Generation counts those of this process; 0: still the one loaded from
-	// disk. It is the one served when the refresh ended, new or not.
+	// Generation is the number of the generation that the refresh left in the
+	// index, new or not. They are numbered in each process; 0 is the one
+	// loaded from disk.
 	Generation uint64 `json:"generation"`
 	// Published is true if this refresh made that generation.
 	Published bool `json:"published"`
@@ -27,48 +31,76 @@ type Report struct {
 	Added     int  `json:"added"`
 	Removed   int  `json:"removed"`
 	Changed   int  `json:"changed"`
-	// Read is how many files were read; the others were known unchanged.
+	// Read is the number of files that were read. The others were unchanged.
 	Read     int `json:"read"`
 	Problems int `json:"problems"`
-	// Held says why the pages found were not taken over, "" if they were.
+	// Held is why the pages found were not published, "" if they were.
 	Held    string        `json:"held,omitempty"`
 	Started time.Time     `json:"started"`
 	Took    time.Duration `json:"took"`
+
+	incomplete bool // pages failed in a way that may pass
+	young      bool // files have no version yet
 }
 
-// String is the report's log line: "412 pages (+3 −1 ~9), 0.4 s".
+// String returns a summary: "412 pages (+3 −1 ~9), 0.4 s".
 func (r Report) String() string {
 	return fmt.Sprintf("%d pages (+%d −%d ~%d), %.1f s", r.Pages, r.Added, r.Removed, r.Changed, r.Took.Seconds())
 }
 
-// Status is what an operator wants to know of a site's index.
+// Status is the state of a site's index.
 type Status struct {
 	State State `json:"state"`
-	// Done of Total pages (scanning: files) in the refresh under way.
+	// Done of Total pages are read (indexing) or sections embedded
+	// (embedding).
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Ready is false until there is a generation to answer from.
+	// Ready is false until there is a generation to search.
 	Ready      bool   `json:"ready"`
 	Generation uint64 `json:"generation"`
 	Pages      int    `json:"pages"`
 	Sections   int    `json:"sections"`
-	// Checked is when the pages were last known to match their source;
-	// Published when the generation was made (zero: loaded from disk).
+	// Checked is when the pages last matched their source, Published when the
+	// generation was made (zero if it was loaded from disk).
 	Checked   time.Time `json:"checked,omitzero"`
 	Published time.Time `json:"published,omitzero"`
 	// Last is the last refresh that ended.
 	Last Report `json:"last"`
-	// Held says why what was found is not yet, or not at all, taken over;
-	// Error why the last refresh failed. The generation of before serves.
+	// Held is why the pages found are not published, Error why the last
+	// refresh failed. The previous generation is served meanwhile.
 	Held  string `json:"held,omitempty"`
 	Error string `json:"error,omitempty"`
-	// Problems are pages that are missing or older than their source, at
-	// most 100 of ProblemCount.
+	// Problems are pages that are missing or outdated in the index, at most
+	// 100 of ProblemCount.
 	Problems     []Problem `json:"problems,omitempty"`
 	ProblemCount int       `json:"problem_count"`
 	// Embeddings is nil without an embedder.
 	Embeddings *EmbeddingStatus `json:"embeddings,omitempty"`
 }
 
-// maxProblems bounds Status.Problems.
-const maxProblems = 100
+// Status returns the current status.
+func (r *Refresher) Status() Status {
+	r.mu.Lock()
+	s := r.status
+	r.mu.Unlock()
+	if r.embeddings != nil {
+		e := r.embeddings.currentStatus()
+		s.Embeddings = &e
+		if s.State == Idle && e.Done < e.Total && e.Error == "" {
+			s.State, s.Done, s.Total = Embedding, e.Done, e.Total
+		}
+	}
+	return s
+}
+
+func (r *Refresher) setStatus(change func(*Status)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.status)
+}
+
+// HasVectors reports whether the current generation has vectors, and queries
+// are worth embedding.
+func (r *Refresher) HasVectors() bool {
+	return r.embeddings != nil && r.embeddings.published.Load()
+}

@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -9,265 +10,225 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
-// VectorKey names a text as a model saw it.
-type VectorKey [sha256.Size]byte
+// vectorKey identifies a text as a model reads it.
+type vectorKey [sha256.Size]byte
 
-// KeyOf returns the key of a text under a model.
-func KeyOf(model, text string) VectorKey {
+func vectorKeyOf(model, text string) vectorKey {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n%s%s", len(model), model, text)
-	return VectorKey(h.Sum(nil))
+	return vectorKey(h.Sum(nil))
 }
 
-// The cache's file: a header (magic, the vectors' length, checksum), then
-// records of equal size: key, vector as little-endian float32, CRC-32C of
-// both. Records are only appended, several in one write, so a crash can
-// leave nothing worse than a cut last record.
+// The file of a vectorCache has a header (magic, number of dimensions,
+// checksum) and then records of equal size: key, vector as little-endian
+// float32, CRC-32C of both. Records are only appended, so a crash can damage
+// no more than the last one.
 const (
-	vectorMagic  = "docvec1\n"
-	vectorHeader = len(vectorMagic) + 8
-	// maxDimensions bounds what a damaged header can make us allocate; the
-	// longest embeddings on offer have 4,096 numbers.
+	vectorMagic      = "docvec1\n"
+	vectorHeaderSize = len(vectorMagic) + 8
+	// maxDimensions limits what a damaged header can make us allocate. The
+	// longest embeddings on offer have 4,096 dimensions.
 	maxDimensions = 1 << 16
-	// compactFrom is the number of records below which dead ones are left.
+	// compactFrom is the number of records from which a file is compacted.
 	compactFrom = 1000
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// VectorCache keeps the vectors of one model on disk, so that a text is
-// embedded once in its life. Vectors that can't be written (a full disk)
-// are kept in memory. It is safe for concurrent use, also of several caches
-// on one file: each finds the others' vectors when it writes its own, and
-// checks every record that it reads.
-type VectorCache struct {
-	path string
+// vectorCache keeps the vectors of one model in a file, so that each text is
+// embedded once. Vectors that can't be written are kept in memory. Several
+// caches may use one file, as during a reload: every record is checked when it
+// is read.
+type vectorCache struct {
+	path string // "" keeps all vectors in memory
 
 	mu         sync.Mutex
-	file       *os.File
 	dimensions int
-	offsets    map[VectorKey]int64
-	memory     map[VectorKey][]float32
-	size       int64
-	record     []byte
+	offsets    map[vectorKey]int64
+	memory     map[vectorKey][]float32
 }
 
-// OpenVectorCache opens or creates the cache at path; "" keeps it in memory.
-// Damaged records are dropped, a file of another kind is replaced. The
-// returned cache can be used also where the error is not nil: it then keeps
-// to memory.
-func OpenVectorCache(path string) (*VectorCache, error) {
-	c := &VectorCache{path: path, offsets: map[VectorKey]int64{}, memory: map[VectorKey][]float32{}}
+// openVectorCache reads the keys of the file at path, if there is one. Damaged
+// records are left out. The cache can be used even if the error is not nil.
+func openVectorCache(path string) (*vectorCache, error) {
+	c := &vectorCache{path: path, offsets: map[vectorKey]int64{}, memory: map[vectorKey][]float32{}}
 	if path == "" {
 		return c, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return c, fmt.Errorf("opening the vector cache: %w", err)
-	}
-	if err := c.open(); err != nil {
+	if err := c.load(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("opening the vector cache: %w", err)
 	}
 	return c, nil
 }
 
-// open reads the file's keys and checks every record.
-func (c *VectorCache) open() error {
-	file, err := os.OpenFile(c.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+func (c *vectorCache) load() error {
+	f, err := os.Open(c.path)
 	if err != nil {
 		return err
 	}
-	c.file, c.size, c.dimensions = file, 0, 0
+	defer f.Close()
+	c.dimensions = readVectorHeader(f)
 	clear(c.offsets)
-	r := bufio.NewReaderSize(file, 1<<18)
-	head := make([]byte, vectorHeader)
-	if _, err := io.ReadFull(r, head); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil // new
-		}
-		return c.file.Truncate(0)
+	if c.dimensions == 0 {
+		return nil // empty or of another kind; Put replaces it
 	}
-	dimensions := int(binary.LittleEndian.Uint32(head[len(vectorMagic):]))
-	if string(head[:len(vectorMagic)]) != vectorMagic || dimensions < 1 || dimensions > maxDimensions ||
-		crc32.Checksum(head[:vectorHeader-4], castagnoli) != binary.LittleEndian.Uint32(head[vectorHeader-4:]) {
-		return c.file.Truncate(0)
-	}
-	c.dimensions, c.size = dimensions, int64(vectorHeader)
-	record := c.recordBuffer()
-	for {
+	r := bufio.NewReaderSize(f, 1<<18)
+	record := make([]byte, vectorRecordSize(c.dimensions))
+	for offset := int64(vectorHeaderSize); ; offset += int64(len(record)) {
 		if _, err := io.ReadFull(r, record); err != nil {
-			if errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				return nil
 			}
-			return c.file.Truncate(c.size) // cut in mid-record
+			return err
 		}
 		if intact(record) {
-			c.offsets[VectorKey(record)] = c.size
+			c.offsets[vectorKey(record)] = offset
 		}
-		c.size += int64(len(record))
 	}
 }
+
+// readVectorHeader returns the number of dimensions, 0 if the file has no
+// valid header.
+func readVectorHeader(r io.Reader) int {
+	header := make([]byte, vectorHeaderSize)
+	if _, err := io.ReadFull(r, header); err != nil {
+		return 0
+	}
+	dimensions := int(binary.LittleEndian.Uint32(header[len(vectorMagic):]))
+	if dimensions < 1 || dimensions > maxDimensions || !bytes.Equal(header, vectorHeader(dimensions)) {
+		return 0
+	}
+	return dimensions
+}
+
+func vectorHeader(dimensions int) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(vectorMagic), uint32(dimensions))
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func vectorRecordSize(dimensions int) int64 { return int64(sha256.Size + 4*dimensions + 4) }
 
 func intact(record []byte) bool {
 	body := len(record) - 4
 	return crc32.Checksum(record[:body], castagnoli) == binary.LittleEndian.Uint32(record[body:])
 }
 
-func (c *VectorCache) recordBuffer() []byte {
-	n := sha256.Size + 4*c.dimensions + 4
-	if cap(c.record) < n {
-		c.record = make([]byte, n)
-	}
-	return c.record[:n]
-}
-
-// Has reports whether a vector is there.
-func (c *VectorCache) Has(key VectorKey) bool {
+// Has reports whether the cache has a vector.
+func (c *vectorCache) Has(key vectorKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.has(key)
+	_, onDisk := c.offsets[key]
+	return onDisk || c.memory[key] != nil
 }
 
-func (c *VectorCache) has(key VectorKey) bool {
-	if _, ok := c.offsets[key]; ok {
-		return true
-	}
-	_, ok := c.memory[key]
-	return ok
-}
-
-// Len is the number of vectors.
-func (c *VectorCache) Len() int {
+// Get returns the vectors of keys, nil for each that is missing or damaged.
+func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.offsets) + len(c.memory)
-}
-
-// Get returns a vector, nil if it is not there or can't be read any more.
-// It is the caller's own.
-func (c *VectorCache) Get(key VectorKey) []float32 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if v, ok := c.memory[key]; ok {
-		return append([]float32(nil), v...)
-	}
-	offset, ok := c.offsets[key]
-	if !ok || c.file == nil {
-		return nil
-	}
-	record := c.recordBuffer()
-	if _, err := c.file.ReadAt(record, offset); err != nil || !intact(record) || VectorKey(record) != key {
-		delete(c.offsets, key)
-		return nil
-	}
-	v := make([]float32, c.dimensions)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(record[sha256.Size+4*i:]))
-	}
-	return v
-}
-
-// Put adds vectors. All have one length; where it differs from that of the
-// vectors before, the model has changed behind its name, and those are
-// dropped. After an error the vectors are kept in memory.
-func (c *VectorCache) Put(keys []VectorKey, vectors [][]float32) error {
-	if len(keys) != len(vectors) {
-		return fmt.Errorf("%d vectors for %d texts", len(vectors), len(keys))
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	dimensions := len(vectors[0])
-	for _, v := range vectors {
-		if len(v) == 0 || len(v) != dimensions || len(v) > maxDimensions {
-			return fmt.Errorf("a vector of length %d beside one of %d", len(v), dimensions)
+	vectors := make([][]float32, len(keys))
+	var f *os.File
+	if len(c.offsets) > 0 {
+		var err error
+		if f, err = os.Open(c.path); err == nil {
+			defer f.Close()
 		}
 	}
+	record := make([]byte, vectorRecordSize(c.dimensions))
+	for i, key := range keys {
+		vectors[i] = slices.Clone(c.memory[key])
+		offset, ok := c.offsets[key]
+		if !ok {
+			continue
+		}
+		if f == nil {
+			delete(c.offsets, key)
+			continue
+		}
+		if _, err := f.ReadAt(record, offset); err != nil || !intact(record) || vectorKey(record) != key {
+			delete(c.offsets, key)
+			continue
+		}
+		vectors[i] = make([]float32, c.dimensions)
+		for j := range vectors[i] {
+			vectors[i][j] = math.Float32frombits(binary.LittleEndian.Uint32(record[sha256.Size+4*j:]))
+		}
+	}
+	return vectors
+}
+
+// Put adds vectors of equal length. If that length differs from the length of
+// the vectors in the cache, the model behind the name has changed and those
+// are dropped. After an error the new vectors are kept in memory.
+func (c *vectorCache) Put(keys []vectorKey, vectors [][]float32) error {
+	if err := checkVectors(vectors, len(keys)); err != nil || len(keys) == 0 {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.follow()
-	if c.dimensions != dimensions {
-		c.dimensions, c.size = dimensions, 0
+	if dimensions := len(vectors[0]); dimensions != c.dimensions {
+		c.dimensions = dimensions
 		clear(c.offsets)
 		clear(c.memory)
-		if c.file != nil {
-			if err := c.file.Truncate(0); err != nil {
-				c.close()
-			}
+	}
+	var err error
+	if c.path != "" {
+		if err = c.write(keys, vectors); err == nil {
+			return nil
 		}
+		err = fmt.Errorf("writing the vector cache: %w", err)
 	}
 	for i, key := range keys {
 		c.memory[key] = vectors[i]
 	}
-	return c.flush()
+	return err
 }
 
-// follow opens the file anew if somebody else has added to it or replaced
-// it: while a configuration is reloaded, the old and the new site work with
-// the same file.
-func (c *VectorCache) follow() {
-	if c.file == nil {
-		return
+// write appends vectors to the file.
+func (c *vectorCache) write(keys []vectorKey, vectors [][]float32) error {
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
 	}
-	ours, err := c.file.Stat()
-	if err == nil && ours.Size() == c.size {
-		if there, err := os.Stat(c.path); err == nil && os.SameFile(ours, there) {
-			return
-		}
+	f, err := os.OpenFile(c.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
 	}
-	c.close()
-	if err := c.open(); err != nil {
-		c.close()
-	}
-}
-
-// flush writes what stands in memory.
-func (c *VectorCache) flush() error {
-	if c.path == "" {
-		return nil
-	}
-	if c.file == nil {
-		return fmt.Errorf("writing the vector cache %q: %w", c.path, fs.ErrClosed)
-	}
+	defer f.Close()
 	var b []byte
-	if c.size == 0 {
-		b = appendHeader(b, c.dimensions)
-	}
-	offset := c.size + int64(len(b))
-	added := make(map[VectorKey]int64, len(c.memory))
-	for key, v := range c.memory {
-		added[key] = offset
-		start := len(b)
-		b = appendRecord(b, key, v)
-		offset += int64(len(b) - start)
-	}
-	if _, err := c.file.Write(b); err != nil {
-		// What was written in part is cut off again.
-		if c.file.Truncate(c.size) != nil {
-			c.close()
+	var end int64
+	if readVectorHeader(f) == c.dimensions {
+		info, err := f.Stat()
+		if err != nil {
+			return err
 		}
-		return fmt.Errorf("writing the vector cache: %w", err)
+		end = info.Size() - (info.Size()-int64(vectorHeaderSize))%vectorRecordSize(c.dimensions)
+	} else {
+		b = vectorHeader(c.dimensions)
 	}
-	maps.Copy(c.offsets, added)
-	clear(c.memory)
-	c.size = offset
+	if err := f.Truncate(end); err != nil { // a record that a crash left incomplete
+		return err
+	}
+	offsets := make([]int64, len(keys))
+	for i, key := range keys {
+		offsets[i] = end + int64(len(b))
+		b = appendVectorRecord(b, key, vectors[i])
+	}
+	if _, err := f.Write(b); err != nil {
+		return err
+	}
+	for i, key := range keys {
+		c.offsets[key] = offsets[i]
+	}
 	return nil
 }
 
-func appendHeader(b []byte, dimensions int) []byte {
-	start := len(b)
-	b = append(b, vectorMagic...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(dimensions))
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
-}
-
-func appendRecord(b []byte, key VectorKey, v []float32) []byte {
+func appendVectorRecord(b []byte, key vectorKey, v []float32) []byte {
 	start := len(b)
 	b = append(b, key[:]...)
 	for _, x := range v {
@@ -276,34 +237,36 @@ func appendRecord(b []byte, key VectorKey, v []float32) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
 }
 
-// Compact drops what is no longer live, once that is more than half of the
-// file. Pages that come back after that are embedded again.
-func (c *VectorCache) Compact(live func(VectorKey) bool) error {
+// Compact removes the vectors that are not live from the file, once they are
+// more than half of it.
+func (c *vectorCache) Compact(live map[vectorKey]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil || c.dimensions == 0 {
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil // no file to compact
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := vectorRecordSize(c.dimensions)
+	if records := info.Size() / size; records < compactFrom || 2*int64(len(live)) > records {
 		return nil
 	}
-	record := c.recordBuffer()
-	records := (c.size - int64(vectorHeader)) / int64(len(record))
-	kept := make([]VectorKey, 0, len(c.offsets))
-	for key := range c.offsets {
-		if live(key) {
-			kept = append(kept, key)
-		}
+	if err := c.load(); err != nil { // others may have added vectors
+		return err
 	}
-	if records < compactFrom || 2*int64(len(kept)) > records {
-		return nil
-	}
-	err := replaceFile(c.path, func(w *bufio.Writer) error {
-		if _, err := w.Write(appendHeader(nil, c.dimensions)); err != nil {
+	err = WriteFile(c.path, func(w io.Writer) error {
+		if _, err := w.Write(vectorHeader(c.dimensions)); err != nil {
 			return err
 		}
-		for _, key := range kept {
-			if _, err := c.file.ReadAt(record, c.offsets[key]); err != nil {
-				return err
+		for key, offset := range c.offsets {
+			if !live[key] {
+				continue
 			}
-			if _, err := w.Write(record); err != nil {
+			if _, err := io.Copy(w, io.NewSectionReader(f, offset, size)); err != nil {
 				return err
 			}
 		}
@@ -312,22 +275,5 @@ func (c *VectorCache) Compact(live func(VectorKey) bool) error {
 	if err != nil {
 		return fmt.Errorf("compacting the vector cache: %w", err)
 	}
-	c.close()
-	return c.open()
-}
-
-// Close closes the file. What comes after it is kept in memory.
-func (c *VectorCache) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.close()
-}
-
-func (c *VectorCache) close() error {
-	if c.file == nil {
-		return nil
-	}
-	err := c.file.Close()
-	c.file = nil
-	return err
+	return c.load()
 }

@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"os"
+	"io"
 
 	"github.com/caddyserver/certmagic"
 
@@ -29,8 +29,8 @@ func (t threadStore) Put(ctx context.Context, key string, value []byte) error {
 	if err != nil {
 		return err
 	}
-	return retrieval.ReplaceFile(files.Filename(key), func(f *os.File) error {
-		_, err := f.Write(value)
+	return retrieval.WriteFile(files.Filename(key), func(w io.Writer) error {
+		_, err := w.Write(value)
 		return err
 	})
 }

@@ -1,0 +1,80 @@
+package retrieval
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Breaker keeps calls away from a service that fails. It opens after a number
+// of failures in a row and then lets one call at a time try the service, after
+// pauses that double. It is safe for concurrent use.
+type Breaker struct {
+	// After is the number of failures in a row that open the breaker.
+	After int
+	// First is the pause before the first new try, Last the longest pause.
+	First, Last time.Duration
+
+	mu       sync.Mutex
+	failures int // in a row
+	until    time.Time
+	trying   bool
+}
+
+// Allow reports whether to call the service now. The caller passes the result
+// to Record, unless the result says nothing about the service.
+func (b *Breaker) Allow() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures < b.After {
+		return true
+	}
+	if time.Now().Before(b.until) {
+		return false
+	}
+	b.trying, b.until = true, time.Now().Add(b.First)
+	return true
+}
+
+// Open reports whether calls are kept away at the moment. Unlike Allow, it
+// does not begin a try.
+func (b *Breaker) Open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures >= b.After && time.Now().Before(b.until)
+}
+
+// Record takes the result of a call and reports whether it opened or closed
+// the breaker. Calls that were under way when the breaker opened don't
+// prolong its pause.
+func (b *Breaker) Record(ok bool) (changed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wasOpen := b.failures >= b.After
+	switch {
+	case ok:
+		b.failures, b.trying = 0, false
+		return wasOpen
+	case wasOpen && !b.trying && time.Now().Before(b.until):
+		return false
+	}
+	b.trying = false
+	if b.failures++; b.failures >= b.After {
+		b.until = time.Now().Add(backoff(b.First, b.Last, b.failures-b.After+1))
+	}
+	return !wasOpen && b.failures >= b.After
+}
+
+// backoff is the pause after a number of failures in a row: first, doubled
+// with each further failure, at most last.
+func backoff(first, last time.Duration, failures int) time.Duration {
+	return min(first<<min(failures-1, 20), last)
+}
+
+// wait returns after d, or earlier when ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

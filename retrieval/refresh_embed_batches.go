@@ -1,0 +1,159 @@
+package retrieval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Limits of the requests to an embedder.
+const (
+	// maxBatchTexts is halved, for the life of the process, when a request
+	// takes longer than slowBatch: a model on a CPU may need a second for each
+	// text.
+	maxBatchTexts = 64
+	maxBatchBytes = 100_000
+	slowBatch     = 20 * time.Second
+	// concurrentBatches is small enough for servers on CPUs.
+	concurrentBatches = 2
+	batchTimeout      = 2 * time.Minute
+	batchAttempts     = 4
+	batchRetry        = 500 * time.Millisecond // doubled with each attempt
+	// probeText finds out whether an embedder that refuses a batch refuses
+	// every text.
+	probeText = "documentation"
+)
+
+// text is the text of a section without a vector.
+type text struct {
+	key  vectorKey
+	text string
+}
+
+// embedAll embeds texts in batches. It returns the first error that means
+// that the embedder is down.
+func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentBatches)
+	published := time.Now()
+	for len(texts) > 0 && groupCtx.Err() == nil {
+		n := e.batchLen(texts)
+		batch := texts[:n]
+		texts = texts[n:]
+		group.Go(func() error { return e.embed(groupCtx, batch) })
+		if time.Since(published) > publishInterval && len(texts) > 0 && groupCtx.Err() == nil {
+			if err := e.publish(groupCtx); err != nil {
+				return errors.Join(err, group.Wait())
+			}
+			published = time.Now()
+		}
+	}
+	return group.Wait()
+}
+
+func (e *embeddings) batchLen(texts []text) int {
+	most, size := min(len(texts), int(e.batchSize.Load())), 0
+	for i, t := range texts[:most] {
+		if size += len(t.text); i > 0 && size > maxBatchBytes {
+			return i
+		}
+	}
+	return most
+}
+
+// embed embeds one batch. If the embedder refuses the batch but not
+// probeText, it tries smaller batches, then shorter texts, and then leaves the
+// text out. An error means that the embedder is down.
+func (e *embeddings) embed(ctx context.Context, batch []text) error {
+	keys, texts := make([]vectorKey, len(batch)), make([]string, len(batch))
+	for i, t := range batch {
+		keys[i], texts[i] = t.key, t.text
+	}
+	vectors, err := e.request(ctx, texts, batchAttempts)
+	if err == nil {
+		e.put(keys, vectors)
+		return nil
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	if _, probe := e.request(ctx, []string{probeText}, 1); probe != nil {
+		return err
+	}
+	if half := len(batch) / 2; half > 0 {
+		return errors.Join(e.embed(ctx, batch[:half]), e.embed(ctx, batch[half:]))
+	}
+	if length := len(texts[0]); length > maxSectionText/16 {
+		return e.embed(ctx, []text{{keys[0], truncate(texts[0], length/2)}})
+	}
+	e.mu.Lock()
+	e.refused[keys[0]] = true
+	e.mu.Unlock()
+	e.refresher.log.Warn("the embedder refuses a section", "text", truncate(texts[0], 80), "error", err)
+	return nil
+}
+
+// put stores new vectors in the cache.
+func (e *embeddings) put(keys []vectorKey, vectors [][]float32) {
+	err := e.cache.Put(keys, vectors)
+	e.mu.Lock()
+	first := err != nil && !e.putFailed
+	e.putFailed = err != nil
+	e.status.Done = min(e.status.Done+len(keys), e.status.Total)
+	e.mu.Unlock()
+	if first {
+		e.refresher.log.Warn("vectors can't be written to disk; they are kept in memory", "error", err)
+	}
+}
+
+// request calls the embedder, several times if it fails.
+func (e *embeddings) request(ctx context.Context, texts []string, attempts int) (vectors [][]float32, err error) {
+	for try := range attempts {
+		if try > 0 {
+			wait(ctx, batchRetry<<(try-1))
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		timed, cancel := context.WithTimeout(ctx, batchTimeout)
+		began := time.Now()
+		vectors, err = e.refresher.options.Embedder.Embed(timed, texts)
+		cancel()
+		if err == nil {
+			err = checkVectors(vectors, len(texts))
+		}
+		slow := time.Since(began) > slowBatch
+		if n := e.batchSize.Load(); slow && int64(len(texts)) >= n {
+			e.batchSize.CompareAndSwap(n, max(n/2, 1))
+		}
+		if err == nil {
+			return vectors, nil
+		}
+		if slow {
+			return nil, err // the next attempt would take as long
+		}
+	}
+	return nil, err
+}
+
+// checkVectors refuses vectors that can't be compared.
+func checkVectors(vectors [][]float32, texts int) error {
+	if len(vectors) != texts {
+		return fmt.Errorf("the embedder returned %d vectors for %d texts", len(vectors), texts)
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(vectors[0]) {
+			return fmt.Errorf("the embedder returned vectors of %d and %d dimensions", len(vectors[0]), len(v))
+		}
+		for _, x := range v {
+			if x64 := float64(x); math.IsNaN(x64) || math.IsInf(x64, 0) {
+				return errors.New("the embedder returned a vector with a number that is not finite")
+			}
+		}
+	}
+	return nil
+}
