@@ -96,7 +96,7 @@ func TestTheManualsAskBoxStreamsAnswersInABrowser(t *testing.T) {
 	// What the page sends, to see the thread go on.
 	js[bool](ctx, t, `window.bodies = []; { const own = window.fetch; window.fetch = (u, o) => { bodies.push(o.body); return own(u, o) } }; true`)
 	do(ctx, t, chromedp.Click("#ui-open-ask"), chromedp.WaitVisible("#ui-question input"))
-	for i, question := range []string{"How do I make a key?", "And how do I revoke it?"} {
+	for i, question := range []string{"How do I create a key?", "And how do I revoke it?"} {
 		do(ctx, t, chromedp.SendKeys("#ui-question input", question+kb.Enter))
 		Until(t, "the answer has come", func() bool {
 			return js[bool](ctx, t, fmt.Sprintf(`document.querySelectorAll('#ui-turns .answer .sources').length > %d && document.querySelector('#ui-question button').textContent === 'Send'`, i))

@@ -168,7 +168,7 @@ func TestEveryAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T)
 	s := startManual(t)
 	v := &visitor{s, map[string]string{}}
 	queries := []string{
-		"install", "xcaddy", "sitemap", "how do I make a key", "rate limit", "origin", "thread", "strict releases", "threadId",
+		"install", "xcaddy", "sitemap", "how do I create a key", "rate limit", "origin", "thread", "strict releases", "threadId",
 		"anchors goldmark", "systemd", "metrics", "grace_period", "embedding model", "Ollama", "prompt injection", "basic_auth",
 		"synonyms", "version of a page", "Mintlify", "docs_client_limit", "finish event", "extractive", "reload", "docsonly",
 	}
