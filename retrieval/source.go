@@ -6,102 +6,101 @@ import (
 	"time"
 )
 
-// File is one file (or address) of a source that may be a page.
+// File is a file or URL of a source that may be a page.
 type File struct {
-	// Path is the slash path below the source's root, or the absolute
-	// address of a page of a sitemap.
+	// Path is the slash path below the source's root, or the URL of a page of
+	// a sitemap.
 	Path string
-	// Size in bytes, -1 where the source doesn't know it before it reads.
+	// Size is in bytes, -1 if it is unknown.
 	Size int64
-	// Version changes when the content may have changed: equal versions that
-	// are not empty mean that the file need not be read again. "" where the
-	// source cannot tell (a file so young that its time stamp proves nothing).
+	// Version changes whenever the content may have changed. It is "" if the
+	// file must be read to find out, as when it is so young that another
+	// change may have the same time stamp.
 	Version string
-	// Modified is when the content last changed, zero where unknown.
+	// Modified is when the content last changed, zero if that is unknown.
 	Modified time.Time
-	// Tag is what Read gave with the content that its caller has, "" for
-	// none. A source that can ask for changes alone does.
+	// Tag is the Content.Tag of the content that the caller of Read has, ""
+	// for none. Read may then return ErrUnchanged.
 	Tag string
 }
 
 // Content is a file's bytes.
 type Content struct {
 	Data []byte
-	// Tag names this content where the source can compare (an HTTP
-	// validator); see File.Tag.
+	// Tag identifies this content, if the source can compare contents: an
+	// HTTP validator.
 	Tag string
 }
 
-// Problem is a page that is not as it should be in the index, and why.
+// Problem is why a page is missing or outdated in the index.
 type Problem struct {
 	File   string    `json:"file"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
 }
 
-// Source is where a site's pages come from: a folder or a sitemap.
+// Source provides a site's pages: a folder or a sitemap.
 type Source interface {
-	// Snapshot looks at all that is there now. An error that wraps
-	// fs.ErrNotExist means that the whole source is gone.
+	// Snapshot lists the source. An error that wraps fs.ErrNotExist means that
+	// the whole source is missing.
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// Watch blocks until ctx is done and calls changed whenever something
 	// may have changed since the last snapshot. changed doesn't block.
 	Watch(ctx context.Context, changed func()) error
 }
 
-// Snapshot is one consistent look at a source. Read may be called from
-// several goroutines.
+// Snapshot is the list of a source's files at one time. Read is safe for
+// concurrent use.
 type Snapshot interface {
-	// Files are all files, sorted by path, no path twice.
+	// Files returns all files, sorted by path, each path once.
 	Files() []File
-	// Problems are files and folders that could not be looked at.
+	// Problems returns files and folders that could not be listed.
 	Problems() []Problem
-	// Read returns a file's content. Its error wraps fs.ErrNotExist for a
-	// file that is gone by now, ErrNotPage for one that is no page after all,
-	// ErrUnchanged for one whose content is still that of file.Tag, and
-	// ErrTemporary for a failure that says nothing about the page: its last
-	// good version then stays in the index.
+	// Read returns a file's content. Its error wraps fs.ErrNotExist if the
+	// file no longer exists, ErrNotPage if it is not a page, ErrUnchanged if its
+	// content is still that of file.Tag, and ErrTemporary for a failure that may
+	// pass, after which the page's last good version stays in the index.
 	Read(ctx context.Context, file File) (Content, error)
-	// Workers is how many reads may run at once where they wait for the
-	// network; 0 where they take the processor's time.
+	// Workers returns how many reads may run at once if they wait for the
+	// network, 0 if they don't.
 	Workers() int
-	// Current reports whether the source is still the one looked at. It is
-	// false once a deploy has put another folder in its place: what was read
-	// is then thrown away, so that no generation mixes two releases.
+	// Current reports whether the source is still the one that was listed. It
+	// is false after a deploy has replaced the folder. What was read is then
+	// discarded, so that no generation mixes two releases.
 	Current() bool
-	// Close releases what the snapshot holds open.
+	// Close releases the snapshot's resources.
 	Close() error
 }
 
 var (
-	// ErrTemporary is wrapped by Snapshot.Read where the page may well be
-	// fine: a site that answers 503, a process out of file descriptors.
+	// ErrTemporary is wrapped by errors of Snapshot.Read that may pass: a site
+	// that answers 503, a process out of file descriptors.
 	ErrTemporary = errors.New("temporary failure")
-	// ErrUnchanged is wrapped by Snapshot.Read: the caller has the content.
+	// ErrUnchanged is wrapped by errors of Snapshot.Read if the caller has the
+	// content.
 	ErrUnchanged = errors.New("not changed")
-	// ErrNotPage is wrapped by Snapshot.Read for files that turn out to be
-	// no pages (a redirect to another page, noindex in a header). They are
-	// left out without a problem.
+	// ErrNotPage is wrapped by errors of Snapshot.Read for a redirect to
+	// another page, or noindex in a header. The file is left out without a
+	// problem.
 	ErrNotPage = errors.New("not a page")
 )
 
-// Ingester turns bytes into documents. Package ingest has one.
+// Ingester turns bytes into documents. Package ingest implements it.
 type Ingester interface {
-	// Wants reports, by its name alone, whether a file is a page.
+	// Wants reports whether a file's name is that of a page.
 	Wants(file string) bool
-	// Page is the name of the page that a file holds.
+	// Page returns the name of the page in a file.
 	Page(file string) string
-	// Prefer reports whether file a, not b, is the page that both hold.
+	// Prefer reports whether to read file a, not b, if both hold one page.
 	Prefer(a, b string) bool
-	// Document reads one page. It returns nil without an error for files
-	// that are no pages (drafts, noindex), and warnings about parts that it
-	// could not read. It doesn't keep data.
+	// Document parses one page. It returns nil without an error for drafts and
+	// noindex pages, and warnings about parts that it could not read. It
+	// doesn't keep data.
 	Document(file string, data []byte) (document *Document, warnings []string, err error)
-	// Complete gives documents, which are all of the site's, what only the
-	// whole site can tell. It changes none of them but returns copies in the
-	// place of those that it completes.
+	// Complete adds what depends on the whole site to its documents. It returns
+	// changed copies and leaves the documents as they are.
 	Complete(documents []*Document) []*Document
-	// Fingerprint changes with every setting that changes documents: when it
-	// does, all files are read again.
+	// Fingerprint changes with every setting that changes documents. All files
+	// are then read again.
 	Fingerprint() string
 }
