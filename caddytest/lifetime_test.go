@@ -268,7 +268,7 @@ func TestAClientThatStopsReadingIsLeft(t *testing.T) {
 }
 
 func leftUnread(t *testing.T, beside string) {
-	const limit = 1500 * time.Millisecond
+	const limit = 800 * time.Millisecond
 	m, url := startModel(t)
 	// More than all buffers on the way hold: those of the sockets, 64 kB of
 	// HTTP/2's window.
@@ -287,32 +287,32 @@ func leftUnread(t *testing.T, beside string) {
 	})
 	s.loaded(s.TryLoadJSON(cfg))
 	s.Ready("acme")
+	requests := map[string]*modelserver.Request{}
 	for name, transport := range map[string]http.RoundTripper{
 		"h1": &http.Transport{TLSClientConfig: trusting.Clone(), DialContext: shortOfMemory, ReadBufferSize: 4096, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}},
 		"h2": &http.Transport{TLSClientConfig: trusting.Clone(), ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}},
 		"h3": &http3.Transport{TLSClientConfig: trusting.Clone(), QUICConfig: &quic.Config{InitialStreamReceiveWindow: 64 << 10, MaxStreamReceiveWindow: 64 << 10}},
 	} {
 		for _, v := range both {
-			t.Run(fmt.Sprintf("%s v%d", name, v), func(t *testing.T) {
-				gone := strings.Count(s.Log(), `"outcome":"gone"`)
-				r := s.open(t, &http.Client{Transport: transport}, v, install, nil)
-				if got := fmt.Sprintf("h%d", r.ProtoMajor); got != name {
-					t.Fatalf("the answer came over %s", got)
-				}
-				r.until(t, "word1 ")
-				request := m.Last()
-				select {
-				case <-request.Done():
-				case <-time.After(patience):
-					t.Fatal("the model's request goes on")
-				}
-				if !request.Cancelled() || request.Sent() > 390_000 {
-					t.Errorf("the model's request: cancelled %t after %d tokens", request.Cancelled(), request.Sent())
-				}
-				Until(t, "the reply is logged as gone", func() bool { return strings.Count(s.Log(), `"outcome":"gone"`) > gone })
-			})
+			r := s.open(t, &http.Client{Transport: transport}, v, install, nil)
+			if got := fmt.Sprintf("h%d", r.ProtoMajor); got != name {
+				t.Fatalf("the answer came over %s", got)
+			}
+			r.until(t, "word1 ")
+			requests[fmt.Sprintf("%s v%d", name, v)] = m.Last()
 		}
 	}
+	for name, request := range requests {
+		select {
+		case <-request.Done():
+		case <-time.After(patience):
+			t.Fatalf("%s: the model's request goes on", name)
+		}
+		if !request.Cancelled() || request.Sent() > 390_000 {
+			t.Errorf("%s: the model's request: canceled %t after %d tokens", name, request.Cancelled(), request.Sent())
+		}
+	}
+	Until(t, "the replies are logged as gone", func() bool { return strings.Count(s.Log(), `"outcome":"gone"`) == len(requests) })
 }
 
 // shortOfMemory dials for a client whose system keeps little for it to read.
