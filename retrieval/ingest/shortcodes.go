@@ -1,0 +1,158 @@
+package ingest
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	quoted     = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)'")
+	namedValue = regexp.MustCompile("([\\w-]+)\\s*=\\s*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)')")
+	firstWord  = regexp.MustCompile(`^[\w./-]+`)
+)
+
+// linkShortcodes give the URL of a page that they name.
+var linkShortcodes = set("ref relref link absref")
+
+// titledShortcodes show their first argument.
+var titledShortcodes = set(`tab tabitem details expand accordion card button heading admonition alert callout hint note tip
+	warning caution info danger step badge glossary_tooltip glossary term kbd collapse disclosure`)
+
+// shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}.
+func (p *preparer) shortcode(bracket byte) bool {
+	closing := ">}}"
+	if bracket == '%' {
+		closing = "%}}"
+	}
+	inner, end := p.until(p.pos+3, closing)
+	if end < 0 {
+		return false
+	}
+	inner = strings.TrimSpace(inner)
+	if strings.HasPrefix(inner, "/*") {
+		p.copy(end - p.pos) // shown, not run
+		return true
+	}
+	name, arguments := splitCall(strings.TrimSuffix(inner, "/"))
+	switch {
+	case linkShortcodes[name]:
+		if q := quoted.FindStringSubmatch(arguments); q != nil {
+			p.emit(strings.ReplaceAll(q[1]+q[2]+q[3], " ", "%20"))
+		}
+		p.pos = end
+	case name == "highlight" && p.highlight(end, endHighlight, arguments):
+	default:
+		p.replace(end, visible(name, arguments))
+	}
+	return true
+}
+
+// liquid rewrites {% … %}.
+func (p *preparer) liquid() bool {
+	inner, end := p.until(p.pos+2, "%}")
+	if end < 0 {
+		return false
+	}
+	name, arguments := splitCall(strings.TrimSpace(strings.Trim(strings.TrimSpace(inner), "-")))
+	if name == "comment" {
+		if _, after := p.until(end, "{% endcomment %}"); after > 0 {
+			p.pos = after
+			return true
+		}
+	}
+	if name != "highlight" || !p.highlight(end, endHighlightTag, arguments) {
+		p.replace(end, visible(name, arguments))
+	}
+	return true
+}
+
+// splitCall splits a tag into name and arguments. A closing tag has no name.
+func splitCall(s string) (name, arguments string) {
+	name = firstWord.FindString(s)
+	arguments = strings.TrimSpace(s[len(name):])
+	if strings.HasPrefix(name, "/") {
+		name = ""
+	}
+	return name, arguments
+}
+
+var (
+	endHighlight    = regexp.MustCompile(`\{\{[<%]\s*/\s*highlight\s*[>%]\}\}`)
+	endHighlightTag = regexp.MustCompile(`\{%-?\s*endhighlight\s*-?%\}`)
+)
+
+// highlight writes the code up to the closing tag, and reports whether there
+// is one.
+func (p *preparer) highlight(from int, closing *regexp.Regexp, arguments string) bool {
+	if p.budget < 0 {
+		return false
+	}
+	at := closing.FindIndex(p.src[from:])
+	if at == nil {
+		p.budget -= len(p.src) - from
+		return false
+	}
+	p.codeBlock(firstWord.FindString(strings.Trim(arguments, `"`)), string(p.src[from:from+at[0]]))
+	p.pos = from + at[1]
+	return true
+}
+
+// visible picks what readers see of a tag's arguments.
+func visible(name, arguments string) string {
+	var out []string
+	named := namedValue.FindAllStringSubmatch(arguments, 20)
+	for _, a := range named {
+		if readerAttributes[strings.ToLower(a[1])] {
+			out = append(out, plain(a[2]+a[3]+a[4]))
+		}
+	}
+	if len(named) == 0 && titledShortcodes[name] {
+		if q := quoted.FindStringSubmatch(arguments); q != nil {
+			out = append(out, plain(q[1]+q[2]+q[3]))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// replace writes what is left of a tag that ends at end: a paragraph if
+// nothing else is in its line, else words.
+func (p *preparer) replace(end int, text string) {
+	if p.bol && p.endsLine(end) {
+		p.separate()
+		p.paragraph(text)
+	} else {
+		p.emit(text)
+	}
+	p.pos = end
+}
+
+// Captions and descriptions of components are often Markdown themselves.
+var (
+	writtenLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
+	writtenBold = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
+)
+
+// plain escapes text for Markdown. Backticks keep their meaning, which they
+// also have in components.
+func plain(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	s = writtenLink.ReplaceAllString(s, "$1")
+	s = writtenBold.ReplaceAllString(s, "$1")
+	var b strings.Builder
+	ticks := strings.Count(s, "`")%2 == 0
+	code := false
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '`' && ticks:
+			code = !code
+		case code:
+		case strings.IndexByte("\\`*_[]<>#|~", c) >= 0,
+			i == 0 && (c == '-' || c == '+' || c == '='),
+			(c == '.' || c == ')') && i > 0 && i < 10 && strings.Trim(s[:i], "0123456789") == "":
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
