@@ -268,7 +268,7 @@ func TestAClientThatStopsReadingIsLeft(t *testing.T) {
 }
 
 func leftUnread(t *testing.T, beside string) {
-	const limit = 800 * time.Millisecond
+	const limit = time.Second
 	m, url := startModel(t)
 	// More than all buffers on the way hold: those of the sockets, 64 kB of
 	// HTTP/2's window.
