@@ -277,7 +277,7 @@ func TestABreakerOpensProbesAndCloses(t *testing.T) {
 			return s.askIn(t, 2, install, nil).Metadata["model"] == "first"
 		})
 	})
-	Until(t, "a probe is made", func() bool { return docsApp(t).Status().Models[0].Breaker == "probing" })
+	Until(t, "a probe is made", func() bool { return count() == 6 })
 	for range 3 {
 		if r := s.askIn(t, 2, install, nil); r.Metadata["model"] != "extractive" {
 			t.Errorf("beside the probe: %v", r.Metadata)

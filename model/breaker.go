@@ -6,134 +6,92 @@ import (
 )
 
 const (
-	// breakAfter is how many failures in a row open a breaker, and breakFor
-	// for how long, unless the endpoint named a time (Retry-After) up to
-	// maxBreak.
+	// breakAfter consecutive failures open a breaker for breakFor, or for the
+	// endpoint's Retry-After up to maxBreak.
 	breakAfter = 5
 	breakFor   = 15 * time.Second
 	maxBreak   = 5 * time.Minute
 )
 
-// breaker keeps requests away from an endpoint that failed breakAfter times
-// in a row. When its time is over one request at a time is let through; the
-// first that gets a token closes it.
+// breaker keeps requests away from an endpoint that keeps failing. Once its
+// time is over it lets one request through every breakFor; the first to get a
+// token closes it.
 type breaker struct {
-	mu       sync.Mutex
-	failures int
-	open     bool
-	until    time.Time
-	probing  bool
-	// generation rises whenever the breaker opens or closes: what requests
-	// of an earlier one come to says nothing about now.
-	generation int
-	lastError  string
+	mu        sync.Mutex
+	failures  int       // consecutive
+	until     time.Time // when an open breaker lets a request through; zero while it is closed
+	lastError string
 }
 
-// ticket is the permission to ask once. One of its methods success, failure
-// and abandon must end it.
-type ticket struct {
-	b          *breaker
-	generation int
-	probe      bool
-}
-
-// allow returns false while the endpoint is to be left alone.
-func (b *breaker) allow(now time.Time) (ticket, bool) {
+// allow reports whether the endpoint may be asked.
+func (b *breaker) allow(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := ticket{b: b, generation: b.generation}
-	if !b.open {
-		return t, true
+	if b.until.IsZero() {
+		return true
 	}
-	if b.probing || now.Before(b.until) {
-		return t, false
-	}
-	b.probing, t.probe = true, true
-	return t, true
-}
-
-// alive is told of a probe's first token: others need not wait for its end.
-// A failure after it opens the breaker again at once.
-func (t *ticket) alive() {
-	if !t.probe {
-		return
-	}
-	b := t.b
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t.generation == b.generation {
-		b.open, b.probing, b.failures = false, false, breakAfter-1
-		b.generation++
-		t.generation = b.generation
-	}
-	t.probe = false
-}
-
-func (t *ticket) success() {
-	t.alive()
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	if t.generation == t.b.generation {
-		t.b.failures, t.b.lastError = 0, ""
-	}
-}
-
-// failure counts err; it reports whether that opened the breaker.
-func (t *ticket) failure(now time.Time, err string, retryAfter time.Duration) (opened bool) {
-	b := t.b
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.lastError = err
-	if t.generation != b.generation {
+	if now.Before(b.until) {
 		return false
 	}
-	b.failures++
-	if b.failures < breakAfter {
-		return false
-	}
-	wait := breakFor
-	if retryAfter > 0 {
-		wait = min(max(retryAfter, time.Second), maxBreak)
-	}
-	b.open, b.probing, b.until = true, false, now.Add(wait)
-	b.generation++
+	b.until = now.Add(breakFor)
 	return true
 }
 
-// abandon ends a ticket whose request says nothing about the endpoint's
-// health.
-func (t *ticket) abandon() {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	if t.probe && t.generation == t.b.generation {
-		t.b.probing = false
+// firstToken closes an open breaker. A failure of the same reply opens it again.
+func (b *breaker) firstToken() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.until.IsZero() {
+		b.until, b.failures = time.Time{}, breakAfter-1
 	}
+}
+
+func (b *breaker) success() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.until.IsZero() {
+		b.failures, b.lastError = 0, ""
+	}
+}
+
+// failure counts a failure, and reports until when the breaker is open if that
+// opened it.
+func (b *breaker) failure(now time.Time, err *Error) (until time.Time, opened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures++
+	b.lastError = err.Error()
+	opened = b.until.IsZero() && b.failures >= breakAfter
+	if opened {
+		b.until = now.Add(breakFor)
+	}
+	if err.RetryAfter > 0 && !b.until.IsZero() {
+		b.until = now.Add(min(max(err.RetryAfter, time.Second), maxBreak))
+	}
+	return b.until, opened
 }
 
 // State is an endpoint as `caddy docs status` shows it.
 type State struct {
-	// Endpoint is the address without credentials and query.
+	// Endpoint is the URL without credentials and query.
 	Endpoint string `json:"endpoint"`
 	Model    string `json:"model"`
-	// Breaker is closed, open or probing.
+	// Breaker is closed or open.
 	Breaker string `json:"breaker"`
-	// Failures in a row.
+	// Failures is the number of consecutive failures.
 	Failures int `json:"failures,omitempty"`
 	// Until is when an open breaker lets the next request through.
 	Until time.Time `json:"until,omitzero"`
-	// LastError is the newest failure since the last success, without keys.
+	// LastError is the last failure since the last success, without keys.
 	LastError string `json:"last_error,omitempty"`
 }
 
 func (b *breaker) state() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := State{Breaker: "closed", Failures: b.failures, LastError: b.lastError}
-	if b.open {
-		s.Breaker, s.Until = "open", b.until
-		if b.probing {
-			s.Breaker = "probing"
-		}
+	s := State{Breaker: "closed", Failures: b.failures, Until: b.until, LastError: b.lastError}
+	if !b.until.IsZero() {
+		s.Breaker = "open"
 	}
 	return s
 }

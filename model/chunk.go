@@ -7,71 +7,192 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// chunk is a chunk, or a whole completion, as the slow path reads it. What
-// vendors shape differently stays raw at first.
-type chunk struct {
-	Choices []choice        `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-	XGroq   struct {
-		Usage json.RawMessage `json:"usage"`
-		Error json.RawMessage `json:"error"`
-	} `json:"x_groq"`
-	Error json.RawMessage `json:"error"`
-	Type  json.RawMessage `json:"type"`
-	// Message and Detail are errors of servers that know no "error".
-	Message json.RawMessage `json:"message"`
-	Detail  json.RawMessage `json:"detail"`
-	Object  json.RawMessage `json:"object"`
+// chunk reads a chunk of a reply, or a whole completion, in the dialect of any
+// vendor. The JSON must be valid.
+func (s *stream) chunk(b []byte) error {
+	switch b[0] {
+	case '{':
+	case '[': // Gemini wraps its errors
+		for element := range elements(b) {
+			if err := s.chunk(element); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return s.failf(Malformed, "unexpected chunk: %.200s", b)
+	}
+	var choices, usage []byte
+	isError, otherError := false, false
+	for key, value := range members(b) {
+		switch string(key) {
+		case "choices":
+			choices = value
+		case "usage":
+			usage = value
+		case "error":
+			isError = !isNull(value)
+		case "x_groq":
+			for key, value := range members(value) {
+				switch {
+				case isNull(value):
+				case string(key) == "usage":
+					usage = value
+				case string(key) == "error":
+					return s.failBody(value)
+				}
+			}
+		case "message", "detail": // servers without an "error"
+			otherError = otherError || !isNull(value)
+		case "type", "object":
+			otherError = otherError || string(value) == `"error"`
+		}
+	}
+	if isError || otherError && choices == nil && isNull(usage) {
+		return s.failBody(b)
+	}
+	s.alive(false)
+	if !isNull(usage) {
+		s.usage = append(s.usage[:0], usage...)
+	}
+	for choice := range elements(choices) {
+		if err := s.choice(choice); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-type choice struct {
-	Index        json.RawMessage `json:"index"`
-	Delta        *message        `json:"delta"`
-	Message      *message        `json:"message"`
-	Text         json.RawMessage `json:"text"`
-	FinishReason json.RawMessage `json:"finish_reason"`
-	Error        json.RawMessage `json:"error"`
+// choice reads a choice. Only the first one is asked for.
+func (s *stream) choice(b []byte) error {
+	var delta, message, text, finish []byte
+	for key, value := range members(b) {
+		switch string(key) {
+		case "index":
+			if string(value) != "0" && !isNull(value) {
+				return nil
+			}
+		case "delta":
+			delta = value
+		case "message":
+			message = value
+		case "text":
+			text = value
+		case "finish_reason":
+			finish = value
+		case "error":
+			if !isNull(value) {
+				return s.failBody(value)
+			}
+		}
+	}
+	for _, m := range [][]byte{delta, message} {
+		if err := s.message(m); err != nil {
+			return err
+		}
+	}
+	if err := s.content(text, false); err != nil {
+		return err
+	}
+	if !isNull(finish) {
+		s.setFinish(plain(finish))
+	}
+	return nil
 }
 
-type message struct {
-	Content          json.RawMessage `json:"content"`
-	ReasoningContent json.RawMessage `json:"reasoning_content"`
-	Reasoning        json.RawMessage `json:"reasoning"`
-	Thinking         json.RawMessage `json:"thinking"`
-	ReasoningDetails []part          `json:"reasoning_details"`
-	Refusal          json.RawMessage `json:"refusal"`
-	ToolCalls        []toolDelta     `json:"tool_calls"`
-	FunctionCall     *function       `json:"function_call"`
+func (s *stream) message(b []byte) error {
+	var content, reasoning, details, refusal []byte
+	for key, value := range members(b) {
+		switch string(key) {
+		case "content":
+			content = value
+		case "reasoning_content", "reasoning", "thinking":
+			if isNull(reasoning) { // some send the same under two names
+				reasoning = value
+			}
+		case "reasoning_details":
+			details = value
+		case "refusal":
+			refusal = value
+		case "tool_calls":
+			for call := range elements(value) {
+				if err := s.toolCall(call); err != nil {
+					return err
+				}
+			}
+		case "function_call": // before there were tools
+			if !isNull(value) {
+				if err := s.toolCall(fmt.Appendf(nil, `{"index":0,"function":%s}`, value)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if isNull(reasoning) {
+		reasoning = details
+	}
+	if err := s.content(reasoning, true); err != nil {
+		return err
+	}
+	if err := s.content(content, false); err != nil {
+		return err
+	}
+	return s.refusal(refusal)
 }
 
-// part is an element of a content array: Mistral's text and thinking.
-type part struct {
-	Type     string          `json:"type"`
-	Text     json.RawMessage `json:"text"`
-	Thinking json.RawMessage `json:"thinking"`
-	Refusal  json.RawMessage `json:"refusal"`
+func (s *stream) refusal(b []byte) error {
+	text := inside(b)
+	s.refused = s.refused || len(text) > 0
+	return s.text(text)
 }
 
-type toolDelta struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Function function `json:"function"`
+// content reads what a content field holds: a string, a part, or an array of
+// either, such as Mistral's text and thinking.
+func (s *stream) content(b []byte, reasoning bool) error {
+	switch {
+	case isNull(b):
+	case b[0] == '"' && reasoning:
+		return s.reasoning(inside(b))
+	case b[0] == '"':
+		return s.text(inside(b))
+	case b[0] == '[':
+		for part := range elements(b) {
+			if err := s.content(part, reasoning); err != nil {
+				return err
+			}
+		}
+	case b[0] == '{':
+		var text, thinking, refusal []byte
+		for key, value := range members(b) {
+			switch string(key) {
+			case "text":
+				text = value
+			case "thinking":
+				thinking = value
+			case "refusal":
+				refusal = value
+			case "type":
+				reasoning = reasoning || string(value) == `"thinking"` || bytes.HasPrefix(value, []byte(`"reasoning`))
+			}
+		}
+		if err := s.content(thinking, true); err != nil {
+			return err
+		}
+		if err := s.content(text, reasoning); err != nil {
+			return err
+		}
+		return s.refusal(refusal)
+	}
+	return nil
 }
 
-type function struct {
-	Name string `json:"name"`
-	// Arguments is a string, or with some servers the object itself.
-	Arguments json.RawMessage `json:"arguments"`
-}
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// inside returns the inside of a raw JSON string, "" for anything else.
-// Invalid UTF-8 becomes U+FFFD.
-func inside(raw json.RawMessage) []byte {
+// inside returns what is between the quotes of a JSON string, nil for any
+// other value. Invalid UTF-8 becomes U+FFFD.
+func inside(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
 	}
@@ -82,191 +203,116 @@ func inside(raw json.RawMessage) []byte {
 	return raw
 }
 
-// parts calls text and reasoning for what a content field holds: a string,
-// an array of parts, or one part.
-func (s *stream) parts(raw json.RawMessage, reasoning bool) error {
-	raw = bytes.TrimSpace(raw)
-	if isNull(raw) {
-		return nil
+// Bounds of what a model may call in one reply.
+const (
+	maxToolCalls = 64
+	maxArguments = 64 << 10
+)
+
+// pendingCall is a tool call that is still streaming.
+type pendingCall struct {
+	index int
+	assistant.ToolCall
+}
+
+// toolCall joins a piece of a tool call to the call it belongs to: by index;
+// without one, or where an endpoint gives every call the same index (Gemini),
+// a new id begins a new call.
+func (s *stream) toolCall(b []byte) error {
+	var d struct {
+		Index    *int   `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name string `json:"name"`
+			// Arguments is a string, or with some servers the object itself.
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
 	}
-	switch raw[0] {
-	case '"':
-		if reasoning {
-			return s.reasoning(inside(raw))
-		}
-		return s.text(inside(raw))
-	case '{':
-		raw = append(append([]byte{'['}, raw...), ']')
-	case '[':
-	default:
-		return nil
+	if err := json.Unmarshal(b, &d); err != nil {
+		return s.failf(Malformed, "unexpected tool call: %v", err)
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return s.fail(Nonsense, err)
-	}
-	for _, item := range list {
-		if item = bytes.TrimSpace(item); len(item) > 0 && item[0] == '"' {
-			if err := s.parts(item, reasoning); err != nil {
-				return err
+	var call *pendingCall
+	switch n := len(s.calls); {
+	case d.Index != nil:
+		for i := n - 1; i >= 0 && call == nil; i-- {
+			if c := s.calls[i]; c.index == *d.Index && (d.ID == "" || c.ID == "" || c.ID == d.ID) {
+				call = c
 			}
-			continue
 		}
-		var p part
-		if json.Unmarshal(item, &p) != nil {
-			continue // a kind of part that is not text
+	case d.ID != "":
+		for _, c := range s.calls {
+			if c.ID == d.ID {
+				call = c
+			}
 		}
-		if err := s.part(p, reasoning); err != nil {
-			return err
+	case n > 0 && (d.Function.Name == "" || !json.Valid([]byte(s.calls[n-1].Arguments))):
+		call = s.calls[n-1]
+	}
+	if call == nil {
+		if len(s.calls) == maxToolCalls {
+			return s.failf(Malformed, "more than %d tool calls", maxToolCalls)
 		}
+		call = &pendingCall{index: len(s.calls)}
+		if d.Index != nil {
+			call.index = *d.Index
+		}
+		s.calls = append(s.calls, call)
+	}
+	if call.ID == "" {
+		call.ID = d.ID
+	}
+	if call.Name == "" {
+		call.Name = d.Function.Name
+	}
+	if !isNull(d.Function.Arguments) {
+		call.Arguments += plain(d.Function.Arguments)
+	}
+	if len(call.Arguments) > maxArguments {
+		return s.failf(Malformed, "arguments of a tool call longer than %d bytes", maxArguments)
 	}
 	return nil
 }
 
-func (s *stream) part(p part, reasoning bool) error {
-	if !isNull(p.Thinking) {
-		return s.parts(p.Thinking, true)
-	}
-	if !isNull(p.Refusal) {
-		s.refused = true
-		return s.text(inside(p.Refusal))
-	}
-	if isNull(p.Text) {
-		return nil
-	}
-	return s.parts(p.Text, reasoning || strings.HasPrefix(p.Type, "reasoning") || p.Type == "thinking")
-}
-
-// slow reads any chunk with encoding/json. It reports malformed JSON as
-// ok == false, so that the lines of an event that has several can be joined.
-func (s *stream) slow(b []byte) (ok bool, err error) {
-	var c chunk
-	if !json.Valid(b) {
-		if b = repair(b); !json.Valid(b) {
-			return false, nil
-		}
-	}
-	if err := json.Unmarshal(b, &c); err != nil {
-		// Valid JSON, though not of this shape: an error in its own words
-		// (an array, a bare string), or nonsense.
-		if bytes.Contains(b, []byte(`"error"`)) {
-			return true, s.failBody(b)
-		}
-		return true, s.fail(Nonsense, fmt.Errorf("unexpected chunk: %w", err))
-	}
-	if !isNull(c.Error) || !isNull(c.XGroq.Error) {
-		if isNull(c.Error) {
-			return true, s.failBody(c.XGroq.Error)
-		}
-		return true, s.failBody(b)
-	}
-	if c.Choices == nil && isNull(c.Usage) && (string(c.Type) == `"error"` || string(c.Object) == `"error"` || !isNull(c.Detail) || !isNull(c.Message)) {
-		return true, s.failBody(b)
-	}
-	s.life(false)
-	for _, u := range []json.RawMessage{c.XGroq.Usage, c.Usage} {
-		if !isNull(u) {
-			s.usage = append(s.usage[:0], u...)
-		}
-	}
-	for i := range c.Choices {
-		if index := c.Choices[i].Index; !isNull(index) && string(index) != "0" {
+func (s *stream) toolCalls() []assistant.ToolCall {
+	var calls []assistant.ToolCall
+	for i, c := range s.calls {
+		if c.Name == "" {
 			continue
 		}
-		if err := s.choice(&c.Choices[i]); err != nil {
-			return true, err
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("call_%d", i)
 		}
+		if strings.TrimSpace(c.Arguments) == "" {
+			c.Arguments = "{}"
+		}
+		calls = append(calls, c.ToolCall)
 	}
-	return true, nil
+	return calls
 }
 
-func (s *stream) choice(c *choice) error {
-	if !isNull(c.Error) {
-		return s.failBody(c.Error)
-	}
-	for _, m := range []*message{c.Delta, c.Message} {
-		if m == nil {
-			continue
-		}
-		if err := s.message(m); err != nil {
-			return err
-		}
-	}
-	if err := s.parts(c.Text, false); err != nil {
-		return err
-	}
-	if !isNull(c.FinishReason) {
-		s.setFinish(plain(c.FinishReason))
-	}
-	return nil
-}
-
-func (s *stream) message(m *message) error {
-	reasoned := false
-	for _, r := range []json.RawMessage{m.ReasoningContent, m.Reasoning, m.Thinking} {
-		if !isNull(r) && !reasoned {
-			reasoned = true
-			if err := s.parts(r, true); err != nil {
-				return err
-			}
-		}
-	}
-	if !reasoned {
-		for _, p := range m.ReasoningDetails {
-			if err := s.part(p, true); err != nil {
-				return err
-			}
-		}
-	}
-	if err := s.parts(m.Content, false); err != nil {
-		return err
-	}
-	if r := inside(m.Refusal); len(r) > 0 {
-		s.refused = true
-		if err := s.text(r); err != nil {
-			return err
-		}
-	}
-	for i := range m.ToolCalls {
-		if err := s.tool(&m.ToolCalls[i]); err != nil {
-			return err
-		}
-	}
-	if m.FunctionCall != nil {
-		zero := 0
-		return s.tool(&toolDelta{Index: &zero, Function: *m.FunctionCall})
-	}
-	return nil
-}
-
-// finishReasons maps vendors' words to those of reply.Event.
-var finishReasons = map[string]string{
-	"stop": "stop", "end_turn": "stop", "stop_sequence": "stop", "eos": "stop", "eos_token": "stop", "complete": "stop",
-	"length": "length", "max_tokens": "length", "model_length": "length", "max_output_tokens": "length", "model_context_window_exceeded": "length",
-	"tool_calls": "tool-calls", "tool_call": "tool-calls", "function_call": "tool-calls", "tool_use": "tool-calls",
-	"content_filter": "content-filter", "safety": "content-filter", "recitation": "content-filter", "refusal": "content-filter",
-	"prohibited_content": "content-filter", "blocklist": "content-filter", "spii": "content-filter",
-	"error": "error", "insufficient_system_resource": "error", "abort": "error", "network_error": "error",
-}
-
+// setFinish maps a vendor's finish reason to the words of reply.Event.
 func (s *stream) setFinish(reason string) {
-	if reason == "" {
+	switch strings.ToLower(reason) {
+	case "":
 		return // LM Studio and others send "" before the end
+	case "stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete":
+		s.finish = "stop"
+	case "length", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded":
+		s.finish = "length"
+	case "tool_calls", "tool_call", "function_call", "tool_use":
+		s.finish = "tool-calls"
+	case "content_filter", "safety", "recitation", "refusal", "prohibited_content", "blocklist", "spii":
+		s.finish = "content-filter"
+	case "error", "insufficient_system_resource", "abort", "network_error":
+		s.finish = "error"
+	default:
+		s.finish = "other"
 	}
-	r := finishReasons[strings.ToLower(reason)]
-	if r == "" {
-		r = "other"
-	}
-	s.finish = r
-	s.finished()
+	s.wait(min(finishTimeout, s.idle))
 }
 
-// readUsage reads the last usage object seen, in OpenAI's or Anthropic's
-// words.
+// readUsage reads a usage object in OpenAI's or Anthropic's words.
 func readUsage(b []byte) (u reply.Usage) {
-	if len(b) == 0 {
-		return u
-	}
 	var raw struct {
 		Prompt     *int `json:"prompt_tokens"`
 		Completion *int `json:"completion_tokens"`
@@ -276,52 +322,31 @@ func readUsage(b []byte) (u reply.Usage) {
 	if json.Unmarshal(b, &raw) != nil {
 		return u
 	}
-	for _, f := range []struct {
-		to   *int
-		from []*int
-	}{{&u.InputTokens, []*int{raw.Prompt, raw.Input}}, {&u.OutputTokens, []*int{raw.Completion, raw.Output}}} {
-		for _, n := range f.from {
+	first := func(counts ...*int) int {
+		for _, n := range counts {
 			if n != nil && *n >= 0 {
-				*f.to, u.Known = *n, true
-				break
+				u.Known = true
+				return *n
 			}
 		}
+		return 0
 	}
+	u.InputTokens = first(raw.Prompt, raw.Input)
+	u.OutputTokens = first(raw.Completion, raw.Output)
 	return u
 }
 
-// repair mends what makes JSON strings of careless servers invalid: raw
-// control characters become escapes, escapes that don't exist U+FFFD.
-func repair(b []byte) []byte {
-	out := make([]byte, 0, len(b)+16)
-	in := false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case !in:
-			in = c == '"'
-			out = append(out, c)
-		case c == '"':
-			in = false
-			out = append(out, c)
-		case c == '\\':
-			n := 2
-			if at(b, i+1) == 'u' {
-				n = 6
-			}
-			if end, ok := text(append(append([]byte{}, b[i:min(i+n, len(b))]...), '"'), 0); ok && end == n {
-				out = append(out, b[i:i+n]...)
-				i += n - 1
-			} else {
-				out = append(out, `\ufffd`...)
-				if at(b, i+1) >= 'a' { // a letter that means nothing
-					i++
-				}
-			}
-		case c < ' ':
-			out = fmt.Appendf(out, `\u%04x`, c)
-		default:
-			out = append(out, c)
-		}
+// failBody returns the error that an error object in the stream describes.
+func (s *stream) failBody(b []byte) error {
+	e := apiError(b)
+	kind := ServerError
+	switch code := fmt.Sprint(e.Code); {
+	case code == "429" || e.Type == "rate_limit_error" || code == "rate_limit_exceeded":
+		kind = RateLimited
+	case code == "401" || code == "403" || code == "invalid_api_key":
+		kind = Unauthorized
+	case e.Type == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
+		kind = BadRequest
 	}
-	return out
+	return s.e.fail(kind, describeAPIError(e), e)
 }

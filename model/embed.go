@@ -1,8 +1,8 @@
 package model
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +44,6 @@ type EmbedderOptions struct {
 type Embedder struct {
 	o              EmbedderOptions
 	e              *endpoint
-	client         *openai.Client
 	dims           atomic.Int64 // of the first vector; all others must have as many
 	query, passage string
 }
@@ -87,10 +86,6 @@ func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 		return nil, fmt.Errorf("embedder: %w", err)
 	}
 	em := &Embedder{o: o, e: e}
-	config := openai.DefaultConfig("")
-	config.BaseURL = "http://embedder" // doer addresses the request anew, with query and credentials
-	config.HTTPClient = (*doer)(em)
-	em.client = openai.NewClientWithConfig(config)
 	name := strings.ToLower(o.Model[strings.LastIndexByte(o.Model, '/')+1:])
 	for _, p := range prefixes {
 		if strings.HasPrefix(name, p.family) {
@@ -195,13 +190,13 @@ func cut(s string, n int) string {
 func (e *Embedder) batch(ctx context.Context, texts []string, patient bool) ([][]float32, error) {
 	for try := 1; ; try++ {
 		v, err := e.once(ctx, texts)
-		var model *Error
-		if err == nil || !patient || try == embedTries || !errors.As(err, &model) ||
-			(model.Kind != Limited && model.Kind != Failed && model.Kind != Unreachable) {
+		var failure *Error
+		if err == nil || !patient || try == embedTries || !errors.As(err, &failure) ||
+			(failure.Kind != RateLimited && failure.Kind != ServerError && failure.Kind != Unreachable) {
 			return v, err
 		}
-		wait := min(max(model.RetryAfter, time.Second<<(try-1)), 30*time.Second)
-		e.o.Log.Info("embedder is busy, trying again", "endpoint", e.e.name, "in", wait, "error", model.Message)
+		wait := min(max(failure.RetryAfter, time.Second<<(try-1)), 30*time.Second)
+		e.o.Log.Info("embedder is busy; retrying", "endpoint", e.e.publicURL, "model", e.o.Model, "wait", wait, "error", failure.Message)
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
@@ -212,6 +207,11 @@ func (e *Embedder) batch(ctx context.Context, texts []string, patient bool) ([][
 	}
 }
 
+// maxVectors bounds an answer, in bytes: 64 texts of 4,096 dimensions of 20
+// digits are 5 MB.
+const maxVectors = 64 << 20
+
+// once embeds texts by one request.
 func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
 	timeout := e.o.Timeout
 	if timeout <= 0 {
@@ -220,13 +220,20 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 			timeout = 10 * time.Second
 		}
 	}
-	rctx, cancel := context.WithTimeout(ctx, timeout)
+	reqCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := e.client.CreateEmbeddings(rctx, openai.EmbeddingRequestStrings{
-		Input: texts, Model: openai.EmbeddingModel(e.o.Model), Dimensions: e.o.Dimensions,
-	})
-	if err != nil {
-		return nil, e.failure(ctx, rctx, err)
+	resp, err := e.request(reqCtx, texts)
+	var failure *Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case reqCtx.Err() != nil:
+		return nil, e.e.fail(Timeout, fmt.Sprintf("no vectors within %v", timeout), nil)
+	case errors.As(err, &failure):
+		return nil, failure
+	default:
+		return nil, e.e.fail(Malformed, err.Error(), nil)
 	}
 	vectors := make([][]float32, len(texts))
 	for i, d := range resp.Data {
@@ -234,7 +241,7 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 			d.Index = i // servers that number nothing keep the order
 		}
 		if d.Index < 0 || d.Index >= len(vectors) || vectors[d.Index] != nil {
-			return nil, e.e.errorf(Nonsense, fmt.Sprintf("vector %d is for text %d of %d", i, d.Index, len(texts)), nil)
+			return nil, e.e.fail(Malformed, fmt.Sprintf("vector %d is for text %d of %d", i, d.Index, len(texts)), nil)
 		}
 		if err := e.check(d.Embedding); err != nil {
 			return nil, err
@@ -243,78 +250,50 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	}
 	for i, v := range vectors {
 		if v == nil {
-			return nil, e.e.errorf(Nonsense, fmt.Sprintf("%d vectors for %d texts, none for text %d", len(resp.Data), len(texts), i), nil)
+			return nil, e.e.fail(Malformed, fmt.Sprintf("%d vectors for %d texts, none for text %d", len(resp.Data), len(texts), i), nil)
 		}
 	}
 	return vectors, nil
+}
+
+func (e *Embedder) request(ctx context.Context, texts []string) (answer openai.EmbeddingResponse, err error) {
+	body, err := json.Marshal(openai.EmbeddingRequestStrings{
+		Input: texts, Model: openai.EmbeddingModel(e.o.Model), Dimensions: e.o.Dimensions,
+	})
+	if err != nil {
+		return answer, err
+	}
+	resp, err := e.e.do(ctx, http.MethodPost, "/embeddings", body)
+	if err != nil {
+		err = transportError(err)
+		return answer, e.e.fail(Unreachable, err.Error(), err)
+	}
+	if !isSuccess(resp) {
+		_, failure := e.e.refusal(resp)
+		return answer, failure
+	}
+	defer resp.Body.Close()
+	err = json.NewDecoder(io.LimitReader(resp.Body, maxVectors)).Decode(&answer)
+	return answer, err
 }
 
 // check refuses vectors that would poison an index: of another length than
 // those before, or not of numbers.
 func (e *Embedder) check(v []float32) error {
 	if len(v) == 0 {
-		return e.e.errorf(Nonsense, "an empty vector", nil)
+		return e.e.fail(Malformed, "an empty vector", nil)
 	}
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return e.e.errorf(Nonsense, "a vector with a value that is no number", nil)
+			return e.e.fail(Malformed, "a vector with a value that is no number", nil)
 		}
 	}
 	n := int64(len(v))
 	if want := int64(e.o.Dimensions); want > 0 && n != want {
-		return e.e.errorf(Nonsense, fmt.Sprintf("the model gives %d dimensions, not the %d asked for: leave dimensions out, or use a model that can shorten its vectors", n, want), nil)
+		return e.e.fail(Malformed, fmt.Sprintf("the model gives %d dimensions, not the %d asked for: leave dimensions out, or use a model that can shorten its vectors", n, want), nil)
 	}
 	if !e.dims.CompareAndSwap(0, n) && e.dims.Load() != n {
-		return e.e.errorf(Nonsense, fmt.Sprintf("a vector of %d dimensions after such of %d", n, e.dims.Load()), nil)
+		return e.e.fail(Malformed, fmt.Sprintf("a vector of %d dimensions after such of %d", n, e.dims.Load()), nil)
 	}
 	return nil
-}
-
-func (e *Embedder) failure(ctx, rctx context.Context, err error) error {
-	var model *Error
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case rctx.Err() != nil:
-		return e.e.errorf(Late, "no vectors in time", nil)
-	case errors.As(err, &model):
-		return model
-	}
-	return e.e.errorf(Nonsense, transportError(err).Error(), nil)
-}
-
-// doer sends go-openai's requests to the endpoint: with its credentials, a
-// bound on the answer, and errors of our own, which keep Retry-After.
-type doer Embedder
-
-// maxVectors bounds an answer: 64 texts of 4,096 dimensions of 20 digits are
-// 5 MB.
-const maxVectors = 64 << 20
-
-func (d *doer) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	req, err := d.e.newRequest(r.Context(), r.Method, "/embeddings", newOutgoing(bytes.NewBuffer(body)))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := d.o.Client.Do(req)
-	if err != nil {
-		err = transportError(err)
-		return nil, d.e.errorf(Unreachable, err.Error(), err)
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		_, fail := d.e.refusal(resp)
-		return nil, fail
-	}
-	resp.Body = &bounded{io.LimitReader(resp.Body, maxVectors), resp.Body}
-	return resp, nil
-}
-
-type bounded struct {
-	io.Reader
-	io.Closer
 }

@@ -109,7 +109,7 @@ func TestABusyEmbedderIsAskedAgainWhileIndexing(t *testing.T) {
 		if _, err := e.Embed(t.Context(), []string{"a", "b"}); err != nil || time.Since(start) != 5*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
-		if _, err := e.EmbedQuery(t.Context(), "a"); kindOf(err) != Limited {
+		if _, err := e.EmbedQuery(t.Context(), "a"); kindOf(err) != RateLimited {
 			t.Errorf("a query must not wait: %v", err)
 		}
 	})
@@ -120,14 +120,14 @@ func TestVectorsThatWouldPoisonAnIndexAreRefused(t *testing.T) {
 		body string
 		kind Kind
 	}{
-		"too few":        {`{"data":[{"index":0,"embedding":[1]}]}`, Nonsense},
-		"too many":       {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]},{"index":2,"embedding":[1]}]}`, Nonsense},
-		"twice the same": {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, Nonsense},
-		"of two lengths": {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, Nonsense},
-		"empty":          {`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, Nonsense},
-		"no numbers":     {`{"data":[{"index":0,"embedding":["x"]}]}`, Nonsense},
-		"HTML":           {`<html>`, Nonsense},
-		"an error":       {`{"error":{"message":"no"}}`, Nonsense},
+		"too few":        {`{"data":[{"index":0,"embedding":[1]}]}`, Malformed},
+		"too many":       {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]},{"index":2,"embedding":[1]}]}`, Malformed},
+		"twice the same": {`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, Malformed},
+		"of two lengths": {`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, Malformed},
+		"empty":          {`{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, Malformed},
+		"no numbers":     {`{"data":[{"index":0,"embedding":["x"]}]}`, Malformed},
+		"HTML":           {`<html>`, Malformed},
+		"an error":       {`{"error":{"message":"no"}}`, Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, test.body) })
@@ -176,7 +176,7 @@ func TestAnEmbedderKnowsItsModel(t *testing.T) {
 	if n, err := e.Check(t.Context()); n != 64 || err != nil {
 		t.Error(n, err)
 	}
-	if e.Model() != "fake-embed@64" || publicAddress(e.e.url) != "http://embed.test/v1" {
-		t.Error(e.Model(), publicAddress(e.e.url))
+	if e.Model() != "fake-embed@64" || e.e.publicURL != "http://embed.test/v1" {
+		t.Error(e.Model(), e.e.publicURL)
 	}
 }

@@ -1,95 +1,103 @@
 package model
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// Endpoint is a model at an address.
+// Endpoint is a model at a URL.
 type Endpoint struct {
-	// URL of the API up to and with /v1; for Azure's older addresses the
-	// deployment's, with its api-version:
+	// URL of the API up to and with /v1; for Azure's older URLs that of the
+	// deployment, with its api-version:
 	// https://NAME.openai.azure.com/openai/deployments/NAME?api-version=…
 	URL    string
 	Model  string
 	APIKey string
 }
 
-// endpoint is an Endpoint with what is remembered of it.
+// endpoint is an Endpoint with what was learned about it.
 type endpoint struct {
 	Endpoint
-	url     *url.URL
-	name    string // for logs: without credentials and query
-	breaker breaker
-	learned learned
-	tools   writtenTools
-	client  *http.Client
+	url        *url.URL
+	publicURL  string // without credentials and query, for logs and metrics
+	client     *http.Client
+	breaker    breaker
+	parameters atomic.Uint32
 }
 
 func newEndpoint(e Endpoint, client *http.Client) (*endpoint, error) {
 	u, err := url.Parse(strings.TrimSpace(e.URL))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New(`a model's address must be that of its API, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1`)
+		return nil, errors.New("the URL of a model must be that of its API, such as https://api.openai.com/v1 or http://127.0.0.1:11434/v1")
 	}
 	if strings.TrimSpace(e.Model) == "" {
-		return nil, fmt.Errorf("the endpoint %s needs the name of a model", publicAddress(u))
+		return nil, fmt.Errorf("endpoint %s: no model is named", publicURL(u))
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
 	u.RawPath, u.Fragment = "", ""
-	ep := &endpoint{Endpoint: e, url: u, client: client, name: publicAddress(u) + " " + e.Model}
-	ep.learned.set(firstParameters(e, u))
+	ep := &endpoint{Endpoint: e, url: u, publicURL: publicURL(u), client: client}
+	ep.parameters.Store(uint32(firstParameters(e, u)))
 	return ep, nil
 }
 
-// publicAddress is an address without credentials and query.
-func publicAddress(u *url.URL) string {
+// publicURL is a URL without credentials and query.
+func publicURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (e *endpoint) fail(k Kind, message string, cause error) *Error {
-	message = redact(message, e.APIKey)
-	if pw, ok := e.url.User.Password(); ok && pw != "" {
-		message = strings.ReplaceAll(message, pw, "[redacted]")
-	}
-	return &Error{Endpoint: e.name, Kind: k, Message: message, Err: e.safe(cause)}
+// newClient returns the client for options that have none. It bounds
+// everything except the length of a reply.
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    5 * time.Second,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConns:           4096,
+		MaxIdleConnsPerHost:    2048, // over HTTP/1.1 each stream has its own connection
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // a compressed stream arrives in blocks
+	}}
 }
 
-// errorf is fail, as an error.
-func (e *endpoint) errorf(k Kind, message string, cause error) error {
-	return e.fail(k, message, cause)
+// withoutRedirects returns a copy of the client that follows no redirects: a
+// redirected POST becomes a GET, or takes the key elsewhere.
+func withoutRedirects(c *http.Client) *http.Client {
+	clone := *c
+	clone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &clone
 }
 
-// safe returns a cause only if its own words hold no secret.
-func (e *endpoint) safe(err error) error {
-	if err == nil || redact(err.Error(), e.APIKey) != strings.Join(strings.Fields(err.Error()), " ") {
-		return nil
-	}
-	return err
-}
-
-// newRequest addresses a path below the endpoint's URL.
-func (e *endpoint) newRequest(ctx context.Context, method, path string, body *outgoing) (*http.Request, error) {
+// do sends a request to a path below the endpoint's URL. The body is JSON; nil
+// for none.
+func (e *endpoint) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	u := *e.url
 	u.Path += path
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+	var r io.Reader
+	if body != nil {
+		r = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), r)
 	if err != nil {
-		return nil, e.fail(Unreachable, transportError(err).Error(), nil)
+		return nil, err
 	}
 	if body != nil {
-		req.ContentLength = int64(body.size)
-		req.GetBody = body.reader
-		req.Body, _ = body.reader()
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "text/event-stream, application/json")
 	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("User-Agent", "caddy-docs")
 	switch {
 	case e.APIKey == "":
@@ -98,172 +106,166 @@ func (e *endpoint) newRequest(ctx context.Context, method, path string, body *ou
 	default:
 		req.Header.Set("Authorization", "Bearer "+e.APIKey)
 	}
-	return req, nil
+	return e.client.Do(req)
 }
 
-// send asks, again without what the endpoint refuses, and returns the body of
-// an answer with a status of success.
-func (e *endpoint) send(ctx context.Context, p *assistant.Prompt, maxTokens int) (io.ReadCloser, error) {
-	params := e.learned.get()
+// ask sends a prompt, again without the parameters that the endpoint refuses.
+// The response has a status of success.
+func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
+	params := parameters(e.parameters.Load())
 	for {
-		out, err := e.body(p, maxTokens, params)
+		body, err := e.body(p, maxTokens, params)
 		if err != nil {
-			return nil, e.fail(Rejected, "writing the request: "+err.Error(), err)
+			return nil, e.fail(BadRequest, "encoding the request: "+err.Error(), err)
 		}
-		req, err := e.newRequest(ctx, http.MethodPost, "/chat/completions", out)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := e.client.Do(req)
+		resp, err := e.do(ctx, http.MethodPost, "/chat/completions", body)
 		if err != nil {
 			return nil, err
 		}
-		out.release()
-		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-			return resp.Body, nil
+		if isSuccess(resp) {
+			return resp, nil
 		}
-		answer, fail := e.refusal(resp)
-		if fail.Kind != Rejected && fail.Kind != Failed {
-			return nil, fail
+		answer, failure := e.refusal(resp)
+		next := params
+		if failure.Kind == BadRequest || failure.Kind == ServerError {
+			next = params.without(resp.StatusCode, answer, len(p.Tools) > 0)
 		}
-		next, ok := params.refused(resp.StatusCode, answer)
-		if !ok || next == params || params&withTools != 0 && next&withTools == 0 && len(p.Tools) == 0 {
-			return nil, fail
+		if next == params {
+			return nil, failure
 		}
 		params = next
-		e.learned.set(next)
+		e.parameters.Store(uint32(next))
 	}
 }
 
-// refusal reads an answer without success and closes it.
-func (e *endpoint) refusal(resp *http.Response) ([]byte, *Error) {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4*maxMessage))
-	resp.Body.Close()
+// reply asks for one reply and passes it on. sent reports whether each was
+// called.
+func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, onFirst func(), each func(*assistant.Delta) error) (c *assistant.Completion, sent bool, err error) {
+	reqCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &stream{e: e, each: each, onFirst: onFirst, maxTokens: p.MaxTokens, idle: o.Idle, limit: o.Idle}
+	if s.maxTokens <= 0 {
+		s.maxTokens = o.MaxTokens
+	}
+	s.deadline = time.Now().Add(o.FirstToken)
+	s.timer = time.AfterFunc(o.FirstToken, func() { cancel(errTimeout) })
+	defer s.timer.Stop()
+
+	kind := Unreachable
+	resp, err := e.ask(reqCtx, p, s.maxTokens)
+	if err == nil {
+		defer resp.Body.Close()
+		kind = Truncated
+		s.body = resp.Body
+		err = s.run()
+	}
+	var failure *Error
+	switch {
+	case err == nil:
+		return s.completion(), s.sent, nil
+	case s.sendErr != nil:
+		return nil, s.sent, s.sendErr
+	case ctx.Err() != nil:
+		return nil, s.sent, ctx.Err()
+	case errors.Is(context.Cause(reqCtx), errTimeout) && s.begun:
+		failure = e.fail(IdleTimeout, fmt.Sprintf("silent for %v", s.limit), nil)
+	case errors.Is(context.Cause(reqCtx), errTimeout):
+		failure = e.fail(FirstTokenTimeout, fmt.Sprintf("no token within %v", o.FirstToken), nil)
+	case errors.As(err, &failure):
+	default:
+		err = transportError(err)
+		failure = e.fail(kind, err.Error(), err)
+	}
+	return nil, s.sent, failure
+}
+
+// refusal reads and closes a response without success.
+func (e *endpoint) refusal(resp *http.Response) (body []byte, failure *Error) {
+	defer resp.Body.Close()
+	body, _ = io.ReadAll(io.LimitReader(resp.Body, 4*maxMessage))
 	api := apiError(body)
-	api.HTTPStatusCode, api.HTTPStatus = resp.StatusCode, resp.Status
 	message := describeAPIError(api)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
-		message = "the endpoint redirects; configure the address that it redirects to"
+		message = "the endpoint redirects; configure the URL that it redirects to"
 		if u, err := resp.Location(); err == nil {
-			message += ": " + publicAddress(u)
+			message += ": " + publicURL(u)
 		}
 	}
-	fail := e.fail(statusKind(resp.StatusCode), message, api)
-	fail.Status = resp.StatusCode
-	fail.RetryAfter = retryAfter(resp.Header, time.Now())
-	return body, fail
+	failure = e.fail(statusKind(resp.StatusCode), message, api)
+	failure.Status = resp.StatusCode
+	failure.RetryAfter = retryAfter(resp.Header, time.Now())
+	return body, failure
 }
 
-// attempt asks the endpoint for one reply. sent tells whether each was
-// called. Its stack stands as long as the
-// reply lasts, so what comes before and after has functions of its own.
-func (e *endpoint) attempt(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (c *assistant.Completion, sent bool, err error) {
-	a, err := e.ask(ctx, p, o, each, onFirst)
-	if err != nil {
-		return nil, false, err
-	}
-	defer a.watch.stop() // also where each panics: its timer would set itself again for ever
-	c, err = a.end(a.run())
-	return c, a.sent, err
-}
+func isSuccess(r *http.Response) bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
 
-// answer is an endpoint's answer while it is read.
-type answer struct {
-	stream
-	e         *endpoint
-	ctx, rctx context.Context // the caller's, and that of the request
-	cancel    context.CancelCauseFunc
-	unlink    func() bool
-	body      io.ReadCloser
-}
-
-// ask sends the request. What it returns is read with run, and ended with
-// end.
-func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, o *Options, each func(*assistant.Delta) error, onFirst func()) (*answer, error) {
-	a := &answer{e: e, ctx: ctx}
-	// The request has a context of its own, so that the connection can be
-	// read to its end, and used again, after the caller's has ended.
-	a.rctx, a.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	a.unlink = context.AfterFunc(ctx, func() { a.cancel(context.Cause(ctx)) })
-	a.watch.begin(o.FirstToken, func() error { return e.fail(Late, fmt.Sprintf("no token within %v", o.FirstToken), nil) }, a.cancel)
-	a.each, a.onFirst, a.idle, a.describe = each, onFirst, o.Idle, e.errorf
-	if a.maxTokens = p.MaxTokens; a.maxTokens <= 0 {
-		a.maxTokens = o.MaxTokens
-	}
-	var err error
-	a.body, err = e.send(a.rctx, p, a.maxTokens)
-	if err != nil {
-		a.watch.stop()
-		err = e.why(ctx, a.rctx, err, Unreachable)
-		a.unlink()
-		a.cancel(nil)
-		return nil, err
-	}
-	a.in = newLines(a.body)
-	return a, nil
-}
-
-// end lets go of an answer that was read, or broke off with err.
-func (a *answer) end(err error) (*assistant.Completion, error) {
-	a.in.release()
-	a.watch.stop()
+// check asks the endpoint whether it has its model: by its list of models, or,
+// where it has none, by a reply of one token.
+func (e *endpoint) check(ctx context.Context, o *Options) error {
+	checkCtx, cancel := context.WithTimeout(ctx, o.FirstToken)
+	defer cancel()
+	names, err := e.models(checkCtx)
+	var failure *Error
 	switch {
-	case err != nil || a.finish == "length":
-		if err != nil {
-			err = a.e.why(a.ctx, a.rctx, err, Cut)
+	case err == nil && len(names) > 0:
+		for _, name := range names {
+			if sameModel(name, e.Model) {
+				return nil
+			}
 		}
-		a.unlink()
-		a.cancel(nil) // first: Close would wait for a body that is being written
-		a.body.Close()
-		if err != nil {
-			return nil, err
+		if len(names) > 12 {
+			names = append(names[:12], "…")
 		}
-	case a.unlink():
-		drain(a.body, a.cancel)
-	default:
-		a.cancel(nil)
-		a.body.Close()
+		return e.fail(BadRequest, fmt.Sprintf("the endpoint has no model %q; it has: %s", e.Model, strings.Join(names, ", ")), nil)
+	case err == nil, errors.As(err, &failure) && failure.Kind == BadRequest:
+		p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"Say yes."}}}}
+		_, _, err = e.reply(checkCtx, p, o, nil, func(*assistant.Delta) error { return nil })
+		if errors.As(err, &failure) && (failure.Kind == Empty || failure.Kind == ContentFilter) {
+			return nil // it answered
+		}
 	}
-	c := a.completion()
-	c.Model = a.e.Model
-	return c, nil
-}
-
-// drain reads what follows [DONE], mostly the end of the last chunk, so that
-// the connection can be used again; but not for long.
-func drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
-	t := time.AfterFunc(250*time.Millisecond, func() { cancel(nil) })
-	_, _ = io.CopyN(io.Discard, body, 16<<10)
-	t.Stop()
-	body.Close()
-	cancel(nil)
-}
-
-// why finds the reason behind an error of the transport.
-func (e *endpoint) why(ctx, rctx context.Context, err error, k Kind) error {
-	var model *Error
-	var sink *sinkError
 	switch {
-	case errors.As(err, &sink):
-		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(context.Cause(rctx), &model):
-		return model // the watch: what the transport makes of it is no news
-	case errors.As(err, &model):
-		return err
+	case err != nil && checkCtx.Err() != nil:
+		return e.fail(Timeout, fmt.Sprintf("no answer within %v", o.FirstToken), nil)
 	}
-	err = transportError(err)
-	return e.fail(k, err.Error(), err)
+	return err
 }
 
-// withoutRedirects returns the client, or one like it that follows no
-// redirect: a redirected POST becomes a GET, or takes the key elsewhere.
-func withoutRedirects(c *http.Client) *http.Client {
-	if c.CheckRedirect != nil {
-		return c
+// models returns the names of the endpoint's models, none if it does not list
+// them.
+func (e *endpoint) models(ctx context.Context) ([]string, error) {
+	resp, err := e.do(ctx, http.MethodGet, "/models", nil)
+	if err != nil {
+		err = transportError(err)
+		return nil, e.fail(Unreachable, err.Error(), err)
 	}
-	like := *c
-	like.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &like
+	if !isSuccess(resp) {
+		_, failure := e.refusal(resp)
+		return nil, failure
+	}
+	defer resp.Body.Close()
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxLine)).Decode(&list); err != nil {
+		return nil, nil //nolint:nilerr // some answer with a page
+	}
+	names := make([]string, len(list.Data))
+	for i, m := range list.Data {
+		names[i] = m.ID
+	}
+	return names, nil
+}
+
+// sameModel compares names as endpoints do: Ollama's tag :latest may be left
+// out, Gemini lists models/NAME.
+func sameModel(listed, wanted string) bool {
+	bare := func(s string) string {
+		return strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(s), "models/"), ":latest")
+	}
+	return bare(listed) == bare(wanted)
 }

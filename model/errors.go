@@ -1,9 +1,9 @@
 package model
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,59 +17,52 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// Kind says in one word how an attempt at a model ended. The words are few,
-// so that they can label metrics.
+// Kind is the outcome of an attempt, as the label of a metric has it.
 type Kind string
 
 const (
-	OK          Kind = "ok"
-	Cancelled   Kind = "cancelled"   // the client went away, or its sink failed
-	Resting     Kind = "resting"     // not asked: its breaker is open
-	Unreachable Kind = "unreachable" // refused, DNS, TLS, connection lost before an answer
-	Late        Kind = "late"        // no first token within FirstToken
-	Idle        Kind = "idle"        // silent longer than Idle within a reply
-	Cut         Kind = "cut"         // the stream ended before the reply did
-	Empty       Kind = "empty"       // a reply without anything in it
-	Nonsense    Kind = "nonsense"    // HTML, broken JSON, a line without end
-	Denied      Kind = "denied"      // 401, 403
-	Limited     Kind = "limited"     // 429
-	Rejected    Kind = "rejected"    // another 4xx: the request's fault, not the model's health
-	Failed      Kind = "failed"      // 5xx, an error object in the stream
-	Filtered    Kind = "filtered"    // a content filter left nothing of the reply
+	OK                Kind = "ok"
+	Canceled          Kind = "canceled"            // the client went away, or writing to it failed
+	CircuitOpen       Kind = "circuit_open"        // not asked
+	Unreachable       Kind = "unreachable"         // refused, DNS, TLS, connection lost before an answer
+	Timeout           Kind = "timeout"             // no answer to a request that is not for a reply
+	FirstTokenTimeout Kind = "first_token_timeout" // no token within Options.FirstToken
+	IdleTimeout       Kind = "idle_timeout"        // silent for Options.Idle within a reply
+	Truncated         Kind = "truncated"           // the stream ended before the reply did
+	Empty             Kind = "empty"               // a reply with nothing in it
+	Malformed         Kind = "malformed"           // HTML, broken JSON, an endless line
+	Unauthorized      Kind = "unauthorized"        // 401, 403
+	RateLimited       Kind = "rate_limited"        // 429
+	BadRequest        Kind = "bad_request"         // another 4xx: the request is at fault, not the endpoint
+	ServerError       Kind = "server_error"        // 5xx, an error in the stream
+	ContentFilter     Kind = "content_filter"      // a content filter removed the whole reply
 )
 
-// Error is a model's failure. It wraps assistant.ErrModel. Its text is for
-// the log: it may quote the endpoint (at most 2 KB, keys removed) and must
+// Error is the failure of an endpoint. It wraps assistant.ErrModel. Its text is
+// for the log: it may quote the endpoint (at most 2 kB, keys removed) and must
 // not be shown to readers.
 type Error struct {
-	// Endpoint is the address without credentials and query, with the model.
+	// Endpoint is the URL without credentials and query, and the model.
 	Endpoint string
 	Kind     Kind
 	// Status is the HTTP status, 0 if there was none.
 	Status  int
 	Message string
-	// RetryAfter is how long the endpoint asked to be left alone, 0 if it didn't.
+	// RetryAfter is the wait that the endpoint asked for, 0 for none.
 	RetryAfter time.Duration
-	// Err is the cause, where there is one: an *openai.APIError, a net error.
+	// Err is the cause, if any: an *openai.APIError or a net error.
 	Err error
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
-	b.WriteString("model ")
-	b.WriteString(e.Endpoint)
-	b.WriteString(": ")
-	b.WriteString(string(e.Kind))
+	text := "model " + e.Endpoint + ": " + string(e.Kind)
 	if e.Status != 0 {
-		b.WriteString(" (status ")
-		b.WriteString(strconv.Itoa(e.Status))
-		b.WriteByte(')')
+		text += fmt.Sprintf(" (status %d)", e.Status)
 	}
 	if e.Message != "" {
-		b.WriteString(": ")
-		b.WriteString(e.Message)
+		text += ": " + e.Message
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap makes errors.Is(err, assistant.ErrModel) true.
@@ -80,23 +73,34 @@ func (e *Error) Unwrap() []error {
 	return []error{assistant.ErrModel, e.Err}
 }
 
-// counts reports whether the error says something about the endpoint's
-// health, so that the breaker counts it.
+// fail returns an Error without secrets.
+func (e *endpoint) fail(k Kind, message string, cause error) *Error {
+	if cause != nil && redact(cause.Error(), e.APIKey) != strings.Join(strings.Fields(cause.Error()), " ") {
+		cause = nil
+	}
+	if pw, ok := e.url.User.Password(); ok && pw != "" {
+		message = strings.ReplaceAll(message, pw, "[redacted]")
+	}
+	return &Error{Endpoint: e.publicURL + " " + e.Model, Kind: k, Message: redact(message, e.APIKey), Err: cause}
+}
+
+// counts reports whether the breaker counts the error: whether it says
+// something about the endpoint's health.
 func (e *Error) counts() bool {
 	switch e.Kind {
-	case Rejected, Filtered, Cancelled, Resting:
+	case BadRequest, ContentFilter:
 		return e.Status == http.StatusNotFound || e.Status == http.StatusRequestTimeout
 	}
 	return true
 }
 
-// maxMessage bounds what an error quotes of an endpoint's answer.
+// maxMessage is how much of an endpoint's answer an error quotes, in bytes.
 const maxMessage = 2 << 10
 
-// secrets finds what looks like a key: vendors quote the key they refuse.
+// secrets matches what looks like a key: vendors quote the key they refuse.
 var secrets = regexp.MustCompile(`(?i)\b(?:(?:sk|gsk|xai|key|pk|rk|hf|nvapi|csk|pplx|svc_dsc)[-_][A-Za-z0-9_*.\-]{6,}|AIza[A-Za-z0-9_\-]{10,})|\bBearer\s+[^\s"']{6,}|://[^/\s:@]+:[^/\s@]+@`)
 
-// redact removes keys, control characters and what is beyond maxMessage.
+// redact removes keys and control characters, and cuts s at maxMessage.
 func redact(s, key string) string {
 	if key != "" {
 		s = strings.ReplaceAll(s, key, "[redacted]")
@@ -124,8 +128,7 @@ func redact(s, key string) string {
 	return s
 }
 
-// apiError makes go-openai's error of an error body in any of the shapes
-// seen: {"error":{…}}, {"error":"text"}, {"message":…}, {"detail":…},
+// apiError reads an error body in any of the shapes that vendors use: {"error":{…}}, {"error":"text"}, {"message":…}, {"detail":…},
 // [{"error":{…}}], an object that is the error itself, or plain text.
 func apiError(body []byte) *openai.APIError {
 	var list []json.RawMessage
@@ -143,7 +146,7 @@ func apiError(body []byte) *openai.APIError {
 		return &openai.APIError{Message: string(body)}
 	}
 	inner := outer.Error
-	if len(inner) == 0 || string(inner) == "null" {
+	if isNull(inner) {
 		e := &openai.APIError{Code: outer.Code}
 		e.Type, _ = outer.Type.(string)
 		for _, m := range []json.RawMessage{outer.Message, outer.Detail} {
@@ -162,20 +165,21 @@ func apiError(body []byte) *openai.APIError {
 			return e
 		}
 	}
-	e := &openai.APIError{Message: plain(inner), Code: outer.Code}
-	return e
+	return &openai.APIError{Message: plain(inner), Code: outer.Code}
 }
 
-// plain is a JSON string's text, or any other value as it stands.
-func plain(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
+func describeAPIError(e *openai.APIError) string {
+	m := e.Message
+	if e.Type != "" {
+		m += fmt.Sprintf(" (type %s)", e.Type)
 	}
-	return string(raw)
+	if e.Code != nil && e.Code != "" {
+		m += fmt.Sprintf(" (code %v)", e.Code)
+	}
+	return m
 }
 
-// retryAfter reads a Retry-After header: seconds or a date.
+// retryAfter reads a Retry-After header: seconds or a date. Anything else is 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {
@@ -193,21 +197,21 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// statusKind is the kind of a status that is not a success.
+// statusKind returns the kind of a status without success.
 func statusKind(status int) Kind {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return Denied
+		return Unauthorized
 	case status == http.StatusTooManyRequests:
-		return Limited
+		return RateLimited
 	case status >= 400 && status < 500:
-		return Rejected
+		return BadRequest
 	}
-	return Failed
+	return ServerError
 }
 
-// transportError drops what net/http wraps around a cause: its url.Error
-// repeats the address with user name and query.
+// transportError removes the url.Error around a cause: it repeats the URL with
+// user name and query.
 func transportError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -215,23 +219,13 @@ func transportError(err error) error {
 	return err
 }
 
-// sinkError marks an error that came from the caller's own function.
-type sinkError struct{ err error }
-
-func (e *sinkError) Error() string { return e.err.Error() }
-func (e *sinkError) Unwrap() error { return e.err }
-
-// kindOf is the kind of any error of an attempt.
+// kindOf returns the kind of any error of an attempt.
 func kindOf(err error) Kind {
-	var e *Error
-	var s *sinkError
-	switch {
-	case err == nil:
+	if err == nil {
 		return OK
-	case errors.As(err, &e):
-		return e.Kind
-	case errors.As(err, &s), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Cancelled
 	}
-	return Failed
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Canceled
 }

@@ -1,392 +1,278 @@
 package model
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-var dataField = []byte("data:")
+const (
+	// maxLine is the longest line of a stream, in bytes, and the longest
+	// answer that is not a stream.
+	maxLine = 4 << 20
+	// finishTimeout is how long usage and [DONE] may take after the finish
+	// reason.
+	finishTimeout = 2 * time.Second
+	// drainTimeout is how long the body may take to end after [DONE]. Only a
+	// connection whose body was read to the end is used again.
+	drainTimeout = 100 * time.Millisecond
+)
 
-// errEnough ends a reply that goes nowhere or beyond its limit: what came
-// stays, the finish reason is length.
+// errEnough ends a reply that repeats itself or exceeds its limit. What was
+// sent of it stays; its finish reason is length.
 var errEnough = errors.New("the reply is long enough")
 
-// stream reads one reply from an endpoint's answer and hands its pieces on.
-// A plain text token is passed on as the bytes that came, without
-// allocating.
+// errTimeout is the cause with which the timer of a stream cancels its request.
+var errTimeout = errors.New("timeout")
+
+// stream reads one reply from an endpoint's event stream and passes it on.
 type stream struct {
-	// What every token touches stands together: with hundreds of streams
-	// nothing of one is in the processor's cache when its next token comes.
-	in        lines
+	e         *endpoint
 	each      func(*assistant.Delta) error
-	begun     bool // something of the reply came
-	sent      bool // each was called
-	unflushed bool // something was handed on since the last empty delta
-	isError   bool // the event's name is error
-	refused   bool // in a refusal's own field
-	phase     int
-	delta     assistant.Delta
-	deltas    int
-	bytes     int
+	onFirst   func() // called with the first token
 	maxTokens int
-	pending   []byte // data lines of an event that is not whole yet
+	idle      time.Duration
 
+	body io.Reader
+	// timer cancels the request. It runs while the endpoint is waited for, up
+	// to deadline, which is limit after the wait that followed the last
+	// progress. A slow reader of the reply costs the endpoint no time.
+	timer    *time.Timer
+	deadline time.Time
+	limit    time.Duration
+	progress bool
+
+	begun     bool  // a token arrived
+	sent      bool  // each was called
+	sendErr   error // what each returned
+	unflushed bool  // each was called since the last empty delta
+	delta     assistant.Delta
+
+	isError bool   // the event's name is error
+	pending []byte // data lines of an event that is not complete JSON yet
+	done    bool   // [DONE] was read
+	refused bool   // there was text in a refusal field
+	finish  string // the finish reason in the words of reply.Event
+	usage   []byte
+	calls   []*pendingCall
+
+	phase      phase
+	held       []byte // content that may be the beginning of a tag
+	closeTag   string
+	deltas     int // of the answer
+	bytes      int // of the answer
+	thoughts   int // bytes of reasoning
 	repetition repetition
-	watch      watch
-
-	// describe makes the endpoint's *Error of a kind and a message.
-	describe func(k Kind, message string, cause error) error
-	idle     time.Duration
-	onFirst  func()
-
-	piece    piece
-	held     []byte
-	closing  []byte
-	finish   string
-	usage    []byte
-	calls    []*pendingCall
-	thoughts int
 }
 
-// grace is how long usage and [DONE] may take after the finish reason.
-const grace = 2 * time.Second
+// Read reads from the endpoint. The scanner calls it when its buffer holds no
+// complete line: what was passed on until then goes to the client first.
+func (s *stream) Read(p []byte) (int, error) {
+	if s.unflushed {
+		s.unflushed = false
+		s.delta = assistant.Delta{}
+		if s.sendErr = s.each(&s.delta); s.sendErr != nil {
+			return 0, s.sendErr
+		}
+	}
+	if s.progress {
+		s.progress = false
+		s.deadline = time.Now().Add(s.limit)
+	}
+	s.timer.Reset(time.Until(s.deadline))
+	n, err := s.body.Read(p)
+	s.timer.Stop()
+	return n, err
+}
 
-// run reads until the reply's end. nil means that the reply is whole.
+// alive notes that a chunk arrived; with a token, that it holds something of
+// the reply. Until the first token chunks without one don't extend the wait.
+func (s *stream) alive(token bool) {
+	if token && !s.begun {
+		s.begun = true
+		if s.onFirst != nil {
+			s.onFirst()
+		}
+	}
+	s.progress = s.progress || s.begun
+}
+
+// wait changes the limit of the waits from the next one on.
+func (s *stream) wait(limit time.Duration) { s.limit, s.progress = limit, true }
+
+// run reads until the end of the reply. It returns nil if the reply is whole.
 func (s *stream) run() error {
-	s.in.beforeRead = s.beforeRead
 	err := s.read()
-	if errors.Is(err, errEnough) {
-		s.finish = "length"
-		err = nil
-	}
-	var model *Error
-	var sink *sinkError
+	var failure *Error
 	switch {
-	case err == nil:
-	case errors.As(err, &model), errors.As(err, &sink):
+	case s.sendErr != nil:
+		return s.sendErr
+	case errors.Is(err, errEnough):
+		s.finish = "length"
+		return nil
+	case errors.As(err, &failure):
 		return err
-	case s.finish == "error":
-		return s.fail(Failed, errors.New("the endpoint ended the reply with an error"))
 	case s.finish != "":
-		// Whole, though it ended without [DONE] or the connection broke after it.
-	case errors.Is(err, errLineTooLong):
-		return s.fail(Nonsense, err)
-	case errors.Is(err, io.EOF) && !s.begun:
-		return s.fail(Empty, errors.New("the stream is empty"))
-	case errors.Is(err, io.EOF):
-		return s.fail(Cut, errors.New("the stream ended in the middle of the reply"))
+		// Whole, even if the connection broke before [DONE].
+	case errors.Is(err, bufio.ErrTooLong):
+		return s.failf(Malformed, "a line of the stream is longer than %d MB", maxLine>>20)
+	case err != nil:
+		return err
+	case !s.begun:
+		return s.failf(Empty, "the stream is empty")
 	default:
-		return err // of the connection: the endpoint knows why
+		return s.failf(Truncated, "the stream ended in the middle of the reply")
 	}
-	if len(s.held) > 0 {
-		if err := s.release(); err != nil && !errors.Is(err, errEnough) {
-			return err
-		}
+	if err := s.release(); err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
-	if s.finish == "error" {
-		return s.fail(Failed, errors.New("the endpoint ended the reply with an error"))
+	switch {
+	case s.finish == "error":
+		return s.failf(ServerError, "the endpoint ended the reply with an error")
+	case s.begun || len(s.toolCalls()) > 0:
+		return nil
+	case s.finish == "content-filter":
+		return s.failf(ContentFilter, "a content filter removed the whole reply")
 	}
-	if !s.begun && len(s.toolCalls()) == 0 {
-		if s.finish == "content-filter" {
-			return s.fail(Filtered, errors.New("a content filter left nothing of the reply"))
-		}
-		return s.fail(Empty, errors.New("the reply is empty"))
-	}
-	return nil
+	return s.failf(Empty, "the reply is empty")
 }
 
-// completion is what is known after run.
+// completion returns what is known after run.
 func (s *stream) completion() *assistant.Completion {
-	c := &assistant.Completion{Reason: s.finish, Usage: readUsage(s.usage), ToolCalls: s.toolCalls()}
+	c := &assistant.Completion{Model: s.e.Model, Reason: s.finish, Usage: readUsage(s.usage), ToolCalls: s.toolCalls()}
 	switch {
-	case len(c.ToolCalls) > 0 && (c.Reason == "" || c.Reason == "stop" || c.Reason == "other"):
+	case len(c.ToolCalls) > 0 && (c.Reason == "stop" || c.Reason == "other"):
 		c.Reason = "tool-calls" // Ollama and Gemini say stop
 	case s.refused:
 		c.Reason = "content-filter"
-	case c.Reason == "" || c.Reason == "tool-calls" && len(c.ToolCalls) == 0:
+	case c.Reason == "tool-calls" && len(c.ToolCalls) == 0:
 		c.Reason = "stop"
 	}
 	return c
 }
 
+// read reads the body: an event stream (WHATWG HTML §9.2), or one JSON
+// document from endpoints that don't stream and from those that failed.
 func (s *stream) read() error {
-	if c := s.in.first(); c == 0 || c == '{' || c == '[' || c == '<' {
-		return s.noEvents(c)
-	}
-	for {
-		line, err := s.in.next()
-		if err != nil {
-			if len(s.pending) > 0 {
-				if e := s.dispatchPending(); e != nil {
-					return e
-				}
+	in := bufio.NewScanner(s)
+	in.Buffer(nil, maxLine)
+	first := true
+	for in.Scan() {
+		line := in.Bytes()
+		if first {
+			line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\uFEFF")))
+			if len(line) == 0 {
+				continue
 			}
-			return err
-		}
-		if done, err := s.line(line); done || err != nil {
-			return err
-		}
-	}
-}
-
-// noEvents reads an answer whose first byte is none of an event stream's.
-func (s *stream) noEvents(c byte) error {
-	switch c {
-	case 0:
-		if s.in.err != nil && !errors.Is(s.in.err, io.EOF) {
-			return s.in.err
-		}
-		return io.EOF
-	case '<':
-		b, _ := s.in.next()
-		return s.fail(Nonsense, fmt.Errorf("the endpoint answered with HTML: %.200s", b))
-	}
-	return s.document()
-}
-
-// line takes a line of the event stream; done is true for [DONE].
-func (s *stream) line(line []byte) (done bool, err error) {
-	if len(line) == 0 {
-		if len(s.pending) > 0 {
-			err = s.dispatchPending()
-		}
-		s.isError = false
-		return false, err
-	}
-	switch c := line[0]; {
-	case c == 'd' && bytes.HasPrefix(line, dataField):
-		return s.data(trim(line[len(dataField):]))
-	case c == 'e' && bytes.HasPrefix(line, []byte("event:")):
-		s.isError = string(trim(line[len("event:"):])) == "error"
-	case c == 'e' && bytes.HasPrefix(line, []byte("error:")): // llama.cpp
-		return false, s.failBody(trim(line[len("error:"):]))
-	case c == '{':
-		// JSON without a field name: an error written into the stream.
-		if ok, err := s.slow(line); err != nil {
-			return false, err
-		} else if !ok && !s.in.partial {
-			return false, s.fail(Nonsense, fmt.Errorf("a line that is no event: %.200s", line))
-		}
-	case c == '<':
-		return false, s.fail(Nonsense, fmt.Errorf("HTML in the stream: %.200s", line))
-	}
-	return false, nil
-}
-
-// data takes the value of a data line; done is true for [DONE].
-func (s *stream) data(b []byte) (done bool, err error) {
-	switch {
-	case len(s.pending) > 0:
-		if len(s.pending)+len(b) > maxLine {
-			return false, s.fail(Nonsense, errLineTooLong)
-		}
-		s.pending = append(append(s.pending, '\n'), b...)
-		return false, nil
-	case len(b) == 0:
-		return false, nil
-	case s.isError:
-		return false, s.failBody(b)
-	case b[0] == '[' && string(b) == "[DONE]":
-		if s.finish == "" {
-			s.finish = "stop"
-			if !s.begun && len(s.calls) == 0 {
-				return true, s.fail(Empty, errors.New("the stream is empty"))
+			if line[0] == '{' || line[0] == '[' {
+				return s.document(in)
 			}
+			first = false
 		}
-		return true, nil
-	}
-	if s.piece.walk(b) {
-		return false, s.pass()
-	}
-	ok, err := s.slow(b)
-	if !ok && err == nil {
-		// Perhaps an event of several data lines: its end is the empty line.
-		s.pending = append(s.pending[:0], b...)
-	}
-	return false, err
-}
-
-// pass hands on what the walker found.
-func (s *stream) pass() error {
-	p := &s.piece
-	s.life(false)
-	if p.usage != nil {
-		s.usage = append(s.usage[:0], p.usage...)
-	}
-	if len(p.reasoning) > 0 {
-		if err := s.reasoning(p.reasoning); err != nil {
+		if s.done {
+			continue
+		}
+		if err := s.line(line); err != nil {
 			return err
 		}
 	}
-	return s.text(p.text)
+	if err := in.Err(); err != nil {
+		return err
+	}
+	if json.Valid(s.pending) { // an event that lacks its empty line
+		return s.chunk(s.pending)
+	}
+	return nil
 }
 
-func (s *stream) dispatchPending() error {
-	b := s.pending
-	s.pending = nil
-	ok, err := s.slow(b)
-	if err != nil || ok {
+// document reads an answer whose first line begins a JSON document.
+func (s *stream) document(in *bufio.Scanner) error {
+	doc := bytes.Clone(in.Bytes())
+	for in.Scan() {
+		if doc = append(append(doc, '\n'), in.Bytes()...); len(doc) > maxLine {
+			return bufio.ErrTooLong
+		}
+	}
+	if err := in.Err(); err != nil {
 		return err
 	}
-	if s.in.err != nil {
-		return nil // cut in the middle of an event: run says so
+	doc = bytes.TrimSpace(bytes.TrimPrefix(doc, []byte("\uFEFF")))
+	if !json.Valid(doc) {
+		return s.failBody(doc)
 	}
-	return s.fail(Nonsense, fmt.Errorf("an event that is no JSON: %.200s", b))
-}
-
-// document reads an answer that is no event stream: a whole completion of an
-// endpoint that doesn't stream, or an error.
-func (s *stream) document() error {
-	b, err := s.in.rest()
-	if err != nil {
+	if err := s.chunk(doc); err != nil {
 		return err
 	}
-	ok, err := s.slow(trim(b))
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return s.failBody(b)
-	case !s.begun && len(s.calls) == 0:
-		return s.fail(Empty, fmt.Errorf("no reply in the answer: %.200s", b))
-	case s.finish == "":
+	if !s.begun && len(s.calls) == 0 {
+		return s.failf(Empty, "no reply in the answer: %.200s", doc)
+	}
+	if s.finish == "" {
 		s.finish = "stop"
 	}
 	return nil
 }
 
-// life tells that a chunk came; token, that it has something of the reply.
-// Before the first token chunks without one don't count: FirstToken runs on.
-func (s *stream) life(token bool) {
-	if token && !s.begun {
-		s.begun = true
-		s.watch.within(s.idle, func() error { return s.describe(Idle, fmt.Sprintf("nothing came for %v", s.idle), nil) })
-		if s.onFirst != nil {
-			s.onFirst()
+// line reads a line of the event stream.
+func (s *stream) line(line []byte) error {
+	if len(line) == 0 {
+		s.isError = false
+		if len(s.pending) == 0 {
+			return nil
 		}
-	}
-	if s.begun {
-		s.watch.came()
-	}
-}
-
-// finished shortens the wait: the reply is whole but for usage and [DONE].
-func (s *stream) finished() {
-	s.watch.within(min(grace, s.idle), func() error { return errFinished })
-}
-
-var errFinished = errors.New("the reply was whole")
-
-// answer hands on a piece of the answer and ends a reply that has no end.
-func (s *stream) answer(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	s.deltas++
-	s.bytes += len(b)
-	s.delta.Text, s.delta.Reasoning = b, nil
-	if err := s.send(); err != nil {
-		return err
-	}
-	if s.repetition.add(b) || s.tooLong() {
-		return errEnough
-	}
-	return nil
-}
-
-// tooLong reports that a reply went beyond maxTokens at an endpoint that
-// ignores it. Tokens are not counted but bounded from what is seen: most
-// endpoints send one a piece, few tokens are longer than 16 bytes; 5 bytes
-// is a long average.
-func (s *stream) tooLong() bool {
-	n := s.maxTokens
-	return n > 0 && (s.deltas > n && s.bytes > 5*n || s.deltas > 4*n || s.bytes > 16*n)
-}
-
-func (s *stream) reasoning(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	s.life(true)
-	s.thoughts += len(b)
-	s.delta.Text, s.delta.Reasoning = nil, b
-	if err := s.send(); err != nil {
-		return err
-	}
-	// Some think without end. reasoningAllowance tokens are theirs.
-	if s.maxTokens > 0 && s.thoughts > 16*(s.maxTokens+reasoningAllowance) {
-		return errEnough
-	}
-	return nil
-}
-
-func (s *stream) send() error {
-	s.delta.More = true
-	s.sent, s.unflushed = true, true
-	if err := s.each(&s.delta); err != nil {
-		return &sinkError{err}
-	}
-	return nil
-}
-
-// beforeRead runs before a read that may wait, which is when no whole line is
-// left: the drain rule of flushing. To flush from here and not from where the
-// last piece was handed on also keeps the stack flat: what one token touches
-// of it stays in the processor's cache.
-func (s *stream) beforeRead() error {
-	if s.unflushed {
-		s.unflushed = false
-		s.delta = assistant.Delta{}
-		if err := s.each(&s.delta); err != nil {
-			return &sinkError{err}
+		event := s.pending
+		if s.pending = nil; !json.Valid(event) {
+			return s.failf(Malformed, "an event is not JSON: %.200s", event)
 		}
+		return s.chunk(event)
 	}
-	s.watch.wait()
+	switch line[0] {
+	case '{': // JSON without a field name: an error written into the stream
+		return s.data(line)
+	case '<':
+		return s.failf(Malformed, "HTML instead of a stream: %.200s", line)
+	}
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimSpace(value)
+	switch string(field) {
+	case "data":
+		return s.data(value)
+	case "event":
+		s.isError = string(value) == "error"
+	case "error": // llama.cpp
+		return s.failBody(value)
+	}
 	return nil
 }
 
-func (s *stream) fail(k Kind, err error) error { return s.describe(k, err.Error(), err) }
-
-// failBody makes an error of an error object.
-func (s *stream) failBody(b []byte) error {
-	e := apiError(bytes.Clone(b))
-	k := Failed
-	switch code := fmt.Sprint(e.Code); {
-	case code == "429" || e.Type == "rate_limit_error" || code == "rate_limit_exceeded":
-		k = Limited
-	case code == "401" || code == "403" || code == "invalid_api_key":
-		k = Denied
-	case e.Type == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
-		k = Rejected
+// data reads the value of a data line.
+func (s *stream) data(b []byte) error {
+	switch {
+	case len(s.pending) > 0:
+		if s.pending = append(append(s.pending, '\n'), b...); len(s.pending) > maxLine {
+			return bufio.ErrTooLong
+		}
+	case len(b) == 0:
+	case s.isError:
+		return s.failBody(b)
+	case string(b) == "[DONE]":
+		if s.done = true; s.finish == "" {
+			s.finish = "stop"
+		}
+		s.wait(drainTimeout)
+	case json.Valid(b):
+		return s.chunk(b)
+	default: // perhaps an event of several data lines
+		s.pending = append(s.pending, b...)
 	}
-	return s.describe(k, describeAPIError(e), e)
+	return nil
 }
 
-func describeAPIError(e *openai.APIError) string {
-	m := e.Message
-	if e.Type != "" {
-		m += fmt.Sprintf(" (type %s)", e.Type)
-	}
-	if e.Code != nil && e.Code != "" {
-		m += fmt.Sprintf(" (code %v)", e.Code)
-	}
-	return m
-}
-
-// trim drops white space at both ends.
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\r' || b[0] == '\n') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r' || b[len(b)-1] == '\n') {
-		b = b[:len(b)-1]
-	}
-	return b
+func (s *stream) failf(k Kind, format string, args ...any) error {
+	return s.e.fail(k, fmt.Sprintf(format, args...), nil)
 }

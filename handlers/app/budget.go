@@ -193,7 +193,7 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 func free(err error) bool {
 	if failure, ok := err.(*model.Error); ok { //nolint:errorlint // a failure wraps its causes, which are no failures of a model
 		switch failure.Kind {
-		case model.Resting, model.Unreachable, model.Denied, model.Limited, model.Rejected:
+		case model.CircuitOpen, model.Unreachable, model.Unauthorized, model.RateLimited, model.BadRequest:
 			return true
 		}
 		return false

@@ -54,7 +54,7 @@ func newMetrics() *metrics {
 		open:         gauge("open_streams", "Replies under way.", "site"),
 		refused:      counter("refused_total", "Requests answered 503: busy (max_concurrent_replies), not_ready (no index yet), search (neither model nor search), stopping.", "site", "reason"),
 		searches:     counter("searches_total", "Searches by outcome (hits, none, failed).", "site", "outcome"),
-		attempts:     counter("model_requests_total", "Requests to each model endpoint by outcome (ok, cancelled, resting, unreachable, late, idle, cut, empty, nonsense, denied, limited, rejected, failed, filtered).", "endpoint", "model", "outcome"),
+		attempts:     counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),
 		attemptFirst: seconds("model_first_token_seconds", "Time from a request to a model endpoint to its first token.", "endpoint", "model"),
 		threadsFailed: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "threads_failed_total", Help: "Turns of conversations that could not be stored at once.",
@@ -99,7 +99,7 @@ func reading(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	breakerDesc       = reading("model_breaker_open", "1 while an endpoint rests after failures in a row.", "endpoint", "model")
+	breakerDesc       = reading("model_breaker_open", "1 while the circuit breaker of an endpoint is open.", "endpoint", "model")
 	breakerFailedDesc = reading("model_failures_in_a_row", "Failures of an endpoint since its last success.", "endpoint", "model")
 	keysDesc          = reading("keys", "API keys held in memory.")
 	threadErrorsDesc  = reading("thread_storage_failures_total", "Times that the storage of threads failed.")
