@@ -1,12 +1,11 @@
-// Package access says who may ask what: the keys that open sites (make,
-// hash, check, keep), the origins from which browsers may use them, and the
-// addresses by which clients are counted.
+// Package access decides who may send what: it holds the keys that open
+// sites, the origins from which browsers may use them, and the limits of
+// clients.
 //
-// A key is public: it stands in the pages of a site. It names an
-// organization, whose limits its requests spend, and may be narrowed to some
-// of its sites and to the pages of some origins. What protects a site's
-// budget are the limits; what a key adds is that they can be told apart and
-// withdrawn.
+// A key is public, since it is part of a site's pages. It identifies an
+// organization, whose limits its requests count against, and may be
+// restricted to some sites and origins. Keys don't protect a site; they make
+// its callers distinguishable and can be revoked.
 package access
 
 import (
@@ -15,11 +14,11 @@ import (
 	"regexp"
 )
 
-// Store keeps small values by name. Get returns an error that is
-// fs.ErrNotExist for a name that is not there, and so may List and Delete.
-// List returns the full names of everything below prefix, in any order; it
-// may name things that nobody put there (temporary files), which callers
-// skip. Names are made of a–z 0–9 - _ . and slashes.
+// Store keeps small values by key. Get returns an error that wraps
+// fs.ErrNotExist for a key that doesn't exist; Delete and List may. List
+// returns the full keys of everything below prefix, in any order. They can
+// include keys that nobody put there, such as temporary files, which callers
+// skip. Keys consist of a-z 0-9 - _ . and slashes.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
@@ -29,9 +28,9 @@ type Store interface {
 
 var label = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// CheckName returns an error that says what to write if name, of a site or
-// an organization as kind says, is not a DNS label. Labels are what makes
-// names safe in storage keys, in addresses and in zone keys.
+// CheckName returns an error if name is not a DNS label, which makes it safe
+// in storage keys, URLs, and zone names. kind says in the error what is named,
+// like site or organization.
 func CheckName(kind, name string) error {
 	if !label.MatchString(name) {
 		return fmt.Errorf("%s %q: must be 1 to 63 of a-z 0-9 -, with no hyphen at either end", kind, name)

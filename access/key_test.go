@@ -19,7 +19,7 @@ func TestMakeGivesAKeyOfTheDocumentedForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !form.MatchString(secret) || !CheckMade(secret) || CheckFixed(secret) != nil {
+		if !form.MatchString(secret) || !checkMade(secret) || CheckFixed(secret) != nil {
 			t.Fatalf("secret %q", secret)
 		}
 		if seen[secret] || seen[k.ID] {
@@ -35,7 +35,14 @@ func TestMakeGivesAKeyOfTheDocumentedForm(t *testing.T) {
 	}
 }
 
-func TestCheckMadeFindsTypingErrors(t *testing.T) {
+// checkMade reports whether secret has the form of a generated key and a
+// correct checksum.
+func checkMade(secret string) bool {
+	body, ok := strings.CutPrefix(secret, Prefix)
+	return ok && len(body) == randomLength+checksumLength && checksum(body[:randomLength]) == body[randomLength:]
+}
+
+func TestTheChecksumFindsTypingErrors(t *testing.T) {
 	secret, _, err := Make(Key{Organization: "acme"}, noon)
 	if err != nil {
 		t.Fatal(err)
@@ -46,11 +53,11 @@ func TestCheckMadeFindsTypingErrors(t *testing.T) {
 		if secret[i] == 'x' {
 			wrong[i] = 'y'
 		}
-		if CheckMade(string(wrong)) {
+		if checkMade(string(wrong)) {
 			t.Errorf("character %d changed and not noticed", i)
 		}
 	}
-	if CheckMade(secret[:len(secret)-1]) || CheckMade(secret+"a") || CheckMade(strings.TrimPrefix(secret, Prefix)) {
+	if checkMade(secret[:len(secret)-1]) || checkMade(secret+"a") || checkMade(strings.TrimPrefix(secret, Prefix)) {
 		t.Error("a cut or longer key passes")
 	}
 }
@@ -92,7 +99,7 @@ func TestCheckFixed(t *testing.T) {
 		"svc_dsc_":                            "at least 16",
 		"sk-0123456789abcdef":                 "starts with svc_dsc_",
 		"":                                    "starts with svc_dsc_",
-		"svc_dsc_0123456789abcdé f":           "character 15 after svc_dsc_ is another",
+		"svc_dsc_0123456789abcdé f":           "character 15 after svc_dsc_ is none of these",
 		"svc_dsc_0123456789abcdef\n":          "character 17",
 		"svc_dsc_" + strings.Repeat("a", 300): "at most 256",
 	} {
@@ -177,14 +184,14 @@ func TestRecordsAreReadAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := encodeRecord(k)
+	data, err := Record(k)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(data), secret) {
 		t.Fatal("the record holds the secret")
 	}
-	got, err := decodeRecord(k.ID, data)
+	got, err := parseRecord(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +206,7 @@ func TestRecordsThatAreWrongAreRefused(t *testing.T) {
 		"empty":                ``,
 		"null":                 `null`,
 		"cut":                  `{"id":"kabcde","orga`,
-		"another key's":        `{"id":"kother","organization":"acme","sha256":"` + sum + `"}`,
+		"another form of id":   `{"id":"K/../x","organization":"acme","sha256":"` + sum + `"}`,
 		"no hash":              `{"id":"kabcde","organization":"acme"}`,
 		"bad hash":             `{"id":"kabcde","organization":"acme","sha256":"xyz"}`,
 		"no organization":      `{"id":"kabcde","sha256":"` + sum + `"}`,
@@ -208,11 +215,11 @@ func TestRecordsThatAreWrongAreRefused(t *testing.T) {
 		"huge":                 `{"id":"kabcde","organization":"acme","sha256":"` + sum + `","x":"` + strings.Repeat("a", maxRecord) + `"}`,
 		"wrong type":           `{"id":7}`,
 	} {
-		if _, err := decodeRecord("kabcde", []byte(data)); err == nil {
+		if _, err := parseRecord([]byte(data)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if k, err := decodeRecord("kabcde", []byte(`{"id":"kabcde","organization":"acme","sha256":"`+sum+`","fixed":true,"unknown":1}`)); err != nil || k.Fixed {
+	if k, err := parseRecord([]byte(`{"id":"kabcde","organization":"acme","sha256":"` + sum + `","fixed":true,"unknown":1}`)); err != nil || k.Fixed {
 		t.Errorf("unknown fields of a later release: %v", err)
 	}
 }
@@ -250,24 +257,24 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	data, _ := encodeRecord(k)
-	f.Add(k.ID, data)
-	f.Add("kabcde", []byte(`{"id":"kabcde","organization":"acme","sha256":"00"}`))
-	f.Add("", []byte(`null`))
-	f.Fuzz(func(t *testing.T, id string, data []byte) {
-		k, err := decodeRecord(id, data)
+	data, _ := Record(k)
+	f.Add(data)
+	f.Add([]byte(`{"id":"kabcde","organization":"acme","sha256":"00"}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		k, err := parseRecord(data)
 		if err != nil {
 			return
 		}
-		if k.ID != id || CheckName("organization", k.Organization) != nil || k.used == nil {
+		if !keyID.MatchString(k.ID) || CheckName("organization", k.Organization) != nil || k.used == nil {
 			t.Fatalf("accepted %+v", k)
 		}
 		k.AllowsOrigin("https://acme.com")
-		again, err := encodeRecord(k)
+		again, err := Record(k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := decodeRecord(id, again); err != nil && len(again) <= maxRecord {
+		if _, err := parseRecord(again); err != nil && len(again) <= maxRecord {
 			t.Fatalf("wrote what can't be read: %v", err)
 		}
 	})
@@ -278,7 +285,7 @@ func FuzzSecret(f *testing.F) {
 	f.Add("svc_dsc_\xff\x00")
 	f.Fuzz(func(t *testing.T, s string) {
 		fixed := CheckFixed(s) == nil
-		if CheckMade(s) && !fixed {
+		if checkMade(s) && !fixed {
 			t.Fatalf("%q has a made key's form and no key's", s)
 		}
 		if fixed != regexp.MustCompile(`^svc_dsc_[A-Za-z0-9_-]{16,248}$`).MatchString(s) || fixed && strings.HasSuffix(s, "\n") {

@@ -26,11 +26,25 @@ func fixedKey(t testing.TB, k Key) *Key {
 
 func create(t testing.TB, ks *Keys, k Key) (string, *Key) {
 	t.Helper()
-	secret, made, err := ks.Create(t.Context(), k)
+	secret, made, err := Make(k, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := add(t, ks, made); err != nil {
+		t.Fatal(err)
+	}
 	return secret, made
+}
+
+// add stores a key that Make returned.
+func add(t testing.TB, ks *Keys, made *Key) error {
+	t.Helper()
+	record, err := Record(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ks.Add(t.Context(), record)
+	return err
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -139,8 +153,9 @@ func TestKeysStayInForceWhileStorageFails(t *testing.T) {
 		if _, err := ks.Revoke(t.Context(), "kabcd"); !errors.Is(err, errDown) {
 			t.Errorf("Revoke hides that the storage fails: %v", err)
 		}
-		if _, _, err := ks.Create(t.Context(), Key{Organization: "acme"}); !errors.Is(err, errDown) {
-			t.Errorf("Create hides that the storage fails: %v", err)
+		_, made, _ := Make(Key{Organization: "acme"}, time.Now())
+		if err := add(t, ks, made); !errors.Is(err, errDown) {
+			t.Errorf("Add hides that the storage fails: %v", err)
 		}
 		store.fail(nil)
 		time.Sleep(10 * time.Second)
@@ -340,7 +355,7 @@ func TestRevoke(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := ks.Revoke(t.Context(), "kaaaa"); err == nil || !strings.Contains(err.Error(), "several keys begin so (kaaaa1111, kaaaa2222") {
+	if _, err := ks.Revoke(t.Context(), "kaaaa"); err == nil || !strings.Contains(err.Error(), "several keys begin with it (kaaaa1111, kaaaa2222") {
 		t.Errorf("an ambiguous beginning: %v", err)
 	}
 	for _, which := range []string{"", "k", "kbb", "kzzzz", Prefix + "0000000000000000"} {
@@ -422,8 +437,9 @@ func TestKeysWithoutAStore(t *testing.T) {
 		if _, ok := ks.Authenticate(fixedSecret); !ok {
 			t.Error("the fixed key does not work")
 		}
-		if _, _, err := ks.Create(ctx, Key{Organization: "acme"}); err == nil {
-			t.Error("a key was made and not stored")
+		_, made, _ := Make(Key{Organization: "acme"}, time.Now())
+		if err := add(t, ks, made); err == nil {
+			t.Error("a key was added and not stored")
 		}
 		if keys, err := ks.List(ctx); err != nil || len(keys) != 1 {
 			t.Error(keys, err)
@@ -444,7 +460,7 @@ func TestKeysAreBounded(t *testing.T) {
 		if err := ks.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(ks.set.Load().byID); n != MaxKeys {
+		if n := len(ks.stored); n != MaxKeys {
 			t.Errorf("%d keys held", n)
 		}
 	}
@@ -465,9 +481,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	store := &memory{values: map[string]string{}}
 	ks := NewKeys(store, nil, nil)
 	for range 100 {
-		if _, _, err := ks.Create(b.Context(), Key{Organization: "acme"}); err != nil {
-			b.Fatal(err)
-		}
+		create(b, ks, Key{Organization: "acme"})
 	}
 	secret, _ := create(b, ks, Key{Organization: "acme"})
 	b.ReportAllocs()

@@ -12,72 +12,60 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Origin is a pattern of web origins: one scheme, host and port, or every
-// port of this machine's own host (http://localhost:*), which is where
-// front-end developers' servers stand.
+// Origin is a web origin, or a pattern for every port of the reader's own
+// machine, such as http://localhost:*, where front ends are developed.
 type Origin struct {
-	scheme, host, port string // port "*": any
+	scheme, host, port string // port: "" for the scheme's default, "*" for any
 }
 
 // ParseOrigin reads an origin as operators write it: https://acme.com,
-// https://acme.com:8443, http://localhost:*. A slash at the end is forgiven.
-// The error says what to write instead.
+// https://acme.com:8443, http://localhost:*. A trailing slash is accepted.
+// Errors say what to write instead.
 func ParseOrigin(s string) (Origin, error) {
-	fail := func(what string) (Origin, error) {
-		return Origin{}, fmt.Errorf("origin %q: %s", s, what)
+	fail := func(problem string) (Origin, error) {
+		return Origin{}, fmt.Errorf("origin %q: %s", s, problem)
 	}
-	const form = "write scheme, host and perhaps port, like https://acme.com or http://localhost:3000"
+	const form = "write scheme, host and optional port, like https://acme.com or http://localhost:3000"
 	switch {
 	case len(s) > 300:
-		return Origin{}, errors.New("origin: has more than 300 characters; " + form)
+		return Origin{}, errors.New("origin: longer than 300 characters; " + form)
 	case s == "null":
-		return fail("any sandboxed page has it, so it can't be allowed; " + form)
+		return fail("every sandboxed page has it, so it can't be allowed; " + form)
 	case s == "*":
-		return fail("a key that names no origin allows any; leave origins out")
+		return fail("a key that names no origin allows any; omit origins")
 	}
 	scheme, rest, ok := strings.Cut(strings.TrimSuffix(s, "/"), "://")
 	if !ok || !isScheme(scheme) {
 		return fail(form)
 	}
 	if strings.ContainsAny(rest, "/?#@\\ \t") {
-		return fail("has more than an origin; " + form)
+		return fail("more than an origin; " + form)
 	}
 	o := Origin{scheme: strings.ToLower(scheme)}
-	host, anyPort := strings.CutSuffix(rest, ":*")
-	if anyPort {
-		o.port = "*"
-	}
-	u, err := url.Parse(o.scheme + "://" + host)
-	if err != nil || u.Hostname() == "" {
+	rest, anyPort := strings.CutSuffix(rest, ":*")
+	u, err := url.Parse(o.scheme + "://" + rest)
+	if err != nil || u.Hostname() == "" || anyPort && u.Port() != "" {
 		return fail(form)
 	}
 	if strings.Contains(u.Hostname(), "*") {
-		return fail("a * stands only for the port of localhost (http://localhost:*); name each host")
+		return fail("only the port of localhost can be * (http://localhost:*); name each host")
 	}
 	if o.host, err = normalHost(u.Hostname()); err != nil {
-		return fail("the host is not a name or address; " + form)
+		return fail("the host is neither a name nor an IP address; " + form)
 	}
-	if anyPort {
-		if u.Port() != "" {
-			return fail(form)
-		}
-		if !isLoopback(o.host) {
-			return fail("a * for the port is for localhost, 127.0.0.1 and [::1] only; name the port")
-		}
-		return o, nil
-	}
-	if strings.HasSuffix(rest, ":") {
-		return fail("has a colon without a port; " + form)
-	}
-	if p := u.Port(); p != "" {
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 {
-			return fail("the port is 1 to 65535; " + form)
-		}
+	switch n, err := strconv.ParseUint(u.Port(), 10, 16); {
+	case anyPort && !isLoopback(o.host):
+		return fail("only the port of localhost, 127.0.0.1 and [::1] can be *; name the port")
+	case anyPort:
+		o.port = "*"
+	case strings.HasSuffix(rest, ":"):
+		return fail("a colon without a port; " + form)
+	case u.Port() == "":
+	case err != nil || n == 0:
+		return fail("the port must be 1 to 65535; " + form)
+	case o.scheme == "http" && n == 80, o.scheme == "https" && n == 443:
+	default:
 		o.port = strconv.FormatUint(n, 10)
-	}
-	if o.port == defaultPort(o.scheme) {
-		o.port = ""
 	}
 	return o, nil
 }
@@ -94,14 +82,13 @@ func (o Origin) String() string {
 	return o.scheme + "://" + host
 }
 
-// covers reports whether got, which was sent and not configured, is one of
-// the pattern's.
+// covers reports whether got, the origin of a request, is o or matches it.
 func (o Origin) covers(got Origin) bool {
 	return got.port != "*" && o.scheme == got.scheme && o.host == got.host && (o.port == "*" || o.port == got.port)
 }
 
-// OriginOf returns the origin of a page's address, like https://acme.com
-// for https://acme.com/docs/?x; "" if it has none.
+// OriginOf returns the origin of a URL, like https://acme.com for
+// https://acme.com/docs/?x, or an empty string if it has none.
 func OriginOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -125,26 +112,21 @@ func normalHost(host string) (string, error) {
 	if host == "" || strings.HasPrefix(host, ".") || strings.HasSuffix(host, ".") || strings.Contains(host, "..") {
 		return "", errors.New("has an empty label")
 	}
-	// Browsers send names in their ASCII form.
+	// Browsers send names in ASCII.
 	ascii, err := idna.Lookup.ToASCII(host)
-	if err != nil {
-		// Names with underscores are no host names, but some have them.
-		ascii = strings.ToLower(host)
-		for _, r := range ascii {
-			if !isKeyRune(r) && r != '.' {
-				return "", err
-			}
-		}
+	if err == nil {
+		return ascii, nil
 	}
-	return ascii, nil
+	// Names with underscores aren't valid host names, but exist.
+	if strings.ContainsFunc(host, func(r rune) bool { return r != '.' && !isKeyRune(r) }) {
+		return "", err
+	}
+	return strings.ToLower(host), nil
 }
 
 func isLoopback(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
 	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 func isScheme(s string) bool {
@@ -155,14 +137,4 @@ func isScheme(s string) bool {
 		return false
 	}
 	return s != ""
-}
-
-func defaultPort(scheme string) string {
-	switch scheme {
-	case "http":
-		return "80"
-	case "https":
-		return "443"
-	}
-	return "" // no port to leave out
 }

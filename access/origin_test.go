@@ -76,12 +76,12 @@ func TestParseOriginSaysWhatToWrite(t *testing.T) {
 		"https://acme.com:0":                  "1 to 65535",
 		"https://acme.com:99999":              "1 to 65535",
 		"https://acme.com:http":               "write scheme, host",
-		"*":                                   "leave origins out",
+		"*":                                   "omit origins",
 		"null":                                "sandboxed",
 		"1http://acme.com":                    "write scheme, host",
-		"https://[fe80::1%25eth0]":            "not a name or address",
-		"https://a(b).com":                    "not a name or address",
-		"https://" + strings.Repeat("a", 300): "more than 300",
+		"https://[fe80::1%25eth0]":            "neither a name nor an IP address",
+		"https://a(b).com":                    "neither a name nor an IP address",
+		"https://" + strings.Repeat("a", 300): "longer than 300",
 	} {
 		if _, err := ParseOrigin(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", in, err, want)

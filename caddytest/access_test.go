@@ -136,8 +136,14 @@ func TestNewAndRevokedKeysTakeEffectWithoutAReload(t *testing.T) {
 	t.Logf("both within %s", time.Since(began).Round(100*time.Millisecond))
 
 	// Through the app itself both take effect at once.
-	secret, made, err = docsApp(t).Keyring().Create(t.Context(), access.Key{Organization: "acme"})
+	secret, made, err = access.Make(access.Key{Organization: "acme"}, time.Now())
 	if err != nil {
+		t.Fatal(err)
+	}
+	if record, err = access.Record(made); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := docsApp(t).Keyring().Add(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(secret); got != 200 {

@@ -267,7 +267,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a key with a character that no key has": {
 			inDocs("\t\tkey svc_dsc_0123456789abc.def"),
-			`key: a key is made of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is another; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+			`key: a key consists of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is none of these; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
 		},
 		"a key twice": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef\n\t\tkey svc_dsc_0123456789abcdef"),
@@ -283,11 +283,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a key's origin with a path": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torigins https://acme.com/docs\n\t\t}"),
-			`origins: origin "https://acme.com/docs": has more than an origin; write scheme, host and perhaps port, like https://acme.com or http://localhost:3000; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
+			`origins: origin "https://acme.com/docs": more than an origin; write scheme, host and optional port, like https://acme.com or http://localhost:3000; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
 		},
 		"a key's origin that means any": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torigins *\n\t\t}"),
-			`origins: origin "*": a key that names no origin allows any; leave origins out; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
+			`origins: origin "*": a key that names no origin allows any; omit origins; write: origins <origin>..., like: origins https://acme.com, at Caddyfile:4`,
 		},
 		"an index without a kind": {
 			inDocs("\t\tindex"),
