@@ -48,43 +48,21 @@ type builder struct {
 	base       *url.URL
 }
 
-// words adds running text; white space is collapsed.
+// words adds running text. White space collapses; invisible break hints go.
 func (b *builder) words(s string) {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v' {
-				b.space = true
-				i++
-				continue
-			}
-			j := i + 1
-			for j < len(s) && s[j] > ' ' && s[j] < utf8.RuneSelf {
-				j++
-			}
-			b.glyphs(s[i:j])
-			i = j
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for _, r := range s {
 		switch {
 		case r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u2060':
-			// break hints, invisible
 		case unicode.IsSpace(r):
 			b.space = true
 		default:
-			b.glyphs(s[i : i+n])
+			if b.space && len(b.line) > 0 && b.line[len(b.line)-1] != '\n' {
+				b.line = append(b.line, ' ')
+			}
+			b.space = false
+			b.line = utf8.AppendRune(b.line, r)
 		}
-		i += n
 	}
-}
-
-func (b *builder) glyphs(s string) {
-	if b.space && len(b.line) > 0 && b.line[len(b.line)-1] != '\n' {
-		b.line = append(b.line, ' ')
-	}
-	b.space = false
-	b.line = append(b.line, s...)
 }
 
 // newline is a hard line break within a block.

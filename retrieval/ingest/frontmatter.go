@@ -20,41 +20,25 @@ const maxFrontMatter = 64 << 10
 // frontMatter is what the head of a Markdown page says, keys in lower case.
 type frontMatter map[string]any
 
-// splitFrontMatter parts a page into front matter and body. A head that
+// splitFrontMatter splits a page into front matter and body. A head that
 // can't be parsed still yields its plain "key: value" lines, with an error.
 func splitFrontMatter(src []byte) (frontMatter, []byte, error) {
 	src = bytes.TrimLeft(src, "\n")
-	switch {
-	case bytes.HasPrefix(src, []byte("---")):
-		head, body, ok := delimited(src, "---", "...")
-		if !ok {
-			return nil, src, nil
-		}
-		m := map[string]any{}
+	m := map[string]any{}
+	if head, body, ok := delimited(src, "---", "..."); ok {
 		err := checked(head, func() error { return yaml.Unmarshal(head, &m) })
-		return lower(m, head, ':', err), body, err
-	case bytes.HasPrefix(src, []byte("+++")):
-		head, body, ok := delimited(src, "+++", "+++")
-		if !ok {
-			return nil, src, nil
-		}
-		m := map[string]any{}
+		return lower(m, head, ":", err), body, err
+	}
+	if head, body, ok := delimited(src, "+++", "+++"); ok {
 		err := checked(head, func() error { return toml.Unmarshal(head, &m) })
-		return lower(m, head, '=', err), body, err
-	case bytes.HasPrefix(src, []byte("{")):
-		if rest := bytes.TrimLeft(src[1:], " \t\n"); len(rest) == 0 || rest[0] != '"' && rest[0] != '}' {
-			return nil, src, nil
-		}
-		m := map[string]any{}
+		return lower(m, head, "=", err), body, err
+	}
+	if rest := bytes.TrimLeft(bytes.TrimPrefix(src, []byte("{")), " \t\n"); len(rest) < len(src) && bytes.IndexAny(rest, "\"}") == 0 {
 		d := json.NewDecoder(io.LimitReader(bytes.NewReader(src), maxFrontMatter))
-		if err := d.Decode(&m); err != nil {
-			return nil, src, nil
+		err := d.Decode(&m)
+		if body := src[d.InputOffset():]; err == nil && (len(body) == 0 || body[0] == '\n') {
+			return lower(m, nil, "", nil), body, nil
 		}
-		body := src[d.InputOffset():]
-		if len(body) > 0 && body[0] != '\n' {
-			return nil, src, nil // a page that begins with a brace
-		}
-		return lower(m, nil, ':', nil), body, nil
 	}
 	return nil, src, nil
 }
@@ -78,27 +62,25 @@ func checked(head []byte, parse func() error) (err error) {
 	return parse()
 }
 
-// delimited finds the lines between an opening and a closing line.
+// delimited finds the lines between an opening and a closing line, which may
+// also be a second opening one.
 func delimited(src []byte, open, end string) (head, body []byte, ok bool) {
-	first, rest, found := bytes.Cut(src, []byte("\n"))
-	if !found || strings.TrimRight(string(first), " \t") != open {
-		return nil, nil, false
-	}
-	for at := 0; at < len(rest); {
-		line := rest[at:]
-		next := len(rest)
-		if i := bytes.IndexByte(line, '\n'); i >= 0 {
-			line, next = line[:i], at+i+1
+	at := 0
+	for line := range bytes.Lines(src) {
+		mark := string(bytes.TrimRight(line, " \t\n"))
+		if at == 0 && mark != open {
+			return nil, nil, false
 		}
-		if l := strings.TrimRight(string(line[:min(len(line), 64)]), " \t"); len(line) <= 64 && (l == open || l == end) {
-			return rest[:at], rest[next:], true
+		if at > 0 && (mark == open || mark == end) {
+			_, head, _ = bytes.Cut(src[:at], []byte("\n"))
+			return head, src[at+len(line):], true
 		}
-		at = next
+		at += len(line)
 	}
 	return nil, nil, false
 }
 
-func lower(m map[string]any, head []byte, sep byte, err error) frontMatter {
+func lower(m map[string]any, head []byte, sep string, err error) frontMatter {
 	f := frontMatter{}
 	for k, v := range m {
 		f[strings.ToLower(k)] = v
@@ -108,7 +90,7 @@ func lower(m map[string]any, head []byte, sep byte, err error) frontMatter {
 	}
 	// Most broken heads have one bad line ("title: Foo: bar").
 	for line := range strings.Lines(string(head[:min(len(head), maxFrontMatter)])) {
-		key, value, ok := strings.Cut(line, string(sep))
+		key, value, ok := strings.Cut(line, sep)
 		if !ok || key == "" || strings.ContainsAny(key, " \t-#\"'") {
 			continue
 		}
@@ -158,7 +140,7 @@ func (f frontMatter) truth(keys ...string) bool {
 // maxListed bounds tags, keywords and breadcrumbs of a page.
 const maxListed = 100
 
-// list returns the words of a key: a list, or one text parted by commas.
+// list returns the words of a key: a list, or one text separated by commas.
 func (f frontMatter) list(keys ...string) []string {
 	var out []string
 	for _, k := range keys {

@@ -68,7 +68,7 @@ const revision = "2"
 type Ingester struct {
 	options             Options
 	base                *url.URL // with a path that ends in a slash
-	include, exclude    []glob
+	include, exclude    globs
 	versions, languages []scope
 	fingerprint         []byte
 }

@@ -208,8 +208,10 @@ func literal(code []byte) (value string, list []string, ok bool) {
 	return "", list, false
 }
 
+const importPattern = `import\s+(?:['"]|\*\s+as\s|[\w$]+\s+from\s+['"]|(?:type\s+)?(?:[\w$]+\s*,\s*)?\{|[\w$]+\s*,\s*\*)`
+
 var (
-	importLine = regexp.MustCompile(`^import\s+(?:['"]|\*\s+as\s|[\w$]+\s+from\s+['"]|(?:type\s+)?(?:[\w$]+\s*,\s*)?\{|[\w$]+\s*,\s*\*)`)
+	importLine = regexp.MustCompile(`^` + importPattern)
 	exportLine = regexp.MustCompile(`^export\s+(?:(?:const|let|var|function|async|class|type|interface|enum)\s|default\b|\{|\*)`)
 	// unfinished matches the end of a line after which a statement goes on.
 	unfinished = regexp.MustCompile(`(?:=|,|=>)[ \t]*$`)

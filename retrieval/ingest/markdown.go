@@ -21,35 +21,16 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// dialect chooses a converter.
-type dialect struct {
-	mdx        bool // neither indented code nor raw HTML
-	footnotes  bool // off for pages with more than maxFootnotes
-	headingIDs bool // goldmark's own ids, as Caddy's templates make them
-}
-
-// converters render Markdown as HTML. They are safe for concurrent use.
-var converters = func() map[dialect]goldmark.Markdown {
-	m := map[dialect]goldmark.Markdown{}
-	for _, mdx := range []bool{false, true} {
-		for _, footnotes := range []bool{false, true} {
-			for _, headingIDs := range []bool{false, true} {
-				d := dialect{mdx, footnotes, headingIDs}
-				m[d] = d.converter()
-			}
-		}
-	}
-	return m
-}()
-
-// converter reads GitHub's Markdown with footnotes and definition lists.
-func (d dialect) converter() goldmark.Markdown {
+// newConverter renders GitHub's Markdown, with footnotes if wanted and
+// definition lists, as HTML. MDX has neither indented code nor raw HTML. With
+// headingIDs headings get goldmark's own ids, as Caddy's templates make them.
+func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
 	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
-	if d.footnotes {
+	if footnotes {
 		extensions = append(extensions, extension.Footnote)
 	}
 	p := goldmark.DefaultParser()
-	if d.mdx {
+	if mdx {
 		p = parser.NewParser(
 			parser.WithBlockParsers(
 				util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -70,7 +51,7 @@ func (d dialect) converter() goldmark.Markdown {
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)
 	}
-	if d.headingIDs {
+	if headingIDs {
 		p.AddOptions(parser.WithAutoHeadingID())
 	}
 	return goldmark.New(
@@ -174,8 +155,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		warnings = append(warnings, fmt.Sprintf("the page has %d footnote marks, which are read as text", footnotes))
 	}
 	var rendered bytes.Buffer
-	d := dialect{mdx: mdx, footnotes: footnotes <= maxFootnotes, headingIDs: in.options.Anchors == "goldmark"}
-	if err := converters[d].Convert(body, &rendered); err != nil {
+	if err := newConverter(mdx, footnotes <= maxFootnotes, in.options.Anchors == "goldmark").Convert(body, &rendered); err != nil {
 		return nil, fmt.Errorf("rendering Markdown: %w", err)
 	}
 	base, _ := url.Parse(doc.URL)

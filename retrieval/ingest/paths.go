@@ -27,11 +27,8 @@ func siteURL(s string) (*url.URL, error) {
 }
 
 // machineFolders hold assets, sources and partials of generators, no pages.
-var machineFolders = map[string]bool{
-	"node_modules": true, "_static": true, "_sources": true, "_modules": true, "_images": true,
-	"_includes": true, "_layouts": true, "_data": true, "_sass": true, "_next": true,
-	"_nuxt": true, "_astro": true, "_app": true, "_partials": true, "_snippets": true,
-}
+var machineFolders = set(`node_modules _static _sources _modules _images _includes _layouts _data _sass _next
+	_nuxt _astro _app _partials _snippets`)
 
 // Wants reports whether file, a path below the root or the address of a
 // page, is a page of the site by its name: a known extension, no dot folder,
@@ -63,10 +60,7 @@ func (in *Ingester) Wants(file string) bool {
 }
 
 func (in *Ingester) chosen(candidates []string) bool {
-	if len(in.include) > 0 && !matchAny(in.include, candidates) {
-		return false
-	}
-	return !matchAny(in.exclude, candidates)
+	return (len(in.include) == 0 || in.include.match(candidates)) && !in.exclude.match(candidates)
 }
 
 // candidates are the forms of a page's path that an operator may have in
@@ -210,9 +204,5 @@ func (in *Ingester) link(current *url.URL, href string) (page, anchor string, ok
 	return in.pageOf(u), u.Fragment, true
 }
 
-var assetExtensions = map[string]bool{
-	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".svg": true, ".webp": true, ".avif": true,
-	".ico": true, ".css": true, ".js": true, ".mjs": true, ".json": true, ".xml": true, ".txt": true,
-	".pdf": true, ".zip": true, ".gz": true, ".tgz": true, ".mp4": true, ".webm": true, ".woff2": true,
-	".yaml": true, ".yml": true, ".toml": true, ".csv": true, ".whl": true, ".go": true, ".py": true,
-}
+var assetExtensions = set(`.png .jpg .jpeg .gif .svg .webp .avif .ico .css .js .mjs .json .xml .txt .pdf .zip .gz .tgz
+	.mp4 .webm .woff2 .yaml .yml .toml .csv .whl .go .py`)

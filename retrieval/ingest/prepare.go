@@ -28,33 +28,13 @@ func prepare(src []byte, mdx bool) []byte {
 // dialects reports whether Markdown holds JSX, and whether it holds any other
 // construct that is rewritten. Most pages hold neither.
 func dialects(src []byte) (jsx, other bool) {
-	jsx = bytes.Contains(src, []byte("{/*"))
-	for _, s := range []string{"{{<", "{{%", "{%"} {
-		other = other || bytes.Contains(src, []byte(s))
-	}
-	other = other || bytes.Contains(src, []byte("{{")) && templateAction.Match(src)
-	for line := range bytes.Lines(src) {
-		line = bytes.TrimLeft(line, " \t")
-		if len(line) < 3 {
-			continue
-		}
-		switch line[0] {
-		case '<':
-			c := line[1]
-			if c == '/' {
-				c = line[2]
-			}
-			jsx = jsx || c >= 'A' && c <= 'Z'
-		case 'i':
-			jsx = jsx || importLine.Match(line[:min(len(line), 300)])
-		case ':', '!', '?':
-			other = other || line[1] == line[0] && line[2] == line[0]
-		case '=':
-			other = other || bytes.HasPrefix(line, []byte("===")) && bytes.IndexByte(line[:min(len(line), 300)], '"') > 0
-		}
-	}
-	return jsx, other
+	return jsxMark.Match(src), otherMark.Match(src)
 }
+
+var (
+	jsxMark   = regexp.MustCompile(`(?m)\{/\*|^[ \t]*(?:</?[A-Z]|` + importPattern + `)`)
+	otherMark = regexp.MustCompile(`(?m)\{\{[<%]|\{%|^[ \t]*(?::::|!!!|\?\?\?|===.*")|` + templatePattern)
+)
 
 // preparer rewrites a page from src to out.
 type preparer struct {
@@ -248,7 +228,9 @@ func backticks(s []byte) int { return len(s) - len(bytes.TrimLeft(s, "`")) }
 // Statements of Go templates in Markdown, as Caddy's templates run them, have
 // a result that is not known here. Values ({{.Name}}) stay: other generators
 // write variables like this, and readers search for their names.
-var templateAction = regexp.MustCompile(`\{\{-?\s*(?:/\*|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`)
+const templatePattern = `\{\{-?\s*(?:/\*|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`
+
+var templateAction = regexp.MustCompile(`^` + templatePattern)
 
 // brace rewrites an expression, a shortcode, a template statement or a Liquid
 // tag.
@@ -263,7 +245,7 @@ func (p *preparer) brace() {
 	case bytes.HasPrefix(rest, []byte("{%")):
 		done = p.liquid()
 	default:
-		if at := templateAction.FindIndex(rest[:min(len(rest), 60)]); at != nil && at[0] == 0 {
+		if templateAction.Match(rest) {
 			if _, end := p.until(p.pos+2, "}}"); end > 0 {
 				p.emit("\u200b") // an empty line would end the HTML around it
 				p.pos, done = end, true

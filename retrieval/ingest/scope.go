@@ -11,7 +11,7 @@ import (
 
 type scope struct {
 	value string
-	globs []glob
+	globs globs
 }
 
 func compileScopes(word string, scopes []Scope) ([]scope, error) {
@@ -44,7 +44,7 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 	for _, s := range scopes {
 		if len(s.globs) == 0 {
 			fallback = s.value
-		} else if matchAny(s.globs, candidates) {
+		} else if s.globs.match(candidates) {
 			return s.value
 		}
 	}
@@ -94,12 +94,9 @@ var (
 // also names of topics (Next.js, dev tools), so they count only below a
 // language or "docs".
 var (
-	movingVersions = map[string]bool{"latest": true, "stable": true, "nightly": true}
-	maybeVersions  = map[string]bool{
-		"next": true, "main": true, "master": true, "dev": true, "devel": true, "edge": true,
-		"canary": true, "unreleased": true, "current": true,
-	}
-	docsSegments = map[string]bool{"docs": true, "doc": true, "documentation": true}
+	movingVersions = set("latest stable nightly")
+	maybeVersions  = set("next main master dev devel edge canary unreleased current")
+	docsSegments   = set("docs doc documentation")
 )
 
 // knownLanguages are the ISO 639-1 codes into which documentation is
