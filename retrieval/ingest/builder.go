@@ -10,13 +10,13 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// A section longer than splitAt is continued in a further one with the same
-// heading and anchor, at the next border of paragraphs: rankings and prompts
+// splitAt is the length in bytes after which a section continues in another
+// with the same heading and anchor, at the next block: rankings and prompts
 // want passages of moderate length.
 const splitAt = 6 << 10
 
-// blockKind is what a block of text is. Blocks of one kind in a row, but for
-// paragraphs, are joined by one line break instead of an empty line.
+// blockKind is the kind of a block of text. Consecutive blocks of one kind,
+// except paragraphs, are joined by one line break instead of an empty line.
 type blockKind int
 
 const (
@@ -26,26 +26,24 @@ const (
 	term
 )
 
-// builder gathers a page's text into sections.
+// builder collects a page's text in sections.
 type builder struct {
 	sections []retrieval.Section
 	current  retrieval.Section
 	text     strings.Builder // of current
-	last     blockKind       // of the block before
-	path     [5]string       // the heading in force of each level
-	seen     bool            // current's heading was written by an earlier part
+	last     blockKind       // of the previous block
+	path     [5]string       // the current heading of each level
+	seen     bool            // current continues a section
 
-	line   []byte // the block being gathered
+	line   []byte // the block being collected
 	space  bool   // white space is due before the next word
 	kind   blockKind
 	marker string // "- " before the item's first block
 	indent int    // of the blocks within lists
 
-	links      []retrieval.Link
-	linkBytes  int
-	totalBytes int
-	in         *Ingester
-	base       *url.URL
+	links []retrieval.Link
+	in    *Ingester
+	base  *url.URL // of the page
 }
 
 // words adds running text. White space collapses; invisible break hints go.
@@ -73,7 +71,7 @@ func (b *builder) newline() {
 	b.space = false
 }
 
-// flush ends the block being gathered.
+// flush ends the block being collected.
 func (b *builder) flush() {
 	line := strings.TrimRight(string(b.line), " \n")
 	b.line, b.space = b.line[:0], false
@@ -105,13 +103,8 @@ func (b *builder) block(s string, kind blockKind) {
 	if strings.Contains(s, "\n") && indent+len(marker) > 0 {
 		s = strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", indent+len(marker)))
 	}
-	b.totalBytes += len(s)
 	b.separate(kind)
-	for range indent {
-		b.text.WriteByte(' ')
-	}
-	b.text.WriteString(marker)
-	b.text.WriteString(s)
+	b.text.WriteString(strings.Repeat(" ", indent) + marker + s)
 	b.last = kind
 }
 
@@ -128,26 +121,17 @@ func (b *builder) separate(kind blockKind) {
 	}
 }
 
-// fence writes a code block, white space exact.
+// fence writes a code block with its white space.
 func (b *builder) fence(language, code string) {
 	b.flush()
-	code = strings.TrimRight(code, " \t\n")
-	code = strings.TrimLeft(code, "\n")
+	code = strings.TrimLeft(strings.TrimRight(code, " \t\n"), "\n")
 	if strings.TrimSpace(code) == "" {
 		return
 	}
-	if b.marker != "" {
-		b.marker = ""
-	}
+	b.marker = ""
 	fence := fenceFor(code)
-	b.totalBytes += len(code)
 	b.separate(paragraph)
-	b.text.WriteString(fence)
-	b.text.WriteString(language)
-	b.text.WriteByte('\n')
-	b.text.WriteString(code)
-	b.text.WriteByte('\n')
-	b.text.WriteString(fence)
+	b.text.WriteString(fence + language + "\n" + code + "\n" + fence)
 	b.last = paragraph
 }
 
@@ -202,9 +186,9 @@ func (b *builder) resume(s retrieval.Section, path [5]string) {
 	b.current, b.path, b.seen = s, path, true
 }
 
-// end returns the sections. A heading with nothing below it but deeper
-// headings is no section of its own: it stands in their Path. One with
-// nothing at all is, so that its words are found.
+// end returns the sections. A heading above nothing but deeper headings is no
+// section: it is in their Path. One above nothing at all is, so that its words
+// are found.
 func (b *builder) end(title string) []retrieval.Section {
 	b.flush()
 	b.finish()
@@ -251,21 +235,16 @@ func (b *builder) firstHeading() string {
 	return b.sections[0].Heading
 }
 
-// maxLinks bounds the links kept of one page: index pages of large
-// references have thousands, and nobody asks for more.
+// maxLinks bounds the links kept of one page. Index pages of large references
+// have thousands.
 const maxLinks = 500
 
 func (b *builder) link(href, text string) {
 	text = clean(text)
-	if text == "" || b.base == nil {
+	if text == "" || len(text) > 200 || b.base == nil || len(b.links) == maxLinks {
 		return
 	}
-	page, anchor, ok := b.in.link(b.base, href)
-	if !ok {
-		return
-	}
-	b.linkBytes += len(text)
-	if len(b.links) < maxLinks && len(text) <= 200 {
+	if page, anchor, ok := b.in.link(b.base, href); ok {
 		b.links = append(b.links, retrieval.Link{Page: page, Anchor: anchor, Text: text})
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// lineNumberClasses are on the numbers that generators put beside code.
+// lineNumberClasses are on the line numbers beside code.
 var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter ansi-line-number")
 
-// pre writes a code block, its white space as served.
+// pre writes a code block. Its white space stays.
 func (w *htmlWalker) pre(n *html.Node) {
 	var code strings.Builder
 	preText(&code, n)
@@ -44,12 +44,7 @@ func preText(out *strings.Builder, n *html.Node) {
 }
 
 func isLineNumber(n *html.Node) bool {
-	for _, c := range classes(n) {
-		if lineNumberClasses[c] || skippedClasses[c] {
-			return true
-		}
-	}
-	return hasAttr(n, "data-line-number") && n.FirstChild == nil
+	return inSet(n, lineNumberClasses) || inSet(n, skippedClasses) || hasAttr(n, "data-line-number") && n.FirstChild == nil
 }
 
 // codeLanguage looks for a code block's language on the pre, the code in it

@@ -20,8 +20,8 @@ func decode(data []byte, isHTML bool) ([]byte, error) {
 			data = out
 		}
 	}
-	// A text has no NUL; one that slipped into a page is dropped, several in
-	// its first part mean an image or archive with the wrong name.
+	// A stray NUL is dropped. Several near the beginning mean an image or
+	// archive with the wrong name.
 	if head := data[:min(len(data), 8<<10)]; bytes.Count(head, []byte{0}) > len(head)/1000 {
 		return nil, ErrBinary
 	}
@@ -40,18 +40,13 @@ func decode(data []byte, isHTML bool) ([]byte, error) {
 			data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 		}
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		data = bytes.ReplaceAll(data, []byte{0}, nil)
-	}
-	if bytes.IndexByte(data, '\r') >= 0 {
-		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
-	}
-	return data, nil
+	data = bytes.ReplaceAll(data, []byte{0}, nil)
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), nil
 }
 
-// broken reports whether more than a tenth of the bytes are no UTF-8: a text
-// in an old 8-bit encoding stays below that, compressed data does not.
+// broken reports whether more than a tenth of the bytes are not UTF-8. Text in
+// an 8-bit encoding stays below that, compressed data does not.
 func broken(head []byte) bool {
 	bad := 0
 	for i := 0; i < len(head); {

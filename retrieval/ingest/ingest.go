@@ -18,19 +18,19 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Options is everything that a site's configuration says about its pages.
+// Options are the settings of a site that concern its pages.
 type Options struct {
-	// URL is the site's address, perhaps with a path; "" if unknown.
+	// URL is the site's URL, which may have a path. "" if unknown.
 	URL string
 	// CleanURLs: HTML pages are served without .html.
 	CleanURLs bool
-	// Anchors says how the ids of Markdown headings are made: "github"
+	// Anchors is how the ids of Markdown headings are made: "github"
 	// (default), "gitlab", "pandoc", "goldmark" (the "markdown" function of
-	// Caddy's templates) or "none". An explicit {#id} counts in all but
-	// goldmark: Caddy's function does not read it.
+	// Caddy's templates) or "none". An explicit {#id} counts, except with
+	// goldmark, because Caddy's function does not read it.
 	Anchors string
-	// Versions and Languages of pages by path, first match wins. A Scope
-	// without paths is the default of pages that name none themselves.
+	// Versions and Languages of pages by path. The first match wins. A Scope
+	// without paths is the default for pages that name none themselves.
 	Versions, Languages []Scope
 	// Include and Exclude are globs on the page's path: "*" stays within a
 	// path segment, "**" and a "*" at the end cross slashes, "?" is one
@@ -44,30 +44,27 @@ type Scope struct {
 	Paths []string
 }
 
-// MaxBytes is the largest page that is read. The largest pages of real
-// sites (single-page API references) have 3 MB.
+// MaxBytes is the size of the largest page that is read.
 const MaxBytes = 12 << 20
 
 var (
 	// ErrTooLarge is returned for a page of more than MaxBytes.
 	ErrTooLarge = fmt.Errorf("page is larger than %d MB: split it, or exclude it", MaxBytes>>20)
-	// ErrBinary is returned for a file that holds no text, whatever its name.
+	// ErrBinary is returned for a file that is not text.
 	ErrBinary = errors.New("file is binary, not text: rename or exclude it")
 )
 
-// errSkip is wrapped by the error for a page that is not meant to be found:
-// a draft, noindex, a redirect, an error page, an empty page.
+// errSkip is wrapped by the error for a page that is not meant to be found.
 var errSkip = errors.New("page is left out")
 
-// revision is part of every hash: raise it when the same input makes
-// another document, so that caches of older releases are not used.
+// revision is part of every hash. Raise it when the same input makes another
+// document, so that caches of older releases are not used.
 const revision = "2"
 
-// Ingester reads the pages of one site. It is safe for use by several
-// goroutines.
+// Ingester reads the pages of one site. It is safe for concurrent use.
 type Ingester struct {
 	options             Options
-	base                *url.URL // with a path that ends in a slash
+	base                *url.URL // its path ends in a slash
 	include, exclude    globs
 	versions, languages []scope
 	fingerprint         []byte
@@ -77,15 +74,14 @@ type Ingester struct {
 // write instead.
 func New(o Options) (*Ingester, error) {
 	in := &Ingester{options: o}
-	base, err := siteURL(o.URL)
-	if err != nil {
-		return nil, err
-	}
-	in.base = base
 	switch o.Anchors {
 	case "", "github", "gitlab", "pandoc", "goldmark", "none":
 	default:
 		return nil, fmt.Errorf("anchors %q: write github, gitlab, pandoc, goldmark or none", o.Anchors)
+	}
+	var err error
+	if in.base, err = siteURL(o.URL); err != nil {
+		return nil, err
 	}
 	if in.include, err = compileGlobs("include", o.Include); err != nil {
 		return nil, err
@@ -99,15 +95,25 @@ func New(o Options) (*Ingester, error) {
 	if in.languages, err = compileScopes("language", o.Languages); err != nil {
 		return nil, err
 	}
-	// Include and Exclude choose pages, they shape none.
-	shaping := o
-	shaping.Include, shaping.Exclude = nil, nil
-	b, err := json.Marshal(shaping)
+	o.Include, o.Exclude = nil, nil // they choose pages, they change none
+	options, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("hashing the site's options: %w", err)
 	}
-	in.fingerprint = b
+	in.fingerprint = append([]byte(revision+"\n"), options...)
 	return in, nil
+}
+
+// Fingerprint changes with every setting, and every release of this package,
+// that makes other documents of the same bytes.
+func (in *Ingester) Fingerprint() string { return hash(in.fingerprint) }
+
+func hash(values ...[]byte) string {
+	h := sha256.New()
+	for _, v := range values {
+		fmt.Fprintf(h, "%d\n%s", len(v), v)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // format is how a page is written.
@@ -132,19 +138,12 @@ func formatOf(file string) format {
 	return formatNone
 }
 
-// Fingerprint changes with every setting, and every release of this package,
-// that makes other documents of the same bytes.
-func (in *Ingester) Fingerprint() string {
-	sum := sha256.Sum256(append([]byte(revision+"\n"), in.fingerprint...))
-	return hex.EncodeToString(sum[:16])
-}
-
 // Document reads a page. file is its path below the site's root, with
-// slashes, or, for an HTML page that was fetched, its absolute address. The
-// document is nil, without error, for a page that is not meant to be found:
-// a draft, noindex, a redirect, an error page, an empty page. Warnings name
-// parts of a page that could not be read. The error is ErrTooLarge or
-// ErrBinary; nothing else stops a page from being read. data is not kept.
+// slashes, or the absolute URL of an HTML page that was fetched. The document
+// is nil, without error, for a page that is not meant to be found: a draft,
+// noindex, a redirect, an error page, an empty page. Warnings name what could
+// not be read as written. The error is ErrTooLarge or ErrBinary; nothing else
+// stops a page from being read. data is not kept.
 func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
 	doc, warnings, err := in.document(file, data)
 	if errors.Is(err, errSkip) {
@@ -154,20 +153,21 @@ func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []s
 }
 
 // document is Document with the reason why a page is skipped.
-func (in *Ingester) document(file string, data []byte) (*retrieval.Document, []string, error) {
-	doc := &retrieval.Document{File: file, Page: in.Page(file)}
+func (in *Ingester) document(file string, data []byte) (doc *retrieval.Document, warnings []string, err error) {
+	if len(data) > MaxBytes {
+		return nil, nil, ErrTooLarge
+	}
 	f := formatOf(file)
+	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: hash(in.fingerprint, []byte(file), data)}
 	if u, ok := absolute(file); ok {
 		u.Fragment, u.RawFragment = "", ""
 		doc.URL = u.String()
 		f = formatHTML
-	} else if f == formatNone {
-		return nil, nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", errSkip, path.Base(file))
 	} else {
 		doc.URL = in.url(file)
 	}
-	if len(data) > MaxBytes {
-		return nil, nil, ErrTooLarge
+	if f == formatNone {
+		return nil, nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", errSkip, path.Base(file))
 	}
 	text, err := decode(data, f == formatHTML)
 	if err != nil {
@@ -176,13 +176,6 @@ func (in *Ingester) document(file string, data []byte) (*retrieval.Document, []s
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil, fmt.Errorf("%w: it is empty", errSkip)
 	}
-	h := sha256.New()
-	for _, part := range [][]byte{[]byte(revision), in.fingerprint, []byte(doc.File), data} {
-		fmt.Fprintf(h, "%d\n", len(part))
-		h.Write(part)
-	}
-	doc.Hash = hex.EncodeToString(h.Sum(nil)[:16])
-	var warnings []string
 	if f == formatHTML {
 		err = in.html(doc, text)
 	} else {

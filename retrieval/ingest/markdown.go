@@ -159,7 +159,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		return nil, fmt.Errorf("rendering Markdown: %w", err)
 	}
 	base, _ := url.Parse(doc.URL)
-	w := &htmlWalker{b: &builder{in: in, base: base}, slugs: &slugger{style: in.options.Anchors}}
+	w := &htmlWalker{b: &builder{in: in, base: base}, slugs: &slugger{style: in.options.Anchors, used: map[string]int{}}}
 	nodes, err := parseFragment(rendered.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)

@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
-// siteURL parses a site's address; the result's path ends in a slash.
+// siteURL parses a site's URL. The result's path ends in a slash.
 func siteURL(s string) (*url.URL, error) {
 	if s == "" {
 		return &url.URL{Path: "/"}, nil
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, fmt.Errorf("url %q: write the site's whole address, like https://docs.example.com", s)
+		return nil, fmt.Errorf("url %q: write the whole URL of the site, like https://docs.example.com", s)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("url %q: write it without query and #anchor", s)
@@ -26,47 +27,35 @@ func siteURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// machineFolders hold assets, sources and partials of generators, no pages.
+// machineFolders hold assets, sources and partials of generators.
 var machineFolders = set(`node_modules _static _sources _modules _images _includes _layouts _data _sass _next
 	_nuxt _astro _app _partials _snippets`)
 
-// Wants reports whether file, a path below the root or the address of a
-// page, is a page of the site by its name: a known extension, no dot folder,
-// no generator's internals, included and not excluded.
+// Wants reports whether file, a path below the root or the URL of a page, is
+// a page of the site by its name: a known extension, not in a dot folder or a
+// generator's internals, included and not excluded.
 func (in *Ingester) Wants(file string) bool {
-	if u, ok := absolute(file); ok {
-		page := in.pageOf(u)
-		candidates := []string{"/" + page, u.Path}
-		if strings.HasSuffix(u.Path, "/") && page != "" {
-			candidates = append(candidates, "/"+page+"/")
-		}
-		return in.chosen(candidates)
-	}
-	f := formatOf(file)
-	if f == formatNone {
-		return false
-	}
-	segments := strings.Split(file, "/")
-	for i, s := range segments {
-		last := i == len(segments)-1
-		switch {
-		case strings.HasPrefix(s, ".") || machineFolders[s]:
+	if _, ok := absolute(file); !ok {
+		name, f := path.Base(file), formatOf(file)
+		// Docusaurus, Hugo and Jekyll do not serve partials.
+		partial := f != formatHTML && strings.HasPrefix(name, "_") && !isIndex(name)
+		if f == formatNone || partial || slices.ContainsFunc(strings.Split(file, "/"), func(s string) bool {
+			return strings.HasPrefix(s, ".") || machineFolders[s]
+		}) {
 			return false
-		case last && f != formatHTML && strings.HasPrefix(s, "_") && !isIndex(s):
-			return false // a partial: Docusaurus, Hugo and Jekyll serve none
 		}
 	}
-	return in.chosen(in.candidates(file))
-}
-
-func (in *Ingester) chosen(candidates []string) bool {
+	candidates := in.candidates(file)
 	return (len(in.include) == 0 || in.include.match(candidates)) && !in.exclude.match(candidates)
 }
 
-// candidates are the forms of a page's path that an operator may have in
-// mind when writing a glob.
+// candidates are the forms of a page's path that an operator may have in mind
+// when writing a glob.
 func (in *Ingester) candidates(file string) []string {
 	page := in.Page(file)
+	if u, ok := absolute(file); ok {
+		return []string{"/" + page, "/" + page + "/", u.Path}
+	}
 	c := []string{"/" + page, "/" + file}
 	if isIndex(path.Base(file)) && page != "" {
 		c = append(c, "/"+page+"/")
@@ -85,15 +74,14 @@ func absolute(file string) (*url.URL, bool) {
 	return u, err == nil
 }
 
-// isIndex reports whether a file name is that of its folder's own page.
-// Hugo calls it _index.md.
+// isIndex reports whether a file is its folder's page. Hugo calls it _index.md.
 func isIndex(name string) bool {
 	stem := strings.TrimSuffix(name, path.Ext(name))
 	return stem == "index" || stem == "_index" && formatOf(name) == formatMarkdown
 }
 
-// Page names the page of a file below the root, or of a page's address:
-// the path without extension, "x" for x/index.html, "" for the front page.
+// Page names the page of a file below the root, or of a URL: the path without
+// extension, "x" for x/index.html, "" for the front page.
 func (in *Ingester) Page(file string) string {
 	if u, ok := absolute(file); ok {
 		return in.pageOf(u)
@@ -109,16 +97,11 @@ func pageOfPath(p string) string {
 	}
 	if formatOf(name) != formatNone {
 		name = strings.TrimSuffix(name, path.Ext(name))
-		if isIndex(name + ".html") {
-			return strings.TrimSuffix(dir, "/")
-		}
-	} else if name == "index" {
-		return strings.TrimSuffix(dir, "/")
 	}
 	return dir + name
 }
 
-// pageOf names the page at an address: its path below the site's own.
+// pageOf names the page at a URL: its path below the site's.
 func (in *Ingester) pageOf(u *url.URL) string {
 	p := u.Path
 	if rest, ok := strings.CutPrefix(p+"/", in.base.Path); ok {
@@ -127,7 +110,7 @@ func (in *Ingester) pageOf(u *url.URL) string {
 	return pageOfPath(p)
 }
 
-// url is the address at which a file is served (DESIGN.md, Paths).
+// url is the URL at which a file is served.
 func (in *Ingester) url(file string) string {
 	page := in.Page(file)
 	p := page
@@ -139,11 +122,6 @@ func (in *Ingester) url(file string) string {
 	case f == formatHTML && !in.options.CleanURLs:
 		p = strings.TrimPrefix(file, "/")
 	}
-	return in.address(p)
-}
-
-// address makes a path below the site's root absolute, and escapes it.
-func (in *Ingester) address(p string) string {
 	u := url.URL{Scheme: in.base.Scheme, Host: in.base.Host, Path: in.base.Path + p}
 	if u.Host == "" {
 		return u.EscapedPath()
@@ -165,9 +143,9 @@ func (in *Ingester) Prefer(a, b string) bool {
 	return a < b
 }
 
-// canonical returns the address that a page gives itself, where it is one of
-// this site and means this very page. Others are not used: old versions
-// often name the newest one's page, and builds for another host theirs.
+// canonical returns the URL that a page gives itself if that is of this site
+// and names this page. Old versions often name the newest version's page, and
+// builds for another host a page there.
 func (in *Ingester) canonical(page, current, href string) (string, bool) {
 	cur, err := url.Parse(current)
 	if err != nil || href == "" {

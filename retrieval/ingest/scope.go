@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -19,7 +20,7 @@ func compileScopes(word string, scopes []Scope) ([]scope, error) {
 	fallback := ""
 	for _, s := range scopes {
 		if s.Value == "" {
-			return nil, fmt.Errorf("%s: it has no value; write %s 2.x /v2/*", word, word)
+			return nil, fmt.Errorf("%s without a value: write %s VALUE /path/*", word, word)
 		}
 		globs, err := compileGlobs(word+" "+s.Value, s.Paths)
 		if err != nil {
@@ -27,7 +28,7 @@ func compileScopes(word string, scopes []Scope) ([]scope, error) {
 		}
 		if len(globs) == 0 {
 			if fallback != "" {
-				return nil, fmt.Errorf("%s %q: %q already is the default; give one of them paths", word, s.Value, fallback)
+				return nil, fmt.Errorf("%s %q: %q already is the default; write paths behind one of them", word, s.Value, fallback)
 			}
 			fallback = s.Value
 		}
@@ -36,9 +37,8 @@ func compileScopes(word string, scopes []Scope) ([]scope, error) {
 	return out, nil
 }
 
-// choose returns the value of the first scope whose paths match, else what
-// the page itself says, else what its path says by convention, else the
-// default.
+// choose returns the value of the first scope whose paths match, else the
+// page's, else the one that its path has by convention, else the default.
 func choose(scopes []scope, candidates []string, own, convention string) string {
 	fallback := ""
 	for _, s := range scopes {
@@ -48,40 +48,18 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 			return s.value
 		}
 	}
-	switch {
-	case own != "":
-		return own
-	case convention != "":
-		return convention
-	}
-	return fallback
+	return firstOf(own, convention, fallback)
 }
 
-// setScope gives doc its version and language. own are the page's own words.
+// setScope sets doc's version and language.
 func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage string) {
-	var candidates []string
-	if len(in.versions)+len(in.languages) > 0 {
-		if strings.Contains(doc.File, "://") {
-			candidates = []string{"/" + doc.Page, "/" + doc.Page + "/"}
-		} else {
-			candidates = in.candidates(doc.File)
-		}
-	}
+	candidates := in.candidates(doc.File)
 	version, language := conventional(doc.Page, doc.File)
-	if language != "" && ambiguousLanguages[language] && !in.declared(language) {
+	if ambiguousLanguages[language] && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, language) }) {
 		language = ""
 	}
 	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
 	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), language)
-}
-
-func (in *Ingester) declared(language string) bool {
-	for _, s := range in.languages {
-		if strings.EqualFold(s.value, language) {
-			return true
-		}
-	}
-	return false
 }
 
 var (
@@ -90,22 +68,21 @@ var (
 	languageValue   = regexp.MustCompile(`^[a-zA-Z]{2,3}(?:[-_][a-zA-Z0-9]{2,8}){0,3}$`)
 )
 
-// movingVersions name a version wherever one may stand; maybeVersions are
-// also names of topics (Next.js, dev tools), so they count only below a
-// language or "docs".
+// movingVersions always name a version. maybeVersions are also names of topics
+// (Next.js, dev tools), so they count only below a language or "docs".
 var (
 	movingVersions = set("latest stable nightly")
 	maybeVersions  = set("next main master dev devel edge canary unreleased current")
 	docsSegments   = set("docs doc documentation")
 )
 
-// knownLanguages are the ISO 639-1 codes into which documentation is
-// translated; rare codes (os, ml, ts, io) name topics far more often.
+// knownLanguages are the ISO 639-1 codes of the languages into which
+// documentation is translated. Rare codes (os, ml, ts, io) mostly name topics.
 var knownLanguages = set(`en de fr es it pt ru zh ja ko nl pl tr vi id th ar he fa uk cs sv da fi nb no hu el
 	ro bg hr sk sl sr lt lv et hi bn ta te ur ms ca eu gl`)
 
-// ambiguousLanguages are also words or short names of topics; they count
-// only if the configuration names them.
+// ambiguousLanguages are also words or short names of topics. They count only
+// if the configuration names them.
 var ambiguousLanguages = set(`id vi ms no it cs hr sl et ta te ca`)
 
 func set(words string) map[string]bool {
@@ -147,8 +124,8 @@ func conventional(page, file string) (version, language string) {
 	return version, language
 }
 
-// languageTag tidies a page's own language: "pt_BR" is "pt-BR". Words that
-// are no language tag give "".
+// languageTag normalizes a page's language: "pt_BR" is "pt-BR". It returns ""
+// for anything but a language tag.
 func languageTag(s string) string {
 	s = strings.TrimSpace(s)
 	if !languageValue.MatchString(s) || strings.EqualFold(s, "und") {
@@ -157,7 +134,7 @@ func languageTag(s string) string {
 	return strings.ReplaceAll(s, "_", "-")
 }
 
-// clean tidies a short metadata value: one line, bounded.
+// clean normalizes a short metadata value to one line of bounded length.
 func clean(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxMetadata {

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// slugger makes the ids of a page's Markdown headings, as one renderer does.
+// slugger makes the ids of a page's Markdown headings.
 type slugger struct {
-	style string
-	used  map[string]int
+	style string         // see Options.Anchors
+	used  map[string]int // ids, with the last number appended to each
 }
 
 // id returns the id of the next heading of the page.
@@ -28,32 +28,23 @@ func (s *slugger) id(heading string) string {
 	return s.unique(slug)
 }
 
-// reserve notes an explicit id, which later headings then avoid.
+// reserve takes an explicit id, which later headings then avoid.
 func (s *slugger) reserve(id string) {
-	if s.used == nil {
-		s.used = map[string]int{}
-	}
-	if _, ok := s.used[id]; !ok {
+	if _, taken := s.used[id]; !taken {
 		s.used[id] = 0
 	}
 }
 
-// unique appends -1, -2 … as github-slugger does: the counter is kept under
-// the bare slug, and numbered forms already taken are passed over.
+// unique appends -1, -2 … as github-slugger does: it counts under the bare
+// slug and passes over numbers that are taken.
 func (s *slugger) unique(slug string) string {
-	if s.used == nil {
-		s.used = map[string]int{}
-	}
-	result := slug
-	for {
-		if _, taken := s.used[result]; !taken {
-			break
-		}
+	id := slug
+	for _, taken := s.used[id]; taken; _, taken = s.used[id] {
 		s.used[slug]++
-		result = slug + "-" + strconv.Itoa(s.used[slug])
+		id = slug + "-" + strconv.Itoa(s.used[slug])
 	}
-	s.used[result] = 0
-	return result
+	s.used[id] = 0
+	return id
 }
 
 // githubSlug lowers the case, drops all but letters, marks, decimal digits,
@@ -72,7 +63,7 @@ func githubSlug(s string) string {
 	return b.String()
 }
 
-// wordRune is Ruby's \p{Word}, on which GitHub's ids rest.
+// wordRune is Ruby's \p{Word}, which GitHub's ids use.
 func wordRune(r rune) bool {
 	if r < 0x80 {
 		return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
