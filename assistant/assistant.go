@@ -1,20 +1,78 @@
 // Package assistant makes a reply: the question in its conversation, the
-// passages that answer it, the prompt, the model's stream, the check of its
-// links. The steps stand in one file each. It knows no client format
-// (package encoding has those) and no Caddy.
+// passages that may answer it, the prompt, the model's answer, the check of its
+// links. Assistant.Reply lists the steps, each of which is in a file of that
+// name. The package knows no client format (package encoding has those).
 package assistant
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
+
+// Assistant replies for one site. It is safe for concurrent use.
+type Assistant struct {
+	Site   Site
+	Search Searcher
+	// Model writes the answers. Without one they are extractive: they quote
+	// the passages.
+	Model Model
+	Log   *slog.Logger
+	// MaxTokens bounds the model's answer. Default: 1500.
+	MaxTokens int
+	// PassageTokens bounds the passages given to the model, counted with
+	// OpenAI's cl100k_base vocabulary. Default: 6000.
+	PassageTokens int
+	// Tools says whether the model is offered search and read_page.
+	Tools ToolUse
+	// Patience bounds how long the model may go on searching before it has to
+	// answer from what it found. Default: 20 s.
+	Patience time.Duration
+
+	tokens       tokenCache
+	noTools      atomic.Bool  // the model refused tools once
+	rewriteAfter atomic.Int64 // no rewrites before this time, in Unix ns: the last one failed
+}
+
+// Reply answers a request through sink. It returns an error only if the
+// client is gone (the sink's or ctx's), or, before anything was sent, if
+// there is nothing to answer with (ErrNothingToSay). Every other failure is
+// reported in the stream and in the Result.
+func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Result, error) {
+	r := a.newRun(in, sink)
+	for _, step := range []func(context.Context) error{
+		r.begin,    // the client sees that the reply begins
+		r.question, // what is asked, in which conversation
+		r.rewrite,  // the model puts a follow-up into words of its own
+		r.retrieve, // the passages that may answer it
+		r.sources,  // the client gets their links
+		r.generate, // the model answers; the text is checked as it streams
+		r.conclude, // whether the documentation answered, and what was cited
+		r.extract,  // without a model's answer, the passages are quoted
+		r.suggest,  // questions to go on with
+		r.finish,
+	} {
+		err := step(ctx)
+		if err == nil {
+			err = r.out.err
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == errReported {
+			break
+		}
+		if err != nil {
+			return r.result(), err
+		}
+	}
+	return r.result(), nil
+}
 
 // Searcher is the part of retrieval.Index that a reply needs. Its Search
 // embeds the query itself where the site has an embedder.
@@ -23,13 +81,13 @@ type Searcher interface {
 	Page(ctx context.Context, page string) (*retrieval.Document, error)
 }
 
-// Site is what a reply knows of the site it speaks for.
+// Site is what a reply knows about its site.
 type Site struct {
 	// Name is the site's {domain}; Title what readers call it.
 	Name, Title string
-	// URL is the site's address, "" where unknown.
+	// URL is the site's own, "" if unknown.
 	URL string
-	// Instructions are the operator's own words for the model.
+	// Instructions are the operator's additions to the prompt.
 	Instructions string
 	SupportURL   string
 	// AllowLinks are hosts besides the site's own that answers may link to.
@@ -38,38 +96,10 @@ type Site struct {
 	Version, Language string
 	// Suggestions ends answers with follow-up questions.
 	Suggestions bool
-	// StarterQuestions are the operator's own, at most three are used: they
-	// end a reply that has no answer, and stand in where Suggestions finds no
-	// follow-up question.
+	// StarterQuestions are the operator's; at most three are used. They end a
+	// reply that has no answer, and replace Suggestions that find no follow-up
+	// question.
 	StarterQuestions []string
-}
-
-// Assistant replies for one site. It is safe for concurrent use. Model may
-// be nil: replies are then extractive.
-type Assistant struct {
-	Site   Site
-	Search Searcher
-	// Near tells that Search asks nobody else: a reply's start then goes to
-	// the client together with its sources, unless it is to a follow-up.
-	Near  bool
-	Model Model
-	Log   *slog.Logger
-	// MaxTokens bounds the model's answer; 0: 1500.
-	MaxTokens int
-	// PassageTokens bounds the passages given to the model, counted with
-	// OpenAI's cl100k_base vocabulary; 0: 6000.
-	PassageTokens int
-	// Tools says whether the model is offered search and read_page.
-	Tools ToolUse
-	// Patience is the longest a reply may go on searching before it has to
-	// answer from what it found; 0: 20 s.
-	Patience time.Duration
-
-	tokens       tokenCache
-	ruleParts    []string
-	rulesOnce    sync.Once
-	noTools      atomic.Bool  // the model refused tools once
-	rewriteAfter atomic.Int64 // no rewrites before this time (Unix ns): the last one failed
 }
 
 // ToolUse says when the model is offered tools.
@@ -91,12 +121,12 @@ type Input struct {
 	*reply.Request
 	// MessageID and ThreadID go into the start event.
 	MessageID, ThreadID string
-	// History are the stored turns of the thread, used where the client sent
-	// only its newest message. Oldest first.
+	// History are the stored turns of the thread, oldest first. They are used
+	// if the client sent only its newest message.
 	History []Turn
-	// RequestID stands in every log line of the reply.
+	// RequestID is in every log line of the reply.
 	RequestID string
-	// Trace, where not nil, is told as each step begins (question, rewrite,
+	// Trace, if not nil, is called as each step begins (question, rewrite,
 	// retrieval, generate, tools, extract). The step runs with the context
 	// that it returns, and calls the function with its error at its end.
 	Trace func(ctx context.Context, step string) (context.Context, func(error))
@@ -105,7 +135,7 @@ type Input struct {
 // Turn is one question and its answer.
 type Turn struct {
 	Question, Answer string
-	// Sources are the addresses of the passages of the answer.
+	// Sources are the URLs of the passages of the answer.
 	Sources []string
 }
 
@@ -116,10 +146,10 @@ type Result struct {
 	Turn
 	Usage  reply.Usage
 	Reason string
-	// Extractive is true if the answer quotes instead of coming from a model.
+	// Extractive is true if the answer quotes the passages.
 	Extractive bool
-	// Failed is the model's or the search's error, if there was one, though
-	// the reader got an answer all the same.
+	// Failed is the error of the model or the search, if there was one, even
+	// though the reader got an answer.
 	Failed error
 	// Retrieval and FirstToken are the times from the start of Reply.
 	Retrieval, FirstToken time.Duration

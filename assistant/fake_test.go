@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -17,10 +18,14 @@ type fakeIndex struct {
 	documents []*retrieval.Document
 	err       error
 	queries   []retrieval.Query
+	onSearch  func()
 }
 
 func (f *fakeIndex) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	f.queries = append(f.queries, q)
+	if f.onSearch != nil {
+		f.onSearch()
+	}
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -204,25 +209,19 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		Usage: reply.Usage{InputTokens: 100, OutputTokens: 10, Known: true}}, nil
 }
 
-// pieces splits a text into escaped pieces of about size bytes, never inside
-// an escape sequence.
+// pieces splits a text into escaped pieces of about size bytes.
 func pieces(text string, size int) [][]byte {
-	b := reply.Escape(nil, text)
 	if size <= 0 {
-		size = len(b)
+		size = len(text)
 	}
 	var out [][]byte
-	for len(b) > 0 {
-		n := 0
-		for n < len(b) && n < size {
-			_, m := unit(b[n:])
-			n += m
-		}
-		for n < len(b) && b[n]&0xC0 == 0x80 { // valid UTF-8 only
+	for len(text) > 0 {
+		n := min(size, len(text))
+		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n++
 		}
-		out = append(out, b[:n])
-		b = b[n:]
+		out = append(out, reply.Escape(nil, text[:n]))
+		text = text[n:]
 	}
 	return out
 }
@@ -246,10 +245,6 @@ func mustReply(t testing.TB, a *Assistant, in *Input) (*Result, *recorder) {
 		t.Fatal(err)
 	}
 	return res, rec
-}
-
-func retrievalQuery(text string) retrieval.Query {
-	return retrieval.Query{Text: text, Limit: 20, Question: true}
 }
 
 func userSaid(text string) reply.Message { return reply.Message{Role: reply.User, Text: text} }

@@ -4,97 +4,109 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	defaultMaxTokens = 1500
+	defaultPatience  = 20 * time.Second
+
+	// maxRounds is how often the model may call tools before it has to answer.
+	maxRounds = 3
 )
 
 // errSilent is the error of a model that ends without a word.
 var errSilent = errors.New("the model's answer is empty")
 
-// maxRounds is how often the model may call tools before it has to answer.
-const maxRounds = 3
-
-// rounds is how far the model has got: it is asked again after each call of
-// tools.
-type rounds struct {
-	prompt *Prompt // the latest, until the answer begins
-
-	n        int // rounds that ended with calls of tools
-	deadline time.Time
-
-	// Of the latest one:
-	completion *Completion
-	tools      bool // were offered
-	err        error
+// generate has the model answer. If it fails before its first word, the reply
+// goes on without it.
+func (r *run) generate(ctx context.Context) error {
+	if r.a.Model == nil {
+		return nil
+	}
+	traced, ended := r.trace(ctx, "generate")
+	err := r.askModel(traced)
+	ended(err)
+	if err == nil || r.out.err != nil || ctx.Err() != nil {
+		return nil // Reply looks at the client
+	}
+	r.res.Failed = errors.Join(r.res.Failed, err)
+	if r.answer.text.Len() > 0 {
+		// Half an answer is not followed by another one, nor by a clean end.
+		r.log(ctx, "the model failed during its answer", err)
+		return r.report(streamBroke)
+	}
+	r.log(ctx, "the model failed", err)
+	if r.searchErr != nil {
+		return r.report(cannotAnswer)
+	}
+	r.res.Notice = "model unavailable"
+	return nil
 }
 
-// generate asks the model and sends its answer as it comes. The caller looks
-// at what was sent to know whether an error came before the first word.
-func (r *run) generate(ctx context.Context) error {
-	r.check = newChecker(ctx, r)
-	r.rounds.deadline = time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
-	for {
-		r.stream(ctx)
-		if done, err := r.ended(ctx); done {
+// report ends the reply with an error that the reader is shown.
+func (r *run) report(p phrase) error {
+	r.res.Reason = "error"
+	r.out.send(reply.Event{Kind: reply.Error, Message: r.q.language.say(p)})
+	r.out.flush()
+	return errReported
+}
+
+// askModel asks the model, again after each call of tools, and sends its
+// answer.
+func (r *run) askModel(ctx context.Context) error {
+	r.answer.check = r.newChecker(ctx)
+	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
+	for round := 0; ; {
+		last := round == maxRounds || round > 0 && time.Now().After(deadline)
+		p := r.nextPrompt(last)
+		tools := len(p.Tools) > 0
+		c, err := r.a.Model.Stream(ctx, p, func(d *Delta) error {
+			// The prompt is the largest part of a reply: it goes as soon as the
+			// answer begins.
+			p.Messages, p.Tools = nil, nil
+			return r.pass(d)
+		})
+		if err != nil {
+			if tools && round == 0 && r.answer.text.Len() == 0 && refusesTools(err) {
+				r.a.noTools.Store(true)
+				continue
+			}
 			return err
 		}
-	}
-}
-
-// ended looks at how a round ended: the reply is done, or its tools are used
-// and the model is to be asked again.
-func (r *run) ended(ctx context.Context) (done bool, err error) {
-	c, err := r.rounds.completion, r.rounds.err
-	if err != nil && r.rounds.tools && r.rounds.n == 0 && r.out.answer.Len() == 0 && refusesTools(err) {
-		r.a.noTools.Store(true)
-		return false, nil
-	}
-	if err != nil {
-		return true, err
-	}
-	r.account(c)
-	if len(c.ToolCalls) == 0 || !r.rounds.tools {
-		r.check.close()
+		r.account(c)
+		r.answer.end()
 		if r.out.err != nil {
-			return true, nil
+			return r.out.err
 		}
-		if r.out.answer.Len() == 0 {
-			return true, errSilent
+		if len(c.ToolCalls) == 0 || !tools {
+			if r.answer.text.Len() == 0 {
+				return errSilent
+			}
+			r.res.Reason = c.Reason
+			if c.Reason == "tool-calls" {
+				r.res.Reason = "stop" // nothing is called any more
+			}
+			return nil
 		}
-		r.res.Reason = c.Reason
-		if r.res.Reason == "tool-calls" || r.res.Reason == "" {
-			r.res.Reason = "stop" // nothing is called any more
+		r.useTools(ctx, c.ToolCalls)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		r.conclude()
-		return true, nil
+		round++
 	}
-	r.check.pause()
-	r.useTools(ctx, c.ToolCalls)
-	r.rounds.n++
-	return r.out.err != nil || ctx.Err() != nil, ctx.Err()
 }
 
-// stream asks the model once. The prompt is let go of as soon as the answer
-// begins: it is the largest part of what a stream holds, and a further round
-// makes it anew.
-func (r *run) stream(ctx context.Context) {
-	p := r.nextPrompt()
-	r.rounds.prompt, r.rounds.tools = p, len(p.Tools) > 0
-	r.rounds.completion, r.rounds.err = r.a.Model.Stream(ctx, p, r.pass)
-}
-
-// nextPrompt is the prompt with the calls of tools so far. The last time the
-// model is offered no tools, and told to answer.
-func (r *run) nextPrompt() *Prompt {
-	p := r.first
-	if r.first = nil; p == nil {
-		p = r.prompt()
-	}
+// nextPrompt is the prompt with the tool calls so far. The last time the model
+// is offered no tools and asked to answer.
+func (r *run) nextPrompt(last bool) *Prompt {
+	p := r.prompt()
 	p.Messages = append(p.Messages, r.exchange...)
-	if n := r.rounds.n; n == maxRounds || n > 0 && time.Now().After(r.rounds.deadline) {
+	if last {
 		p.Tools = nil
 		p.Messages = append(p.Messages, PromptMessage{
 			Role:    "user",
@@ -104,17 +116,13 @@ func (r *run) nextPrompt() *Prompt {
 	return p
 }
 
-// pass passes a piece of the answer on.
+// pass sends a delta of the answer.
 func (r *run) pass(d *Delta) error {
-	if p := r.rounds.prompt; p != nil {
-		p.Messages, p.Tools = nil, nil
-		r.rounds.prompt = nil
-	}
 	if len(d.Reasoning) > 0 {
-		r.out.reasoning(d.Reasoning)
+		r.out.send(reply.Event{Kind: reply.Reasoning, Text: d.Reasoning})
 	}
 	if len(d.Text) > 0 {
-		r.check.write(d.Text)
+		r.answer.write(d.Text)
 	}
 	if !d.More {
 		r.out.flush()
@@ -133,85 +141,21 @@ func (r *run) account(c *Completion) {
 	}
 }
 
-// conclude judges a finished answer: whether the documentation answered, and
-// which of its identifiers nobody has seen.
-func (r *run) conclude() {
-	r.res.Unverified = r.unverified()
-	cited := len(r.cited()) > 0
-	switch {
-	case r.check.links.unanswered && cited && len(r.passages) > 0 && r.out.answer.Len() > 600:
-		r.res.Answered = "partly"
-	case r.check.links.unanswered, len(r.passages) == 0:
-		r.res.Answered = "no"
-	case cited:
-		r.res.Answered = "yes"
-	case unanswered(r.byScore(), r.askedTerms(), r.q.language):
-		r.res.Answered = "no"
-	default:
-		r.res.Answered = "partly"
-	}
-	if r.check.links.unanswered && !cited {
-		r.nearest()
-	} else if !cited && len(r.passages) > 0 {
-		r.nameSources()
-	}
-}
+// lookupTime bounds how long the reader waits for the check of a link: the
+// index may be on another server.
+const lookupTime = 500 * time.Millisecond
 
-// nameSources ends an answer that cites nothing with the passages it was
-// given.
-func (r *run) nameSources() {
-	r.out.text(reply.Escape(nil, "\n\n"+r.q.language.say(sourcesLabel)+r.firstPages()))
-}
-
-// firstPages is a list of the pages of the first three passages, a line each.
-func (r *run) firstPages() string {
-	var list strings.Builder
-	for i := range r.passages[:min(3, len(r.passages))] {
-		p := &r.passages[i]
-		list.WriteString("\n- " + linkTo(p.title, p.url))
-	}
-	return list.String()
-}
-
-// nearest ends a reply that found no answer with the pages that are near,
-// and with the way to help.
-func (r *run) nearest() {
-	text := ""
-	if len(r.passages) > 0 {
-		text = "\n" + r.firstPages()
-	}
-	r.out.text(reply.Escape(nil, text+r.support()))
-}
-
-// support is the paragraph that names the support address, if there is one.
-func (r *run) support() string {
-	u := r.a.Site.SupportURL
-	if u == "" {
-		return ""
-	}
-	return "\n\n" + fmt.Sprintf(r.q.language.say(askSupport), "["+plainAddress(u, false)+"]("+forMarkdown(u)+")")
-}
-
-// linkTo is a Markdown link.
-func linkTo(title, url string) string {
-	return "[" + forLinkText(title) + "](" + forMarkdown(url) + ")"
-}
-
-var linkTextEscapes = strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]", "<", "&lt;", "&", "&amp;", "`", "\\`", "*", "\\*", "!", "\\!", "\n", " ")
-
-// forLinkText writes plain text so that it is plain text in Markdown too. An
-// underscore inside a word is none of Markdown's signs.
-func forLinkText(s string) string {
-	s = linkTextEscapes.Replace(s)
-	if strings.IndexByte(s, '_') < 0 {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '_' && !(i > 0 && isAlnum(s[i-1]) && i+1 < len(s) && isAlnum(s[i+1])) {
-			b.WriteByte('\\')
+// newChecker returns the check of an answer's links.
+func (r *run) newChecker(ctx context.Context) *citation.Checker {
+	r.links.Current = r.q.page
+	r.links.Page = func(name string) *retrieval.Document {
+		ctx, cancel := context.WithTimeout(ctx, lookupTime)
+		defer cancel()
+		d, err := r.a.Search.Page(ctx, name)
+		if err != nil {
+			return nil // a page that is not known to exist is not linked
 		}
-		b.WriteByte(s[i])
+		return d
 	}
-	return b.String()
+	return citation.NewChecker(&r.links)
 }

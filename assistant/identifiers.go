@@ -1,36 +1,30 @@
 package assistant
 
 import (
-	"bytes"
 	"cmp"
 	"strings"
-	"sync"
-	"unicode/utf8"
 )
 
 // maxUnverified bounds the identifiers reported.
 const maxUnverified = 20
 
-// unverified returns the identifiers in the answer's code that stand neither
-// in a passage nor in what the reader wrote or showed.
+// unverified returns the identifiers in the answer's code that are neither in
+// a passage nor in what the reader or the operator wrote.
 func (r *run) unverified() []string {
-	if r.check == nil || len(r.check.links.code) == 0 {
+	code := r.answer.check.Code()
+	if code == "" {
 		return nil
 	}
-	buf := lowered.Get().(*[]byte)
-	known := (*buf)[:0]
-	defer func() {
-		if *buf = known; cap(known) <= maxLowered {
-			lowered.Put(buf)
+	var b strings.Builder
+	add := func(texts ...string) {
+		for _, s := range texts {
+			b.WriteString(s + "\n")
 		}
-	}()
-	add := func(s string) { known = append(appendLower(known, s), '\n') }
-	for i := range r.passages {
-		add(r.passages[i].title)
-		add(r.passages[i].text)
-		add(r.passages[i].url)
 	}
-	add(r.q.asked)
+	for i := range r.passages {
+		add(r.passages[i].title, r.passages[i].text, r.passages[i].url)
+	}
+	add(r.q.asked, r.a.Site.Instructions)
 	for _, c := range r.in.Context {
 		add(c.Value)
 	}
@@ -39,12 +33,12 @@ func (r *run) unverified() []string {
 			add(u.text)
 		}
 	}
-	add(r.a.Site.Instructions)
+	known := strings.ToLower(b.String())
 	var out []string
 	seen := make(map[string]bool)
-	for id := range identifiers(string(r.check.links.code)) {
+	for id := range identifiers(code) {
 		lower := strings.ToLower(id)
-		if seen[lower] || bytes.Contains(known, []byte(lower)) {
+		if seen[lower] || strings.Contains(known, lower) {
 			continue
 		}
 		seen[lower] = true
@@ -55,29 +49,8 @@ func (r *run) unverified() []string {
 	return out
 }
 
-// lowered are buffers for the passages of an answer in small letters.
-var lowered = sync.Pool{New: func() any { b := make([]byte, 0, 32<<10); return &b }}
-
-// maxLowered is the largest buffer that is kept.
-const maxLowered = 256 << 10
-
-// appendLower appends s in small letters.
-func appendLower(dst []byte, s string) []byte {
-	from := len(dst)
-	dst = append(dst, s...)
-	for i := from; i < len(dst); i++ {
-		switch c := dst[i]; {
-		case c >= utf8.RuneSelf:
-			return append(dst[:from], strings.ToLower(s)...)
-		case c >= 'A' && c <= 'Z':
-			dst[i] = c + ('a' - 'A')
-		}
-	}
-	return dst
-}
-
-// identifiers yields what looks like the name of an option, flag, function
-// or variable: words with a sign or a capital inside, words before "(", and
+// identifiers yields what looks like the name of an option, flag, function or
+// variable: words with an underscore or a capital inside, words before "(", and
 // words that are a whole code span.
 func identifiers(code string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -114,5 +87,5 @@ func identifiers(code string) func(yield func(string) bool) {
 }
 
 func identByte(b byte) bool {
-	return isAlnum(b) || b == '_' || b == '-' || b == '$' || b == '@'
+	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || strings.IndexByte("_-$@", b) >= 0
 }

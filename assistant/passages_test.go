@@ -77,30 +77,3 @@ func TestTimeEndsTheSearching(t *testing.T) {
 		t.Errorf("%q", rec.text())
 	}
 }
-
-func TestNothingOutsideALinkIsHeldBack(t *testing.T) {
-	text := "Run it as root (see [Install](https://docs.acme.com/install#linux)), then wait; fast or slow, how and when don't matter.\n\n- one `code` here\n1. **two**\n\n> three\n"
-	depth, out := 0, ""
-	rec := &recorder{}
-	a := acme(nil)
-	r := a.newRun(ask("q"), rec)
-	r.q = &inquiry{language: English}
-	r.check = newChecker(t.Context(), r)
-	for i, piece := range pieces(text, 1) {
-		out += string(piece)
-		r.check.write(piece)
-		switch string(piece) {
-		case "[":
-			depth++
-		case ")":
-			depth = 0
-		}
-		// A letter that could begin http, ftp or www waits for the next one.
-		if depth > 0 || strings.Contains("fhw", string(piece)) || i == 0 {
-			continue
-		}
-		if got := rec.text(); len(got) < len(strings.NewReplacer(`\n`, "\n").Replace(out)) {
-			t.Fatalf("after %q only %q has passed", out, got)
-		}
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"unicode"
 )
 
 // Bounds of what goes into a prompt beside the passages.
@@ -45,30 +44,20 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// rules are our instructions for the site, cut where the key of a reply goes.
-func (a *Assistant) rules() []string {
-	a.rulesOnce.Do(func() {
-		support := ""
-		if a.Site.SupportURL != "" {
-			support = ", and " + a.Site.SupportURL + " for help"
-		}
-		whole := strings.NewReplacer("{title}", oneLine(cmp.Or(a.Site.Title, a.Site.Name, "this product")),
-			"{unanswered}", unansweredMark, "{support}", support).Replace(rules)
-		a.ruleParts = strings.Split(whole, "{key}")
-	})
-	return a.ruleParts
+// rules are the assistant's instructions for a site.
+func (r *run) rules() string {
+	site, support := &r.a.Site, ""
+	if site.SupportURL != "" {
+		support = ", and " + site.SupportURL + " for help"
+	}
+	return strings.NewReplacer("{title}", oneLine(cmp.Or(site.Title, site.Name, "this product")),
+		"{unanswered}", unansweredMark, "{support}", support, "{key}", r.key).Replace(rules)
 }
 
 // prompt builds the request to the model.
 func (r *run) prompt() *Prompt {
 	q, site := r.q, &r.a.Site
-	system := make(Content, 0, 2*len(r.a.rules())+3)
-	for i, part := range r.a.rules() {
-		if i > 0 {
-			system.add(r.key)
-		}
-		system.add(part)
-	}
+	system := Content{r.rules()}
 	if r.toolsOn() {
 		system.add(toolRule)
 	}
@@ -198,24 +187,7 @@ func (r *run) conversation() []PromptMessage {
 }
 
 // oneLine makes a text fit for a label.
-func oneLine(s string) string {
-	if isOneLine(s) {
-		return s
-	}
-	return strings.Join(strings.Fields(s), " ")
-}
-
-// isOneLine tells whether the words of s stand one space apart already.
-func isOneLine(s string) bool {
-	space := true // before s
-	for _, c := range s {
-		if unicode.IsSpace(c) && (space || c != ' ') {
-			return false
-		}
-		space = c == ' '
-	}
-	return !space || s == ""
-}
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // user is who asks, for the model's provider: a hash, never the fp itself.
 func (r *run) user() string {

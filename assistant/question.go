@@ -3,12 +3,11 @@ package assistant
 import (
 	"cmp"
 	"context"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -17,17 +16,16 @@ import (
 type inquiry struct {
 	asked       string
 	attachments []reply.Attachment
-	earlier     []utterance // the conversation before, oldest first
-	notes       []string    // the client's system and data messages
+	earlier     []utterance         // the conversation before, oldest first
+	notes       []string            // the client's system and data messages
+	page        *retrieval.Document // that the reader is on, nil if unknown
 	language    Language
-	own         []term // the telling words of asked, while they are at hand
-	// page is the page that the reader is on, nil if unknown.
-	page *retrieval.Document
-	// leans tells that the question goes on from what was said before.
-	leans bool
-	// query is what is searched for; other, where not "", is searched for
-	// too: a question that could stand for itself, or go on from the one
-	// before, is searched for alone and with its conversation.
+	terms       []term // of asked
+	leans       bool   // the question continues what was said before
+
+	// query is what is searched for, and other too if it is not "": a question
+	// that may be complete, or may continue the one before, is searched for
+	// alone and with its conversation.
 	query retrieval.Query
 	other string
 }
@@ -40,58 +38,32 @@ type utterance struct {
 }
 
 // question reads the request: what is asked, in which conversation, and what
-// to search for. Rewriting by the model is done later, by rewrite.
-func (r *run) question(ctx context.Context) *inquiry {
-	in := r.in
-	q := &inquiry{}
-	last := -1
-	for i := range in.Messages {
-		if in.Messages[i].Role == reply.User {
-			last = i
-		}
-	}
-	for i := 0; i <= last; i++ {
-		m := &in.Messages[i]
-		switch {
-		case i == last:
-			q.asked, q.attachments = strings.TrimSpace(m.Text), m.Attachments
-		case m.Role == reply.Note:
-			if m.Text != "" {
-				q.notes = append(q.notes, m.Text)
-			}
-		default:
-			q.earlier = append(q.earlier, utterance{byUser: m.Role == reply.User, text: m.Text, sources: m.Sources})
-		}
-	}
-	// Notes may follow the question: v1's data messages do.
-	for i := last + 1; i < len(in.Messages); i++ {
-		if m := &in.Messages[i]; m.Role == reply.Note && m.Text != "" {
-			q.notes = append(q.notes, m.Text)
-		}
-	}
-	if len(q.earlier) == 0 {
-		for _, t := range in.History {
-			q.earlier = append(q.earlier, utterance{byUser: true, text: t.Question},
-				utterance{text: t.Answer, sources: t.Sources})
-		}
-	}
+// to search for.
+func (r *run) question(ctx context.Context) error {
+	ctx, ended := r.trace(ctx, "question")
+	defer ended(nil)
+	in, site := r.in, &r.a.Site
+	q := r.readMessages()
+	r.q, r.res.Question = q, q.asked
 
-	site := &r.a.Site
 	var boost []string
-	if name, ok := pageName(in.CurrentPath, site.URL); ok && in.CurrentPath != "" {
-		boost = append(boost, name)
+	add := func(address string) (name string, ok bool) {
+		name, ok = citation.PageName(address, site.URL)
+		ok = ok && address != ""
+		if ok && len(boost) < maxBoost && !slices.Contains(boost, name) {
+			boost = append(boost, name)
+		}
+		return name, ok
+	}
+	if name, ok := add(in.CurrentPath); ok {
 		q.page, _ = r.a.Search.Page(ctx, name)
 	}
 	for i := range in.Context {
-		if name, ok := pageName(in.Context[i].Path, site.URL); ok && in.Context[i].Path != "" {
-			boost = append(boost, name)
-		}
+		add(in.Context[i].Path)
 	}
-	for i := len(q.earlier) - 1; i >= 0 && len(boost) < maxBoost; i-- {
-		for _, s := range q.earlier[i].sources {
-			if name, ok := pageName(s, site.URL); ok && !slices.Contains(boost, name) && len(boost) < maxBoost {
-				boost = append(boost, name)
-			}
+	for _, u := range slices.Backward(q.earlier) {
+		for _, s := range u.sources {
+			add(s)
 		}
 	}
 
@@ -101,6 +73,7 @@ func (r *run) question(ctx context.Context) *inquiry {
 		prefer.Language = cmp.Or(q.page.Language, prefer.Language)
 	}
 	q.language = q.detect(cmp.Or(in.Filter.Language, prefer.Language))
+	q.terms = terms(clip(q.asked, 4*maxSearchText), q.language)
 	q.query = retrieval.Query{
 		Text:     q.searchText(in.Context),
 		Filter:   retrieval.Filter{Version: in.Filter.Version, Language: in.Filter.Language, Tag: in.Filter.Tag},
@@ -108,21 +81,46 @@ func (r *run) question(ctx context.Context) *inquiry {
 		Boost:    boost,
 		Question: true,
 	}
-	return q
+	return nil
 }
 
-// terms are the telling words of what is asked.
-func (q *inquiry) terms() []term {
-	if q.own == nil {
-		q.own = terms(clip(q.asked, 4*maxSearchText), q.language)
+// readMessages finds the question, the last message of the user, and what came
+// before it.
+func (r *run) readMessages() *inquiry {
+	q := &inquiry{}
+	last := -1
+	for i := range r.in.Messages {
+		if r.in.Messages[i].Role == reply.User {
+			last = i
+		}
 	}
-	return q.own
+	for i := range r.in.Messages {
+		m := &r.in.Messages[i]
+		switch {
+		case i == last:
+			q.asked, q.attachments = strings.TrimSpace(m.Text), m.Attachments
+		case m.Role == reply.Note:
+			// Notes may follow the question: v1's data messages do.
+			if m.Text != "" {
+				q.notes = append(q.notes, m.Text)
+			}
+		case i < last:
+			q.earlier = append(q.earlier, utterance{byUser: m.Role == reply.User, text: m.Text, sources: m.Sources})
+		}
+	}
+	if len(q.earlier) == 0 {
+		for _, t := range r.in.History {
+			q.earlier = append(q.earlier, utterance{byUser: true, text: t.Question},
+				utterance{text: t.Answer, sources: t.Sources})
+		}
+	}
+	return q
 }
 
 // maxBoost bounds the pages favoured: more would favour none.
 const maxBoost = 8
 
-// detect tells the question's language. A question without a telling word
+// detect returns the question's language. A question without function words
 // ("IPv6?") is in the language of the one before.
 func (q *inquiry) detect(fallback string) Language {
 	for _, u := range slices.Backward(q.earlier) {
@@ -134,15 +132,22 @@ func (q *inquiry) detect(fallback string) Language {
 	return detectLanguage(clip(q.asked, 2000), fallback)
 }
 
-// The longest text searched for, in bytes: a pasted log is no query.
-const maxSearchText = 1000
+const (
+	// maxSearchText bounds the text searched for, in bytes: a pasted log is no
+	// query.
+	maxSearchText = 1000
+	// maxPerhaps is the most terms of a question that may continue the one
+	// before though no word in it says so ("how long must the client wait?").
+	maxPerhaps = 6
+	// followWords is how many words of the last question join a follow-up.
+	followWords = 8
+)
 
-// searchText is the question and, where it leans on something said or shown
-// before, the telling words of that: the nearer, the more of them.
+// searchText is the question and, if it refers to something said or shown
+// before, terms of that: the nearer, the more of them.
 func (q *inquiry) searchText(shown []reply.Context) string {
-	own := q.terms()
-	have := make(map[string]bool, len(own))
-	for _, t := range own {
+	have := make(map[string]bool, len(q.terms))
+	for _, t := range q.terms {
 		have[t.stem] = true
 	}
 	text := condense(q.asked)
@@ -170,17 +175,18 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	plain := b.String()
 	perhaps := !leans && len(have) <= maxPerhaps && len(q.earlier) > 0
 	if leans || perhaps {
-		// Half as many words for every turn further back. Once a turn has
-		// given its own subject, what lies before it is likely another one.
+		// Half as many words for every turn further back. A turn that names its
+		// subject is likely to have begun it.
 		n := followWords
-		for i := len(q.earlier) - 1; i >= 0 && n > 0; i-- {
-			if u := q.earlier[i]; u.byUser {
-				before := len(have)
-				add(u.text, n)
-				n /= 2
-				if len(have)-before >= 2 && !leansBack(u.text, len(terms(clip(u.text, 2000), q.language))) {
-					break
-				}
+		for _, u := range slices.Backward(q.earlier) {
+			if !u.byUser || n == 0 {
+				continue
+			}
+			before := len(have)
+			add(u.text, n)
+			n /= 2
+			if len(have)-before >= 2 && !leansBack(u.text, len(terms(clip(u.text, 2000), q.language))) {
+				break
 			}
 		}
 	}
@@ -191,13 +197,6 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	}
 	return whole
 }
-
-// maxPerhaps is the most telling words of a question that may go on from the
-// one before though nothing in it says so ("how long must the client wait?").
-const maxPerhaps = 6
-
-// followWords is how many words of the last question join a follow-up.
-const followWords = 8
 
 // telling returns up to n terms of a text that are not in have, identifiers
 // first, in the text's order, and adds them to have.
@@ -218,15 +217,13 @@ func telling(text string, l Language, have map[string]bool, n int) []term {
 	return out
 }
 
-// condense shortens a long question to its first sentences' words; others
-// are searched for as they are.
+// condense shortens a long message to its beginning and end: the question is
+// usually there, and logs and code in the middle.
 func condense(asked string) string {
 	asked = oneLine(asked)
 	if len(asked) <= maxSearchText {
 		return asked
 	}
-	// The question proper usually ends or begins a long message; the middle
-	// is logs and code.
 	head, tail := clip(asked, 400), asked[len(asked)-300:]
 	for !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
@@ -234,8 +231,8 @@ func condense(asked string) string {
 	return head + " " + tail
 }
 
-// leansBack tells whether a question with n telling words needs what was
-// said before: it is very short, opens like a continuation, or points.
+// leansBack reports whether a question with n terms needs what was said before:
+// it is very short, begins like a continuation, or has a pronoun.
 func leansBack(asked string, n int) bool {
 	if n <= 2 {
 		return true
@@ -256,7 +253,7 @@ func leansBack(asked string, n int) bool {
 	return false
 }
 
-// notInWord tells whether a character of a text in small letters ends a word.
+// notInWord reports whether a character of a lower-case text ends a word.
 func notInWord(r rune) bool {
 	return !(r == '\'' || r == '_' || r >= 0x80 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z')
 }
@@ -272,7 +269,7 @@ func wordSet(lists ...string) map[string]bool {
 }
 
 var (
-	// continuations open a question that goes on from the last one.
+	// continuations begin a question that continues the last one.
 	continuations = wordSet(
 		"and, but, or, also, so, then, what about, how about, what if, why not, instead, otherwise, same, else, or else, anything else",
 		"und, aber, oder, auch, was ist, wie ist, geht das, dann, sonst",
@@ -280,8 +277,8 @@ var (
 		"y, pero, o, también, entonces, qué tal, e, mas, ou, também, então, ma, anche, allora, invece",
 		"а, и, но, или, также, тогда, 那, 那么, でも, では, じゃあ, それ, 그럼, 그리고",
 	)
-	// pointers stand for something named before. Words that are mostly
-	// articles or conjunctions in their language are left out.
+	// pointers refer to something named before. Words that are mostly articles
+	// or conjunctions in their language are left out.
 	pointers = wordSet(
 		"it, its, that, this, these, those, them, they, one, ones, there, same, former, latter, instead, above, again, default, some, then, still, too, either, both, others, another",
 		"es, das, dies, dieser, dieses, diese, davon, damit, dafür, dort, denselben, dasselbe, stattdessen",
@@ -291,46 +288,7 @@ var (
 	)
 )
 
-// pageName returns the page that an address or path of the site names: its
-// path below the site's base, without extension, query, fragment and
-// "/index". ok is false for what can't be of this site.
-func pageName(address, base string) (name string, ok bool) {
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		return "", false
-	}
-	p := u.Path
-	b, _ := url.Parse(base)
-	if u.Host != "" || u.Scheme != "" {
-		if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "" {
-			return "", false
-		}
-		if base != "" && (b == nil || b.Host != "" && !strings.EqualFold(u.Host, b.Host)) {
-			return "", false
-		}
-	}
-	p = path.Clean("/" + p)
-	if b != nil {
-		if bp := strings.TrimSuffix(path.Clean("/"+b.Path), "/"); bp != "" {
-			if rest, found := strings.CutPrefix(p, bp); found && (rest == "" || rest[0] == '/') {
-				p = rest
-			}
-		}
-	}
-	p = strings.Trim(p, "/")
-	for _, ext := range []string{".html", ".htm", ".mdx", ".md"} {
-		if rest, found := strings.CutSuffix(p, ext); found {
-			p = rest
-			break
-		}
-	}
-	if p == "index" {
-		return "", true
-	}
-	return strings.TrimSuffix(p, "/index"), true
-}
-
-// clip returns the first n bytes of s at most, cut between characters.
+// clip returns at most the first n bytes of s, cut between characters.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -120,20 +120,11 @@ func TestAQuestionThatMayGoOnIsSearchedForBothWays(t *testing.T) {
 	}
 }
 
-func TestTextOfSeveralStepsIsSafeAsOne(t *testing.T) {
+func TestTextOfTheNextStepFollowsAnEmptyLine(t *testing.T) {
 	call := []ToolCall{{ID: "c1", Name: "search", Arguments: `{"query":"dial timeout backend"}`}}
-	for _, c := range []struct{ first, second, want string }{
-		{"Let me look. ", "~~~\n[x](https://evil.net)\n~~~", "Let me look. \n\n~~~\n[x](https://evil.net)\n~~~"},
-		{"```\ncode", "```\n[x](https://evil.net)", "```\ncode\n\n```\nx"},
-		{"- item", "  ```\n[x](https://evil.net)", "- item\n\n  ```\nx"},
-		{"Look.", good, "Look.\n\n" + good},
-	} {
-		m := &script{rounds: []round{{text: c.first, calls: call}, {text: c.second}}}
-		_, rec := mustReply(t, acme(m), ask("How do I install Acme on Linux?"))
-		if got := rec.text(); !strings.HasPrefix(got, c.want) {
-			t.Errorf("got  %q\nwant %q", got, c.want)
-		} else if bad := offences(t, got); bad != nil {
-			t.Errorf("%q renders %v", got, bad)
-		}
+	m := &script{rounds: []round{{text: "Look.", calls: call}, {text: good}}}
+	_, rec := mustReply(t, acme(m), ask("How do I install Acme on Linux?"))
+	if got, want := rec.text(), "Look.\n\n"+good; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

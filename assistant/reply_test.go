@@ -157,30 +157,16 @@ func TestNeverABlankAnswer(t *testing.T) {
 	})
 }
 
-// The client sees a reply begin before anything is asked of others: where the
-// search asks nobody, the start goes out together with the sources.
 func TestTheStartGoesOutBeforeOthersAreAsked(t *testing.T) {
-	earlier := []reply.Message{userSaid("How do I install Acme?"), {Role: reply.Assistant, Text: "With npm."}}
-	for name, test := range map[string]struct {
-		near    bool
-		earlier []reply.Message
-		want    int // flushes before the model is asked for the answer
-	}{
-		"a search elsewhere":         {false, nil, 2},
-		"a search in this process":   {true, nil, 1},
-		"and a follow-up to rewrite": {true, earlier, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rec, flushes := &recorder{}, 0
-			a := acme(&script{rounds: []round{{text: "With npm.", do: func() { flushes = rec.flushes }}}})
-			a.Near = test.near
-			if _, err := a.Reply(t.Context(), ask("How do I install Acme?", test.earlier...), rec); err != nil {
-				t.Fatal(err)
-			}
-			if flushes != test.want || !strings.HasPrefix(rec.shape(), "start step call result /step step source") {
-				t.Errorf("%d flushes, want %d; %s", flushes, test.want, rec.shape())
-			}
-		})
+	rec := &recorder{}
+	a := acme(&script{rounds: []round{{text: good}}})
+	a.Search.(*fakeIndex).onSearch = func() {
+		if rec.flushes != 1 || rec.shape() != "start step" {
+			t.Errorf("%d flushes before the search; %s", rec.flushes, rec.shape())
+		}
+	}
+	if _, err := a.Reply(t.Context(), ask("How do I install Acme?"), rec); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -338,26 +324,6 @@ func TestASiteWithoutAddressKeepsLinksToItsPages(t *testing.T) {
 	}
 }
 
-func TestPagesAreNamedByTheirPaths(t *testing.T) {
-	for _, c := range []struct{ address, base, want string }{
-		{"/guide/tls.html?x#y", "", "guide/tls"},
-		{"/docs/guide/", "https://acme.com/docs", "guide"},
-		{"https://acme.com/docs/index.html", "https://acme.com/docs/", ""},
-		{"/", "", ""},
-		{"guide/../install.md", "", "install"},
-		{"/docsguide", "https://acme.com/docs", "docsguide"},
-	} {
-		if got, ok := pageName(c.address, c.base); !ok || got != c.want {
-			t.Errorf("%q below %q: %q %v, want %q", c.address, c.base, got, ok, c.want)
-		}
-	}
-	for _, foreign := range []string{"https://evil.net/install", "javascript:alert(1)", "mailto:a@b.c"} {
-		if got, ok := pageName(foreign, "https://docs.acme.com"); ok {
-			t.Errorf("%q is page %q", foreign, got)
-		}
-	}
-}
-
 func TestLanguagesOfQuestions(t *testing.T) {
 	for text, want := range map[string]Language{
 		"How do I install it?":                 English,
@@ -413,9 +379,6 @@ func TestExtractiveReplies(t *testing.T) {
 					t.Errorf("%q is not in\n%s", w, rec.text())
 				}
 			}
-			if bad := offences(t, strings.ReplaceAll(rec.text(), "https://help.acme.io/", "https://docs.acme.com/install")); bad != nil {
-				t.Error(bad)
-			}
 		})
 	}
 }
@@ -454,19 +417,32 @@ func TestPassagesKeepTheirBudget(t *testing.T) {
 	}
 }
 
-func TestPlainTokensCostNoAllocation(t *testing.T) {
-	a := acme(nil)
-	r := a.newRun(ask("q"), discard{})
+// A token through the check to the sink: at most two allocations.
+func TestTokensCostFewAllocations(t *testing.T) {
+	r := acme(nil).newRun(ask("q"), discard{})
 	r.q = &inquiry{}
-	r.out.answer.Grow(maxAnswer)
-	r.check = newChecker(t.Context(), r)
+	r.answer.check = r.newChecker(t.Context())
+	r.answer.text.Grow(maxAnswer)
 	word, line := []byte(" word, how"), []byte(`.\n\nNext`)
-	r.check.write(line)
+	r.answer.write(line)
 	if n := testing.AllocsPerRun(1000, func() {
-		r.check.write(word)
-		r.check.write(line)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+		r.answer.write(word)
+		r.answer.write(line)
+	}); n > 4 {
+		t.Errorf("%v allocations for two tokens", n)
+	}
+}
+
+func TestAnEmojiMayBeSplitBetweenTokens(t *testing.T) {
+	r := acme(nil).newRun(ask("q"), discard{})
+	r.q = &inquiry{}
+	r.answer.check = r.newChecker(t.Context())
+	for _, piece := range []string{`a\ud83d`, `\ude00b`, `\ud83d`} {
+		r.answer.write([]byte(piece))
+	}
+	r.answer.end()
+	if got := r.answer.text.String(); got != "a😀b\uFFFD" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -475,21 +451,14 @@ type discard struct{}
 func (discard) Send(*reply.Event) error { return nil }
 func (discard) Flush() error            { return nil }
 
-// BenchmarkCheck is what the check costs a reply of 300 tokens; the aim is
-// at most a millisecond.
-func BenchmarkCheck(b *testing.B) {
+// BenchmarkReply is a reply of some 300 tokens.
+func BenchmarkReply(b *testing.B) {
 	text := strings.Repeat("Run the service with `acme run --config x` and see [Install](/install#linux), then go on.\n", 12)
-	ps := pieces(text, 4)
-	a := acme(nil)
+	a := acme(&script{rounds: []round{{text: text, size: 4}}})
 	b.ReportAllocs()
 	for b.Loop() {
-		r := a.newRun(ask("q"), discard{})
-		r.q = &inquiry{}
-		c := newChecker(b.Context(), r)
-		for _, p := range ps {
-			c.write(p)
+		if _, err := a.Reply(b.Context(), ask("How do I install Acme on Linux?"), discard{}); err != nil {
+			b.Fatal(err)
 		}
-		c.close()
 	}
-	b.ReportMetric(float64(len(ps)), "tokens")
 }

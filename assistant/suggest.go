@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,10 +13,10 @@ import (
 // maxSuggestions is how many follow-up questions end a reply.
 const maxSuggestions = 3
 
-// suggest sends follow-up questions as a data part: {"questions": […]}. Where
-// there are none to tell, and after a reply that has no answer, they are the
-// operator's starter questions.
-func (r *run) suggest() {
+// suggest sends follow-up questions as a data part: {"questions": […]}. If there
+// are none, and after a reply that has no answer, they are the operator's
+// starter questions.
+func (r *run) suggest(context.Context) error {
 	site := &r.a.Site
 	var questions []string
 	if site.Suggestions && r.res.Answered != "no" {
@@ -24,14 +25,14 @@ func (r *run) suggest() {
 	if len(questions) == 0 && (site.Suggestions || r.res.Answered == "no") {
 		questions = r.starters()
 	}
-	if len(questions) == 0 {
-		return
+	if len(questions) > 0 {
+		b, _ := json.Marshal(map[string][]string{"questions": questions}) // can't fail
+		r.out.send(reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
 	}
-	b, _ := json.Marshal(map[string][]string{"questions": questions}) // strings only
-	r.out.send(reply.Event{Kind: reply.Data, Name: "suggestions", JSON: b})
+	return nil
 }
 
-// starters are the operator's questions that were not asked yet.
+// starters are the operator's questions that were not asked before.
 func (r *run) starters() []string {
 	fold := func(s string) string { return strings.ToLower(strings.TrimRight(oneLine(s), "?？ ")) }
 	asked := map[string]bool{fold(r.q.asked): true, "": true}
@@ -48,8 +49,8 @@ func (r *run) starters() []string {
 	return out
 }
 
-// followUps come from the sections beside those that were used, so that each
-// has an answer, and cost no further call of the model.
+// followUps are made of the headings beside the passages, so that each has an
+// answer and none costs a call of the model.
 func (r *run) followUps() []string {
 	used := make(map[string]bool)
 	for i := range r.passages {
@@ -74,13 +75,13 @@ func (r *run) followUps() []string {
 			} else {
 				questions = append(questions, fmt.Sprintf(r.q.language.say(asks), h))
 			}
-			break // one of a passage
+			break // one for each passage
 		}
 	}
 	return questions
 }
 
-// heading is what a section is about: generic headings with their page.
+// heading is a section's heading, one word with the page's title before it.
 func heading(p *passage, section int) string {
 	h := oneLine(p.document.Sections[section].Heading)
 	if h != "" && len(strings.Fields(h)) < 2 && p.document.Title != "" && !strings.EqualFold(h, p.document.Title) {
@@ -89,7 +90,7 @@ func heading(p *passage, section int) string {
 	return h
 }
 
-// subset tells whether all telling words of a heading were asked about.
+// subset reports whether all terms of a heading were asked about.
 func subset(h string, asked map[string]bool, l Language) bool {
 	for _, t := range terms(h, l) {
 		if !asked[t.stem] {

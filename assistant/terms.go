@@ -38,7 +38,11 @@ func (t term) special() bool {
 // Japanese and Korean are read as pairs of characters. It is for comparing
 // small texts with each other; the index has its own analysis.
 func terms(text string, l Language) []term {
-	return addTerms(make([]term, 0, min(64, len(text)/12+4)), text, l)
+	var out []term
+	for word := range fields(text) {
+		out = appendTerms(out, word, l)
+	}
+	return out
 }
 
 // distinct returns the terms without those whose stem came before.
@@ -50,14 +54,6 @@ func distinct(ts []term) []term {
 			seen[t.stem] = true
 			out = append(out, t)
 		}
-	}
-	return out
-}
-
-// addTerms adds the terms of a text to out.
-func addTerms(out []term, text string, l Language) []term {
-	for word := range fields(text) {
-		out = appendTerms(out, word, l)
 	}
 	return out
 }
@@ -89,66 +85,6 @@ func appendTerms(out []term, word string, l Language) []term {
 	return out
 }
 
-// heldStems returns which of the stems of asked stand in a text. It makes
-// terms only of words that may be one that was not found yet: a passage has
-// hundreds of words, a question few.
-func heldStems(text string, asked []term, l Language) map[string]bool {
-	held := make(map[string]bool, len(asked))
-	open := make([]string, 0, len(asked)) // stems not found yet
-	for _, t := range asked {
-		open = append(open, t.stem)
-	}
-	var ts []term
-	for word := range fields(text) {
-		if len(open) == 0 {
-			break
-		}
-		if !slices.ContainsFunc(open, func(stem string) bool { return mayStem(word, stem) }) && strings.IndexFunc(word, joins) < 0 {
-			continue
-		}
-		ts = appendTerms(ts[:0], word, l)
-		for _, t := range ts {
-			if n := len(open); n > 0 {
-				if open = slices.DeleteFunc(open, func(stem string) bool { return stem == t.stem }); len(open) < n {
-					held[t.stem] = true
-				}
-			}
-		}
-	}
-	return held
-}
-
-// mayStem tells whether a word can have a stem, by its beginning: stemmers
-// work on a word's end, and on letters that are not ASCII.
-func mayStem(word, stem string) bool {
-	for i := range min(3, max(1, len(stem)-2), len(word)) {
-		c := lowerASCII(word[i])
-		if c >= utf8.RuneSelf || stem[i] >= utf8.RuneSelf {
-			return true
-		}
-		if c != stem[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// joins tells whether a sign may join the parts of an identifier.
-func joins(r rune) bool {
-	switch r {
-	case '_', '-', '.', '/', ':', '@', '$':
-		return true
-	}
-	return false
-}
-
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c |= 0x20
-	}
-	return c
-}
-
 // fields yields words: runs of letters, digits and the signs that join the
 // parts of identifiers; runs of eastern script separately.
 func fields(text string) func(yield func(string) bool) {
@@ -168,7 +104,7 @@ func fields(text string) func(yield func(string) bool) {
 		for i, r := range text {
 			k := 0
 			switch {
-			case r < utf8.RuneSelf && isAlnum(byte(r)):
+			case r < utf8.RuneSelf && (r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z'):
 				k = 1
 			case eastern(r):
 				k = 2

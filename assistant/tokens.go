@@ -7,14 +7,12 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// The vocabulary is cl100k_base: within a few percent of what other families
-// of models count on English and code, and on the high side for other
-// scripts, so a budget is rather kept than broken. It is compiled in (3.4 MB
-// on the heap, 15 ms) and loaded once, when a site has a model.
+// tokenizer has the vocabulary cl100k_base: within a few percent of what other
+// models count on English and code, and on the high side for other scripts. It
+// is compiled in, and takes some megabytes of memory once it is loaded.
 var tokenizer = sync.OnceValue(codec.NewCl100kBase)
 
-// Warm loads what replies need, so that the first reader does not wait for
-// it: some 20 ms with a model, nothing without.
+// Warm loads what replies need, so that the first reader does not wait for it.
 func (a *Assistant) Warm() {
 	if a.Model != nil {
 		tokenizer()
@@ -24,23 +22,21 @@ func (a *Assistant) Warm() {
 // countTokens counts the tokens of s.
 func countTokens(s string) int {
 	n, err := tokenizer().Count(s)
-	if err != nil { // the tokenizer's own time limit on pathological text
+	if err != nil { // pathological text exceeds the tokenizer's time limit
 		return utf8.RuneCountInString(s)
 	}
 	return n
 }
 
-// tokenCache remembers counts by text, for the passages of the sites: the
-// same few hundred sections answer most questions. It starts afresh when it
-// is full, which costs less to think about than it saves to do better.
+// tokenCache remembers counts by text: the same few hundred sections answer
+// most questions. It is emptied when it is full.
 type tokenCache struct {
 	mu     sync.Mutex
 	counts map[string]int
 	bytes  int
 }
 
-// maxTokenCache bounds the texts that the cache holds on to, in bytes. They
-// are substrings of documents in the index, so mostly not copies.
+// maxTokenCache bounds the texts in the cache, in bytes.
 const maxTokenCache = 16 << 20
 
 func (c *tokenCache) count(s string) int {

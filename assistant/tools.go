@@ -8,8 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -47,66 +47,37 @@ func refusesTools(err error) bool {
 	return strings.Contains(s, "tool") || strings.Contains(s, "function call") || strings.Contains(s, "functions")
 }
 
-// tellSearch tells the client of the search that was made.
-func (r *run) tellSearch(query string) {
-	r.tellTool("search", "query", query, r.passages)
-}
-
-// tellTool tells the client of a call, whose input is {"argument": value},
-// and of what it found.
-func (r *run) tellTool(name, argument, value string, ps []passage) {
+// sendTool sends a call, whose input is {argument: value}, and the passages
+// that it found: small, since clients send them back with every later turn.
+func (r *run) sendTool(name, argument, value string, ps []passage) {
 	r.toolCalls++
 	id := cmp.Or(r.in.MessageID, r.key) + "-" + strconv.Itoa(r.toolCalls)
-	buf := toolJSON.Get().(*[]byte)
-	defer toolJSON.Put(buf)
-	b := appendString(append((*buf)[:0], '{'), argument)
-	b = append(appendString(append(b, ':'), value), '}')
-	r.out.send(reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: b})
-	b = appendFound(b[:0], ps)
-	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: b})
-	r.out.event.JSON = nil
-	if cap(b) <= maxToolJSON {
-		*buf = b
+	type hit struct {
+		Path  string  `json:"path"`
+		Title string  `json:"title"`
+		URL   string  `json:"url"`
+		Score float64 `json:"score"`
 	}
-}
-
-// toolJSON are buffers for what tools are asked and find.
-var toolJSON = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
-
-const maxToolJSON = 16 << 10 // of a buffer that is kept, in bytes
-
-// appendFound writes passages as they go to the client, an array of {path,
-// title, url, score}: small, since clients send it back with every later turn.
-func appendFound(b []byte, ps []passage) []byte {
-	b = append(b, '[')
+	found := make([]hit, len(ps))
 	for i := range ps {
 		p := &ps[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"path":"`...)
-		b = reply.Escape(b, p.document.Page)
+		found[i] = hit{p.document.Page, p.title, p.url, math.Round(p.score*1000) / 1000}
 		if a := p.document.Sections[p.section].Anchor; a != "" {
-			b = reply.Escape(append(b, '#'), a)
+			found[i].Path += "#" + a
 		}
-		b = appendString(append(b, `","title":`...), p.title)
-		b = appendString(append(b, `,"url":`...), p.url)
-		b = strconv.AppendFloat(append(b, `,"score":`...), math.Round(p.score*1000)/1000, 'f', -1, 64)
-		b = append(b, '}')
 	}
-	return append(b, ']')
-}
-
-func appendString(b []byte, s string) []byte {
-	return append(reply.Escape(append(b, '"'), s), '"')
+	input, _ := json.Marshal(map[string]string{argument: value}) // can't fail, nor the next
+	output, _ := json.Marshal(found)
+	r.out.send(reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: input})
+	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: output})
 }
 
 // useTools makes the calls of one round: their parts and the new sources go
 // to the client, their results to the model. A bad call is an answer to the
 // model, not a failure of the reply.
 func (r *run) useTools(ctx context.Context, calls []ToolCall) {
-	ctx, ended := r.step(ctx, "tools")
-	if r.check.sentInStep() {
+	ctx, ended := r.trace(ctx, "tools")
+	if r.answer.inStep {
 		r.out.stepFinish("stop", reply.Usage{})
 		r.out.stepStart()
 	}
@@ -126,9 +97,9 @@ func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	}
 	r.out.stepFinish("tool-calls", reply.Usage{})
 	r.out.stepStart()
-	r.tellSources(r.passages[from:])
+	r.sendSources(r.passages[from:])
 	r.out.flush()
-	r.check.newStep()
+	r.answer.inStep = false
 	ended(ctx.Err())
 }
 
@@ -147,17 +118,17 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 		ps, err = r.searchAgain(ctx, query)
 		if err == nil {
-			r.tellTool("search", "query", query, ps)
+			r.sendTool("search", "query", query, ps)
 		}
 	case "read_page":
 		page := clip(strings.TrimSpace(args.Page), 500)
-		name, ok := pageName(page, r.a.Site.URL)
+		name, ok := citation.PageName(page, r.a.Site.URL)
 		if page == "" || !ok {
 			return `error: read_page needs {"page": "…"}, a path or address of this documentation`
 		}
 		ps, err = r.readPage(ctx, name)
 		if err == nil {
-			r.tellTool("read_page", "page", name, ps)
+			r.sendTool("read_page", "page", name, ps)
 		}
 	default:
 		return "error: there is no such tool; there are search and read_page"
@@ -181,7 +152,6 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	query := r.q.query
 	query.Text = text
-	query.Vector = nil
 	query.Limit = 20
 	hits, err := r.a.Search.Search(ctx, query)
 	if err != nil {
@@ -190,7 +160,7 @@ func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	spent := r.spentTokens
 	r.spentTokens = 0
 	defer func() { r.spentTokens += spent }()
-	return r.take(r.choose(hits, query, toolPassages)), nil
+	return r.add(r.choose(hits, query, toolPassages)), nil
 }
 
 // readPage gives the model a page, from its beginning, as far as it fits.
@@ -218,7 +188,7 @@ func (r *run) readPage(ctx context.Context, name string) ([]passage, error) {
 	if len(d.Sections) == 0 || left == readTokens {
 		return nil, nil
 	}
-	return r.take([]passage{{
+	return r.add([]passage{{
 		document: d, url: d.URL, title: cmp.Or(d.Title, d.Page, d.URL),
 		text: strings.TrimSpace(b.String()), tokens: readTokens - left,
 	}}), nil

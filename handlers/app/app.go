@@ -221,15 +221,13 @@ func (a *App) makeAssistants(r *LiveSite) (err error) {
 		AllowLinks: s.AllowLinks, Version: r.Prefer().Version, Language: r.Prefer().Language,
 		Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
 	}
-	_, embedded := a.indexes.(*EmbeddedIndex)
-	near := embedded && a.embedders == nil
-	r.quoting = &assistant.Assistant{Site: site, Search: r, Near: near, Log: a.log}
+	r.quoting = &assistant.Assistant{Site: site, Search: r, Log: a.log}
 	if a.model == nil {
 		r.answering = r.quoting
 		return nil
 	}
 	r.answering = &assistant.Assistant{
-		Site: site, Search: r, Near: near, Log: a.log, Model: observed{a.model.Model}, MaxTokens: a.models.AnswerTokens(),
+		Site: site, Search: r, Log: a.log, Model: observed{a.model.Model}, MaxTokens: a.models.AnswerTokens(),
 	}
 	if r.budget, err = a.openBudget(r.Name); r.budget != nil {
 		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}

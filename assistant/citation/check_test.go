@@ -1,4 +1,4 @@
-package assistant
+package citation
 
 import (
 	"bytes"
@@ -6,50 +6,54 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"golang.org/x/net/html"
 
-	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// checked runs a text through a checker, cut into pieces by cut (nil: whole).
-func checked(t testing.TB, text string, cut func(rest int) int) (string, *checker) {
-	t.Helper()
-	a := acme(nil)
-	a.Site.AllowLinks = []string{"github.com", "*.acme.com"}
-	a.Site.SupportURL = "https://help.acme.io/"
-	rec := &recorder{}
-	r := a.newRun(ask("q"), rec)
-	r.q = &inquiry{language: English}
-	r.q.page, _ = a.Search.Page(t.Context(), "guide/tls")
-	ps, err := r.search(t.Context(), retrievalQuery("Install Acme on Linux"), 3)
-	if err != nil {
-		t.Fatal(err)
+// acme is a small site.
+func acme() *Site {
+	pages := make(map[string]*retrieval.Document)
+	add := func(name string, anchors ...string) {
+		d := &retrieval.Document{Page: name, URL: "https://docs.acme.com/" + name}
+		for _, a := range anchors {
+			d.Sections = append(d.Sections, retrieval.Section{Anchor: a})
+		}
+		pages[name] = d
 	}
-	r.take(ps)
-	r.check = newChecker(t.Context(), r)
-	b := reply.Escape(nil, text)
-	for len(b) > 0 {
-		n := len(b)
+	add("install", "", "linux", "windows", "macos")
+	add("guide/proxy", "reverse-proxy", "timeouts")
+	add("guide/tls", "", "own-certificate")
+	add("api", "search")
+	return &Site{
+		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com"}, Mark: "[[no-answer]]",
+		Current:  pages["guide/tls"],
+		Passages: []Passage{{Page: pages["install"], URL: "https://docs.acme.com/install#linux", Title: "Install › Linux", Text: "Get it from https://quoted.net/acme."}},
+		Page:     func(name string) *retrieval.Document { return pages[name] },
+	}
+}
+
+// checked runs a text through a Checker, cut into pieces by cut (nil: whole).
+func checked(text string, cut func() int) (string, *Checker) {
+	c := NewChecker(acme())
+	var out []byte
+	for len(text) > 0 {
+		n := len(text)
 		if cut != nil {
-			want := max(1, cut(len(b)))
-			n = 0
-			for n < len(b) && n < want {
-				_, m := unit(b[n:])
-				n += m
-			}
-			for n < len(b) && b[n]&0xC0 == 0x80 {
+			n = min(n, cut())
+			for n < len(text) && !utf8.RuneStart(text[n]) {
 				n++
 			}
 		}
-		r.check.write(b[:n])
-		b = b[n:]
+		out = c.Append(out, []byte(text[:n]))
+		text = text[n:]
 	}
-	r.check.close()
-	return rec.text(), r.check
+	return string(c.End(out)), c
 }
 
 func TestLinksOfAnAnswer(t *testing.T) {
@@ -96,12 +100,12 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"entities cannot spell an address", "&#104;ttp&colon;//evil.net", "&amp;#104;ttp&amp;colon;//evil.net"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _ := checked(t, c.in, nil)
+			got, _ := checked(c.in, nil)
 			if got != c.want {
 				t.Errorf("\ngot  %q\nwant %q", got, c.want)
 			}
 			for size := 1; size < 12; size++ {
-				if again, _ := checked(t, c.in, func(int) int { return size }); again != got {
+				if again, _ := checked(c.in, func() int { return size }); again != got {
 					t.Errorf("in pieces of %d:\ngot   %q\nwhole %q", size, again, got)
 				}
 			}
@@ -138,10 +142,11 @@ func offences(t testing.TB, text string) (bad []string) {
 		t.Fatal(err)
 	}
 	allowed := map[string]bool{}
-	for _, d := range docs().documents {
+	for _, name := range []string{"install", "guide/proxy", "guide/tls", "api"} {
+		d := acme().Page(name)
 		allowed[d.URL] = true
 		for i := range d.Sections {
-			allowed[sectionURL(d, i)] = true
+			allowed[d.URL+"#"+d.Sections[i].Anchor] = true
 		}
 	}
 	z := html.NewTokenizer(&out)
@@ -180,11 +185,11 @@ func TestNoAdversarialAnswerLinksWhereItShouldNot(t *testing.T) {
 	}
 	for range n {
 		text := adversarial(rnd)
-		whole, _ := checked(t, text, nil)
+		whole, _ := checked(text, nil)
 		if bad := offences(t, whole); bad != nil {
 			t.Fatalf("%q\nbecame %q\nwhich renders %v", text, whole, bad)
 		}
-		if again, _ := checked(t, text, func(int) int { return 1 + rnd.IntN(9) }); again != whole {
+		if again, _ := checked(text, func() int { return 1 + rnd.IntN(9) }); again != whole {
 			t.Fatalf("%q\nwhole     %q\nin pieces %q", text, whole, again)
 		}
 	}
@@ -200,11 +205,11 @@ func FuzzChecker(f *testing.F) {
 		if len(text) > 4000 {
 			return
 		}
-		whole, _ := checked(t, text, nil)
+		whole, _ := checked(text, nil)
 		if bad := offences(t, whole); bad != nil {
 			t.Fatalf("%q\nbecame %q\nwhich renders %v", text, whole, bad)
 		}
-		if again, _ := checked(t, text, func(int) int { return int(size%16) + 1 }); again != whole {
+		if again, _ := checked(text, func() int { return int(size%16) + 1 }); again != whole {
 			t.Fatalf("%q\nwhole     %q\nin pieces %q", text, whole, again)
 		}
 	})

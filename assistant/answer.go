@@ -1,0 +1,74 @@
+package assistant
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+)
+
+// answer is the text of a reply on its way to the client. It is checked, sent,
+// and kept for the thread.
+type answer struct {
+	out     *events
+	check   *citation.Checker // nil until there is an answer
+	lead    string            // a sentence before the answer's first word
+	text    bytes.Buffer      // sent so far, up to maxAnswer bytes
+	started time.Time         // the reply
+	first   time.Duration     // until the first text was sent
+
+	halves reply.Joiner // of surrogate pairs that are split between deltas
+	inStep bool         // text was sent in this step
+	gap    bool         // an empty line is due before the next text
+
+	joined, plain, checked, escaped []byte // reused
+}
+
+const maxAnswer = 256 << 10
+
+// write takes a piece of the model's text in the form of reply.Event.Text.
+func (a *answer) write(piece []byte) {
+	a.joined = a.halves.Append(a.joined[:0], piece)
+	a.plain = reply.Unescape(a.plain[:0], a.joined)
+	a.checked = a.check.Append(a.checked[:0], a.plain)
+	a.send(a.checked)
+}
+
+// end sends what the check held back, at the end of a step. The text of the
+// next step, if any, follows an empty line.
+func (a *answer) end() {
+	a.plain = reply.Unescape(a.plain[:0], a.halves.Close(a.joined[:0]))
+	a.checked = a.check.End(a.check.Append(a.checked[:0], a.plain))
+	a.send(a.checked)
+	a.gap = a.gap || a.inStep
+}
+
+// say checks and sends a whole text.
+func (a *answer) say(markdown string) {
+	a.send(a.check.End(a.check.Append(nil, []byte(markdown))))
+}
+
+// send sends text as it is.
+func (a *answer) send(text []byte) {
+	if len(text) == 0 || a.out.err != nil {
+		return
+	}
+	if a.gap {
+		a.gap = false
+		a.send([]byte("\n\n"))
+	}
+	if lead := a.lead; lead != "" {
+		a.lead = ""
+		a.send([]byte(lead))
+	}
+	if a.text.Len() == 0 {
+		a.first = time.Since(a.started)
+	}
+	if a.text.Len()+len(text) <= maxAnswer {
+		a.text.Write(text)
+	}
+	a.inStep = true
+	a.escaped = reply.Escape(a.escaped[:0], string(text))
+	a.out.send(reply.Event{Kind: reply.Text, Text: a.escaped})
+}

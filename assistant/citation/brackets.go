@@ -1,0 +1,305 @@
+package citation
+
+import (
+	"bytes"
+	"strings"
+)
+
+// window is the part of a line that a decision may rest on. full says that it
+// is as long as it gets: the decision must then be made, and must not depend on
+// what else has arrived.
+func window(s []byte, whole bool) (part []byte, last, full bool) {
+	if len(s) >= maxHold {
+		return s[:maxHold], false, true
+	}
+	return s, whole, false
+}
+
+// bracket reads what begins with "[" or "![".
+func (n *inline) bracket(s []byte, whole bool) (used int) {
+	s, whole, full := window(s, whole)
+	image := s[0] == '!'
+	if image {
+		switch {
+		case isAlnum(n.last()), n.last() >= 0x80: // ends a word: need not wait for a "["
+			n.put('!')
+			return 1
+		case len(s) > 1 && s[1] != '[', len(s) == 1 && whole:
+			n.put('!')
+			return 1
+		case len(s) == 1:
+			return 0
+		}
+		s = s[1:]
+	}
+	b, kind := parseBracket(s, n.unsure, whole)
+	if kind == undecided && !full {
+		return 0
+	}
+	used = b.end
+	switch kind {
+	case undecided, noBracket:
+		if image {
+			n.put('!')
+		}
+		n.puts(`\[`)
+		used = 1
+	case noLink:
+		if n.check.site.Mark != "" && string(s[:b.end]) == n.check.site.Mark {
+			n.check.marked = true
+			if b.end < len(s) && s[b.end] == ' ' {
+				used++
+			}
+			break
+		}
+		if image {
+			n.put('!')
+		}
+		n.brackets(s[1:b.text], n.unsure || n.inLink || n.last() == '!')
+	case definition:
+		if !n.define(s[1:b.text], b.dest, image) {
+			n.brackets(s[1:b.text], true)
+			used = b.text + 1 // the rest is text
+		}
+	case linked:
+		n.link(s[1:b.text], b.dest, image)
+	}
+	if image {
+		used++
+	}
+	return used
+}
+
+// brackets passes on text in brackets that are no link.
+func (n *inline) brackets(text []byte, escape bool) {
+	open, closing := "[", "]"
+	if escape {
+		open, closing = `\[`, `\]`
+	}
+	n.puts(open)
+	n.inner(text, n.inLink)
+	n.puts(closing)
+}
+
+// define passes on a link's definition, "[label]: dest", if the destination
+// may be linked to.
+func (n *inline) define(label []byte, dest string, image bool) bool {
+	if image || n.inLink || n.last() != '\n' || bytes.ContainsAny(label, "[]`<&\\") || bytes.HasPrefix(label, []byte("^")) {
+		return false
+	}
+	url, ok := n.check.resolve(dest)
+	if !ok {
+		return false
+	}
+	n.check.cited[url] = true
+	n.puts("[" + string(label) + "]: " + markdownURL(url))
+	return true
+}
+
+// link passes on a link, or its text where the destination may not be linked.
+func (n *inline) link(text []byte, dest string, image bool) {
+	if !image && !n.inLink && n.last() != '\\' {
+		if url, ok := n.check.resolve(dest); ok {
+			n.check.cited[url] = true
+			if n.last() == '!' {
+				n.put(' ')
+			}
+			n.put('[')
+			before := len(n.line)
+			n.inner(text, true)
+			if len(bytes.TrimSpace(n.line[before:])) == 0 {
+				n.inner([]byte(n.check.site.title(url)), true)
+			}
+			n.puts("](" + markdownURL(url) + ")")
+			return
+		}
+	}
+	if n.endsScheme() || strings.IndexByte("]<&`\\!", n.last()) >= 0 {
+		n.put(' ')
+	}
+	n.inner(text, image || n.inLink)
+	n.dropped = true
+}
+
+// inner passes on the text inside brackets.
+func (n *inline) inner(text []byte, inLink bool) {
+	in := inline{check: n.check, line: n.line, unsure: n.unsure, inLink: inLink}
+	in.scan(text, true)
+	in.judge(' ')
+	if in.span > 0 || in.unsure {
+		n.unsure = true
+	}
+	if in.dropped && in.endsScheme() {
+		n.dropped = true
+	}
+	n.line = in.line
+}
+
+type bracketKind uint8
+
+const (
+	undecided  bracketKind = iota
+	noBracket              // "[" without its "]"
+	noLink                 // "[text]"
+	linked                 // "[text](dest)"
+	definition             // "[label]: dest" to the line's end
+)
+
+// bracketParts are the parts of a bracket: its text ends at s[text] == ']',
+// the whole at end.
+type bracketParts struct {
+	text, end int
+	dest      string
+}
+
+// maxNested bounds brackets within brackets: many would take quadratic time.
+const maxNested = 8
+
+// parseBracket reads a bracket at the beginning of s.
+func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind bracketKind) {
+	depth := 0
+	i := 0
+	for i < len(s) {
+		switch s[i] {
+		case '\\':
+			i++
+		case '`':
+			if unsure {
+				break
+			}
+			j := i
+			for j < len(s) && s[j] == '`' {
+				j++
+			}
+			if j == len(s) && !whole {
+				return b, undecided
+			}
+			end, open := spanEnd(s[j:], j-i, whole)
+			switch {
+			case end >= 0:
+				i = j + end + (j - i) - 1
+			case open:
+				return b, undecided
+			default:
+				i = j - 1
+			}
+		case '[':
+			if depth++; depth > maxNested {
+				return b, noBracket
+			}
+		case ']':
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+		i++
+	}
+	if i >= len(s) || depth != 0 {
+		if whole {
+			return b, noBracket
+		}
+		return b, undecided
+	}
+	b.text, b.end = i, i+1
+	if b.end == len(s) {
+		if whole {
+			return b, noLink
+		}
+		return b, undecided
+	}
+	switch s[b.end] {
+	case '(':
+		dest, end, ok := parseDestination(s[b.end:])
+		switch {
+		case ok:
+			b.dest, b.end = dest, b.end+end
+			return b, linked
+		case end == 0 && !whole:
+			return b, undecided
+		}
+		return b, noBracket
+	case ':':
+		if !whole {
+			return b, undecided
+		}
+		dest, _, _ := strings.Cut(strings.TrimLeft(string(s[b.end+1:]), " \t"), " ")
+		b.dest, b.end = strings.Trim(dest, "<>"), len(s)
+		return b, definition
+	}
+	return b, noLink
+}
+
+// parseDestination reads `(dest "title")`. Where it isn't one, end is 0 if
+// more input could complete it.
+func parseDestination(s []byte) (dest string, end int, ok bool) {
+	i := 1
+	skip := func() {
+		for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+			i++
+		}
+	}
+	skip()
+	from := i
+	if i < len(s) && s[i] == '<' {
+		for i++; i < len(s) && s[i] != '>'; i++ {
+			if s[i] == '\\' {
+				i++
+			} else if s[i] == '<' {
+				return "", 1, false
+			}
+		}
+		if i >= len(s) {
+			return "", 0, false
+		}
+		dest = string(s[from+1 : i])
+		i++
+	} else {
+		depth := 0
+	loop:
+		for ; i < len(s); i++ {
+			switch c := s[i]; {
+			case c == '\\' && i+1 < len(s) && isPunct(s[i+1]):
+				i++
+			case c == '(':
+				depth++
+			case c == ')':
+				if depth == 0 {
+					break loop
+				}
+				depth--
+			case c <= ' ' || c == 0x7f:
+				break loop
+			}
+		}
+		if i >= len(s) {
+			return "", 0, false
+		}
+		dest = string(s[from:i])
+	}
+	spaced := i
+	skip()
+	if i < len(s) && i > spaced && (s[i] == '"' || s[i] == '\'' || s[i] == '(') {
+		closing := s[i]
+		if closing == '(' {
+			closing = ')'
+		}
+		for i++; i < len(s) && s[i] != closing; i++ {
+			if s[i] == '\\' {
+				i++
+			}
+		}
+		if i >= len(s) {
+			return "", 0, false
+		}
+		i++
+		skip()
+	}
+	if i >= len(s) {
+		return "", 0, false
+	}
+	if s[i] != ')' {
+		return "", 1, false
+	}
+	return dest, i + 1, true
+}

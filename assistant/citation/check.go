@@ -1,0 +1,175 @@
+// Package citation checks the Markdown of an answer while it streams: a
+// model's text goes in, in pieces of any size, and the same text comes out
+// with links only to pages and anchors of the site and to hosts that the
+// operator allows, and with images and HTML as text.
+package citation
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Checker checks one answer. It reads Markdown as CommonMark renderers do,
+// but only as far as code and links go: blocks.go knows where code blocks
+// begin and end, inline.go finds links and code spans. Its output does not
+// depend on how the text is divided into pieces.
+//
+// A link, an image, a bare URL, a tag or an entity is held back until its last
+// byte decides, up to maxHold bytes. None of them may cross a line. All other
+// text comes out at once.
+type Checker struct {
+	site  *Site
+	pages map[string]*retrieval.Document // looked up so far
+
+	blocks blocks
+	inline inline
+	held   []byte // text that is not decided yet
+
+	// What the answer held so far.
+	cited  map[string]bool // URLs that are linked to
+	marked bool            // site.Mark
+	code   []byte          // of code spans and blocks, a line each
+	span   int             // where in code the open span begins
+}
+
+const (
+	maxHold = 1024
+	maxCode = 64 << 10 // bytes of code kept for Code
+)
+
+// NewChecker returns a Checker for an answer of a site. The site may change
+// between calls, as further passages are found.
+func NewChecker(site *Site) *Checker {
+	c := &Checker{site: site, pages: make(map[string]*retrieval.Document), cited: make(map[string]bool)}
+	c.reset()
+	return c
+}
+
+func (c *Checker) reset() {
+	c.blocks = blocks{prefix: true}
+	c.inline = inline{check: c}
+}
+
+// Append takes a piece of the answer, which ends between two characters, and
+// appends what is decided by now to dst.
+func (c *Checker) Append(dst, text []byte) []byte {
+	for _, b := range text {
+		if b != '\r' { // ends a line for some renderers
+			c.held = append(c.held, b)
+		}
+	}
+	return c.scan(dst, false)
+}
+
+// End ends the text of a step and appends what was held back to dst. Some
+// clients show each step's text by itself, others all as one. The next text
+// is safe either way if an empty line comes before it: where a fence or a list
+// is open, nothing in it is taken for code.
+func (c *Checker) End(dst []byte) []byte {
+	dst = c.scan(dst, true)
+	b := &c.blocks
+	distrust := b.distrust || b.doubt || b.fence != 0 || len(b.containers) > 0
+	c.reset()
+	c.blocks.distrust = distrust
+	return dst
+}
+
+// Cited returns the URLs that the answer links to, in no order.
+func (c *Checker) Cited() []string { return slices.Collect(maps.Keys(c.cited)) }
+
+// Marked reports whether the answer held the site's Mark.
+func (c *Checker) Marked() bool { return c.marked }
+
+// Code returns the answer's code: its code spans and the lines of its code
+// blocks, each on a line.
+func (c *Checker) Code() string { return string(c.code) }
+
+// scan appends as much of held as is decided.
+func (c *Checker) scan(dst []byte, final bool) []byte {
+	s := c.held
+	i := 0
+loop:
+	for i < len(s) {
+		ch := s[i]
+		if c.blocks.prefix {
+			if c.blocks.more(ch) {
+				dst = append(dst, ch)
+				i++
+				continue
+			}
+			if prefix, ok := c.blocks.begin(ch, &c.inline.unsure); ok {
+				c.inline.begin(prefix)
+			}
+		}
+		if ch == '\n' {
+			if c.blocks.fence != 0 && !c.blocks.info {
+				c.addCode(s[i : i+1])
+			}
+			dst = append(dst, ch)
+			c.inline.endLine()
+			c.blocks.endLine()
+			i++
+			continue
+		}
+		line, whole := s[i:], final
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
+			line, whole = line[:n], true
+		}
+		switch {
+		case c.blocks.info:
+			if ch == '`' && c.blocks.fence == '`' { // a code span, not a fence
+				c.blocks.fence, c.blocks.info = 0, false
+				c.inline.unsure = true
+				continue
+			}
+			// Characters that mean something outside code are no loss here.
+			if bytes.IndexByte([]byte("[]<>!()&:\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
+				c.inline.put(ch)
+				dst = append(dst, ch)
+			}
+			i++
+		case c.blocks.fence != 0:
+			c.addCode(line)
+			dst = append(dst, line...)
+			i += len(line)
+		default:
+			from := len(c.inline.line)
+			n := c.inline.scan(line, whole)
+			dst = append(dst, c.inline.line[from:]...)
+			i += n
+			if n < len(line) {
+				break loop // waits for more
+			}
+		}
+	}
+	c.held = append(c.held[:0], s[i:]...)
+	return dst
+}
+
+// addCode collects lines of code blocks.
+func (c *Checker) addCode(b []byte) {
+	if len(c.code)+len(b) < maxCode {
+		c.code = append(c.code, b...)
+		if bytes.IndexByte(b, '\n') >= 0 {
+			c.span = len(c.code)
+		}
+	}
+}
+
+// addSpan collects a byte of a code span. endSpan ends the span, dropSpan
+// drops it because it was none.
+func (c *Checker) addSpan(b byte) {
+	if len(c.code) < maxCode {
+		c.code = append(c.code, b)
+	}
+}
+
+func (c *Checker) endSpan() {
+	c.code = append(c.code, '\n')
+	c.span = len(c.code)
+}
+
+func (c *Checker) dropSpan() { c.code = c.code[:min(c.span, len(c.code))] }

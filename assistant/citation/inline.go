@@ -1,0 +1,252 @@
+package citation
+
+import "bytes"
+
+// inline reads the running text of Markdown: code spans, which pass, and
+// links, images, bare URLs, tags and entities, which the Checker decides on.
+type inline struct {
+	check *Checker
+	line  []byte // the line's text as it was passed on
+
+	span  int  // backticks that opened the code span we are in, 0 outside
+	ticks int  // backticks just passed on that may begin or end a span
+	bar   bool // the span holds a "|"
+	// unsure is set where renderers may see other code spans than we do: after
+	// an opening backtick without an end on its line. Until the paragraph ends,
+	// everything is then treated as text.
+	unsure  bool
+	inLink  bool // in the text of a link, which holds no links
+	dropped bool // a link was reduced to its text just before
+}
+
+// last is the byte that was passed on last, a newline at the line's beginning.
+func (n *inline) last() byte {
+	if len(n.line) == 0 {
+		return '\n'
+	}
+	return n.line[len(n.line)-1]
+}
+
+func (n *inline) put(b ...byte) { n.line = append(n.line, b...) }
+
+func (n *inline) puts(s string) { n.line = append(n.line, s...) }
+
+func (n *inline) endsWWW() bool {
+	return len(n.line) >= 3 && bytes.EqualFold(n.line[len(n.line)-3:], []byte("www"))
+}
+
+// begin starts a line with the part of its prefix that is text, which was
+// passed on already.
+func (n *inline) begin(prefix []byte) {
+	for _, ch := range prefix {
+		n.judge(ch)
+		if ch == '`' {
+			n.ticks++
+		}
+		n.put(ch)
+	}
+}
+
+func (n *inline) endLine() {
+	n.judge('\n')
+	if n.span > 0 {
+		n.unsure = true
+	}
+	n.span, n.bar, n.dropped = 0, false, false
+	n.line = n.line[:0]
+}
+
+// judge ends a run of backticks before ch: it opens or closes a code span.
+func (n *inline) judge(ch byte) {
+	if n.ticks == 0 || ch == '`' {
+		return
+	}
+	switch {
+	case n.unsure:
+	case n.span == 0:
+		n.span = n.ticks
+		n.bar = false
+	case n.span == n.ticks:
+		n.span = 0
+		if n.bar {
+			n.unsure = true // in a table the bar splits cells, and the backticks are no pair
+		}
+		n.check.endSpan()
+	}
+	n.ticks = 0
+}
+
+// Bytes at which running text may begin to mean something; the letters are
+// those of http, ftp and www.
+const special = "[]!<&`\\fFhHwW"
+
+// scan passes on as much of a line as is decided, and returns how much of s
+// that is. whole says that the line goes no further than s.
+func (n *inline) scan(s []byte, whole bool) int {
+	i := 0
+	for i < len(s) {
+		ch := s[i]
+		n.judge(ch)
+		if n.dropped {
+			// What a link was reduced to must not become something new together
+			// with what follows.
+			n.dropped = false
+			if ch == '`' && n.last() == '`' || (ch == '(' || ch == '[' || ch == ':') && n.last() == ']' || n.endsScheme() && !isSpace(ch) {
+				n.put(' ')
+			}
+		}
+		used := 0
+		if n.span > 0 {
+			used = n.inSpan(s[i:], whole)
+			if n.span > 0 {
+				if used == 0 {
+					return i
+				}
+				i += used
+				continue
+			}
+			// It is no span: read as text.
+		}
+		switch ch {
+		case '`':
+			n.ticks++
+			n.put(ch)
+			used = 1
+		case '\\':
+			used = n.backslash(s[i:], whole)
+		case '[', '!':
+			used = n.bracket(s[i:], whole)
+		case ']':
+			n.puts(`\]`) // closes nothing
+			used = 1
+		case '<':
+			used = n.angle(s[i:], whole)
+		case '&':
+			used = n.entity(s[i:], whole)
+		case 'f', 'F', 'h', 'H', 'w', 'W':
+			used = n.bareURL(s[i:], whole)
+		default:
+			used = len(s) - i
+			if next := bytes.IndexAny(s[i:], special); next >= 0 {
+				used = next
+			}
+			n.put(s[i : i+used]...)
+		}
+		if used == 0 {
+			return i
+		}
+		i += used
+	}
+	return i
+}
+
+// inSpan reads the inside of a code span, and leaves the span where it turns
+// out to be none.
+func (n *inline) inSpan(s []byte, whole bool) (used int) {
+	switch ch := s[0]; {
+	case ch == '`':
+		n.ticks++
+		n.put(ch)
+		return 1
+	case !n.meansOutside(s, whole):
+		n.bar = n.bar || ch == '|'
+		n.check.addSpan(ch)
+		n.put(ch)
+		return 1
+	}
+	// It must not pass unless this really is code, which the span's end shows.
+	seen, last, full := window(s, whole)
+	end, open := spanEnd(seen, n.span, last)
+	if end >= 0 && !n.bar && bytes.IndexByte(s[:end], '|') < 0 {
+		for _, b := range s[:end] {
+			n.check.addSpan(b)
+		}
+		n.put(s[:end]...)
+		return end
+	}
+	if open && !full {
+		return 0
+	}
+	n.span, n.unsure = 0, true
+	n.check.dropSpan()
+	return 0
+}
+
+// meansOutside reports whether s, inside a code span, begins with what would
+// mean something outside.
+func (n *inline) meansOutside(s []byte, whole bool) bool {
+	switch s[0] {
+	case '[', ']', '<', '!', '&':
+		return true
+	case 'f', 'F', 'h', 'H', 'w', 'W':
+		if isAlnum(n.last()) {
+			return false
+		}
+		m, partial := scheme(s)
+		return m > 0 || partial && !whole
+	}
+	return false
+}
+
+// spanEnd returns where in s the code span ends that as many backticks opened,
+// -1 if it doesn't. open says that it still may.
+func spanEnd(s []byte, ticks int, whole bool) (end int, open bool) {
+	for i := 0; i < len(s); {
+		if s[i] != '`' {
+			i++
+			continue
+		}
+		j := i
+		for j < len(s) && s[j] == '`' {
+			j++
+		}
+		if j == len(s) && !whole {
+			return -1, true // more backticks may follow
+		}
+		if j-i == ticks {
+			return i, false
+		}
+		i = j
+	}
+	return -1, !whole
+}
+
+func (n *inline) backslash(s []byte, whole bool) (used int) {
+	switch {
+	case len(s) > 1 && isPunct(s[1]) && !(s[1] == '`' && n.unsure):
+		n.put(s[:2]...)
+		return 2
+	case len(s) == 1 && !whole:
+		return 0
+	case len(s) == 1 && n.inLink:
+		n.puts(`\\`) // must not escape what closes the link
+	default:
+		n.put('\\')
+	}
+	return 1
+}
+
+// harmlessEntities pass. Others could spell a URL, which some renderers find
+// after decoding them.
+var harmlessEntities = map[string]bool{"lt": true, "gt": true, "amp": true, "quot": true, "nbsp": true, "apos": true, "#39": true, "copy": true, "mdash": true, "ndash": true, "hellip": true, "rarr": true, "larr": true, "times": true}
+
+func (n *inline) entity(s []byte, whole bool) (used int) {
+	const longest = 34
+	i := 1
+	for i < len(s) && i < longest && (isAlnum(s[i]) || s[i] == '#' && i == 1) {
+		i++
+	}
+	ends := i < len(s) && s[i] == ';' && i > 1
+	switch {
+	case i == len(s) && !whole && i < longest:
+		return 0
+	case ends && harmlessEntities[string(s[1:i])]:
+		n.put(s[:i+1]...)
+		return i + 1
+	case ends, n.inLink && i == len(s):
+		n.puts("&amp;")
+	default:
+		n.put('&')
+	}
+	return 1
+}

@@ -1,0 +1,217 @@
+package citation
+
+import (
+	"html"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Site says what answers may link to.
+type Site struct {
+	// URL is the site's own, "" if unknown: links then lead to the hosts of
+	// Passages.
+	URL string
+	// SupportURL may be linked to, with any scheme.
+	SupportURL string
+	// AllowLinks are hosts besides the site's own: "acme.com", "*.acme.com", or
+	// a URL, whose host counts.
+	AllowLinks []string
+	// Mark is a bracketed text that is left out of the answer, see Marked. ""
+	// for none.
+	Mark string
+	// Current is the page that the reader is on, nil if unknown.
+	Current *retrieval.Document
+	// Passages are what the answer may rest on.
+	Passages []Passage
+	// Page returns another page by its name (see PageName), nil if there is
+	// none. It is called for at most 100 names an answer.
+	Page func(name string) *retrieval.Document
+}
+
+// Passage is a section of a page.
+type Passage struct {
+	Page             *retrieval.Document
+	URL, Title, Text string
+}
+
+// maxLookups bounds the pages looked up for one answer.
+const maxLookups = 100
+
+// title names a URL that is linked without a text.
+func (s *Site) title(url string) string {
+	for i := range s.Passages {
+		if s.Passages[i].URL == url {
+			return s.Passages[i].Title
+		}
+	}
+	url = markdownURL(url)
+	return strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://")
+}
+
+// quotes reports whether a URL is in the text of a passage: what the pages say
+// to type is shown as it is, though as code.
+func (s *Site) quotes(url string) bool {
+	for i := range s.Passages {
+		if strings.Contains(s.Passages[i].Text, url) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Site) isOwnHost(host string) bool {
+	if base, err := url.Parse(s.URL); err == nil && base.Host != "" {
+		return strings.EqualFold(base.Host, host)
+	}
+	for i := range s.Passages {
+		if u, err := url.Parse(s.Passages[i].URL); err == nil && u.Host != "" && strings.EqualFold(u.Host, host) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Site) isAllowedHost(host string) bool {
+	for _, a := range s.AllowLinks {
+		if u, err := url.Parse(a); err == nil && u.Host != "" {
+			a = u.Hostname()
+		}
+		if strings.EqualFold(a, host) {
+			return true
+		}
+		if suffix, ok := strings.CutPrefix(a, "*"); ok && len(suffix) > 2 && suffix[0] == '.' &&
+			len(host) > len(suffix) && strings.EqualFold(host[len(host)-len(suffix):], suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve returns the URL that a link's destination means, as its page is
+// served. ok is false for what must not be linked.
+func (c *Checker) resolve(dest string) (address string, ok bool) {
+	dest = strings.TrimSpace(html.UnescapeString(unescapeMarkdown(dest)))
+	if dest == "" || len(dest) > maxHold {
+		return "", false
+	}
+	for _, r := range dest {
+		if r <= ' ' || r == 0x7f || r == '\\' || r == '\uFFFD' {
+			return "", false
+		}
+	}
+	if dest == c.site.SupportURL {
+		return dest, true
+	}
+	if len(dest) > 4 && strings.EqualFold(dest[:4], "www.") {
+		dest = "https://" + dest
+	}
+	u, err := url.Parse(dest)
+	if err != nil || u.Opaque != "" || u.User != nil {
+		return "", false
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "":
+	case "http", "https":
+		if u.Host == "" {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	if u.Host != "" && !c.site.isOwnHost(u.Host) {
+		return u.String(), u.Scheme != "" && c.site.isAllowedHost(u.Hostname())
+	}
+	d := c.page(u)
+	if d == nil {
+		return "", false
+	}
+	if u.Fragment == "" {
+		return d.URL, true
+	}
+	for i := range d.Sections {
+		if d.Sections[i].Anchor == u.Fragment {
+			return d.URL + "#" + u.Fragment, true
+		}
+	}
+	return "", false
+}
+
+// page finds the page that a URL of the site names: from the site's base, else
+// relative to the current page. A fragment alone names the current page.
+func (c *Checker) page(u *url.URL) *retrieval.Document {
+	current := c.site.Current
+	if u.Path == "" && u.Host == "" {
+		if u.Fragment != "" {
+			return current
+		}
+		return nil
+	}
+	if d := c.lookup(u.Path); d != nil {
+		return d
+	}
+	if current != nil && u.Host == "" && !strings.HasPrefix(u.Path, "/") {
+		if base, err := url.Parse(current.URL); err == nil {
+			return c.lookup(path.Join(path.Dir(base.Path), u.Path))
+		}
+	}
+	return nil
+}
+
+func (c *Checker) lookup(urlPath string) *retrieval.Document {
+	name, ok := PageName((&url.URL{Path: urlPath}).String(), c.site.URL)
+	if !ok {
+		return nil
+	}
+	for i := range c.site.Passages {
+		if d := c.site.Passages[i].Page; d.Page == name {
+			return d
+		}
+	}
+	d, ok := c.pages[name]
+	if !ok && len(c.pages) < maxLookups {
+		d = c.site.Page(name)
+		c.pages[name] = d
+	}
+	return d
+}
+
+// PageName returns the name of the page that a URL or path of a site means: its
+// path below the site's base URL, without extension, query, fragment and
+// "/index". ok is false for what can't be of this site.
+func PageName(address, base string) (name string, ok bool) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return "", false
+	}
+	b, _ := url.Parse(base)
+	if u.Host != "" || u.Scheme != "" {
+		if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "" {
+			return "", false
+		}
+		if base != "" && (b == nil || b.Host != "" && !strings.EqualFold(u.Host, b.Host)) {
+			return "", false
+		}
+	}
+	p := path.Clean("/" + u.Path)
+	if b != nil {
+		if bp := strings.TrimSuffix(path.Clean("/"+b.Path), "/"); bp != "" {
+			if rest, found := strings.CutPrefix(p, bp); found && (rest == "" || rest[0] == '/') {
+				p = rest
+			}
+		}
+	}
+	p = strings.Trim(p, "/")
+	for _, ext := range []string{".html", ".htm", ".mdx", ".md"} {
+		if rest, found := strings.CutSuffix(p, ext); found {
+			p = rest
+			break
+		}
+	}
+	if p == "index" {
+		return "", true
+	}
+	return strings.TrimSuffix(p, "/index"), true
+}

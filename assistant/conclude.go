@@ -1,0 +1,87 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
+)
+
+// conclude judges a model's answer: whether the documentation answered, what
+// it cites, and which of its identifiers are in no passage. An answer without
+// a link gets links to its passages.
+func (r *run) conclude(context.Context) error {
+	if r.answer.text.Len() == 0 {
+		return nil
+	}
+	r.res.Unverified = r.unverified()
+	cited, unanswered := len(r.cited()) > 0, r.answer.check.Marked()
+	switch {
+	case unanswered && cited && len(r.passages) > 0 && r.answer.text.Len() > 600:
+		r.res.Answered = "partly"
+	case unanswered, len(r.passages) == 0:
+		r.res.Answered = "no"
+	case cited:
+		r.res.Answered = "yes"
+	case answered(r.byScore(), r.askedTerms(), r.q.language) == "no":
+		r.res.Answered = "no"
+	default:
+		r.res.Answered = "partly"
+	}
+	switch {
+	case cited:
+	case unanswered:
+		text := r.support()
+		if len(r.passages) > 0 {
+			text = "\n" + r.firstPages() + text
+		}
+		r.answer.send([]byte(text))
+	case len(r.passages) > 0:
+		r.answer.send([]byte("\n\n" + r.q.language.say(sourcesLabel) + r.firstPages()))
+	}
+	return nil
+}
+
+// firstPages is a list of links to the first three passages.
+func (r *run) firstPages() string {
+	var list strings.Builder
+	for _, p := range r.passages[:min(3, len(r.passages))] {
+		list.WriteString("\n- " + citation.Link(p.title, p.url))
+	}
+	return list.String()
+}
+
+// support is the paragraph that names the support URL, if there is one.
+func (r *run) support() string {
+	if r.a.Site.SupportURL == "" {
+		return ""
+	}
+	return "\n\n" + fmt.Sprintf(r.q.language.say(askSupport), citation.Link("", r.a.Site.SupportURL))
+}
+
+// cited returns the ids of the sources that the answer links to: by section,
+// or by page where it links to another part of it.
+func (r *run) cited() []string {
+	if r.answer.check == nil {
+		return nil
+	}
+	urls := r.answer.check.Cited()
+	pages := make(map[string]bool)
+	for _, u := range urls {
+		if !slices.ContainsFunc(r.passages, func(p passage) bool { return p.url == u }) {
+			page, _, _ := strings.Cut(u, "#")
+			pages[page] = true
+		}
+	}
+	var ids []string
+	for i := range r.passages {
+		p := &r.passages[i]
+		if slices.Contains(urls, p.url) || pages[p.document.URL] {
+			ids = append(ids, p.id)
+			delete(pages, p.document.URL)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,162 @@
+package assistant
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// passageText is a section's text. A short one is followed by the sections
+// below it, a long one is cut to its best part.
+func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, query string, budget int) (string, int) {
+	s := &d.Sections[i]
+	text := strings.TrimSpace(s.Text)
+	tokens := r.count(text)
+	if tokens > budget {
+		if budget < leastTokens {
+			return "", 0
+		}
+		text = r.cut(text, query, budget)
+		return text, r.count(text)
+	}
+	for j := i + 1; tokens < shortSection && j < len(d.Sections); j++ {
+		next := &d.Sections[j]
+		// Subsections belong to their section. An introduction before the first
+		// heading continues in the first section.
+		if next.Level <= s.Level && !(s.Level == 0 && j == i+1) {
+			break
+		}
+		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document == d && h.Section == j }) {
+			break // a hit with its own URL
+		}
+		more := r.count(next.Text)
+		if more > min(neighbourhood, budget-tokens) {
+			break
+		}
+		text = strings.TrimSpace(text + "\n\n" + strings.Repeat("#", max(1, next.Level)) + " " + next.Heading + "\n\n" + strings.TrimSpace(next.Text))
+		tokens += more + 8
+	}
+	if text == "" {
+		text = s.Heading
+	}
+	return text, tokens
+}
+
+// cut keeps the blocks (paragraphs, lists, whole code blocks) around the one
+// that holds most terms of the query, within the budget. What is left out is
+// marked.
+func (r *run) cut(text, query string, budget int) string {
+	blocks := splitBlocks(text)
+	have := make(map[string]bool)
+	for _, t := range terms(query, r.q.language) {
+		have[t.stem] = true
+	}
+	best, bestScore := 0, -1.0
+	for i, b := range blocks {
+		seen := map[string]bool{}
+		for _, t := range terms(clip(b.text, 4000), r.q.language) {
+			if have[t.stem] {
+				seen[t.stem] = true
+			}
+		}
+		// Of two blocks with the same terms the earlier one introduces the other.
+		if s := float64(len(seen)) - float64(i)/float64(len(blocks)); s > bestScore {
+			best, bestScore = i, s
+		}
+	}
+	from, to := best, best+1
+	tokens := r.count(blocks[best].text)
+	if tokens > budget {
+		if blocks[best].code {
+			return ""
+		}
+		// One paragraph longer than the budget: its beginning.
+		t := blocks[best].text
+		for n := budget * charsPerToken; n > 0 && r.count(t) > budget; n = n * 9 / 10 {
+			t = clip(t, n)
+		}
+		return t + " […]"
+	}
+	for grown := true; grown; {
+		grown = false
+		if to < len(blocks) {
+			if n := r.count(blocks[to].text); tokens+n <= budget {
+				tokens, to, grown = tokens+n, to+1, true
+			}
+		}
+		if from > 0 {
+			if n := r.count(blocks[from-1].text); tokens+n <= budget {
+				tokens, from, grown = tokens+n, from-1, true
+			}
+		}
+	}
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("[…]\n\n")
+	}
+	for i := from; i < to; i++ {
+		if i > from {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(blocks[i].text)
+	}
+	if to < len(blocks) {
+		b.WriteString("\n\n[…]")
+	}
+	return b.String()
+}
+
+// block is a paragraph, a list or a fenced code block of a section's text.
+type block struct {
+	text string
+	code bool
+}
+
+// splitBlocks splits a section's text (retrieval.Section.Text) at its empty
+// lines, leaving code whole.
+func splitBlocks(text string) []block {
+	var out []block
+	var cur []string
+	fence := ""
+	flush := func(code bool) {
+		if t := strings.Trim(strings.Join(cur, "\n"), "\n"); strings.TrimSpace(t) != "" {
+			out = append(out, block{t, code})
+		}
+		cur = cur[:0]
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			cur = append(cur, line)
+			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+				fence = ""
+				flush(true)
+			}
+		case strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~"):
+			flush(false)
+			fence = trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, trimmed[:1]))]
+			cur = append(cur, line)
+		case trimmed == "":
+			flush(false)
+		default:
+			cur = append(cur, line)
+		}
+	}
+	if fence != "" {
+		cur = append(cur, fence)
+		flush(true)
+	}
+	flush(false)
+	return out
+}
+
+// count counts tokens. Without a model it is an estimate.
+func (r *run) count(text string) int {
+	if r.a.Model == nil {
+		return int(math.Ceil(float64(len(text)) / charsPerToken))
+	}
+	return r.a.tokens.count(text)
+}
