@@ -21,8 +21,8 @@ func TestSearchesOfMeilisearchAreCounted(t *testing.T) {
 	}{
 		{"a server answers", "", nil, "answered", ""},
 		{"none does", "", meiliserver.Down, "failed", ""},
-		{"the index inside the process answers", "fallback embedded", meiliserver.Down, "fell_back", "answered by the fallback"},
-		{"a server has no embedder of the name", "embedder mine", nil, "by_words", ""},
+		{"the index inside the process answers", "fallback embedded", meiliserver.Down, "fallback", "answered by the fallback"},
+		{"a server has no embedder of the name", "embedder mine", nil, "keyword_only", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := startMeili(t)
@@ -35,7 +35,7 @@ func TestSearchesOfMeilisearchAreCounted(t *testing.T) {
 				s.searchSite("install")
 			}
 			after := s.metrics(t)
-			for _, outcome := range []string{"answered", "by_words", "fell_back", "failed"} {
+			for _, outcome := range []string{"answered", "keyword_only", "fallback", "failed"} {
 				series := `caddy_docs_meilisearch_searches_total{outcome="` + outcome + `",site="acme"}`
 				want := 0.0
 				if outcome == c.outcome {

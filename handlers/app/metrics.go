@@ -104,7 +104,7 @@ var (
 	keysDesc          = reading("keys", "API keys held in memory.")
 	threadErrorsDesc  = reading("thread_storage_failures_total", "Times that the storage of threads failed.")
 	embeddedDesc      = reading("query_embeddings_total", "Queries by how they got a vector: embedded, cached; or why by keywords alone: late, failed, skipped.", "site", "outcome")
-	meilisearchDesc   = reading("meilisearch_searches_total", "Searches of an index in Meilisearch servers: answered, by_words (answered, though not by meaning as wanted), fell_back (by the index inside the process), failed.", "site", "outcome")
+	meilisearchDesc   = reading("meilisearch_searches_total", "Searches of an index in Meilisearch servers by outcome (answered, keyword_only: answered without vectors, fallback: answered by the embedded index, failed).", "site", "outcome")
 	sectionsDesc      = reading("sections", "Sections in the index.", "site")
 	readyDesc         = reading("index_ready", "1 once a site has an index to answer from.", "site")
 	budgetLimitDesc   = reading("budget_limit", "What a site may spend an hour or a day.", "site", "unit")
@@ -155,7 +155,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 		}
 		if x, ok := r.index.index.(*meilisearch.Index); ok {
 			c := x.Counts()
-			counts(meilisearchDesc, map[string]uint64{"answered": c.Answered, "by_words": c.ByWords, "fell_back": c.FellBack, "failed": c.Failed})
+			counts(meilisearchDesc, map[string]uint64{"answered": c.Answered, "keyword_only": c.KeywordOnly, "fallback": c.Fallback, "failed": c.Failed})
 		}
 		if b := r.budget.status(); b != nil {
 			for unit, n := range map[string][2]int64{"tokens": {b.Tokens, b.SpentTokens}, "requests": {b.Requests, b.SpentRequests}} {

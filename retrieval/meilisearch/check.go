@@ -12,86 +12,81 @@ import (
 	sdk "github.com/meilisearch/meilisearch-go"
 )
 
-// adminActions are what the key for indexing needs. One for some indexes is
-// not enough: it may neither ask for the version nor see how a swap ended,
-// and from 1.48.3 on can't be made with version.
-const adminActions = "the actions documents.*, indexes.*, settings.*, tasks.get, stats.get and version, for all indexes: one for some may not ask for the version"
+// keyActions are what the key for indexing needs. A key for some indexes may
+// neither ask for the version nor see how a swap ended.
+const keyActions = "the actions documents.*, indexes.*, settings.*, tasks.get, stats.get and version, for all indexes"
 
-// Finding is one thing that Check looked at.
+// embedderTimeout is how long Check waits for a server's embedder.
+const embedderTimeout = 3 * time.Second
+
+// Finding is the result of one check.
 type Finding struct {
 	What, Found string
-	// Err is what is wrong with it, Do what to do then.
+	// Err is what is wrong, nil if nothing is, and Do what to do then.
 	Err error
 	Do  string
 }
 
-// Check looks at every server: whether it answers, its version, what the
-// keys may do, and whether the site's indexes hold what they should, set up
-// as they should be. It changes nothing.
-func (x *Index) Check(ctx context.Context) []Finding {
-	var out []Finding
-	for _, in := range x.instances {
-		out = append(out, x.checkInstance(ctx, in)...)
+// Check checks whether each server answers, its version, its keys, and the
+// contents and settings of the site's indexes. It changes nothing.
+func (x *Index) Check(ctx context.Context) (findings []Finding) {
+	for _, s := range x.servers {
+		x.checkServer(ctx, s, func(what, found string, err error, do string) bool {
+			findings = append(findings, Finding{s.url + " " + what, found, err, do})
+			return err == nil
+		})
 	}
-	return out
+	return findings
 }
 
-func (x *Index) checkInstance(ctx context.Context, in *instance) (out []Finding) {
-	add := func(what, found string, err error, do string) bool {
-		out = append(out, Finding{in.url + " " + what, found, err, do})
-		return err == nil
-	}
-	err := in.probe(ctx)
-	var e *ServerError
-	switch {
-	case isVersion(err):
-		add("version", "", err, "upgrade the server; see its manual for how its data comes along")
-		return out
-	case errors.As(err, &e) && (e.Status == 401 || e.Status == 403):
-		add("api_key", "", err, "set api_key to a key of this server with "+adminActions)
-		return out
-	case err != nil:
-		add("server", "", err, "start Meilisearch there, or correct the address; search is answered "+x.without()+" until then")
-		return out
-	}
-	in.mu.Lock()
-	version := in.version
-	in.mu.Unlock()
-	if older(version, recommendedVersion) {
-		add("version", version+"; "+recommendedVersion+" or later is recommended", nil, "")
-	} else {
-		add("version", version, nil, "")
-	}
+// addFinding adds a finding and reports whether all is well.
+type addFinding func(what, found string, err error, do string) bool
 
-	live, _, err := in.list(ctx, x.prefix)
-	if !add("api_key", "may index", err, "give api_key "+adminActions) {
-		return out
+func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
+	err := s.probe(ctx)
+	switch {
+	case errors.Is(err, errTooOld):
+		add("version", "", err, "upgrade the server; its manual says how to migrate the data")
+		return
+	case unauthorized(err):
+		add("api_key", "", err, "set api_key to a key of this server with "+keyActions)
+		return
+	case err != nil:
+		searches := "get 503"
+		if x.options.Fallback {
+			searches = "are answered by the fallback"
+		}
+		add("server", "", err, "start Meilisearch there, or correct the URL; until then, searches "+searches)
+		return
+	}
+	s.mu.Lock()
+	version := s.version
+	s.mu.Unlock()
+	if older(version, recommendedVersion) {
+		version += "; " + recommendedVersion + " or later is recommended"
+	}
+	add("version", version, nil, "")
+
+	live, _, err := s.list(ctx, x.uidPrefix)
+	if !add("api_key", "can index", err, "give api_key "+keyActions) {
+		return
 	}
 	c := x.target.Load()
 	if c == nil {
 		add("indexes", strings.Join(live, ", "), nil, "")
-		return out
-	}
-	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
-		x.checkIndex(ctx, in, c, uid, slices.Contains(live, uid), add)
-	}
-	return out
-}
-
-func (x *Index) without() string {
-	if x.o.Fallback {
-		return "by the fallback"
-	}
-	return "with 503"
-}
-
-func (x *Index) checkIndex(ctx context.Context, in *instance, c *content, uid string, exists bool, add func(what, found string, err error, do string) bool) {
-	ix := c.languages[uid]
-	if !exists {
-		add("index "+uid, "", errors.New("is not there yet"), "wait: it is made within seconds; if not, the log says why")
 		return
 	}
-	held, err := in.ids(ctx, uid)
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		if !slices.Contains(live, uid) {
+			add("index "+uid, "", errors.New("doesn't exist yet"), "wait some seconds; if it is still missing, see the log")
+			continue
+		}
+		x.checkIndex(ctx, s, c.indexes[uid], c.restored, add)
+	}
+}
+
+func (x *Index) checkIndex(ctx context.Context, s *server, ix *languageIndex, restored bool, add addFinding) {
+	held, err := s.ids(ctx, ix.uid)
 	if err == nil {
 		missing := 0
 		for _, r := range ix.records {
@@ -103,67 +98,64 @@ func (x *Index) checkIndex(ctx context.Context, in *instance, c *content, uid st
 			err = fmt.Errorf("lacks %d of %d sections and has %d others", missing, len(ix.records), extra)
 		}
 	}
-	add("index "+uid, fmt.Sprintf("%d sections", len(ix.records)), err, "run: caddy docs index "+x.o.Site+"; if several Caddys share the server, they must serve the same pages")
+	add("index "+ix.uid, fmt.Sprintf("%d sections", len(ix.records)), err,
+		"run: caddy docs index "+x.options.Site+"; if several Caddys share the server, they must serve the same pages")
 
-	have, err := in.settings(ctx, uid)
-	set := embeddersOf(have)
+	settings, err := s.settings(ctx, ix.uid)
+	embedders := embeddersOf(settings)
 	if err == nil {
-		want, _ := x.wanted(ix, set, c.known)
-		if settingsDiffer(have, want, x.o.Embedder != "") {
-			err = errors.New("they are not those that this program sets")
+		want := x.settingsOf(ix)
+		x.keepVectors(want, embedders, restored)
+		if settingsDiffer(settings, want, x.options.Embedder != "") {
+			err = errors.New("differ from those that this module sets")
 		}
 	}
-	if !add("settings of "+uid, "as they should be", err, "run: caddy docs index "+x.o.Site+", and don't change them by hand") && have == nil {
+	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+x.options.Site+", and don't change them by hand") && settings == nil {
 		return
 	}
-	x.checkEmbedder(ctx, in, uid, set, add)
+	x.checkEmbedder(ctx, s, ix.uid, embedders, add)
 
-	_, err = in.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: []*sdk.SearchRequest{
-		{IndexUID: uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}},
-	}})
-	add("search in "+uid, "answers", in.explain(err), "give search_key the action search for the indexes "+x.prefix+"*, or leave it out")
+	_, err = s.search(ctx, []*sdk.SearchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}}})
+	add("search in "+ix.uid, "works", err, "give search_key the action search for the indexes "+x.uidPrefix+"*, or leave it out")
 }
 
-// checkEmbedder looks at what makes an index's vectors.
-func (x *Index) checkEmbedder(ctx context.Context, in *instance, uid string, set map[string]embedder, add func(what, found string, err error, do string) bool) {
-	what, name := "embedder of "+uid, x.o.Embedder
+// checkEmbedder checks what makes an index's vectors.
+func (x *Index) checkEmbedder(ctx context.Context, s *server, uid string, embedders map[string]embedder, add addFinding) {
+	name := x.options.Embedder
 	if name == "" {
-		if e, ok := set[embedderName]; ok {
-			add(what, fmt.Sprintf("%s, %d dimensions", e.Source, e.Dimensions), nil, "")
-		} else {
-			add(what, "none: search goes by keywords", nil, "")
+		found := "none: keyword search"
+		if e, ok := embedders[vectorName]; ok {
+			found = fmt.Sprintf("%s, %d dimensions", e.source, e.dimensions)
 		}
+		add("embedder of "+uid, found, nil, "")
 		return
 	}
-	what = "embedder " + name + " of " + uid
-	e, ok := set[name]
+	what := "embedder " + name + " of " + uid
+	e, ok := embedders[name]
 	switch {
 	case !ok:
-		add(what, "", errors.New("is not set; search goes by keywords"),
-			"set it: curl -X PATCH "+in.url+"/indexes/"+uid+"/settings/embedders -H 'Authorization: Bearer …' -H 'Content-Type: application/json' -d '{\""+name+"\": {…}}', "+
+		add(what, "", errors.New("is not set; searches use keywords only"),
+			"set it: curl -X PATCH "+s.url+"/indexes/"+uid+"/settings/embedders -H 'Authorization: Bearer …' -H 'Content-Type: application/json' -d '{\""+name+"\": {…}}', "+
 				"with a documentTemplate of doc.title, doc.heading and doc.text, and documentTemplateMaxBytes 2000")
 		return
-	case e.Source == userProvided:
-		add(what, "", errors.New("has the source userProvided, so the server makes no vectors; search goes by keywords"),
-			"give it a source of the server's own (openAi, ollama, rest, huggingFace), or write: embedder <url> <model>")
+	case e.source == userProvided:
+		add(what, "", errors.New("has the source userProvided, with which the server makes no vectors; searches use keywords only"),
+			"give it the source openAi, ollama, rest or huggingFace, or write: embedder <url> <model>")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, embedderCheckTime)
+	ctx, cancel := context.WithTimeout(ctx, embedderTimeout)
 	defer cancel()
-	_, err := in.search(ctx, []*sdk.SearchRequest{{
+	_, err := s.search(ctx, []*sdk.SearchRequest{{
 		IndexUID: uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"},
 		Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: name},
 	}})
-	found := e.Source
+	found := e.source
 	if err == nil {
 		var stats *sdk.StatsIndex
-		if stats, err = in.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{}); err == nil {
-			found = fmt.Sprintf("%s, vectors of %d of %d sections", e.Source, stats.NumberOfEmbeddedDocuments, stats.NumberOfDocuments)
+		if stats, err = s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{}); err == nil {
+			found = fmt.Sprintf("%s, vectors of %d of %d sections", e.source, stats.NumberOfEmbeddedDocuments, stats.NumberOfDocuments)
 		}
-		err = in.explain(err)
+		err = s.explain(err)
 	}
-	add(what, found, err, "check its url, apiKey and model; from 1.35 on the server asks no private address unless it is started with --experimental-allowed-ip-networks; search goes by keywords until then")
+	add(what, found, err, "check its url, apiKey and model; from 1.35 on, the server refuses private IPs unless it is started with --experimental-allowed-ip-networks; searches use keywords only until then")
 }
-
-// embedderCheckTime is how long the doctor waits for a server's embedder.
-const embedderCheckTime = 3 * time.Second

@@ -176,6 +176,7 @@ func findsZebra(t *testing.T, x *meilisearch.Index) bool {
 func TestEmbeddersOfTheServers(t *testing.T) {
 	for _, source := range []string{"openAi", "ollama", "rest"} {
 		t.Run(source, func(t *testing.T) {
+			t.Parallel()
 			e := embedding(t)
 			o := options(t)
 			o.Embedder = "mine"
@@ -216,7 +217,7 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 			if !ok || counts.Failed-before.Failed != 2 || counts.Late-before.Late != 1 || counts.Skipped-before.Skipped != 1 || counts.Embedded != before.Embedded {
 				t.Errorf("counted %+v after %+v", counts, before)
 			}
-			if got := x.Counts(); got.ByWords-answered.ByWords != 4 || got.Answered != answered.Answered || got.Failed != 0 {
+			if got := x.Counts(); got.KeywordOnly-answered.KeywordOnly != 4 || got.Answered != answered.Answered || got.Failed != 0 {
 				t.Errorf("counted %+v after %+v", got, answered)
 			}
 

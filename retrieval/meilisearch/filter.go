@@ -6,14 +6,14 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// maxFilterValue is the longest value that the server takes in a filter, in
-// bytes. No page of ours carries a longer one.
+// maxFilterValue is the server's limit of a value in a filter, in bytes. No
+// page has a longer one.
 const maxFilterValue = 468
 
-// filterOf writes a query's filter in the server's language. ok is false
-// where nothing can match.
+// filterOf returns a query's filter as an expression for the server. ok is
+// false if nothing can match.
 func filterOf(f retrieval.Filter) (expression string, ok bool) {
-	var parts []string
+	var conditions []string
 	for _, x := range []struct{ attribute, value string }{
 		{"version", normal(f.Version)}, {"language", normalLanguage(f.Language)}, {"tags", normal(f.Tag)},
 	} {
@@ -23,20 +23,20 @@ func filterOf(f retrieval.Filter) (expression string, ok bool) {
 		if len(x.value) > maxFilterValue {
 			return "", false
 		}
-		parts = append(parts, x.attribute+" = "+quote(x.value))
+		conditions = append(conditions, x.attribute+" = "+quote(x.value))
 	}
-	return strings.Join(parts, " AND "), true
+	return strings.Join(conditions, " AND "), true
 }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quote makes a filter's value of any text. The server reads a quoted value
-// twice: it ends at the first quotation mark that has no backslash before
-// it, and then escapes are resolved. Escaping the marks alone would let a
-// value that ends in a backslash write the rest of the filter.
+// quote quotes any text as a value in a filter. The server decodes a value
+// twice: it ends at the first quotation mark without a backslash before it, and
+// then escapes are resolved. If only quotation marks were escaped, a value
+// with a backslash could change the filter.
 func quote(value string) string { return `"` + quoter.Replace(value) + `"` }
 
 func normal(value string) string { return strings.ToLower(strings.TrimSpace(value)) }
 
-// normalLanguage also takes pt_BR for pt-BR.
+// normalLanguage also accepts pt_BR for pt-BR.
 func normalLanguage(tag string) string { return strings.ReplaceAll(normal(tag), "_", "-") }

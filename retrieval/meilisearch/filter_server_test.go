@@ -64,8 +64,8 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 	if err := x.Replace(t.Context(), docs, nil); err != nil {
 		t.Fatal(err)
 	}
-	in, c := x.instances[0], x.target.Load()
-	uid := x.prefix + "und"
+	in, c := x.servers[0], x.target.Load()
+	uid := x.uidPrefix + "und"
 	t.Cleanup(func() { _, _ = in.admin.DeleteIndex(uid) })
 	for i, v := range values {
 		for _, f := range []retrieval.Filter{{Tag: v}, {Version: v}, {Tag: v, Version: v}, {Tag: v, Version: values[(i+1)%len(values)]}} {
@@ -86,7 +86,7 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 			for _, hit := range found[0].hits {
 				var id string
 				_ = json.Unmarshal(hit["id"], &id)
-				pages = append(pages, c.places[id].page)
+				pages = append(pages, c.sections[id].page)
 			}
 			if len(pages) != want || want == 1 && pages[0] != docs[i].Page {
 				t.Errorf("%q (%s) finds %v, want %s", v, expression, pages, docs[i].Page)

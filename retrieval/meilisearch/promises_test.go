@@ -32,6 +32,7 @@ func TestCallsAreRepeatedWholeAndBounded(t *testing.T) {
 		{"a swap", "/swap-indexes", 1, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := fake(t)
 			x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Fallback: true, Dir: t.TempDir(), Log: quiet()})
 			var calls, failures atomic.Int64
@@ -174,7 +175,7 @@ func TestNoSearchSeesAGap(t *testing.T) {
 	if searches.Load() < 10 {
 		t.Errorf("only %d searches", searches.Load())
 	}
-	if got := x.Counts(); got.Failed != 0 || got.FellBack != 0 {
+	if got := x.Counts(); got.Failed != 0 || got.Fallback != 0 {
 		t.Errorf("counted %+v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
@@ -17,32 +18,29 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
-// Bounds of a search.
+// Limits of a search.
 const (
-	// searchTime is for all servers together, so that an answer comes within
-	// two seconds; firstTime for one, where there is something else to ask.
-	searchTime = 1800 * time.Millisecond
-	firstTime  = 800 * time.Millisecond
-	// queryWords is how many words of a query the server reads.
-	queryWords = 10
-	// candidates are asked for so many times the hits wanted, at least
-	// leastCandidates, since several may be of one page. Each costs a server
-	// 0.1 ms, and more than 50 raise nDCG@10 by .002 at most.
+	// searchTimeout is for all servers together, serverTimeout for each if
+	// there is another one or a fallback.
+	searchTimeout = 1800 * time.Millisecond
+	serverTimeout = 800 * time.Millisecond
+	// maxWords is the number of words of a query that the server reads.
+	maxWords = 10
+	// Servers are asked for candidatesPerHit times as many sections as hits
+	// are wanted, since several may be of one page.
 	candidatesPerHit = 4
-	leastCandidates  = 50
-	// mostHits is the most that a query asks for.
-	mostHits = 50
+	minCandidates    = 50
+	maxHits          = 50
 )
 
-// Search asks the servers, those that are up to date first, and makes their
-// findings hits as the embedded index does: the score and what it means,
-// the grouping by pages, twins, Prefer and Boost are the same code. Without
-// a server that answers in time it is the fallback's, or an error that
-// wraps retrieval.ErrUnavailable, or retrieval.ErrRefused where all servers
-// refuse what they are asked.
+// Search asks the servers, those that are up to date first, and scores and
+// orders the sections that they find as the embedded index does. If no server
+// answers in time, the fallback does, or the error wraps
+// retrieval.ErrUnavailable, or retrieval.ErrRefused if all servers refuse the
+// request.
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	c := x.target.Load()
-	if c == nil && x.beside.Documents() == nil {
+	if c == nil && x.local.Documents() == nil {
 		return nil, retrieval.ErrNotReady
 	}
 	filter, possible := filterOf(q.Filter)
@@ -51,15 +49,16 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	var errs []error
 	if c != nil {
-		within, cancel := context.WithTimeout(ctx, searchTime)
+		timed, cancel := context.WithTimeout(ctx, searchTimeout)
 		defer cancel()
-		for i, in := range x.order() {
-			hits, byWords, err := x.ask(within, in, c, q, filter, i+1 < len(x.instances) || x.o.Fallback)
+		for i, s := range x.order() {
+			last := i+1 == len(x.servers) && !x.options.Fallback
+			hits, keywordOnly, err := x.searchServer(timed, s, c, q, filter, last)
 			if err == nil {
-				if byWords {
-					x.counts.byWords.Add(1)
+				if keywordOnly {
+					x.count(&x.counts.KeywordOnly)
 				} else {
-					x.counts.answered.Add(1)
+					x.count(&x.counts.Answered)
 				}
 				return hits, nil
 			}
@@ -67,20 +66,20 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 				return nil, ctx.Err()
 			}
 			errs = append(errs, err)
-			if within.Err() != nil {
+			if timed.Err() != nil {
 				break
 			}
 		}
 	}
-	if len(errs) < len(x.instances) {
-		errs = append(errs, x.why()...)
+	if len(errs) < len(x.servers) {
+		errs = append(errs, x.downErrors()...)
 	}
-	if x.o.Fallback && x.beside.Documents() != nil {
-		x.counts.fellBack.Add(1)
-		x.complain("all", "no Meilisearch server answered; the search was answered by the fallback", "error", errors.Join(errs...))
-		return x.beside.Search(ctx, q)
+	if x.options.Fallback && x.local.Documents() != nil {
+		x.count(&x.counts.Fallback)
+		x.warn("no Meilisearch server answered; the search was answered by the fallback", "all", errors.Join(errs...))
+		return x.local.Search(ctx, q)
 	}
-	x.counts.failed.Add(1)
+	x.count(&x.counts.Failed)
 	kind := retrieval.ErrUnavailable
 	if !slices.ContainsFunc(errs, func(err error) bool { return !refused(err) }) {
 		kind = retrieval.ErrRefused
@@ -88,32 +87,28 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	return nil, fmt.Errorf("%w: %w", kind, errors.Join(errs...))
 }
 
-// order returns the servers to ask: those that are up to date first, none
-// that failed a moment ago.
-func (x *Index) order() []*instance {
-	var current, behind []*instance
-	for _, in := range x.instances {
-		switch {
-		case in.resting():
-		case in.isBehind():
-			behind = append(behind, in)
-		default:
-			current = append(current, in)
+// order returns the servers that are not down, outdated ones last.
+func (x *Index) order() []*server {
+	var current, outdated []*server
+	for _, s := range x.servers {
+		if s.health.Open() {
+			continue
+		}
+		if old, _ := s.state(); old {
+			outdated = append(outdated, s)
+		} else {
+			current = append(current, s)
 		}
 	}
-	return append(current, behind...)
+	return append(current, outdated...)
 }
 
-// why says what keeps servers from being asked.
-func (x *Index) why() (errs []error) {
-	for _, in := range x.instances {
-		in.mu.Lock()
-		if err := in.refused; err != nil {
-			errs = append(errs, err)
-		} else if in.last != nil {
-			errs = append(errs, in.last)
+// downErrors returns why servers are down.
+func (x *Index) downErrors() (errs []error) {
+	for _, s := range x.servers {
+		if _, down := s.state(); down != nil {
+			errs = append(errs, down)
 		}
-		in.mu.Unlock()
 	}
 	if len(errs) == 0 {
 		errs = append(errs, errors.New("no server was asked"))
@@ -121,97 +116,185 @@ func (x *Index) why() (errs []error) {
 	return errs
 }
 
-// result is what a server found for one of the queries.
-type result struct {
-	hits sdk.Hits
-	// meaning: by vectors, not by words.
-	meaning bool
-}
-
-// search sends queries to a server.
-func (in *instance) search(ctx context.Context, queries []*sdk.SearchRequest) ([]result, error) {
-	if len(queries) == 0 {
-		return nil, nil
-	}
-	response, err := in.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: queries})
-	if err := in.explain(err); err != nil {
-		return nil, err
-	}
-	if len(response.Results) != len(queries) {
-		return nil, &ServerError{URL: in.url, Status: http.StatusOK, cause: fmt.Errorf("%d answers to %d queries", len(response.Results), len(queries))}
-	}
-	out := make([]result, len(queries))
-	for i, q := range queries {
-		out[i] = result{response.Results[i].Hits, q.Hybrid != nil}
-	}
-	return out, nil
-}
-
-// ask searches one server. byWords: by words alone, though it should have
-// been by meaning, too; that is a gain, not a condition. more: there is
-// something else to ask.
-func (x *Index) ask(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string, more bool) (hits []retrieval.Hit, byWords bool, err error) {
-	if more {
+// searchServer searches one server. keywordOnly reports that vectors should
+// have been used and were not. last: there is no other server or fallback.
+func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retrieval.Query, filter string, last bool) (hits []retrieval.Hit, keywordOnly bool, err error) {
+	if !last {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, firstTime)
+		ctx, cancel = context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 	}
-	found, byWords, err := x.find(ctx, in, c, q, filter)
+	results, keywordOnly, err := x.find(ctx, s, c, q, filter)
 	if err != nil {
-		if unavailable(err) || needsMending(err) {
-			in.note(err)
+		if unavailable(err) || unauthorized(err) {
+			s.record(err)
 		}
-		if codeOf(err) == "index_not_found" {
-			in.mu.Lock()
-			in.behind = true
-			in.mu.Unlock()
+		if indexNotFound(err) {
+			s.setOutdated(true)
 		}
 		return nil, false, err
 	}
-	hits, err = x.arrange(c, q, found)
-	return hits, byWords, err
+	hits, err = x.rank(c, q, results)
+	return hits, keywordOnly, err
 }
 
-// find asks for what a server finds by words and by meaning.
-func (x *Index) find(ctx context.Context, in *instance, c *content, q retrieval.Query, filter string) (found []result, byWords bool, err error) {
-	words, meaning := x.queries(in, c, q, filter)
-	asked := words
-	if x.ratio == 1 && len(meaning) > 0 {
-		asked = nil // meaning only, as long as there is any
+// result is what a server found for one request.
+type result struct {
+	hits     sdk.Hits
+	semantic bool
+}
+
+// find returns what a server finds by keywords and by vectors.
+func (x *Index) find(ctx context.Context, s *server, c *content, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := x.requests(s, c, q, filter)
+	if len(semantic) == 0 {
+		results, err = s.search(ctx, keyword)
+		return results, x.ratio > 0 && (q.Vector != nil || x.options.Embedder != ""), err
 	}
-	if x.o.Embedder != "" && len(meaning) > 0 {
-		vectors := x.askEmbedder(ctx, in, meaning)
-		found, err = in.search(ctx, asked)
-		more, ok := vectors()
-		if !ok && err == nil && len(asked) < len(words) {
-			found, err = in.search(ctx, words)
+	first := keyword
+	if x.ratio == 1 {
+		first = nil // keywords are asked only if vectors fail
+	}
+	if x.options.Embedder == "" {
+		results, err = s.search(ctx, append(slices.Clip(first), semantic...))
+		if !noVectors(err) {
+			return results, false, err
 		}
-		return append(found, more...), !ok, err
+		x.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, err)
+		results, err = s.search(ctx, keyword)
+		return results, true, err
 	}
-	found, err = in.search(ctx, append(slices.Clip(asked), meaning...))
-	if noVectors(err) {
-		x.complain(in.url, "the server has no vectors to compare; searches go by keywords alone", "error", err)
-		found, err = in.search(ctx, words)
-		return found, true, err
+	var found []result
+	var ok bool
+	var group sync.WaitGroup
+	group.Go(func() { found, ok = x.searchEmbedded(ctx, s, semantic) })
+	results, err = s.search(ctx, first)
+	group.Wait()
+	if !ok && err == nil && len(first) < len(keyword) {
+		results, err = s.search(ctx, keyword)
 	}
-	// Vectors of another length than the index's are as good as none.
-	return found, len(meaning) == 0 && x.ratio > 0 && (q.Vector != nil || x.o.Embedder != ""), err
+	return append(results, found...), !ok, err
 }
 
-// needsMending reports errors that the next search would get as well.
-func needsMending(err error) bool {
-	var e *ServerError
-	return errors.As(err, &e) && (e.Status == 401 || e.Status == 403)
+// searchEmbedded searches with queries that the server's embedder embeds. ok
+// is false if the embedder fails or is too slow.
+func (x *Index) searchEmbedded(ctx context.Context, s *server, requests []*sdk.SearchRequest) (results []result, ok bool) {
+	if !s.embedder.Allow() {
+		x.count(&x.embedderCounts.Skipped)
+		return nil, false
+	}
+	timed, cancel := context.WithTimeout(ctx, retrieval.DefaultQueryDeadline)
+	defer cancel()
+	results, err := s.search(timed, requests)
+	switch {
+	case err == nil:
+		x.count(&x.embedderCounts.Embedded)
+	case ctx.Err() != nil:
+		return nil, false // the reader left, or the server is too slow
+	case timed.Err() != nil:
+		x.count(&x.embedderCounts.Late)
+	default:
+		x.count(&x.embedderCounts.Failed)
+	}
+	if s.embedder.Record(err == nil) {
+		log := x.log.With("server", s.url, "embedder", x.options.Embedder)
+		if err == nil {
+			log.Info("the server's embedder has recovered")
+		} else {
+			log.Warn("the server's embedder is failing; searches use keywords only until it recovers",
+				"error", err, "deadline", retrieval.DefaultQueryDeadline)
+		}
+	}
+	return results, err == nil
 }
 
-// arrange makes hits of what a server found.
-func (x *Index) arrange(c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
-	mean, lowest := 0.0, 1.0
-	if len(q.Vector) == len(c.mean) {
-		if v := unit(q.Vector); v != nil {
-			for i, m := range c.mean {
-				mean += float64(v[i]) * float64(m)
+// search sends requests to a server in one call.
+func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]result, error) {
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	response, err := s.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: requests})
+	if err := s.explain(err); err != nil {
+		return nil, err
+	}
+	if len(response.Results) != len(requests) {
+		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(response.Results), len(requests))}
+	}
+	results := make([]result, len(requests))
+	for i, r := range requests {
+		results[i] = result{response.Results[i].Hits, r.Hybrid != nil}
+	}
+	return results, nil
+}
+
+// requests returns a keyword and a semantic request for each language, or for
+// the filter's. The server's own hybrid search is not used: it compares scores
+// of both kinds, which have different scales.
+func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string) (keyword, semantic []*sdk.SearchRequest) {
+	terms := x.local.KeyTerms(q, maxWords)
+	if x.onlyStopWords(terms) {
+		terms = "" // only this process finds those
+	}
+	if terms != "" && q.Question {
+		terms += " " // the last word is complete
+	}
+	limit := int64(max(minCandidates, candidatesPerHit*min(max(q.Limit, 1), maxHits)))
+	s.mu.Lock()
+	all := maps.Clone(s.dimensions)
+	s.mu.Unlock()
+	complete := func(uid string, r *sdk.SearchRequest) *sdk.SearchRequest {
+		r.IndexUID, r.Limit, r.AttributesToRetrieve = uid, limit, []string{"id"}
+		if filter != "" {
+			r.Filter = filter
+		}
+		return r
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		language := c.indexes[uid].language
+		if l := q.Filter.Language; l != "" && baseLanguage(l) != language {
+			continue
+		}
+		if terms != "" { // the server finds everything without words
+			r := &sdk.SearchRequest{Query: terms, MatchingStrategy: sdk.Frequency}
+			if l := locales[language]; l != "" {
+				r.Locales = []string{l}
 			}
+			keyword = append(keyword, complete(uid, r))
+		}
+		dimensions, known := all[uid]
+		r := &sdk.SearchRequest{ShowRankingScoreDetails: true, Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: vectorName}}
+		switch {
+		case x.ratio == 0:
+			continue
+		case x.options.Embedder != "" && (!known || dimensions == 0):
+			r.Query, r.Hybrid.Embedder = q.Text, x.options.Embedder
+		case x.options.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
+			r.Vector = q.Vector
+		default:
+			continue
+		}
+		semantic = append(semantic, complete(uid, r))
+	}
+	return keyword, semantic
+}
+
+// onlyStopWords reports whether all terms are the site's stop words, which the
+// servers don't index.
+func (x *Index) onlyStopWords(terms string) bool {
+	for word := range strings.FieldsSeq(terms) {
+		if !x.stopWords[word] {
+			return false
+		}
+	}
+	return terms != ""
+}
+
+// rank makes hits of a server's results.
+func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+	mean, lowest := 0.0, 1.0
+	if v := unit(q.Vector); len(v) == len(c.mean) {
+		for i, m := range c.mean {
+			mean += float64(v[i]) * float64(m)
 		}
 	}
 	var found []embedded.Found
@@ -221,12 +304,12 @@ func (x *Index) arrange(c *content, q retrieval.Query, results []result) ([]retr
 			if json.Unmarshal(hit["id"], &id) != nil {
 				continue
 			}
-			at, ok := c.places[id]
+			section, ok := c.sections[id]
 			if !ok {
 				continue // of another generation
 			}
-			f := embedded.Found{Page: at.page, Section: at.section, Rank: rank}
-			if r.meaning {
+			f := embedded.Found{Page: section.page, Section: section.section, Rank: rank}
+			if r.semantic {
 				if f.Similarity, ok = similarityOf(hit["_rankingScoreDetails"]); !ok {
 					continue
 				}
@@ -236,27 +319,15 @@ func (x *Index) arrange(c *content, q retrieval.Query, results []result) ([]retr
 		}
 	}
 	if mean == 0 && lowest < 1 {
-		// All similarities are not known (the server embeds): those of the
-		// last sections found are the nearest to their mean.
+		// The vectors are the server's. The similarity of the last section
+		// found is the best estimate of the mean.
 		mean = lowest
 	}
-	return x.beside.Arrange(q, found, mean, x.ratio)
+	return x.local.Arrange(q, found, mean, x.ratio)
 }
 
-// onlyStops reports whether all terms are stop words, which the servers
-// don't hold.
-func (x *Index) onlyStops(terms string) bool {
-	for word := range strings.FieldsSeq(terms) {
-		if !x.stopWords[word] {
-			return false
-		}
-	}
-	return terms != ""
-}
-
-// similarityOf reads the cosine of a hit's vector and the query's: the
-// server tells half of one more than it, and null of a section that has no
-// vector, which it lists behind all others.
+// similarityOf returns the cosine of a hit's vector and the query's. The
+// server returns (1+cosine)/2, or null for a section without a vector.
 func similarityOf(details json.RawMessage) (cosine float64, ok bool) {
 	var d struct {
 		VectorSort *struct{ Similarity *float64 }
@@ -265,60 +336,4 @@ func similarityOf(details json.RawMessage) (cosine float64, ok bool) {
 		return 0, false
 	}
 	return 2**d.VectorSort.Similarity - 1, true
-}
-
-// queries ask every language's index, or the one that the filter names:
-// once by words, once by meaning. The server's own hybrid search compares
-// ranks of words with similarities, which are on other scales, and cuts one
-// of the two off; here both come whole, and are fused by what they are.
-func (x *Index) queries(in *instance, c *content, q retrieval.Query, filter string) (words, meaning []*sdk.SearchRequest) {
-	terms := x.beside.KeyTerms(q, queryWords)
-	if x.onlyStops(terms) {
-		terms = "" // found by this process alone
-	}
-	if terms != "" && q.Question {
-		terms += " " // its last word is not being typed
-	}
-	limit := int64(max(leastCandidates, candidatesPerHit*min(max(q.Limit, 1), mostHits)))
-	in.mu.Lock()
-	embedders := maps.Clone(in.embedders)
-	in.mu.Unlock()
-	ask := func(uid string, s *sdk.SearchRequest) *sdk.SearchRequest {
-		s.IndexUID, s.Limit, s.AttributesToRetrieve = uid, limit, []string{"id"}
-		if filter != "" {
-			s.Filter = filter
-		}
-		return s
-	}
-	for _, uid := range slices.Sorted(maps.Keys(c.languages)) {
-		ix := c.languages[uid]
-		if l := q.Filter.Language; l != "" && baseLanguage(l) != ix.language {
-			continue
-		}
-		if terms != "" { // to the server, no words are all documents
-			s := &sdk.SearchRequest{Query: terms, MatchingStrategy: sdk.Frequency}
-			if l := locales[ix.language]; l != "" {
-				s.Locales = []string{l}
-			}
-			words = append(words, ask(uid, s))
-		}
-		if x.ratio == 0 {
-			continue
-		}
-		dimensions, known := embedders[uid]
-		switch {
-		case x.o.Embedder != "" && (!known || dimensions == 0):
-			// The server embeds the text as it stands.
-			meaning = append(meaning, ask(uid, &sdk.SearchRequest{
-				Query: q.Text, ShowRankingScoreDetails: true,
-				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: x.o.Embedder},
-			}))
-		case x.o.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
-			meaning = append(meaning, ask(uid, &sdk.SearchRequest{
-				Vector: q.Vector, ShowRankingScoreDetails: true,
-				Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: embedderName},
-			}))
-		}
-	}
-	return words, meaning
 }

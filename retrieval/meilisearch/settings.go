@@ -12,16 +12,15 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
-// locales are the names that the server gives to languages written without
-// spaces, whose words it must know where to part.
+// locales are the server's names of languages written without spaces. It must
+// know the language to find the words.
 var locales = map[string]string{"ja": "jpn", "zh": "cmn", "ko": "kor", "th": "tha", "km": "khm"}
 
-// settingsOf are the settings that an index of ours has. Lists whose order
-// means nothing to the server are sorted, as it returns them.
-func (x *Index) settingsOf(ix *indexContent) *sdk.Settings {
+// settingsOf returns the settings of an index. Lists without an order are
+// sorted, as the server returns them.
+func (x *Index) settingsOf(ix *languageIndex) *sdk.Settings {
 	s := &sdk.Settings{
-		// Attributes that stand first weigh more: what names a section
-		// before what stands in it.
+		// In order of weight.
 		SearchableAttributes: []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags"},
 		DisplayedAttributes:  []string{"id", "page", "section", "title", "heading", "vector"},
 		FilterableAttributes: []string{"language", "page", "tags", "version"},
@@ -35,7 +34,7 @@ func (x *Index) settingsOf(ix *indexContent) *sdk.Settings {
 		Pagination: &sdk.Pagination{MaxTotalHits: 1000},
 		Synonyms:   map[string][]string{},
 	}
-	for _, set := range append(embedded.Abbreviations(), x.o.Synonyms...) {
+	for _, set := range append(embedded.Abbreviations(), x.options.Synonyms...) {
 		for i, word := range set {
 			others := append(slices.Clone(set[:i]), set[i+1:]...)
 			s.Synonyms[normal(word)] = append(s.Synonyms[normal(word)], others...)
@@ -51,23 +50,23 @@ func (x *Index) settingsOf(ix *indexContent) *sdk.Settings {
 	if l := locales[ix.language]; l != "" {
 		s.LocalizedAttributes = []*sdk.LocalizedAttributes{{Locales: []string{l}, AttributePatterns: []string{"*"}}}
 	}
-	if words := slices.Clone(x.o.StopWords); len(words) > 0 {
+	if words := slices.Clone(x.options.StopWords); len(words) > 0 {
 		for i := range words {
 			words[i] = normal(words[i])
 		}
 		slices.Sort(words)
 		s.StopWords = slices.Compact(words)
 	}
-	if x.o.Embedder == "" && ix.dimensions > 0 {
-		s.Embedders = map[string]sdk.Embedder{embedderName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: ix.dimensions}}
+	if x.options.Embedder == "" && ix.dimensions > 0 {
+		s.Embedders = map[string]sdk.Embedder{vectorName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: ix.dimensions}}
 	}
 	return s
 }
 
-// settingsDiffer reports whether an index lacks a setting that we want. A
-// setting that we leave out may be what the operator likes, but for what
-// would change results: embedders that we no longer use, words to stop at.
-func settingsDiffer(have map[string]any, want *sdk.Settings, ownEmbedder bool) bool {
+// settingsDiffer reports whether an index must get other settings. The
+// operator may set what want leaves out, except for what changes results.
+// serverEmbedder: the embedders are the operator's.
+func settingsDiffer(have map[string]any, want *sdk.Settings, serverEmbedder bool) bool {
 	entries := func(key string) int {
 		switch v := have[key].(type) {
 		case []any:
@@ -77,24 +76,21 @@ func settingsDiffer(have map[string]any, want *sdk.Settings, ownEmbedder bool) b
 		}
 		return 0
 	}
-	if !ownEmbedder && len(want.Embedders) == 0 && entries("embedders") > 0 || len(want.StopWords) != entries("stopWords") ||
+	if !serverEmbedder && len(want.Embedders) == 0 && entries("embedders") > 0 || len(want.StopWords) != entries("stopWords") ||
 		len(want.Synonyms) != entries("synonyms") || len(want.LocalizedAttributes) != entries("localizedAttributes") {
 		return true
 	}
-	return !within(plainJSON(want), have)
-}
-
-func plainJSON(s *sdk.Settings) (v any) {
-	data, err := json.Marshal(s)
+	data, err := json.Marshal(want)
 	if err != nil {
-		panic(err) // the client's own type
+		panic(err) // the SDK's own type
 	}
-	_ = json.Unmarshal(data, &v)
-	return v
+	var plain any
+	_ = json.Unmarshal(data, &plain)
+	return !contains(have, plain)
 }
 
-// within reports whether all that want says is so in have.
-func within(want, have any) bool {
+// contains reports whether have has all values of want.
+func contains(have, want any) bool {
 	w, ok := want.(map[string]any)
 	if !ok {
 		return reflect.DeepEqual(want, have)
@@ -107,27 +103,37 @@ func within(want, have any) bool {
 		if m, empty := v.(map[string]any); empty && len(m) == 0 && h[k] == nil {
 			continue
 		}
-		if !within(v, h[k]) {
+		if !contains(h[k], v) {
 			return false
 		}
 	}
 	return true
 }
 
-// settings reads an index's settings as the server tells them: the client's
-// type lacks forms that an operator's embedder and filters may have.
-func (in *instance) settings(ctx context.Context, uid string) (have map[string]any, err error) {
-	err = in.repeat(ctx, func() error {
-		have = nil
-		return in.get(ctx, "/indexes/"+uid+"/settings", &have)
+// settings reads an index's settings. The SDK's type has no place for some
+// that an operator may set.
+func (s *server) settings(ctx context.Context, uid string) (map[string]any, error) {
+	settings, err := repeat(ctx, s, func() (v map[string]any, err error) {
+		err = s.get(ctx, "/indexes/"+uid+"/settings", &v)
+		return v, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings of %s: %w", uid, err)
 	}
-	return have, nil
+	return settings, nil
 }
 
-// embeddersOf are the embedders in an index's settings.
+// userProvided is the source of an embedder whose vectors are sent with the
+// documents.
+const userProvided = "userProvided"
+
+// embedder is one of an index's embedders.
+type embedder struct {
+	source     string
+	dimensions int
+}
+
+// embeddersOf returns the embedders in an index's settings.
 func embeddersOf(settings map[string]any) map[string]embedder {
 	out := map[string]embedder{}
 	all, _ := settings["embedders"].(map[string]any)
@@ -140,36 +146,19 @@ func embeddersOf(settings map[string]any) map[string]embedder {
 	return out
 }
 
-// reset empties the lists that we want empty, which the client leaves out of
-// an update.
-func (in *instance) reset(ctx context.Context, uid string, want *sdk.Settings) error {
-	have, err := in.settings(ctx, uid)
+// resetSettings empties the lists that want has empty, which the SDK leaves
+// out of an update.
+func (s *server) resetSettings(ctx context.Context, uid string, want *sdk.Settings) error {
+	have, err := s.settings(ctx, uid)
 	if err != nil {
 		return err
 	}
-	ix := in.admin.Index(uid)
-	for _, list := range []struct {
-		key   string
-		empty bool
-		reset func(context.Context) (*sdk.TaskInfo, error)
-	}{
-		{"stopWords", len(want.StopWords) == 0, ix.ResetStopWordsWithContext},
-		{"localizedAttributes", len(want.LocalizedAttributes) == 0, ix.ResetLocalizedAttributesWithContext},
-	} {
-		if held, _ := have[list.key].([]any); !list.empty || len(held) == 0 {
-			continue
-		}
-		var info *sdk.TaskInfo
-		err := in.repeat(ctx, func() (err error) {
-			info, err = list.reset(ctx)
-			return err
-		})
-		if err == nil {
-			err = in.await(ctx, info)
-		}
-		if err != nil {
-			return fmt.Errorf("emptying %s of %s: %w", list.key, uid, err)
-		}
+	ix := s.admin.Index(uid)
+	if words, _ := have["stopWords"].([]any); len(words) > 0 && len(want.StopWords) == 0 {
+		err = s.task(ctx, func() (*sdk.TaskInfo, error) { return ix.ResetStopWordsWithContext(ctx) })
 	}
-	return nil
+	if rules, _ := have["localizedAttributes"].([]any); err == nil && len(rules) > 0 && len(want.LocalizedAttributes) == 0 {
+		err = s.task(ctx, func() (*sdk.TaskInfo, error) { return ix.ResetLocalizedAttributesWithContext(ctx) })
+	}
+	return err
 }

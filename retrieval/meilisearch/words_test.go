@@ -244,7 +244,7 @@ func TestVersionsOfTheServer(t *testing.T) {
 			if strings.Contains(f.Found, "1.35 or later is recommended") != below135 {
 				t.Errorf("the doctor says %q", f.Found)
 			}
-			if got := x.Counts(); got.Failed != 0 || got.FellBack != 0 || got.ByWords != 0 {
+			if got := x.Counts(); got.Failed != 0 || got.Fallback != 0 || got.KeywordOnly != 0 {
 				t.Errorf("counted %+v", got)
 			}
 		})

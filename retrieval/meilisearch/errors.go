@@ -1,0 +1,116 @@
+package meilisearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+)
+
+// errTooOld is wrapped by the error of a server below minimumVersion.
+var errTooOld = errors.New("is too old")
+
+// errNoVectors means that sections were added without vectors because the
+// embedder in the server's settings failed.
+var errNoVectors = errors.New("the server's embedder fails; keyword search finds the new sections until it works")
+
+// ServerError is a call that a server refused or did not answer. Its message
+// may reveal settings of the server and must not reach a client.
+type ServerError struct {
+	URL     string `json:"-"`
+	Status  int    `json:"-"` // 0 if there was no answer
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	cause   error
+}
+
+func (e *ServerError) Error() string {
+	switch {
+	case e.Status == 0:
+		return fmt.Sprintf("%s does not answer: %v", e.URL, e.cause)
+	case e.Code != "":
+		return fmt.Sprintf("%s answered %d %s: %s", e.URL, e.Status, e.Code, e.Message)
+	case e.cause != nil:
+		return fmt.Sprintf("%s answered %d: %v", e.URL, e.Status, e.cause)
+	}
+	return fmt.Sprintf("%s answered %d", e.URL, e.Status)
+}
+
+func (e *ServerError) Unwrap() error { return e.cause }
+
+// explain makes a ServerError of an error of the SDK, which can't be unwrapped.
+func (s *server) explain(err error) error {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		return err
+	}
+	out := &ServerError{
+		URL: s.url, Status: e.StatusCode, Code: e.MeilisearchApiError.Code,
+		Message: e.MeilisearchApiError.Message, cause: e.OriginError,
+	}
+	if e.ErrCode == sdk.MeilisearchTimeoutError || e.ErrCode == sdk.MeilisearchCommunicationError {
+		out.Status = 0
+	}
+	return out
+}
+
+// TaskError is a task that failed on a server.
+type TaskError struct {
+	Task                        int64
+	Type, Status, Code, Message string
+}
+
+func (e *TaskError) Error() string {
+	return fmt.Sprintf("task %d (%s) %s: %s %s", e.Task, e.Type, e.Status, e.Code, e.Message)
+}
+
+// unavailable reports whether the server can't answer at the moment.
+func unavailable(err error) bool {
+	e, ok := errors.AsType[*ServerError](err)
+	if !ok {
+		return errors.Is(err, context.DeadlineExceeded)
+	}
+	switch e.Status {
+	case 0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// unauthorized reports whether the server refuses the key.
+func unauthorized(err error) bool {
+	e, ok := errors.AsType[*ServerError](err)
+	return ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+}
+
+// refused reports whether the server will refuse the request again, because
+// of its key or its form.
+func refused(err error) bool {
+	e, ok := errors.AsType[*ServerError](err)
+	return unauthorized(err) || ok && e.Status == http.StatusBadRequest && e.Code != "" && !indexNotFound(err)
+}
+
+// codeOf returns the server's code of a refused call or failed task, or "".
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*ServerError](err); ok {
+		return e.Code
+	}
+	if e, ok := errors.AsType[*TaskError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+func indexNotFound(err error) bool { return codeOf(err) == "index_not_found" }
+
+// noVectors reports whether the index has no vectors, or none that can be
+// compared with the query's.
+func noVectors(err error) bool {
+	switch codeOf(err) {
+	case "invalid_search_embedder", "invalid_vector_dimensions", "vector_embedding_error":
+		return true
+	}
+	return false
+}

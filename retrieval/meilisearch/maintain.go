@@ -1,0 +1,137 @@
+package meilisearch
+
+import (
+	"context"
+	"maps"
+	"time"
+)
+
+const (
+	maintainInterval = time.Second / 2
+	// embedderInterval is how often an index without the configured embedder
+	// is checked.
+	embedderInterval = 2 * time.Second
+	// lockTimeout is how long to wait for the shared lock. Writing without it
+	// is safe, and at worst done twice. Caddy's file storage may keep the lock
+	// of a killed process.
+	lockTimeout = 30 * time.Second
+)
+
+// maintain brings a server up to date whenever it is outdated and answers.
+func (x *Index) maintain(ctx context.Context, s *server) {
+	checked := time.Now()
+	for sleep(ctx, maintainInterval) {
+		if x.options.Embedder != "" && time.Since(checked) > embedderInterval {
+			if x.embedderWasSet(ctx, s) {
+				s.setOutdated(true)
+			}
+			checked = time.Now()
+		}
+		outdated, down := s.state()
+		outdated = outdated && x.target.Load() != nil
+		if !outdated && down == nil || !s.health.Allow() {
+			continue
+		}
+		if down != nil {
+			if s.probe(ctx) != nil {
+				continue
+			}
+			x.log.Info("a Meilisearch server answers again", "server", s.url)
+		}
+		if !outdated || !s.updates.Allow() {
+			continue
+		}
+		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {
+			s.updates.Record(false)
+			x.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
+		}
+	}
+}
+
+// embedderWasSet reports whether the operator has set the configured embedder
+// in an index that lacked it.
+func (x *Index) embedderWasSet(ctx context.Context, s *server) bool {
+	if outdated, down := s.state(); outdated || down != nil {
+		return false
+	}
+	s.mu.Lock()
+	all := maps.Clone(s.dimensions)
+	s.mu.Unlock()
+	for uid, dimensions := range all {
+		if dimensions == 0 {
+			continue
+		}
+		settings, err := s.settings(ctx, uid)
+		if err != nil {
+			return false
+		}
+		if e, ok := embeddersOf(settings)[x.options.Embedder]; ok && e.source != userProvided {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *Index) bringUpToDate(ctx context.Context, s *server) error {
+	unlock, shared, err := x.lockServers(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if outdated, _ := s.state(); !outdated {
+		return nil
+	}
+	started := time.Now()
+	c := x.target.Load()
+	if err := x.sync(ctx, s, c, shared); err != nil {
+		return err
+	}
+	x.log.Info("a Meilisearch server is up to date", "server", s.url, "sections", len(c.sections), "took", time.Since(started))
+	return nil
+}
+
+// lockServers makes the caller the only one who writes to the site's indexes.
+// shared is false if the shared lock could not be had: then the caller must not
+// touch what others may be writing.
+func (x *Index) lockServers(ctx context.Context) (unlock func(), shared bool, err error) {
+	unlockProcess, _, err := x.lockProcess(ctx)
+	locker := x.options.Locker
+	if err != nil || locker == nil {
+		return unlockProcess, true, err
+	}
+	name := "docs_meilisearch_" + x.uidPrefix
+	timed, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	err = locker.Lock(timed, name)
+	unlock = unlockProcess
+	if err == nil {
+		unlock = func() {
+			defer unlockProcess()
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := locker.Unlock(ctx, name); err != nil {
+				x.log.Warn("the lock for indexing can't be released; it expires by itself", "lock", name, "error", err)
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		// Also if the lock came: file storage keeps it alive as long as this
+		// process lives.
+		unlock()
+		return nil, false, ctx.Err()
+	}
+	if err != nil {
+		x.log.Warn("the lock for indexing is not free; writing without it", "lock", name, "error", err)
+	}
+	return unlock, err == nil, nil
+}
+
+// lockProcess makes the caller the only writer in this process.
+func (x *Index) lockProcess(ctx context.Context) (unlock func(), shared bool, err error) {
+	select {
+	case x.writing <- struct{}{}:
+		return func() { <-x.writing }, false, nil
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}

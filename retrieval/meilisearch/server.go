@@ -1,0 +1,258 @@
+package meilisearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Versions of the server. Below minimumVersion it can't rename an index in a
+// swap. Below recommendedVersion it sends texts to any address in its
+// settings.
+const (
+	minimumVersion     = "1.18"
+	recommendedVersion = "1.35"
+)
+
+// Limits of requests to a server.
+const (
+	requestTimeout = 60 * time.Second
+	probeTimeout   = time.Second
+	maxResponse    = 64 << 20 // bytes
+	// Idempotent calls are made up to maxTries times, after pauses that begin
+	// with firstPause and double.
+	maxTries   = 3
+	firstPause = 200 * time.Millisecond
+	// A task is polled after pauses from pollFirst to pollLast.
+	pollFirst = 20 * time.Millisecond
+	pollLast  = 500 * time.Millisecond
+	// A server that failed is asked again after pauses from retryFirst to
+	// retryLast.
+	retryFirst = time.Second
+	retryLast  = 15 * time.Second
+)
+
+// server is one Meilisearch server.
+type server struct {
+	url, key      string
+	admin, reader sdk.ServiceManager
+	client        *http.Client
+
+	health   *retrieval.Breaker // of the server
+	updates  *retrieval.Breaker // of bringing it up to date
+	embedder *retrieval.Breaker // of the embedder in its settings
+
+	mu      sync.Mutex
+	version string
+	err     error // why it is down, nil if it isn't
+	// outdated is true unless the server is known to hold the target content.
+	outdated bool
+	// dimensions of the vectors in each index: 0 if the server's embedder makes
+	// them, noDimensions if there are none.
+	dimensions map[string]int
+	// missingVectors is true if, after a start, sections have no vectors there
+	// and this process doesn't have them either.
+	missingVectors bool
+}
+
+func newServer(url, adminKey, searchKey string) *server {
+	client := &http.Client{
+		Transport: transport{&http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 3 * time.Second,
+			MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
+			IdleConnTimeout: 30 * time.Second,
+			// The server sends compressed answers in small packets, which
+			// delays them.
+			DisableCompression: true,
+		}},
+		Timeout: requestTimeout,
+		// A key must not follow a redirect to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	open := func(key string) sdk.ServiceManager {
+		// The SDK's content encoding mixes up concurrent requests, and its
+		// retries send an empty body.
+		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
+	}
+	s := &server{
+		url: url, key: adminKey, admin: open(adminKey), client: client, outdated: true,
+		health:   &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
+		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
+		embedder: retrieval.NewEmbedderBreaker(),
+	}
+	s.reader = s.admin
+	if searchKey != "" && searchKey != adminKey {
+		s.reader = open(searchKey)
+	}
+	return s
+}
+
+// transport limits the length of responses, and sends bodies with their
+// length: the SDK leaves it out, and chunks sent one by one are slow.
+type transport struct{ *http.Transport }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody && r.ContentLength <= 0 {
+		body, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	response, err := t.Transport.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
+	}
+	return response, err
+}
+
+// get reads an answer that the SDK's types can't hold.
+func (s *server) get(ctx context.Context, path string, to any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	if s.key != "" {
+		r.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		return &ServerError{URL: s.url, cause: err}
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return &ServerError{URL: s.url, cause: err}
+	}
+	if response.StatusCode != http.StatusOK {
+		e := &ServerError{URL: s.url, Status: response.StatusCode}
+		_ = json.Unmarshal(body, e)
+		return e
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return &ServerError{URL: s.url, Status: response.StatusCode, cause: err}
+	}
+	return nil
+}
+
+// repeat makes a call again while the server is unavailable. The call must be
+// idempotent.
+func repeat[T any](ctx context.Context, s *server, call func() (T, error)) (T, error) {
+	for pause, try := firstPause, 1; ; pause, try = 2*pause, try+1 {
+		v, err := call()
+		err = s.explain(err)
+		if err == nil || try == maxTries || !unavailable(err) || !sleep(ctx, pause) {
+			return v, err
+		}
+	}
+}
+
+// sleep reports whether d has passed before ctx was done.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// task starts a task and waits until it has succeeded. start must be
+// idempotent.
+func (s *server) task(ctx context.Context, start func() (*sdk.TaskInfo, error)) error {
+	info, err := repeat(ctx, s, start)
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, info)
+}
+
+// await waits until a task has succeeded.
+func (s *server) await(ctx context.Context, info *sdk.TaskInfo) error {
+	for pause := pollFirst; ; pause = min(pause*3/2, pollLast) {
+		task, err := repeat(ctx, s, func() (*sdk.Task, error) { return s.admin.GetTaskWithContext(ctx, info.TaskUID) })
+		if err != nil {
+			return fmt.Errorf("waiting for task %d: %w", info.TaskUID, err)
+		}
+		switch task.Status {
+		case sdk.TaskStatusSucceeded:
+			return nil
+		case sdk.TaskStatusEnqueued, sdk.TaskStatusProcessing:
+		default:
+			return &TaskError{info.TaskUID, string(task.Type), string(task.Status), task.Error.Code, task.Error.Message}
+		}
+		if !sleep(ctx, pause) {
+			return fmt.Errorf("waiting for task %d: %w", info.TaskUID, ctx.Err())
+		}
+	}
+}
+
+// probe asks for the server's version, and so whether it is up.
+func (s *server) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	v, err := s.admin.VersionWithContext(ctx)
+	if err = s.explain(err); err == nil {
+		if older(v.PkgVersion, minimumVersion) {
+			err = fmt.Errorf("the Meilisearch at %s %w: it is version %s and must be %s or later", s.url, errTooOld, v.PkgVersion, minimumVersion)
+		}
+		s.mu.Lock()
+		s.version = v.PkgVersion
+		s.mu.Unlock()
+	}
+	s.record(err)
+	return err
+}
+
+// older compares the first two numbers of versions. A version that can't be
+// read is old.
+func older(version, than string) bool {
+	a, b := numbers(version), numbers(than)
+	return a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
+}
+
+func numbers(version string) (n [2]int) {
+	for i, field := range strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3) {
+		if i < len(n) {
+			n[i], _ = strconv.Atoi(field)
+		}
+	}
+	return n
+}
+
+// record keeps what a call has shown of the server's health.
+func (s *server) record(err error) {
+	s.health.Record(err == nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *server) setOutdated(outdated bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outdated = outdated
+}
+
+// state returns whether the server is outdated, and why it is down.
+func (s *server) state() (outdated bool, down error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outdated, s.err
+}

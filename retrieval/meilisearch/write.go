@@ -1,0 +1,271 @@
+package meilisearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+)
+
+const (
+	// maxBatch and maxBatchBytes limit the documents of a request. The server
+	// takes 100 MB.
+	maxBatch      = 2000
+	maxBatchBytes = 8 << 20
+	// idPage and vectorPage are how many documents are read at once, without
+	// and with their vectors.
+	idPage     = 5000
+	vectorPage = 500
+)
+
+// list returns the uids of a site's indexes: those that are searched, and
+// those that were being filled.
+func (s *server) list(ctx context.Context, prefix string) (live, filling []string, err error) {
+	for offset := int64(0); ; {
+		page, err := repeat(ctx, s, func() (*sdk.IndexesResults, error) {
+			return s.admin.ListIndexesWithContext(ctx, &sdk.IndexesQuery{Limit: 1000, Offset: offset})
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("listing indexes: %w", err)
+		}
+		for _, ix := range page.Results {
+			suffix, ours := strings.CutPrefix(ix.UID, prefix)
+			language, random, isFilling := strings.Cut(suffix, "_")
+			switch {
+			case !ours || language != baseLanguage(language) || isFilling && len(random) != 26:
+			case isFilling:
+				filling = append(filling, ix.UID)
+			default:
+				live = append(live, ix.UID)
+			}
+		}
+		offset += int64(len(page.Results))
+		if len(page.Results) == 0 || offset >= page.Total {
+			return live, filling, nil
+		}
+	}
+}
+
+// documents calls each with the id, vector and, on demand, _vectors of all
+// documents of an index.
+func (s *server) documents(ctx context.Context, uid string, vectors bool, each func(sdk.Hit)) error {
+	query := sdk.DocumentsQuery{Limit: idPage, Fields: []string{"id", "vector"}, RetrieveVectors: vectors}
+	if vectors {
+		query.Limit = vectorPage
+	}
+	for {
+		page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
+			var page sdk.DocumentsResult
+			q := query
+			return page, s.admin.Index(uid).GetDocumentsWithContext(ctx, &q, &page)
+		})
+		if err != nil {
+			return fmt.Errorf("reading the documents of %s: %w", uid, err)
+		}
+		for _, hit := range page.Results {
+			each(hit)
+		}
+		query.Offset += int64(len(page.Results))
+		if len(page.Results) == 0 || query.Offset >= page.Total {
+			return nil
+		}
+	}
+}
+
+// ids returns the IDs of an index's records with their Vector.
+func (s *server) ids(ctx context.Context, uid string) (map[string]string, error) {
+	held := map[string]string{}
+	err := s.documents(ctx, uid, false, func(hit sdk.Hit) {
+		var id, v string
+		_ = json.Unmarshal(hit["vector"], &v)
+		if json.Unmarshal(hit["id"], &id) == nil {
+			held[id] = v
+		}
+	})
+	return held, err
+}
+
+// recordsWithVectors returns an index's records with the vectors that the
+// live index has.
+func (s *server) recordsWithVectors(ctx context.Context, ix *languageIndex) ([]*record, error) {
+	hashes, vectors := map[string]string{}, map[string]*vector{}
+	err := s.documents(ctx, ix.uid, true, func(hit sdk.Hit) {
+		var id, hash string
+		var all map[string]*vector
+		if json.Unmarshal(hit["id"], &id) == nil && json.Unmarshal(hit["vector"], &hash) == nil &&
+			json.Unmarshal(hit["_vectors"], &all) == nil && all[vectorName] != nil && len(all[vectorName].Embeddings) == 1 {
+			hashes[id], vectors[id] = hash, all[vectorName]
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]*record, len(ix.records))
+	for i, r := range ix.records {
+		records[i] = r.withVector(vectorName, vectors[r.ID])
+		records[i].Vector = hashes[r.ID]
+	}
+	return records, nil
+}
+
+// setUp sets an index's settings, and creates it if create is true.
+func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, create bool) error {
+	var err error
+	if create {
+		err = s.task(ctx, func() (*sdk.TaskInfo, error) {
+			return s.admin.CreateIndexWithContext(ctx, &sdk.IndexConfig{Uid: uid, PrimaryKey: "id"})
+		})
+		if codeOf(err) == "index_already_exists" {
+			err = nil
+		}
+	} else {
+		err = s.resetSettings(ctx, uid, settings)
+	}
+	if err == nil {
+		err = s.task(ctx, func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).UpdateSettingsWithContext(ctx, settings) })
+	}
+	if err != nil {
+		return fmt.Errorf("setting up %s: %w", uid, err)
+	}
+	return nil
+}
+
+// fill makes a new index with the settings and records of a plan, and checks
+// the number of records.
+func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan) error {
+	records := p.records
+	if p.copyVectors {
+		var err error
+		if records, err = s.recordsWithVectors(ctx, p.languageIndex); err != nil {
+			return err
+		}
+	}
+	if err := s.setUp(ctx, uid, p.settings, true); err != nil {
+		return err
+	}
+	if err := s.write(ctx, uid, records, nil); err != nil {
+		return err
+	}
+	stats, err := repeat(ctx, s, func() (*sdk.StatsIndex, error) {
+		return s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
+	})
+	if err != nil {
+		return err
+	}
+	if int(stats.NumberOfDocuments) != len(records) {
+		return fmt.Errorf("the new index has %d of %d sections", stats.NumberOfDocuments, len(records))
+	}
+	return nil
+}
+
+// change changes an index in place. If the embedder in its settings fails,
+// sections are added without vectors, and the error wraps errNoVectors.
+func (x *Index) change(ctx context.Context, s *server, p *plan) error {
+	failure := s.write(ctx, p.uid, p.add, p.remove)
+	if p.dimensions != 0 || codeOf(failure) != "vector_embedding_error" {
+		return failure
+	}
+	plain := make([]*record, len(p.add))
+	for i, r := range p.add {
+		plain[i] = r.withVector(x.options.Embedder, nil)
+		plain[i].Vector = failedVector
+	}
+	if err := s.write(ctx, p.uid, plain, p.remove); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNoVectors, failure)
+}
+
+// write adds records to an index, then removes others, so that no page is
+// missing in between, and waits until that is done.
+func (s *server) write(ctx context.Context, uid string, add []*record, remove []string) error {
+	var tasks []*sdk.TaskInfo
+	start := func(call func() (*sdk.TaskInfo, error)) error {
+		info, err := repeat(ctx, s, call)
+		tasks = append(tasks, info)
+		return err
+	}
+	key := "id"
+	for len(add) > 0 {
+		n, size := 0, 0
+		for n < len(add) && n < maxBatch && (n == 0 || size < maxBatchBytes) {
+			size += add[n].size()
+			n++
+		}
+		batch := add[:n]
+		add = add[n:]
+		err := start(func() (*sdk.TaskInfo, error) {
+			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for batch := range slices.Chunk(remove, idPage) {
+		err := start(func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).DeleteDocumentsWithContext(ctx, batch, nil) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, info := range tasks {
+		if err := s.await(ctx, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size estimates the length of a record's JSON.
+func (r *record) size() int {
+	size := len(r.Text) + 500
+	if v := r.Vectors[vectorName]; v != nil && len(v.Embeddings) > 0 {
+		size += 12 * len(v.Embeddings[0])
+	}
+	return size
+}
+
+// swap puts new indexes into the place of live ones, which it drops.
+func (s *server) swap(ctx context.Context, swaps []*sdk.SwapIndexesParams) error {
+	if len(swaps) == 0 {
+		return nil
+	}
+	info, err := s.admin.SwapIndexesWithContext(ctx, swaps) // not repeated: a second swap undoes the first
+	if err = s.explain(err); err == nil {
+		err = s.await(ctx, info)
+	}
+	if err != nil {
+		return fmt.Errorf("swapping in new indexes: %w", err)
+	}
+	for _, swap := range swaps {
+		if swap.Rename {
+			continue
+		}
+		if err := s.drop(ctx, swap.Indexes[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes an index. If it doesn't exist, that is not an error.
+func (s *server) drop(ctx context.Context, uid string) error {
+	err := s.task(ctx, func() (*sdk.TaskInfo, error) { return s.admin.DeleteIndexWithContext(ctx, uid) })
+	if err != nil && !indexNotFound(err) {
+		return fmt.Errorf("deleting %s: %w", uid, err)
+	}
+	return nil
+}
+
+// discard drops an index that could not be filled, even if the time for that
+// is over.
+func (x *Index) discard(s *server, uid string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := s.drop(ctx, uid); err != nil {
+		x.log.Debug("an index that was not filled is left for the next attempt", "index", uid, "error", err)
+	}
+}
