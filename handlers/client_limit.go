@@ -66,10 +66,10 @@ func (c *ClientLimit) Provision(ctx caddy.Context) error {
 // Validate checks the handler's fields.
 func (c *ClientLimit) Validate() error {
 	if c.Zone == "" {
-		return errors.New("zone is empty; name the count, like docs_search_ip")
+		return errors.New("zone: must not be empty; write a name for the count, like docs_search_ip")
 	}
 	if err := (Limit{c.MaxEvents, time.Duration(c.Window)}).Check(); err != nil {
-		return fmt.Errorf("zone %q: %w", c.Zone, err)
+		return fmt.Errorf("max_events and window: %w", err)
 	}
 	return nil
 }

@@ -271,8 +271,8 @@ func TestPolicyHeader(t *testing.T) {
 
 func TestClientLimitRefusesFieldsThatAreOutOfBounds(t *testing.T) {
 	for fields, want := range map[string]string{
-		`"max_events":5,"window":"1h"`:                    "zone is empty",
-		`"zone":"z","window":"1h"`:                        `zone "z": 0 requests: must be 1 to 1000000`,
+		`"max_events":5,"window":"1h"`:                    "zone: must not be empty",
+		`"zone":"z","window":"1h"`:                        "max_events and window: 0 requests: must be 1 to 1000000",
 		`"zone":"z","max_events":-1,"window":"1h"`:        "-1 requests: must be 1 to 1000000",
 		`"zone":"z","max_events":1000001,"window":"1h"`:   "1000001 requests: must be 1 to 1000000",
 		`"zone":"z","max_events":5`:                       "window 0s: must be whole seconds, from 1s to 31d",
