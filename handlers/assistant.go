@@ -76,18 +76,22 @@ func (a *Assistant) Provision(ctx caddy.Context) (err error) {
 
 // Validate checks the configuration.
 func (a *Assistant) Validate() error {
+	errs := []error{validSites(a.Sites), validMaxBody(a.MaxBody)}
+	fail := func(field, format string, args ...any) {
+		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
 	switch a.FinishEvent {
-	case "auto", "literal", "sdk":
+	case "", "auto", "literal", "sdk":
 	default:
-		return fmt.Errorf("finish_event %q: must be auto, literal or sdk", a.FinishEvent)
+		fail("finish_event", "%q must be auto, literal or sdk", a.FinishEvent)
 	}
-	if n := a.MaxConcurrentReplies; n < 1 || n > 1_000_000 {
-		return fmt.Errorf("max_concurrent_replies %d: must be 1 to 1000000, or 0 for the default", n)
+	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
+		fail("max_concurrent_replies", "%d must be from 1 to 1000000", n)
 	}
-	if t := time.Duration(a.WriteTimeout); t < time.Second || t > time.Hour {
-		return fmt.Errorf("write_timeout %s: must be 1s to 1h, or 0 for the default", t)
+	if t := time.Duration(a.WriteTimeout); t != 0 && (t < time.Second || t > time.Hour) {
+		fail("write_timeout", "%s must be from 1s to 1h", t)
 	}
-	return errors.Join(validSites(a.Sites), validMaxBody(a.MaxBody))
+	return errors.Join(errs...)
 }
 
 // NamedSites returns the sites that the app docs must have when it starts.

@@ -63,7 +63,10 @@ func (g *Guard) DefinedSite() *app.Definition { return g.Define }
 // Validate checks the configuration.
 func (g *Guard) Validate() error {
 	if g.Errors != "" && g.Errors != "pass" {
-		return fmt.Errorf("errors %q: must be pass, or left out", g.Errors)
+		return &app.FieldError{Field: "errors", Problem: fmt.Sprintf("%q must be pass, or left out", g.Errors)}
+	}
+	if g.Define != nil {
+		return g.Define.Validate()
 	}
 	return nil
 }

@@ -51,8 +51,8 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 // validSites checks the names of the sites that a route serves.
 func validSites(sites []string) error {
 	for _, name := range sites {
-		if err := access.CheckName("site", name); err != nil {
-			return fmt.Errorf("sites: %w", err)
+		if err := access.CheckName("name", name); err != nil {
+			return &app.FieldError{Field: "sites", Problem: err.Error()}
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func validSites(sites []string) error {
 // validMaxBody checks the longest body that a route reads.
 func validMaxBody(n int64) error {
 	if n != 0 && (n < minMaxBody || n > maxMaxBody) {
-		return fmt.Errorf("max_body %d: must be %d to %d bytes, or 0 for the default", n, minMaxBody, maxMaxBody)
+		return &app.FieldError{Field: "max_body", Problem: fmt.Sprintf("%d must be from %d to %d bytes", n, minMaxBody, maxMaxBody)}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
 // Validate checks the configuration.
 func (m *MatchAPI) Validate() error {
 	if m.Only != "" && m.Only != apiSearch && m.Only != apiAssistant {
-		return fmt.Errorf("only %q: must be search or assistant, or left out", m.Only)
+		return &app.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be search or assistant, or left out", m.Only)}
 	}
 	return validSites(m.Sites)
 }

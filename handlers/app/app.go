@@ -95,9 +95,6 @@ func (a *App) Provision(ctx caddy.Context) error {
 		if err := s.provision(name); err != nil {
 			return err
 		}
-		if s.Root == "" && s.Sitemap == "" {
-			return fmt.Errorf("site %s: has no pages; write root /path/to/docs, or sitemap https://…/sitemap.xml", name)
-		}
 		sites[name] = newLiveSite(name, s)
 	}
 

@@ -3,10 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -118,7 +116,7 @@ func (OpenAIEmbedder) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.embedder.openai", New: func() caddy.Module { return new(OpenAIEmbedder) }}
 }
 
-// Provision resolves placeholders and checks the endpoint.
+// Provision replaces placeholders.
 func (e *OpenAIEmbedder) Provision(caddy.Context) error {
 	return resolveEndpoint(&e.URL, &e.Model, &e.APIKey)
 }
@@ -139,7 +137,7 @@ func (OpenAIModel) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.llm.openai", New: func() caddy.Module { return new(OpenAIModel) }}
 }
 
-// Provision resolves placeholders and checks the endpoints.
+// Provision replaces placeholders.
 func (m *OpenAIModel) Provision(caddy.Context) error {
 	if err := resolveEndpoint(&m.URL, &m.Model, &m.APIKey); err != nil {
 		return err
@@ -149,10 +147,6 @@ func (m *OpenAIModel) Provision(caddy.Context) error {
 		if err := resolveEndpoint(&f.URL, &f.Model, &f.APIKey); err != nil {
 			return fmt.Errorf("fallback: %w", err)
 		}
-	}
-	if b := m.Budget; b != nil && (b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 ||
-		b.limit().Per != time.Hour && b.limit().Per != 24*time.Hour) {
-		return errors.New("budget: write a number of tokens or requests above 0, per 1h or 24h")
 	}
 	return nil
 }
@@ -175,7 +169,7 @@ func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
 // AnswerTokens bounds an answer.
 func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
 
-// resolveEndpoint resolves the placeholders of an endpoint and checks it.
+// resolveEndpoint replaces the placeholders of an endpoint.
 func resolveEndpoint(address, name, key *string) error {
 	repl := caddy.NewReplacer()
 	for _, field := range []*string{address, name, key} {
@@ -184,13 +178,6 @@ func resolveEndpoint(address, name, key *string) error {
 			return err
 		}
 		*field = v
-	}
-	u, err := url.Parse(*address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("%q is not the address of an API; write it up to and with /v1, like https://api.openai.com/v1", *address)
-	}
-	if *name == "" {
-		return errors.New("no model is named; write it behind the address")
 	}
 	return nil
 }

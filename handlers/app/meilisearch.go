@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -40,18 +38,8 @@ func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.index.meilisearch", New: func() caddy.Module { return new(MeilisearchIndex) }}
 }
 
-// Provision resolves placeholders and checks what can be checked without
-// the servers, which need not be there yet.
+// Provision replaces placeholders. The servers need not be there yet.
 func (m *MeilisearchIndex) Provision(caddy.Context) error {
-	if len(m.URLs) == 0 {
-		return errors.New("no Meilisearch server is named; write index meilisearch http://127.0.0.1:7700")
-	}
-	if m.Fallback != "" && m.Fallback != "embedded" {
-		return fmt.Errorf("fallback %q is not known; there is one: embedded", m.Fallback)
-	}
-	if r := m.SemanticRatio; r != nil && !(*r >= 0 && *r <= 1) {
-		return fmt.Errorf("semantic_ratio %v is not a number from 0 (keywords only) to 1 (meaning only)", *r)
-	}
 	repl := caddy.NewReplacer()
 	m.addresses = slices.Clone(m.URLs)
 	fields := []struct {
@@ -70,13 +58,7 @@ func (m *MeilisearchIndex) Provision(caddy.Context) error {
 		if err != nil {
 			return err
 		}
-		u, err := url.Parse(v)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return fmt.Errorf("%q is not the address of a Meilisearch server; write one like http://127.0.0.1:7700, and keys as api_key", address)
-		}
-		if m.addresses[i] = strings.TrimRight(v, "/"); slices.Contains(m.addresses[:i], m.addresses[i]) {
-			return fmt.Errorf("%s is named twice", m.addresses[i])
-		}
+		m.addresses[i] = strings.TrimRight(v, "/")
 	}
 	return nil
 }

@@ -78,14 +78,6 @@ func (r *LiveSite) setURL(address string) {
 // provision resolves the site's placeholders and checks its configuration.
 func (s *Site) provision(name string) error {
 	where := "site " + name
-	if err := access.CheckName("site", name); err != nil {
-		return fmt.Errorf("%s: the name is the {domain} of the API: %w", where, err)
-	}
-	if s.Organization != "" {
-		if err := access.CheckName("organization", s.Organization); err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-	}
 	repl := caddy.NewReplacer()
 	for _, field := range []*string{&s.Root, &s.Sitemap, &s.URL, &s.SupportURL, &s.Instructions} {
 		v, err := repl.ReplaceOrErr(*field, true, true)
@@ -94,18 +86,6 @@ func (s *Site) provision(name string) error {
 		}
 		*field = v
 	}
-	if s.Root != "" && s.Sitemap != "" {
-		return fmt.Errorf("%s: has both a root and a sitemap; keep the one that its pages come from", where)
-	}
-	for _, address := range []string{s.URL, s.Sitemap, s.SupportURL} {
-		if address == "" {
-			continue
-		}
-		u, err := url.Parse(address)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto") || (u.Host == "" && u.Scheme != "mailto") {
-			return fmt.Errorf("%s: %q is not an address; write it whole, like https://docs.example.com", where, address)
-		}
-	}
 	s.URL = strings.TrimRight(s.URL, "/")
 	return s.loadInstructions(where)
 }
@@ -113,8 +93,8 @@ func (s *Site) provision(name string) error {
 // loadInstructions reads the instructions' file, if that is what they name.
 func (s *Site) loadInstructions(where string) error {
 	s.instructions = s.Instructions
-	name := strings.TrimSpace(s.Instructions)
-	if ext := filepath.Ext(name); strings.ContainsAny(name, " \t\n") || (ext != ".md" && ext != ".txt") {
+	name := instructionsFile(s.Instructions)
+	if name == "" {
 		return nil
 	}
 	const most = 64 << 10
@@ -127,6 +107,16 @@ func (s *Site) loadInstructions(where string) error {
 	}
 	s.instructions = string(data)
 	return nil
+}
+
+// instructionsFile returns the name of the file that instructions name, "" if
+// they are the text itself.
+func instructionsFile(instructions string) string {
+	name := strings.TrimSpace(instructions)
+	if ext := filepath.Ext(name); strings.ContainsAny(name, " \t\n") || ext != ".md" && ext != ".txt" {
+		return ""
+	}
+	return name
 }
 
 // FindSites finds the sites of the configuration and those that routes define,

@@ -93,7 +93,9 @@ func (t *target) searcher(ctx context.Context, site string) (search searcher, do
 		done()
 		return nil, nil, err
 	}
-	return func(ctx context.Context, body []byte) ([]encoding.Result, error) { return a.SearchSite(ctx, site, body) }, done, nil
+	return func(ctx context.Context, body []byte) ([]encoding.Result, error) {
+		return a.SearchSite(ctx, site, body)
+	}, done, nil
 }
 
 // readFile reads a file through one of eval's readers, with its name in errors.

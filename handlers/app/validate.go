@@ -1,0 +1,434 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/caddyserver/caddy/v2"
+	"golang.org/x/text/language"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+const (
+	maxInstructions = 20_000 // characters
+	maxName         = 200    // characters of a name or question
+	maxQuestions    = 3
+	maxTokens       = 1_000_000
+	maxDimensions   = 100_000
+	day             = 24 * time.Hour
+)
+
+// FieldError is the error for a field of the configuration that has a value
+// which it can't have. Validate returns these, joined.
+type FieldError struct {
+	// Field is the name in JSON.
+	Field string
+	// Problem says what the field has and what it may have.
+	Problem string
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
+
+// Validate checks the configuration. Sites and guest modules are checked on
+// their own.
+func (a *App) Validate() error {
+	c := new(checker)
+	for name, s := range a.Sites {
+		if err := access.CheckName("name", name); err != nil {
+			c.fail("sites", "%v", err)
+		}
+		if s == nil {
+			continue // Provision reports it
+		}
+		c.within("site "+name, s.Validate())
+		if s.Root == "" && s.Sitemap == "" {
+			c.fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
+		}
+	}
+	for i, k := range a.Keys {
+		c.within(fmt.Sprintf("key %d", i+1), k.Validate())
+	}
+	if a.Threads != nil {
+		c.within("threads", a.Threads.Validate())
+	}
+	c.duration("stop_timeout", a.StopTimeout, time.Second, day)
+	c.replaced("data_dir", a.DataDir)
+	return c.err()
+}
+
+// Validate checks the name of the site and its fields.
+func (d *Definition) Validate() error {
+	c := new(checker)
+	if err := access.CheckName("name", d.Name); err != nil {
+		c.fail("site", "%v", err)
+	}
+	if d.Site != nil {
+		c.within("site "+d.Name, d.Site.Validate())
+	}
+	return c.err()
+}
+
+// Validate checks the site's fields. It may have neither root nor sitemap yet.
+func (s *Site) Validate() error {
+	c := new(checker)
+	if strings.Contains(s.Root, "://") {
+		c.fail("root", "%q must be a folder; set sitemap instead for a site that this Caddy does not serve from files", s.Root)
+	}
+	c.replaced("root", s.Root)
+	c.url("sitemap", s.Sitemap)
+	if s.Sitemap != "" && s.Root != "" {
+		c.fail("sitemap", "a site has a root or a sitemap, not both; keep root if this Caddy serves the files")
+	}
+	if s.AllowPrivate && s.Sitemap == "" {
+		c.fail("allow_private", "applies to sites with a sitemap only; leave it out")
+	}
+	c.baseURL("url", s.URL)
+	if s.Organization != "" {
+		if err := access.CheckName("name", s.Organization); err != nil {
+			c.fail("organization", "%v", err)
+		}
+	}
+	c.text("name", s.Name, maxName)
+	c.scopes("versions", s.Versions)
+	c.scopes("languages", s.Languages)
+	for _, l := range s.Languages {
+		if _, err := language.Parse(l.Value); err != nil {
+			c.fail("languages", "%q must be a language tag like en, pt-BR or zh-Hans", l.Value)
+		}
+	}
+	c.globs("include", s.Include)
+	c.globs("exclude", s.Exclude)
+	c.oneOf("anchors", s.Anchors, "github", "gitlab", "goldmark", "pandoc", "none")
+	c.oneOf("watch", s.Watch, "events", "poll", "off")
+	least := time.Second
+	if s.Sitemap != "" {
+		if s.Watch != "" {
+			c.fail("watch", "applies to sites with a root only; leave it out")
+		}
+		least = 10 * time.Second // a site must not be fetched without a pause
+	}
+	c.duration("poll_interval", s.PollInterval, least, day)
+	if instructionsFile(s.Instructions) == "" {
+		c.text("instructions", s.Instructions, maxInstructions)
+	}
+	if u, err := url.Parse(s.SupportURL); err != nil || u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@") {
+		c.url("support_url", s.SupportURL)
+	}
+	for _, h := range s.AllowLinks {
+		if u, err := url.Parse("https://" + h); err != nil || u.Host != h || u.Hostname() == "" || strings.ContainsAny(h, "*{}@ ") {
+			c.fail("allow_links", "%q must be a host like github.com or status.acme.com:8443", h)
+		}
+	}
+	if n := len(s.StarterQuestions); n > maxQuestions {
+		c.fail("starter_questions", "at most %d are possible, these are %d", maxQuestions, n)
+	}
+	for _, q := range s.StarterQuestions {
+		c.required("starter_questions", q)
+		c.text("starter_questions", q, maxName)
+	}
+	for _, group := range s.Synonyms {
+		if len(group) < 2 || slices.Contains(group, "") {
+			c.fail("synonyms", "%q must be two words or more", group)
+		}
+	}
+	for _, w := range s.StopWords {
+		if w == "" || strings.ContainsAny(w, " \t\n") {
+			c.fail("stop_words", "%q must be one word", w)
+		}
+	}
+	return c.err()
+}
+
+// Validate checks the key's fields.
+func (k *FixedKey) Validate() error {
+	c := new(checker)
+	switch {
+	case k.SHA256 == "" && k.Key == "":
+		c.fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
+	case k.SHA256 != "" && k.Key != "":
+		c.fail("key", "a key is given by key or by sha256, not both")
+	case k.SHA256 != "" && !sha256Form.MatchString(k.SHA256):
+		c.fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
+	case k.Key != "" && !c.replaced("key", k.Key):
+		if err := access.CheckFixed(k.Key); err != nil {
+			c.fail("key", "%v", err)
+		}
+	}
+	c.text("name", k.Name, 100)
+	if k.Organization != "" {
+		if err := access.CheckName("name", k.Organization); err != nil {
+			c.fail("organization", "%v", err)
+		}
+	}
+	for i, name := range k.Sites {
+		if err := access.CheckName("name", name); err != nil {
+			c.fail("sites", "%v", err)
+		} else if slices.Contains(k.Sites[:i], name) {
+			c.fail("sites", "%s is there twice", name)
+		}
+	}
+	for _, o := range k.Origins {
+		if _, err := access.ParseOrigin(o); err != nil {
+			c.fail("origins", "%v", err)
+		}
+	}
+	return c.err()
+}
+
+var sha256Form = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// Validate checks how long conversations are kept.
+func (t *Threads) Validate() error {
+	c := new(checker)
+	c.duration("ttl", t.TTL, time.Minute, 3650*day)
+	if t.Off && t.TTL != 0 {
+		c.fail("ttl", "conversations are kept for a time, or threads are off, not both")
+	}
+	return c.err()
+}
+
+// Validate checks the servers and how they are used.
+func (m *MeilisearchIndex) Validate() error {
+	c := new(checker)
+	urls := m.URLs
+	if m.addresses != nil { // with placeholders replaced
+		urls = m.addresses
+	}
+	if len(urls) == 0 {
+		c.fail("urls", "is missing; set it to servers like http://127.0.0.1:7700")
+	}
+	for i, u := range urls {
+		c.required("urls", u)
+		c.baseURL("urls", u)
+		if slices.Contains(urls[:i], u) {
+			c.fail("urls", "%s is there twice", u)
+		}
+	}
+	if r := m.SemanticRatio; r != nil && !(*r >= 0 && *r <= 1) {
+		c.fail("semantic_ratio", "%v must be from 0 (keyword search only) to 1 (semantic search only)", *r)
+	}
+	c.oneOf("fallback", m.Fallback, "embedded")
+	c.literal("embedder", m.Embedder)
+	if strings.Contains(m.Embedder, "://") {
+		c.fail("embedder", "%q must be a name in the servers' settings, not a URL", m.Embedder)
+	}
+	return c.err()
+}
+
+// Validate checks the endpoint and the dimensions.
+func (e *OpenAIEmbedder) Validate() error {
+	c := new(checker)
+	c.endpoint(e.URL, e.Model)
+	c.number("dimensions", e.Dimensions, maxDimensions)
+	return c.err()
+}
+
+// Validate checks the endpoints, the time limits and the budget.
+func (m *OpenAIModel) Validate() error {
+	c := new(checker)
+	c.endpoint(m.URL, m.Model)
+	for _, f := range m.Fallback {
+		inner := new(checker)
+		inner.endpoint(f.URL, f.Model)
+		c.within("fallback", inner.err())
+	}
+	c.duration("first_token_timeout", m.FirstTokenTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.duration("idle_timeout", m.IdleTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.number("max_tokens", m.MaxTokens, maxTokens)
+	if b := m.Budget; b != nil {
+		if b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 {
+			c.fail("budget", "%d tokens, %d requests: one of them must be above 0, and none below", b.Tokens, b.Requests)
+		}
+		if p := time.Duration(b.Per); p != time.Hour && p != day {
+			c.fail("budget", "per %s: must be 1h or 24h", p)
+		}
+	}
+	return c.err()
+}
+
+// checker collects the errors of a configuration's fields. Where a zero value
+// means the default, its methods accept it.
+type checker struct{ errs []error }
+
+func (c *checker) err() error { return errors.Join(c.errs...) }
+
+func (c *checker) fail(field, format string, args ...any) {
+	c.errs = append(c.errs, &FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+// within adds the error of a value inside this one.
+func (c *checker) within(field string, err error) {
+	if err != nil {
+		c.fail(field, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+func (c *checker) required(field, value string) {
+	if value == "" {
+		c.fail(field, "is missing")
+	}
+}
+
+func (c *checker) oneOf(field, value string, choices ...string) {
+	if value != "" && !slices.Contains(choices, value) {
+		last := len(choices) - 1
+		c.fail(field, "%q must be %s", value, strings.TrimPrefix(strings.Join(choices[:last], ", ")+" or "+choices[last], " or "))
+	}
+}
+
+func (c *checker) number(field string, n, most int) {
+	if n < 0 || n > most {
+		c.fail(field, "%d must be from 1 to %d", n, most)
+	}
+}
+
+func (c *checker) duration(field string, d caddy.Duration, least, most time.Duration) {
+	if t := time.Duration(d); t != 0 && (t < least || t > most) {
+		c.fail(field, "%s must be from %s to %s", span(t), span(least), span(most))
+	}
+}
+
+// span formats a duration as operators write it: 30d, not 720h0m0s.
+func span(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d%unit.length == 0 {
+			return fmt.Sprintf("%d%s", d/unit.length, unit.name)
+		}
+	}
+	return d.String()
+}
+
+// text checks a text of at most that many characters.
+func (c *checker) text(field, s string, most int) {
+	if s != "" && strings.TrimSpace(s) == "" {
+		c.fail(field, "has only spaces")
+	}
+	if n := utf8.RuneCountInString(s); n > most {
+		c.fail(field, "has %d characters, at most %d are possible", n, most)
+	}
+}
+
+// placeholder is what Caddy replaces, {env.X} or {http.request.host}.
+var placeholder = regexp.MustCompile(`\{([a-z]+)[^{}\s]*\}`)
+
+// replaced reports whether a value has placeholders that are replaced at
+// start: what they stand for can't be checked before. Placeholders of a
+// request are an error.
+func (c *checker) replaced(field, value string) bool {
+	found := placeholder.FindAllStringSubmatch(value, -1)
+	for _, p := range found {
+		switch p[1] {
+		case "env", "file", "system", "time":
+		default:
+			c.fail(field, "%s depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible", p[0])
+		}
+	}
+	return len(found) > 0
+}
+
+// literal refuses placeholders, where none are replaced.
+func (c *checker) literal(field, value string) {
+	if p := placeholder.FindString(value); p != "" {
+		c.fail(field, "the placeholder %s is not replaced here; the Caddyfile's {$NAME} is", p)
+	}
+}
+
+// url checks a URL of the web. It returns nil for one that is wrong, left out
+// or unknown before the start.
+func (c *checker) url(field, value string) *url.URL {
+	if value == "" || c.replaced(field, value) {
+		return nil
+	}
+	u, err := url.Parse(value)
+	switch {
+	case err == nil && u.User != nil: // the value may hold a password
+		c.fail(field, "a URL must not hold a user name or password")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		c.fail(field, "%q must be a URL that starts with https:// or http://", value)
+	case strings.Contains(u.Host, "*"):
+		c.fail(field, "%q must have one host, without *", value)
+	default:
+		return u
+	}
+	return nil
+}
+
+// baseURL checks a URL that others are below.
+func (c *checker) baseURL(field, value string) *url.URL {
+	u := c.url(field, value)
+	if u != nil && strings.ContainsAny(value, "?#") {
+		c.fail(field, "%q must have no query and no fragment", value)
+		return nil
+	}
+	return u
+}
+
+// endpoint checks the URL of an API in OpenAI's form, below which
+// /chat/completions and /embeddings are, and the name of a model.
+func (c *checker) endpoint(address, model string) {
+	c.required("url", address)
+	if u := c.baseURL("url", address); u != nil {
+		for _, tail := range []string{"/chat/completions", "/completions", "/embeddings", "/responses"} {
+			if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), tail) {
+				c.fail("url", "%q must end before %s", address, tail)
+				break
+			}
+		}
+	}
+	c.required("model", model)
+	if strings.Contains(model, "://") {
+		c.fail("model", "%q must be the name of a model, not a URL", model)
+	}
+}
+
+// scopes checks versions or languages and the paths of their pages.
+func (c *checker) scopes(field string, scopes []Scope) {
+	standard := ""
+	for _, s := range scopes {
+		switch {
+		case s.Value == "":
+			c.fail(field, "one has no value")
+		case strings.HasPrefix(s.Value, "/"):
+			c.fail(field, "%q must come before its globs", s.Value)
+		case len(s.Paths) == 0 && standard != "":
+			c.fail(field, "%s and %s both have no globs; only one can be the default of the other pages", standard, s.Value)
+		case len(s.Paths) == 0:
+			standard = s.Value
+		}
+		c.literal(field, s.Value)
+		c.globs(field, s.Paths)
+	}
+}
+
+func (c *checker) globs(field string, globs []string) {
+	for _, g := range globs {
+		switch _, err := path.Match(g, ""); {
+		case strings.Contains(g, "://"):
+			c.fail(field, "%q must be a path on the site like /guide/*, not a URL", g)
+		case !strings.HasPrefix(g, "/"):
+			c.fail(field, "%q must start with a slash, like /%s", g, g)
+		case err != nil:
+			c.fail(field, "%q has a [ without ], or ends in a backslash", g)
+		}
+		c.literal(field, g)
+	}
+}
+
+// Interface guards
+var (
+	_ caddy.Validator = (*App)(nil)
+	_ caddy.Validator = (*MeilisearchIndex)(nil)
+	_ caddy.Validator = (*OpenAIEmbedder)(nil)
+	_ caddy.Validator = (*OpenAIModel)(nil)
+)
