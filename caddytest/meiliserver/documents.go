@@ -1,122 +1,12 @@
 package meiliserver
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 )
-
-// defaults are the settings of a new index, as the server tells them.
-func defaults() map[string]any {
-	var v map[string]any
-	if err := json.Unmarshal([]byte(`{
-		"displayedAttributes": ["*"], "searchableAttributes": ["*"], "filterableAttributes": [], "sortableAttributes": [],
-		"rankingRules": ["words", "typo", "proximity", "attributeRank", "sort", "wordPosition", "exactness"],
-		"stopWords": [], "nonSeparatorTokens": [], "separatorTokens": [], "dictionary": [], "synonyms": {},
-		"distinctAttribute": null, "proximityPrecision": "byWord",
-		"typoTolerance": {"enabled": true, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9}, "disableOnWords": [], "disableOnAttributes": [], "disableOnNumbers": false},
-		"faceting": {"maxValuesPerFacet": 100, "sortFacetValuesBy": {"*": "alpha"}},
-		"pagination": {"maxTotalHits": 1000}, "embedders": {}, "searchCutoffMs": null, "localizedAttributes": null,
-		"facetSearch": true, "prefixSearch": "indexingTime"}`), &v); err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func (s *Server) getSettings(w http.ResponseWriter, r *http.Request) {
-	if x := s.find(w, r); x != nil {
-		reply(w, 200, withoutSecrets(x.settings, true))
-	}
-}
-
-func (s *Server) patchSettings(w http.ResponseWriter, r *http.Request) {
-	var change map[string]any
-	if !read(w, r, &change) {
-		return
-	}
-	known := defaults()
-	for k := range change {
-		if _, ok := known[k]; !ok {
-			fail(w, "bad_request", "Unknown field `"+k+"`")
-			return
-		}
-	}
-	rules, _ := change["rankingRules"].([]any)
-	for _, rule := range rules {
-		if !slices.Contains(rankingRules, rule.(string)) {
-			fail(w, "invalid_settings_ranking_rules", rule)
-			return
-		}
-	}
-	for _, k := range []string{"filterableAttributes", "stopWords"} {
-		if list, ok := change[k].([]any); ok {
-			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-		}
-	}
-	uid := r.PathValue("uid")
-	s.enqueue(w, "settingsUpdate", uid, withoutSecrets(change, false), func() map[string]any {
-		if s.indexes[uid] == nil {
-			s.indexes[uid] = newIndex()
-		}
-		x := s.indexes[uid]
-		for k, v := range change {
-			if k != "embedders" || v == nil {
-				x.settings[k] = cmp.Or(v, known[k])
-				continue
-			}
-			// Those that the change doesn't name stay.
-			embedders := maps.Clone(x.settings[k].(map[string]any))
-			for name, e := range v.(map[string]any) {
-				if embedders[name] = e; e == nil {
-					delete(embedders, name)
-				}
-			}
-			x.settings[k] = embedders
-		}
-		if change["embedders"] != nil {
-			return s.embedAll(x)
-		}
-		return nil
-	})
-}
-
-var rankingRules = []string{"words", "typo", "proximity", "attribute", "attributeRank", "wordPosition", "sort", "exactness"}
-
-// withoutSecrets is a copy of settings as the server shows them: of a key
-// to an embedder the beginning. Where whole, defaults are filled in.
-func withoutSecrets(settings map[string]any, whole bool) map[string]any {
-	out := maps.Clone(settings)
-	all, _ := settings["embedders"].(map[string]any)
-	if all == nil {
-		return out
-	}
-	embedders := map[string]any{}
-	for name, v := range all {
-		e, _ := v.(map[string]any)
-		if e = maps.Clone(e); e == nil {
-			embedders[name] = nil
-			continue
-		}
-		if key, ok := e["apiKey"].(string); ok {
-			e["apiKey"] = key[:min(3, len(key))] + "XXXXX..."
-		}
-		if whole && e["source"] != "userProvided" {
-			if e["documentTemplateMaxBytes"] == nil {
-				e["documentTemplateMaxBytes"] = 400
-			}
-			if e["source"] == "rest" && e["headers"] == nil {
-				e["headers"] = map[string]any{}
-			}
-		}
-		embedders[name] = e
-	}
-	out["embedders"] = embedders
-	return out
-}
 
 func (s *Server) addDocuments(w http.ResponseWriter, r *http.Request) {
 	var documents []map[string]json.RawMessage
@@ -160,7 +50,7 @@ func (s *Server) addDocuments(w http.ResponseWriter, r *http.Request) {
 
 var documentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,511}$`)
 
-// refuse says what is wrong with a document, and which its id is.
+// refuse returns what is wrong with a document, and sets id to its id.
 func (x *index) refuse(d map[string]json.RawMessage, id *string) map[string]any {
 	if d[x.primaryKey] == nil {
 		return problem("missing_document_id", x.primaryKey)

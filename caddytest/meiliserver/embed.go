@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Placeholders of the requests and responses of the source rest, of which
-// ollama and openAi are two forms.
+// Placeholders in the requests and responses of the source rest. The sources
+// ollama and openAi are two forms of it.
 const (
 	textPlaceholder      = "{{text}}"
 	embeddingPlaceholder = "{{embedding}}"
@@ -26,7 +26,7 @@ const vectorEmbeddingError = "vector_embedding_error"
 
 var errEmbedding = errors.New("the embedder gave no vectors")
 
-// embedder is one in an index's settings.
+// embedder is an embedder in an index's settings.
 type embedder map[string]any
 
 func embeddersOf(settings map[string]any) map[string]embedder {
@@ -45,8 +45,8 @@ func (e embedder) text(key string) string {
 	return s
 }
 
-// makes reports whether the server makes the vectors. It does not run the
-// source huggingFace, which needs a model.
+// makes reports whether the server makes the vectors. The source huggingFace
+// is not supported.
 func (e embedder) makes() bool {
 	switch e.text("source") {
 	case "openAi", "ollama", "rest":
@@ -55,7 +55,7 @@ func (e embedder) makes() bool {
 	return false
 }
 
-// templates are the bodies that the embedder is sent and answers with.
+// templates returns the forms of the embedder's requests and responses.
 func (e embedder) templates() (request, response any) {
 	switch e.text("source") {
 	case "ollama":
@@ -71,8 +71,8 @@ func (e embedder) templates() (request, response any) {
 	return e["request"], e["response"]
 }
 
-// embed makes the vectors of texts: in one request where the template
-// repeats, else one at a time.
+// embed makes the vectors of texts, in one request if the template repeats,
+// otherwise in one for each text.
 func (e embedder) embed(ctx context.Context, texts []string) ([][]float64, error) {
 	if !e.makes() {
 		return nil, errEmbedding
@@ -139,7 +139,7 @@ func repeats(template any) bool {
 	return false
 }
 
-// inject puts texts where a request's template has its placeholder.
+// inject replaces the placeholder of a request's template by texts.
 func inject(template any, texts []string) any {
 	switch t := template.(type) {
 	case string:
@@ -164,7 +164,7 @@ func inject(template any, texts []string) any {
 	return template
 }
 
-// extract takes vectors from where a response's template has its placeholder.
+// extract returns the vectors at the placeholder of a response's template.
 func extract(template, answer any) (out [][]float64) {
 	switch t := template.(type) {
 	case string:
@@ -193,8 +193,8 @@ func extract(template, answer any) (out [][]float64) {
 	return out
 }
 
-// embedAll makes all vectors anew, after a change of embedders, which does
-// not take place where that fails.
+// embedAll makes all vectors of an index after its embedders have changed. If
+// that fails, it has no embedders.
 func (s *Server) embedAll(x *index) (problem map[string]any) {
 	var all []map[string]json.RawMessage
 	for _, id := range x.order {
@@ -206,8 +206,8 @@ func (s *Server) embedAll(x *index) (problem map[string]any) {
 	return problem
 }
 
-// embed gives documents the vectors that the index's embedders are to make
-// and that they don't bring. It returns why a task fails.
+// embed makes the vectors that documents come without. It returns why a task
+// fails.
 func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[string]any {
 	for name, e := range embeddersOf(x.settings) {
 		if !e.makes() {
@@ -251,9 +251,9 @@ func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[str
 	return nil
 }
 
-// keeps is what a document that says nothing of an embedder keeps of the one
-// before it: vectors that were given, or that there are none. Only those
-// that the server made are made anew.
+// keeps returns the vectors that a document without _vectors for an embedder
+// takes from the document that it replaces: those, or the absence of those,
+// that were not made by the server.
 func (x *index) keeps(d map[string]json.RawMessage, embedder string) json.RawMessage {
 	var id string
 	_ = json.Unmarshal(d[x.primaryKey], &id)

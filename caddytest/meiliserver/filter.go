@@ -12,8 +12,8 @@ type Condition struct{ Attribute, Value string }
 
 var errFilter = errors.New("not a filter")
 
-// ParseFilter reads conditions joined by AND, with the server's rules for a
-// quoted value.
+// ParseFilter parses conditions joined by AND, with the server's rules for
+// quoted values.
 func ParseFilter(s string) ([]Condition, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -47,9 +47,9 @@ func ParseFilter(s string) ([]Condition, error) {
 	}
 }
 
-// quoted reads a value in double quotation marks, as value.rs does: a
-// backslash and what follows it are passed over while its end is sought,
-// then marks and, in a second pass, all escapes are resolved.
+// quoted parses a value in double quotation marks, as the server's value.rs
+// does: to find its end, it skips each backslash and the next byte. Then it
+// resolves escaped marks and, in a second pass, all escapes.
 func quoted(s string) (value, rest string, err error) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", "", errFilter

@@ -39,7 +39,7 @@ func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
 	for i, raw := range body.Queries {
 		result, refused := s.searchOne(r.Context(), raw, k)
 		if refused != nil {
-			status := 400 // also of an index that is not there
+			status := 400 // also if the index does not exist
 			if refused["type"] == "auth" {
 				status = 403
 			}
@@ -52,7 +52,7 @@ func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, map[string]any{"results": results})
 }
 
-// locales are some of those that the server knows.
+// locales are some of the server's.
 var locales = []string{"jpn", "cmn", "kor", "tha", "khm", "eng", "fra", "deu"}
 
 func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights) (result, refused map[string]any) {
@@ -101,14 +101,14 @@ func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights) (
 	return result, nil
 }
 
-// embedQuery sees to the vector of a query by meaning.
+// embedQuery makes the vector of a semantic query.
 func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused map[string]any) {
 	e, ok := embeddersOf(x.settings)[q.Hybrid.Embedder]
 	if !ok {
 		return problem("invalid_search_embedder", q.Hybrid.Embedder)
 	}
 	if q.Vector == nil {
-		s.mu.Unlock() // others are answered meanwhile
+		s.mu.Unlock() // other requests are served meanwhile
 		made, err := e.embed(ctx, []string{q.Q})
 		s.mu.Lock()
 		if err != nil || s.denied(e.text("url")) {
@@ -160,7 +160,7 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 				f.value, f.similarity = ratio*sim, sim
 			}
 		}
-		// By meaning alone those without a vector come last.
+		// In a semantic search, documents without a vector are last.
 		if f.value > 0 || ratio == 1 {
 			found = append(found, f)
 		}
@@ -183,7 +183,7 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 	return out
 }
 
-// similarity is that of the server: half of one more than the cosine.
+// similarity returns (1+cosine)/2, as the server does.
 func similarity(v []float64, vectors json.RawMessage, name string) float64 {
 	var all map[string]*struct{ Embeddings [][]float64 }
 	if json.Unmarshal(vectors, &all) != nil || all[name] == nil || len(all[name].Embeddings) == 0 {

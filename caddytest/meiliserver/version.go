@@ -13,10 +13,9 @@ import (
 	"strings"
 )
 
-// fields are those that a server takes in a request's body, in the order in
-// which it lists them, with the version that brought them where that is not
-// older than all that matter. An older server refuses them, as every one
-// refuses a field that it doesn't know.
+// fields are those that a server accepts in a request's body, in the order in
+// which its errors list them. A number is the version that introduced the
+// field; older servers refuse it.
 var fields = map[string][]string{
 	"POST /indexes":      {"uid", "primaryKey"},
 	"POST /swap-indexes": {"indexes", "rename 1.18"},
@@ -36,23 +35,23 @@ var fields = map[string][]string{
 	},
 }
 
-// numbersInTypoTolerance is since when numbers can be kept from typing errors.
+// numbersInTypoTolerance is the version that introduced disableOnNumbers.
 const numbersInTypoTolerance = "1.15"
 
-// privateNetworks is from when on a server asks no embedder there, unless it
-// is started with --experimental-allowed-ip-networks.
+// privateNetworks is the version since which a server calls no embedder on a
+// private network, unless it is started with
+// --experimental-allowed-ip-networks.
 const privateNetworks = "1.35"
 
-// DenyPrivate has the server keep to that, from that version on: without it,
-// it was started with the flag.
+// DenyPrivate makes the server behave as if it was started without that flag.
 func (s *Server) DenyPrivate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denyPrivate = true
 }
 
-// knows answers a request that has a field which the server's version does
-// not know, and reports whether it has none.
+// knows reports whether the server's version knows all fields of a request. If
+// not, it replies with an error.
 func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
 	all := fields[r.Method+" "+pattern.ReplaceAllString(r.URL.Path, "/*")]
 	if all == nil {
@@ -93,8 +92,8 @@ func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// objects are those of a body whose fields are looked at, by where they
-// stand: it, its items, or its queries.
+// objects returns the objects of a body whose fields are checked, by their
+// place in it: the body, its items, or its queries.
 func objects(body []byte) map[string]map[string]json.RawMessage {
 	out := map[string]map[string]json.RawMessage{}
 	var items []map[string]json.RawMessage
@@ -109,7 +108,7 @@ func objects(body []byte) map[string]map[string]json.RawMessage {
 	}
 	var one map[string]json.RawMessage
 	if json.Unmarshal(body, &one) != nil {
-		return nil // the route itself says what is wrong
+		return nil // the handler reports the error
 	}
 	if queries, ok := one["queries"]; ok && json.Unmarshal(queries, &items) == nil {
 		in(".queries")
@@ -134,7 +133,7 @@ func before(version, than string) bool {
 	return slices.Compare(number(version), number(than)) < 0
 }
 
-// denied reports whether the server may not ask an embedder at an address.
+// denied reports whether the server may not call an embedder at an address.
 func (s *Server) denied(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || !s.denyPrivate || before(s.version, privateNetworks) {
@@ -142,18 +141,4 @@ func (s *Server) denied(address string) bool {
 	}
 	ip := net.ParseIP(u.Hostname())
 	return ip != nil && (ip.IsLoopback() || ip.IsPrivate())
-}
-
-// resetSetting serves DELETE of one setting.
-func (s *Server) resetSetting(w http.ResponseWriter, r *http.Request) {
-	uid := r.PathValue("uid")
-	key := map[string]string{"stop-words": "stopWords", "localized-attributes": "localizedAttributes"}[r.PathValue("setting")]
-	s.enqueue(w, "settingsUpdate", uid, map[string]any{key: nil}, func() map[string]any {
-		x := s.indexes[uid]
-		if x == nil {
-			return problem("index_not_found", uid)
-		}
-		x.settings[key] = defaults()[key]
-		return nil
-	})
 }

@@ -6,14 +6,13 @@ import (
 	"unicode"
 )
 
-// wordsLimit is how many words of a query the server reads.
+// wordsLimit is the number of words of a query that the server reads.
 const wordsLimit = 10
 
-// words are those of a query that the server looks for. Scripts without
-// spaces are taken character by character, as by a server that was built
-// without the dictionaries for them. Stop words are passed over, but for the
-// last word while it is being typed; where no word is left, the query is
-// empty, and finds everything.
+// words returns the words of a query that the server searches. Each character
+// of a script without spaces is a word, as in a server that was built without
+// dictionaries. Stop words are left out, except for the last word without a
+// space after it.
 func (x *index) words(query string) []string {
 	query = strings.ToLower(query)
 	var all []string
@@ -44,7 +43,7 @@ func (x *index) words(query string) []string {
 	return out[:min(len(out), wordsLimit)]
 }
 
-// alike is a word with its synonyms.
+// alike returns a word and its synonyms.
 func (x *index) alike(word string) []string {
 	out := []string{word}
 	all, _ := x.settings["synonyms"].(map[string]any)
