@@ -168,7 +168,7 @@ func openSource(s *Site, in *ingest.Ingester, log *slog.Logger) (retrieval.Sourc
 		}
 		return &source.Sitemap{
 			URL: s.Sitemap, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
-			Interval: time.Duration(s.PollInterval), MaxPage: ingest.MaxBytes, Log: log,
+			Interval: time.Duration(s.PollInterval), MaxPage: ingest.MaxBytes,
 		}, nil
 	}
 	mode, err := source.ParseWatchMode(s.Watch)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// reserved are networks that net/netip does not count as private though no
-// public site stands there: shared address space (RFC 6598), protocol
-// assignments, benchmarks, "this network", documentation, reserved, 6to4
-// and Teredo (which carry any IPv4 address).
+// reserved are networks without public sites that net/netip does not count as
+// private: shared address space (RFC 6598), protocol assignments, benchmarks,
+// "this network", documentation, reserved, 6to4 and Teredo (which carry any
+// IPv4 address).
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
@@ -30,8 +30,7 @@ var reserved = []netip.Prefix{
 // nat64 carries an IPv4 address in its last four bytes.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// public reports whether an address is one that any machine on the Internet
-// may be asked at.
+// public reports whether an address belongs to the public Internet.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if nat64.Contains(ip) {
@@ -50,9 +49,8 @@ func public(ip netip.Addr) bool {
 }
 
 // dialer connects to public addresses only, unless private ones are allowed.
-// It looks at the address that the connection is made to, after the name was
-// resolved, so no name that resolves one way for a check and another way for
-// the connection gets past.
+// It checks the address after the name was resolved, so a name can't resolve
+// to one address for the check and to another for the connection.
 func dialer(allowPrivate bool) *net.Dialer {
 	d := &net.Dialer{Timeout: 10 * time.Second}
 	if allowPrivate {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -295,7 +296,7 @@ func TestVersionsOfFiles(t *testing.T) {
 	}
 	// As rsync -t and reproducible builds do: another content, same size
 	// and time.
-	if _, ok := identify(mustStat(t, filepath.Join(dir, "old.md"))); !ok {
+	if runtime.GOOS != "linux" {
 		t.Skip("only size and time are known here")
 	}
 	write(t, dir, "new.md", "y")
@@ -306,15 +307,6 @@ func TestVersionsOfFiles(t *testing.T) {
 	if versions()["old.md"] == first["old.md"] {
 		t.Error("another file with the same size and time has the same version")
 	}
-}
-
-func mustStat(t *testing.T, name string) fs.FileInfo {
-	t.Helper()
-	info, err := os.Lstat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
 }
 
 func TestAMissingFolderIsAnError(t *testing.T) {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,10 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/temoto/robotstxt"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -17,14 +20,15 @@ import (
 // sitemapSnapshot fetches the pages of one listing.
 type sitemapSnapshot struct {
 	sitemap  *Sitemap
+	client   *http.Client
+	host     string // see hostOf
+	robots   *robotstxt.Group
 	files    []retrieval.File
 	problems []retrieval.Problem
 	listed   map[string]bool
-	gate     chan struct{} // holds one per request under way
+	gate     chan struct{} // holds one value per request in progress
 	delay    time.Duration // between two requests
-
-	mu       sync.Mutex
-	failures int // in a row
+	failures atomic.Int32  // consecutive
 }
 
 func (s *sitemapSnapshot) Files() []retrieval.File       { return s.files }
@@ -33,7 +37,7 @@ func (s *sitemapSnapshot) Workers() int                  { return sitemapWorkers
 func (s *sitemapSnapshot) Current() bool                 { return true }
 
 func (s *sitemapSnapshot) Close() error {
-	s.sitemap.client.CloseIdleConnections()
+	s.client.CloseIdleConnections()
 	return nil
 }
 
@@ -45,32 +49,24 @@ func (s *sitemapSnapshot) Read(ctx context.Context, file retrieval.File) (retrie
 	case <-ctx.Done():
 		return retrieval.Content{}, ctx.Err()
 	}
-	if s.down() {
-		return retrieval.Content{}, fmt.Errorf("%w: the site didn't answer for other pages, so it was not asked", retrieval.ErrTemporary)
+	if s.failures.Load() >= giveUpAfter {
+		return retrieval.Content{}, fmt.Errorf("%w: not requested, because the site didn't answer for other pages", retrieval.ErrTemporary)
 	}
 	content, err := s.fetch(ctx, file)
-	s.mu.Lock()
 	if errors.Is(err, retrieval.ErrTemporary) {
-		s.failures++
+		s.failures.Add(1)
 	} else {
-		s.failures = 0
+		s.failures.Store(0)
 	}
-	s.mu.Unlock()
 	if s.delay > 0 {
 		sleep(ctx, s.delay)
 	}
 	return content, err
 }
 
-func (s *sitemapSnapshot) down() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.failures >= giveUpAfter
-}
-
 func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none retrieval.Content, err error) {
-	response, err := s.sitemap.get(ctx, file.Path, file.Tag)
-	if errors.Is(err, errElsewhere) {
+	response, err := s.get(ctx, file.Path, file.Tag)
+	if errors.Is(err, errRedirect) {
 		return none, fmt.Errorf("%w: %w", retrieval.ErrNotPage, err)
 	}
 	if err != nil {
@@ -86,11 +82,10 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	default:
 		return none, fmt.Errorf("%w: the site answers %s", retrieval.ErrTemporary, response.Status)
 	}
-	if end := *response.Request.URL; end.String() != file.Path {
-		end.Fragment = ""
-		if s.listed[end.String()] {
-			return none, fmt.Errorf("%w: it is a redirect to another page of the sitemap", retrieval.ErrNotPage)
-		}
+	end := *response.Request.URL
+	end.Fragment = ""
+	if page := end.String(); page != file.Path && s.listed[page] {
+		return none, fmt.Errorf("%w: it is a redirect to another page of the sitemap", retrieval.ErrNotPage)
 	}
 	if noindex(response.Header.Values("X-Robots-Tag")) {
 		return none, fmt.Errorf("%w: X-Robots-Tag says noindex", retrieval.ErrNotPage)
@@ -98,7 +93,7 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	if t := response.Header.Get("Content-Type"); !isHTML(t) {
 		return none, fmt.Errorf("%w: its content type is %q", retrieval.ErrNotPage, t)
 	}
-	limit := s.sitemap.maxPage()
+	limit := cmp.Or(s.sitemap.MaxPage, defaultMaxPage)
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err != nil {
 		return none, fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
@@ -107,9 +102,9 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 		return none, tooLarge(limit)
 	}
 	content := retrieval.Content{Data: data}
-	etag, modified := response.Header.Get("ETag"), response.Header.Get("Last-Modified")
-	if len(etag)+len(modified) > 0 && len(etag)+len(modified) < 512 {
-		content.Tag = etag + "\n" + modified
+	tag := response.Header.Get("ETag") + "\n" + response.Header.Get("Last-Modified")
+	if len(tag) > 1 && len(tag) <= 512 {
+		content.Tag = tag
 	}
 	return content, nil
 }
@@ -123,12 +118,12 @@ func isHTML(contentType string) bool {
 	return false
 }
 
-// noindex reads X-Robots-Tag headers: "noindex, nofollow", or for one
-// crawler, "caddy-docs: noindex".
+// noindex reads X-Robots-Tag headers: "noindex, nofollow" or, for one crawler,
+// "caddy-docs: noindex".
 func noindex(values []string) bool {
 	for _, v := range values {
 		if agent, rules, ok := strings.Cut(v, ":"); ok && !strings.Contains(agent, ",") {
-			switch agent = strings.ToLower(strings.TrimSpace(agent)); agent {
+			switch strings.ToLower(strings.TrimSpace(agent)) {
 			case UserAgent:
 				v = rules
 			case "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview":

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// sitemapEntry is one address of a sitemap.
+// sitemapEntry is one URL of a sitemap.
 type sitemapEntry struct {
 	Loc     string `xml:"loc"`
 	LastMod string `xml:"lastmod"`
 }
 
-// errTooMuch ends the reading of a sitemap that exceeds a bound.
+// errTooMuch is wrapped by the error for a sitemap that exceeds a bound.
 var errTooMuch = errors.New("is larger than the sitemap protocol allows")
 
-// bounded fails, rather than ends, after n bytes.
+// bounded fails after n bytes.
 type bounded struct {
 	r io.Reader
 	n int64
@@ -31,7 +31,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.n <= 0 {
-		// Exactly as large as allowed is no error.
+		// n bytes are allowed.
 		if n, err := b.r.Read(make([]byte, 1)); n == 0 && err != nil {
 			return 0, err
 		}
@@ -46,8 +46,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // parseSitemap reads a sitemap (pages) or a sitemap index (maps): XML, or a
-// text file with an address a line; compressed or not, whatever its name. At
-// most limit entries are returned; more is an error beside them.
+// text file with one URL per line, gzipped or not. It returns at most limit
+// entries, with an error if there are more.
 func parseSitemap(r io.Reader, limit int) (pages, maps []sitemapEntry, err error) {
 	b := bufio.NewReader(&bounded{r, maxSitemapBytes})
 	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -72,7 +72,7 @@ func parseSitemap(r io.Reader, limit int) (pages, maps []sitemapEntry, err error
 		token, err := d.Token()
 		if err == io.EOF {
 			if !root {
-				return nil, nil, errors.New("is no sitemap: it has no <urlset> or <sitemapindex>")
+				return nil, nil, errors.New("it is not a sitemap: it has no <urlset> or <sitemapindex>")
 			}
 			return pages, maps, nil
 		}
@@ -89,7 +89,7 @@ func parseSitemap(r io.Reader, limit int) (pages, maps []sitemapEntry, err error
 			root = true
 			continue
 		case !root:
-			return nil, nil, fmt.Errorf("is no sitemap: it begins with <%.40s>", name)
+			return nil, nil, fmt.Errorf("it is not a sitemap: it begins with <%.40s>", name)
 		case name != "url" && name != "sitemap":
 			if err := d.Skip(); err != nil {
 				return pages, maps, fmt.Errorf("reading it: %w", err)
@@ -127,9 +127,9 @@ func parseSitemapText(r io.Reader, limit int) (pages []sitemapEntry, err error) 
 	return pages, lines.Err()
 }
 
-// lastModified reads a W3C date. whole is false where it names no more than
-// a day: the page may change again on it.
-func lastModified(s string) (t time.Time, whole bool) {
+// lastModified reads a W3C date. exact is false if it names only a day, on
+// which the page may change again.
+func lastModified(s string) (t time.Time, exact bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, true

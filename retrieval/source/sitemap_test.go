@@ -151,7 +151,7 @@ func TestSnapshotOfASitemap(t *testing.T) {
 			name:     "other hosts are left out and named",
 			files:    map[string]string{"/sitemap.xml": urlset("SITE/a", "https://evil.example/b", "http://127.0.0.1:1/c", "//SITE/d", "file:///etc/passwd", "SITE/\x7f")},
 			want:     []string{"/a"},
-			problems: []string{"2 addresses of other hosts are left out, the first is https://evil.example/b", "3 entries are no addresses"},
+			problems: []string{"2 URLs of other hosts are left out, the first is https://evil.example/b", "3 entries are not URLs"},
 		},
 		{
 			name: "robots.txt is obeyed, by name before by star",
@@ -169,7 +169,7 @@ func TestSnapshotOfASitemap(t *testing.T) {
 			want:  []string{"/a"},
 		},
 		{name: "HTML in the sitemap's place is an error", files: map[string]string{"/sitemap.xml": "<!doctype html><html><body>Hello</body></html>"}, err: "begins with <html>"},
-		{name: "an empty file is an error", files: map[string]string{"/sitemap.xml": ""}, err: "is no sitemap"},
+		{name: "an empty file is an error", files: map[string]string{"/sitemap.xml": ""}, err: "is not a sitemap"},
 		{name: "a cut sitemap is an error, not a short list", files: map[string]string{"/sitemap.xml": urlset("SITE/a")[:120]}, err: "reading it"},
 		{name: "a missing sitemap is an error", err: "404"},
 		{
@@ -492,12 +492,12 @@ func FuzzParseSitemap(f *testing.F) {
 			t.Fatalf("%d entries", len(pages)+len(maps))
 		}
 		now := time.Now()
-		snap := &sitemapSnapshot{listed: map[string]bool{}}
-		robots, err := (&Sitemap{URL: "https://x.example/sitemap.xml"}).rules(404, nil)
+		robots, err := parseRobots(404, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := listing{sitemap: &Sitemap{host: "x.example"}, snapshot: snap, robots: robots, seen: map[string]bool{}, now: now}
+		snap := &sitemapSnapshot{sitemap: &Sitemap{}, host: "x.example", robots: robots, listed: map[string]bool{}}
+		l := listing{snapshot: snap, seen: map[string]bool{}, now: now}
 		for _, p := range pages {
 			l.add(p)
 		}

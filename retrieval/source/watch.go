@@ -1,10 +1,12 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,16 +21,16 @@ import (
 type WatchMode int
 
 const (
-	// Events asks the operating system (inotify, kqueue, …) to tell of each.
+	// Events uses the operating system's notifications (inotify, kqueue, …).
 	Events WatchMode = iota
-	// Poll lists the folder at an interval: for network file systems, which
-	// tell of no change made on another machine.
+	// Poll lists the folder at an interval. It is for network file systems,
+	// which don't report changes made on another machine.
 	Poll
-	// Off notices none; a new index is made when one is asked for.
+	// Off notices nothing.
 	Off
 )
 
-// ParseWatchMode reads "events", "poll" or "off"; "" is Events.
+// ParseWatchMode reads "events", "poll" or "off". "" is Events.
 func ParseWatchMode(s string) (WatchMode, error) {
 	switch s {
 	case "", "events":
@@ -43,52 +45,47 @@ func ParseWatchMode(s string) (WatchMode, error) {
 
 const (
 	defaultInterval = 10 * time.Second
-	// settle is the pause before a root that was swapped is looked at anew:
-	// a swap is several events.
-	settle    = 50 * time.Millisecond
-	maxSettle = 800 * time.Millisecond
-	// lookEvery catches what no event told of: queues overflow, and network
-	// file systems stay silent.
-	lookEvery = 5 * time.Minute
-	// maxRootLinks is where the kernel, too, gives up on a path.
+	// firstPause and lastPause are how long a folder is left alone before it
+	// is watched again: a swap of the root is several events.
+	firstPause = 50 * time.Millisecond
+	lastPause  = 800 * time.Millisecond
+	// missedEvery is how often changes are assumed, because queues overflow
+	// and network file systems stay silent.
+	missedEvery = 5 * time.Minute
+	// maxRootLinks is the kernel's limit for a path.
 	maxRootLinks = 40
 )
 
-func (f *Folder) interval() time.Duration {
-	if f.Interval > 0 {
-		return f.Interval
-	}
-	return defaultInterval
-}
-
 // Watch calls changed after changes below the root, and after the root
-// itself, or a link on the way to it, was replaced. It outlives a root that
-// vanishes. Where the system's limit of watches is reached it polls, after
-// one warning. It returns nil when ctx is done.
+// itself, or a link on the way to it, was replaced. It goes on if the root
+// disappears. If the system's limit of watches is reached, it logs a warning
+// and polls. It returns nil when ctx is done.
 func (f *Folder) Watch(ctx context.Context, changed func()) error {
+	interval := cmp.Or(f.Interval, defaultInterval)
 	switch f.Mode {
 	case Off:
 		<-ctx.Done()
 		return nil
 	case Poll:
-		return f.poll(ctx, changed)
+		return poll(ctx, interval, changed)
 	}
-	pause := settle
+	log := cmp.Or(f.Log, slog.Default())
+	pause := firstPause
 	for ctx.Err() == nil {
 		start := time.Now()
-		err := f.events(ctx, changed)
+		err := f.events(ctx, interval, changed)
 		if limitReached(err) {
-			f.log().Warn("the system's limit of file watches is reached, so this folder is polled instead; "+
-				"raise it with: sysctl fs.inotify.max_user_watches=524288 (and fs.inotify.max_user_instances), then reload",
-				"folder", f.Root, "interval", f.interval(), "error", err)
-			return f.poll(ctx, changed)
+			log.Warn("the limit of file watches is reached, so the folder is polled; "+
+				"raise it with sysctl fs.inotify.max_user_watches=524288 (and fs.inotify.max_user_instances), then reload",
+				"folder", f.Root, "interval", interval, "error", err)
+			return poll(ctx, interval, changed)
 		}
 		if err != nil && ctx.Err() == nil {
-			f.log().Debug("watching again", "folder", f.Root, "error", err)
+			log.Debug("watching the folder again", "folder", f.Root, "error", err)
 		}
-		// A folder that keeps the watch from standing must not keep a core busy.
-		if pause = min(2*pause, maxSettle); time.Since(start) > time.Second {
-			pause = settle
+		// A folder that can't be watched must not keep a core busy.
+		if pause = min(2*pause, lastPause); time.Since(start) > time.Second {
+			pause = firstPause
 		}
 		sleep(ctx, pause)
 	}
@@ -99,8 +96,9 @@ func limitReached(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-func (f *Folder) poll(ctx context.Context, changed func()) error {
-	ticker := time.NewTicker(f.interval())
+// poll calls changed at an interval until ctx is done.
+func poll(ctx context.Context, interval time.Duration, changed func()) error {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -112,42 +110,41 @@ func (f *Folder) poll(ctx context.Context, changed func()) error {
 	}
 }
 
-// events watches until the root has to be looked at anew.
-func (f *Folder) events(ctx context.Context, changed func()) error {
+// events watches the folder until it must be watched again from the start.
+func (f *Folder) events(ctx context.Context, interval time.Duration, changed func()) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
 	}
 	defer watcher.Close()
 
-	way, dir, err := wayTo(f.Root)
+	parents, dir, err := rootParents(f.Root)
 	if err != nil {
 		return err
 	}
-	for parent := range way {
+	for parent := range parents {
 		if err := watcher.Add(parent); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
-	// Nothing tells of a folder that appears below one we may not watch.
+	// A root that appears below a folder we may not watch causes no event.
 	var missing <-chan time.Time
 	if dir == "" {
-		ticker := time.NewTicker(f.interval())
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		missing = ticker.C
 	} else if err := watchTree(watcher, dir); err != nil {
 		return err
 	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	// What happened before the watches stood went unseen.
-	changed()
+	missed := time.NewTicker(missedEvery)
+	defer missed.Stop()
+	changed() // before the watches existed
 
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-missed.C:
 			changed()
 		case <-missing:
 			if _, err := os.Stat(f.Root); err == nil {
@@ -164,12 +161,12 @@ func (f *Folder) events(ctx context.Context, changed func()) error {
 			}
 			parent, name := filepath.Split(event.Name)
 			parent = filepath.Clean(parent)
-			if slices.Contains(way[parent], name) && !event.Has(fsnotify.Write) {
+			if slices.Contains(parents[parent], name) && !event.Has(fsnotify.Write) {
 				changed()
 				return nil
 			}
 			if dir == "" || (event.Name != dir && !strings.HasPrefix(event.Name, dir+string(filepath.Separator))) {
-				continue // a neighbour of the root or of a link
+				continue // beside the root or a link to it
 			}
 			notable, err := f.notable(watcher, dir, event)
 			if err != nil {
@@ -183,7 +180,7 @@ func (f *Folder) events(ctx context.Context, changed func()) error {
 }
 
 // notable reports whether an event may change the pages, and watches the
-// folders that it brings.
+// folders that it creates.
 func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.Event) (bool, error) {
 	name := filepath.Base(event.Name)
 	// "..data" is the link that Kubernetes swaps when a volume changes.
@@ -191,7 +188,7 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 		return false, nil
 	}
 	if event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
-		return true, nil // perhaps a folder's name: nobody can look any more
+		return true, nil // it may have been a folder
 	}
 	info, err := os.Lstat(event.Name)
 	switch {
@@ -207,14 +204,14 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 	return err != nil || f.Wants == nil || f.Wants(filepath.ToSlash(rel)), nil
 }
 
-// watchTree adds a folder and those below it. WalkDir lists a folder after
-// it was added, so none that appears in between is missed.
+// watchTree watches a folder and those below it. WalkDir lists a folder after
+// it is watched, so none that appears in between is missed.
 func watchTree(watcher *fsnotify.Watcher, dir string) error {
 	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
-			return nil // gone or unreadable: the listing names it
+			return nil // the listing reports unreadable folders
 		}
-		if p != dir && skipFolder(e.Name()) {
+		if p != dir && skipped(e.Name()) {
 			return fs.SkipDir
 		}
 		err = watcher.Add(p)
@@ -225,16 +222,16 @@ func watchTree(watcher *fsnotify.Watcher, dir string) error {
 	})
 }
 
-// wayTo returns the folders whose entries decide what root leads to, each
-// with the names that matter in it: the root's own parent, the parent of
-// each link on the way, and where something is missing, the folder that
-// misses it. dir is the root without links, "" while it doesn't exist.
-func wayTo(root string) (way map[string][]string, dir string, err error) {
+// rootParents returns the folders whose entries decide what root leads to,
+// each with the names that matter in it: the parents of the root and of each
+// link on the way to it and, if something is missing, the folder that lacks
+// it. dir is the root's real path, "" if it doesn't exist.
+func rootParents(root string) (parents map[string][]string, dir string, err error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
 		return nil, "", err
 	}
-	way = map[string][]string{}
+	parents = map[string][]string{}
 	volume := filepath.VolumeName(abs)
 	cur := volume + string(filepath.Separator)
 	rest := splitPath(abs[len(volume):])
@@ -251,14 +248,14 @@ func wayTo(root string) (way map[string][]string, dir string, err error) {
 		next := filepath.Join(cur, name)
 		info, err := os.Lstat(next)
 		if err != nil {
-			way[cur] = append(way[cur], name)
-			return way, "", nil
+			parents[cur] = append(parents[cur], name)
+			return parents, "", nil
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			way[cur] = append(way[cur], name)
+			parents[cur] = append(parents[cur], name)
 			target, err := os.Readlink(next)
 			if links++; err != nil || links > maxRootLinks {
-				return way, "", nil
+				return parents, "", nil
 			}
 			rest = append(splitPath(target[len(filepath.VolumeName(target)):]), rest...)
 			if filepath.IsAbs(target) {
@@ -267,14 +264,14 @@ func wayTo(root string) (way map[string][]string, dir string, err error) {
 			continue
 		}
 		if len(rest) == 0 {
-			way[cur] = append(way[cur], name)
+			parents[cur] = append(parents[cur], name)
 			if !info.IsDir() {
-				return way, "", nil
+				return parents, "", nil
 			}
 		}
 		cur = next
 	}
-	return way, cur, nil
+	return parents, cur, nil
 }
 
 func splitPath(p string) []string {
