@@ -39,7 +39,7 @@ func (r *run) conclude(context.Context) error {
 		}
 		r.answer.send([]byte(text))
 	case len(r.passages) > 0:
-		r.answer.send([]byte("\n\n" + r.q.language.say(sourcesLabel) + r.firstPages()))
+		r.answer.send([]byte("\n\n" + r.say(sourcesLabel) + r.firstPages()))
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (r *run) support() string {
 	if r.a.Site.SupportURL == "" {
 		return ""
 	}
-	return "\n\n" + fmt.Sprintf(r.q.language.say(askSupport), citation.Link("", r.a.Site.SupportURL))
+	return "\n\n" + fmt.Sprintf(r.say(askSupport), citation.Link("", r.a.Site.SupportURL))
 }
 
 // cited returns the ids of the sources that the answer links to: by section,

@@ -1,6 +1,10 @@
 package assistant
 
-import "context"
+import (
+	"context"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
+)
 
 // Explanation says why a question gets its answer: what was searched for,
 // which passages the model is given, and the whole prompt.
@@ -9,7 +13,7 @@ type Explanation struct {
 	// Other is searched for too, if the question may continue the one before
 	// it.
 	Other    string             `json:"other,omitempty"`
-	Language Language           `json:"language"`
+	Language language.Language  `json:"language"`
 	Boost    []string           `json:"boost,omitempty"`
 	Passages []ExplainedPassage `json:"passages"`
 	// Tokens are those of the passages, Budget is their bound. Without a model

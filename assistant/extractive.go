@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // What an extractive reply holds: little enough to be read as an answer, and
@@ -51,19 +52,19 @@ func (r *run) extract(ctx context.Context) error {
 	r.res.Answered = answered(best, asked, lang)
 	var b strings.Builder
 	if r.a.Model != nil {
-		b.WriteString(lang.say(modelUnavailable) + "\n\n")
+		b.WriteString(r.say(modelUnavailable) + "\n\n")
 	}
 	if r.res.Answered == "no" {
-		writeNearest(&b, best, lang)
+		r.writeNearest(&b, best)
 	} else {
 		quotes := quote(best, asked, lang)
 		switch {
 		case r.res.Answered == "partly":
-			b.WriteString(lang.say(foundPartly))
+			b.WriteString(r.say(foundPartly))
 		case len(quotes) == 1:
-			b.WriteString(lang.say(foundOne))
+			b.WriteString(r.say(foundOne))
 		default:
-			b.WriteString(lang.say(foundSome))
+			b.WriteString(r.say(foundSome))
 		}
 		for _, q := range quotes {
 			b.WriteString("\n\n**" + citation.Link(q.passage.title, q.passage.url) + "**")
@@ -81,12 +82,12 @@ func (r *run) extract(ctx context.Context) error {
 
 // writeNearest says that the documentation doesn't answer, and lists the pages
 // that come nearest.
-func writeNearest(b *strings.Builder, best []passage, lang Language) {
+func (r *run) writeNearest(b *strings.Builder, best []passage) {
 	if len(best) == 0 {
-		b.WriteString(lang.say(notFoundAtAll))
+		b.WriteString(r.say(notFoundAtAll))
 		return
 	}
-	b.WriteString(lang.say(notFound) + "\n")
+	b.WriteString(r.say(notFound) + "\n")
 	seen := make(map[string]bool)
 	for i := range best {
 		if d := best[i].document; !seen[d.Page] && len(seen) < nearestPages {
@@ -114,7 +115,7 @@ func (r *run) askedTerms() []term {
 }
 
 // answered judges whether passages, best first, answer: yes, partly or no.
-func answered(best []passage, asked []term, l Language) string {
+func answered(best []passage, asked []term, l language.Language) string {
 	if len(best) == 0 || best[0].score < scoreHopeless {
 		return "no"
 	}
@@ -126,7 +127,7 @@ func answered(best []passage, asked []term, l Language) string {
 	missing := false // a name that was asked for and that no passage holds
 	found := make(map[string]bool)
 	for i := range best[:min(3, len(best))] {
-		have := stems(best[i].title+"\n"+best[i].text, l)
+		have := heldStems(best[i].title+"\n"+best[i].text, asked, l)
 		sum, all := 0.0, 0.0
 		for _, t := range asked {
 			w := 1.0
@@ -155,12 +156,4 @@ func answered(best []passage, asked []term, l Language) string {
 		return "partly"
 	}
 	return "no"
-}
-
-func stems(text string, l Language) map[string]bool {
-	m := make(map[string]bool)
-	for _, t := range terms(text, l) {
-		m[t.stem] = true
-	}
-	return m
 }

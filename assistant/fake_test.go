@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // fakeIndex ranks sections by the share of the query's words that they hold.
@@ -30,14 +31,14 @@ func (f *fakeIndex) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hi
 		return nil, f.err
 	}
 	want := map[string]bool{}
-	for _, t := range terms(q.Text, English) {
+	for _, t := range terms(q.Text, language.English) {
 		want[t.stem] = true
 	}
 	var hits []retrieval.Hit
 	for _, d := range f.documents {
 		for i, s := range d.Sections {
 			have := map[string]bool{}
-			for _, t := range terms(d.Title+" "+d.Title+" "+s.Heading+" "+s.Text, English) {
+			for _, t := range terms(d.Title+" "+d.Title+" "+s.Heading+" "+s.Text, language.English) {
 				if want[t.stem] {
 					have[t.stem] = true
 				}

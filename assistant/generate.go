@@ -51,7 +51,7 @@ func (r *run) generate(ctx context.Context) error {
 // report ends the reply with an error that the reader is shown.
 func (r *run) report(p phrase) error {
 	r.res.Reason = "error"
-	r.out.send(reply.Event{Kind: reply.Error, Message: r.q.language.say(p)})
+	r.out.send(reply.Event{Kind: reply.Error, Message: r.say(p)})
 	r.out.flush()
 	return errReported
 }

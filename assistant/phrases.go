@@ -1,6 +1,8 @@
 package assistant
 
-// phrase is a sentence of ours.
+import "github.com/caddy-docs/caddy-docs/retrieval/language"
+
+// phrase is a sentence that the assistant says itself.
 type phrase uint8
 
 const (
@@ -19,10 +21,10 @@ const (
 	phraseCount
 )
 
-// phrases are our own sentences in the ten languages. They stay free of
-// anything that needs grammar to fit in, such as names with gender.
-var phrases = map[Language]*[phraseCount]string{
-	English: {
+// phrases are the sentences in ten languages. None needs grammar to fit in what
+// is inserted, such as a name's gender.
+var phrases = map[language.Language]*[phraseCount]string{
+	language.English: {
 		foundOne:          "This is what the documentation says:",
 		foundSome:         "These parts of the documentation answer this:",
 		foundPartly:       "The documentation doesn't answer this exactly. These parts come closest:",
@@ -36,7 +38,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Neither the assistant nor the search is available at the moment. Please ask again in a minute.",
 		asks:              "What does the documentation say about “%s”?",
 	},
-	German: {
+	language.German: {
 		foundOne:          "Das sagt die Dokumentation dazu:",
 		foundSome:         "Diese Stellen der Dokumentation beantworten das:",
 		foundPartly:       "Die Dokumentation beantwortet das nicht genau. Am nächsten kommen diese Stellen:",
@@ -50,7 +52,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Weder der Assistent noch die Suche ist gerade verfügbar. Bitte in einer Minute noch einmal fragen.",
 		asks:              "Was sagt die Dokumentation zu „%s“?",
 	},
-	French: {
+	language.French: {
 		foundOne:          "Voici ce que dit la documentation :",
 		foundSome:         "Ces passages de la documentation y répondent :",
 		foundPartly:       "La documentation n'y répond pas exactement. Voici les passages les plus proches :",
@@ -64,7 +66,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Ni l'assistant ni la recherche ne sont disponibles pour le moment. Réessayez dans une minute.",
 		asks:              "Que dit la documentation sur « %s » ?",
 	},
-	Spanish: {
+	language.Spanish: {
 		foundOne:          "Esto es lo que dice la documentación:",
 		foundSome:         "Estas partes de la documentación lo responden:",
 		foundPartly:       "La documentación no lo responde exactamente. Estas partes son las más cercanas:",
@@ -78,7 +80,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Ni el asistente ni la búsqueda están disponibles en este momento. Vuelve a preguntar en un minuto.",
 		asks:              "¿Qué dice la documentación sobre «%s»?",
 	},
-	Portuguese: {
+	language.Portuguese: {
 		foundOne:          "Isto é o que diz a documentação:",
 		foundSome:         "Estas partes da documentação respondem a isso:",
 		foundPartly:       "A documentação não responde exatamente a isso. Estas partes são as mais próximas:",
@@ -92,7 +94,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Nem o assistente nem a pesquisa estão disponíveis no momento. Pergunte de novo daqui a um minuto.",
 		asks:              "O que diz a documentação sobre “%s”?",
 	},
-	Italian: {
+	language.Italian: {
 		foundOne:          "Ecco che cosa dice la documentazione:",
 		foundSome:         "Queste parti della documentazione rispondono:",
 		foundPartly:       "La documentazione non risponde esattamente. Queste sono le parti più vicine:",
@@ -106,7 +108,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Al momento non sono disponibili né l'assistente né la ricerca. Riprova tra un minuto.",
 		asks:              "Che cosa dice la documentazione su «%s»?",
 	},
-	Russian: {
+	language.Russian: {
 		foundOne:          "Вот что говорит документация:",
 		foundSome:         "На это отвечают следующие разделы документации:",
 		foundPartly:       "Точного ответа в документации нет. Ближе всего эти разделы:",
@@ -120,7 +122,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "Сейчас недоступны ни ассистент, ни поиск. Спросите ещё раз через минуту.",
 		asks:              "Что говорит документация о «%s»?",
 	},
-	Chinese: {
+	language.Chinese: {
 		foundOne:          "文档中的说明如下：",
 		foundSome:         "文档中的以下部分回答了这个问题：",
 		foundPartly:       "文档没有直接回答这个问题。最接近的内容是：",
@@ -134,7 +136,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "助手和搜索目前都不可用。请稍后再问。",
 		asks:              "文档对“%s”是怎么说的？",
 	},
-	Japanese: {
+	language.Japanese: {
 		foundOne:          "ドキュメントには次のように書かれています：",
 		foundSome:         "ドキュメントの次の箇所が答えになります：",
 		foundPartly:       "ドキュメントに直接の答えはありません。最も近い箇所は次のとおりです：",
@@ -148,7 +150,7 @@ var phrases = map[Language]*[phraseCount]string{
 		cannotAnswer:      "現在、アシスタントも検索も利用できません。少し待ってからもう一度質問してください。",
 		asks:              "「%s」についてドキュメントには何と書かれていますか？",
 	},
-	Korean: {
+	language.Korean: {
 		foundOne:          "문서에는 다음과 같이 나와 있습니다:",
 		foundSome:         "문서의 다음 부분에 답이 있습니다:",
 		foundPartly:       "문서에 정확한 답은 없습니다. 가장 가까운 부분은 다음과 같습니다:",
@@ -164,10 +166,13 @@ var phrases = map[Language]*[phraseCount]string{
 	},
 }
 
-// say returns a phrase in a language.
-func (l Language) say(p phrase) string {
-	if t := phrases[l]; t != nil {
-		return t[p]
+// say returns a phrase in the language of the question, else in that of the
+// site, else in English.
+func (r *run) say(p phrase) string {
+	for _, l := range []language.Language{r.q.language, language.Of(r.a.Site.Language)} {
+		if sentences := phrases[l]; sentences != nil {
+			return sentences[p]
+		}
 	}
-	return phrases[English][p]
+	return phrases[language.English][p]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // inquiry is the question in its conversation.
@@ -19,7 +20,7 @@ type inquiry struct {
 	earlier     []utterance         // the conversation before, oldest first
 	notes       []string            // the client's system and data messages
 	page        *retrieval.Document // that the reader is on, nil if unknown
-	language    Language
+	language    language.Language
 	terms       []term // of asked
 	leans       bool   // the question continues what was said before
 
@@ -72,7 +73,7 @@ func (r *run) question(ctx context.Context) error {
 		prefer.Version = cmp.Or(q.page.Version, prefer.Version)
 		prefer.Language = cmp.Or(q.page.Language, prefer.Language)
 	}
-	q.language = q.detect(cmp.Or(in.Filter.Language, prefer.Language))
+	q.language = q.detect(language.Of(cmp.Or(in.Filter.Language, prefer.Language)))
 	q.terms = terms(clip(q.asked, 4*maxSearchText), q.language)
 	q.query = retrieval.Query{
 		Text:     q.searchText(in.Context),
@@ -122,14 +123,14 @@ const maxBoost = 8
 
 // detect returns the question's language. A question without function words
 // ("IPv6?") is in the language of the one before.
-func (q *inquiry) detect(fallback string) Language {
+func (q *inquiry) detect(fallback language.Language) language.Language {
 	for _, u := range slices.Backward(q.earlier) {
 		if u.byUser {
-			fallback = string(detectLanguage(clip(u.text, 2000), fallback))
+			fallback = language.Detect(u.text, fallback)
 			break
 		}
 	}
-	return detectLanguage(clip(q.asked, 2000), fallback)
+	return language.Detect(q.asked, fallback)
 }
 
 const (
@@ -200,7 +201,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 
 // telling returns up to n terms of a text that are not in have, identifiers
 // first, in the text's order, and adds them to have.
-func telling(text string, l Language, have map[string]bool, n int) []term {
+func telling(text string, l language.Language, have map[string]bool, n int) []term {
 	ts := terms(text, l)
 	var out []term
 	for _, names := range []bool{true, false} {

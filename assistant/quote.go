@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // quotation is what is quoted of a passage.
@@ -25,7 +27,7 @@ type piece struct {
 }
 
 // quote chooses the passages to quote, and what of them.
-func quote(best []passage, asked []term, l Language) []quotation {
+func quote(best []passage, asked []term, l language.Language) []quotation {
 	var ps []piece
 	for i := range best[:min(quotedPassages, len(best))] {
 		if i >= leastPassages && best[i].score < quotedShare*best[0].score {
@@ -172,7 +174,7 @@ func shorten(code string) string {
 }
 
 // split splits a passage into pieces.
-func split(passage int, text string, l Language) []piece {
+func split(passage int, text string, l language.Language) []piece {
 	var out []piece
 	add := func(block int, text string, code, item bool) {
 		if text = strings.TrimRightFunc(text, unicode.IsSpace); strings.TrimSpace(text) == "" || text == "[…]" {

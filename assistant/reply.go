@@ -79,7 +79,7 @@ func (r *run) sources(ctx context.Context) error {
 	default:
 		r.res.Failed = r.searchErr
 		r.res.Notice = "search unavailable"
-		r.answer.lead = r.q.language.say(searchUnavailable) + "\n\n"
+		r.answer.lead = r.say(searchUnavailable) + "\n\n"
 		r.log(ctx, "search failed", r.searchErr)
 	}
 	r.sendSources(r.passages)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 const good = "Run `sudo apt install acme` ([Install](https://docs.acme.com/install#linux))."
@@ -93,7 +94,7 @@ func TestNeverABlankAnswer(t *testing.T) {
 		if !res.Extractive || res.Model != "extractive" || res.Notice == "" || !errors.Is(res.Failed, ErrModel) {
 			t.Errorf("%+v", res)
 		}
-		for _, want := range []string{English.say(modelUnavailable), "sudo apt install acme", "https://docs.acme.com/install"} {
+		for _, want := range []string{phrases[language.English][modelUnavailable], "sudo apt install acme", "https://docs.acme.com/install"} {
 			if !strings.Contains(rec.text(), want) {
 				t.Errorf("%q is not in %q", want, rec.text())
 			}
@@ -101,7 +102,7 @@ func TestNeverABlankAnswer(t *testing.T) {
 	})
 	t.Run("what a model said before it broke off stays, and an error follows in the reader's language", func(t *testing.T) {
 		res, rec := mustReply(t, acme(&script{rounds: []round{{text: "Zuerst ", err: broken}}}), ask("Wie installiere ich das auf Linux?"))
-		if rec.text() != "Zuerst " || len(rec.of(reply.Finish)) != 0 || rec.of(reply.Error)[0].Message != German.say(streamBroke) {
+		if rec.text() != "Zuerst " || len(rec.of(reply.Finish)) != 0 || rec.of(reply.Error)[0].Message != phrases[language.German][streamBroke] {
 			t.Errorf("%q %s", rec.text(), rec.shape())
 		}
 		if res.Reason != "error" || res.Answer != "Zuerst " || res.Failed == nil {
@@ -116,7 +117,7 @@ func TestNeverABlankAnswer(t *testing.T) {
 		if res.Notice == "" || rec.shape() != "start step text /step finish" || !strings.Contains(m.prompts[0].Messages[1].Content.String(), "could not be searched") {
 			t.Errorf("%s %+v", rec.shape(), res)
 		}
-		if !strings.HasPrefix(rec.text(), English.say(searchUnavailable)) {
+		if !strings.HasPrefix(rec.text(), phrases[language.English][searchUnavailable]) {
 			t.Errorf("%q", rec.text())
 		}
 	})
@@ -324,29 +325,29 @@ func TestASiteWithoutAddressKeepsLinksToItsPages(t *testing.T) {
 	}
 }
 
-func TestLanguagesOfQuestions(t *testing.T) {
-	for text, want := range map[string]Language{
-		"How do I install it?":                 English,
-		"Wie installiere ich das?":             German,
-		"Comment installer le paquet ?":        French,
-		"¿Cómo instalo el paquete?":            Spanish,
-		"Como posso instalar o pacote?":        Portuguese,
-		"Come si installa il pacchetto?":       Italian,
-		"Как установить пакет?":                Russian,
-		"如何安装这个软件包？":                           Chinese,
-		"パッケージをインストールするには？":                    Japanese,
-		"패키지를 어떻게 설치하나요?":                      Korean,
-		"nginx.conf gzip":                      English,
-		"Caddyでreverse_proxyを使うには？":            Japanese,
-		"Wo liegen die Zertifikate von caddy?": German,
-		"où sont les certificats":              French,
+func TestRepliesAreInTheLanguageOfTheQuestion(t *testing.T) {
+	for _, c := range []struct {
+		question, site string
+		earlier        []reply.Message
+		want           language.Language
+	}{
+		{"How do I install it?", "", nil, language.English},
+		{"Wie installiere ich das?", "en", nil, language.German},
+		{"パッケージをインストールするには？", "en", nil, language.Japanese},
+		{"gzip?", "de-AT", nil, language.German},
+		{"IPv6?", "en", []reply.Message{userSaid("Wie installiere ich das auf dem Server?"), assistantSaid("So.")}, language.German},
+		{"Hoe kan ik dit op mijn eigen server installeren?", "fr", nil, language.French}, // no sentences in Dutch
+		{"Hoe kan ik dit op mijn eigen server installeren?", "", nil, language.English},
 	} {
-		if got := detectLanguage(text, ""); got != want {
-			t.Errorf("%q is %s, want %s", text, got, want)
+		a := acme(nil)
+		a.Site.Language = c.site
+		r := a.newRun(ask(c.question, c.earlier...), discard{})
+		if err := r.question(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := detectLanguage("gzip?", "de-AT"); got != German {
-		t.Errorf("the fallback: %s", got)
+		if got := r.say(notFoundAtAll); got != phrases[c.want][notFoundAtAll] {
+			t.Errorf("%q: %s, want %s", c.question, got, phrases[c.want][notFoundAtAll])
+		}
 	}
 	for l, p := range phrases {
 		for i, s := range p {
@@ -364,7 +365,7 @@ func TestExtractiveReplies(t *testing.T) {
 	}{
 		{"code stays code", "How do I install Acme on Windows?", "yes", []string{"```powershell\nwinget install acme\n```", "](https://docs.acme.com/install"}},
 		{"the sentences that answer", "What is the default dial_timeout?", "yes", []string{"**[Reverse proxy › Timeouts](https://docs.acme.com/guide/proxy#timeouts)**", "3 seconds"}},
-		{"what the docs don't answer", "Which frobnicate_widget bakes bread for penguins on Mars?", "no", []string{English.say(notFoundAtAll), "https://help.acme.io/"}},
+		{"what the docs don't answer", "Which frobnicate_widget bakes bread for penguins on Mars?", "no", []string{phrases[language.English][notFoundAtAll], "https://help.acme.io/"}},
 		{"in the question's language", "Wie geht das mit reverse_proxy und Acme?", "", []string{"Dokumentation"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

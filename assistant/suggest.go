@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // maxSuggestions is how many follow-up questions end a reply.
@@ -73,7 +74,7 @@ func (r *run) followUps() []string {
 			if strings.HasSuffix(h, "?") || strings.HasSuffix(h, "？") {
 				questions = append(questions, h)
 			} else {
-				questions = append(questions, fmt.Sprintf(r.q.language.say(asks), h))
+				questions = append(questions, fmt.Sprintf(r.say(asks), h))
 			}
 			break // one for each passage
 		}
@@ -91,7 +92,7 @@ func heading(p *passage, section int) string {
 }
 
 // subset reports whether all terms of a heading were asked about.
-func subset(h string, asked map[string]bool, l Language) bool {
+func subset(h string, asked map[string]bool, l language.Language) bool {
 	for _, t := range terms(h, l) {
 		if !asked[t.stem] {
 			return false

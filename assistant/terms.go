@@ -6,38 +6,28 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
-	"github.com/blevesearch/snowballstem/french"
-	"github.com/blevesearch/snowballstem/german"
-	"github.com/blevesearch/snowballstem/italian"
-	"github.com/blevesearch/snowballstem/portuguese"
-	"github.com/blevesearch/snowballstem/russian"
-	"github.com/blevesearch/snowballstem/spanish"
-
-	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // term is a word that carries meaning.
 type term struct {
 	word string // as it was written
 	stem string // what is compared
-	// name is true for what looks like an identifier (reverse_proxy, --flag,
-	// tls.go, HTTP3): such words tell more than others.
+	// name is true for what looks like an identifier (reverse_proxy, tls.go,
+	// HTTP3): such words say more than others.
 	name bool
 }
 
-// special tells whether a term is a name such that a passage without it is
+// special reports whether a term is a name such that a passage without it is
 // hardly about it.
 func (t term) special() bool {
 	return t.name && (strings.ContainsAny(t.word, "_./:@$") || t.word == strings.ToUpper(t.word))
 }
 
-// terms returns the telling words of a text in order, repetitions included:
-// without function words of l and of English, stemmed by l. Chinese,
-// Japanese and Korean are read as pairs of characters. It is for comparing
-// small texts with each other; the index has its own analysis.
-func terms(text string, l Language) []term {
+// terms returns the words of a text that carry meaning, in order and with
+// repetitions: without the stop words of l and of English, stemmed by l.
+// Chinese, Japanese and Korean are read as pairs of characters.
+func terms(text string, l language.Language) []term {
 	var out []term
 	for word := range fields(text) {
 		out = appendTerms(out, word, l)
@@ -45,7 +35,7 @@ func terms(text string, l Language) []term {
 	return out
 }
 
-// distinct returns the terms without those whose stem came before.
+// distinct returns the terms without repetitions of a stem.
 func distinct(ts []term) []term {
 	out := make([]term, 0, len(ts))
 	seen := make(map[string]bool, len(ts))
@@ -59,30 +49,56 @@ func distinct(ts []term) []term {
 }
 
 // appendTerms adds what terms makes of one word.
-func appendTerms(out []term, word string, l Language) []term {
+func appendTerms(out []term, word string, l language.Language) []term {
 	r, _ := utf8.DecodeRuneInString(word)
 	if eastern(r) {
 		return appendPairs(out, word)
 	}
 	lower := strings.ToLower(word)
 	name := isName(word)
-	if !name && isFunctionWord(lower, l) {
+	if !name && isStopWord(lower, l) {
 		return out
 	}
-	out = append(out, term{word: word, stem: stem(lower, l), name: name})
+	out = append(out, term{word: word, stem: l.Stem(lower), name: name})
 	if name {
 		// The parts of an identifier, too: "reverse_proxy" is asked for as
 		// "reverse proxy".
 		parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if len(parts) > 1 {
 			for _, p := range parts {
-				if utf8.RuneCountInString(p) > 1 && !isFunctionWord(p, l) {
-					out = append(out, term{word: p, stem: stem(p, l)})
+				if utf8.RuneCountInString(p) > 1 && !isStopWord(p, l) {
+					out = append(out, term{word: p, stem: l.Stem(p)})
 				}
 			}
 		}
 	}
 	return out
+}
+
+// stems returns the stems of a text.
+func stems(text string, l language.Language) map[string]bool {
+	m := make(map[string]bool)
+	for _, t := range terms(text, l) {
+		m[t.stem] = true
+	}
+	return m
+}
+
+// heldStems returns which of the stems of asked a text holds.
+func heldStems(text string, asked []term, l language.Language) map[string]bool {
+	held := make(map[string]bool)
+	for word := range fields(text) {
+		// A stem begins like its word, so that few of a long text's words need
+		// the stemmer. Names are also compared by their parts.
+		initial := strings.ToLower(word[:1])
+		if word[0] < utf8.RuneSelf && !isName(word) && !slices.ContainsFunc(asked, func(t term) bool { return strings.HasPrefix(t.stem, initial) }) {
+			continue
+		}
+		for _, t := range appendTerms(nil, word, l) {
+			held[t.stem] = true
+		}
+	}
+	return held
 }
 
 // fields yields words: runs of letters, digits and the signs that join the
@@ -131,7 +147,7 @@ func eastern(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// easternFunction are endings and particles that make pairs without meaning.
+// easternFunction are endings and particles. Pairs of them carry no meaning.
 const easternFunction = "はがをにでのともへかますですかした的是在吗了么怎什何这那한이가을를은는에의로도하나요"
 
 func appendPairs(out []term, run string) []term {
@@ -169,43 +185,17 @@ func isName(w string) bool {
 	return upper > 0 || digit > 0 && lower > 0
 }
 
-func isFunctionWord(lower string, l Language) bool {
+func isStopWord(lower string, l language.Language) bool {
 	if utf8.RuneCountInString(lower) == 1 && !unicode.IsDigit(rune(lower[0])) {
 		return true
 	}
-	ls := functionWords[lower]
-	return len(ls) > 0 && (slices.Contains(ls, l) || slices.Contains(ls, English)) || politeWords[lower]
+	return l.IsStop(lower) || language.English.IsStop(lower) || politeWords[lower]
 }
 
-// politeWords belong to asking and not to what is asked.
-var politeWords = func() map[string]bool {
-	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(`don doesn isn aren won didn wasn couldn shouldn haven hasn please tell show explain help give want know way ways possible
-		thanks hello hi hey also just really okay ok best
-		bitte danke hallo zeig zeige erkläre erklären merci bonjour svp expliquer gracias hola
-		obrigado olá grazie ciao пожалуйста привет спасибо как что это где когда почему зачем какой какая какие
-		можно ли мне я в на и с по для из к от о у не или если`) {
-		m[w] = true
-	}
-	return m
-}()
-
-var stemmers = map[Language]func(*snowballstem.Env) bool{
-	English: english.Stem, German: german.Stem, French: french.Stem, Spanish: spanish.Stem,
-	Portuguese: portuguese.Stem, Italian: italian.Stem, Russian: russian.Stem,
-}
-
-// stemmed are stems made lately.
-var stemmed retrieval.StemCache[Language]
-
-func stem(lower string, l Language) string {
-	f := stemmers[l]
-	if f == nil || len(lower) < 3 || len(lower) > 40 {
-		return lower
-	}
-	return stemmed.Stem(lower, l, func(word string) string {
-		env := snowballstem.NewEnv(word)
-		f(env)
-		return env.Current()
-	})
-}
+// politeWords are those of asking: they say nothing of what is asked. Some are
+// the first half of a contraction, such as "don't".
+var politeWords = wordSet(
+	"don, doesn, isn, aren, won, didn, wasn, couldn, shouldn, haven, hasn, please, tell, show, explain, help, give, know, ways, thanks, hello, hi, hey, also, just, really, okay, ok",
+	"danke, hallo, zeig, zeige, erkläre, erklären, merci, bonjour, svp, expliquer, gracias, hola, obrigado, olá, grazie, ciao",
+	"привет, спасибо, где, когда, зачем, какой, какая, можно, мне",
+)
