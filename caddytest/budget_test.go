@@ -45,7 +45,7 @@ func TestABudgetIsKeptOverReloadsAndRestarts(t *testing.T) {
 	if b == nil || !b.Spent || b.SpentRequests != 4 || b.Requests != 4 || b.Refused < 2 || b.Limit != "4 requests per day" {
 		t.Errorf("status %+v", b)
 	}
-	if n := strings.Count(s.Log(), "the budget of site acme is spent"); n != 1 {
+	if n := strings.Count(s.Log(), "the site's budget is spent"); n != 1 {
 		t.Errorf("%d warnings", n)
 	}
 	if got := s.metric(t, `caddy_docs_budget_spent{site="acme",unit="requests"}`); got != 4 {

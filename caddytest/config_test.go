@@ -71,9 +71,9 @@ func TestAnUnreachableModelIsAWarning(t *testing.T) {
 
 func TestTheStartLogTellsOfEachSite(t *testing.T) {
 	s := Start(t, "key svc_dsc_key_of_somebody_else {\n\torganization other\n}", "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")
-	Until(t, "the start log is written", func() bool { return strings.Contains(s.Log(), "site acme is served") })
+	Until(t, "the start log is written", func() bool { return strings.Contains(s.Log(), "the site is ready") })
 	log := s.Log()
-	for _, want := range []string{`"pages":4`, "replies are extractive", "search is by keywords", "kept for 30 days", "caddy docs key create --site acme"} {
+	for _, want := range []string{`"pages":4`, "replies are extractive", "keyword search", "kept for 30 days", "caddy docs key create --site acme"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the start log lacks %q:\n%s", want, log)
 		}

@@ -129,12 +129,13 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	if !site.Enter(r.Context(), a.MaxConcurrentReplies) {
+	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
+	if !ok {
 		a.app.Refused(site.Name, "busy")
 		w.Header().Set("Retry-After", "5")
 		return fail(http.StatusServiceUnavailable, "busy", "too many replies are under way for this site; try again in a few seconds", nil)
 	}
-	defer site.Leave()
+	defer freeSlot()
 	return a.reply(w, r, e.version, site, key, req)
 }
 

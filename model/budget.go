@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Store keeps what a budget has spent: Caddy's storage, below a prefix. Get
+// Store keeps what a budget has spent: Caddy's storage, with keys below docs/. Get
 // of a key that isn't there returns an error.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
@@ -257,7 +257,7 @@ func (b *Budget) update(look bool) {
 	}
 }
 
-func (b *Budget) prefix() string { return "budget/" + b.o.Site + "/" }
+func (b *Budget) prefix() string { return "docs/budget/" + b.o.Site + "/" }
 
 func (b *Budget) put(ctx context.Context, r record) error {
 	v, err := json.Marshal(r)

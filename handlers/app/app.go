@@ -4,9 +4,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,30 +17,68 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 )
 
-// state is what a provisioned App holds besides its configuration.
-type state struct {
+// App is the Caddy app "docs": the sites whose documentation is searched and
+// asked about, the keys that open them, and where index, embeddings and
+// model come from. Everything can be written in the Caddyfile (global option
+// docs) or as JSON.
+type App struct {
+	// Sites by name. A name is the {domain} of the API: a DNS label (1–63 of
+	// a–z 0–9 -, no hyphen at either end). Handlers may define further ones
+	// (the directive docs does).
+	Sites map[string]*Site `json:"sites,omitempty"`
+
+	// Keys are fixed keys. Others are made by `caddy docs key create`.
+	Keys []*FixedKey `json:"keys,omitempty"`
+
+	// IndexRaw is the index: docs.index.embedded (default) or
+	// docs.index.meilisearch.
+	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
+
+	// EmbedderRaw makes search hybrid: docs.embedder.openai. Default: none.
+	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
+
+	// LLMRaw is the model that writes replies: docs.llm.openai. Default:
+	// none, and replies are extractive.
+	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
+
+	// Threads says how long conversations are kept.
+	Threads *Threads `json:"threads,omitempty"`
+
+	// StopTimeout is how long replies under way may go on when the process
+	// ends and the HTTP app has no grace_period; then they end with an error in
+	// the stream. Default: 30s.
+	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
+
+	// DataDir holds indexes and embeddings. Default: Caddy's data directory
+	// + /docs.
+	DataDir string `json:"data_dir,omitempty"`
+
 	ctx     caddy.Context
 	log     *slog.Logger
-	store   store
+	store   *store
 	keys    *access.Keys
-	threads *thread.Keeper
-	metrics *metrics
+	threads *threads
+	exit    *exit
 
 	indexes   IndexOpener
-	embedders EmbedderOpener
-	models    ModelOpener
-	model     *pooledModel // nil without llm
+	embedders EmbedderOpener // nil without an embedder
+	models    ModelOpener    // nil without a model
+	// Hashes of the guest modules' configuration, with placeholders replaced.
+	indexHash, embedderHash, modelHash string
 
-	// started is closed at the end of Start, or when there will be none.
-	started   chan struct{}
-	startOnce sync.Once
+	// releases are called by Cleanup, the last one first.
+	releases []func() error
+
+	// started ends when Start has succeeded, or there will be none.
+	started context.Context
+	ready   context.CancelFunc
 
 	mu    sync.RWMutex
 	sites map[string]*LiveSite // nil before Start
+	model *pooledModel         // nil before Start, and without a model
 
 	// background ends with Stop: what this configuration runs besides requests.
 	background context.Context
@@ -45,25 +86,13 @@ type state struct {
 	wait       sync.WaitGroup
 
 	// endingH3 is cancelled, with ErrStopping, when replies under way over
-	// HTTP/3 must end because a reload will cut them. It is no child of
-	// exit.ending: that would hold on to every configuration there was.
+	// HTTP/3 must end because a reload will cut them.
 	endingH3 context.Context
 	endH3    context.CancelCauseFunc
-
-	pooled     []poolKey // of siteIndexes, to be let go
-	budgetKeys []poolKey // of budgets, likewise
-	// Fingerprints of the guest modules' configuration: LoadModule clears the
-	// raw JSON.
-	indexKey, embedderKey, modelKey string
-	threadsKey                      poolKey
 }
 
-const (
-	// storeTimeout bounds one look at the storage during provisioning.
-	storeTimeout = 5 * time.Second
-
-	defaultTTL = 30 * 24 * time.Hour
-)
+// storeTimeout bounds one access to the storage outside of requests.
+const storeTimeout = 5 * time.Second
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
@@ -76,13 +105,19 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the configuration, loads the guest modules and reads the
 // keys. Nothing is indexed or connected to before Start, so that `caddy
 // validate` has no effects.
-func (a *App) Provision(ctx caddy.Context) error {
+func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.ctx = ctx
 	a.log = ctx.Slogger()
-	a.store = store{ctx.Storage()}
 	a.background, a.stop = context.WithCancel(context.Background())
+	a.started, a.ready = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
-	a.started = make(chan struct{})
+	if a.exit, err = share(a, exitKey{}, newExit); err != nil {
+		return err
+	}
+	if a.store, err = share(a, storeKey{}, newStore); err != nil {
+		return err
+	}
+	a.releases = append(a.releases, a.store.use(ctx.Storage()))
 
 	if a.DataDir == "" {
 		a.DataDir = filepath.Join(caddy.AppDataDir(), "docs")
@@ -123,35 +158,42 @@ func (a *App) Provision(ctx caddy.Context) error {
 }
 
 // loadGuests loads index, embedder and model modules.
-func (a *App) loadGuests() error {
-	a.indexKey, a.embedderKey, a.modelKey = fingerprint(a.IndexRaw), fingerprint(a.EmbedderRaw), fingerprint(a.LLMRaw)
-	if a.IndexRaw == nil {
-		a.indexes = new(EmbeddedIndex)
-	} else {
-		guest, err := a.ctx.LoadModule(a, "IndexRaw")
-		if err != nil {
+func (a *App) loadGuests() (err error) {
+	a.indexes = new(EmbeddedIndex)
+	if a.IndexRaw != nil {
+		if a.indexes, a.indexHash, err = loadGuest[IndexOpener](a, "IndexRaw"); err != nil {
 			return fmt.Errorf("index: %w", err)
 		}
-		a.indexes = guest.(IndexOpener)
 	}
 	if a.EmbedderRaw != nil {
-		guest, err := a.ctx.LoadModule(a, "EmbedderRaw")
-		if err != nil {
+		if a.embedders, a.embedderHash, err = loadGuest[EmbedderOpener](a, "EmbedderRaw"); err != nil {
 			return fmt.Errorf("embedder: %w", err)
 		}
-		a.embedders = guest.(EmbedderOpener)
+	}
+	if a.LLMRaw != nil {
+		if a.models, a.modelHash, err = loadGuest[ModelOpener](a, "LLMRaw"); err != nil {
+			return fmt.Errorf("llm: %w", err)
+		}
 	}
 	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
 		return fmt.Errorf("index meilisearch has the embedder %s of the servers' own, and there is embedder %s beside it; keep one", m.Embedder, a.embedders.Describe())
 	}
-	if a.LLMRaw != nil {
-		guest, err := a.ctx.LoadModule(a, "LLMRaw")
-		if err != nil {
-			return fmt.Errorf("llm: %w", err)
-		}
-		a.models = guest.(ModelOpener)
-	}
 	return nil
+}
+
+// loadGuest loads a guest module. The hash is of the provisioned module, so
+// that it changes with a rotated key.
+func loadGuest[T any](a *App, field string) (guest T, hash string, err error) {
+	loaded, err := a.ctx.LoadModule(a, field)
+	if err != nil {
+		return guest, "", err
+	}
+	guest, ok := loaded.(T)
+	if !ok {
+		return guest, "", fmt.Errorf("%T does not implement the interface of its namespace", loaded)
+	}
+	hash, err = hashOf(loaded.(caddy.Module).CaddyModule().ID, loaded)
+	return guest, hash, err
 }
 
 // Start brings the sites up: their indexes are loaded from disk, and
@@ -161,19 +203,44 @@ func (a *App) Start() error {
 	if err != nil {
 		return err
 	}
-	if err := a.openModel(); err != nil {
+	model, err := a.openModel()
+	if err != nil {
 		return err
 	}
 	for _, r := range sorted(sites) {
-		if err := a.run(r); err != nil {
+		if err := a.openSite(r, model); err != nil {
 			return fmt.Errorf("site %s: %w", r.Name, err)
 		}
 	}
-	a.publish(sites)
-	a.startOnce.Do(func() { close(a.started) })
+	a.mu.Lock()
+	a.sites, a.model = sites, model
+	a.mu.Unlock()
+	a.ready()
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
 	return nil
+}
+
+// startTimeout bounds how long a request waits for Start, which may take a
+// second while it loads indexes from disk.
+const startTimeout = 5 * time.Second
+
+// AwaitStart waits until the app has started, and reports whether it has: not
+// if ctx ends, the start fails or takes too long. Caddy starts the apps of a
+// configuration in any order: the HTTP app may already bring requests of a
+// new configuration, also at a reload.
+func (a *App) AwaitStart(ctx context.Context) bool {
+	if a.started.Err() == nil {
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		select {
+		case <-a.started.Done():
+		case <-ctx.Done():
+		}
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.sites != nil
 }
 
 func (a *App) goBackground(f func(context.Context)) {
@@ -188,50 +255,27 @@ func (a *App) Stop() error {
 	return nil
 }
 
-// Cleanup gives back what is shared with other configurations. It is also
-// called on an App that was provisioned half-way.
+// Cleanup releases what is shared with other configurations. It is also
+// called on an App whose provisioning failed.
 func (a *App) Cleanup() error {
-	if a.stop != nil {
-		a.stop()
+	if a.stop == nil {
+		return nil
 	}
-	if a.started != nil {
-		a.startOnce.Do(func() { close(a.started) }) // nobody waits for a start that failed
+	a.stop()
+	a.ready() // nobody waits for a start that failed
+	var errs []error
+	for _, release := range slices.Backward(a.releases) {
+		errs = append(errs, release())
 	}
-	if caddy.Exiting() {
-		keeping.Wait()
-	}
-	return a.release()
+	a.releases = nil
+	return errors.Join(errs...)
 }
 
 // Keyring returns the keys that open the sites.
 func (a *App) Keyring() *access.Keys { return a.keys }
 
 // Conversations returns the threads.
-func (a *App) Conversations() *thread.Keeper { return a.threads }
-
-// makeAssistants makes a site's assistant, and the one that stands in for it
-// while the site's budget is spent.
-func (a *App) makeAssistants(r *LiveSite) (err error) {
-	s := r.Config
-	site := assistant.Site{
-		Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
-		AllowLinks: s.AllowLinks, Version: r.Prefer().Version, Language: r.Prefer().Language,
-		Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
-	}
-	r.quoting = &assistant.Assistant{Site: site, Search: r, Log: a.log}
-	if a.model == nil {
-		r.answering = r.quoting
-		return nil
-	}
-	r.answering = &assistant.Assistant{
-		Site: site, Search: r, Log: a.log, Model: observed{a.model.Model}, MaxTokens: a.models.AnswerTokens(),
-	}
-	if r.budget, err = a.openBudget(r.Name); r.budget != nil {
-		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
-	}
-	a.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
-	return err
-}
+func (a *App) Conversations() *thread.Keeper { return a.threads.Keeper }
 
 // Interface guards
 var (

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
-
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/model"
 )
@@ -18,17 +16,12 @@ import (
 // operator may bound what a site spends. SiteBudget returns nil for no bound.
 type BudgetHolder interface{ SiteBudget() *Budget }
 
-// budgets are what the sites of all configurations of the process have
-// spent: a reload gives nothing back.
-var budgets = caddy.NewUsagePool()
-
-// siteBudget is a pooled model.Budget, whose storage is that of the newest
-// configuration.
+// siteBudget is a site's budget. Configurations share it: a reload gives
+// nothing back.
 type siteBudget struct {
 	*model.Budget
-	site  string
-	store atomic.Pointer[store]
-	log   *slog.Logger
+	site string
+	log  *slog.Logger
 
 	// longest is the longest answer so far, in tokens: models that think spend
 	// more than max_tokens, and a reservation must not be too low.
@@ -37,8 +30,12 @@ type siteBudget struct {
 	warned  atomic.Int64 // the window that a warning was given for, in Unix seconds
 }
 
-// Destruct stores the exact figures, when the last configuration that counts
-// with this budget is gone: at the end of the process, too.
+type budgetKey struct {
+	site  string
+	limit model.Limit
+}
+
+// Destruct stores the exact figures.
 func (b *siteBudget) Destruct() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -52,53 +49,16 @@ func (a *App) openBudget(site string) (*siteBudget, error) {
 		return nil, nil
 	}
 	limit := holder.SiteBudget().limit()
-	key := poolKey(fingerprint(site, limit, fmt.Sprintf("%T %+v", a.store.Storage, a.store.Storage)))
-	v, _, err := budgets.LoadOrNew(key, func() (caddy.Destructor, error) {
-		b := &siteBudget{site: site, log: slog.New(a.log.Handler())}
-		b.store.Store(&a.store)
+	return share(a, budgetKey{site, limit}, func() (*siteBudget, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		defer cancel()
-		budget, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: budgetStore{currentStore{&b.store}}, Log: b.log})
-		if err != nil {
-			return nil, err
-		}
-		b.Budget = budget
-		return b, nil
+		b, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: a.store, Log: a.log})
+		return &siteBudget{Budget: b, site: site, log: a.log}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	b := v.(*siteBudget)
-	b.store.Store(&a.store)
-	a.budgetKeys = append(a.budgetKeys, key)
-	return b, nil
 }
 
 func (b *Budget) limit() model.Limit {
 	return model.Limit{Tokens: b.Tokens, Requests: b.Requests, Per: time.Duration(b.Per)}
-}
-
-// budgetStore puts a budget's records below our prefix of the storage.
-type budgetStore struct{ in currentStore }
-
-func (s budgetStore) Get(ctx context.Context, key string) ([]byte, error) {
-	return s.in.Get(ctx, storePrefix+key)
-}
-
-func (s budgetStore) Put(ctx context.Context, key string, value []byte) error {
-	return s.in.Put(ctx, storePrefix+key, value)
-}
-
-func (s budgetStore) Delete(ctx context.Context, key string) error {
-	return s.in.Delete(ctx, storePrefix+key)
-}
-
-func (s budgetStore) List(ctx context.Context, prefix string) ([]string, error) {
-	keys, err := s.in.List(ctx, storePrefix+prefix)
-	for i, k := range keys {
-		keys[i] = strings.TrimPrefix(k, storePrefix)
-	}
-	return keys, err
 }
 
 // errBudget is a model's error while its site's budget is spent.
@@ -122,7 +82,7 @@ func (b *siteBudget) spent() bool {
 func (b *siteBudget) refuse(until time.Time) {
 	b.refused.Add(1)
 	if w := until.Unix(); b.warned.Swap(w) != w {
-		b.log.Warn("the budget of site "+b.site+" is spent; its replies are extractive until it begins anew",
+		b.log.Warn("the site's budget is spent; replies are extractive until the next window",
 			"site", b.site, "until", until, "budget", describeLimit(b.Limit()))
 	}
 }

@@ -1,49 +1,8 @@
 package app
 
 import (
-	"encoding/json"
-
 	"github.com/caddyserver/caddy/v2"
 )
-
-// App is the Caddy app "docs": the sites whose documentation is searched and
-// asked about, the keys that open them, and where index, embeddings and
-// model come from. Everything can be written in the Caddyfile (global option
-// docs) or as JSON.
-type App struct {
-	// Sites by name. A name is the {domain} of the API: a DNS label (1–63 of
-	// a–z 0–9 -, no hyphen at either end). Handlers may define further ones
-	// (the directive docs does).
-	Sites map[string]*Site `json:"sites,omitempty"`
-
-	// Keys are fixed keys. Others are made by `caddy docs key create`.
-	Keys []*FixedKey `json:"keys,omitempty"`
-
-	// IndexRaw is the index: docs.index.embedded (default) or
-	// docs.index.meilisearch.
-	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
-
-	// EmbedderRaw makes search hybrid: docs.embedder.openai. Default: none.
-	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
-
-	// LLMRaw is the model that writes replies: docs.llm.openai. Default:
-	// none, and replies are extractive.
-	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
-
-	// Threads says how long conversations are kept.
-	Threads *Threads `json:"threads,omitempty"`
-
-	// StopTimeout is how long replies under way may go on when the process
-	// ends and the HTTP app has no grace_period; then they end with an error in
-	// the stream. Default: 30s.
-	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
-
-	// DataDir holds indexes and embeddings. Default: Caddy's data directory
-	// + /docs.
-	DataDir string `json:"data_dir,omitempty"`
-
-	state
-}
 
 // Site is one documentation site.
 type Site struct {

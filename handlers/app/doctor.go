@@ -35,7 +35,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	sctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	err := a.keys.Reload(sctx)
 	cancel()
-	add("storage", err, describeStorage(a.store.Storage), "make the storage reachable and writable for the user that runs Caddy")
+	add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
 	add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
 
 	for _, r := range a.all() {
@@ -83,33 +83,22 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		}
 	}
 
-	switch {
-	case a.models == nil:
+	if a.models == nil {
 		add("llm", nil, "none: replies are extractive", "")
-	default:
-		if err := a.openModelFor(ctx); err != nil {
-			add("llm", err, "", "check address, key and model's name; replies are extractive until it answers")
-		} else {
-			add("llm", nil, a.model.Name(), "")
-		}
+		return checks
 	}
+	m := a.currentModel()
+	if m == nil { // the command line works on a configuration that is not started
+		opened, err := a.models.OpenModel(a.log)
+		if err != nil {
+			add("llm", err, "", "check the configuration of llm")
+			return checks
+		}
+		m = &pooledModel{opened}
+		defer func() { _ = m.Destruct() }()
+	}
+	add("llm", m.check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
 	return checks
-}
-
-// openModelFor makes sure that there is a model and asks whether it answers.
-func (a *App) openModelFor(ctx context.Context) error {
-	if a.model == nil { // the command line works on a configuration that is not started
-		if err := a.openModel(); err != nil {
-			return err
-		}
-	}
-	c, ok := a.model.Model.(interface{ Check(context.Context) error })
-	if !ok {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
-	defer cancel()
-	return c.Check(ctx)
 }
 
 // writable tells whether files can be made in a folder, which is made if it

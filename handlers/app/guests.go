@@ -37,6 +37,10 @@ type Locker interface {
 }
 
 // IndexOpener is what a module of the namespace docs.index does.
+//
+// Guest modules replace placeholders in their exported fields in Provision:
+// what they open is shared by all configurations whose modules are then equal
+// as JSON, so that a reload makes it again where a secret has changed.
 type IndexOpener interface {
 	OpenIndex(o IndexOptions) (retrieval.Index, error)
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -27,10 +26,6 @@ type MeilisearchIndex struct {
 	Fallback string `json:"fallback,omitempty"`
 	// Embedder names an embedder of the server's own.
 	Embedder string `json:"embedder,omitempty"`
-
-	// The keys with their placeholders resolved.
-	apiKey, searchKey string
-	addresses         []string
 }
 
 // CaddyModule returns the Caddy module information.
@@ -41,24 +36,19 @@ func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 // Provision replaces placeholders. The servers need not be there yet.
 func (m *MeilisearchIndex) Provision(caddy.Context) error {
 	repl := caddy.NewReplacer()
-	m.addresses = slices.Clone(m.URLs)
-	fields := []struct {
-		name     string
-		from, to *string
-	}{{"api_key", &m.APIKey, &m.apiKey}, {"search_key", &m.SearchKey, &m.searchKey}}
-	for _, f := range fields {
-		v, err := repl.ReplaceOrErr(*f.from, true, true)
+	for name, key := range map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey} {
+		v, err := repl.ReplaceOrErr(*key, true, true)
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		*f.to = strings.TrimSpace(v)
+		*key = strings.TrimSpace(v)
 	}
-	for i, address := range m.addresses {
+	for i, address := range m.URLs {
 		v, err := repl.ReplaceOrErr(address, true, true)
 		if err != nil {
 			return err
 		}
-		m.addresses[i] = strings.TrimRight(v, "/")
+		m.URLs[i] = strings.TrimRight(v, "/")
 	}
 	return nil
 }
@@ -71,7 +61,7 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
-		URLs: m.addresses, Site: o.Site, Key: m.apiKey, SearchKey: m.searchKey,
+		URLs: m.URLs, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
 		SemanticRatio: m.SemanticRatio, Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
 		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log,
 	}

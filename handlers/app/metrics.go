@@ -86,7 +86,6 @@ func (a *App) registerMetrics(r *prometheus.Registry) {
 			}
 		}
 	}
-	a.metrics = m
 }
 
 // readings are the metrics that are read from an App when they are asked
@@ -129,7 +128,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}
 	told := make(map[[2]string]bool)
-	for _, s := range a.modelStates() {
+	for _, s := range a.currentModel().states() {
 		if at := [2]string{s.Endpoint, s.Model}; !told[at] { // written twice in the configuration
 			told[at] = true
 			tell(breakerDesc, prometheus.GaugeValue, one(s.Breaker != "closed"), s.Endpoint, s.Model)
@@ -186,19 +185,4 @@ func one(is bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// modelStates are the states of the model's endpoints; nil where the model
-// does not tell.
-func (a *App) modelStates() []model.State {
-	a.mu.RLock()
-	p := a.model
-	a.mu.RUnlock()
-	if p == nil {
-		return nil
-	}
-	if m, ok := p.Model.(interface{ States() []model.State }); ok {
-		return m.States()
-	}
-	return nil
 }

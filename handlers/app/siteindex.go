@@ -1,32 +1,22 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
-
-	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
 
-// siteIndex is what a site costs to make: its index, kept fresh, and the search
-// over it. Configurations that agree on everything that shapes it share one,
-// so that a reload neither indexes again nor takes anything from the replies
-// under way: those hold it too, for as long as they last.
+// siteIndex is a site's index, which is refreshed in the background, and the
+// search in it. Configurations that agree on everything that shapes it share
+// one, so that a reload does not index again. Replies under way hold it too.
 type siteIndex struct {
 	index    retrieval.Index
 	searcher interface {
@@ -38,51 +28,28 @@ type siteIndex struct {
 	looked chan struct{}
 	done   chan struct{}
 
-	// holders are the pool and the replies under way; at zero it is closed.
+	// holders counts the pool and the replies under way; at zero the index is
+	// closed.
 	holders atomic.Int64
 }
 
-// manySections is from when on the memory that making or loading a generation
-// took is given back to the system at once. Go would do so over minutes, and
-// an operator would see twice what the site needs.
+type siteIndexKey struct{ hash string }
+
+// manySections is from how many sections on the memory that it took to build
+// or load an index is returned to the system at once. Go would take minutes,
+// in which an operator would see twice what the site needs.
 const manySections = 2000
 
-// poolKey identifies what configurations may share.
-type poolKey string
-
-// siteIndexes are the sites of all configurations of the process.
-var siteIndexes = caddy.NewUsagePool()
-
-// fingerprint identifies configuration values by their JSON.
-func fingerprint(parts ...any) string {
-	h := sha256.New()
-	enc := json.NewEncoder(h)
-	for _, p := range parts {
-		if err := enc.Encode(p); err != nil {
-			panic(err) // our own configuration types always marshal
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// run connects a site to its index, which is made if no earlier configuration
-// has the same.
-func (a *App) run(r *LiveSite) error {
-	shape := *r.Config // what does not shape the index is left out
+// openIndex finds or makes a site's index.
+func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
+	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions = nil, nil, false
-	key := poolKey(fingerprint(a.DataDir, r.Name, shape, a.indexKey, a.embedderKey))
-	v, _, err := siteIndexes.LoadOrNew(key, func() (caddy.Destructor, error) { return a.newSiteIndex(r) })
+	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.pooled = append(a.pooled, key)
-	r.index = v.(*siteIndex)
-	if err := a.makeAssistants(r); err != nil {
-		return err
-	}
-	a.announce(r)
-	return nil
+	return share(a, siteIndexKey{hash}, func() (*siteIndex, error) { return a.newSiteIndex(r) })
 }
 
 // newSiteIndex makes a site's index and begins to refresh it. It does not wait.
@@ -114,7 +81,6 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			return nil, err
 		}
 	}
-	m := a.metrics
 	looked := sync.OnceFunc(func() { close(c.looked) })
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: r.Name, Source: src, Ingester: in, Index: index, Embedder: embedder,
@@ -127,8 +93,8 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			case report.Published:
 				outcome = "new"
 			}
-			m.refreshes.WithLabelValues(r.Name, outcome).Inc()
-			m.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
+			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
+			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
 			looked()
 			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
 				go debug.FreeOSMemory()
@@ -200,55 +166,11 @@ func (c *siteIndex) release() {
 	}
 }
 
-// Destruct is called when the last configuration lets go: the source is no
-// longer watched; the index closes once the last reply that holds it ended.
+// Destruct ends the refreshing. The index closes once the last reply that
+// holds it has ended.
 func (c *siteIndex) Destruct() error {
 	c.cancel()
 	<-c.done
 	c.release()
 	return nil
 }
-
-// announce writes the site's line of the start log, once its index is known.
-func (a *App) announce(r *LiveSite) {
-	words := []any{"site", r.Name}
-	model := "none: replies are extractive"
-	if a.model != nil {
-		model = a.model.Name()
-	}
-	embedder := cmp.Or(a.embedderName(), "none: search is by keywords")
-	threads := "off"
-	if ttl := a.threadsTTL(); ttl > 0 {
-		threads = "kept for " + Days(ttl)
-	}
-	words = append(words, "model", model, "embedder", embedder, "threads", threads)
-	if !a.keys.Opened(r.Organization, r.Name) {
-		a.log.Warn(fmt.Sprintf("site %s has no key; run: caddy docs key create --site %s", r.Name, r.Name), "site", r.Name)
-	}
-	c := r.index
-	a.goBackground(func(ctx context.Context) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.looked:
-		}
-		st := c.refresher.Status()
-		words = append(words, "pages", st.Pages, "sections", st.Sections, "seconds", st.Last.Took.Seconds())
-		if !st.Ready {
-			a.log.Warn(fmt.Sprintf("site %s has no index yet: %s; caddy docs doctor says what to do", r.Name, cmp.Or(st.Error, st.Held)), words...)
-			return
-		}
-		a.log.Info("site "+r.Name+" is served", words...)
-	})
-}
-
-// Days is a duration in days, where it is a whole number of them.
-func Days(d time.Duration) string {
-	if d%(24*time.Hour) == 0 {
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	}
-	return strings.TrimSuffix(d.String(), "0s")
-}
-
-// assistant.Searcher is what a running site is to its assistant.
-var _ assistant.Searcher = (*LiveSite)(nil)

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -38,41 +37,28 @@ func (d *Definition) Provision() error {
 	return d.Site.provision(d.Name)
 }
 
-// LiveSite is a site of this configuration, ready to be asked. What it costs
-// to make, its index, is shared with the configurations before and after it.
+// LiveSite is a site that requests are answered for.
 type LiveSite struct {
 	Name         string
 	Organization string
 	Config       *Site
 
+	origin string // of Config.URL
+	host   string // of Config.URL, without port
+
+	index     *siteIndex
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound
-
-	origin string     // of Config.URL
-	host   string     // of Config.URL, without port
-	index  *siteIndex // nil until the app has started
-
-	placesOnce sync.Once
-	places     *semaphore.Weighted
+	slots     *replySlots
 }
-
-// queueTime is how long a reply waits for a place when a site has as many
-// under way as it may.
-const queueTime = 2 * time.Second
 
 func newLiveSite(name string, s *Site) *LiveSite {
-	r := &LiveSite{Name: name, Config: s, Organization: cmp.Or(s.Organization, name)}
-	r.setURL(s.URL)
-	return r
-}
-
-func (r *LiveSite) setURL(address string) {
-	r.Config.URL = address
-	r.origin = access.OriginOf(address)
-	if u, err := url.Parse(address); err == nil {
+	r := &LiveSite{Name: name, Config: s, Organization: cmp.Or(s.Organization, name), origin: access.OriginOf(s.URL)}
+	if u, err := url.Parse(s.URL); err == nil {
 		r.host = u.Hostname()
 	}
+	return r
 }
 
 // provision resolves the site's placeholders and checks its configuration.
@@ -117,72 +103,6 @@ func instructionsFile(instructions string) string {
 		return ""
 	}
 	return name
-}
-
-// FindSites finds the sites of the configuration and those that routes define,
-// for commands that work without Start.
-func (a *App) FindSites() error {
-	sites, err := a.resolve()
-	if err == nil {
-		a.publish(sites)
-	}
-	return err
-}
-
-// resolve returns the sites of the configuration and those that routes
-// define, with what those left out: root and url.
-func (a *App) resolve() (map[string]*LiveSite, error) {
-	found, err := a.findRoutes()
-	if err != nil {
-		return nil, err
-	}
-	sites := make(map[string]*LiveSite)
-	for name, s := range a.Sites {
-		sites[name] = newLiveSite(name, s)
-	}
-	var errs []error
-	for name, d := range found.defined {
-		if sites[name] != nil {
-			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, d.place))
-			continue
-		}
-		site := *d.Site
-		if site.Root == "" && site.Sitemap == "" {
-			if site.Root, err = d.root(name); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		if site.URL == "" {
-			site.URL = d.url(found.http)
-		}
-		sites[name] = newLiveSite(name, &site)
-	}
-	unknown := func(who, name string) {
-		if sites[name] == nil && found.defined[name] == nil {
-			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
-				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
-		}
-	}
-	for name, at := range found.named {
-		unknown(at.String(), name)
-	}
-	for i, k := range a.Keys {
-		for _, name := range k.Sites {
-			unknown(fmt.Sprintf("key %d", i+1), name)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return sites, a.fixKeys(sites)
-}
-
-// publish makes the sites those that requests see.
-func (a *App) publish(sites map[string]*LiveSite) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.sites = sites
 }
 
 // all returns the sites in the order of their names, none before the start.
@@ -256,16 +176,16 @@ func defaultOf(scopes []Scope) string {
 }
 
 // Acquire holds what the site needs to answer until release is called. It is
-// false before the app has started and after the site is gone.
+// false after the site is gone.
 func (r *LiveSite) Acquire() (release func(), ok bool) {
-	if r.index == nil || !r.index.acquire() {
+	if !r.index.acquire() {
 		return nil, false
 	}
 	return r.index.release, true
 }
 
-// Assistant answers for the site: without its model while the site's budget
-// is spent. It is nil before the app has started.
+// Assistant answers for the site, without the model while the site's budget is
+// spent.
 func (r *LiveSite) Assistant() *assistant.Assistant {
 	if r.budget.spent() {
 		return r.quoting
@@ -273,86 +193,37 @@ func (r *LiveSite) Assistant() *assistant.Assistant {
 	return r.answering
 }
 
-// places are those for replies under way, by site and number. They outlive a
-// reload, with the replies that hold them; a configuration's old number stays
-// behind as some hundred bytes.
-var places sync.Map // of *semaphore.Weighted by placesKey
-
-type placesKey struct {
-	site string
-	n    int
+// replySlots bound the replies under way for a site, by the bound. They
+// outlive a reload, with the replies that hold them.
+type replySlots struct {
+	mu  sync.Mutex
+	max map[int]*semaphore.Weighted
 }
 
-// Enter takes one of n places for replies under way, waiting a moment if all
-// are taken; Leave gives it back.
-func (r *LiveSite) Enter(ctx context.Context, n int) bool {
-	r.placesOnce.Do(func() {
-		v, _ := places.LoadOrStore(placesKey{r.Name, n}, semaphore.NewWeighted(int64(n)))
-		r.places = v.(*semaphore.Weighted)
-	})
-	if r.places.TryAcquire(1) {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, queueTime)
-	defer cancel()
-	return r.places.Acquire(ctx, 1) == nil
-}
+type replySlotsKey struct{ site string }
 
-// Leave gives back the place that Enter took.
-func (r *LiveSite) Leave() { r.places.Release(1) }
+// Destruct implements caddy.Destructor.
+func (*replySlots) Destruct() error { return nil }
 
-// fixKeys makes the keys of the configuration. Those whose organization is
-// not known yet are left out.
-func (a *App) fixKeys(sites map[string]*LiveSite) error {
-	var fixed []*access.Key
-	for i, f := range a.Keys {
-		where := fmt.Sprintf("key %d", i+1)
-		if f.Name != "" {
-			where += " (" + f.Name + ")"
-		}
-		hash := f.SHA256
-		if f.Key != "" {
-			secret, err := caddy.NewReplacer().ReplaceOrErr(f.Key, true, true)
-			if err != nil {
-				return fmt.Errorf("%s: %w", where, err)
-			}
-			if err := access.CheckFixed(secret); err != nil {
-				return fmt.Errorf("%s: %w", where, err)
-			}
-			hash = access.Hash(secret)
-		}
-		organization, err := organizationOf(f, sites)
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		if organization == "" {
-			continue // no sites yet
-		}
-		k, err := access.NewFixed(hash, access.Key{Name: f.Name, Organization: organization, Sites: f.Sites, Origins: f.Origins})
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		fixed = append(fixed, k)
-	}
-	a.keys.SetFixed(fixed)
-	return nil
-}
+// slotTimeout is how long a reply waits for a slot.
+const slotTimeout = 2 * time.Second
 
-// organizationOf is the organization that a fixed key belongs to: the one it
-// names, that of its sites, or that of all sites if they have the same.
-func organizationOf(f *FixedKey, sites map[string]*LiveSite) (string, error) {
-	if f.Organization != "" {
-		return f.Organization, nil
+// TakeSlot takes one of max reply slots, waiting a moment if all are taken.
+// It reports whether it has one, which release gives back.
+func (r *LiveSite) TakeSlot(ctx context.Context, max int) (release func(), ok bool) {
+	r.slots.mu.Lock()
+	slots := r.slots.max[max]
+	if slots == nil {
+		slots = semaphore.NewWeighted(int64(max))
+		r.slots.max[max] = slots
 	}
-	organization := ""
-	for _, r := range sorted(sites) {
-		if len(f.Sites) > 0 && !slices.Contains(f.Sites, r.Name) {
-			continue
+	r.slots.mu.Unlock()
+	if !slots.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, slotTimeout)
+		defer cancel()
+		if slots.Acquire(ctx, 1) != nil {
+			return nil, false
 		}
-		if organization != "" && organization != r.Organization {
-			return "", fmt.Errorf("its sites are of several organizations (%s, %s); write organization NAME", organization, r.Organization)
-		}
-		organization = r.Organization
 	}
-	return organization, nil
+	return func() { slots.Release(1) }, true
 }

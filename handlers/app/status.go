@@ -36,11 +36,13 @@ type SiteStatus struct {
 
 // Status tells how the sites are.
 func (a *App) Status() Status {
-	s := Status{Storage: describeStorage(a.store.Storage), DataDir: a.DataDir, ThreadsTTL: a.threadsTTL().Seconds()}
-	if a.model != nil {
-		s.Model, s.Models = a.model.Name(), a.modelStates()
+	s := Status{
+		Embedder: a.embedderName(), Storage: describeStorage(a.ctx.Storage()),
+		DataDir: a.DataDir, ThreadsTTL: a.threadsTTL().Seconds(),
 	}
-	s.Embedder = a.embedderName()
+	if m := a.currentModel(); m != nil {
+		s.Model, s.Models = m.Name(), m.states()
+	}
 	for _, r := range a.all() {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,

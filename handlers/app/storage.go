@@ -6,88 +6,138 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/caddyserver/certmagic"
 )
 
-// store gives the pure packages their four methods over Caddy's storage
-// (files, Redis, Postgres, S3, Consul …). The storage is the one that holds
-// TLS private keys: everything of ours stands below "docs/", and no key is
-// made from what a client sends without being checked first.
-type store struct{ certmagic.Storage }
+// store is Caddy's storage (files, Redis, Postgres, S3, Consul …) as the pure
+// packages use it. All configurations share it, and it passes everything on
+// to the storage of the newest one: a reload may bring another value of the
+// same storage and close the old one.
+//
+// The storage also holds TLS private keys: all keys of this module begin with
+// "docs/", and no key is made from what a client sends without being checked.
+type store struct {
+	mu     sync.Mutex
+	in     []*certmagic.Storage         // of the current configurations, the newest last
+	locked map[string]certmagic.Storage // by the name of the lock
+}
 
-const storePrefix = "docs/"
+type storeKey struct{}
 
-func (s store) key(key string) (string, error) {
-	if key == "" || path.Clean("/"+key) != "/"+key || !strings.HasPrefix(key, storePrefix) {
-		return "", &fs.PathError{Op: "store", Path: key, Err: fs.ErrInvalid}
+func newStore() (*store, error) {
+	return &store{locked: make(map[string]certmagic.Storage)}, nil
+}
+
+// Destruct implements caddy.Destructor.
+func (*store) Destruct() error { return nil }
+
+// use makes in the newest storage, until drop is called.
+func (s *store) use(in certmagic.Storage) (drop func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.in = append(s.in, &in)
+	return func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.in = slices.DeleteFunc(s.in, func(other *certmagic.Storage) bool { return other == &in })
+		return nil
 	}
-	return key, nil
+}
+
+// newest returns the storage of the newest configuration.
+func (s *store) newest() (certmagic.Storage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.in) == 0 {
+		return nil, fs.ErrClosed
+	}
+	return *s.in[len(s.in)-1], nil
+}
+
+// at returns the storage for a key, and an error if the key is not valid.
+func (s *store) at(key string) (certmagic.Storage, error) {
+	if path.Clean("/"+key) != "/"+key || !strings.HasPrefix(key, "docs/") {
+		return nil, &fs.PathError{Op: "store", Path: key, Err: fs.ErrInvalid}
+	}
+	return s.newest()
 }
 
 // Get returns what is stored, or fs.ErrNotExist.
-func (s store) Get(ctx context.Context, key string) ([]byte, error) {
-	k, err := s.key(key)
+func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
+	in, err := s.at(key)
 	if err != nil {
 		return nil, err
 	}
-	return s.Load(ctx, k)
+	return in.Load(ctx, key)
 }
 
-// Put stores a value whole.
-func (s store) Put(ctx context.Context, key string, value []byte) error {
-	k, err := s.key(key)
+// Put stores a value.
+func (s *store) Put(ctx context.Context, key string, value []byte) error {
+	in, err := s.at(key)
 	if err != nil {
 		return err
 	}
-	return s.Store(ctx, k, value)
+	return in.Store(ctx, key, value)
 }
 
 // Delete removes a value; one that is not there is no error.
-func (s store) Delete(ctx context.Context, key string) error {
-	k, err := s.key(key)
+func (s *store) Delete(ctx context.Context, key string) error {
+	in, err := s.at(key)
 	if err != nil {
 		return err
 	}
-	if err := s.Storage.Delete(ctx, k); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := in.Delete(ctx, key); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
 // List returns all keys below a prefix; none is no error.
-func (s store) List(ctx context.Context, prefix string) ([]string, error) {
-	k, err := s.key(strings.TrimSuffix(prefix, "/"))
+func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
+	prefix = strings.TrimSuffix(prefix, "/")
+	in, err := s.at(prefix)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := s.Storage.List(ctx, k, true)
-	if errors.Is(err, fs.ErrNotExist) {
+	keys, err := in.List(ctx, prefix, true)
+	// certmagic's file storage returns this error with a part of the list where
+	// a file vanishes meanwhile.
+	if errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
 		return nil, nil
 	}
 	return keys, err
 }
 
-// currentStore is the storage of the newest configuration that uses what is
-// pooled: a reload may bring another value of the same storage.
-type currentStore struct{ at *atomic.Pointer[store] }
-
-func (c currentStore) Get(ctx context.Context, key string) ([]byte, error) {
-	return c.at.Load().Get(ctx, key)
+// Lock waits until a lock is held that all processes with this storage share,
+// or ctx is done.
+func (s *store) Lock(ctx context.Context, name string) error {
+	in, err := s.newest()
+	if err != nil {
+		return err
+	}
+	if err := in.Lock(ctx, name); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locked[name] = in
+	return nil
 }
 
-func (c currentStore) Put(ctx context.Context, key string, value []byte) error {
-	return c.at.Load().Put(ctx, key, value)
-}
-
-func (c currentStore) Delete(ctx context.Context, key string) error {
-	return c.at.Load().Delete(ctx, key)
-}
-
-func (c currentStore) List(ctx context.Context, prefix string) ([]string, error) {
-	return c.at.Load().List(ctx, prefix)
+// Unlock releases a lock, in the storage that it was taken in.
+func (s *store) Unlock(ctx context.Context, name string) error {
+	s.mu.Lock()
+	in := s.locked[name]
+	delete(s.locked, name)
+	s.mu.Unlock()
+	if in == nil {
+		return fmt.Errorf("lock %s is not held", name)
+	}
+	return in.Unlock(ctx, name)
 }
 
 // describeStorage says where a storage keeps things, for people.

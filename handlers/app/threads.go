@@ -1,32 +1,49 @@
 package app
 
 import (
-	"fmt"
-	"log/slog"
-	"sync/atomic"
+	"context"
+	"sync"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
-
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 )
 
-// keepers are the conversations of all configurations of the process. One
-// keeper over reloads: a reply that began before a reload appends to the
-// same memory that the next question reads.
-var keepers = caddy.NewUsagePool()
+const (
+	defaultTTL = 30 * 24 * time.Hour
 
-// keeper is a pooled thread.Keeper, whose storage is that of the newest
-// configuration.
-type keeper struct {
+	// keepTimeout bounds how long the storage may take to store a turn. The
+	// reader has the answer by then.
+	keepTimeout = 5 * time.Second
+
+	// keepWait is how long the end of a stream waits for the storage: chat hooks
+	// show a reply as unfinished until its body ends.
+	keepWait = 100 * time.Millisecond
+
+	// maxStoring bounds how many turns are stored at a time: each may hold a
+	// thread of the system while a disk writes, and Go ends a process that has
+	// 10,000 of them.
+	maxStoring = 64
+)
+
+// threads are the conversations. Configurations share them: a reply that
+// began before a reload appends to the same memory that the next question
+// reads.
+type threads struct {
 	*thread.Keeper
-	store atomic.Pointer[store]
+	storing chan struct{} // holds an element for each turn that is being stored
+	pending sync.WaitGroup
 }
 
-// Destruct has nothing to do: a keeper holds memory only.
-func (*keeper) Destruct() error { return nil }
+type threadsKey struct{ ttl time.Duration }
 
-// threadsTTL is how long threads are kept, 0 where they are not.
+// Destruct waits until all turns are stored.
+func (t *threads) Destruct() error {
+	t.pending.Wait()
+	return nil
+}
+
+// threadsTTL is how long threads are kept, 0 for not at all.
 func (a *App) threadsTTL() time.Duration {
 	switch {
 	case a.Threads == nil || !a.Threads.Off && a.Threads.TTL == 0:
@@ -37,29 +54,44 @@ func (a *App) threadsTTL() time.Duration {
 	return time.Duration(a.Threads.TTL)
 }
 
-// openThreads finds or makes the keeper for this storage and ttl.
-func (a *App) openThreads() error {
+// openThreads finds or makes the threads of a ttl.
+func (a *App) openThreads() (err error) {
 	ttl := a.threadsTTL()
-	if ttl < 0 || ttl > 0 && ttl < time.Minute {
-		return fmt.Errorf("threads ttl %s: write a duration of at least 1m, like 30d, or threads off", ttl)
-	}
-	// Storages that are configured alike print alike (certmagic's are plain
-	// structs); one that does not merely gets a keeper of its own.
-	key := poolKey(fingerprint(fmt.Sprintf("%T %+v", a.store.Storage, a.store.Storage), ttl))
-	v, _, err := keepers.LoadOrNew(key, func() (caddy.Destructor, error) {
-		k := new(keeper)
-		var s thread.Store
-		if ttl > 0 {
-			s = threadStore{currentStore{&k.store}}
-		}
-		k.Keeper = thread.NewKeeper(s, thread.Options{TTL: ttl, Log: slog.New(a.log.Handler())})
-		return k, nil
+	a.threads, err = share(a, threadsKey{ttl}, func() (*threads, error) {
+		k := thread.NewKeeper(a.store, thread.Options{Off: ttl == 0, TTL: ttl, Log: a.log})
+		return &threads{Keeper: k, storing: make(chan struct{}, maxStoring)}, nil
 	})
-	if err != nil {
-		return err
+	return err
+}
+
+// keep stores a turn, as far as the client received it. It waits a moment, so
+// that the next question finds the turn in every process. A storage that
+// takes longer does not keep the client's stream open: within this process
+// the next question waits for the turn.
+func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
+	outcome := r.outcome()
+	turn := thread.Turn{
+		At: time.Now(), Question: res.Question, Answer: res.Answer, Sources: res.Sources,
+		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
 	}
-	k := v.(*keeper)
-	k.store.Store(&a.store)
-	a.threads, a.threadsKey = k.Keeper, key
-	return nil
+	t := a.threads
+	stored := make(chan struct{})
+	t.pending.Go(func() {
+		defer close(stored)
+		t.storing <- struct{}{}
+		defer func() { <-t.storing }()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+		defer cancel()
+		ctx, endStep := a.Step(ctx, "keep")
+		err := t.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+		endStep(err)
+		if err != nil {
+			collectors.threadsFailed.Inc()
+			a.log.Error("the conversation could not be stored; the reply went on", "thread", r.Thread, "request_id", r.RequestID, "error", err)
+		}
+	})
+	select {
+	case <-stored:
+	case <-time.After(keepWait):
+	}
 }

@@ -198,17 +198,13 @@ func (t *Threads) Validate() error {
 // Validate checks the servers and how they are used.
 func (m *MeilisearchIndex) Validate() error {
 	c := new(checker)
-	urls := m.URLs
-	if m.addresses != nil { // with placeholders replaced
-		urls = m.addresses
-	}
-	if len(urls) == 0 {
+	if len(m.URLs) == 0 {
 		c.fail("urls", "is missing; set it to servers like http://127.0.0.1:7700")
 	}
-	for i, u := range urls {
+	for i, u := range m.URLs {
 		c.required("urls", u)
 		c.baseURL("urls", u)
-		if slices.Contains(urls[:i], u) {
+		if slices.Contains(m.URLs[:i], u) {
 			c.fail("urls", "%s is there twice", u)
 		}
 	}

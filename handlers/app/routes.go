@@ -16,6 +16,65 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 )
 
+// FindSites finds the sites of the configuration and those that routes define,
+// for commands that work without Start.
+func (a *App) FindSites() error {
+	sites, err := a.resolve()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sites = sites
+	return err
+}
+
+// resolve returns the sites of the configuration and those that routes
+// define, with what those left out: root and url.
+func (a *App) resolve() (map[string]*LiveSite, error) {
+	found, err := a.findRoutes()
+	if err != nil {
+		return nil, err
+	}
+	sites := make(map[string]*LiveSite)
+	for name, s := range a.Sites {
+		sites[name] = newLiveSite(name, s)
+	}
+	var errs []error
+	for name, d := range found.defined {
+		if sites[name] != nil {
+			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, d.place))
+			continue
+		}
+		site := *d.Site
+		if site.Root == "" && site.Sitemap == "" {
+			if site.Root, err = d.root(name); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		if site.URL == "" {
+			site.URL = d.url(found.http)
+		}
+		sites[name] = newLiveSite(name, &site)
+	}
+	unknown := func(who, name string) {
+		if sites[name] == nil && found.defined[name] == nil {
+			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
+				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
+		}
+	}
+	for name, at := range found.named {
+		unknown(at.String(), name)
+	}
+	for i, k := range a.Keys {
+		for _, name := range k.Sites {
+			unknown(fmt.Sprintf("key %d", i+1), name)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return sites, a.fixKeys(sites)
+}
+
 // place is where routes of the HTTP app name or define a site.
 type place struct {
 	server *caddyhttp.Server

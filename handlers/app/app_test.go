@@ -1,0 +1,67 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
+)
+
+func init() {
+	caddy.RegisterModule(new(App))
+	caddy.RegisterModule(new(OpenAIModel))
+}
+
+// start runs the app docs with a site acme and a model that does not answer.
+func start(t *testing.T) *App {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "index.md"), []byte("# Install\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := caddy.ProvisionContext(&caddy.Config{
+		Admin:      &caddy.AdminConfig{Disabled: true},
+		StorageRaw: fmt.Appendf(nil, `{"module":"file_system","root":%q}`, t.TempDir()),
+		AppsRaw: caddy.ModuleMap{"docs": fmt.Appendf(nil, `{
+			"data_dir": %q, "sites": {"acme": {"root": %q}},
+			"llm": {"provider": "openai", "url": "http://127.0.0.1:9/v1", "model": "m"}
+		}`, t.TempDir(), root)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ctx.App("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := loaded.(*App)
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestStatusMayBeReadWhileAReloadEndsTheConfiguration(t *testing.T) {
+	a := start(t)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 20 {
+				if st := a.Status(); len(st.Sites) != 1 {
+					t.Errorf("status %+v", st)
+				}
+			}
+		})
+	}
+	if err := a.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := a.Cleanup(); err != nil {
+		t.Error(err)
+	}
+	wait.Wait()
+}

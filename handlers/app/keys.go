@@ -1,0 +1,70 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// fixKeys makes the keys of the configuration. Those whose organization is
+// not known yet are left out.
+func (a *App) fixKeys(sites map[string]*LiveSite) error {
+	var fixed []*access.Key
+	for i, f := range a.Keys {
+		k, err := f.key(sites)
+		if err != nil {
+			name := fmt.Sprintf("key %d", i+1)
+			if f.Name != "" {
+				name += " (" + f.Name + ")"
+			}
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if k != nil {
+			fixed = append(fixed, k)
+		}
+	}
+	a.keys.SetFixed(fixed)
+	return nil
+}
+
+// key makes the key, nil while its organization is not known.
+func (f *FixedKey) key(sites map[string]*LiveSite) (*access.Key, error) {
+	hash := f.SHA256
+	if f.Key != "" {
+		secret, err := caddy.NewReplacer().ReplaceOrErr(f.Key, true, true)
+		if err != nil {
+			return nil, err
+		}
+		if err := access.CheckFixed(secret); err != nil {
+			return nil, err
+		}
+		hash = access.Hash(secret)
+	}
+	organization, err := f.organization(sites)
+	if err != nil || organization == "" {
+		return nil, err
+	}
+	return access.NewFixed(hash, access.Key{Name: f.Name, Organization: organization, Sites: f.Sites, Origins: f.Origins})
+}
+
+// organization returns the organization that the key names, or else that of
+// its sites, or without them of all sites, if it is the same.
+func (f *FixedKey) organization(sites map[string]*LiveSite) (string, error) {
+	if f.Organization != "" {
+		return f.Organization, nil
+	}
+	organization := ""
+	for _, r := range sorted(sites) {
+		if len(f.Sites) > 0 && !slices.Contains(f.Sites, r.Name) {
+			continue
+		}
+		if organization != "" && organization != r.Organization {
+			return "", fmt.Errorf("its sites are of several organizations (%s, %s); write organization NAME", organization, r.Organization)
+		}
+		organization = r.Organization
+	}
+	return organization, nil
+}

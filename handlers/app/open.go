@@ -1,0 +1,93 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+)
+
+// openSite gives a site its index, reply slots, budget and assistants.
+func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
+	if r.index, err = a.openIndex(r); err != nil {
+		return err
+	}
+	r.slots, err = share(a, replySlotsKey{r.Name}, func() (*replySlots, error) {
+		return &replySlots{max: make(map[int]*semaphore.Weighted)}, nil
+	})
+	if err != nil {
+		return err
+	}
+	r.quoting = a.newAssistant(r)
+	r.answering = r.quoting
+	if model != nil {
+		r.answering = a.newAssistant(r)
+		r.answering.Model, r.answering.MaxTokens = observed{model}, a.models.AnswerTokens()
+		if r.budget, err = a.openBudget(r.Name); err != nil {
+			return err
+		}
+		if r.budget != nil {
+			r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
+		}
+		a.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
+	}
+	a.goBackground(func(ctx context.Context) { a.announce(ctx, r, model) })
+	return nil
+}
+
+// newAssistant makes an assistant without a model.
+func (a *App) newAssistant(r *LiveSite) *assistant.Assistant {
+	s, prefer := r.Config, r.Prefer()
+	return &assistant.Assistant{
+		Site: assistant.Site{
+			Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
+			AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
+			Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
+		},
+		Search: r, Log: a.log,
+	}
+}
+
+// announce writes the site's line of the start log, once its index is known.
+func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
+	log := a.log.With("site", r.Name)
+	if !a.keys.Opened(r.Organization, r.Name) {
+		log.Warn("the site has no key", "run", "caddy docs key create --site "+r.Name)
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-r.index.looked:
+	}
+	answers := "none: replies are extractive"
+	if model != nil {
+		answers = model.Name()
+	}
+	threads := "off"
+	if ttl := a.threadsTTL(); ttl > 0 {
+		threads = "kept for " + Days(ttl)
+	}
+	st := r.index.refresher.Status()
+	log = log.With(
+		"model", answers, "embedder", cmp.Or(a.embedderName(), "none: keyword search"), "threads", threads,
+		"pages", st.Pages, "sections", st.Sections, "took", st.Last.Took,
+	)
+	if !st.Ready {
+		log.Warn("the site has no index yet; caddy docs doctor says what to do", "reason", cmp.Or(st.Error, st.Held))
+		return
+	}
+	log.Info("the site is ready")
+}
+
+// Days formats a duration, in days if it is a whole number of them.
+func Days(d time.Duration) string {
+	if d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+	return strings.TrimSuffix(d.String(), "0s")
+}

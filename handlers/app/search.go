@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Search searches the site. It is what both the search endpoint and the
+// assistant use.
+func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	ctx, s := startSpan(ctx, "docs.search")
+	hits, err := r.index.searcher.Search(ctx, q)
+	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
+	endSpan(s, err)
+	outcome := "hits"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case len(hits) == 0:
+		outcome = "none"
+	}
+	collectors.searches.WithLabelValues(r.Name, outcome).Inc()
+	return hits, err
+}
+
+// Page returns a page of the site, nil if there is none of that name.
+func (r *LiveSite) Page(ctx context.Context, page string) (*retrieval.Document, error) {
+	return r.index.index.Page(ctx, page)
+}
+
+var _ assistant.Searcher = (*LiveSite)(nil)

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// shared is what configurations share, so that a reload loses nothing that
+// requests use: indexes, models with their breakers, budgets, threads, reply
+// slots, the storage, and the end of the process. Each has its type of key.
+var shared = caddy.NewUsagePool()
+
+// share returns the shared value of a key, which open makes if no other
+// configuration has it. Cleanup releases it.
+func share[T caddy.Destructor](a *App, key any, open func() (T, error)) (value T, err error) {
+	v, _, err := shared.LoadOrNew(key, func() (caddy.Destructor, error) { return open() })
+	if err != nil {
+		return value, err
+	}
+	a.releases = append(a.releases, func() error {
+		_, err := shared.Delete(key)
+		return err
+	})
+	return v.(T), nil
+}
+
+// hashOf identifies configuration values. It is a hash since they may hold
+// secrets.
+func hashOf(parts ...any) (string, error) {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, p := range parts {
+		if err := enc.Encode(p); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
