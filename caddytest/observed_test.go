@@ -95,17 +95,17 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 		}
 	}
 	counts := map[string]float64{
-		`caddy_docs_replies_total{model="second",outcome="answered",site="acme",version="v1"}`: 1,
-		`caddy_docs_replies_total{model="second",outcome="answered",site="acme",version="v2"}`: 1,
-		`caddy_docs_model_requests_total{` + endpoint + `model="first",outcome="failed"}`:      2,
-		`caddy_docs_model_requests_total{` + endpoint + `model="second",outcome="ok"}`:         2,
-		`caddy_docs_model_first_token_seconds_count{` + endpoint + `model="second"}`:           2,
-		`caddy_docs_first_token_seconds_count{site="acme"}`:                                    2,
-		`caddy_docs_tokens_total{direction="output",site="acme"}`:                              2 * float64(len(modelserver.Tokens(secondText))),
-		`caddy_docs_open_streams{site="acme"}`:                                                 1,
-		`caddy_docs_query_embeddings_total{outcome="cached",site="acme"}`:                      2,
-		`caddy_docs_query_embeddings_total{outcome="embedded",site="acme"}`:                    1,
-		`caddy_docs_budget_spent{site="acme",unit="requests"}`:                                 3,
+		`caddy_docs_replies_total{model="second",outcome="answered",site="acme",version="v1"}`:  1,
+		`caddy_docs_replies_total{model="second",outcome="answered",site="acme",version="v2"}`:  1,
+		`caddy_docs_model_requests_total{` + endpoint + `model="first",outcome="server_error"}`: 2,
+		`caddy_docs_model_requests_total{` + endpoint + `model="second",outcome="ok"}`:          2,
+		`caddy_docs_model_first_token_seconds_count{` + endpoint + `model="second"}`:            2,
+		`caddy_docs_first_token_seconds_count{site="acme"}`:                                     2,
+		`caddy_docs_tokens_total{direction="output",site="acme"}`:                               2 * float64(len(modelserver.Tokens(secondText))),
+		`caddy_docs_open_streams{site="acme"}`:                                                  1,
+		`caddy_docs_query_embeddings_total{outcome="cached",site="acme"}`:                       2,
+		`caddy_docs_query_embeddings_total{outcome="embedded",site="acme"}`:                     1,
+		`caddy_docs_budget_spent{site="acme",unit="requests"}`:                                  3,
 	}
 	check("before the reload", counts)
 	now := s.metrics(t)
