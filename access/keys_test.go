@@ -99,7 +99,7 @@ func TestAKeyStopsWhenItExpires(t *testing.T) {
 	})
 }
 
-func TestRunningServersHonourNewAndRevokedKeysWithinTenSeconds(t *testing.T) {
+func TestNewAndRevokedKeysTakeEffectInRunningServersWithinTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
 		server, command := NewKeys(store, nil, nil), NewKeys(store, nil, nil)
@@ -132,7 +132,7 @@ func TestRunningServersHonourNewAndRevokedKeysWithinTenSeconds(t *testing.T) {
 	})
 }
 
-func TestKeysStayInForceWhileStorageFails(t *testing.T) {
+func TestKeysRemainValidWhileStorageFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		store := &memory{}
@@ -161,10 +161,10 @@ func TestKeysStayInForceWhileStorageFails(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if n := strings.Count(log.String(), "reading keys"); n != 1 {
-			t.Errorf("the failure is told %d times, want once:\n%s", n, log.String())
+			t.Errorf("the failure is logged %d times, want once:\n%s", n, log.String())
 		}
 		if !strings.Contains(log.String(), "can be read again") {
-			t.Errorf("the recovery is not told:\n%s", log.String())
+			t.Errorf("the recovery is not logged:\n%s", log.String())
 		}
 		if strings.Contains(log.String(), secret) || strings.Contains(log.String(), Hash(secret)) {
 			t.Error("the log holds a key")
@@ -172,7 +172,7 @@ func TestKeysStayInForceWhileStorageFails(t *testing.T) {
 	})
 }
 
-func TestAKeyThatAListLacksStaysInForceUntilItsRecordIsGone(t *testing.T) {
+func TestAKeyMissingFromAListIsValidUntilItsRecordIsGone(t *testing.T) {
 	store := &memory{}
 	ks := NewKeys(store, nil, nil)
 	secret, made := create(t, ks, Key{Organization: "acme"})
@@ -181,7 +181,7 @@ func TestAKeyThatAListLacksStaysInForceUntilItsRecordIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := ks.Authenticate(secret); !ok {
-		t.Fatal("a list without the key took it out of force")
+		t.Fatal("a list without the key revoked it")
 	}
 	store.getErr = errDown
 	if err := ks.Reload(t.Context()); !errors.Is(err, errDown) {
@@ -195,7 +195,7 @@ func TestAKeyThatAListLacksStaysInForceUntilItsRecordIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := ks.Authenticate(secret); ok {
-		t.Fatal("a key without a record is in force")
+		t.Fatal("a key without a record is valid")
 	}
 }
 
@@ -243,7 +243,7 @@ func TestFilesThatAreNoKeysAreIgnored(t *testing.T) {
 		t.Error("the key between them does not work")
 	}
 	if n := strings.Count(log.String(), "kbroken"); n != 1 {
-		t.Errorf("a broken record is told %d times, want once:\n%s", n, log.String())
+		t.Errorf("a broken record is logged %d times, want once:\n%s", n, log.String())
 	}
 }
 
@@ -342,7 +342,7 @@ func TestListShowsNoSecretsAndOnlyCopies(t *testing.T) {
 	}
 	keys[1].Sites[0], keys[1].Organization = "changed", "changed"
 	if k, _ := ks.Authenticate(secret); k.Sites[0] != "a" || k.Organization != "acme" {
-		t.Error("a change of the list changes a key in force")
+		t.Error("a change of the list changes a valid key")
 	}
 }
 
@@ -415,7 +415,7 @@ func TestSetFixedReplacesTheFixedKeysAlone(t *testing.T) {
 	secret, _ := create(t, ks, Key{Organization: "acme"})
 	ks.SetFixed([]*Key{fixedKey(t, Key{Organization: "new"})})
 	if k, ok := ks.Authenticate(fixedSecret); !ok || k.Organization != "new" {
-		t.Error("the old key is in force")
+		t.Error("the old key is valid")
 	}
 	if err := ks.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -425,7 +425,7 @@ func TestSetFixedReplacesTheFixedKeysAlone(t *testing.T) {
 	}
 	ks.SetFixed(nil)
 	if _, ok := ks.Authenticate(fixedSecret); ok {
-		t.Error("a key that was taken out is in force")
+		t.Error("a key that was removed is valid")
 	}
 }
 
