@@ -17,11 +17,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// allocations is how often memory is allocated for a plain text token on
-// its way through the model's reader, the check of the answer and the
-// encoder: the difference between a long and a short reply, by token. What
-// grows with the reply, such as the copy kept for the thread, doubles now
-// and then and so counts next to nothing.
+// maxAllocations is the target for allocations a text token.
+const maxAllocations = 2
+
+// allocations returns the number of allocations a text token, from the model's
+// response through the link check to the encoder: the difference between a
+// long and a short reply, divided by the difference in tokens.
 func allocations() (float64, error) {
 	const few, many = 1000, 21000
 	var counts [2]uint64
@@ -43,7 +44,7 @@ func allocations() (float64, error) {
 	return max(0, float64(int64(counts[1]-counts[0]))) / (many - few), nil
 }
 
-// inMemory is the whole path of a reply without a network.
+// inMemory makes replies without a network.
 type inMemory struct {
 	assistant *assistant.Assistant
 	body      []byte
@@ -52,7 +53,7 @@ type inMemory struct {
 func newInMemory(tokens int) (*inMemory, error) {
 	t := &inMemory{}
 	for i := range tokens {
-		// Numbered: a reply that repeats itself is ended.
+		// The words differ because a reply that repeats itself is ended.
 		t.body = append(t.body, chunkHead+`{"content":" word`+strconv.Itoa(i)+`"}`+chunkTail...)
 	}
 	t.body = append(t.body, chunkHead+`{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n"...)
@@ -70,7 +71,7 @@ func newInMemory(tokens int) (*inMemory, error) {
 	return t, nil
 }
 
-// RoundTrip is the model.
+// RoundTrip answers as the model does.
 func (t *inMemory) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
@@ -78,7 +79,7 @@ func (t *inMemory) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// oneByOne gives an event a read, as a model does.
+// oneByOne returns one event at each Read, as a model does.
 type oneByOne struct{ rest []byte }
 
 func (r *oneByOne) Read(p []byte) (int, error) {
@@ -115,7 +116,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// nothing finds nothing: passages have no part in the tokens.
+// nothing is a searcher without hits.
 type nothing struct{}
 
 func (nothing) Search(context.Context, retrieval.Query) ([]retrieval.Hit, error) { return nil, nil }

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// runAnswers runs the suite of answers, which has flags of its own
-// (go run ./bench answers -h), as a program of its own.
+// runAnswers runs the answers suite, a separate program with its own flags.
+// See go run ./bench answers -h.
 func runAnswers(ctx context.Context, args []string) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./bench/answers/cmd"}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// benchKey opens the site under measurement.
+// benchKey is the API key of the measured site.
 const benchKey = "svc_dsc_bench_key_0123456789abcdef"
 
-// build compiles the real binary once.
+// build compiles the binary, once.
 func (b *bench) build(ctx context.Context) error {
 	if b.caddy != "" {
 		return nil
@@ -30,22 +30,21 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// server is a Caddy under measurement.
+// server is a measured Caddy.
 type server struct {
 	*process
 	addr, admin string
 }
 
-// site is what a Caddy serves: the documentation of root with search and
-// assistant, and static.json beside it. Limits are in the path, and raised.
+// site is what a Caddy serves: the documentation of root, with search and
+// assistant. The rate limits are on, and too high to refuse anything.
 type site struct {
 	root string
 	llm  string // address of the model, "" for none
-	data string // kept over a restart
+	data string // data directory, "" for a new one
 }
 
-// startCaddy starts Caddy on a Caddyfile. The global options that matter for
-// a measurement, none, are Caddy's defaults.
+// startCaddy starts Caddy with global options and the directives of one site.
 func (b *bench) startCaddy(ctx context.Context, options, sites string, data string) (*server, error) {
 	if err := b.build(ctx); err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (b *bench) module(ctx context.Context, s site) (*server, error) {
 	return b.startCaddy(ctx, options, handlers, s.data)
 }
 
-// proxy starts Caddy passing a model's stream through.
+// proxy starts Caddy as a reverse proxy of a model.
 func (b *bench) proxy(ctx context.Context, model string) (*server, error) {
 	return b.startCaddy(ctx, "", fmt.Sprintf("\treverse_proxy %s {\n\t\tflush_interval -1\n\t}", model), "")
 }
@@ -129,15 +128,15 @@ func (s *server) ready(ctx context.Context) error {
 	}
 }
 
-// profileCPU writes a CPU profile of the server's next seconds to a file, in
-// the background.
+// profileCPU writes a CPU profile of the server's next seconds to a file. It
+// does not wait.
 func (b *bench) profileCPU(ctx context.Context, s *server, name string, d time.Duration) {
 	if b.profile != "" {
 		go b.fetchProfile(ctx, s, fmt.Sprintf("profile?seconds=%d", max(1, int(d.Seconds()))), name+".pprof")
 	}
 }
 
-// profileHeap writes what the server's memory holds now.
+// profileHeap writes a heap profile of the server.
 func (b *bench) profileHeap(ctx context.Context, s *server, name string) {
 	if b.profile != "" {
 		b.fetchProfile(ctx, s, "heap", name+".heap.pprof")
@@ -145,7 +144,7 @@ func (b *bench) profileHeap(ctx context.Context, s *server, name string) {
 	}
 }
 
-// fetchProfile keeps a profile; one that can't be had is no reason to stop.
+// fetchProfile writes a profile, and ignores errors.
 func (b *bench) fetchProfile(ctx context.Context, s *server, query, file string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/debug/pprof/"+query, nil)
 	if err != nil {
@@ -167,7 +166,7 @@ func (b *bench) fetchProfile(ctx context.Context, s *server, query, file string)
 	_, _ = io.Copy(f, res.Body)
 }
 
-// jsonOf marshals what can't fail to.
+// jsonOf marshals values that always marshal.
 func jsonOf(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"strings"
 )
 
-// A generated site reads like documentation to a search engine: function
-// words as often as in English prose, a vocabulary that follows Zipf's law
-// and grows with the site, pages with a topic of their own, headings from
-// that topic, identifiers, code, and links to other pages. Equal sizes give
-// equal sites.
+// A generated site is like documentation to a search engine: function words
+// are as frequent as in English prose, the vocabulary follows Zipf's law and
+// grows with the site, and pages have a topic, headings from it, identifiers,
+// code, and links to other pages. Sites of equal size are equal.
 
 // functionWords are English's most frequent words, by rank.
 var functionWords = strings.Fields(`the to a of and is in for you that it this
@@ -24,8 +23,8 @@ var functionWords = strings.Fields(`the to a of and is in for you that it this
 	they may used using same no so but also than where while before after
 	without between its these does should was were`)
 
-// docWords are the field's own words; content words are made of them and of
-// syllables, since no list is as long as a large site's vocabulary.
+// docWords are words of documentation. Content words are made of them and of
+// syllables, because a large site's vocabulary is longer than any list.
 var docWords = strings.Fields(`server request configuration file option value
 	default key client module handler response user path name type data
 	directory field header version cache log error route command plugin
@@ -46,7 +45,7 @@ var syllables = strings.Fields(`ra ver lo ta min se cor di pel na tu gri mo
 
 var suffixes = []string{"", "", "", "s", "s", "ing", "ed", "er", "ion", "able"}
 
-// corpus makes one site.
+// corpus generates a site.
 type corpus struct {
 	rnd    *rand.Rand
 	vocab  []string
@@ -54,7 +53,7 @@ type corpus struct {
 	words  *rand.Zipf
 }
 
-// sectionsAPage is how many sections a generated page has.
+// sectionsAPage is the number of sections of a generated page.
 const sectionsAPage = 10
 
 func newCorpus(sections int) *corpus {
@@ -84,7 +83,7 @@ func newCorpus(sections int) *corpus {
 
 func (c *corpus) one(list []string) string { return list[c.rnd.IntN(len(list))] }
 
-// topic is what a page is about.
+// topic is the topic of a page.
 type topic struct{ words, names []string }
 
 func (c *corpus) topic(page int) *topic {
@@ -141,8 +140,8 @@ func (c *corpus) title(t *topic) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// question about a section, as readers put them: function words, what the
-// section is about, now and then a name or a typing error.
+// question returns a question about a section: function words, the section's
+// topic, and sometimes a name or a typo.
 func (c *corpus) question(t *topic, heading string) string {
 	h := strings.ToLower(c.one(strings.Fields(heading)))
 	w := c.one(t.words)
@@ -165,7 +164,7 @@ func (c *corpus) question(t *topic, heading string) string {
 	return "why does the " + h + " fail after an update of " + w + " " + c.one(t.words)
 }
 
-// write makes the site's files below dir, and returns questions about it.
+// write writes the site's files below dir and returns questions about it.
 func (c *corpus) write(dir string, sections, questions int) ([]string, error) {
 	pages := (sections + sectionsAPage - 1) / sectionsAPage
 	var asked []string
@@ -215,7 +214,7 @@ func (c *corpus) write(dir string, sections, questions int) ([]string, error) {
 
 func pageName(p int) string { return fmt.Sprintf("part-%02d/page-%04d", p%40, p) }
 
-// generated is the site of a size, made when first asked for.
+// generated returns the directory of the site of a size, and its questions.
 func (b *bench) generated(sections int) (root string, questions []string, err error) {
 	root = filepath.Join(b.dir, fmt.Sprintf("site-%d", sections))
 	list := root + ".json"
@@ -229,7 +228,7 @@ func (b *bench) generated(sections int) (root string, questions []string, err er
 	return root, questions, os.WriteFile(list, jsonOf(questions), 0o600)
 }
 
-// readQueries reads a file of queries: JSON lines that have "query", or text.
+// readQueries reads a file of queries: JSON lines with "query", or plain lines.
 func readQueries(file string) ([]string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 )
 
-// section is what every engine gets to index.
+// section is what each engine indexes.
 type section struct {
 	ID      string `json:"id"`
 	Title   string `json:"title"`
@@ -32,7 +32,7 @@ type section struct {
 	URL     string `json:"url"`
 }
 
-// indexed is what a child that made an index tells.
+// indexed is the output of a child that made an index.
 type indexed struct {
 	Sections int
 	Read     time.Duration // reading and ingesting the files
@@ -66,7 +66,7 @@ func readSite(root string) ([]*retrieval.Document, error) {
 		}
 		doc, _, err := in.Document(name, data)
 		if err != nil || doc == nil {
-			return nil // the service leaves it out, too
+			return nil // the module leaves it out, too
 		}
 		docs = append(docs, doc)
 		return nil
@@ -97,8 +97,7 @@ func sectionsOf(docs []*retrieval.Document) (out []section) {
 	return out
 }
 
-// indexChild makes one index of a site in a process of its own, and prints
-// what it cost.
+// indexChild makes one index of a site and prints its costs.
 //
 //	embedded|bleve ROOT FOLDER
 func indexChild(args []string) error {
@@ -142,16 +141,15 @@ func indexEmbedded(docs []*retrieval.Document, dir string) (int, error) {
 	if err := x.Replace(ctx, docs, nil); err != nil {
 		return 0, err
 	}
-	if err := x.Close(); err != nil { // waits until it is on disk, as bleve's is
+	if err := x.Close(); err != nil { // waits until it is on disk, as bleve does
 		return 0, err
 	}
 	hits, err := x.Search(ctx, retrieval.Query{Text: "server configuration", Limit: 10})
 	return len(hits), err
 }
 
-// indexBleve makes bleve's index the fastest way that it has: its offline
-// builder, nothing stored, no positions.
-// Ours keeps the texts as well, since it answers with them.
+// indexBleve makes bleve's index with its fastest method, the offline builder,
+// without stored texts and positions.
 func indexBleve(sections []section, dir string) (int, error) {
 	field := func() *mapping.FieldMapping {
 		f := bleve.NewTextFieldMapping()
@@ -195,7 +193,7 @@ func indexBleve(sections []section, dir string) (int, error) {
 	return len(res.Hits), nil
 }
 
-// size of a folder on disk.
+// size returns the size of a directory in bytes.
 func size(dir string) (sum int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// badInput is a request as nobody should send it.
+// badInput is an abusive or broken request.
 type badInput struct {
 	name, path string
 	body       []byte
@@ -62,11 +62,11 @@ func badInputs() []badInput {
 	}
 }
 
-// maxInputCPU is what bad input may cost, in milliseconds.
+// maxInputCPU is the target for the CPU time of a bad request, in milliseconds.
 const maxInputCPU = 50
 
-// benchInput asks a real Caddy with each bad input often enough to see its
-// processor time in the system's ticks of 10 ms.
+// benchInput sends each bad input to a real Caddy often enough to measure its
+// CPU time, which the system counts in ticks of 10 ms.
 func benchInput(ctx context.Context, b *bench) error {
 	sections := 10000
 	if b.short {
@@ -105,10 +105,10 @@ func benchInput(ctx context.Context, b *bench) error {
 		}
 		cpu := ms(srv.cpu()-before) / float64(times)
 		wall := ms(time.Since(begin)) / float64(times)
-		rows = append(rows, []string{in.name, bytesOf(len(in.body)), fmt.Sprint(status), number(cpu), number(wall), verdict(cpu, fmt.Sprintf("< %d", maxInputCPU), cpu < maxInputCPU)})
+		rows = append(rows, []string{in.name, bytesOf(len(in.body)), fmt.Sprint(status), number(cpu), number(wall), result(cpu, fmt.Sprintf("< %d", maxInputCPU), cpu < maxInputCPU)})
 	}
 	table(fmt.Sprintf("CPU time of bad input, %d sections, max_body 10MB, extractive replies, mean of %d", sections, times),
-		[]string{"input", "body", "status", "CPU, ms", "time, ms", "must"}, rows)
+		[]string{"input", "body", "status", "CPU, ms", "time, ms", "result"}, rows)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func send(ctx context.Context, addr string, in badInput) (int, error) {
 	return res.StatusCode, err
 }
 
-// bytesOf is a number of bytes for people.
+// bytesOf formats a number of bytes.
 func bytesOf(n int) string {
 	switch {
 	case n >= 1e6:

@@ -1,18 +1,18 @@
-// Command bench measures this project against its peers, side by side in the
-// same run: what a machine does in absolute figures changes from hour to
-// hour, the ratios of neighbouring runs hardly do.
+// Command bench compares this module with other programs. They take turns in
+// the same run, because absolute figures of a machine change from hour to hour
+// and ratios hardly do.
 //
-//	go run ./bench                    # everything, some 20 minutes
-//	go run ./bench search             # index, endpoint, MiniSearch, Pagefind, bleve; Meilisearch where MEILISEARCH_URL names one
-//	go run ./bench stream             # replies against reverse_proxy and the AI SDK on Node
+//	go run ./bench                    # everything, about 20 minutes
+//	go run ./bench search             # index and endpoint; bleve, MiniSearch, Pagefind, and Meilisearch if MEILISEARCH_URL is set
+//	go run ./bench stream             # replies; reverse_proxy and the AI SDK on Node
 //	go run ./bench input              # CPU time of bad input
-//	go run ./bench answers            # links and follow-ups of the assistant over the manual
+//	go run ./bench answers            # links and follow-up questions, over the manual
 //
 // It prints Markdown tables with the date, the machine and the command. It
-// needs Go, Node with npm for the Node peers (left out, and said so, where
-// there is none), and Linux, whose /proc tells what a process costs. All
-// traffic stays on the loopback interface; every process it starts ends with
-// it, and everything it writes is in a temporary folder.
+// needs Go and Linux, and Node with npm for MiniSearch, Pagefind and the AI
+// SDK, which are left out otherwise. All traffic stays on the loopback
+// interface, all processes end with the command, and all files are in a
+// temporary directory.
 package main
 
 import (
@@ -41,12 +41,12 @@ type bench struct {
 	sizes   string
 	profile string
 
-	dir   string // temporary; removed at the end
-	caddy string // the binary, built once
-	node  string // the folder of the Node peers, "" without Node
+	dir   string // temporary
+	caddy string // the binary, "" before it is built
+	node  string // the directory of the Node peers, "" without Node
 }
 
-// suites are what can be asked for by name, in their order.
+// suites are in the order in which they run.
 var suites = []struct {
 	name string
 	run  func(context.Context, *bench) error
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	var b bench
 	f := flag.NewFlagSet("bench [search|stream|input]", flag.ContinueOnError)
-	f.IntVar(&b.rounds, "rounds", 5, "interleaved rounds; tables have the medians")
+	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch")
 	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
@@ -107,7 +107,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("there is no suite %q; write search, stream, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
-		return fmt.Errorf("bench reads what processes cost from /proc, which %s does not have; run it on Linux", runtime.GOOS)
+		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
 	}
 	raiseFileLimit()
 
@@ -130,9 +130,8 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// heading says when, where and how the tables were made. What a new file in
-// dir takes is a part of every reply, and not always the same: on ext4 each
-// file that was deleted minutes ago, by tests or another run, makes it slower.
+// heading prints when, where and how the tables were made. Every reply creates
+// a file, which is slow on ext4 for minutes after many files were deleted.
 func heading(dir string) {
 	machine := "unknown processor"
 	if cpuinfo, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -157,9 +156,9 @@ func heading(dir string) {
 	}
 	file := ""
 	if d, err := newFile(dir); err == nil {
-		file = fmt.Sprintf(", a new file takes %d µs", d.Microseconds())
+		file = fmt.Sprintf(", creating a file takes %d µs", d.Microseconds())
 		if d > slowFile {
-			fmt.Fprintln(os.Stderr, "bench: new files are slow, and every reply stores one: wait five minutes after tests and other runs, which delete many")
+			fmt.Fprintln(os.Stderr, "bench: creating files is slow, and every reply creates one; wait five minutes after tests and other runs, which delete many files")
 		}
 	}
 	fmt.Printf("%s · %s, %d CPUs%s%s · %s, %s%s · `go run ./bench %s`\n",
@@ -167,10 +166,10 @@ func heading(dir string) {
 		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
 }
 
-// slowFile is many times what a new file takes on a disk at rest.
+// slowFile is many times the usual duration of creating a file.
 const slowFile = 100 * time.Microsecond
 
-// newFile is how long it takes to make a file in dir: the median of many.
+// newFile returns the median duration of creating a file in dir.
 func newFile(dir string) (time.Duration, error) {
 	var took [101]time.Duration
 	for i := range took {
@@ -188,7 +187,7 @@ func newFile(dir string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// raiseFileLimit allows as many connections as the system lets us.
+// raiseFileLimit raises the limit of open files as far as it can.
 func raiseFileLimit() {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < l.Max {
@@ -197,7 +196,7 @@ func raiseFileLimit() {
 	}
 }
 
-// files is how many files this process may open.
+// files returns the limit of open files.
 func files() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

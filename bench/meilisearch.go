@@ -15,22 +15,19 @@ import (
 	"time"
 )
 
-// The index in Meilisearch beside the one inside the process: the same site
-// in four real Caddys, each index with and without vectors, which are asked
-// in turn. It runs where MEILISEARCH_URL names a server, with the key
-// MEILISEARCH_KEY, and removes its indexes there at the end.
-
-// variant is one of the Caddys.
+// variant is one of four Caddys with the same site: in the embedded index or in
+// Meilisearch, with or without vectors.
 type variant struct {
 	name, site, options string
 	*server
 	requests [][]byte
 }
 
-// embeddingDimensions are those of the small models in use.
+// embeddingDimensions are those of common small models.
 const embeddingDimensions = 384
 
-// benchMeilisearch measures searches of one client.
+// benchMeilisearch measures searches of one client if MEILISEARCH_URL and
+// MEILISEARCH_KEY are set. It removes its indexes from the server.
 func (b *bench) benchMeilisearch(ctx context.Context, s *searchSite) error {
 	address, key := os.Getenv("MEILISEARCH_URL"), os.Getenv("MEILISEARCH_KEY")
 	if address == "" {
@@ -43,9 +40,9 @@ func (b *bench) benchMeilisearch(ctx context.Context, s *searchSite) error {
 	there := fmt.Sprintf("\t\tindex meilisearch %s {\n\t\t\tapi_key {env.MEILISEARCH_KEY}\n\t\t}\n", address)
 	vectors := fmt.Sprintf("\t\tembedder http://%s/v1 bench-embed\n", embedder)
 	all := []*variant{
-		{name: "inside the process, words", site: "benchwords"},
+		{name: "embedded, words", site: "benchwords"},
 		{name: "Meilisearch, words", site: "benchwords", options: there},
-		{name: "inside the process, words and vectors", site: "benchvectors", options: vectors},
+		{name: "embedded, words and vectors", site: "benchvectors", options: vectors},
 		{name: "Meilisearch, words and vectors", site: "benchvectors", options: there + vectors},
 	}
 	defer dropIndexes(address, key, "benchwords", "benchvectors")
@@ -80,12 +77,12 @@ func (b *bench) benchMeilisearch(ctx context.Context, s *searchSite) error {
 		}
 		rows = append(rows, row)
 	}
-	table(fmt.Sprintf("Meilisearch %s beside the index inside the process: %d sections, %d questions, one client, through real Caddys", versionOf(ctx, address, key), s.sections, len(s.questions)),
-		[]string{"index", "p50, ms", "÷ inside the process", "p99, ms", "÷ inside the process"}, rows)
+	table(fmt.Sprintf("Meilisearch %s and the embedded index: %d sections, %d questions, one client, through real Caddys", versionOf(ctx, address, key), s.sections, len(s.questions)),
+		[]string{"index", "p50, ms", "÷ embedded", "p99, ms", "÷ embedded"}, rows)
 	return nil
 }
 
-// startVariant starts a Caddy, and waits until it has all of the site.
+// startVariant starts a Caddy and waits until it has indexed the site.
 func (b *bench) startVariant(ctx context.Context, v *variant, s *searchSite) (err error) {
 	options := fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t\tsite %s {\n\t\t\troot %q\n\t\t}\n%s\t}", benchKey, v.site, s.root, v.options)
 	v.server, err = b.startCaddy(ctx, options, "\tsearch "+v.site+" {\n\t\trate_limit organization 100000 1s\n\t}\n", "")
@@ -106,7 +103,7 @@ func (b *bench) startVariant(ctx context.Context, v *variant, s *searchSite) (er
 	}
 }
 
-// whole reports whether the site can be searched, with all its vectors.
+// whole reports whether the site is indexed, with all vectors.
 func (v *variant) whole(ctx context.Context) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+v.admin+"/docs/status", nil)
 	if err != nil {
@@ -137,8 +134,8 @@ func (v *variant) whole(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// serveEmbeddings answers POST /v1/embeddings, as OpenAI does, until ctx is
-// done: vectors of the words that a text has, cheap and the same each time.
+// serveEmbeddings answers POST /v1/embeddings as OpenAI does, with wordVector,
+// until ctx is done.
 func serveEmbeddings(ctx context.Context) (address string, err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -170,7 +167,8 @@ func serveEmbeddings(ctx context.Context) (address string, err error) {
 	return l.Addr().String(), nil
 }
 
-// wordVector is a text's words, each a direction of its own, at length 1.
+// wordVector returns a vector of length 1 in which each word of a text has its
+// own direction.
 func wordVector(text string) []float32 {
 	v := make([]float32, embeddingDimensions)
 	sum := 0.0
@@ -194,7 +192,7 @@ func wordVector(text string) []float32 {
 	return v
 }
 
-// meilisearch asks the server itself.
+// meilisearch calls the server's API.
 func meilisearch(ctx context.Context, method, address, key string, to any) error {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
@@ -217,7 +215,7 @@ func versionOf(ctx context.Context, address, key string) string {
 	return v.PkgVersion
 }
 
-// dropIndexes removes what the sites left, also after an interruption.
+// dropIndexes removes the sites' indexes, also after an interruption.
 func dropIndexes(address, key string, sites ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// pace is how the fake model answers; POST /pace sets it.
+// pace is how the fake model answers. POST /pace sets it.
 type pace struct {
 	tokens int
-	rate   float64       // tokens a second; 0: flat out
+	rate   float64       // tokens a second; 0: no limit
 	burst  int           // tokens a write
 	wait   time.Duration // before the first token
 	linger time.Duration // after the first token, before the others: an idle stream
@@ -39,17 +39,17 @@ func parsePace(s string) (p pace, err error) {
 	return p, nil
 }
 
-// markLength is that of the mark which ends every token: its number and the
-// time of its write, both in hexadecimal, so that the client sees what was
-// lost, doubled or reordered, and how long each was under way. No byte of it
-// means anything in Markdown.
+// markLength is the length of the mark at the end of each token: its number and
+// the time of its write, both in hexadecimal. It shows the client which tokens
+// were lost, duplicated or reordered, and their latency. It has no bytes with a
+// meaning in Markdown.
 //
 //	~00a1.0f3c9a77e2;
 const markLength = 1 + 4 + 1 + 10 + 1
 
 const hexDigits = "0123456789abcdef"
 
-// clock counts microseconds modulo what ten digits hold.
+// clock returns the time in microseconds, modulo ten hexadecimal digits.
 func clock() uint64 { return uint64(time.Now().UnixMicro()) & (1<<40 - 1) }
 
 func appendMark(b []byte, n int, at uint64) []byte {
@@ -64,8 +64,8 @@ func appendMark(b []byte, n int, at uint64) []byte {
 	return append(b, ';')
 }
 
-// answerWords are what answers are made of, as they stand inside a JSON string:
-// prose with some code, lists and other scripts, and no links.
+// answerWords are the words of answers as in a JSON string: prose with code,
+// lists and other scripts, and no links.
 var answerWords = []string{
 	"To", " serve", " a", " folder", ",", " set", " its", " root", " in", " the", " site", " block", ":", "\\n\\n", "1.", " Open", " the",
 	" file", " `config", ".json", "`", " and", " look", " for", " \\\"listen", "\\\"", ".", "\\n", "2.", " Add", " the", " option", " `max", "_size", "`", ",",
@@ -77,8 +77,8 @@ const (
 	chunkTail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 )
 
-// serveModel is a model server that speaks just enough HTTP/1.1 to cost
-// little: one write call for each burst of tokens.
+// serveModel runs a model server that needs little CPU time: it implements only
+// as much of HTTP/1.1 as the suite uses, with one write for each burst of tokens.
 func serveModel(args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: model ADDRESS")
@@ -98,7 +98,7 @@ func serveModel(args []string) error {
 	}
 }
 
-// modelServer answers every question at the pace that was set last.
+// modelServer answers every question at the current pace.
 type modelServer struct{ pace atomic.Pointer[pace] }
 
 func (s *modelServer) serve(conn net.Conn) {

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// nodeFiles are the Node peers and the exact versions that they use.
+// nodeFiles are the Node peers and their locked versions.
 //
 //go:embed node/package.json node/package-lock.json node/*.mjs
 var nodeFiles embed.FS
 
-// peers installs the Node peers once, into the temporary folder. It returns
-// false, and says why, where that is not possible: their rows stay empty.
+// peers installs the Node peers into the temporary directory. If that fails, it
+// prints why and returns false.
 func (b *bench) peers(ctx context.Context) bool {
 	if b.node != "" {
 		return true

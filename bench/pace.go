@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// setPace tells the fake model how to answer from now on.
+// setPace sets the fake model's pace.
 func setPace(ctx context.Context, addr string, p pace) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/pace", strings.NewReader(p.String()))
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// childRole is the first argument of this program's own children.
+// childRole is the first argument of this program's children.
 const childRole = "child"
 
-// child is what a child of this program does.
+// child runs a child of this program.
 func child(role string, args []string) error {
 	switch role {
 	case "model":
@@ -30,7 +30,7 @@ func child(role string, args []string) error {
 	return fmt.Errorf("no such role: %s", role)
 }
 
-// process is a child under measurement.
+// process is a measured child.
 type process struct {
 	cmd  *exec.Cmd
 	log  string // its output, a file
@@ -71,7 +71,7 @@ func (b *bench) self(ctx context.Context, role string, args ...string) (*process
 	return b.start(ctx, role, b.dir, nil, append([]string{exe, childRole, role}, args...)...)
 }
 
-// end ends a child: politely, then not.
+// end stops a child with SIGTERM, or after three seconds with SIGKILL.
 func (p *process) end() {
 	processesMu.Lock()
 	delete(processes, p)
@@ -97,7 +97,7 @@ func endAll() {
 	}
 }
 
-// tail is the end of what a child wrote, for error messages.
+// tail returns the end of a child's output.
 func (p *process) tail() string {
 	b, _ := os.ReadFile(p.log)
 	return string(bytes.TrimSpace(b[max(0, len(b)-1500):]))
@@ -123,7 +123,7 @@ func (p *process) listening(ctx context.Context, addr string) error {
 // ticks a second of /proc/PID/stat: fixed at 100 for programs on Linux.
 const ticks = 100
 
-// cpu is the processor time of a child and of all that it started.
+// cpu returns the CPU time of a child and its descendants.
 func (p *process) cpu() time.Duration {
 	var sum float64
 	eachOf(p.cmd.Process.Pid, func(pid string) {
@@ -136,7 +136,7 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(sum / ticks * float64(time.Second))
 }
 
-// rss is the resident memory of a child and of all that it started, bytes.
+// rss returns the resident memory of a child and its descendants, in bytes.
 func (p *process) rss() int64 {
 	var sum int64
 	eachOf(p.cmd.Process.Pid, func(pid string) {
@@ -149,7 +149,7 @@ func (p *process) rss() int64 {
 	return sum
 }
 
-// stat are the fields of /proc/PID/stat behind the command's name.
+// stat returns the fields of /proc/PID/stat after the command's name.
 func stat(pid string) []string {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
@@ -173,7 +173,7 @@ func eachOf(root int, each func(pid string)) {
 	}
 }
 
-// freeAddress is a loopback address that nothing listened on a moment ago.
+// freeAddress returns a loopback address with a free port.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -183,7 +183,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// pause lets the machine settle between two measurements.
+// pause waits between two measurements.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// servers are the three that are compared, and the model behind them.
+// servers are the compared servers and the model behind them.
 type servers struct {
 	model                string
 	module, proxy        *server
@@ -23,8 +23,7 @@ type servers struct {
 	lost, failed, tokens int64
 }
 
-// benchStream measures the figures of replies. Each figure's rounds are
-// interleaved: module, proxy, Node, and again.
+// benchStream measures replies. The servers take turns in each round.
 func benchStream(ctx context.Context, b *bench) error {
 	sections := 10000
 	if b.short {
@@ -111,7 +110,7 @@ func benchStream(ctx context.Context, b *bench) error {
 	return report(b, s, out, sections)
 }
 
-// wants tells whether -only asks for one of the figures.
+// wants reports whether -only includes one of the figures.
 func (b *bench) wants(numbers ...int) bool {
 	if b.only == "" {
 		return true
@@ -124,7 +123,7 @@ func (b *bench) wants(numbers ...int) bool {
 	return false
 }
 
-// figures in the order of a round. fresh ones start the servers anew.
+// figures are in the order of a round. fresh ones begin with new servers.
 var figures = []struct {
 	numbers []int
 	fresh   bool
@@ -152,7 +151,7 @@ func (b *bench) startNode(ctx context.Context, s *servers) error {
 	return s.node.listening(ctx, addr)
 }
 
-// measured is one load on one server.
+// measured is the result of one load on one server.
 type measured struct {
 	*seen
 	cpu time.Duration
@@ -162,7 +161,7 @@ func (m *measured) perToken() float64 {
 	return ratio(float64(m.cpu)/float64(time.Microsecond), float64(m.seen.tokens))
 }
 
-// run brings a load to one of the servers.
+// run puts a load on one of the servers.
 func (s *servers) run(ctx context.Context, who string, p pace, l load) (*measured, error) {
 	if err := setPace(ctx, s.model, p); err != nil {
 		return nil, err
@@ -198,8 +197,8 @@ func (s *servers) run(ctx context.Context, who string, p pace, l load) (*measure
 	return m, pause(ctx, 300*time.Millisecond)
 }
 
-// interleaved runs one load on several servers and keeps what see makes of it.
-// Who comes first changes from round to round.
+// interleaved runs one load on several servers, beginning with another one in
+// each round.
 func (s *servers) interleaved(ctx context.Context, p pace, l load, see func(who string, m *measured), who ...string) error {
 	for i := range who {
 		w := who[(i+s.round)%len(who)]
@@ -215,7 +214,7 @@ func (s *servers) interleaved(ctx context.Context, p pace, l load, see func(who 
 	return nil
 }
 
-// paced: figures 1 and 2.
+// paced measures figures 1 and 2.
 func paced(ctx context.Context, b *bench, s *servers, out series) error {
 	p := pace{tokens: 300, rate: 50, burst: 1, wait: 200 * time.Millisecond}
 	l := load{streams: 500, ramp: time.Second}
@@ -230,8 +229,8 @@ func paced(ctx context.Context, b *bench, s *servers, out series) error {
 	}, "module", "proxy", "node")
 }
 
-// flatOut: figure 3, with replies of usual length and with long ones, which
-// show the stream alone.
+// flatOut measures figure 3, with replies of usual length and with long ones,
+// in which the start and end of a reply matter less.
 func flatOut(ctx context.Context, b *bench, s *servers, out series) error {
 	for _, tokens := range []int{300, 3000} {
 		l := load{streams: 32, each: 100_000 / 32 / tokens}
@@ -254,11 +253,11 @@ func flatOut(ctx context.Context, b *bench, s *servers, out series) error {
 	return nil
 }
 
-// clients is at most n, as the limit of open files allows: the client and
-// the servers each need two or three a stream.
+// clients returns n, or fewer if the limit of open files requires it: client
+// and servers each need two or three for a stream.
 func clients(n int) int { return min(n, (files()-200)/3) }
 
-// overload: figure 4.
+// overload measures figure 4.
 func overload(ctx context.Context, b *bench, s *servers, out series) error {
 	p := pace{tokens: 300, rate: 50, burst: 1, wait: 200 * time.Millisecond}
 	l := load{streams: clients(2000), ramp: 2 * time.Second}
@@ -268,7 +267,7 @@ func overload(ctx context.Context, b *bench, s *servers, out series) error {
 	return s.interleaved(ctx, p, l, latencies("overload", out), "module", "proxy")
 }
 
-// manySlow: figure 5.
+// manySlow measures figure 5.
 func manySlow(ctx context.Context, b *bench, s *servers, out series) error {
 	p := pace{tokens: 40, rate: 5, burst: 1, wait: 200 * time.Millisecond}
 	l := load{streams: clients(2000), ramp: 4 * time.Second}
@@ -278,8 +277,8 @@ func manySlow(ctx context.Context, b *bench, s *servers, out series) error {
 	return s.interleaved(ctx, p, l, latencies("slow", out), "module", "proxy")
 }
 
-// latencies keeps the tokens' times while all streams are open, and over the
-// whole load, which also holds the start and the end of every one.
+// latencies adds the latency of tokens while all streams are open, and over
+// the whole load, which includes the start and end of each stream.
 func latencies(name string, out series) func(string, *measured) {
 	return func(who string, m *measured) {
 		out.add(name+" steady p50 "+who, float64(quantile(m.steady, .5))/1000)
@@ -290,7 +289,7 @@ func latencies(name string, out series) func(string, *measured) {
 	}
 }
 
-// idleStreams: figure 6. The streams have their first token and wait.
+// idleStreams measures figure 6. The streams have their first token and wait.
 func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 	n := clients(2000)
 	if b.short {
@@ -301,8 +300,7 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 		if who == "proxy" {
 			srv = s.proxy
 		}
-		// What is made once, such as a vocabulary or a zone's counters, is no
-		// stream's own.
+		// Memory that is allocated once does not belong to a stream.
 		if _, err := s.run(ctx, who, pace{tokens: 10, burst: 1}, load{streams: 20}); err != nil {
 			return err
 		}
@@ -325,14 +323,14 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 		select {
 		case <-measured:
 		case <-time.After(5 * time.Second):
-			return errors.New("not every stream began")
+			return errors.New("not all streams began")
 		}
 		out.add("idle "+who, held)
 	}
 	return nil
 }
 
-// writes: figure 7.
+// writes measures figure 7.
 func writes(ctx context.Context, b *bench, s *servers, out series) error {
 	for _, burst := range []int{1, 5} {
 		err := s.interleaved(ctx, pace{tokens: 300, rate: 100, burst: burst}, load{streams: 10}, func(who string, m *measured) {
@@ -345,7 +343,7 @@ func writes(ctx context.Context, b *bench, s *servers, out series) error {
 	return nil
 }
 
-// firstBytes: figure 9, one client.
+// firstBytes measures figure 9, with one client.
 func firstBytes(ctx context.Context, b *bench, s *servers, out series) error {
 	each := 200
 	if b.short {
@@ -357,77 +355,4 @@ func firstBytes(ctx context.Context, b *bench, s *servers, out series) error {
 		out.add("asked "+who, ms(quantile(m.asked, .95)))
 		out.add("asked p50 "+who, ms(quantile(m.asked, .5)))
 	}, "module")
-}
-
-func report(b *bench, s *servers, out series, sections int) error {
-	var rows [][]string
-	row := func(n int, what, unit string, values [3]string, result string) {
-		rows = append(rows, []string{fmt.Sprint(n), what + ", " + unit, values[0], values[1], values[2], result})
-	}
-	of := func(prefix string) (v [3]string) {
-		for i, who := range []string{"module", "proxy", "node"} {
-			if len(out[prefix+who]) > 0 {
-				v[i] = number(out.median(prefix + who))
-			}
-		}
-		return v
-	}
-	atMost := func(r, limit float64) string { return verdict(r, fmt.Sprintf("≤ %.2f", limit), r <= limit) }
-	atLeast := func(r, limit float64) string { return verdict(r, fmt.Sprintf("≥ %g", limit), r >= limit) }
-	if b.wants(1) {
-		row(1, "CPU a token, 500 streams × 50 tokens/s", "µs", of("paced "), "module ÷ proxy "+atMost(out.ratio("paced module", "paced proxy"), 1.1))
-	}
-	if b.wants(2) && len(out["paced node"]) > 0 {
-		row(2, "the same", "µs", of("paced "), "Node ÷ module "+atLeast(out.ratio("paced node", "paced module"), 4))
-	}
-	if b.wants(1, 2) {
-		row(1, "its token latency, p50", "ms", of("paced p50 "), "")
-		row(1, "its token latency, p99", "ms", of("paced p99 "), "")
-	}
-	if b.wants(3) {
-		for _, n := range []int{300, 3000} {
-			prefix := fmt.Sprintf("flat %d ", n)
-			result := ""
-			if len(out[prefix+"node"]) > 0 {
-				result = "module ÷ Node " + atLeast(out.ratio(prefix+"module", prefix+"node"), 15)
-			}
-			row(3, fmt.Sprintf("flat out, 32 streams, replies of %d tokens", n), "tokens a CPU second", of(prefix), result)
-		}
-	}
-	if b.wants(4) {
-		row(4, fmt.Sprintf("%d streams × 50 tokens/s, token p99 while all are open", clients(2000)), "ms", of("overload steady p99 "), "module ÷ proxy "+atMost(out.ratio("overload steady p99 module", "overload steady p99 proxy"), 1.75))
-		row(4, "the same, with the start and the end of all", "ms", of("overload p99 "), "module ÷ proxy "+number(out.ratio("overload p99 module", "overload p99 proxy")))
-		row(4, "its CPU a token", "µs", of("overload cpu "), "")
-	}
-	if b.wants(5) {
-		row(5, fmt.Sprintf("%d streams × 5 tokens/s, token p99 while all are open", clients(2000)), "ms", of("slow steady p99 "), "module ÷ proxy "+atMost(out.ratio("slow steady p99 module", "slow steady p99 proxy"), 1.25))
-		row(5, "its token p50", "ms", of("slow steady p50 "), "")
-		row(5, "the same p99, with the start and the end of all", "ms", of("slow p99 "), "module ÷ proxy "+number(out.ratio("slow p99 module", "slow p99 proxy")))
-	}
-	if b.wants(6) {
-		row(6, "RSS of an open idle stream", "KiB", of("idle "), "module ÷ proxy "+atMost(out.ratio("idle module", "idle proxy"), .9))
-	}
-	if b.wants(7) {
-		row(7, "writes a token, one token an upstream write, replies of 300", "", of("writes 1 "), atMost(out.median("writes 1 module"), 1.03))
-		row(7, "writes a token, five tokens an upstream write", "", of("writes 5 "), atMost(out.median("writes 5 module"), .25))
-	}
-	if b.wants(8) {
-		allocs, err := allocations()
-		if err != nil {
-			return err
-		}
-		row(8, "allocations a plain text token, reader, check and encoder", "", [3]string{number(allocs)}, verdict(allocs, "0", allocs < .005))
-	}
-	if b.wants(9) {
-		row(9, "request to first byte, one client, p95", "ms", of("first "), atMost(out.median("first module"), 5))
-		row(9, "request to its arrival at the model, p95", "ms", of("asked "), atMost(out.median("asked module"), 15))
-		row(9, "the same two, p50", "ms", [3]string{number(out.median("first p50 module")) + ", " + number(out.median("asked p50 module"))}, "")
-	}
-	row(10, fmt.Sprintf("tokens lost, doubled or out of order; streams failed; of %d tokens, all three", s.tokens), "", [3]string{fmt.Sprintf("%d; %d", s.lost, s.failed)}, verdict(float64(s.lost+s.failed), "0", s.lost+s.failed == 0))
-	for _, r := range rows {
-		r[1] = strings.TrimSuffix(r[1], ", ")
-	}
-	table(fmt.Sprintf("Replies: this module, Caddy's reverse_proxy (flush_interval -1), AI SDK 7.0.173 on Node; %d sections, %d rounds, medians", sections, b.rounds),
-		[]string{"#", "figure", "module", "proxy", "AI SDK", "result"}, rows)
-	return nil
 }

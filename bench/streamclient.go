@@ -16,29 +16,29 @@ import (
 	"time"
 )
 
-// load opens streams and reads them to their end, on raw connections: each
-// chunk of a chunked response is one flush of the server.
+// load opens streams and reads them to their end, on raw connections, so that
+// it sees each chunk of a response, which is one flush of the server.
 type load struct {
 	addr    string
-	request []byte // header and body, ready to be sent
+	request []byte // header and body
 	streams int    // at once
-	each    int    // streams one after the other on each connection
+	each    int    // streams on each connection, in turn
 	ramp    time.Duration
-	tokens  int // that each stream must bring
-	// idle, where not nil, is called once all streams have their first token.
+	tokens  int // of each stream
+	// idle, if not nil, is called when all streams have their first token.
 	idle func()
 
 	steady *atomic.Bool // all streams are open; made by run
 }
 
-// seen is what the streams of a load came to.
+// seen is the result of a load.
 type seen struct {
 	tokens, chunks int64
-	lost           int64           // tokens missing, doubled or out of order
+	lost           int64           // tokens lost, duplicated or out of order
 	failed         int64           // streams
 	failure        error           // one of them
 	latency        []uint32        // of each token but the first, in µs
-	steady         []uint32        // of those that came while all streams were open
+	steady         []uint32        // of those that arrived while all streams were open
 	first          []time.Duration // request to the first byte of the body
 	asked          []time.Duration // request to its arrival at the model
 	wall           time.Duration
@@ -99,7 +99,7 @@ func (s *seen) add(o *seen) {
 	s.asked = append(s.asked, o.asked...)
 }
 
-// err tells of the first thing that was not as it must be.
+// err returns the first error of the streams.
 func (s *seen) err() error {
 	switch {
 	case s.failed > 0:
@@ -118,7 +118,7 @@ type streamClient struct {
 	br      *bufio.Reader
 
 	next int    // token expected
-	part []byte // a mark that is not whole yet
+	part []byte // the beginning of a mark
 }
 
 func (c *streamClient) close() {
@@ -149,7 +149,7 @@ func (c *streamClient) stream(ctx context.Context) (err error) {
 	}
 	c.next, c.part = 0, c.part[:0]
 	begun := false
-	var tail [64]byte // the stream's last bytes hold its end
+	var tail [64]byte // the last bytes have the end of the stream
 	for {
 		n, err := c.chunkSize()
 		if err != nil {
@@ -187,7 +187,7 @@ func (c *streamClient) stream(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		if _, err := c.br.Discard(2); err != nil { // the chunk's own line end
+		if _, err := c.br.Discard(2); err != nil { // the line end after the chunk
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (c *streamClient) chunkSize() (int, error) {
 	return int(n), err
 }
 
-// marks finds the tokens' marks in a piece of the stream, however it is cut.
+// marks finds the marks in the next bytes of the stream.
 func (c *streamClient) marks(b []byte, now, sent uint64) {
 	for len(b) > 0 {
 		if len(c.part) == 0 {
@@ -255,7 +255,7 @@ func (c *streamClient) marks(b []byte, now, sent uint64) {
 
 func (c *streamClient) mark(m []byte, now, sent uint64) {
 	if m[5] != '.' || m[16] != ';' {
-		return // a tilde of a page's title; a token that was hurt is missed at the end
+		return // a tilde of a page's title
 	}
 	n, at := hexNumber(m[1:5]), hexNumber(m[6:16])
 	c.seen.tokens++
@@ -283,7 +283,7 @@ func hexNumber(b []byte) (n uint64) {
 	return n
 }
 
-// messageRequest is a request for a reply, v2.
+// messageRequest returns a request for a reply in v2.
 func messageRequest(path, host, question string) []byte {
 	body := jsonOf(map[string]any{
 		"fp": "bench", "retrievalPageSize": 5,
@@ -292,7 +292,7 @@ func messageRequest(path, host, question string) []byte {
 	return post(path, host, body)
 }
 
-// modelRequest is what the model itself is asked, for the proxy.
+// modelRequest returns a request to the model, for the proxy.
 func modelRequest(host, question string) []byte {
 	return post("/v1/chat/completions", host, jsonOf(map[string]any{
 		"model": "bench", "stream": true, "stream_options": map[string]any{"include_usage": true},

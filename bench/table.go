@@ -15,7 +15,7 @@ func table(title string, head []string, rows [][]string) {
 	}
 }
 
-// median of what was seen in the rounds; 0 of nothing.
+// median returns the median of the rounds, 0 without any.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -27,7 +27,7 @@ func median(v []float64) float64 {
 	return s[len(s)/2]
 }
 
-// quantile sorts v.
+// quantile returns a quantile of v, which it sorts.
 func quantile[T int64 | uint32 | time.Duration](v []T, q float64) T {
 	if len(v) == 0 {
 		return 0
@@ -36,20 +36,18 @@ func quantile[T int64 | uint32 | time.Duration](v []T, q float64) T {
 	return v[min(len(v)-1, int(q*float64(len(v))))]
 }
 
-// verdict compares a figure with what it must be.
-func verdict(figure float64, must string, ok bool) string {
-	word := "ok"
-	if !ok {
+// result compares a figure with its target.
+func result(figure float64, target string, met bool) string {
+	word := "met"
+	if !met {
 		word = "**missed**"
 	}
-	return fmt.Sprintf("%s (%s, must be %s)", word, number(figure), must)
+	return fmt.Sprintf("%s: %s (target %s)", number(figure), word, target)
 }
 
-// number is a figure with three digits.
+// number formats a figure with three digits.
 func number(f float64) string {
 	switch a := max(f, -f); {
-	case a >= 1000:
-		return fmt.Sprintf("%.0f", f)
 	case a >= 100:
 		return fmt.Sprintf("%.0f", f)
 	case a >= 10:
@@ -69,14 +67,15 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// series are the figures of the rounds, by name.
+// series has the figures of all rounds by name.
 type series map[string][]float64
 
 func (s series) add(name string, v float64) { s[name] = append(s[name], v) }
 
 func (s series) median(name string) float64 { return median(s[name]) }
 
-// ratio is the median of the rounds' own ratios: neighbours in time.
+// ratio returns the median of the ratios in each round, whose figures were
+// measured at about the same time.
 func (s series) ratio(a, b string) float64 {
 	var r []float64
 	for i := range min(len(s[a]), len(s[b])) {

@@ -1,8 +1,7 @@
-// Package answers measures the assistant's answers over the project's own
-// manual: what adversarial models can make a reader's client load, whether
-// follow-up questions find what the same asked outright finds, and what the
-// check of an answer costs. By default the models are scripted; with -llm any
-// endpoint is asked.
+// Package answers measures the assistant's answers over this module's manual:
+// what adversarial models can make a reader's client load, whether follow-up
+// questions find what complete questions find, and what the link check costs.
+// The models are scripted, and with -llm an endpoint is asked, too.
 package answers
 
 import (
@@ -34,8 +33,8 @@ type suite struct {
 	failed        []string
 }
 
-// conversation is a question, one that follows it, and what that means.
-// Pages that answer it each alone are joined by "|": one of them is enough.
+// conversation is a question, a follow-up question, and its complete form.
+// Relevant pages joined by "|" are alternatives.
 type conversation struct {
 	First    string   `json:"first"`
 	Follow   string   `json:"follow"`
@@ -58,17 +57,16 @@ func readConversations() ([]conversation, error) {
 	return out, nil
 }
 
-// Run runs the suite and prints its tables. The error names the figures that
-// miss their mark.
+// Run runs the suite and prints its tables. The error lists the missed targets.
 func Run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("answers", flag.ContinueOnError)
 	flags.SetOutput(out)
-	folder := flags.String("docs", "docs", "the folder of the manual")
-	replies := flags.Int("replies", 1000, "how many adversarial replies")
+	folder := flags.String("docs", "docs", "directory of the manual")
+	replies := flags.Int("replies", 1000, "number of adversarial replies")
 	seed := flags.Uint64("seed", 1, "of the adversarial replies")
-	address := flags.String("llm", "", "ask this endpoint too, up to and with /v1; write the model behind it. The key is read from LLM_API_KEY")
-	questions := flags.Int("questions", 20, "how many questions the endpoint is asked")
-	worst := flags.Bool("worst", false, "list the follow-ups that miss")
+	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")
+	questions := flags.Int("questions", 20, "number of questions for the endpoint")
+	worst := flags.Bool("worst", false, "list the follow-up questions that miss pages")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
@@ -79,14 +77,14 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	if *address != "" {
 		// -llm URL MODEL [further flags]
 		if model = flags.Arg(0); model == "" {
-			return errors.New("-llm needs an address and a model: -llm http://127.0.0.1:11434/v1 qwen3")
+			return errors.New("-llm needs a URL and a model: -llm http://127.0.0.1:11434/v1 qwen3")
 		}
 		if err := flags.Parse(flags.Args()[1:]); err != nil {
 			return err
 		}
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q is not understood; see -h", flags.Arg(0))
+		return fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
 
 	s := &suite{replies: *replies, seed: *seed, rnd: rand.New(rand.NewPCG(*seed, 6))}
@@ -106,7 +104,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	}
 
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(s.table, "ANSWERS over %d pages, %d sections\tMEASURED\tMARK\t\n", len(s.index.Documents()), sections(s.index.Documents()))
+	fmt.Fprintf(s.table, "ANSWERS over %d pages, %d sections\tMEASURED\tTARGET\t\n", len(s.index.Documents()), sections(s.index.Documents()))
 	s.anchors()
 	if err := s.adversarial(ctx); err != nil {
 		return err
@@ -127,21 +125,22 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	if len(s.failed) > 0 {
-		return fmt.Errorf("%d figures miss their mark: %s", len(s.failed), strings.Join(s.failed, "; "))
+		return fmt.Errorf("%d targets missed: %s", len(s.failed), strings.Join(s.failed, "; "))
 	}
 	return nil
 }
 
-// row prints a figure; ok tells whether it keeps its mark.
-func (s *suite) row(what, measured, mark string, ok bool) {
-	verdict := "ok"
-	if mark == "" {
-		verdict = ""
-	} else if !ok {
-		verdict = "MISSED"
+// row prints a figure and whether it met its target, if it has one.
+func (s *suite) row(what, measured, target string, met bool) {
+	result := "met"
+	switch {
+	case target == "":
+		result = ""
+	case !met:
+		result = "missed"
 		s.failed = append(s.failed, what+": "+measured)
 	}
-	fmt.Fprintf(s.table, "%s\t%s\t%s\t%s\n", what, measured, mark, verdict)
+	fmt.Fprintf(s.table, "%s\t%s\t%s\t%s\n", what, measured, target, result)
 }
 
 func sections(documents []*retrieval.Document) (n int) {
@@ -151,7 +150,7 @@ func sections(documents []*retrieval.Document) (n int) {
 	return n
 }
 
-// anchors compares the index's addresses with the HTML that Caddy serves.
+// anchors checks the index's URLs against the HTML that Caddy serves.
 func (s *suite) anchors() {
 	all, there := 0, 0
 	var missing []string
@@ -166,8 +165,8 @@ func (s *suite) anchors() {
 			}
 		}
 	}
-	s.row("the index's addresses that resolve in the served HTML", fmt.Sprintf("%d of %d", there, all), "all", there == all)
+	s.row("the index's URLs that resolve in the served HTML", fmt.Sprintf("%d of %d", there, all), "all", there == all)
 	for _, m := range missing[:min(5, len(missing))] {
-		fmt.Fprintf(s.table, "  not there: %s\t\t\t\n", m)
+		fmt.Fprintf(s.table, "  missing: %s\t\t\t\n", m)
 	}
 }

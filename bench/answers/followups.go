@@ -14,7 +14,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
-// rewriter is a model that rewrites follow-up questions, well or badly.
+// rewriter is a model that rewrites follow-up questions.
 type rewriter struct {
 	text string
 	err  error
@@ -29,13 +29,13 @@ func (r rewriter) Stream(_ context.Context, _ *assistant.Prompt, each func(*assi
 	return &assistant.Completion{Model: "rewriter"}, each(&assistant.Delta{Text: reply.Escape(nil, r.text)})
 }
 
-// way is one way to ask the second question of a conversation.
+// way is a way to ask the second question of a conversation.
 type way struct {
 	name     string
-	mark     bool // within .03 of outright
+	target   bool // at most .03 below outright
 	outright bool
-	alone    bool // without what was said before
-	history  bool // the server's own, the client sends its newest message only
+	alone    bool // without the first turn
+	history  bool // only the server has the first turn
 	model    func(c *conversation) assistant.Model
 }
 
@@ -47,22 +47,22 @@ func ways() []way {
 	}
 	return []way{
 		{name: "asked outright", outright: true},
-		{name: "follow-up, no model", mark: true},
-		{name: "follow-up, no model, history on the server only", mark: true, history: true},
-		{name: "follow-up, rewritten well", mark: true, model: says(func(c *conversation) string { return c.Outright })},
-		{name: "follow-up, rewriter is down", mark: true, model: func(*conversation) assistant.Model { return rewriter{err: errDown} }},
-		{name: "follow-up, rewriter repeats it", mark: true, model: says(func(c *conversation) string { return c.Follow })},
-		{name: "follow-up, rewriter apologises", mark: true, model: says(func(*conversation) string { return "I'm sorry, but I can't help with that request." })},
+		{name: "follow-up, no model", target: true},
+		{name: "follow-up, no model, history on the server only", target: true, history: true},
+		{name: "follow-up, rewritten well", target: true, model: says(func(c *conversation) string { return c.Outright })},
+		{name: "follow-up, rewriter is down", target: true, model: func(*conversation) assistant.Model { return rewriter{err: errDown} }},
+		{name: "follow-up, rewriter repeats it", target: true, model: says(func(c *conversation) string { return c.Follow })},
+		{name: "follow-up, rewriter apologises", target: true, model: says(func(*conversation) string { return "I'm sorry, but I can't help with that request." })},
 		{name: "follow-up, rewriter repeats the first question", model: says(func(c *conversation) string { return c.First })},
 		{name: "follow-up without its conversation", alone: true},
 	}
 }
 
-// followUps measures recall@5: the share of the relevant pages among the
-// pages of the five passages.
+// followUps measures recall@5: the share of the relevant pages that are among
+// the pages of the five passages.
 func (s *suite) followUps(ctx context.Context, out io.Writer, worst bool) error {
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(s.table, "\nFOLLOW-UPS, %d conversations\tRECALL@5\tMARK\t\n", len(s.conversations))
+	fmt.Fprintf(s.table, "\nFOLLOW-UPS, %d conversations\tRECALL@5\tTARGET\t\n", len(s.conversations))
 	before := 0.0
 	var misses []string
 	for _, w := range ways() {
@@ -73,11 +73,11 @@ func (s *suite) followUps(ctx context.Context, out io.Writer, worst bool) error 
 		if w.outright {
 			before = recall
 		}
-		mark := ""
-		if w.mark {
-			mark = fmt.Sprintf("%.3f", before-.03)
+		target := ""
+		if w.target {
+			target = fmt.Sprintf("≥ %.3f", before-.03)
 		}
-		s.row(w.name, fmt.Sprintf("%.3f (%+.3f)", recall, recall-before), mark, recall >= before-.03)
+		s.row(w.name, fmt.Sprintf("%.3f (%+.3f)", recall, recall-before), target, recall >= before-.03)
 		for _, m := range missed {
 			misses = append(misses, w.name+": "+m)
 		}
@@ -123,8 +123,8 @@ func (s *suite) recall(ctx context.Context, w way) (mean float64, missed []strin
 	return mean / float64(len(s.conversations)), missed, nil
 }
 
-// second is the request of the second turn: the first is really answered, by
-// an extractive reply, and comes back as clients send it.
+// second returns the request of the second turn. The first turn is answered by
+// an extractive reply, which the request contains as clients send it.
 func (s *suite) second(ctx context.Context, c *conversation, w way) (*assistant.Input, error) {
 	switch {
 	case w.outright:

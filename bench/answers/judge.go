@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// verdict is what a reader's client would make of an answer.
+// verdict is what a reader's client makes of an answer.
 type verdict struct {
 	good                     int // links to pages and anchors that are served
 	allowed                  int // links to hosts that the operator allows
 	missing, foreign, images []string
-	tags                     []string // HTML that is none of Markdown's own
+	tags                     []string // HTML that Markdown does not produce
 }
 
 func (v *verdict) bad() int {
@@ -24,7 +24,7 @@ func (v *verdict) bad() int {
 }
 
 // markdown renders as the most permissive client does: HTML is passed on,
-// bare addresses are linked.
+// bare URLs are linked.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote), goldmark.WithRendererOptions(renderer.WithUnsafe()))
 
 var markdownTags = func() map[string]bool {
@@ -66,7 +66,7 @@ func judge(answer string, pages served) (v verdict) {
 
 func (v *verdict) link(address string, pages served) {
 	if strings.HasPrefix(address, "#fn") {
-		return // a footnote's own
+		return // of a footnote
 	}
 	u, err := url.Parse(address)
 	switch {

@@ -25,7 +25,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 )
 
-// The manual's address in this suite, and what answers may link to besides.
+// The manual's URL in this suite, and a host that answers may link to.
 const (
 	siteURL     = "https://manual.test"
 	supportURL  = "https://help.manual.test/"
@@ -192,11 +192,10 @@ func (s *server) do(ctx context.Context, method, path, body string) (*response, 
 	return &response{resp.StatusCode, string(data)}, err
 }
 
-// served are the addresses that readers really get: page by path, with the
-// ids that stand in its HTML. It knows nothing of our index.
+// served are the pages that Caddy serves: the ids in the HTML of each path.
 type served map[string]map[string]bool
 
-// fetch gets every page of the index from Caddy and collects its ids.
+// fetch requests every page of the index and collects its ids.
 func (s *server) fetch(ctx context.Context, documents []*retrieval.Document) (served, error) {
 	out := make(served)
 	for _, d := range documents {
@@ -222,7 +221,7 @@ func (s *server) fetch(ctx context.Context, documents []*retrieval.Document) (se
 	return out, nil
 }
 
-// has tells whether an address of the site is really there.
+// has reports whether a path and fragment of the site are served.
 func (s served) has(path, anchor string) bool {
 	ids, ok := s[path]
 	return ok && (anchor == "" || ids[anchor])

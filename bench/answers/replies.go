@@ -57,7 +57,7 @@ func asking(question string, before ...reply.Message) *assistant.Input {
 	}}
 }
 
-// tally is what a character's replies came to.
+// tally sums up a character's replies.
 type tally struct {
 	replies, links, allowed       int
 	missing, foreign, images, tag int
@@ -82,7 +82,7 @@ func (t *tally) add(v *verdict, answer string) {
 	}
 }
 
-// adversarial asks the characters in this process.
+// adversarial tests the characters in this process.
 func (s *suite) adversarial(ctx context.Context) error {
 	tallies := make([]tally, len(characters))
 	mostRounds := 0
@@ -126,11 +126,11 @@ func (s *suite) tallied(what string, tallies []tally) {
 	s.row(what+": blank answers", fmt.Sprint(all.blank), "0", all.blank == 0)
 }
 
-// perCharacter is how many replies of each character go through Caddy, half
+// perCharacter is the number of replies of each character through Caddy, half
 // of them in each protocol.
 const perCharacter = 20
 
-// throughCaddy asks the characters through a real Caddy, over HTTP.
+// throughCaddy tests the characters through a real Caddy, over HTTP.
 func (s *suite) throughCaddy(ctx context.Context) error {
 	tallies := make([]tally, len(characters))
 	for n := range characters {
@@ -160,8 +160,8 @@ func (s *suite) throughCaddy(ctx context.Context) error {
 	return nil
 }
 
-// checking measures what the check of an answer costs, and what it holds
-// back, with an obedient model that sends a tokenizer's tokens.
+// checking measures the cost of the link check, and the tokens that it holds
+// back, with a harmless model.
 func (s *suite) checking(ctx context.Context) error {
 	var took []time.Duration
 	outside, held, longest, tokens := 0, 0, 0, 0

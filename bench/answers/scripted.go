@@ -15,7 +15,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 )
 
-// view is what a scripted model sees of a request.
+// view is the part of a request that scripted models use.
 type view struct {
 	data    string // all messages but the system one, joined
 	tools   bool
@@ -24,7 +24,7 @@ type view struct {
 
 var addresses = regexp.MustCompile(`(?m)^Address: (\S+)$`)
 
-// passages are the addresses of the passages in the prompt.
+// passages are the URLs of the passages in the prompt.
 func (v *view) passages() []string {
 	var out []string
 	for _, m := range addresses.FindAllStringSubmatch(v.data, -1) {
@@ -33,7 +33,7 @@ func (v *view) passages() []string {
 	return out
 }
 
-// act is what a scripted model does with a request.
+// act is a scripted model's response to a request.
 type act struct {
 	reasoning, text string
 	calls           [][2]string // name, arguments
@@ -90,7 +90,7 @@ func citer(rnd *rand.Rand, v *view) act {
 
 var words = strings.Fields("the key opens all sites of its organization unless a limit or an origin narrows it down `sites` `--origin` **bold** _so_ \\ | [ ] ( ) < > & ! # 日本語 größer 😀")
 
-// inventor makes links up: pages, anchors, hosts, images, HTML.
+// inventor invents links: pages, anchors, hosts, images, HTML.
 func inventor(rnd *rand.Rand, v *view) act {
 	ps := v.passages()
 	if len(ps) == 0 {
@@ -106,7 +106,7 @@ func inventor(rnd *rand.Rand, v *view) act {
 	return act{text: b.String()}
 }
 
-// lies are parted by lines of "%%".
+// lies are separated by lines of "%%".
 var lies = strings.Split(strings.ReplaceAll(`[WORD](SITE/guide/quickstart)
 %%
 [WORD](PAGE-advanced)
@@ -240,7 +240,7 @@ ftp://evil.test/x
 %%
 [WORD]()`, "'", "`"), "\n%%\n")
 
-// looper calls tools as long as it may, also wrongly.
+// looper calls tools as long as it may, some with wrong arguments.
 func looper(rnd *rand.Rand, v *view) act {
 	if !v.tools {
 		return inventor(rnd, v)
@@ -267,12 +267,12 @@ func looper(rnd *rand.Rand, v *view) act {
 	return a
 }
 
-// silent says nothing, or nothing that can be read.
+// silent sends nothing, or nothing readable.
 func silent(rnd *rand.Rand, _ *view) act {
 	return []act{{}, {text: " "}, {text: "\n\n"}, {reasoning: "Hm. What is there to say?"}, {text: "[[no-answer]]"}}[rnd.IntN(5)]
 }
 
-// answer asks a character; a rewrite gets none.
+// answer runs a character. It does not answer a request for a rewrite.
 func (s *scripted) answer(rnd *rand.Rand, v *view) act {
 	if v.rewrite {
 		return act{}
@@ -286,10 +286,10 @@ func isRewrite(system string) bool { return strings.HasPrefix(system, "Rewrite "
 type puppet struct {
 	scripted
 	rnd    *rand.Rand
-	tokens bool // cut the text into a tokenizer's tokens, else at random
+	tokens bool // cut the text into a tokenizer's tokens, not at random
 	last   view
 	rounds int
-	// told, where not nil, is called before and after each piece.
+	// told, if not nil, is called before and after each delta.
 	told func(piece string, after bool)
 }
 
@@ -331,7 +331,7 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 
 var vocabulary = codec.NewCl100kBase()
 
-// cut cuts a text into pieces, never inside a character.
+// cut cuts a text into deltas, never inside a character.
 func (p *puppet) cut(text string) []string {
 	var out []string
 	if p.tokens {
@@ -358,7 +358,7 @@ func (p *puppet) cut(text string) []string {
 	return out
 }
 
-// serve is a character behind the fake model server.
+// serve makes the fake model server answer as a character.
 func (s *scripted) serve(rnd *rand.Rand) func(*modelserver.Request) modelserver.Reply {
 	return func(r *modelserver.Request) modelserver.Reply {
 		v := view{tools: len(r.Tools) > 0}

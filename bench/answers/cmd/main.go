@@ -1,6 +1,6 @@
-// Command cmd runs the suite of answers. It is a program of its own because
-// it holds a whole Caddy, which the other suites must not measure with
-// themselves: go run ./bench answers.
+// Command cmd runs the answers suite (go run ./bench answers). It is a separate
+// program because it runs Caddy in its own process, which would distort the
+// figures of the other suites.
 package main
 
 import (
