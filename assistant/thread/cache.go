@@ -5,39 +5,36 @@ import (
 	"sync"
 )
 
-// cache holds threads as they are stored, bounded by bytes; the one that was
-// not asked for longest goes first.
+// cache holds threads as they are stored, bounded by bytes. The least recently
+// used one goes first.
 type cache struct {
 	mu    sync.Mutex
 	max   int
 	bytes int
-	order *list.List // of *cached, latest first
-	byID  map[string]*list.Element
+	order *list.List // of *cached, the latest first
+	byKey map[string]*list.Element
 }
 
 type cached struct {
-	id           string
-	organization string
-	data         []byte
-	// begun is a thread without a turn, instead of data; it is not changed.
-	begun *Thread
-	// stored is true if the store has, or had, the thread: if it has it no
-	// longer, the thread was deleted. unsaved is true if a turn of data is
-	// still to be stored.
+	key  string
+	data []byte
+	// stored is true if the store has, or had, the thread: if it is no longer
+	// there, it was deleted. unsaved is true if data has a turn that is not
+	// stored yet.
 	stored, unsaved bool
 }
 
-// overhead is what an entry costs besides its data.
+// overhead is what an entry costs besides its data, in bytes.
 const overhead = 300
 
 func newCache(max int) *cache {
-	return &cache{max: max, order: list.New(), byID: map[string]*list.Element{}}
+	return &cache{max: max, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
-func (c *cache) get(id string) (cached, bool) {
+func (c *cache) get(key string) (cached, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.byID[id]
+	e, ok := c.byKey[key]
 	if !ok {
 		return cached{}, false
 	}
@@ -45,47 +42,47 @@ func (c *cache) get(id string) (cached, bool) {
 	return *e.Value.(*cached), true
 }
 
-// put adds or replaces an entry, and returns how many unsaved ones were lost
-// to make room.
+// put adds or replaces an entry, and returns how many unsaved ones were
+// dropped to make room.
 func (c *cache) put(v cached) (lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(v.id)
-	c.byID[v.id] = c.order.PushFront(&v)
+	c.remove(v.key)
+	c.byKey[v.key] = c.order.PushFront(&v)
 	c.bytes += len(v.data) + overhead
 	for c.bytes > c.max {
 		oldest := c.order.Back().Value.(*cached)
 		if oldest.unsaved {
 			lost++
 		}
-		c.remove(oldest.id)
+		c.remove(oldest.key)
 	}
 	return lost
 }
 
-func (c *cache) drop(id string) {
+func (c *cache) drop(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.remove(id)
+	c.remove(key)
 }
 
-func (c *cache) remove(id string) {
-	if e, ok := c.byID[id]; ok {
+func (c *cache) remove(key string) {
+	if e, ok := c.byKey[key]; ok {
 		c.bytes -= len(e.Value.(*cached).data) + overhead
 		c.order.Remove(e)
-		delete(c.byID, id)
+		delete(c.byKey, key)
 	}
 }
 
-// unsaved returns the ids of the entries that the store does not have.
+// unsaved returns the keys of the threads with a turn that is not stored.
 func (c *cache) unsaved() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var ids []string
-	for id, e := range c.byID {
+	var keys []string
+	for key, e := range c.byKey {
 		if e.Value.(*cached).unsaved {
-			ids = append(ids, id)
+			keys = append(keys, key)
 		}
 	}
-	return ids
+	return keys
 }

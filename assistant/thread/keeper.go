@@ -2,6 +2,7 @@ package thread
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -12,20 +13,13 @@ import (
 	"time"
 )
 
-// Bounds of Options that are left out.
 const (
-	DefaultTTL        = 30 * 24 * time.Hour
-	DefaultMaxTurns   = 50
-	DefaultMaxBytes   = 256 << 10
-	DefaultCacheBytes = 16 << 20
-)
+	defaultTTL = 30 * 24 * time.Hour
+	cacheBytes = 16 << 20 // of memory for threads in use
 
-const (
-	prefix = "docs/threads"
-
-	// storeTimeout bounds how long a reply waits for a thread.
+	// storeTimeout bounds how long a reply waits for the store.
 	storeTimeout = 2 * time.Second
-	// pause is how long the store is left alone after it failed, so that not
+	// pause is how long the store is not asked after it failed, so that not
 	// every reply waits for one that hangs.
 	pause = 5 * time.Second
 )
@@ -36,130 +30,107 @@ type Options struct {
 	Off bool
 	// TTL is how long a thread is kept after its last turn. Default: 30 days.
 	TTL time.Duration
-	// MaxTurns and MaxBytes (of JSON) bound a thread; the oldest turns go
-	// first. Default: 50 and 256 kB.
-	MaxTurns, MaxBytes int
-	// CacheBytes bounds the memory for threads in use. Default: 16 MB.
-	CacheBytes int
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
 	// Log takes failures of the store. Default: none.
 	Log *slog.Logger
 }
 
 // Keeper keeps threads in a store. It is safe for concurrent use.
 //
-// The store is asked each time, since another process may have added a turn;
-// memory stands in for it while it fails, so that a reply is never held up
-// or refused for want of its thread, and holds a thread from its first reply
-// on, whose id the client has before its turn is stored. Processes that share
-// a store do not lock: of two turns of one thread at the same moment in two
-// processes the later one may be kept alone.
+// The store is asked each time, since another process may have added a turn.
+// While it fails, threads are read from memory and new turns are kept there:
+// no reply is held up or refused. Memory also holds a thread from its first
+// reply on, since the client has the id before the turn is stored. Processes
+// that share a store do not lock it: if two add a turn to one thread at the
+// same moment, one of the turns may be lost.
 type Keeper struct {
 	store Store
 	opts  Options
 
 	cache  *cache
-	locks  [64]sync.Mutex // by id
 	seed   maphash.Seed
+	locks  [64]sync.Mutex // by the thread's key
 	failed atomic.Uint64
-	paused atomic.Int64 // until this time, in Unix nanoseconds
+	paused atomic.Int64 // until this time, in Unix ns
 }
 
 // NewKeeper returns a Keeper. A nil store is the same as Options.Off.
 func NewKeeper(store Store, o Options) *Keeper {
 	if o.TTL <= 0 {
-		o.TTL = DefaultTTL
-	}
-	if o.MaxTurns <= 0 {
-		o.MaxTurns = DefaultMaxTurns
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	o.MaxBytes = max(o.MaxBytes, 4<<10)
-	if o.CacheBytes <= 0 {
-		o.CacheBytes = DefaultCacheBytes
-	}
-	if o.Now == nil {
-		o.Now = time.Now
+		o.TTL = defaultTTL
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Off = o.Off || store == nil
-	return &Keeper{store: store, opts: o, cache: newCache(o.CacheBytes), seed: maphash.MakeSeed()}
+	return &Keeper{store: store, opts: o, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
 }
 
-// Open returns the thread of an id, and true, if it is known, not expired,
-// and o's. Otherwise it returns a new thread with an id of its own, which is
-// stored with its first turn. It can't fail: a store that does is logged and
+// Open returns the thread with an id, and true, if it is known, not expired,
+// and o's. Otherwise it returns a new thread with another id, which is stored
+// with its first turn. It can't fail: errors of the store are logged and
 // counted (Failures). The caller may change what it gets.
 //
-// With Options.Off an id that CheckID accepts is handed back, so that a
-// client's conversation keeps its name.
+// With Options.Off an id that CheckID accepts is returned as it is, so that a
+// client's conversation keeps its id.
 func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
 	if k.opts.Off {
-		t := k.fresh(o)
+		t := newThread(o)
 		if CheckID(id) == nil {
 			t.ID = id
 		}
 		return t, false
 	}
-	if _, ok := key(o.Organization, id); ok {
-		mu := k.lock(id)
+	if key, ok := keyOf(o.Organization, id); ok {
+		mu := k.lock(key)
 		mu.Lock()
-		t, err := k.load(ctx, id, o.Organization)
+		t, err := k.load(ctx, key)
 		mu.Unlock()
 		if err == nil && t != nil && t.ownedBy(o) && !k.expired(t) {
 			return t, true
 		}
 	}
-	t = k.fresh(o)
-	// The client has the id before the first turn is stored, and may come
-	// back with it at once.
-	begun := *t
-	k.hold(cached{id: t.ID, organization: o.Organization, begun: &begun})
+	t = newThread(o)
+	if key, ok := keyOf(o.Organization, t.ID); ok {
+		data, _ := json.Marshal(t) // can't fail
+		k.hold(cached{key: key, data: data})
+	}
 	return t, false
 }
 
 // Append adds a turn to a thread that Open returned, or with replaceLast
-// puts it in place of the last one (an answer made anew). Texts too long for
-// the thread's bounds are cut. After an error of the store the turn is kept
-// in memory, and stored when the store works again.
+// replaces the last one (a regenerated answer). Texts too long for a thread are
+// cut. After an error of the store the turn is kept in memory, and stored when
+// the store works again.
 func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, replaceLast bool) error {
 	if k.opts.Off {
 		return nil
 	}
-	name, ok := key(o.Organization, id)
+	key, ok := keyOf(o.Organization, id)
 	if !ok {
 		return fmt.Errorf("thread %q of organization %q can't be stored", id, o.Organization)
 	}
-	mu := k.lock(id)
+	mu := k.lock(key)
 	mu.Lock()
 	defer mu.Unlock()
-	t, err := k.load(ctx, id, o.Organization)
+	t, err := k.load(ctx, key)
 	if err == nil && t != nil && !t.ownedBy(o) {
-		return fmt.Errorf("thread %s belongs to another", id)
+		return fmt.Errorf("thread %s has another owner", id)
 	}
 	if t == nil || k.expired(t) {
-		t = k.fresh(o)
+		t = newThread(o)
 		t.ID = id
 	}
+	t.Updated = time.Now().UTC()
 	if turn.At.IsZero() {
-		turn.At = k.opts.Now().UTC()
+		turn.At = t.Updated
 	}
-	t.Updated = k.opts.Now().UTC()
-	data, err := t.add(turn, replaceLast, k.opts.MaxTurns, k.opts.MaxBytes)
+	data, err := t.add(turn, replaceLast)
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", id, err)
 	}
-	err = k.put(ctx, name, data)
-	entry, held := k.cache.get(id)
-	k.hold(cached{
-		id: id, organization: o.Organization, data: data,
-		unsaved: err != nil, stored: err == nil || held && entry.stored,
-	})
+	held, _ := k.cache.get(key)
+	err = k.put(ctx, key, data)
+	k.hold(cached{key: key, data: data, unsaved: err != nil, stored: err == nil || held.stored})
 	if err != nil {
 		return fmt.Errorf("storing thread %s: %w", id, err)
 	}
@@ -169,91 +140,76 @@ func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, repl
 // Failures returns how often the store has failed.
 func (k *Keeper) Failures() uint64 { return k.failed.Load() }
 
-func (k *Keeper) fresh(o Owner) *Thread {
-	now := k.opts.Now().UTC()
+func newThread(o Owner) *Thread {
+	now := time.Now().UTC()
 	return &Thread{
 		ID: newID(now), Organization: o.Organization, Site: o.Site, Owner: o.Hash(),
 		Created: now, Updated: now,
 	}
 }
 
-func (k *Keeper) expired(t *Thread) bool {
-	return !k.opts.Now().Before(t.Updated.Add(k.opts.TTL))
+func (k *Keeper) expired(t *Thread) bool { return time.Since(t.Updated) >= k.opts.TTL }
+
+func (k *Keeper) lock(key string) *sync.Mutex {
+	return &k.locks[maphash.String(k.seed, key)%uint64(len(k.locks))]
 }
 
-func (k *Keeper) lock(id string) *sync.Mutex {
-	return &k.locks[maphash.String(k.seed, id)%uint64(len(k.locks))]
-}
-
-// load returns the latest of what the store and memory have of a thread: nil
+// load returns the latest of what the store and memory have of a thread, nil
 // if that is nothing. The error is the store's, if memory had nothing either.
 // The caller holds the thread's lock.
-func (k *Keeper) load(ctx context.Context, id, organization string) (*Thread, error) {
-	entry, ok := k.cache.get(id)
-	ok = ok && entry.organization == organization
-	held := func() *Thread {
-		if !ok {
-			return nil
-		}
-		if entry.begun != nil {
-			t := *entry.begun
-			return &t
-		}
-		t, _ := decode(entry.data, id, k.opts.MaxBytes)
-		return t
+func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
+	var held *Thread
+	entry, ok := k.cache.get(key)
+	if ok {
+		held, _ = decode(entry.data, key)
 	}
-	if ok && !entry.stored {
-		return held(), nil // begun here, and stored nowhere yet
+	if held != nil && !entry.stored {
+		return held, nil // begun here, and stored nowhere yet
 	}
-	name, _ := key(organization, id)
-	data, err := k.get(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		k.cache.drop(id) // expired, or deleted by the operator
+	data, err := k.get(ctx, key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		k.cache.drop(key) // expired, or deleted by the operator
 		return nil, nil
-	}
-	if err != nil {
-		if t := held(); t != nil {
-			return t, nil
-		}
+	case err != nil && held != nil:
+		return held, nil
+	case err != nil:
 		return nil, err
 	}
-	stored, err := decode(data, id, k.opts.MaxBytes)
+	stored, err := decode(data, key)
 	if err != nil {
-		k.opts.Log.Warn("a stored thread can't be read", "thread", id, "error", err)
-		return held(), nil
+		k.opts.Log.Warn("a stored thread can't be read", "key", key, "error", err)
+		return held, nil
 	}
-	if ok && entry.unsaved {
-		if t := held(); t != nil && t.Updated.After(stored.Updated) {
-			return t, nil
-		}
+	if entry.unsaved && held != nil && held.Updated.After(stored.Updated) {
+		return held, nil
 	}
 	return stored, nil
 }
 
 func (k *Keeper) hold(c cached) {
 	if lost := k.cache.put(c); lost > 0 {
-		k.opts.Log.Error("turns are lost: the store fails, and memory for threads is full", "threads", lost)
+		k.opts.Log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
 	}
 }
 
-var errPaused = errors.New("the storage has just failed and is left alone for some seconds")
+var errPaused = errors.New("the storage failed within the last seconds and is not asked again yet")
 
 // get and put are the store's, with a time limit and a pause after failures.
-func (k *Keeper) get(ctx context.Context, name string) (data []byte, err error) {
+func (k *Keeper) get(ctx context.Context, key string) (data []byte, err error) {
 	err = k.try(ctx, "reading", func(ctx context.Context) (err error) {
-		data, err = k.store.Get(ctx, name)
+		data, err = k.store.Get(ctx, key)
 		return err
 	})
 	return data, err
 }
 
-func (k *Keeper) put(ctx context.Context, name string, data []byte) error {
-	return k.try(ctx, "writing", func(ctx context.Context) error { return k.store.Put(ctx, name, data) })
+func (k *Keeper) put(ctx context.Context, key string, data []byte) error {
+	return k.try(ctx, "writing", func(ctx context.Context) error { return k.store.Put(ctx, key, data) })
 }
 
 func (k *Keeper) try(ctx context.Context, doing string, f func(context.Context) error) error {
-	now := k.opts.Now()
-	if now.UnixNano() < k.paused.Load() {
+	if time.Now().UnixNano() < k.paused.Load() {
 		return errPaused
 	}
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
@@ -263,10 +219,10 @@ func (k *Keeper) try(ctx context.Context, doing string, f func(context.Context) 
 		return err
 	}
 	if ctx.Err() != nil {
-		return err // the caller went away; the store may be well
+		return err // the client left; that says nothing of the store
 	}
 	k.failed.Add(1)
-	k.paused.Store(k.opts.Now().Add(pause).UnixNano())
-	k.opts.Log.Error("storage of threads fails; replies go on", "doing", doing, "error", err)
+	k.paused.Store(time.Now().Add(pause).UnixNano())
+	k.opts.Log.Error("the storage of threads fails; replies go on", "operation", doing, "error", err)
 	return err
 }

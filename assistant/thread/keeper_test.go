@@ -265,7 +265,7 @@ func TestAThreadThatWasDeletedIsForgotten(t *testing.T) {
 	store := &memory{}
 	k := NewKeeper(store, Options{})
 	id := begin(t, k, reader)
-	name, _ := key("acme", id)
+	name, _ := keyOf("acme", id)
 	if err := store.Delete(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
@@ -385,13 +385,13 @@ func TestRunSweeps(t *testing.T) {
 			t.Error("not swept")
 		}
 		store.set(errDown, 0)
-		time.Sleep(sweepInterval) // told, and no more
+		time.Sleep(sweepInterval) // logged, and no more
 		cancel()
 		<-done
 	})
 }
 
-func TestSweepTellsOfFailures(t *testing.T) {
+func TestSweepReturnsFailures(t *testing.T) {
 	store := &memory{}
 	k := NewKeeper(store, Options{TTL: time.Nanosecond})
 	begin(t, k, reader)
@@ -415,16 +415,16 @@ func TestWhatCannotBeReadStartsANewThreadAndIsSweptInTime(t *testing.T) {
 		var log bytes.Buffer
 		store := &memory{values: map[string]string{}}
 		k := NewKeeper(store, Options{TTL: 24 * time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
-		for _, data := range []string{"", "{", "null", "[]", `{"id":"other"}`, strings.Repeat("x", DefaultMaxBytes+1)} {
+		for _, data := range []string{"", "{", "null", "[]", `{"id":"other"}`, strings.Repeat("x", maxBytes+1)} {
 			id := newID(time.Now())
-			name, _ := key("acme", id)
+			name, _ := keyOf("acme", id)
 			store.values[name] = data
 			if th, known := k.Open(t.Context(), id, reader); known || th.ID == id {
 				t.Errorf("%.20q is a thread", data)
 			}
 		}
 		if !strings.Contains(log.String(), "can't be read") {
-			t.Error("not told")
+			t.Error("not logged")
 		}
 		time.Sleep(3 * 24 * time.Hour)
 		if n, err := k.Sweep(t.Context()); n != 6 || err != nil {
@@ -471,19 +471,20 @@ func TestThreadsOffKeepsNothingButIDs(t *testing.T) {
 func TestMemoryForThreadsIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	store := &memory{}
-	k := NewKeeper(store, Options{CacheBytes: 100_000, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	k := NewKeeper(store, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	k.cache.max = 100_000
 	var ids []string
 	for range 1000 {
 		ids = append(ids, begin(t, k, reader))
 	}
-	if k.cache.bytes > 100_000 || k.cache.order.Len() != len(k.cache.byID) {
-		t.Errorf("%d bytes, %d and %d entries", k.cache.bytes, k.cache.order.Len(), len(k.cache.byID))
+	if k.cache.bytes > 100_000 || k.cache.order.Len() != len(k.cache.byKey) {
+		t.Errorf("%d bytes, %d and %d entries", k.cache.bytes, k.cache.order.Len(), len(k.cache.byKey))
 	}
 	if _, known := k.Open(t.Context(), ids[0], reader); !known {
 		t.Error("a thread that left memory is unknown")
 	}
 	if log.Len() > 0 {
-		t.Errorf("told of losses: %s", log.String())
+		t.Errorf("losses are logged: %s", log.String())
 	}
 	store.set(errDown, 0)
 	for range 1000 {
@@ -491,25 +492,27 @@ func TestMemoryForThreadsIsBounded(t *testing.T) {
 		_ = k.Append(t.Context(), th.ID, reader, Turn{Answer: "lost"}, false)
 	}
 	if !strings.Contains(log.String(), "turns are lost") {
-		t.Error("losses are not told")
+		t.Error("losses are not logged")
 	}
 }
 
 func TestStoredFormIsStable(t *testing.T) {
-	store := &memory{}
-	k := NewKeeper(store, Options{Now: func() time.Time { return noon }})
-	th, _ := k.Open(t.Context(), "", reader)
-	turn := Turn{Question: "How?", Answer: "So.", Sources: []string{"https://acme.com/a"}, Answered: "yes", Model: "m", Partial: true}
-	if err := k.Append(t.Context(), th.ID, reader, turn, false); err != nil {
-		t.Fatal(err)
-	}
-	name, _ := key("acme", th.ID)
-	want := `{"id":"` + th.ID + `","organization":"acme","site":"docs","owner":"` + reader.Hash() + `",` +
-		`"created":"2026-11-20T12:00:00Z","updated":"2026-11-20T12:00:00Z","turns":[{"at":"2026-11-20T12:00:00Z",` +
-		`"question":"How?","answer":"So.","sources":["https://acme.com/a"],"answered":"yes","model":"m","partial":true}]}`
-	if got := store.values[name]; got != want || !json.Valid([]byte(got)) {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		k := NewKeeper(store, Options{})
+		th, _ := k.Open(t.Context(), "", reader)
+		turn := Turn{Question: "How?", Answer: "So.", Sources: []string{"https://acme.com/a"}, Answered: "yes", Model: "m", Partial: true}
+		if err := k.Append(t.Context(), th.ID, reader, turn, false); err != nil {
+			t.Fatal(err)
+		}
+		name, _ := keyOf("acme", th.ID)
+		want := `{"id":"` + th.ID + `","organization":"acme","site":"docs","owner":"` + reader.Hash() + `",` +
+			`"created":"2000-01-01T00:00:00Z","updated":"2000-01-01T00:00:00Z","turns":[{"at":"2000-01-01T00:00:00Z",` +
+			`"question":"How?","answer":"So.","sources":["https://acme.com/a"],"answered":"yes","model":"m","partial":true}]}`
+		if got := store.values[name]; got != want || !json.Valid([]byte(got)) {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
 }
 
 func BenchmarkTurn(b *testing.B) {

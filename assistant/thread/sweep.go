@@ -5,17 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 )
 
 const (
-	firstSweep    = 2 * time.Minute // not while the server starts
+	firstSweep    = 2 * time.Minute // after the server has started
 	sweepInterval = 6 * time.Hour
 	saveInterval  = 30 * time.Second
 )
 
-// Run deletes expired threads a few times a day, and stores those which the
-// store could not take before, until ctx ends.
+// Run deletes expired threads every six hours, and stores the turns that the
+// store did not accept before, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	if k.opts.Off {
 		<-ctx.Done()
@@ -29,7 +30,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		select {
 		case <-sweep.C:
 			if _, err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
-				k.opts.Log.Warn("deleting expired threads", "error", err)
+				k.opts.Log.Warn("expired threads could not be deleted", "error", err)
 			}
 			sweep.Reset(sweepInterval)
 		case <-save.C:
@@ -41,9 +42,9 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep deletes the threads whose last turn is older than the TTL, and
-// returns how many. It reads only threads that were begun so long ago: those
-// begun later can't have expired. What is not a thread it leaves alone.
+// Sweep deletes the threads whose last turn is older than the TTL, and returns
+// how many. It reads only those that were begun as long ago, and leaves alone
+// what is not a thread.
 func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 	if k.opts.Off {
 		return 0, nil
@@ -52,16 +53,15 @@ func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("listing %s: %w", prefix, err)
 	}
-	since := k.opts.Now().Add(-k.opts.TTL).UTC().Format("20060102")
-	for _, name := range names {
-		organization, day, id, ok := split(name)
-		if !ok || day > since {
+	since := time.Now().Add(-k.opts.TTL).UTC().Format(dayFormat)
+	for _, key := range names {
+		if day, ok := dayOf(key); !ok || day > since {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return deleted, err
 		}
-		gone, err := k.sweepOne(ctx, organization, id)
+		gone, err := k.sweepOne(ctx, strings.TrimPrefix(key, "/"))
 		if err != nil {
 			return deleted, err
 		}
@@ -72,48 +72,46 @@ func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 	return deleted, nil
 }
 
-func (k *Keeper) sweepOne(ctx context.Context, organization, id string) (bool, error) {
-	mu := k.lock(id)
+func (k *Keeper) sweepOne(ctx context.Context, key string) (bool, error) {
+	mu := k.lock(key)
 	mu.Lock()
 	defer mu.Unlock()
-	name, _ := key(organization, id)
-	data, err := k.store.Get(ctx, name)
+	data, err := k.store.Get(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", name, err)
+		return false, fmt.Errorf("reading %s: %w", key, err)
 	}
-	// One that can't be read is of no use to anyone.
-	if t, err := decode(data, id, k.opts.MaxBytes); err == nil && !k.expired(t) {
+	// A thread that can't be read is deleted, too.
+	if t, err := decode(data, key); err == nil && !k.expired(t) {
 		return false, nil
 	}
-	if err := k.store.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("deleting %s: %w", name, err)
+	if err := k.store.Delete(ctx, key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("deleting %s: %w", key, err)
 	}
-	k.cache.drop(id)
+	k.cache.drop(key)
 	return true, nil
 }
 
-// save stores what the store could not take before.
+// save stores the turns that the store did not accept before.
 func (k *Keeper) save(ctx context.Context) {
-	for _, id := range k.cache.unsaved() {
-		if !k.saveOne(ctx, id) {
+	for _, key := range k.cache.unsaved() {
+		if !k.saveOne(ctx, key) {
 			return
 		}
 	}
 }
 
-func (k *Keeper) saveOne(ctx context.Context, id string) bool {
-	mu := k.lock(id)
+func (k *Keeper) saveOne(ctx context.Context, key string) bool {
+	mu := k.lock(key)
 	mu.Lock()
 	defer mu.Unlock()
-	c, ok := k.cache.get(id)
+	c, ok := k.cache.get(key)
 	if !ok || !c.unsaved {
 		return true
 	}
-	name, ok := key(c.organization, id)
-	if !ok || k.put(ctx, name, c.data) != nil {
+	if k.put(ctx, key, c.data) != nil {
 		return false
 	}
 	c.stored, c.unsaved = true, false

@@ -20,13 +20,14 @@ func TestIDsAreUnguessableAndHoldTheirDay(t *testing.T) {
 		seen[id] = true
 	}
 	id := newID(noon)
-	name, ok := key("acme", id)
+	name, ok := keyOf("acme", id)
 	if !ok || name != "docs/threads/acme/20261120/"+id+".json" {
 		t.Fatalf("key %q", name)
 	}
-	organization, day, got, ok := split(name)
-	if !ok || organization != "acme" || day != "20261120" || got != id {
-		t.Errorf("%q is taken apart as %q %q %q", name, organization, day, got)
+	for _, name := range []string{name, "/" + name} {
+		if day, ok := dayOf(name); !ok || day != "20261120" || idOf(name) != id {
+			t.Errorf("%q is of the day %q and the id %q", name, day, idOf(name))
+		}
 	}
 }
 
@@ -36,12 +37,12 @@ func TestNothingFromAClientFormsAPath(t *testing.T) {
 		"", "..", "../" + good, good + "/..", good + "\n", strings.ToUpper(good), good[:len(good)-1], good + "a",
 		"thr_99991231" + strings.Repeat("a", 26), "thr_2026112\u0660" + strings.Repeat("a", 26), "x" + good,
 	} {
-		if name, ok := key("acme", id); ok {
+		if name, ok := keyOf("acme", id); ok {
 			t.Errorf("id %q makes %q", id, name)
 		}
 	}
 	for _, organization := range []string{"", "..", "a/b", "A", "a\x00", strings.Repeat("a", 64)} {
-		if name, ok := key(organization, good); ok {
+		if name, ok := keyOf(organization, good); ok {
 			t.Errorf("organization %q makes %q", organization, name)
 		}
 	}
@@ -50,7 +51,7 @@ func TestNothingFromAClientFormsAPath(t *testing.T) {
 		"docs/threads/acme/20261120/x/" + good + ".json", "docs/keys/acme/20261120/" + good + ".json", "docs/threads/acme/20261120/1234.json",
 		"docs/threads/../20261120/" + good + ".json", "", "docs/threads/acme/20261120",
 	} {
-		if _, _, _, ok := split(name); ok {
+		if _, ok := dayOf(name); ok {
 			t.Errorf("%q passes for a thread", name)
 		}
 	}
@@ -106,10 +107,9 @@ func TestThreadsAreBounded(t *testing.T) {
 		}()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const maxTurns, maxBytes = 50, 64 << 10
 			th := &Thread{ID: newID(noon), Organization: "acme", Site: "docs"}
 			for i := range 120 {
-				data, err := th.add(turn, false, maxTurns, maxBytes)
+				data, err := th.add(turn, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +134,7 @@ func TestThreadsAreBounded(t *testing.T) {
 
 func TestTurnsThatCannotFitAreAnError(t *testing.T) {
 	th := &Thread{ID: newID(noon)}
-	if _, err := th.add(Turn{Model: strings.Repeat("m", 5000)}, false, 50, 4096); err == nil {
+	if _, err := th.add(Turn{Model: strings.Repeat("m", maxBytes)}, false); err == nil {
 		t.Error("a turn larger than a thread is stored")
 	}
 }
@@ -146,7 +146,7 @@ func TestReplacingTheLastTurn(t *testing.T) {
 		replace bool
 		want    string
 	}{{"a", true, "a"}, {"b", true, "b"}, {"c", false, "b c"}, {"d", true, "b d"}} {
-		if _, err := th.add(Turn{Answer: step.answer}, step.replace, 50, 4096); err != nil {
+		if _, err := th.add(Turn{Answer: step.answer}, step.replace); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -165,15 +165,15 @@ func FuzzDecode(f *testing.F) {
 	f.Add(id, data)
 	f.Add("", []byte("null"))
 	f.Fuzz(func(t *testing.T, id string, data []byte) {
-		th, err := decode(data, id, 4096)
+		th, err := decode(data, prefix+"/acme/20261120/"+id+".json")
 		if err != nil {
 			return
 		}
-		if th.ID != id || len(data) > 4096 {
+		if len(data) > maxBytes {
 			t.Fatal("accepted")
 		}
 		th.ownedBy(Owner{"acme", "docs", "x"})
-		if out, err := th.add(Turn{Question: string(data)}, true, 3, 8192); err == nil && len(out) > 8192 {
+		if out, err := th.add(Turn{Question: string(data)}, true); err == nil && len(out) > maxBytes {
 			t.Fatalf("%d bytes", len(out))
 		}
 	})
