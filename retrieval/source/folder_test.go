@@ -39,7 +39,7 @@ func link(t testing.TB, target, name string) {
 }
 
 func isPage(file string) bool {
-	return slices.Contains([]string{".md", ".html"}, filepath.Ext(file))
+	return slices.Contains([]string{".md", ".html"}, filepath.Ext(file)) && !strings.HasPrefix(file, "private/")
 }
 
 func snapshot(t testing.TB, f *Folder) retrieval.Snapshot {
@@ -117,6 +117,18 @@ func TestSnapshotOfAFolder(t *testing.T) {
 				link(t, "v2/b.md", filepath.Join(dir, "b.md"))
 			},
 			want: []string{"v2/a.md", "v2/b.md"},
+		},
+		{
+			name: "links do not make excluded files pages",
+			build: func(t *testing.T, dir string) {
+				write(t, dir, "private/a.md", "x")
+				write(t, dir, "settings.txt", "x")
+				link(t, "private", filepath.Join(dir, "public"))
+				link(t, "private/a.md", filepath.Join(dir, "a.md"))
+				link(t, "settings.txt", filepath.Join(dir, "settings.md"))
+				write(t, dir, "b.md", "x")
+			},
+			want: []string{"b.md"},
 		},
 		{
 			name: "loops of links end",
