@@ -127,13 +127,14 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 			return err
 		}
 	}
+	watched := map[string]bool{}
 	// A root that appears below a folder we may not watch causes no event.
 	var missing <-chan time.Time
 	if dir == "" {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		missing = ticker.C
-	} else if err := watchTree(watcher, dir); err != nil {
+	} else if err := watchTree(watcher, dir, watched); err != nil {
 		return err
 	}
 	missed := time.NewTicker(missedEvery)
@@ -168,7 +169,10 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 			if dir == "" || (event.Name != dir && !strings.HasPrefix(event.Name, dir+string(filepath.Separator))) {
 				continue // beside the root or a link to it
 			}
-			notable, err := f.notable(watcher, dir, event)
+			if event.Has(fsnotify.Rename) && watched[event.Name] {
+				return nil // the watches below the folder have its old name
+			}
+			notable, err := f.notable(watcher, dir, event, watched)
 			if err != nil {
 				return err
 			}
@@ -181,7 +185,7 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 
 // notable reports whether an event may change the pages, and watches the
 // folders that it creates.
-func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.Event) (bool, error) {
+func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.Event, watched map[string]bool) (bool, error) {
 	name := filepath.Base(event.Name)
 	// "..data" is the link that Kubernetes swaps when a volume changes.
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "..") {
@@ -196,7 +200,7 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 		return true, nil
 	case info.IsDir():
 		if event.Has(fsnotify.Create) {
-			return true, watchTree(watcher, event.Name)
+			return true, watchTree(watcher, event.Name, watched)
 		}
 		return true, nil
 	}
@@ -206,7 +210,7 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 
 // watchTree watches a folder and those below it. WalkDir lists a folder after
 // it is watched, so none that appears in between is missed.
-func watchTree(watcher *fsnotify.Watcher, dir string) error {
+func watchTree(watcher *fsnotify.Watcher, dir string, watched map[string]bool) error {
 	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return nil // the listing reports unreadable folders
@@ -214,6 +218,7 @@ func watchTree(watcher *fsnotify.Watcher, dir string) error {
 		if p != dir && skipped(e.Name()) {
 			return fs.SkipDir
 		}
+		watched[p] = true
 		err = watcher.Add(p)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
 			return nil
