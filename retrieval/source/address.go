@@ -10,8 +10,8 @@ import (
 
 // reserved are networks without public sites that net/netip does not count as
 // private: shared address space (RFC 6598), protocol assignments, benchmarks,
-// "this network", documentation, reserved, 6to4 and Teredo (which carry any
-// IPv4 address).
+// "this network", documentation, reserved, and those that carry any IPv4
+// address: local NAT64 (RFC 8215), 6to4 and Teredo.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
@@ -21,6 +21,7 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"),
 	netip.MustParsePrefix("203.0.113.0/24"),
 	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2001::/32"),
 	netip.MustParsePrefix("2001:db8::/32"),
 	netip.MustParsePrefix("2002::/16"),
