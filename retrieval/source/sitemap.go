@@ -101,19 +101,17 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		return nil, err
 	}
 	snap := &sitemapSnapshot{sitemap: s, host: hostOf(site), listed: map[string]bool{}, gate: make(chan struct{}, sitemapWorkers)}
-	snap.client = &http.Client{
-		Transport: &http.Transport{
-			// No proxy: the address that is checked must be the one that is asked.
-			DialContext:            dialer(s.AllowPrivate).DialContext,
-			ForceAttemptHTTP2:      true,
-			MaxConnsPerHost:        sitemapWorkers,
-			IdleConnTimeout:        30 * time.Second,
-			TLSHandshakeTimeout:    10 * time.Second,
-			ResponseHeaderTimeout:  requestTimeout,
-			MaxResponseHeaderBytes: 64 << 10,
-		},
-		Timeout:       requestTimeout,
-		CheckRedirect: snap.checkRedirect,
+	snap.client.Timeout = requestTimeout
+	snap.client.CheckRedirect = snap.checkRedirect
+	snap.client.Transport = &http.Transport{
+		// No proxy: the address that is checked must be the one that is asked.
+		DialContext:            dialer(s.AllowPrivate).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxConnsPerHost:        sitemapWorkers,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  requestTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 	if err := snap.fetchRobots(ctx, site); err != nil {
 		return nil, err
@@ -126,6 +124,7 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		return nil, err
 	}
 	list.finish()
+	snap.client.CheckRedirect = snap.checkPageRedirect
 	return snap, nil
 }
 
@@ -138,6 +137,20 @@ func (s *sitemapSnapshot) checkRedirect(r *http.Request, via []*http.Request) er
 	}
 	if hostOf(r.URL) != s.host || r.URL.Scheme != "https" && r.URL.Scheme != "http" {
 		return fmt.Errorf("%w to another host, %q", errRedirect, r.URL.Host)
+	}
+	return nil
+}
+
+// checkPageRedirect allows redirects only to pages that may be listed.
+func (s *sitemapSnapshot) checkPageRedirect(r *http.Request, via []*http.Request) error {
+	if err := s.checkRedirect(r, via); err != nil {
+		return err
+	}
+	if s.sitemap.Wants != nil && !s.sitemap.Wants(r.URL.String()) {
+		return fmt.Errorf("%w to %s, which the site's configuration excludes", errRedirect, r.URL)
+	}
+	if !s.robots.Test(r.URL.RequestURI()) {
+		return fmt.Errorf("%w to %s, which robots.txt forbids", errRedirect, r.URL)
 	}
 	return nil
 }

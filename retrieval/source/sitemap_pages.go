@@ -20,7 +20,7 @@ import (
 // sitemapSnapshot fetches the pages of one listing.
 type sitemapSnapshot struct {
 	sitemap  *Sitemap
-	client   *http.Client
+	client   http.Client
 	host     string // see hostOf
 	robots   *robotstxt.Group
 	files    []retrieval.File

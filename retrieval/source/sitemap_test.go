@@ -277,6 +277,12 @@ func TestFetchingPages(t *testing.T) {
 		{name: "a redirect to where the page now stands", page: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/moved", http.StatusMovedPermanently)
 		}, want: "moved"},
+		{name: "a redirect to a page that robots.txt forbids", page: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/forbidden", http.StatusFound)
+		}, is: retrieval.ErrNotPage},
+		{name: "a redirect to a page that is excluded, and from there to another", page: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/excluded", http.StatusFound)
+		}, is: retrieval.ErrNotPage},
 		{name: "redirects without end", page: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/page", http.StatusFound)
 		}, is: retrieval.ErrTemporary},
@@ -292,15 +298,22 @@ func TestFetchingPages(t *testing.T) {
 			site.text("/sitemap.xml", urlset("SITE/page", "SITE/other"))
 			site.set("/page", test.page)
 			site.set("/moved", html("", "", 200, "moved"))
+			site.set("/forbidden", html("", "", 200, "forbidden"))
+			site.set("/excluded", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/moved", http.StatusFound) })
+			site.text("/robots.txt", "User-agent: *\nDisallow: /forbidden\n")
 			site.set("/other", html("", "", 200, "other"))
 			source := site.sitemap()
 			source.MaxPage = 2 << 20
+			source.Wants = func(page string) bool { return !strings.Contains(page, "/excluded") }
 			snap, err := source.Snapshot(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer snap.Close()
 			content, err := snap.Read(t.Context(), retrieval.File{Path: site.URL + "/page"})
+			if len(site.requests("/forbidden"))+len(site.requests("/excluded")) > 0 {
+				t.Error("a page that may not be fetched was requested")
+			}
 			switch {
 			case test.is != nil:
 				if !errors.Is(err, test.is) {
