@@ -10,175 +10,199 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
-// maxSectionWords bounds the words taken from one section, so that a page
-// of one 10 MB line costs no more than a long chapter.
-const maxSectionWords = 20_000
+// maxFieldWords bounds the words counted in one section, and in the fields of
+// a page, so that a page of one 10 MB line costs no more than a long chapter.
+const maxFieldWords = 20_000
 
-// pageWords is what the index keeps of a document beside the document: which
-// words stand where, how often. It is reused while the document's hash
-// stays the same.
-type pageWords struct {
-	hash string
-	lang language.Language
-	// head are the words of the page as a whole, which all its sections
-	// share.
-	head []headWord
-	// titleLen, descLen … count plain words.
-	titleLen, descLen, keyLen, pathLen uint32
-	sections                           []sectionWords
-	words                              []sectionWord
+// minDetect is the least text, in bytes, from which a page's language is
+// detected. Shorter texts are titles, commands and code.
+const minDetect = 250
+
+// lexicon numbers the words of an index. Numbers never change, so the counts
+// of an unchanged page are used again by the next generation.
+type lexicon struct {
+	words   []word
+	numbers map[language.Language]map[string]uint32
 }
 
-// lengths are the plain words of all headings and of all texts.
-func (c *pageWords) lengths() (head, text uint32) {
-	for _, s := range c.sections {
-		head += s.headLen
-		text += s.textLen
+// word is a word as it is written in a text of one language. Its exported
+// fields, like those of pageWords, are what a snapshot holds.
+type word struct {
+	Text, Stem string
+	Language   language.Language
+}
+
+func newLexicon(words []word) *lexicon {
+	x := &lexicon{numbers: map[language.Language]map[string]uint32{}}
+	for _, w := range words {
+		x.add(w)
 	}
-	return head, text
+	return x
 }
 
+// add appends a word, and returns its number.
+func (x *lexicon) add(w word) uint32 {
+	n := uint32(len(x.words))
+	x.words = append(x.words, w)
+	if x.numbers[w.Language] == nil {
+		x.numbers[w.Language] = map[string]uint32{}
+	}
+	x.numbers[w.Language][w.Text] = n
+	return n
+}
+
+// number returns the number of a word, which is added if it is new.
+func (x *lexicon) number(l language.Language, text string) uint32 {
+	if n, ok := x.numbers[l][text]; ok {
+		return n
+	}
+	text = strings.Clone(text) // it must not keep its page's text in memory
+	return x.add(word{Text: text, Stem: l.Stem(text), Language: l})
+}
+
+// pageWords are the words of a document with how often they occur in which
+// fields.
+type pageWords struct {
+	Hash     string // of the document
+	Language language.Language
+	// Head are the words of the fields that all sections share.
+	Head     []headWord
+	Sections []sectionWords
+	// Lengths of the fields, in plain words. Path is that of the page's path
+	// and its breadcrumbs.
+	Title, Description, Keywords, Path uint32
+}
+
+// headWord counts a word in the fields of a page.
 type headWord struct {
-	word                   uint32
-	title, desc, key, path uint8
-	// plain is set where the word is a plain one of the title.
-	plain, slug bool
+	Word                               uint32
+	Title, Description, Keywords, Path uint16
+	// InTitle and InSlug are set if it is a plain word of the title, or of
+	// the last segment of the path.
+	InTitle, InSlug bool
 }
 
 type sectionWords struct {
-	// end is where the section's words end in pageWords.words.
-	end              uint32
-	headLen, textLen uint32
+	Words         []sectionWord
+	Heading, Text uint32 // lengths, in plain words
 }
 
+// sectionWord counts a word in a section. Headings are the section's own and
+// those above it.
 type sectionWord struct {
-	word    uint32
-	text    uint16
-	heading uint8
-	// plain is set where the word is a plain one of the headings.
-	plain bool
+	Word      uint32
+	Text      uint16
+	Heading   uint8 // at most 255
+	InHeading bool  // as a plain word
 }
 
-// analyzer counts the words of documents; it is used by one goroutine.
-type analyzer struct {
-	lex  *lexicon
-	at   []int32 // word → its place among those collected, +1
-	head []headWord
-	sect []sectionWord
-}
-
-func (a *analyzer) place(word uint32) int {
-	for int(word) >= len(a.at) {
-		a.at = append(a.at, make([]int32, len(a.lex.words)-len(a.at)+1024)...)
+// lengths returns the plain words of all headings and of all texts.
+func (c *pageWords) lengths() (heading, text uint32) {
+	for i := range c.Sections {
+		heading += c.Sections[i].Heading
+		text += c.Sections[i].Text
 	}
-	return int(a.at[word]) - 1
+	return heading, text
 }
 
-// analyze counts the words of a document in language l.
-func (a *analyzer) analyze(d *retrieval.Document, l language.Language) *pageWords {
-	out := &pageWords{hash: d.Hash, lang: l}
-	a.head = a.head[:0]
-	field := func(text string, count func(*headWord, kind), length *uint32) {
-		splitWords(text, func(w string, k kind) {
-			if len(a.head) >= maxSectionWords {
+// analyze counts the words of a document.
+func analyze(d *retrieval.Document, lex *lexicon) *pageWords {
+	out := &pageWords{Hash: d.Hash, Language: languageOf(d), Sections: make([]sectionWords, len(d.Sections))}
+	out.analyzeHead(d, lex)
+	var words []sectionWord
+	index := map[string]int{}
+	for i := range d.Sections {
+		in, s := &d.Sections[i], &out.Sections[i]
+		words = words[:0]
+		clear(index)
+		n := 0
+		count := func(w string) *sectionWord {
+			at, ok := index[w]
+			if !ok {
+				at = len(words)
+				index[w] = at
+				words = append(words, sectionWord{Word: lex.number(out.Language, w)})
+			}
+			return &words[at]
+		}
+		heading := func(w string, k kind) {
+			if n++; n > maxFieldWords {
 				return
 			}
-			id := a.lex.number(l, w)
-			i := a.place(id)
-			if i < 0 {
-				i = len(a.head)
-				a.head = append(a.head, headWord{word: id})
-				a.at[id] = int32(i + 1)
+			c := count(w)
+			c.Heading = min(c.Heading, math.MaxUint8-1) + 1
+			if k == plain {
+				c.InHeading = true
+				s.Heading++
 			}
-			count(&a.head[i], k)
+		}
+		for _, h := range in.Path {
+			splitWords(h, heading)
+		}
+		splitWords(in.Heading, heading)
+		splitWords(in.Text, func(w string, k kind) {
+			if n++; n > maxFieldWords {
+				return
+			}
+			count(w).Text++
+			if k == plain {
+				s.Text++
+			}
+		})
+		s.Words = slices.Clone(words)
+	}
+	return out
+}
+
+// analyzeHead counts the words of the fields that all sections share.
+func (c *pageWords) analyzeHead(d *retrieval.Document, lex *lexicon) {
+	index := map[string]int{}
+	n := 0
+	field := func(text string, length *uint32, count func(*headWord, kind)) {
+		splitWords(text, func(w string, k kind) {
+			if n++; n > maxFieldWords {
+				return
+			}
+			at, ok := index[w]
+			if !ok {
+				at = len(c.Head)
+				index[w] = at
+				c.Head = append(c.Head, headWord{Word: lex.number(c.Language, w)})
+			}
+			count(&c.Head[at], k)
 			if k == plain {
 				*length++
 			}
 		})
 	}
-	field(d.Title, func(h *headWord, k kind) { bump8(&h.title); h.plain = h.plain || k == plain }, &out.titleLen)
-	field(d.Description, func(h *headWord, _ kind) { bump8(&h.desc) }, &out.descLen)
-	for _, k := range d.Keywords {
-		field(k, func(h *headWord, _ kind) { bump8(&h.key) }, &out.keyLen)
-	}
-	for _, k := range d.Tags {
-		field(k, func(h *headWord, _ kind) { bump8(&h.key) }, &out.keyLen)
-	}
-	for _, k := range d.Breadcrumbs {
-		field(k, func(h *headWord, _ kind) { bump8(&h.path) }, &out.pathLen)
-	}
-	segments := strings.Split(d.Page, "/")
-	for i, s := range segments {
-		last := i == len(segments)-1
-		field(s, func(h *headWord, k kind) { bump8(&h.path); h.slug = h.slug || last && k == plain }, &out.pathLen)
-	}
-	for _, h := range a.head {
-		a.at[h.word] = 0
-	}
-	out.head = append([]headWord(nil), a.head...)
-
-	out.sections = make([]sectionWords, len(d.Sections))
-	var all []sectionWord
-	for i := range d.Sections {
-		s := &d.Sections[i]
-		spans := &out.sections[i]
-		a.sect = a.sect[:0]
-		n := 0
-		add := func(w string, k kind, heading bool) {
-			if n++; n > maxSectionWords {
-				return
-			}
-			id := a.lex.number(l, w)
-			i := a.place(id)
-			if i < 0 {
-				i = len(a.sect)
-				a.sect = append(a.sect, sectionWord{word: id})
-				a.at[id] = int32(i + 1)
-			}
-			c := &a.sect[i]
-			if heading {
-				bump8(&c.heading)
-				c.plain = c.plain || k == plain
-				if k == plain {
-					spans.headLen++
-				}
-				return
-			}
-			if c.text < math.MaxUint16 {
-				c.text++
-			}
-			if k == plain {
-				spans.textLen++
-			}
+	field(d.Title, &c.Title, func(w *headWord, k kind) {
+		w.Title++
+		w.InTitle = w.InTitle || k == plain
+	})
+	field(d.Description, &c.Description, func(w *headWord, _ kind) { w.Description++ })
+	for _, list := range [][]string{d.Keywords, d.Tags} {
+		for _, text := range list {
+			field(text, &c.Keywords, func(w *headWord, _ kind) { w.Keywords++ })
 		}
-		heading := func(w string, k kind) { add(w, k, true) }
-		for _, h := range s.Path {
-			splitWords(h, heading)
-		}
-		splitWords(s.Heading, heading)
-		splitWords(s.Text, func(w string, k kind) { add(w, k, false) })
-		for _, c := range a.sect {
-			a.at[c.word] = 0
-		}
-		all = append(all, a.sect...)
-		spans.end = uint32(len(all))
 	}
-	out.words = append(make([]sectionWord, 0, len(all)), all...)
-	return out
+	for _, text := range d.Breadcrumbs {
+		field(text, &c.Path, func(w *headWord, _ kind) { w.Path++ })
+	}
+	dir, slug := "", d.Page
+	if i := strings.LastIndexByte(d.Page, '/'); i >= 0 {
+		dir, slug = d.Page[:i], d.Page[i+1:]
+	}
+	for segment := range strings.SplitSeq(dir, "/") {
+		field(segment, &c.Path, func(w *headWord, _ kind) { w.Path++ })
+	}
+	field(slug, &c.Path, func(w *headWord, k kind) {
+		w.Path++
+		w.InSlug = w.InSlug || k == plain
+	})
 }
 
-func bump8(n *uint8) {
-	if *n < math.MaxUint8 {
-		*n++
-	}
-}
-
-// minDetect is the least text, in bytes, that a page's language is read from:
-// shorter ones are titles, commands and code.
-const minDetect = 250
-
-// languageFor returns the language whose rules a document's words follow.
-func languageFor(d *retrieval.Document) language.Language {
+// languageOf returns the language whose rules a document's words follow.
+func languageOf(d *retrieval.Document) language.Language {
 	if d.Language != "" {
 		return language.Of(d.Language)
 	}
@@ -193,96 +217,33 @@ func languageFor(d *retrieval.Document) language.Language {
 	if b.Len() < minDetect {
 		return language.English
 	}
-	return language.Detect(b.String(), "")
+	return language.Detect(b.String(), language.English)
 }
 
-// analyzeAll counts the words of documents, those of unchanged documents
-// taken over from the generation before.
-func analyzeAll(ctx context.Context, docs []*retrieval.Document, old *generation) (*lexicon, []*pageWords, error) {
-	counts := make([]*pageWords, len(docs))
-	var fresh []int
+// analyzeAll counts the words of documents. Those that the old generation has
+// already are not counted again.
+func analyzeAll(ctx context.Context, docs []*retrieval.Document, old *generation, lex *lexicon) ([]*pageWords, error) {
+	out := make([]*pageWords, len(docs))
 	for i, d := range docs {
-		if c := old.unchanged(d); c != nil {
-			counts[i] = c
-		} else {
-			fresh = append(fresh, i)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if out[i] = old.wordsOf(d); out[i] == nil {
+			out[i] = analyze(d, lex)
 		}
 	}
-	lex := newLexicon()
-	switch {
-	case old == nil:
-	case len(fresh) == 0:
-		lex = old.lex
-	default:
-		lex = old.lex.clone()
-	}
-	a := &analyzer{lex: lex}
-	for n, i := range fresh {
-		if n%64 == 0 {
-			if err := ctx.Err(); err != nil {
-				return nil, nil, err
-			}
-		}
-		counts[i] = a.analyze(docs[i], languageFor(docs[i]))
-	}
-	return compact(lex, counts)
+	return out, nil
 }
 
-// unchanged returns the words of a document that the generation has, too.
-func (g *generation) unchanged(d *retrieval.Document) *pageWords {
+// wordsOf returns the words of a document that has not changed since the
+// generation, else nil.
+func (g *generation) wordsOf(d *retrieval.Document) *pageWords {
 	if g == nil || d.Hash == "" {
 		return nil
 	}
 	i, ok := g.byPage[d.Page]
-	if !ok {
+	if !ok || g.words[i].Hash != d.Hash || g.docs[i].Language != d.Language || len(g.docs[i].Sections) != len(d.Sections) {
 		return nil
 	}
-	c, was := g.counts[i], g.docs[i]
-	if c.hash != d.Hash || was.Language != d.Language || len(c.sections) != len(d.Sections) {
-		return nil
-	}
-	return c
-}
-
-// compact renumbers the words where most of them are no longer in use.
-func compact(lex *lexicon, counts []*pageWords) (*lexicon, []*pageWords, error) {
-	used := make([]bool, len(lex.words))
-	n := 0
-	use := func(word uint32) {
-		if !used[word] {
-			used[word] = true
-			n++
-		}
-	}
-	for _, c := range counts {
-		for i := range c.head {
-			use(c.head[i].word)
-		}
-		for i := range c.words {
-			use(c.words[i].word)
-		}
-	}
-	if len(lex.words) < 2*n+10_000 {
-		return lex, counts, nil
-	}
-	small := newLexicon()
-	number := make([]uint32, len(lex.words))
-	for i, w := range lex.words {
-		if used[i] {
-			number[i] = small.add(w.lang, w.text, lex.terms[w.term])
-		}
-	}
-	for i, c := range counts {
-		moved := *c
-		moved.head = slices.Clone(c.head)
-		for j := range moved.head {
-			moved.head[j].word = number[moved.head[j].word]
-		}
-		moved.words = slices.Clone(c.words)
-		for j := range moved.words {
-			moved.words[j].word = number[moved.words[j].word]
-		}
-		counts[i] = &moved
-	}
-	return small, counts, nil
+	return g.words[i]
 }

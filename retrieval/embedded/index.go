@@ -1,19 +1,17 @@
-// Package embedded is the search index inside the process: keywords ranked
-// by field-weighted term frequencies with evidence from titles, headings
-// and whole pages, vectors where an embedder gives them, and the fusion of
-// both. It is held in memory, replaced whole, and kept on disk between runs.
+// Package embedded is the search index inside the process. It ranks sections
+// by BM25F with bonuses for titles, headings and whole pages, and fuses that
+// with vectors where an embedder gives them. It is held in memory, replaced as
+// a whole, and kept on disk between runs.
 package embedded
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,163 +21,84 @@ import (
 
 // Options configure an Index.
 type Options struct {
-	// Dir is the folder that a snapshot is kept in between runs; it is made
-	// if it doesn't exist. "" keeps the index in memory only.
+	// Dir is the folder in which a snapshot is kept between runs. It is
+	// created if it doesn't exist. "" keeps the index in memory only.
 	Dir string
-	// Synonyms are sets of words that stand for each other. A word written
-	// in a query also finds the others of its sets, with a little less
-	// weight.
+	// Synonyms are sets of words with the same meaning. A word of a query also
+	// finds the others of its sets, with a little less weight.
 	Synonyms [][]string
-	// StopWords say nothing on this site: they are left out of queries that
-	// have other words. Pages are indexed with them.
+	// StopWords carry no meaning on this site. They are removed from queries
+	// that have other words. Pages are indexed with them.
 	StopWords []string
 	// Log gets warnings; nil is slog.Default().
 	Log *slog.Logger
 }
 
-// Index implements retrieval.Index. A search works on one generation, takes
-// no lock, and is not held up by Replace.
+// Index implements retrieval.Index. A search works on one generation, takes no
+// lock, and doesn't wait for Replace.
 type Index struct {
 	dir     string
 	log     *slog.Logger
 	wording wording
-	weights *weights
-
 	current atomic.Pointer[generation]
-	pool    sync.Pool
+	scratch sync.Pool // of *scratch
 
-	replacing sync.Mutex
-	closed    bool // under replacing
-
-	// The writer of snapshots: wake says that there is a new generation.
-	wake    chan struct{}
-	written sync.WaitGroup
-	stored  uint32 // fingerprint of what is on disk; the writer's own
+	replacing sync.Mutex // guards lexicon and closed
+	lexicon   *lexicon
+	closed    bool
 }
 
 var _ retrieval.Index = (*Index)(nil)
 
-// Stats describe the current generation.
-type Stats struct {
-	// Pages, Sections, and different Words as they are written.
-	Pages, Sections, Words int
-	// Vectors is how many sections have one.
-	Vectors int
-	// Bytes estimates the memory held, the documents' texts included.
-	Bytes int64
-	// Generation counts from 1 since the index was opened; a snapshot that
-	// was read is the first. 0: there is none yet.
-	Generation uint64
-	// Made is when the generation was made or read.
-	Made time.Time
-}
-
 // Open returns the index of a folder with what an earlier run left there. A
-// snapshot that is damaged or of another release is logged, removed and
-// ignored. Only synonyms and stop words that can't be used are an error.
+// snapshot that is damaged or of another version is logged, removed and
+// ignored. Open only fails if synonyms or stop words can't be used.
 func Open(o Options) (*Index, error) {
-	x := &Index{dir: o.Dir, log: o.Log, weights: &standard}
+	w, err := newWording(o.Synonyms, o.StopWords)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{dir: o.Dir, log: o.Log, wording: w, lexicon: newLexicon(nil)}
 	if x.log == nil {
 		x.log = slog.Default()
 	}
-	x.pool.New = func() any { return &scratch{} }
-	var err error
-	if x.wording.synonyms, err = readSynonyms(o.Synonyms); err != nil {
-		return nil, err
+	x.scratch.New = func() any { return &scratch{} }
+	if x.dir != "" {
+		x.restore()
 	}
-	if x.wording.stop, err = readStopWords(o.StopWords); err != nil {
-		return nil, err
-	}
-	if x.dir == "" {
-		return x, nil
-	}
-	x.restore()
-	x.wake = make(chan struct{}, 1)
-	x.written.Go(func() {
-		for range x.wake {
-			x.store()
-		}
-	})
 	return x, nil
 }
 
 // restore reads the snapshot of an earlier run.
 func (x *Index) restore() {
 	file := filepath.Join(x.dir, snapshotFile)
-	if old, err := filepath.Glob(file + ".*.tmp"); err == nil {
-		for _, f := range old {
-			// Left by a run that was killed while it wrote.
+	if unfinished, err := filepath.Glob(file + ".*"); err == nil {
+		for _, f := range unfinished {
+			// A run that was killed while writing left it.
 			if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > time.Hour {
-				os.Remove(f)
+				_ = os.Remove(f)
 			}
 		}
 	}
-	c, err := load(x.dir)
+	g, lex, err := load(x.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return
 	case errors.Is(err, errSnapshot):
-		x.log.Warn("the search index of an earlier run can't be used and is made anew", "file", file, "error", err)
-		os.Remove(file)
-		return
+		x.log.Warn("the stored search index can't be used and is rebuilt", "file", file, "error", err)
+		_ = os.Remove(file)
 	case err != nil:
-		x.log.Warn("the search index of an earlier run can't be read", "file", file, "error", err)
-		return
+		x.log.Warn("the stored search index can't be read and is rebuilt", "file", file, "error", err)
+	default:
+		x.lexicon = lex
+		x.current.Store(g)
 	}
-	g := newGeneration(c.docs, c.counts, c.lex, x.weights)
-	g.vectors = c.vectors
-	g.vectors.weigh(g)
-	g.number = 1
-	x.stored = g.fingerprint()
-	x.current.Store(g)
 }
 
-// store writes the current generation, unless its contents are on disk
-// already.
-func (x *Index) store() {
-	g := x.current.Load()
-	sum := g.fingerprint()
-	if sum == x.stored {
-		return
-	}
-	if err := save(x.dir, g); err != nil {
-		x.log.Warn("the search index can't be written; it serves from memory, and the next start reads all pages again", "folder", x.dir, "error", err)
-		return
-	}
-	x.stored = sum
-}
-
-// fingerprint identifies a generation's contents.
-func (g *generation) fingerprint() uint32 {
-	sum := uint32(len(g.docs))
-	for _, d := range g.docs {
-		for _, s := range []string{d.Page, d.Hash, d.URL, d.Version, d.Language} {
-			sum = crc32.Update(sum, castagnoli, []byte(s))
-		}
-		if d.Hash == "" {
-			for i := range d.Sections {
-				sum = crc32.Update(sum, castagnoli, []byte(d.Sections[i].Text))
-			}
-		}
-	}
-	if g.vectors != nil {
-		// A new model gives other vectors to the same documents.
-		for i := 0; i < len(g.vectors.values); i += g.vectors.dim {
-			sum = sum*31 + uint32(int32(g.vectors.values[i]*1e6))
-		}
-		sum += uint32(g.vectors.dim)
-	}
-	return max(sum, 1)
-}
-
-// turns are those of searches under way in the process.
-var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
-
-// Search returns the best sections for a query, best first: of one page its
-// best section first, and never more than two of it. Limit outside 1–50 is
-// taken as the nearest of them. A query vector whose length is not that of
-// the index's vectors is ignored. The error is retrieval.ErrNotReady before
-// the first generation, or that of ctx.
+// Search returns the best sections for a query, best first: the best of each
+// page before its others, and at most two of a page. A limit outside 1–50 is
+// taken as the nearest of them. A vector whose length is not that of the
+// index's vectors is ignored. The error is retrieval.ErrNotReady before the
+// first generation, or that of ctx.
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	g := x.current.Load()
 	if g == nil {
@@ -188,23 +107,16 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	q.Limit = min(max(q.Limit, 1), 50)
-	if q.Vector != nil && g.vectors != nil && !g.vectors.fits(q.Vector) && g.misfit.CompareAndSwap(false, true) {
-		x.log.Warn("the query's vector doesn't fit those of the index, so searches use keywords only; the embedder's model has changed: index the site again",
-			"dimensions", len(q.Vector), "index", g.vectors.dim)
+	q.Limit = min(max(q.Limit, 1), maxHits)
+	if q.Vector != nil && g.vectors != nil && !g.vectors.fits(q.Vector) {
+		g.warnMisfit.Do(func() {
+			x.log.Warn("the query's vector doesn't fit those of the index, so searches use keywords only; the embedder's model has changed: index the site again",
+				"dimensions", len(q.Vector), "index", g.vectors.dim)
+		})
 	}
-	// A search is all computing: more at once than there are processors end
-	// no sooner, and keep what else the server does, such as passing tokens
-	// on, waiting behind them all.
-	select {
-	case turns <- struct{}{}:
-		defer func() { <-turns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	s := x.pool.Get().(*scratch)
-	defer x.pool.Put(s)
-	return g.search(ctx, &q, &x.wording, x.weights, s)
+	s := x.scratch.Get().(*scratch)
+	defer x.scratch.Put(s)
+	return g.search(ctx, &q, &x.wording, s)
 }
 
 // Page returns the document of a page, nil if there is none.
@@ -227,80 +139,55 @@ func (x *Index) Documents() []*retrieval.Document {
 	return nil
 }
 
-// Stats describes the current generation; it is zero before the first.
-func (x *Index) Stats() Stats {
-	g := x.current.Load()
-	if g == nil {
-		return Stats{}
-	}
-	s := Stats{
-		Pages: len(g.docs), Sections: len(g.pageOf), Words: len(g.spelling.text),
-		Bytes: g.size(), Generation: g.number, Made: g.made,
-	}
-	if g.vectors != nil {
-		s.Vectors = len(g.vectors.section)
-	}
-	return s
-}
-
 var errClosed = errors.New("the index is closed")
 
-// Replace makes documents the whole content of the index. Documents whose
-// page, hash and language are those of the current generation are not
-// analyzed again; a document without a hash always is. Searches answer from
-// the new generation when Replace returns; its snapshot is written after
-// that, and a failure to write it is only logged.
+// Replace makes documents the whole content of the index, and writes its
+// snapshot; a failure to write is only logged. Searches use the new generation
+// while the snapshot is still being written. A document whose page, hash and
+// language are those of the current generation is not analyzed again; one
+// without a hash always is.
 //
-// It is an error if two documents have one page, or if vectors don't match
-// the documents or each other; the generation before then stays. Cancelling
-// ctx leaves it as well.
+// It is an error if two documents have the same page, or if vectors don't
+// match the documents or each other; then, and if ctx is canceled, the current
+// generation stays.
 func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
 	if x.closed {
 		return errClosed
 	}
-	m, err := newMatrix(documents, vectors)
+	matrix, err := newMatrix(documents, vectors)
 	if err != nil {
 		return err
 	}
-	old := x.current.Load()
-	lex, counts, err := analyzeAll(ctx, documents, old)
+	old, lex := x.current.Load(), x.lexicon
+	if old != nil && len(lex.words) > 2*old.wordsUsed+10_000 {
+		// Most words are of pages that are gone: start over with all pages.
+		old, lex = nil, newLexicon(nil)
+	}
+	words, err := analyzeAll(ctx, documents, old, lex)
 	if err != nil {
 		return err
 	}
-	g := newGeneration(documents, counts, lex, x.weights)
-	g.vectors = m
-	m.weigh(g)
-	g.number = 1
-	if old != nil {
-		g.number = old.number + 1
-	}
+	g := newGeneration(documents, words, lex, matrix)
 	if len(g.byPage) != len(documents) {
 		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(g.byPage))
 	}
 	x.current.Store(g)
-	if x.wake != nil {
-		select {
-		case x.wake <- struct{}{}:
-		default: // the writer is yet to start on what was asked before
-		}
+	x.lexicon = lex
+	if x.dir == "" {
+		return nil
+	}
+	if err := save(x.dir, g, lex); err != nil {
+		x.log.Warn("the search index can't be stored; the next start reads all pages again", "folder", x.dir, "error", err)
 	}
 	return nil
 }
 
-// Close waits until the last generation is on disk. Searches under way, and
-// later ones, still answer.
+// Close waits for a Replace that is running; later ones fail. Searches go on.
 func (x *Index) Close() error {
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
-	if x.closed {
-		return nil
-	}
 	x.closed = true
-	if x.wake != nil {
-		close(x.wake)
-		x.written.Wait()
-	}
 	return nil
 }

@@ -9,245 +9,233 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
-// maxQueryWords is how many different words of a query count; the rarest
-// are kept. Nobody's question has more, and a pasted log must not cost more.
-const maxQueryWords = 64
+const (
+	// maxQueryBytes bounds what is read of a query.
+	maxQueryBytes = 16 << 10
+	// maxQueryWords is how many different words of a query count: the rarest,
+	// if it is a pasted log.
+	maxQueryWords = 64
+	// maxUnknown is how many unknown words of a query are corrected.
+	maxUnknown = 12
+	// maxJoined is between how many words of a query joined ones are looked for.
+	maxJoined = 16
+	// completionLead is how many times more common a word must be than the
+	// known word that the query ends in, to be taken for its completion.
+	completionLead = 3
+)
 
-// maxUnknown is for how many unknown words of a query similar ones are
-// looked for, which reads the whole vocabulary.
-const maxUnknown = 12
-
-// maxQueryBytes bounds what is read of a query.
-const maxQueryBytes = 16 << 10
-
-// completionLead is how many times more common a word must be than the known
-// word that the query ends in, to be taken for its completion.
-const completionLead = 3
-
-// group is one word of a query with the terms it may stand for; in a
-// section, the best of them counts.
-type group struct {
-	word   string
-	kind   kind
-	joined bool // two words of the query, written as one
-	alts   []alternative
-	mass   float32 // the idf of the word, that of a very rare one if unknown
-	trust  float32 // 1 for a known word, less for a corrected one
-}
-
-type alternative struct {
-	term         uint32
-	weight       float32
-	gain, onPage float32 // weight × idf, of sections and of pages
-}
-
-// parsed is a query taken apart.
-type parsed struct {
-	groups []group
-	// words counts the plain words, stop words included.
-	words int
+// parsedQuery is a query as the index reads it.
+type parsedQuery struct {
+	words []queryWord
+	// length counts all plain words, stop words included.
+	length int
 	// language is that of the query, "" where its words show none.
 	language language.Language
 }
 
+// queryWord is a word of a query with the terms it is searched by. In a
+// section the best of them counts.
+type queryWord struct {
+	text       string
+	kind       kind
+	joined     bool // two words of the query, written as one
+	expansions []expansion
+	idf        float32 // of the word, that of a very rare one if it is unknown
+	trust      float32 // 1 for a known word, less for a corrected one
+}
+
+// expansion is a term that a query word is searched by.
+type expansion struct {
+	term                  uint32
+	weight                float32
+	sectionGain, pageGain float32 // weight × IDF
+}
+
+// knownIDF adds up the IDF of the plain words that the index knows.
+func (p *parsedQuery) knownIDF() float32 {
+	sum := float32(0)
+	for i := range p.words {
+		if p.words[i].kind == plain {
+			most := float32(0)
+			for _, e := range p.words[i].expansions {
+				most = max(most, e.sectionGain)
+			}
+			sum += most
+		}
+	}
+	return sum
+}
+
 // keywords reports whether a query names something rather than asks.
-func (p *parsed) keywords() bool {
+func (p *parsedQuery) keywords() bool {
 	n := 0
-	for i := range p.groups {
-		if p.groups[i].kind == plain && len(p.groups[i].alts) > 0 {
+	for i := range p.words {
+		if p.words[i].kind == plain && len(p.words[i].expansions) > 0 {
 			n++
 		}
 	}
 	return n <= keywordsMax
 }
 
-// parseFor takes a query apart, in the language that it prefers where its own
-// words show none.
-func (g *generation) parseFor(q *retrieval.Query, words *wording, w *weights, s *scratch) parsed {
-	return g.parse(q.Text, q.Question, language.Of(q.Prefer.Language), words, w, s)
+func (p *parsedQuery) semanticShare() float32 {
+	if p.length <= 2 {
+		return semanticShareShort
+	}
+	return semanticShare
 }
 
-// parse turns a query into groups. Words that carry no meaning are left out
-// of queries of three words and more, those that the site says carry none of
-// any query, unless nothing else remains.
-func (g *generation) parse(text string, question bool, prefer language.Language, words *wording, w *weights, s *scratch) parsed {
-	p := parsed{groups: s.groups[:0]}
-	text = text[:min(len(text), maxQueryBytes)]
-	var last string
+// parse reads a query. Its stop words are those of its language, of the
+// preferred one if its words show none.
+func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
+	var p parsedQuery
+	text := q.Text[:min(len(q.Text), maxQueryBytes)]
+	last := ""
+	seen := map[string]bool{}
 	splitWords(text, func(word string, k kind) {
 		if k == plain {
-			p.words++
+			p.length++
 		}
 		last = word
-		for i := range p.groups {
-			if p.groups[i].word == word {
-				return
-			}
-		}
-		if len(p.groups) < 8*maxQueryWords {
-			p.groups = append(p.groups, group{word: word, kind: k})
+		if !seen[word] && len(p.words) < 8*maxQueryWords {
+			seen[word] = true
+			p.words = append(p.words, queryWord{text: word, kind: k})
 		}
 	})
-	p.language = g.languageOfQuery(p.groups)
-	spoken := cmp.Or(p.language, prefer, language.English)
-	p.groups = words.withoutStops(p.groups, p.words, spoken)
+	p.language = g.languageOf(p.words)
+	p.words = w.withoutStops(p.words, p.length, cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
-	for i, n := 0, len(p.groups); i+1 < n && i < 16; i++ {
-		a, b := &p.groups[i], &p.groups[i+1]
-		if a.kind != plain || b.kind != plain || len(a.word)+len(b.word) > maxWord {
-			continue
-		}
-		if word := a.word + b.word; !slices.ContainsFunc(p.groups, func(x group) bool { return x.word == word }) {
-			p.groups = append(p.groups, group{word: word, kind: whole, joined: true})
+	for i := range min(len(p.words)-1, maxJoined) {
+		a, b := &p.words[i], &p.words[i+1]
+		word := a.text + b.text
+		if a.kind == plain && b.kind == plain && len(word) <= maxWord && !seen[word] {
+			seen[word] = true
+			p.words = append(p.words, queryWord{text: word, kind: whole, joined: true})
 		}
 	}
-	typing := !question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
+	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
 	unknown := 0
-	for i := 0; i < len(p.groups); i++ {
-		x := &p.groups[i]
-		if g.resolve(x, typing && x.word == last, unknown < maxUnknown, words.synonyms, w, s) {
+	for i := 0; i < len(p.words); i++ {
+		x := &p.words[i]
+		if g.expand(x, typing && x.text == last, unknown < maxUnknown, w.synonyms[x.text]) {
 			continue
 		}
-		if unknown++; x.kind == plain && len(x.alts) == 0 && unknown <= maxUnknown {
+		if unknown++; x.kind == plain && len(x.expansions) == 0 && unknown <= maxUnknown {
 			// fileserver, where only "file server" is known.
-			if a, b, ok := g.splits(x.word); ok {
-				x.mass = 0
-				p.groups = append(p.groups, group{word: a, kind: plain}, group{word: b, kind: plain})
+			if a, b, ok := g.split(x.text); ok {
+				x.idf = 0
+				p.words = append(p.words, queryWord{text: a, kind: plain}, queryWord{text: b, kind: plain})
 			}
 		}
 	}
-	if len(p.groups) > maxQueryWords {
-		slices.SortStableFunc(p.groups, func(a, b group) int {
-			switch {
-			case a.mass > b.mass:
-				return -1
-			case a.mass < b.mass:
-				return 1
-			}
-			return 0
-		})
-		p.groups = p.groups[:maxQueryWords]
+	if len(p.words) > maxQueryWords {
+		slices.SortStableFunc(p.words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
+		p.words = p.words[:maxQueryWords]
 	}
-	s.groups = p.groups
 	return p
 }
 
-// languageOfQuery is the language with the most stop words of the query
-// among those of the index, "" where none leads.
-func (g *generation) languageOfQuery(groups []group) language.Language {
-	var best language.Language
-	most, tie := 0, false
-	for _, l := range g.langs {
+// languageOf returns the language with the most stop words of a query among
+// those of the index, "" where none leads.
+func (g *generation) languageOf(words []queryWord) language.Language {
+	best, most := language.Language(""), 0
+	for _, l := range g.languages {
 		n := 0
-		for i := range groups {
-			if l.IsStop(groups[i].word) {
+		for i := range words {
+			if l.IsStop(words[i].text) {
 				n++
 			}
 		}
 		if n > most {
-			best, most, tie = l, n, false
+			best, most = l, n
 		} else if n == most {
-			tie = true
+			best = ""
 		}
-	}
-	if tie {
-		return ""
 	}
 	return best
 }
 
-// resolve finds the terms that a word stands for, and where it is not known
-// and correct is set, similar words. It returns whether the word is known.
-func (g *generation) resolve(x *group, typing, correct bool, synonyms map[string][]string, w *weights, s *scratch) bool {
+// expand finds the terms of a query word: its own stems, and if there are none
+// and correct is set, those of similar words; of words that it begins, if it
+// is being typed; and of its synonyms. It reports whether the word is known.
+func (g *generation) expand(x *queryWord, typing, correct bool, synonyms []string) (known bool) {
 	x.trust = 1
-	df := 0
-	for _, l := range g.langs {
-		df = max(df, g.addAlternative(x, l.Stem(x.word), 1))
+	sections := 0
+	weight := float32(1)
+	if x.joined {
+		weight = joined
 	}
-	x.mass = idf(len(g.pageOf), df)
+	for _, l := range g.languages {
+		sections = max(sections, g.addExpansion(x, l.Stem(x.text), weight))
+	}
+	x.idf = idf(g.sectionCount(), sections)
+	add := func(text string, weight float32) {
+		for _, l := range g.languages {
+			g.addExpansion(x, l.Stem(text), weight)
+		}
+	}
 	switch {
 	case x.joined:
-		for i := range x.alts {
-			x.alts[i].weight = w.joined
-		}
-	case df == 0 && correct:
+	case sections == 0 && correct:
 		x.trust = .5
-		s.suggestions = g.spelling.suggest(x.word, typing, w, s.suggestions)
-		for _, c := range s.suggestions {
-			for _, l := range g.langs {
-				g.addAlternative(x, l.Stem(c.text), c.weight)
-			}
-			if len(x.alts) >= maxSuggestions {
+		for _, s := range g.spelling.suggest(x.text, typing) {
+			if len(x.expansions) >= maxSuggestions {
 				break
 			}
+			add(s.text, s.weight)
 		}
-	}
-	if typing && df > 0 && !x.joined {
-		// "conf" may be a word of its own, but "config" is what is meant.
-		s.suggestions = g.spelling.complete(x.word, w.completion, s.suggestions[:0])
-		for _, c := range s.suggestions {
-			if int(c.count) < completionLead*df || len(x.alts) >= maxSuggestions {
+	case sections > 0 && typing:
+		// "conf" may be a word, but "config" is what is meant.
+		for _, s := range g.spelling.complete(x.text) {
+			if int(s.places) < completionLead*sections || len(x.expansions) >= maxSuggestions {
 				break
 			}
-			for _, l := range g.langs {
-				g.addAlternative(x, l.Stem(c.text), c.weight)
-			}
+			add(s.text, s.weight)
 		}
 	}
-	for _, syn := range synonyms[x.word] {
-		for _, l := range g.langs {
-			g.addAlternative(x, l.Stem(syn), w.synonym)
-		}
+	for _, s := range synonyms {
+		add(s, synonym)
 	}
-	for i := range x.alts {
-		a := &x.alts[i]
-		a.gain = a.weight * g.idf[a.term]
-		a.onPage = a.weight * g.pageIDF[a.term]
-		if df > 0 {
+	for i := range x.expansions {
+		e, first := &x.expansions[i], x.expansions[0].term
+		e.sectionGain, e.pageGain = e.weight*g.sectionIDF[e.term], e.weight*g.pageIDF[e.term]
+		if sections > 0 {
 			// One word in several languages is as rare as it is in all.
-			a.gain = min(a.gain, a.weight*x.mass)
+			e.sectionGain = min(e.sectionGain, e.weight*x.idf)
 		} else {
 			// A rare correction is not worth more than the likeliest.
-			a.gain = min(a.gain, a.weight*g.idf[x.alts[0].term])
-			a.onPage = min(a.onPage, a.weight*g.pageIDF[x.alts[0].term])
+			e.sectionGain = min(e.sectionGain, e.weight*g.sectionIDF[first])
+			e.pageGain = min(e.pageGain, e.weight*g.pageIDF[first])
 		}
 	}
-	return df > 0 || x.joined
+	return sections > 0 || x.joined
 }
 
-// addAlternative adds a term and returns in how many sections it is.
-func (g *generation) addAlternative(x *group, term string, weight float32) int {
-	id, ok := g.lex.byTerm[term]
-	if !ok {
+// addExpansion adds a term, and returns in how many sections it is.
+func (g *generation) addExpansion(x *queryWord, stem string, weight float32) int {
+	term, ok := g.terms[stem]
+	if !ok || len(g.sections[term]) == 0 {
 		return 0
 	}
-	n := g.byTerm.count(id)
-	if n == 0 {
-		return 0
+	if !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == term }) {
+		x.expansions = append(x.expansions, expansion{term: term, weight: weight})
 	}
-	for i := range x.alts {
-		if x.alts[i].term == id {
-			return n
-		}
-	}
-	x.alts = append(x.alts, alternative{term: id, weight: weight})
-	return n
+	return len(g.sections[term])
 }
 
-// known returns in how many sections a word is, in any language.
-func (g *generation) known(word string) int {
+// sectionsWith returns in how many sections a word is, in any language.
+func (g *generation) sectionsWith(word string) int {
 	n := 0
-	for _, l := range g.langs {
-		if id, ok := g.lex.byTerm[l.Stem(word)]; ok {
-			n = max(n, g.byTerm.count(id))
+	for _, l := range g.languages {
+		if term, ok := g.terms[l.Stem(word)]; ok {
+			n = max(n, len(g.sections[term]))
 		}
 	}
 	return n
 }
 
-// splits parts a word that the index doesn't know into two that it does;
-// of several ways the one whose rarer half is the most common.
-func (g *generation) splits(word string) (a, b string, ok bool) {
+// split divides a word that the index doesn't know into two that it does; of
+// several ways it takes the one whose rarer half is the most common.
+func (g *generation) split(word string) (a, b string, ok bool) {
 	if len(word) > 40 {
 		return "", "", false
 	}
@@ -256,11 +244,11 @@ func (g *generation) splits(word string) (a, b string, ok bool) {
 		if i < 3 || len(word)-i < 3 {
 			continue
 		}
-		n := g.known(word[:i])
+		n := g.sectionsWith(word[:i])
 		if n <= best {
 			continue
 		}
-		if n = min(n, g.known(word[i:])); n > best {
+		if n = min(n, g.sectionsWith(word[i:])); n > best {
 			best, a, b = n, word[:i], word[i:]
 		}
 	}

@@ -154,7 +154,7 @@ func TestAChangelogStandsBehindThePageItself(t *testing.T) {
 }
 
 // However many versions a page has, a short list has other pages first.
-func TestTwinsOfManyVersionsLeaveRoom(t *testing.T) {
+func TestVariantsOfManyVersionsLeaveRoom(t *testing.T) {
 	var docs []*retrieval.Document
 	for page := range 12 {
 		for version := range 14 {
@@ -177,7 +177,7 @@ func TestTwinsOfManyVersionsLeaveRoom(t *testing.T) {
 	}
 }
 
-func TestTwins(t *testing.T) {
+func TestVariants(t *testing.T) {
 	var docs []*retrieval.Document
 	for _, v := range []string{"v1", "v2", "v3"} {
 		for _, name := range []string{"install", "configure", "upgrade"} {
@@ -193,7 +193,7 @@ func TestTwins(t *testing.T) {
 			t.Errorf("%s preferred: %v", v, got)
 		}
 		if strings.HasSuffix(got[1], "/install") || strings.HasSuffix(got[2], "/install") {
-			t.Errorf("%s preferred: twins fill the list: %v", v, got)
+			t.Errorf("%s preferred: variants fill the list: %v", v, got)
 		}
 	}
 	if got := pages(search(t, x, retrieval.Query{Text: "install", Filter: retrieval.Filter{Version: "v1"}, Prefer: retrieval.Filter{Version: "v3"}})); got[0] != "v1/install" {
@@ -342,7 +342,7 @@ func TestReplaceTakesOverWhatIsUnchanged(t *testing.T) {
 	}
 	after := x.current.Load()
 	for i, d := range next {
-		same := after.counts[i] == before.counts[before.byPage[d.Page]]
+		same := after.words[i] == before.words[before.byPage[d.Page]]
 		if same == (d == &changed) {
 			t.Errorf("page %s: taken over %v", d.Page, same)
 		}
@@ -375,7 +375,7 @@ func TestWordsOutOfUseAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(x.current.Load().lex.words); n > 13_000 {
+	if n := len(x.lexicon.words); n > 13_000 {
 		t.Errorf("%d words are kept for a page of 1,000", n)
 	}
 	if len(search(t, x, retrieval.Query{Text: "word29x7"})) != 1 {
@@ -401,8 +401,8 @@ func TestReplaceRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if x.Stats().Generation != 1 || len(search(t, x, retrieval.Query{Text: "logging"})) == 0 {
-				t.Error("the generation before doesn't serve")
+			if len(x.Documents()) != len(docs) || len(search(t, x, retrieval.Query{Text: "logging"})) == 0 {
+				t.Error("the previous generation doesn't serve")
 			}
 		})
 	}
@@ -419,7 +419,7 @@ func TestACancelledContextEndsSearchAndReplace(t *testing.T) {
 	if err := x.Replace(ctx, library(100, 2), nil); err == nil {
 		t.Error("Replace went on")
 	}
-	if x.Stats().Generation != 1 {
+	if x.Documents()[0] != docs[0] {
 		t.Error("the generation was replaced")
 	}
 }
@@ -456,8 +456,8 @@ func TestVectorsFindWhatKeywordsDoNot(t *testing.T) {
 	if err := x.Replace(context.Background(), docs, vectors); err != nil {
 		t.Fatal(err)
 	}
-	if got := x.Stats().Vectors; got != x.Stats().Sections-3 {
-		t.Errorf("%d vectors", got)
+	if g := x.current.Load(); len(g.vectors.section) != g.sectionCount()-3 {
+		t.Errorf("%d vectors", len(g.vectors.section))
 	}
 	hits := search(t, x, retrieval.Query{Text: "qqq", Vector: toy("Static files Browsing Listings of folders.")})
 	if len(hits) == 0 || hits[0].Document.Page != "files" || hits[0].Section != 1 {
@@ -598,7 +598,7 @@ func BenchmarkVectors(b *testing.B) {
 				for j := range v {
 					v[j] = r.Float32() - .5
 				}
-				m.grow(v)
+				m.values = append(m.values, normalized(v)...)
 				m.section = append(m.section, uint32(i))
 			}
 			s := &scratch{section: make([]float32, n)}

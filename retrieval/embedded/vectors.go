@@ -8,18 +8,18 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// matrix holds the sections' vectors, each of length 1, in one piece. A
-// flat scan of it is enough up to some 50,000 sections.
+// matrix holds the sections' vectors, each of length 1, in one slice. Reading
+// all of it for each query is fast enough for some 50,000 sections.
 type matrix struct {
 	dim     int
-	section []uint32 // row → section, rising
+	section []uint32 // row → section, ascending
 	values  []float32
-	// length is that of the sum of a page's vectors, see weigh.
+	// length is that of the sum of each page's vectors, see measure.
 	length []float32
 }
 
-// newMatrix normalizes vectors, by document and section. Sections without a
-// vector, or with one that has no direction, are left out.
+// newMatrix normalizes vectors, by document and section. It leaves out
+// sections without a vector, and vectors without a direction.
 func newMatrix(docs []*retrieval.Document, vectors [][][]float32) (*matrix, error) {
 	if vectors == nil {
 		return nil, nil
@@ -28,12 +28,12 @@ func newMatrix(docs []*retrieval.Document, vectors [][][]float32) (*matrix, erro
 		return nil, fmt.Errorf("vectors of %d documents for %d documents", len(vectors), len(docs))
 	}
 	m := &matrix{}
-	rows := 0
+	section := uint32(0)
 	for i, d := range docs {
 		if len(vectors[i]) != 0 && len(vectors[i]) != len(d.Sections) {
 			return nil, fmt.Errorf("page %q has %d vectors for %d sections", d.Page, len(vectors[i]), len(d.Sections))
 		}
-		for _, v := range vectors[i] {
+		for j, v := range vectors[i] {
 			if v == nil {
 				continue
 			}
@@ -43,75 +43,90 @@ func newMatrix(docs []*retrieval.Document, vectors [][][]float32) (*matrix, erro
 			if len(v) != m.dim {
 				return nil, fmt.Errorf("page %q has a vector of %d dimensions where others have %d: embed all pages with one model", d.Page, len(v), m.dim)
 			}
-			rows++
+			if unit := normalized(v); unit != nil {
+				m.values = append(m.values, unit...)
+				m.section = append(m.section, section+uint32(j))
+			}
 		}
+		section += uint32(len(d.Sections))
 	}
 	if m.dim == 0 {
 		return nil, nil
 	}
-	m.section = make([]uint32, 0, rows)
-	m.values = make([]float32, 0, rows*m.dim)
-	n := uint32(0)
-	for i, d := range docs {
-		for j := range d.Sections {
-			if len(vectors[i]) > 0 && vectors[i][j] != nil {
-				if from := len(m.values); m.grow(vectors[i][j]) {
-					m.section = append(m.section, n)
-				} else {
-					m.values = m.values[:from]
-				}
-			}
-			n++
-		}
-	}
 	return m, nil
 }
 
-// grow appends a vector at length 1, false if it has no direction.
-func (m *matrix) grow(v []float32) bool {
-	sum := 0.0
+// normalized returns a vector at length 1, nil if it has no direction.
+func normalized(v []float32) []float32 {
+	sum := 0.
 	for _, x := range v {
 		sum += float64(x) * float64(x)
 	}
 	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return false
+		return nil
 	}
 	scale := float32(1 / math.Sqrt(sum))
-	for _, x := range v {
-		m.values = append(m.values, x*scale)
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = x * scale
 	}
-	return true
+	return out
 }
 
 func (m *matrix) fits(vector []float32) bool {
 	return m != nil && len(m.section) > 0 && len(vector) == m.dim
 }
 
-// similarity is how near the sections are to a query's vector.
+// measure computes the lengths of the sums of each page's vectors: the
+// similarity of a query to a page's mean is the sum of its similarities to the
+// sections, divided by that length.
+func (m *matrix) measure(g *generation) {
+	if m == nil {
+		return
+	}
+	m.length = make([]float32, len(g.docs))
+	sum := make([]float64, m.dim)
+	row := 0
+	for page := range g.docs {
+		clear(sum)
+		for ; row < len(m.section) && m.section[row] < g.first[page+1]; row++ {
+			for i, v := range m.values[row*m.dim : (row+1)*m.dim] {
+				sum[i] += float64(v)
+			}
+		}
+		squares := 0.
+		for _, v := range sum {
+			squares += v * v
+		}
+		m.length[page] = float32(max(math.Sqrt(squares), 1e-6))
+	}
+}
+
+// similarity is how similar sections are to a query's vector.
 type similarity struct {
 	of        []float32 // by section; 0 without a vector
 	mean, top float32
-	// partial: only those of some sections are known.
-	partial bool
+	partial   bool // only those of some sections are known
 }
 
-// compare scans the matrix.
+// compare computes the similarity of all sections, nil if the vector has no
+// direction.
 func (m *matrix) compare(ctx context.Context, vector []float32, s *scratch) (*similarity, error) {
-	q := matrix{dim: m.dim, values: make([]float32, 0, m.dim)}
-	if !q.grow(vector) {
+	query := normalized(vector)
+	if query == nil {
 		return nil, nil
 	}
-	s.similar = zeroed(s.similar, len(s.section))
-	out := &similarity{of: s.similar, top: -1}
-	sum := 0.0
+	s.similarity = zeroed(s.similarity, len(s.section))
+	out := &similarity{of: s.similarity, top: -1}
+	sum := 0.
 	for i, section := range m.section {
 		if i%4096 == 4095 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 		}
-		v := dot(q.values, m.values[i*m.dim:(i+1)*m.dim])
-		s.similar[section] = v
+		v := dot(query, m.values[i*m.dim:(i+1)*m.dim])
+		s.similarity[section] = v
 		out.top = max(out.top, v)
 		sum += float64(v)
 	}
@@ -119,7 +134,7 @@ func (m *matrix) compare(ctx context.Context, vector []float32, s *scratch) (*si
 	return out, nil
 }
 
-// dot is unrolled, which lets the processor add four sums at once.
+// dot has four sums, which processors add at once.
 func dot(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float32
@@ -137,7 +152,9 @@ func dot(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// score is the similarity's share in a hit's score, see relevance.
+// score is what similarity gives a hit's score: how far it rises above the
+// mean of all sections, of what is left to 1. Models differ in where their
+// similarities lie, not in this.
 func (x *similarity) score(section uint32) float64 {
 	v := x.of[section] - x.mean
 	if v <= 0 || x.mean >= 1 {
@@ -146,23 +163,18 @@ func (x *similarity) score(section uint32) float64 {
 	return min(1, math.Pow(float64(v/(1-x.mean)), 1.5))
 }
 
-// fuse mixes the similarity of sections into the values of sections and
-// pages. A page is as near as its best section and the mean of all its
-// sections. Both scales are those of this query: keywords run from 0 to the
-// best page's value, similarities from the mean of all sections, which is
-// noise, to the best's. The share of vectors is small for one and two
-// words, which are names of things more often than descriptions.
-func (g *generation) fuse(x *similarity, allowed bitset, all bool, words int, w *weights, s *scratch) {
+// fuse adds the similarity of sections to the values of sections and pages,
+// with a share. A page is as similar as its best section and the mean of all
+// its sections. Both scales are those of the query: values run from 0 to the
+// best page's, similarities from the mean of all sections, which is noise, to
+// the best.
+func (g *generation) fuse(x *similarity, allowed []bool, share float32, s *scratch) {
 	if x == nil || x.top <= x.mean {
 		return
 	}
-	share := w.semantic
-	if words <= 2 {
-		share = w.semanticShort
-	}
 	var top, topSection float32
-	for _, p := range s.order {
-		top = max(top, s.value[p])
+	for _, page := range s.order {
+		top = max(top, s.value[page])
 	}
 	for _, v := range s.section {
 		topSection = max(topSection, v)
@@ -170,71 +182,49 @@ func (g *generation) fuse(x *similarity, allowed bitset, all bool, words int, w 
 	if top == 0 {
 		top, topSection = 1, 1
 	}
-	s.nearness = zeroed(s.nearness, len(g.docs))
-	nearest := float32(-1)
-	for p := range g.docs {
-		if g.first[p] == g.first[p+1] || !all && !allowed.has(uint32(p)) {
-			s.nearness[p] = -1
+	const excluded = -1
+	s.pageSimilarity = zeroed(s.pageSimilarity, len(g.docs))
+	best := float32(-1)
+	for page := range uint32(len(g.docs)) {
+		from, to := g.sectionsOf(page)
+		if from == to || allowed != nil && !allowed[page] {
+			s.pageSimilarity[page] = excluded
 			continue
 		}
-		best, sum := float32(-1), float32(0)
-		for _, v := range x.of[g.first[p]:g.first[p+1]] {
-			best = max(best, v)
+		section, sum := float32(-1), float32(0)
+		for _, v := range x.of[from:to] {
+			section = max(section, v)
 			sum += v
 		}
-		s.nearness[p] = best
+		s.pageSimilarity[page] = section
 		if !x.partial {
-			s.nearness[p] = (1-w.wholePage)*best + w.wholePage*sum/g.vectors.length[p]
+			s.pageSimilarity[page] = (1-wholePage)*section + wholePage*sum/g.vectors.length[page]
 		}
-		nearest = max(nearest, s.nearness[p])
+		best = max(best, s.pageSimilarity[page])
 	}
+	// Below half of the best, similarity alone is no reason to show anything.
+	const enough = .5
 	s.order = s.order[:0]
-	for p := range g.docs {
-		if s.nearness[p] == -1 {
+	for page := range uint32(len(g.docs)) {
+		if s.pageSimilarity[page] == excluded {
 			continue
 		}
-		near := max(0, (s.nearness[p]-x.mean)/(nearest-x.mean))
-		if s.value[p] == 0 && near < .5 {
+		similar := max(0, (s.pageSimilarity[page]-x.mean)/(best-x.mean))
+		if s.value[page] == 0 && similar < enough {
 			continue
 		}
-		s.value[p] = (1-share)*s.value[p]/top + share*near*g.factor[p]
+		s.value[page] = (1-share)*s.value[page]/top + share*similar*g.factor[page]
 		found := false
-		for n := g.first[p]; n < g.first[p+1]; n++ {
-			v := max(0, (x.of[n]-x.mean)/(x.top-x.mean))
-			// Below half of the best it is no reason to show a section.
-			if s.section[n] == 0 && v < .5 {
+		for i, to := g.sectionsOf(page); i < to; i++ {
+			v := max(0, (x.of[i]-x.mean)/(x.top-x.mean))
+			if s.section[i] == 0 && v < enough {
 				continue
 			}
-			s.section[n] = (1-share)*s.section[n]/topSection + share*v
+			s.section[i] = (1-share)*s.section[i]/topSection + share*v
 			found = true
 		}
 		if found {
-			s.order = append(s.order, uint32(p))
+			s.order = append(s.order, page)
 		}
-	}
-}
-
-// weigh finds the length of the sum of every page's vectors: a query's
-// similarity to their mean is the sum of its similarities over that length,
-// so that the means themselves need not be kept or scanned.
-func (m *matrix) weigh(g *generation) {
-	if m == nil {
-		return
-	}
-	m.length = make([]float32, len(g.docs))
-	sum := make([]float64, m.dim)
-	row := 0
-	for p := range g.docs {
-		clear(sum)
-		for ; row < len(m.section) && m.section[row] < g.first[p+1]; row++ {
-			for i, v := range m.values[row*m.dim : (row+1)*m.dim] {
-				sum[i] += float64(v)
-			}
-		}
-		l := 0.0
-		for _, v := range sum {
-			l += v * v
-		}
-		m.length[p] = float32(max(math.Sqrt(l), 1e-6))
 	}
 }

@@ -41,11 +41,11 @@ func splitWords(text string, emit func(word string, k kind)) {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case dense(r):
+		case unspaced(r):
 			j := i + size
 			for j < len(text) {
 				r, n := utf8.DecodeRuneInString(text[j:])
-				if !dense(r) {
+				if !unspaced(r) {
 					break
 				}
 				j += n
@@ -68,7 +68,7 @@ func splitWords(text string, emit func(word string, k kind)) {
 func runEnd(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if wordRune(r) && !dense(r) {
+		if wordRune(r) && !unspaced(r) {
 			i += n
 			continue
 		}
@@ -76,7 +76,7 @@ func runEnd(text string, i int) int {
 			return i
 		}
 		next, _ := utf8.DecodeRuneInString(text[i+n:])
-		if !wordRune(next) || dense(next) || next == '_' {
+		if !wordRune(next) || unspaced(next) || next == '_' {
 			return i
 		}
 		i += n
@@ -221,9 +221,9 @@ func wordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// dense reports whether a rune is of a script that is written without
+// unspaced reports whether a rune is of a script that is written without
 // spaces between words, or, as Hangul, glues particles to them.
-func dense(r rune) bool {
+func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }

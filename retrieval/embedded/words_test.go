@@ -107,22 +107,28 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-func TestSuggestionsAreRememberedWithTheirWord(t *testing.T) {
-	s := &spelling{text: []string{"caddy", "candy", "proxies", "proxy"}, count: []uint32{9, 2, 3, 7}}
-	s.sortByLength()
-	w := &weights{typo1: .5, typo2: .3, completion: .7, firstLetter: .5}
-	for range 2 {
-		for word, want := range map[string][]string{"cady": {"caddy", "candy"}, "caddi": {"caddy"}, "proxi": {"proxy"}, "zzz": nil} {
-			var got []string
-			for _, c := range s.suggest(word, false, w, nil) {
-				got = append(got, c.text)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %q, want %q", word, got, want)
-			}
+func TestSuggestions(t *testing.T) {
+	var words []word
+	for _, text := range []string{"proxy", "caddy", "proxies", "candy", "caddy"} {
+		words = append(words, word{Text: text})
+	}
+	s := newSpelling(words, []uint32{7, 5, 3, 2, 4})
+	for _, c := range []struct {
+		word   string
+		typing bool
+		want   []string
+	}{
+		{"cady", false, []string{"caddy", "candy"}},
+		{"caddi", false, []string{"caddy"}},
+		{"proxi", true, []string{"proxies", "proxy"}},
+		{"zzz", false, nil},
+	} {
+		var got []string
+		for _, x := range s.suggest(c.word, c.typing) {
+			got = append(got, x.text)
 		}
-		if got := s.suggest("proxi", true, w, nil); len(got) != 2 || got[0].text != "proxies" {
-			t.Errorf("what proxi begins: %v", got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.word, got, c.want)
 		}
 	}
 }

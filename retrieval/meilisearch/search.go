@@ -297,7 +297,7 @@ func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retriev
 			mean += float64(v[i]) * float64(m)
 		}
 	}
-	var found []embedded.Found
+	var found []embedded.Candidate
 	for _, r := range results {
 		for rank, hit := range r.hits {
 			var id string
@@ -308,7 +308,7 @@ func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retriev
 			if !ok {
 				continue // of another generation
 			}
-			f := embedded.Found{Page: section.page, Section: section.section, Rank: rank}
+			f := embedded.Candidate{Page: section.page, Section: section.section, Rank: rank}
 			if r.semantic {
 				if f.Similarity, ok = similarityOf(hit["_rankingScoreDetails"]); !ok {
 					continue
@@ -323,7 +323,7 @@ func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retriev
 		// found is the best estimate of the mean.
 		mean = lowest
 	}
-	return x.local.Arrange(q, found, mean, x.ratio)
+	return x.local.Rerank(q, found, mean, x.ratio)
 }
 
 // similarityOf returns the cosine of a hit's vector and the query's. The

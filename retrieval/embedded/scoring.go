@@ -1,0 +1,137 @@
+package embedded
+
+import (
+	"math"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// The parameters of the ranking: one set for every site, found on labelled
+// sets of several sites at once. docs/ranking.md describes them.
+const (
+	// BM25's saturation of frequencies, and how much the length of a field
+	// counts.
+	k1 = 1.2
+	b  = .75
+
+	// Weights of a word by the field that holds it.
+	titleWeight   = 3
+	headingWeight = 2
+	textWeight    = 1
+	// Those of the description, of keywords and tags, and of path and
+	// breadcrumbs: for the page, and for its sections.
+	descriptionWeight, sectionDescriptionWeight = 1, .5
+	keywordsWeight, sectionKeywordsWeight       = 2, 1
+	pathWeight, sectionPathWeight               = 1, .5
+	// leadWeight is added for a page's first section, in the page's weights.
+	leadWeight = 1
+
+	// What a title, headings, or the last segment of a path add that consist
+	// of nothing but the query, as a share of the query's IDF.
+	titleBonus   = 1.4
+	headingBonus = .5
+	slugBonus    = .5
+
+	// keywordsMax is up to how many known words a query is taken for keywords,
+	// not for a question. Someone who types a name wants the page about it,
+	// not the one with the most mentions.
+	keywordsMax = 3
+	// What the best page adds, as a share of the best section's score, and
+	// for keywords what a page's second best section adds.
+	questionEvidence = .6
+	keywordEvidence  = .4
+	keywordSecond    = .2
+
+	// Weights of words that are not as typed: at a distance of one or two
+	// edits, with another first letter, completed, joined, synonyms.
+	oneEdit     = .8
+	twoEdits    = .5
+	firstLetter = .7
+	completion  = .9
+	joined      = .5
+	synonym     = .6
+
+	// Factors of pages.
+	deprecatedFactor = .7
+	changelogFactor  = .7
+	hubFactor        = .85
+	boostFactor      = 1.15
+	preferredFactor  = 1.15
+
+	// The share of vectors in a hybrid ranking, and for queries of one and two
+	// words, which are names more often than descriptions.
+	semanticShare      = .35
+	semanticShareShort = .2
+	// wholePage is the share of a page's mean vector in its similarity, beside
+	// its best section.
+	wholePage = .7
+)
+
+// A hub is a page of links with hardly any text.
+const (
+	hubWords = 60
+	hubLinks = 5
+)
+
+// pageFactor is what a page's score is multiplied by for what it is.
+func pageFactor(d *retrieval.Document, words *pageWords) float32 {
+	f := float32(1)
+	if d.Deprecated {
+		f *= deprecatedFactor
+	}
+	if d.Changelog {
+		f *= changelogFactor
+	}
+	if _, text := words.lengths(); text < hubWords && len(d.Links) >= hubLinks {
+		f *= hubFactor
+	}
+	return f
+}
+
+// idf is the inverse document frequency of a term that is in some of n places.
+func idf(n, some int) float32 {
+	return float32(math.Log(1 + (float64(n)-float64(some)+.5)/(float64(some)+.5)))
+}
+
+// average is the mean length of a field, empty ones left out.
+type average struct{ sum, n float64 }
+
+func (m *average) add(length uint32) {
+	if length > 0 {
+		m.sum += float64(length)
+		m.n++
+	}
+}
+
+// norm is what frequencies in a field of a length are divided by.
+func (m *average) norm(length uint32) float32 {
+	if m.n == 0 || length == 0 {
+		return 1
+	}
+	return 1 - b + b*float32(float64(length)*m.n/m.sum)
+}
+
+// averages are those of all fields; pageHeading and pageText of all sections
+// of a page together.
+type averages struct {
+	title, description, keywords, path average
+	heading, text                      average
+	pageHeading, pageText              average
+}
+
+func averagesOf(words []*pageWords) (m averages) {
+	for _, c := range words {
+		m.title.add(c.Title)
+		m.description.add(c.Description)
+		m.keywords.add(c.Keywords)
+		m.path.add(c.Path)
+		for i := range c.Sections {
+			m.heading.add(c.Sections[i].Heading)
+			m.text.add(c.Sections[i].Text)
+		}
+		heading, text := c.lengths()
+		m.pageHeading.add(heading)
+		m.pageText.add(text)
+	}
+	return m
+}

@@ -1,0 +1,131 @@
+package embedded
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
+)
+
+// abbreviations are short forms that readers type for the long ones, or the
+// other way round, in the documentation of any software.
+const abbreviations = `
+admin administrator
+auth authentication
+authn authentication
+authz authorization
+cert certificate
+certs certificates
+cfg config
+cmd command
+conf config
+db database
+deps dependencies
+dir directory
+dirs directories
+docs documentation
+env environment
+i18n internationalization
+img image
+info information
+k8s kubernetes
+lib library
+libs libraries
+param parameter
+params parameters
+perf performance
+pkg package
+pwd password
+regex regexp
+repo repository
+repos repositories
+ssl tls
+stats statistics
+`
+
+// Abbreviations are the pairs of words that are synonyms on any site.
+func Abbreviations() [][]string {
+	var out [][]string
+	for line := range strings.Lines(abbreviations) {
+		if pair := strings.Fields(line); len(pair) == 2 {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+// wording is what a site says about words in queries.
+type wording struct {
+	synonyms map[string][]string // word → the others of its sets
+	stop     map[string]bool
+}
+
+func newWording(synonyms [][]string, stopWords []string) (wording, error) {
+	w := wording{synonyms: map[string][]string{}, stop: map[string]bool{}}
+	for _, pair := range Abbreviations() {
+		w.addSynonyms(pair)
+	}
+	for i, set := range synonyms {
+		if len(set) < 2 {
+			return w, fmt.Errorf("synonyms: set %d has fewer than two words", i+1)
+		}
+		words := make([]string, len(set))
+		for j, name := range set {
+			// An identifier or a name of several words is one word here.
+			if words[j] = strings.Join(plainWords(name), ""); words[j] == "" {
+				return w, fmt.Errorf("synonyms: %q in set %d holds no word", name, i+1)
+			}
+		}
+		w.addSynonyms(words)
+	}
+	for _, name := range stopWords {
+		words := plainWords(name)
+		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
+		switch {
+		case len(words) == 0:
+			return w, fmt.Errorf("stop_words: %q holds no word", name)
+		case len(words) > 1 && !unspaced(first):
+			return w, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(words))
+		case len(words) == 1: // longer runs of unspaced scripts are never a query's word
+			w.stop[words[0]] = true
+		}
+	}
+	return w, nil
+}
+
+func (w *wording) addSynonyms(set []string) {
+	for i, a := range set {
+		for j, b := range set {
+			if i != j && a != b {
+				w.synonyms[a] = append(w.synonyms[a], b)
+			}
+		}
+	}
+}
+
+func plainWords(text string) (out []string) {
+	splitWords(text, func(w string, k kind) {
+		if k == plain {
+			out = append(out, w)
+		}
+	})
+	return out
+}
+
+// withoutStops removes the words from a query that carry no meaning beside its
+// others: the site's stop words from any query, those of the language from a
+// query of three words and more. A query of nothing else keeps them.
+func (w *wording) withoutStops(words []queryWord, length int, spoken language.Language) []queryWord {
+	ofLanguage := func(x queryWord) bool { return spoken.IsStop(x.text) }
+	ofSite := func(x queryWord) bool { return x.kind == plain && w.stop[x.text] }
+	long := length >= 3
+	if slices.ContainsFunc(words, func(x queryWord) bool { return x.kind == plain && !ofLanguage(x) && !ofSite(x) }) {
+		return slices.DeleteFunc(words, func(x queryWord) bool { return ofSite(x) || long && ofLanguage(x) })
+	}
+	if long && slices.ContainsFunc(words, func(x queryWord) bool { return !ofLanguage(x) }) {
+		return slices.DeleteFunc(words, ofLanguage)
+	}
+	return words
+}
