@@ -69,7 +69,8 @@ func newClient() *http.Client {
 		MaxIdleConns:           4096,
 		MaxIdleConnsPerHost:    2048, // over HTTP/1.1 each stream has its own connection
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a compressed stream arrives in blocks
+		WriteBufferSize:        1 << 10, // enough for headers; held for as long as a stream
+		DisableCompression:     true,    // a compressed stream arrives in blocks
 	}}
 }
 
