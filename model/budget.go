@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// Store keeps what a budget has spent: Caddy's storage, with keys below docs/. Get
-// of a key that isn't there returns an error.
+// Store keeps what budgets have spent. Get returns an error for a key that does
+// not exist; List returns the full keys that begin with prefix.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
 	Delete(ctx context.Context, key string) error
-	// List returns the keys that begin with prefix, whole.
 	List(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Limit is what may be spent in a window: Tokens or Requests (0: no such
-// limit) Per an hour or a day. Windows begin at the full hour or day, UTC.
+// Limit is what may be spent in a window: Tokens and Requests (0 for no such
+// limit) per hour or day. Windows begin at the full hour or day, UTC.
 type Limit struct {
 	Tokens, Requests int64
 	Per              time.Duration
@@ -31,41 +30,39 @@ type Limit struct {
 
 // BudgetOptions configure a Budget.
 type BudgetOptions struct {
-	// Site names the budget; it is part of the keys in Store.
+	// Site names the budget. It is part of the keys in Store.
 	Site  string
 	Limit Limit
-	// Store, nil to keep nothing over restarts.
+	// Store keeps what was spent over restarts; nil for none.
 	Store Store
-	Log   *slog.Logger
-	// Now is the clock, default time.Now.
-	Now func() time.Time
+	// Log gets the failures of Store; default none.
+	Log *slog.Logger
 }
 
-// Budget bounds what a site's replies spend. A reply reserves the most that
-// it can cost before it asks the model (Take) and settles what it did cost
-// (Spend): however many start at once, together they spend at most the limit
-// and one reply.
+// Budget bounds what the replies of a site spend. Before it asks the model, a
+// reply reserves the most it can cost (Take), and settles the actual cost
+// afterwards (Spend). However many begin at once, together they spend at most
+// the limit and one reply.
 //
-// What is spent is stored ahead, in steps of a hundredth of the limit: a
-// crash can lose that much of the budget but gives nothing back. Each
-// process has a record of its own, so that several on one storage share the
-// budget; they see each other's spending up to shareAfter late.
+// The store holds a record for each process, so that several can share a
+// budget. A record is written ahead in steps of a hundredth of the limit: a
+// crash can lose that much of the budget, but never extends it. Processes see
+// each other's spending up to shareAfter late.
 //
-// It is safe for concurrent use. Keep one over reloads; Close stores the
+// A Budget is safe for concurrent use. Keep one over reloads; Close stores the
 // exact figures.
 type Budget struct {
 	o  BudgetOptions
-	id string
+	id string // of this process's record
 
 	mu       sync.Mutex
 	window   time.Time
 	spent    amount
 	reserved amount
-	stored   amount // what the record in the store says
-	others   amount // what other records of this window say
+	stored   amount // in this process's record
+	others   amount // in the other records of this window
 	looked   time.Time
-	saving   bool // a goroutine brings the store up to date
-	again    bool // and has to write
+	syncing  bool // a goroutine runs sync
 	closed   bool
 	work     sync.WaitGroup
 }
@@ -77,7 +74,7 @@ type amount struct {
 
 func (a amount) plus(b amount) amount { return amount{a.Tokens + b.Tokens, a.Requests + b.Requests} }
 
-// record is what the store holds of one process.
+// record is what one process has spent, in the store.
 type record struct {
 	Window time.Time     `json:"window"`
 	Per    time.Duration `json:"per"`
@@ -85,13 +82,13 @@ type record struct {
 }
 
 const (
-	// shareAfter is how old a view of other processes' spending may be.
-	shareAfter = 15 * time.Second
-	storeTime  = 5 * time.Second
+	// shareAfter is how old the view of other processes' spending may be.
+	shareAfter   = 15 * time.Second
+	storeTimeout = 5 * time.Second
 )
 
-// NewBudget reads what was spent in this window. A store that doesn't answer
-// is logged and asked again later.
+// NewBudget reads what was spent in this window. A failure of the store is
+// logged, and it is read again later.
 func NewBudget(ctx context.Context, o BudgetOptions) (*Budget, error) {
 	switch l := o.Limit; {
 	case l.Tokens < 0 || l.Requests < 0 || l.Tokens == 0 && l.Requests == 0:
@@ -99,22 +96,19 @@ func NewBudget(ctx context.Context, o BudgetOptions) (*Budget, error) {
 	case l.Per != time.Hour && l.Per != 24*time.Hour:
 		return nil, fmt.Errorf("a budget is per hour or per day, not per %v", l.Per)
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Budget{o: o, id: rand.Text()[:16]}
-	b.window = b.windowAt(o.Now())
+	b.window = b.windowAt(time.Now())
 	b.look(ctx)
 	return b, nil
 }
 
 func (b *Budget) windowAt(t time.Time) time.Time { return t.UTC().Truncate(b.o.Limit.Per) }
 
-// Ticket is what a reply reserved. Spend or Cancel must be called, also when
-// the reply failed; only the first call counts. A nil Ticket can be settled.
+// Ticket is a reservation. Spend or Cancel must be called, even if the reply
+// failed; only the first call counts. A nil Ticket can be settled.
 type Ticket struct {
 	b      *Budget
 	window time.Time
@@ -123,23 +117,23 @@ type Ticket struct {
 }
 
 // Take reserves a request of at most tokens, prompt and answer together. It
-// returns nil where the budget is spent: the reply should then be extractive.
+// returns nil if the budget is spent.
 func (b *Budget) Take(tokens int64) *Ticket {
 	tokens = max(tokens, 0)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turn()
+	defer b.startSync()
+	b.startWindow()
 	used := b.used()
 	if l := b.o.Limit; l.Tokens > 0 && used.Tokens >= l.Tokens || l.Requests > 0 && used.Requests >= l.Requests {
 		return nil
 	}
 	b.reserved = b.reserved.plus(amount{tokens, 1})
-	b.save()
 	return &Ticket{b: b, window: b.window, tokens: tokens}
 }
 
-// Spend settles the reservation: tokens is what the reply did cost; below 0
-// where the model didn't say, and the whole reservation counts.
+// Spend settles the reservation with the tokens that the reply cost; below 0 if
+// the model didn't count them, and the whole reservation is spent.
 func (t *Ticket) Spend(tokens int64) {
 	if t == nil {
 		return
@@ -150,7 +144,7 @@ func (t *Ticket) Spend(tokens int64) {
 	t.settle(amount{tokens, 1})
 }
 
-// Cancel gives the reservation back: the model was never asked.
+// Cancel returns the reservation: no model was asked.
 func (t *Ticket) Cancel() {
 	if t != nil {
 		t.settle(amount{})
@@ -162,22 +156,23 @@ func (t *Ticket) settle(a amount) {
 		b := t.b
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.turn()
+		defer b.startSync()
+		b.startWindow()
 		if t.window.Equal(b.window) {
 			b.reserved = b.reserved.plus(amount{-t.tokens, -1})
 		}
-		// A reply that began in an earlier window is paid for in this one.
+		// A reply that began in an earlier window counts in this one.
 		b.spent = b.spent.plus(a)
-		b.save()
 	})
 }
 
-// Left returns what is left of the limit in this window, reservations
-// counted as spent (-1: no such limit), and when the next window begins.
+// Left returns what is left of the limit in this window (-1 for no such limit),
+// with reservations counted as spent, and when the next window begins.
 func (b *Budget) Left() (tokens, requests int64, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turn()
+	defer b.startSync()
+	b.startWindow()
 	used := b.used()
 	tokens, requests = -1, -1
 	if n := b.o.Limit.Tokens; n > 0 {
@@ -194,66 +189,59 @@ func (b *Budget) Limit() Limit { return b.o.Limit }
 
 func (b *Budget) used() amount { return b.spent.plus(b.reserved).plus(b.others) }
 
-// turn begins a new window when its time has come, and looks at the other
-// records when the last look is old.
-func (b *Budget) turn() {
-	now := b.o.Now()
-	if w := b.windowAt(now); w.After(b.window) {
+// startWindow begins a new window when its time has come.
+func (b *Budget) startWindow() {
+	if w := b.windowAt(time.Now()); w.After(b.window) {
 		b.window = w
 		b.spent, b.reserved, b.stored, b.others = amount{}, amount{}, amount{}, amount{}
 	}
-	if b.o.Store != nil && !b.closed && !b.saving && now.Sub(b.looked) >= shareAfter {
-		b.saving = true
-		b.work.Go(func() { b.update(true) })
+}
+
+// due returns whether the other records are to be read, and whether this
+// process's is to be written.
+func (b *Budget) due() (look, put bool) {
+	used, limit := b.spent.plus(b.reserved), b.o.Limit
+	put = limit.Tokens > 0 && used.Tokens > b.stored.Tokens || limit.Requests > 0 && used.Requests > b.stored.Requests
+	return time.Since(b.looked) >= shareAfter, put
+}
+
+// startSync starts sync in the background if there is something to do.
+func (b *Budget) startSync() {
+	if look, put := b.due(); b.o.Store != nil && !b.closed && !b.syncing && (look || put) {
+		b.syncing = true
+		b.work.Go(b.sync)
 	}
 }
 
-// save sees to it that the record is ahead of what is used, in the
-// background.
-func (b *Budget) save() {
-	if b.o.Store == nil || b.closed {
-		return
-	}
-	used := b.spent.plus(b.reserved)
-	if (b.o.Limit.Tokens == 0 || used.Tokens <= b.stored.Tokens) && (b.o.Limit.Requests == 0 || used.Requests <= b.stored.Requests) {
-		return
-	}
-	b.again = true
-	if !b.saving {
-		b.saving = true
-		b.work.Go(func() { b.update(false) })
-	}
-}
-
-// update reads the other records, if look is set, and writes ours as long
-// as that is wanted.
-func (b *Budget) update(look bool) {
+// sync reads and writes the store until nothing is due.
+func (b *Budget) sync() {
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-		if look {
-			b.look(ctx)
-			look = false
-		}
 		b.mu.Lock()
-		if !b.again {
-			b.saving = false
+		look, put := b.due()
+		if !look && !put {
+			b.syncing = false
 			b.mu.Unlock()
-			cancel()
 			return
 		}
-		b.again = false
 		ahead := amount{b.o.Limit.Tokens/100 + 1, b.o.Limit.Requests/100 + 1}
 		r := record{Window: b.window, Per: b.o.Limit.Per, amount: b.spent.plus(b.reserved).plus(ahead)}
 		b.mu.Unlock()
-		if err := b.put(ctx, r); err != nil {
-			b.o.Log.Warn("storing what the budget has spent failed", "site", b.o.Site, "error", err)
+
+		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+		if look {
+			b.look(ctx)
+		}
+		if put {
+			if err := b.put(ctx, r); err != nil {
+				b.o.Log.Warn("storing the spending of a budget failed", "site", b.o.Site, "error", err)
+			}
+			b.mu.Lock()
+			if r.Window.Equal(b.window) {
+				b.stored = r.amount // after an error, too: the next step tries again
+			}
+			b.mu.Unlock()
 		}
 		cancel()
-		b.mu.Lock()
-		if r.Window.Equal(b.window) {
-			b.stored = r.amount // also after an error: the next step tries again
-		}
-		b.mu.Unlock()
 	}
 }
 
@@ -267,19 +255,19 @@ func (b *Budget) put(ctx context.Context, r record) error {
 	return b.o.Store.Put(ctx, b.prefix()+b.id, v)
 }
 
-// look sums what other processes, and earlier runs of this one, have spent
-// in this window, and deletes what is of no use any more.
+// look sums what other processes, and earlier runs of this one, have spent in
+// this window. It deletes records older than two days.
 func (b *Budget) look(ctx context.Context) {
 	if b.o.Store == nil {
 		return
 	}
 	b.mu.Lock()
-	window, now := b.window, b.o.Now()
+	window, now := b.window, time.Now()
 	b.looked = now
 	b.mu.Unlock()
 	keys, err := b.o.Store.List(ctx, b.prefix())
 	if err != nil {
-		b.o.Log.Warn("reading what the budget has spent failed", "site", b.o.Site, "error", err)
+		b.o.Log.Warn("reading the spending of a budget failed", "site", b.o.Site, "error", err)
 		return
 	}
 	var sum amount
@@ -306,8 +294,8 @@ func (b *Budget) look(ctx context.Context) {
 	b.mu.Unlock()
 }
 
-// Close stores the exact figures; open reservations count as spent. What is
-// settled afterwards is not stored.
+// Close stores the exact figures. Open reservations count as spent; what is
+// settled later is not stored.
 func (b *Budget) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true

@@ -24,7 +24,7 @@ func (s *stream) chunk(b []byte) error {
 		}
 		return nil
 	default:
-		return s.failf(Malformed, "unexpected chunk: %.200s", b)
+		return s.e.fail(Malformed, "unexpected chunk: %.200s", b)
 	}
 	var choices, usage []byte
 	isError, otherError := false, false
@@ -229,7 +229,7 @@ func (s *stream) toolCall(b []byte) error {
 		} `json:"function"`
 	}
 	if err := json.Unmarshal(b, &d); err != nil {
-		return s.failf(Malformed, "unexpected tool call: %v", err)
+		return s.e.fail(Malformed, "unexpected tool call: %v", err)
 	}
 	var call *pendingCall
 	switch n := len(s.calls); {
@@ -250,7 +250,7 @@ func (s *stream) toolCall(b []byte) error {
 	}
 	if call == nil {
 		if len(s.calls) == maxToolCalls {
-			return s.failf(Malformed, "more than %d tool calls", maxToolCalls)
+			return s.e.fail(Malformed, "more than %d tool calls", maxToolCalls)
 		}
 		call = &pendingCall{index: len(s.calls)}
 		if d.Index != nil {
@@ -268,7 +268,7 @@ func (s *stream) toolCall(b []byte) error {
 		call.Arguments += plain(d.Function.Arguments)
 	}
 	if len(call.Arguments) > maxArguments {
-		return s.failf(Malformed, "arguments of a tool call longer than %d bytes", maxArguments)
+		return s.e.fail(Malformed, "arguments of a tool call longer than %d bytes", maxArguments)
 	}
 	return nil
 }
@@ -338,15 +338,14 @@ func readUsage(b []byte) (u reply.Usage) {
 
 // failBody returns the error that an error object in the stream describes.
 func (s *stream) failBody(b []byte) error {
-	e := apiError(b)
 	kind := ServerError
-	switch code := fmt.Sprint(e.Code); {
-	case code == "429" || e.Type == "rate_limit_error" || code == "rate_limit_exceeded":
+	switch _, t, code := parseError(b); {
+	case code == "429" || t == "rate_limit_error" || code == "rate_limit_exceeded":
 		kind = RateLimited
 	case code == "401" || code == "403" || code == "invalid_api_key":
 		kind = Unauthorized
-	case e.Type == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
+	case t == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
 		kind = BadRequest
 	}
-	return s.e.fail(kind, describeAPIError(e), e)
+	return s.e.fail(kind, "%s", describe(b))
 }

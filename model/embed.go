@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -22,35 +19,30 @@ import (
 // EmbedderOptions configure an Embedder.
 type EmbedderOptions struct {
 	Endpoint
-	// Dimensions asks for shorter vectors, where the model can; 0: the
-	// model's own.
+	// Dimensions asks for shorter vectors, if the model supports it; default
+	// the model's own.
 	Dimensions int
-	// Batch is the most texts a request, default 64; a request also holds at
-	// most about 200 kB.
+	// Batch is the most texts in a request, default 64.
 	Batch int
-	// MaxBytes is where a text is cut, default 6,000 bytes: some 2,000
-	// tokens, which every common model takes.
-	MaxBytes int
-	// Timeout bounds one request, default 60 s (10 s for a single text,
-	// which mostly is a query that someone waits for).
-	Timeout time.Duration
-	// Client sends the requests; nil: one with limits.
+	// Client sends the requests; default one with limits on dialing, TLS and
+	// headers.
 	Client *http.Client
-	Log    *slog.Logger
+	// Log gets the retries; default none.
+	Log *slog.Logger
 }
 
-// Embedder embeds texts by an endpoint's POST /embeddings. It implements
+// Embedder embeds texts with an endpoint's POST /embeddings. It implements
 // retrieval.Embedder and is safe for concurrent use.
 type Embedder struct {
 	o              EmbedderOptions
-	e              *endpoint
+	endpoint       *endpoint
 	dims           atomic.Int64 // of the first vector; all others must have as many
-	query, passage string
+	query, passage string       // prefixes
 }
 
 var _ retrieval.Embedder = (*Embedder)(nil)
 
-// prefixes are what families of models want before a query and before a
+// prefixes are what families of models expect before a query and before a
 // passage, from their model cards.
 var prefixes = []struct{ family, query, passage string }{
 	{"nomic-embed", "search_query: ", "search_document: "},
@@ -65,14 +57,11 @@ var prefixes = []struct{ family, query, passage string }{
 
 // NewEmbedder checks the options. It doesn't connect.
 func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
-	if o.Dimensions < 0 || o.Batch < 0 || o.MaxBytes < 0 {
-		return nil, errors.New("dimensions, batch and size of an embedder must not be negative")
+	if o.Dimensions < 0 || o.Batch < 0 {
+		return nil, errors.New("dimensions and batch size of an embedder must not be negative")
 	}
 	if o.Batch == 0 {
 		o.Batch = 64
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 6000
 	}
 	if o.Client == nil {
 		o.Client = newClient()
@@ -85,7 +74,7 @@ func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedder: %w", err)
 	}
-	em := &Embedder{o: o, e: e}
+	em := &Embedder{o: o, endpoint: e}
 	name := strings.ToLower(o.Model[strings.LastIndexByte(o.Model, '/')+1:])
 	for _, p := range prefixes {
 		if strings.HasPrefix(name, p.family) {
@@ -96,8 +85,8 @@ func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
 	return em, nil
 }
 
-// Model names the model and, where asked for, the dimensions: what a cache
-// of vectors must be keyed by.
+// Model names the model and, if they are set, the dimensions: the key of a
+// cache of vectors.
 func (e *Embedder) Model() string {
 	if e.o.Dimensions > 0 {
 		return fmt.Sprintf("%s@%d", e.o.Model, e.o.Dimensions)
@@ -105,15 +94,14 @@ func (e *Embedder) Model() string {
 	return e.o.Model
 }
 
-// Embed embeds passages, in batches; a text without words gets a zero
-// vector. Requests of several texts that an endpoint refuses for being busy
-// are tried again, up to embedTries times.
+// Embed embeds passages, in batches. An empty text gets a zero vector. A request
+// of several texts that the endpoint is too busy for, or does not answer, is
+// sent up to embedTries times.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return e.embed(ctx, e.passage, texts)
 }
 
-// EmbedQuery embeds what a reader searches for: some models want another
-// prefix before it than before a passage. It is not tried again.
+// EmbedQuery embeds a search query. It is not retried.
 func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
 	v, err := e.embed(ctx, e.query, []string{text})
 	if err != nil {
@@ -122,22 +110,19 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 	return v[0], nil
 }
 
-// Check asks for one vector: whether endpoint and model are there, and how
-// long its vectors are.
-func (e *Embedder) Check(ctx context.Context) (dimensions int, err error) {
-	v, err := e.EmbedQuery(ctx, "hello")
-	return len(v), err
-}
-
 const (
-	maxBatchBytes = 200_000 // texts of one request
+	maxTextBytes  = 6000    // of a text, which is cut there: some 2,000 tokens, which every common model takes
+	maxBatchBytes = 200_000 // of the texts of a request
 	embedTries    = 4
+	embedTimeout  = 60 * time.Second
+	queryTimeout  = 10 * time.Second // of a single text: usually somebody waits for it
 )
 
+// embed embeds texts in batches, with a prefix before each.
 func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	var batch []string
-	var places []int
+	var positions []int
 	size := 0
 	flush := func() error {
 		if len(batch) == 0 {
@@ -148,13 +133,13 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 			return err
 		}
 		for i, v := range got {
-			vectors[places[i]] = v
+			vectors[positions[i]] = v
 		}
-		batch, places, size = batch[:0], places[:0], 0
+		batch, positions, size = batch[:0], positions[:0], 0
 		return nil
 	}
 	for i, t := range texts {
-		t = cut(strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD")), e.o.MaxBytes)
+		t = cut(strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD")), maxTextBytes)
 		if t == "" {
 			continue // endpoints refuse empty texts
 		}
@@ -163,7 +148,7 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 				return nil, err
 			}
 		}
-		batch, places, size = append(batch, prefix+t), append(places, i), size+len(t)
+		batch, positions, size = append(batch, prefix+t), append(positions, i), size+len(t)
 	}
 	if err := flush(); err != nil {
 		return nil, err
@@ -187,16 +172,17 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-func (e *Embedder) batch(ctx context.Context, texts []string, patient bool) ([][]float32, error) {
+// batch embeds texts, and retries if a busy endpoint may be waited for.
+func (e *Embedder) batch(ctx context.Context, texts []string, retry bool) ([][]float32, error) {
 	for try := 1; ; try++ {
 		v, err := e.once(ctx, texts)
 		var failure *Error
-		if err == nil || !patient || try == embedTries || !errors.As(err, &failure) ||
+		if err == nil || !retry || try == embedTries || !errors.As(err, &failure) ||
 			(failure.Kind != RateLimited && failure.Kind != ServerError && failure.Kind != Unreachable) {
 			return v, err
 		}
 		wait := min(max(failure.RetryAfter, time.Second<<(try-1)), 30*time.Second)
-		e.o.Log.Info("embedder is busy; retrying", "endpoint", e.e.publicURL, "model", e.o.Model, "wait", wait, "error", failure.Message)
+		e.o.Log.Info("embedder is busy; retrying", "endpoint", e.endpoint.publicURL, "model", e.o.Model, "wait", wait, "error", failure.Message)
 		t := time.NewTimer(wait)
 		select {
 		case <-t.C:
@@ -211,14 +197,11 @@ func (e *Embedder) batch(ctx context.Context, texts []string, patient bool) ([][
 // digits are 5 MB.
 const maxVectors = 64 << 20
 
-// once embeds texts by one request.
+// once embeds texts with one request, and checks the vectors.
 func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
-	timeout := e.o.Timeout
-	if timeout <= 0 {
-		timeout = 60 * time.Second
-		if len(texts) == 1 {
-			timeout = 10 * time.Second
-		}
+	timeout := embedTimeout
+	if len(texts) == 1 {
+		timeout = queryTimeout
 	}
 	reqCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -229,19 +212,19 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case reqCtx.Err() != nil:
-		return nil, e.e.fail(Timeout, fmt.Sprintf("no vectors within %v", timeout), nil)
+		return nil, e.endpoint.fail(Timeout, "no vectors within %v", timeout)
 	case errors.As(err, &failure):
 		return nil, failure
 	default:
-		return nil, e.e.fail(Malformed, err.Error(), nil)
+		return nil, e.endpoint.fail(Malformed, "%v", err)
 	}
 	vectors := make([][]float32, len(texts))
 	for i, d := range resp.Data {
 		if d.Index == 0 && i > 0 && len(resp.Data) == len(texts) {
-			d.Index = i // servers that number nothing keep the order
+			d.Index = i // some servers don't number them
 		}
 		if d.Index < 0 || d.Index >= len(vectors) || vectors[d.Index] != nil {
-			return nil, e.e.fail(Malformed, fmt.Sprintf("vector %d is for text %d of %d", i, d.Index, len(texts)), nil)
+			return nil, e.endpoint.fail(Malformed, "vector %d is for text %d of %d", i, d.Index, len(texts))
 		}
 		if err := e.check(d.Embedding); err != nil {
 			return nil, err
@@ -250,26 +233,36 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	}
 	for i, v := range vectors {
 		if v == nil {
-			return nil, e.e.fail(Malformed, fmt.Sprintf("%d vectors for %d texts, none for text %d", len(resp.Data), len(texts), i), nil)
+			return nil, e.endpoint.fail(Malformed, "%d vectors for %d texts, none for text %d", len(resp.Data), len(texts), i)
 		}
 	}
 	return vectors, nil
 }
 
-func (e *Embedder) request(ctx context.Context, texts []string) (answer openai.EmbeddingResponse, err error) {
-	body, err := json.Marshal(openai.EmbeddingRequestStrings{
-		Input: texts, Model: openai.EmbeddingModel(e.o.Model), Dimensions: e.o.Dimensions,
-	})
+// embeddings is the answer to POST /embeddings.
+type embeddings struct {
+	Data []struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	} `json:"data"`
+}
+
+// request sends a request and decodes the answer.
+func (e *Embedder) request(ctx context.Context, texts []string) (answer embeddings, err error) {
+	body, err := json.Marshal(struct {
+		Model      string   `json:"model"`
+		Input      []string `json:"input"`
+		Dimensions int      `json:"dimensions,omitempty"`
+	}{e.o.Model, texts, e.o.Dimensions})
 	if err != nil {
 		return answer, err
 	}
-	resp, err := e.e.do(ctx, http.MethodPost, "/embeddings", body)
+	resp, err := e.endpoint.do(ctx, http.MethodPost, "/embeddings", body)
 	if err != nil {
-		err = transportError(err)
-		return answer, e.e.fail(Unreachable, err.Error(), err)
+		return answer, e.endpoint.failTransport(Unreachable, err)
 	}
 	if !isSuccess(resp) {
-		_, failure := e.e.refusal(resp)
+		_, failure := e.endpoint.refusal(resp)
 		return answer, failure
 	}
 	defer resp.Body.Close()
@@ -277,23 +270,18 @@ func (e *Embedder) request(ctx context.Context, texts []string) (answer openai.E
 	return answer, err
 }
 
-// check refuses vectors that would poison an index: of another length than
-// those before, or not of numbers.
+// check refuses vectors that would corrupt an index: all must have the same
+// length.
 func (e *Embedder) check(v []float32) error {
 	if len(v) == 0 {
-		return e.e.fail(Malformed, "an empty vector", nil)
-	}
-	for _, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return e.e.fail(Malformed, "a vector with a value that is no number", nil)
-		}
+		return e.endpoint.fail(Malformed, "an empty vector")
 	}
 	n := int64(len(v))
 	if want := int64(e.o.Dimensions); want > 0 && n != want {
-		return e.e.fail(Malformed, fmt.Sprintf("the model gives %d dimensions, not the %d asked for: leave dimensions out, or use a model that can shorten its vectors", n, want), nil)
+		return e.endpoint.fail(Malformed, "the model returns %d dimensions instead of %d: remove dimensions from its options, or use a model that can shorten its vectors", n, want)
 	}
 	if !e.dims.CompareAndSwap(0, n) && e.dims.Load() != n {
-		return e.e.fail(Malformed, fmt.Sprintf("a vector of %d dimensions after such of %d", n, e.dims.Load()), nil)
+		return e.endpoint.fail(Malformed, "a vector has %d dimensions, earlier ones have %d", n, e.dims.Load())
 	}
 	return nil
 }

@@ -173,10 +173,10 @@ func TestAnEmbeddersErrorsHoldNoSecret(t *testing.T) {
 
 func TestAnEmbedderKnowsItsModel(t *testing.T) {
 	e := embedder(t, modelserver.New(), EmbedderOptions{Dimensions: 64})
-	if n, err := e.Check(t.Context()); n != 64 || err != nil {
-		t.Error(n, err)
+	if v, err := e.EmbedQuery(t.Context(), "hello"); len(v) != 64 || err != nil {
+		t.Error(len(v), err)
 	}
-	if e.Model() != "fake-embed@64" || e.e.publicURL != "http://embed.test/v1" {
-		t.Error(e.Model(), e.e.publicURL)
+	if e.Model() != "fake-embed@64" || e.endpoint.publicURL != "http://embed.test/v1" {
+		t.Error(e.Model(), e.endpoint.publicURL)
 	}
 }

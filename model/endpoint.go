@@ -117,7 +117,7 @@ func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, maxTokens int) 
 	for {
 		body, err := e.body(p, maxTokens, params)
 		if err != nil {
-			return nil, e.fail(BadRequest, "encoding the request: "+err.Error(), err)
+			return nil, e.fail(BadRequest, "encoding the request: %v", err)
 		}
 		resp, err := e.do(ctx, http.MethodPost, "/chat/completions", body)
 		if err != nil {
@@ -169,13 +169,12 @@ func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, o
 	case ctx.Err() != nil:
 		return nil, s.sent, ctx.Err()
 	case errors.Is(context.Cause(reqCtx), errTimeout) && s.begun:
-		failure = e.fail(IdleTimeout, fmt.Sprintf("silent for %v", s.limit), nil)
+		failure = e.fail(IdleTimeout, "silent for %v", s.limit)
 	case errors.Is(context.Cause(reqCtx), errTimeout):
-		failure = e.fail(FirstTokenTimeout, fmt.Sprintf("no token within %v", o.FirstToken), nil)
+		failure = e.fail(FirstTokenTimeout, "no token within %v", o.FirstToken)
 	case errors.As(err, &failure):
 	default:
-		err = transportError(err)
-		failure = e.fail(kind, err.Error(), err)
+		failure = e.failTransport(kind, err)
 	}
 	return nil, s.sent, failure
 }
@@ -184,15 +183,14 @@ func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, o
 func (e *endpoint) refusal(resp *http.Response) (body []byte, failure *Error) {
 	defer resp.Body.Close()
 	body, _ = io.ReadAll(io.LimitReader(resp.Body, 4*maxMessage))
-	api := apiError(body)
-	message := describeAPIError(api)
+	message := describe(body)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		message = "the endpoint redirects; configure the URL that it redirects to"
 		if u, err := resp.Location(); err == nil {
 			message += ": " + publicURL(u)
 		}
 	}
-	failure = e.fail(statusKind(resp.StatusCode), message, api)
+	failure = e.fail(statusKind(resp.StatusCode), "%s", message)
 	failure.Status = resp.StatusCode
 	failure.RetryAfter = retryAfter(resp.Header, time.Now())
 	return body, failure
@@ -217,7 +215,7 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 		if len(names) > 12 {
 			names = append(names[:12], "…")
 		}
-		return e.fail(BadRequest, fmt.Sprintf("the endpoint has no model %q; it has: %s", e.Model, strings.Join(names, ", ")), nil)
+		return e.fail(BadRequest, "the endpoint has no model %q; it has: %s", e.Model, strings.Join(names, ", "))
 	case err == nil, errors.As(err, &failure) && failure.Kind == BadRequest:
 		p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"Say yes."}}}}
 		_, _, err = e.reply(checkCtx, p, o, nil, func(*assistant.Delta) error { return nil })
@@ -229,7 +227,7 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && checkCtx.Err() != nil:
-		return e.fail(Timeout, fmt.Sprintf("no answer within %v", o.FirstToken), nil)
+		return e.fail(Timeout, "no answer within %v", o.FirstToken)
 	}
 	return err
 }
@@ -239,8 +237,7 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 func (e *endpoint) models(ctx context.Context) ([]string, error) {
 	resp, err := e.do(ctx, http.MethodGet, "/models", nil)
 	if err != nil {
-		err = transportError(err)
-		return nil, e.fail(Unreachable, err.Error(), err)
+		return nil, e.failTransport(Unreachable, err)
 	}
 	if !isSuccess(resp) {
 		_, failure := e.refusal(resp)

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
@@ -50,8 +50,6 @@ type Error struct {
 	Message string
 	// RetryAfter is the wait that the endpoint asked for, 0 for none.
 	RetryAfter time.Duration
-	// Err is the cause, if any: an *openai.APIError or a net error.
-	Err error
 }
 
 func (e *Error) Error() string {
@@ -65,23 +63,16 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap makes errors.Is(err, assistant.ErrModel) true.
-func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{assistant.ErrModel}
-	}
-	return []error{assistant.ErrModel, e.Err}
-}
+// Unwrap returns assistant.ErrModel.
+func (e *Error) Unwrap() error { return assistant.ErrModel }
 
 // fail returns an Error without secrets.
-func (e *endpoint) fail(k Kind, message string, cause error) *Error {
-	if cause != nil && redact(cause.Error(), e.APIKey) != strings.Join(strings.Fields(cause.Error()), " ") {
-		cause = nil
-	}
+func (e *endpoint) fail(k Kind, format string, args ...any) *Error {
+	message := fmt.Sprintf(format, args...)
 	if pw, ok := e.url.User.Password(); ok && pw != "" {
 		message = strings.ReplaceAll(message, pw, "[redacted]")
 	}
-	return &Error{Endpoint: e.publicURL + " " + e.Model, Kind: k, Message: redact(message, e.APIKey), Err: cause}
+	return &Error{Endpoint: e.publicURL + " " + e.Model, Kind: k, Message: redact(message, e.APIKey)}
 }
 
 // counts reports whether the breaker counts the error: whether it says
@@ -128,55 +119,46 @@ func redact(s, key string) string {
 	return s
 }
 
-// apiError reads an error body in any of the shapes that vendors use: {"error":{…}}, {"error":"text"}, {"message":…}, {"detail":…},
-// [{"error":{…}}], an object that is the error itself, or plain text.
-func apiError(body []byte) *openai.APIError {
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-		body = list[0]
+// parseError reads an error body in any of the shapes that vendors use:
+// {"error":{…}}, {"error":"text"}, {"message":…}, {"detail":…}, [{"error":{…}}],
+// an object that is the error itself, or plain text.
+func parseError(b []byte) (message, kind, code string) {
+	b = bytes.TrimSpace(b)
+	if !json.Valid(b) {
+		return string(b), "", ""
 	}
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-		Type    any             `json:"type"`
-		Code    any             `json:"code"`
+	for first := range elements(b) {
+		return parseError(first)
 	}
-	if json.Unmarshal(body, &outer) != nil {
-		return &openai.APIError{Message: string(body)}
-	}
-	inner := outer.Error
-	if isNull(inner) {
-		e := &openai.APIError{Code: outer.Code}
-		e.Type, _ = outer.Type.(string)
-		for _, m := range []json.RawMessage{outer.Message, outer.Detail} {
-			if e.Message == "" && len(m) > 0 {
-				e.Message = plain(m)
-			}
+	for key, value := range members(b) {
+		if isNull(value) {
+			continue
 		}
-		if e.Message == "" {
-			e.Message = string(body)
-		}
-		return e
-	}
-	if inner[0] == '{' {
-		e := new(openai.APIError)
-		if err := json.Unmarshal(inner, e); err == nil && e.Message != "" {
-			return e
+		switch string(key) {
+		case "error":
+			m, k, c := parseError(value)
+			message, kind, code = m, cmp.Or(k, kind), cmp.Or(c, code)
+		case "message", "detail":
+			message = cmp.Or(message, plain(value))
+		case "type":
+			kind = cmp.Or(kind, plain(value))
+		case "code":
+			code = cmp.Or(code, plain(value))
 		}
 	}
-	return &openai.APIError{Message: plain(inner), Code: outer.Code}
+	return cmp.Or(message, plain(b)), kind, code
 }
 
-func describeAPIError(e *openai.APIError) string {
-	m := e.Message
-	if e.Type != "" {
-		m += fmt.Sprintf(" (type %s)", e.Type)
+// describe returns what an error body says.
+func describe(b []byte) string {
+	message, kind, code := parseError(b)
+	if kind != "" {
+		message += " (type " + kind + ")"
 	}
-	if e.Code != nil && e.Code != "" {
-		m += fmt.Sprintf(" (code %v)", e.Code)
+	if code != "" {
+		message += " (code " + code + ")"
 	}
-	return m
+	return message
 }
 
 // retryAfter reads a Retry-After header: seconds or a date. Anything else is 0.
@@ -210,13 +192,13 @@ func statusKind(status int) Kind {
 	return ServerError
 }
 
-// transportError removes the url.Error around a cause: it repeats the URL with
-// user name and query.
-func transportError(err error) error {
+// failTransport is fail for an error of net/http, without the URL that it
+// repeats with credentials and query.
+func (e *endpoint) failTransport(k Kind, err error) *Error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+		err = u.Err
 	}
-	return err
+	return e.fail(k, "%v", err)
 }
 
 // kindOf returns the kind of any error of an attempt.

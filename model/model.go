@@ -129,7 +129,7 @@ func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assi
 func (c *Chain) ask(ctx context.Context, e *endpoint, p *assistant.Prompt, each func(*assistant.Delta) error, firstToken *time.Duration) (completion *assistant.Completion, sent bool, err error) {
 	start := time.Now()
 	if !e.breaker.allow(start) {
-		return nil, false, e.fail(CircuitOpen, "not asked after consecutive failures", nil)
+		return nil, false, e.fail(CircuitOpen, "not asked after consecutive failures")
 	}
 	completion, sent, err = e.reply(ctx, p, &c.o, func() {
 		*firstToken = time.Since(start)

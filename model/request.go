@@ -8,31 +8,45 @@ import (
 	"slices"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// request is the body of POST /chat/completions. Its messages are not
-// go-openai's, which leave empty content out: endpoints refuse a message
-// without any.
+// request is the body of POST /chat/completions.
 type request struct {
-	Model               string                `json:"model"`
-	Stream              bool                  `json:"stream"`
-	StreamOptions       *openai.StreamOptions `json:"stream_options,omitempty"`
-	MaxTokens           int                   `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int                   `json:"max_completion_tokens,omitempty"`
-	ReasoningEffort     string                `json:"reasoning_effort,omitempty"`
-	User                string                `json:"user,omitempty"`
-	Tools               []openai.Tool         `json:"tools,omitempty"`
-	Messages            []message             `json:"messages"`
+	Model               string         `json:"model"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       map[string]any `json:"stream_options,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	User                string         `json:"user,omitempty"`
+	Tools               []function     `json:"tools,omitempty"`
+	Messages            []message      `json:"messages"`
 }
 
 type message struct {
-	Role       string            `json:"role"`
-	Content    *string           `json:"content"` // null beside tool calls, as in OpenAI's own answers
-	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string            `json:"tool_call_id,omitempty"`
+	Role       string     `json:"role"`
+	Content    *string    `json:"content"` // null beside tool calls; endpoints refuse a message without it
+	ToolCalls  []function `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// function is a tool, or a call of one.
+type function struct {
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type"`
+	Function any    `json:"function"`
+}
+
+type functionDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+type functionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }
 
 // reasoningAllowance is what a reasoning model may think, in tokens, beyond the
@@ -125,7 +139,7 @@ func (p parameters) without(status int, refusal []byte, tools bool) parameters {
 func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) ([]byte, error) {
 	r := request{Model: e.Model, Stream: true, Messages: make([]message, len(p.Messages))}
 	if params&withUsage != 0 {
-		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+		r.StreamOptions = map[string]any{"include_usage": true}
 	}
 	if params&withMaxTokens != 0 {
 		r.MaxTokens = maxTokens
@@ -144,11 +158,11 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	}
 	if params&withTools != 0 {
 		for _, t := range p.Tools {
-			f := &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(t.Parameters)}
+			d := functionDefinition{t.Name, t.Description, t.Parameters}
 			if len(t.Parameters) == 0 {
-				f.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+				d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: f})
+			r.Tools = append(r.Tools, function{Type: "function", Function: d})
 		}
 	}
 	for i, m := range p.Messages {
@@ -157,10 +171,7 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 			out.Content = &text
 		}
 		for _, t := range m.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
-				ID: t.ID, Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: t.Name, Arguments: t.Arguments},
-			})
+			out.ToolCalls = append(out.ToolCalls, function{ID: t.ID, Type: "function", Function: functionCall{t.Name, t.Arguments}})
 		}
 		r.Messages[i] = out
 	}

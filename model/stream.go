@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -121,26 +120,26 @@ func (s *stream) run() error {
 	case s.finish != "":
 		// Whole, even if the connection broke before [DONE].
 	case errors.Is(err, bufio.ErrTooLong):
-		return s.failf(Malformed, "a line of the stream is longer than %d MB", maxLine>>20)
+		return s.e.fail(Malformed, "a line of the stream is longer than %d MB", maxLine>>20)
 	case err != nil:
 		return err
 	case !s.begun:
-		return s.failf(Empty, "the stream is empty")
+		return s.e.fail(Empty, "the stream is empty")
 	default:
-		return s.failf(Truncated, "the stream ended in the middle of the reply")
+		return s.e.fail(Truncated, "the stream ended in the middle of the reply")
 	}
 	if err := s.release(); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	switch {
 	case s.finish == "error":
-		return s.failf(ServerError, "the endpoint ended the reply with an error")
+		return s.e.fail(ServerError, "the endpoint ended the reply with an error")
 	case s.begun || len(s.toolCalls()) > 0:
 		return nil
 	case s.finish == "content-filter":
-		return s.failf(ContentFilter, "a content filter removed the whole reply")
+		return s.e.fail(ContentFilter, "a content filter removed the whole reply")
 	}
-	return s.failf(Empty, "the reply is empty")
+	return s.e.fail(Empty, "the reply is empty")
 }
 
 // completion returns what is known after run.
@@ -210,7 +209,7 @@ func (s *stream) document(in *bufio.Scanner) error {
 		return err
 	}
 	if !s.begun && len(s.calls) == 0 {
-		return s.failf(Empty, "no reply in the answer: %.200s", doc)
+		return s.e.fail(Empty, "no reply in the answer: %.200s", doc)
 	}
 	if s.finish == "" {
 		s.finish = "stop"
@@ -227,7 +226,7 @@ func (s *stream) line(line []byte) error {
 		}
 		event := s.pending
 		if s.pending = nil; !json.Valid(event) {
-			return s.failf(Malformed, "an event is not JSON: %.200s", event)
+			return s.e.fail(Malformed, "an event is not JSON: %.200s", event)
 		}
 		return s.chunk(event)
 	}
@@ -235,7 +234,7 @@ func (s *stream) line(line []byte) error {
 	case '{': // JSON without a field name: an error written into the stream
 		return s.data(line)
 	case '<':
-		return s.failf(Malformed, "HTML instead of a stream: %.200s", line)
+		return s.e.fail(Malformed, "HTML instead of a stream: %.200s", line)
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
@@ -271,8 +270,4 @@ func (s *stream) data(b []byte) error {
 		s.pending = append(s.pending, b...)
 	}
 	return nil
-}
-
-func (s *stream) failf(k Kind, format string, args ...any) error {
-	return s.e.fail(k, fmt.Sprintf(format, args...), nil)
 }

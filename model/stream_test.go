@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,8 +15,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
@@ -205,25 +202,4 @@ func BenchmarkPerToken(b *testing.B) {
 			}
 		}
 	})
-	b.Run("go-openai Recv", func(b *testing.B) {
-		b.ReportAllocs()
-		config := openai.DefaultConfig("")
-		config.HTTPClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(&endless{event: []byte(tokenEvent)}), Request: r}, nil
-		})}
-		stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(context.Background(), openai.ChatCompletionRequest{Model: "x"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer stream.Close()
-		for b.Loop() {
-			if _, err := stream.Recv(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
