@@ -130,6 +130,14 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// runAnswers runs the answers suite, a separate program with its own flags.
+// See go run ./bench answers -h.
+func runAnswers(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./bench/answers/cmd"}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
 // heading prints when, where and how the tables were made. Every reply creates
 // a file, which is slow on ext4 for minutes after many files were deleted.
 func heading(dir string) {

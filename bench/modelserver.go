@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,23 @@ func parsePace(s string) (p pace, err error) {
 		p.burst = 1
 	}
 	return p, nil
+}
+
+// setPace sets the fake model's pace.
+func setPace(ctx context.Context, addr string, p pace) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/pace", strings.NewReader(p.String()))
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("the model's server answers %s", res.Status)
+	}
+	return nil
 }
 
 // markLength is the length of the mark at the end of each token: its number and

@@ -105,7 +105,7 @@ func (s *seen) err() error {
 	case s.failed > 0:
 		return fmt.Errorf("%w: %d, one by: %w", errStreams, s.failed, s.failure)
 	case s.lost > 0:
-		return fmt.Errorf("%w: %d tokens lost, doubled or out of order", errStreams, s.lost)
+		return fmt.Errorf("%w: %d tokens lost, duplicated or out of order", errStreams, s.lost)
 	}
 	return nil
 }
