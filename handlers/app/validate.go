@@ -172,7 +172,7 @@ func (k *FixedKey) Validate() error {
 		if err := access.CheckName("name", name); err != nil {
 			c.fail("sites", "%v", err)
 		} else if slices.Contains(k.Sites[:i], name) {
-			c.fail("sites", "%s is there twice", name)
+			c.fail("sites", "%s is named twice", name)
 		}
 	}
 	for _, o := range k.Origins {
@@ -205,7 +205,7 @@ func (m *MeilisearchIndex) Validate() error {
 		c.required("urls", u)
 		c.baseURL("urls", u)
 		if slices.Contains(m.URLs[:i], u) {
-			c.fail("urls", "%s is there twice", u)
+			c.fail("urls", "%s is named twice", u)
 		}
 	}
 	if r := m.SemanticRatio; r != nil && !(*r >= 0 && *r <= 1) {

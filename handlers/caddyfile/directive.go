@@ -2,6 +2,8 @@ package caddyfile
 
 import (
 	"encoding/json"
+	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,31 +11,69 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/dustin/go-humanize"
 
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// The two functions of the service, as configuration names them.
+// The two APIs, as the directives and JSON name them.
 const (
 	apiAssistant = "assistant"
 	apiSearch    = "search"
 )
 
-const maxReplies = 1_000_000
-
-// settings are what the words of a directive say about an API.
+// settings are what the words of a directive set.
 type settings struct {
-	sites                []string
-	limits               limits
-	errors               string
-	maxBody              int64
-	finishEvent          string
-	maxConcurrentReplies int
-	define               *app.Definition
+	sites     []string
+	limits    limits
+	only      handlers.MatchAPI
+	guard     handlers.Guard
+	assistant handlers.Assistant // its max_body is that of the search, too
 }
 
-// parseAPI reads the directives assistant and search:
-// `assistant [<@matcher>] [<site>...] [{…}]`.
+// validate checks the values of the words.
+func (s *settings) validate() error {
+	return errors.Join(s.only.Validate(), s.guard.Validate(), s.assistant.Validate())
+}
+
+// parseAssistant reads the directive assistant.
+//
+//	assistant [<@matcher>] [<site>...] {
+//		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
+//		rate_limit off
+//		errors pass
+//		max_body <size>
+//		finish_event auto|literal|sdk
+//		max_concurrent_replies <n>
+//	}
+func parseAssistant(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	return parseAPI(h, apiAssistant)
+}
+
+// parseSearch reads the directive search.
+//
+//	search [<@matcher>] [<site>...] {
+//		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
+//		rate_limit off
+//		errors pass
+//		max_body <size>
+//	}
+func parseSearch(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	return parseAPI(h, apiSearch)
+}
+
 func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, api+" <site>")
 	if err != nil {
@@ -50,21 +90,55 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 		}
 		s.sites = append(s.sites, name)
 	}
-	if err := parseBlock(h.Dispenser, api, s.words(api)); err != nil {
+	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, s.words(api), s.validate); err != nil {
 		return nil, err
 	}
 	return []httpcaddyfile.ConfigValue{s.route(api, matcher)}, nil
 }
 
 // parseDocs reads the directive docs: a site and both of its APIs.
+//
+//	docs [<@matcher>] <site> [<root>] {
+//		only search|assistant
+//		root <folder>
+//		sitemap <url> [<interval>]
+//		allow_private on|off
+//		url <url>
+//		organization <name>
+//		name <text>
+//		version <version> [<glob>...]
+//		language <language> [<glob>...]
+//		include <glob>...
+//		exclude <glob>...
+//		clean_urls on|off
+//		anchors github|gitlab|goldmark|pandoc|none
+//		watch events|off|poll [<interval>]
+//		instructions <text>|<file>
+//		support_url <url>
+//		allow_links <host>...
+//		starter_questions <question>...
+//		synonyms <word> <word>...
+//		stop_words <word>...
+//		suggestions on|off
+//		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
+//		rate_limit off
+//		errors pass
+//		max_body <size>
+//		finish_event auto|literal|sdk
+//		max_concurrent_replies <n>
+//	}
 func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, "docs <site> [<root>]")
 	if err != nil {
 		return nil, err
 	}
 	first := h.Token()
-	site := new(app.Site)
-	s := new(settings)
+	site, s := new(app.Site), new(settings)
 	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
 	args, err := l.between(1, 2)
 	if err != nil {
@@ -75,64 +149,44 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	if len(args) == 2 {
-		if err := setRoot(l, site, args[1]); err != nil {
-			return nil, err
-		}
+		site.Root = args[1]
 	}
-	var only string
-	if err := parseBlock(h.Dispenser, "docs "+name, docsWords(site, s, &only)); err != nil {
+	validate := func() error { return errors.Join(site.Validate(), s.validate()) }
+	if err := parseBlock(l, "docs "+name, docsWords(site, s), validate); err != nil {
 		return nil, err
 	}
-	if err := checkSource(at(first), name, site); err != nil {
-		return nil, err
-	}
-	if only == apiSearch && (s.finishEvent != "" || s.maxConcurrentReplies != 0) {
-		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies are about replies, which only search leaves out; take them or it away", name)
+	if s.only.Only == apiSearch && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
+		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only search leaves out; remove them, or only", name)
 	}
 	if err := checkDefined(h, at(first), name, site); err != nil {
 		return nil, err
 	}
 	s.sites = []string{name}
-	s.define = &app.Definition{Name: name, Site: site}
+	s.guard.Define = &app.Definition{Name: name, Site: site}
 	apis := []string{apiAssistant, apiSearch}
-	if only != "" {
-		apis = []string{only}
+	if s.only.Only != "" {
+		apis = []string{s.only.Only}
 	}
 	var routes []httpcaddyfile.ConfigValue
 	for _, api := range apis {
 		routes = append(routes, s.route(api, matcher))
-		s.define = nil
+		s.guard.Define = nil
 	}
 	return routes, nil
 }
 
-func docsWords(site *app.Site, s *settings, only *string) []word {
-	words := append([]word{{name: "only", forms: is("search|assistant", "search"), parse: func(l line) (err error) {
-		*only, err = l.choice(apiSearch, apiAssistant)
-		return err
-	}}}, siteWords(site)...)
-	for i := range words {
-		if words[i].name == "root" {
-			parse := words[i].parse
-			words[i].parse = func(l line) error {
-				if site.Root != "" {
-					return l.refuse("is the second word of docs already (%s); keep one", site.Root)
-				}
-				return parse(l)
-			}
-		}
-	}
+func docsWords(site *app.Site, s *settings) []word {
+	words := append([]word{textWord("only", "search|assistant", "search", &s.only.Only)}, siteWords(site)...)
 	return append(words, s.words(apiAssistant)...)
 }
 
 // start reads the directive's name and its matcher. A path as matcher is
-// refused: people write it to mean a prefix, but it could only narrow the
-// API's addresses down to none.
+// refused: people mean a prefix by it, but no path below it is the API's.
 func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
 	h.Next()
 	name := h.Val()
 	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
-		return nil, h.Errf("%s: %s is a path, where the name of a site belongs; write: %s; to serve the API under a prefix, use handle_path /api/* and write %s in its block", name, h.Val(), usage, name)
+		return nil, h.Errf("%s: %s is a path, but the name of a site is expected; write: %s; to serve the API under a prefix, use handle_path /api/* and write %s in its block", name, h.Val(), usage, name)
 	}
 	h.Reset()
 	h.Next()
@@ -149,11 +203,11 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 	case name == "{}":
 		return h.Errf("%s: an empty block is left out", directive)
 	case strings.HasPrefix(name, "@"):
-		return h.Errf("%s: the matcher %s stands behind a site; write: %s %s <site>", directive, name, directive, name)
+		return h.Errf("%s: the matcher %s must come before the sites; write: %s %s <site>", directive, name, directive, name)
 	case strings.HasPrefix(name, "/") && directive != "docs":
 		return h.Errf("%s takes no folder; the directive docs does, and so does root in the global option docs { site <name> { … } }", directive)
 	}
-	if err := checkSiteName(name); err != nil {
+	if err := access.CheckName("name", name); err != nil {
 		return h.Errf("%s: %w", directive, err)
 	}
 	return nil
@@ -185,7 +239,7 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 		h.State[key] = sites
 	}
 	if other, ok := sites[name]; ok && !reflect.DeepEqual(other.site, site) {
-		return d.Errf("site %s is defined twice and differently, first at %s; a name is one site's: choose another, or write the same in both places", name, other.position)
+		return d.Errf("site %s is defined twice and differently, first at %s; choose another name, or write the same in both places", name, other.position)
 	}
 	sites[name] = definedSite{site, position(d.Token())}
 	return nil
@@ -193,20 +247,20 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 
 // words are the words of the directive of an API.
 func (s *settings) words(api string) []word {
+	a := &s.assistant
 	words := []word{
 		s.limits.word(),
-		{name: "errors", forms: is("pass", "pass"), parse: func(l line) (err error) {
-			s.errors, err = l.choice("pass")
-			return err
-		}},
+		textWord("errors", "pass", "pass", &s.guard.Errors),
 		{name: "max_body", forms: is("<size>", "1MB"), parse: func(l line) error {
 			v, err := l.one()
 			if err != nil {
 				return err
 			}
-			if s.maxBody, err = parseSize(v); err != nil {
-				return l.usage(err.Error())
+			n, err := humanize.ParseBytes(v) // 1MB is 1,000,000 bytes, 1MiB 1,048,576
+			if err != nil || n == 0 || n > math.MaxInt64 {
+				return l.refuse("%q is not a size", v)
 			}
+			a.MaxBody = int64(n)
 			return nil
 		}},
 	}
@@ -214,10 +268,7 @@ func (s *settings) words(api string) []word {
 		return words
 	}
 	return append(words,
-		word{name: "finish_event", forms: is("auto|literal|sdk", "auto"), parse: func(l line) (err error) {
-			s.finishEvent, err = l.choice("auto", "literal", "sdk")
-			return err
-		}},
-		numberWord("max_concurrent_replies", "5000", 1, maxReplies, &s.maxConcurrentReplies),
+		textWord("finish_event", "auto|literal|sdk", "auto", &a.FinishEvent),
+		numberWord("max_concurrent_replies", "5000", &a.MaxConcurrentReplies),
 	)
 }

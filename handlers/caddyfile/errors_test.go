@@ -75,11 +75,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a word with an argument too many": {
 			inSite("organization acme inc"),
-			`organization: takes one argument, so "inc" is too many (text with spaces stands in quotes); write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
+			`organization: takes one argument, so "inc" is too many (put text with spaces in quotes); write: organization <name>, like: organization acme-inc, at Caddyfile:5`,
 		},
 		"text without quotes": {
 			inSite("name Acme Docs"),
-			`name: takes one argument, so "Docs" is too many (text with spaces stands in quotes); write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
+			`name: takes one argument, so "Docs" is too many (put text with spaces in quotes); write: name <text>, like: name "Acme Docs", at Caddyfile:5`,
 		},
 		"an empty argument": {
 			inSite("name \"\""),
@@ -87,7 +87,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a text of spaces": {
 			inSite("instructions \" \""),
-			`instructions: needs more than spaces; write: instructions <text>|<file>, like: instructions ./assistant.md, at Caddyfile:5`,
+			`instructions: has only spaces; write: instructions <text>|<file>, like: instructions ./assistant.md, at Caddyfile:5`,
 		},
 		"a block where none belongs": {
 			inSite("clean_urls on {\n\t\t\t\tx\n\t\t\t}"),
@@ -111,7 +111,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a host as a site's name": {
 			inDocs("\t\tsite docs.acme.com {\n\t\t\troot /srv\n\t\t}"),
-			`site: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme; write: site <name>, like: site acme, at Caddyfile:3`,
+			`site: name "docs.acme.com": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end; write: site <name>, like: site acme, at Caddyfile:3`,
 		},
 		"a site without pages": {
 			inDocs("\t\tsite acme {\n\t\t\turl https://acme.com\n\t\t}"),
@@ -123,27 +123,27 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a site with root and sitemap": {
 			inSite("sitemap https://acme.com/sitemap.xml"),
-			`site acme has a root and a sitemap, but its pages come from one of them: keep root if this Caddy serves the files, else sitemap, at Caddyfile:3`,
+			`sitemap: a site has a root or a sitemap, not both; keep root if this Caddy serves the files; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:5`,
 		},
 		"two sites of a name": {
 			inDocs("\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}"),
-			`site acme is defined twice, first at Caddyfile:3; a name is one site's: choose another, or write both in one block, at Caddyfile:6`,
+			`site acme is defined twice, first at Caddyfile:3; choose another name, or write both in one block, at Caddyfile:6`,
 		},
 		"two sites of a name in two docs options": {
 			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n",
-			`site acme is defined twice, first in another global option docs; a name is one site's: choose another, or write both in one block, at Caddyfile:8`,
+			`site acme is defined twice, first in the docs option before this one; choose another name, or write both in one block, at Caddyfile:8`,
 		},
 		"a folder that allows private addresses": {
 			inSite("allow_private on"),
-			`site acme: allow_private is for the addresses of a sitemap; a site with a root fetches none, so leave it out, at Caddyfile:3`,
+			`allow_private: applies to sites with a sitemap only; leave it out; write: allow_private on|off, like: allow_private on, at Caddyfile:5`,
 		},
 		"a sitemap fetched every second": {
 			inDocs("\t\tsite acme {\n\t\t\tsitemap https://a.com/s.xml 1s\n\t\t}"),
-			`sitemap: 1s is not between 10s and 1d; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:4`,
+			`sitemap: 1s must be from 10s to 1d; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:4`,
 		},
 		"a site watched that has a sitemap": {
 			inDocs("\t\tsite acme {\n\t\t\tsitemap https://a.com/s.xml\n\t\t\twatch off\n\t\t}"),
-			`site acme: watch is for the files of a root; a site with a sitemap has none, so leave watch out, at Caddyfile:3`,
+			`watch: applies to sites with a root only; leave it out; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
 		},
 		"a root with a matcher": {
 			inDocs("\t\tsite acme {\n\t\t\troot * /srv\n\t\t}"),
@@ -151,39 +151,39 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a root that depends on the request": {
 			inDocs("\t\tsite acme {\n\t\t\troot /srv/{host}\n\t\t}"),
-			`root: {host} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
+			`root: {host} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
 		},
 		"a root that is an address": {
 			inDocs("\t\tsite acme {\n\t\t\troot https://acme.com\n\t\t}"),
-			`root: "https://acme.com" is an address; a site that this Caddy does not serve from files has a sitemap instead; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
+			`root: "https://acme.com" must be a folder; set sitemap instead for a site that this Caddy does not serve from files; write: root <folder>, like: root /srv/docs, at Caddyfile:4`,
 		},
 		"an address without scheme": {
 			inSite("url docs.acme.com"),
-			`url: "docs.acme.com" is not an address that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+			`url: "docs.acme.com" must be a URL that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
 		},
 		"an address of another scheme": {
 			inSite("url ftp://docs.acme.com"),
-			`url: "ftp://docs.acme.com" is not an address that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+			`url: "ftp://docs.acme.com" must be a URL that starts with https:// or http://; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
 		},
 		"an address with a query": {
 			inSite("url https://docs.acme.com/?x=1"),
-			`url: "https://docs.acme.com/?x=1" has more than scheme, host and path; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+			`url: "https://docs.acme.com/?x=1" must have no query and no fragment; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
 		},
 		"an address with a password": {
 			inDocs("\t\tllm https://me:pw@api.com/v1 gpt"),
-			`llm: an address holds no name and password; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+			`llm: url: a URL must not hold a user name or password; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
 		},
-		"an address with a placeholder": {
-			inSite("url https://{env.HOST}"),
-			`url: the placeholder {env.HOST} can't stand here; {$NAME} can, which is replaced by an environment variable when the file is read; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+		"a URL that depends on the request": {
+			inSite("url https://{host}"),
+			`url: {host} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
 		},
 		"an address with a wildcard": {
 			inSite("url https://*.acme.com"),
-			`url: "https://*.acme.com": an address has one host, without *; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
+			`url: "https://*.acme.com" must have one host, without *; write: url <url>, like: url https://docs.acme.com, at Caddyfile:5`,
 		},
 		"a support_url that is none": {
 			inSite("support_url help"),
-			`support_url: "help" is not an address that starts with https:// or http:// (or with mailto:); write: support_url <url>, like: support_url https://acme.com/help, at Caddyfile:5`,
+			`support_url: "help" must be a URL that starts with https:// or http://; write: support_url <url>, like: support_url https://acme.com/help, at Caddyfile:5`,
 		},
 		"an organization that is no label": {
 			inSite("organization \"Acme Inc\""),
@@ -191,39 +191,39 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a glob without slash": {
 			inSite("include guide/*"),
-			`include: "guide/*" does not start with a slash; did you mean /guide/*?; write: include <glob>..., like: include /guide/* /api/*, at Caddyfile:5`,
+			`include: "guide/*" must start with a slash, like /guide/*; write: include <glob>..., like: include /guide/* /api/*, at Caddyfile:5`,
 		},
 		"a glob that is an address": {
 			inSite("exclude https://acme.com/blog/*"),
-			`exclude: "https://acme.com/blog/*" is an address; a glob is a path on the site, like /guide/*; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
+			`exclude: "https://acme.com/blog/*" must be a path on the site like /guide/*, not a URL; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
 		},
 		"a glob that is broken": {
 			inSite("exclude /blog["),
-			`exclude: the glob "/blog[" has a [ without ], or ends in a backslash; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
+			`exclude: "/blog[" has a [ without ], or ends in a backslash; write: exclude <glob>..., like: exclude /blog/* /changelog/*, at Caddyfile:5`,
 		},
 		"a version after its globs": {
 			inSite("version /v2/* 2.x"),
-			`version: the version comes before its globs; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:5`,
+			`version: "/v2/*" must come before its globs; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:5`,
 		},
 		"two default versions": {
 			inSite("version 1.x\n\t\t\tversion 2.x"),
-			`version: 1.x and 2.x are both without globs, but only one can be the default of the other pages; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:6`,
+			`version: 1.x and 2.x both have no globs; only one can be the default of the other pages; write: version <version> [<glob>...], like: version 2.x /v2/*, at Caddyfile:6`,
 		},
 		"a language that is none": {
 			inSite("language english_uk!"),
-			`language: "english_uk!" is not a language tag; tags are like en, pt-BR or zh-Hans; write: language <language> [<glob>...], like: language fr /fr/*, at Caddyfile:5`,
+			`language: "english_uk!" must be a language tag like en, pt-BR or zh-Hans; write: language <language> [<glob>...], like: language fr /fr/*, at Caddyfile:5`,
 		},
 		"on or off misspelt": {
 			inSite("clean_urls yes"),
-			`clean_urls: "yes" is not known; write: clean_urls on|off, like: clean_urls on, at Caddyfile:5`,
+			`clean_urls: "yes" must be on or off; write: clean_urls on|off, like: clean_urls on, at Caddyfile:5`,
 		},
 		"an unknown kind of anchors": {
 			inSite("anchors githb"),
-			`anchors: "githb" is not known; did you mean github?; write: anchors github|gitlab|goldmark|pandoc|none, like: anchors gitlab, at Caddyfile:5`,
+			`anchors: "githb" must be github, gitlab, goldmark, pandoc or none; write: anchors github|gitlab|goldmark|pandoc|none, like: anchors gitlab, at Caddyfile:5`,
 		},
 		"watch with an unknown word": {
 			inSite("watch polling"),
-			`watch: "polling" is not known; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+			`watch: "polling" must be events, poll or off; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
 		},
 		"an interval behind a kind of watch that has none": {
 			inSite("watch events 10s"),
@@ -231,19 +231,19 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an interval that is none": {
 			inSite("watch poll often"),
-			`watch: "often" is not a duration; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+			`watch: "often" is not a duration like 30s, 10m or 7d; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
 		},
 		"an interval out of bounds": {
 			inSite("watch poll 10ms"),
-			`watch: 10ms is not between 1s and 1d; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
+			`watch: 10ms must be from 1s to 1d; write: watch events|off|poll [<interval>], like: watch poll 10s, at Caddyfile:5`,
 		},
 		"a host to link to written as an address": {
 			inSite("allow_links https://github.com"),
-			`allow_links: "https://github.com" is not a host, without scheme, path and *; write: allow_links <host>..., like: allow_links github.com status.acme.com, at Caddyfile:5`,
+			`allow_links: "https://github.com" must be a host like github.com or status.acme.com:8443; write: allow_links <host>..., like: allow_links github.com status.acme.com, at Caddyfile:5`,
 		},
 		"too many starter questions": {
 			inSite("starter_questions \"a?\" \"b?\" \"c?\" \"d?\""),
-			`starter_questions: there are at most 3, each in quotes; this makes 4; write: starter_questions <question>..., like: starter_questions "How do I install it?" "What does it cost?", at Caddyfile:5`,
+			`starter_questions: at most 3 are possible, these are 4; write: starter_questions <question>..., like: starter_questions "How do I install it?" "What does it cost?", at Caddyfile:5`,
 		},
 		"a synonym alone": {
 			inSite("synonyms k8s"),
@@ -255,7 +255,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"stop words in one pair of quotation marks": {
 			inSite("stop_words \"acme app\""),
-			`stop_words: "acme app" is several words; name each by itself; write: stop_words <word>..., like: stop_words acme app, at Caddyfile:5`,
+			`stop_words: "acme app" must be one word; write: stop_words <word>..., like: stop_words acme app, at Caddyfile:5`,
 		},
 		"a key without its prefix": {
 			inDocs("\t\tkey 0123456789abcdef"),
@@ -275,11 +275,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a key from a placeholder that is not read at start": {
 			inDocs("\t\tkey {http.request.host}"),
-			`key: {http.request.host} can't stand for a key; {env.NAME} and {file./path/to/file} can; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+			`key: {http.request.host} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
 		},
 		"a key's site that is no name": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsites docs.acme.com\n\t\t}"),
-			`sites: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme; write: sites <site>..., like: sites acme, at Caddyfile:4`,
+			`sites: name "docs.acme.com": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end; write: sites <site>..., like: sites acme, at Caddyfile:4`,
 		},
 		"a key's origin with a path": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\torigins https://acme.com/docs\n\t\t}"),
@@ -299,7 +299,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an index that is an address": {
 			inDocs("\t\tindex http://127.0.0.1:7700"),
-			`index: "http://127.0.0.1:7700" is an address; the kind of index comes before it: index meilisearch http://127.0.0.1:7700; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
+			`index: "http://127.0.0.1:7700" is a URL; the kind of index comes first: index meilisearch http://127.0.0.1:7700; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
 		},
 		"an index twice": {
 			inDocs("\t\tindex embedded\n\t\tindex embedded"),
@@ -315,23 +315,23 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"Meilisearch at an address without scheme": {
 			inDocs("\t\tindex meilisearch 127.0.0.1:7700"),
-			`index: "127.0.0.1:7700" is not an address that starts with https:// or http://; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
+			`index: urls: "127.0.0.1:7700" must be a URL that starts with https:// or http://; write: index meilisearch <url>..., like: index meilisearch http://127.0.0.1:7700, at Caddyfile:3`,
 		},
 		"a semantic ratio out of bounds": {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tsemantic_ratio 2\n\t\t}"),
-			`semantic_ratio: "2" is not a number from 0 (keywords only) to 1 (meaning only); write: semantic_ratio <0-1>, like: semantic_ratio 0.5, at Caddyfile:4`,
+			`semantic_ratio: 2 must be from 0 (keyword search only) to 1 (semantic search only); write: semantic_ratio <0-1>, like: semantic_ratio 0.5, at Caddyfile:4`,
 		},
 		"another fallback than embedded": {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tfallback http://n\n\t\t}"),
-			`fallback: "http://n" is not known; write: fallback embedded, at Caddyfile:4`,
+			`fallback: "http://n" must be embedded; write: fallback embedded, at Caddyfile:4`,
 		},
 		"a secret that stands in the file": {
 			inDocs("\t\tllm https://api.openai.com/v1 gpt-5 {\n\t\t\tapi_key sk-not-a-real-key\n\t\t}"),
-			`api_key: a secret that stands here would show at GET /config/ and in autosave.json; name what holds it, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
+			`api_key: a secret in the configuration would show at GET /config/ and in autosave.json; name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
 		},
 		"an embedder without a model": {
 			inDocs("\t\tembedder http://e/v1"),
-			`embedder: needs the name of a model after the address; write: embedder <url> <model>, like: embedder http://127.0.0.1:11434/v1 nomic-embed-text, at Caddyfile:3`,
+			`embedder: needs the name of a model after the URL; write: embedder <url> <model>, like: embedder http://127.0.0.1:11434/v1 nomic-embed-text, at Caddyfile:3`,
 		},
 		"an unknown embedder": {
 			inDocs("\t\tembedder minilm"),
@@ -339,15 +339,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an embedder of a server that is not there": {
 			inDocs("\t\tembedder meilisearch default"),
-			`embedder meilisearch default is an embedder of the Meilisearch server's own, but the index is not there: write index meilisearch <url>, or embedder <url> <model>, at Caddyfile:3`,
+			`embedder meilisearch default is an embedder in a Meilisearch server's settings, but there is no such index: write index meilisearch <url>, or embedder <url> <model>, at Caddyfile:3`,
 		},
 		"a server's embedder named twice": {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tembedder a\n\t\t}\n\t\tembedder meilisearch b"),
-			`embedder: the block of index meilisearch names one already (a); keep one, at Caddyfile:6`,
+			`embedder: the block of index meilisearch already names one (a); keep one, at Caddyfile:6`,
 		},
 		"dimensions that are no number": {
 			inDocs("\t\tembedder http://e/v1 m {\n\t\t\tdimensions many\n\t\t}"),
-			`dimensions: "many" is not a whole number from 1 to 100000; write: dimensions <n>, like: dimensions 512, at Caddyfile:4`,
+			`dimensions: "many" is not a whole number above 0; write: dimensions <n>, like: dimensions 512, at Caddyfile:4`,
 		},
 		"a model without an address": {
 			inDocs("\t\tllm gpt-5"),
@@ -355,15 +355,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a model at an address without scheme": {
 			inDocs("\t\tllm api.openai.com/v1 gpt-5"),
-			`llm: "api.openai.com/v1" is not an address that starts with https:// or http://; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+			`llm: url: "api.openai.com/v1" must be a URL that starts with https:// or http://; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
 		},
 		"a model's address with its endpoint": {
 			inDocs("\t\tllm https://api.openai.com/v1/chat/completions gpt-5"),
-			`llm: the address ends before /chat/completions, with /v1; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+			`llm: url: "https://api.openai.com/v1/chat/completions" must end before /chat/completions; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
 		},
 		"an address where a model belongs": {
 			inDocs("\t\tllm http://a/v1 http://b/v1"),
-			`llm: "http://b/v1" is an address, where the name of a model belongs; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
+			`llm: model: "http://b/v1" must be the name of a model, not a URL; write: llm <url> <model>, like: llm https://api.openai.com/v1 gpt-5-mini, at Caddyfile:3`,
 		},
 		"two models on a line": {
 			inDocs("\t\tllm http://a/v1 b c"),
@@ -375,15 +375,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a fallback without a model": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tfallback http://c/v1\n\t\t}"),
-			`fallback: needs the name of a model after the address; write: fallback <url> <model>, like: fallback http://127.0.0.1:11434/v1 qwen3, at Caddyfile:4`,
+			`fallback: needs the name of a model after the URL; write: fallback <url> <model>, like: fallback http://127.0.0.1:11434/v1 qwen3, at Caddyfile:4`,
 		},
 		"a time limit of nothing": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tidle_timeout 0\n\t\t}"),
-			`idle_timeout: 0 is not between 100ms and 10m; write: idle_timeout <duration>, like: idle_timeout 30s, at Caddyfile:4`,
+			`idle_timeout: "0" is not a duration like 30s, 10m or 7d; write: idle_timeout <duration>, like: idle_timeout 30s, at Caddyfile:4`,
 		},
 		"too many tokens": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tmax_tokens 2M\n\t\t}"),
-			`max_tokens: "2M" is not a whole number from 1 to 1000000; write: max_tokens <n>, like: max_tokens 1500, at Caddyfile:4`,
+			`max_tokens: "2M" is not a whole number above 0; write: max_tokens <n>, like: max_tokens 1500, at Caddyfile:4`,
 		},
 		"a budget cut short": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 2M tokens\n\t\t}"),
@@ -399,15 +399,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a budget a week": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per week\n\t\t}"),
-			`budget: "week" is neither day nor hour; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
+			`budget: "per week" is neither per day nor per hour; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:4`,
 		},
 		"budgets of two periods": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per day\n\t\t\tbudget 10 requests per hour\n\t\t}"),
-			`budget: two budgets are per day or per hour both; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
+			`budget: all budgets must be per day, or all per hour; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
 		},
 		"two budgets of tokens": {
 			inDocs("\t\tllm http://a/v1 b {\n\t\t\tbudget 5k tokens per day\n\t\t\tbudget 6k tokens per day\n\t\t}"),
-			`budget: there is a budget of tokens already; keep one; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
+			`budget: there is already a budget of tokens; keep one; write: budget <n>[k|M] tokens|requests per day|hour, like: budget 2M tokens per day, at Caddyfile:5`,
 		},
 		"threads without a word": {
 			inDocs("\t\tthreads"),
@@ -415,11 +415,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"threads with a duration alone": {
 			inDocs("\t\tthreads 30d"),
-			`threads: "30d" is not known; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+			`threads: "30d" must be ttl or off; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
 		},
 		"threads with an endless ttl": {
 			inDocs("\t\tthreads ttl forever"),
-			`threads: "forever" is not a duration; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+			`threads: "forever" is not a duration like 30s, 10m or 7d; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
 		},
 		"threads with a ttl without its duration": {
 			inDocs("\t\tthreads ttl"),
@@ -431,11 +431,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"threads kept for a second": {
 			inDocs("\t\tthreads ttl 1s"),
-			`threads: 1s is not between 1m and 3650d; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
+			`threads: ttl: 1s must be from 1m to 3650d; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
 		},
 		"a data folder that depends on the request": {
 			inDocs("\t\tdata_dir /var/{http.request.host}"),
-			`data_dir: {http.request.host} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: data_dir <folder>, like: data_dir /var/lib/caddy/docs, at Caddyfile:3`,
+			`data_dir: {http.request.host} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: data_dir <folder>, like: data_dir /var/lib/caddy/docs, at Caddyfile:3`,
 		},
 		"a site's name behind the global option": {
 			"{\n\tdocs acme {\n\t\troot /srv\n\t}\n}\n",
@@ -443,27 +443,27 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an index in each of two docs options": {
 			"{\n\tdocs {\n\t\tindex embedded\n\t}\n\tdocs {\n\t\tindex embedded\n\t}\n}\n",
-			`index: is written twice; keep one, at Caddyfile:6`,
+			`index is written twice; keep one, at Caddyfile:6`,
 		},
 		"an embedder and one of the server's own": {
 			"{\n\tdocs {\n\t\tembedder http://e/v1 m\n\t}\n\tdocs {\n\t\tembedder meilisearch x\n\t}\n}\n",
-			`embedder: is written twice; keep one, at Caddyfile:6`,
+			`embedder is written twice; keep one, at Caddyfile:6`,
 		},
 		"a model in each of two docs options": {
 			"{\n\tdocs {\n\t\tllm http://e/v1 m\n\t}\n\tdocs {\n\t\tllm http://e/v1 m\n\t}\n}\n",
-			`llm: is written twice; keep one (others stand in its block as fallback), at Caddyfile:6`,
+			`llm is written twice; keep one, at Caddyfile:6`,
 		},
 		"threads in each of two docs options": {
 			"{\n\tdocs {\n\t\tthreads off\n\t}\n\tdocs {\n\t\tthreads off\n\t}\n}\n",
-			`threads: is written twice; keep one, at Caddyfile:6`,
+			`threads is written twice; keep one, at Caddyfile:6`,
 		},
 		"a data folder in each of two docs options": {
 			"{\n\tdocs {\n\t\tdata_dir /a\n\t}\n\tdocs {\n\t\tdata_dir /a\n\t}\n}\n",
-			`data_dir: is written twice; keep one, at Caddyfile:6`,
+			`data_dir is written twice; keep one, at Caddyfile:6`,
 		},
 		"a secret that was put in from the environment": {
 			inDocs("\t\tembedder http://e/v1 m {\n\t\t\tapi_key {$HOME}\n\t\t}"),
-			`api_key: a secret that stands here would show at GET /config/ and in autosave.json; name what holds it, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
+			`api_key: a secret in the configuration would show at GET /config/ and in autosave.json; name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
 		},
 		"a key's site twice": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsites acme acme\n\t\t}"),
@@ -475,15 +475,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a path as first word of assistant": {
 			inBlock("\tassistant /api/*"),
-			`assistant: /api/* is a path, where the name of a site belongs; write: assistant <site>; to serve the API under a prefix, use handle_path /api/* and write assistant in its block, at Caddyfile:2`,
+			`assistant: /api/* is a path, but the name of a site is expected; write: assistant <site>; to serve the API under a prefix, use handle_path /api/* and write assistant in its block, at Caddyfile:2`,
 		},
 		"a path as first word of search": {
 			inBlock("\tsearch /api/* acme"),
-			`search: /api/* is a path, where the name of a site belongs; write: search <site>; to serve the API under a prefix, use handle_path /api/* and write search in its block, at Caddyfile:2`,
+			`search: /api/* is a path, but the name of a site is expected; write: search <site>; to serve the API under a prefix, use handle_path /api/* and write search in its block, at Caddyfile:2`,
 		},
 		"a path as first word of docs": {
 			inBlock("\tdocs /srv/docs"),
-			`docs: /srv/docs is a path, where the name of a site belongs; write: docs <site> [<root>]; to serve the API under a prefix, use handle_path /api/* and write docs in its block, at Caddyfile:2`,
+			`docs: /srv/docs is a path, but the name of a site is expected; write: docs <site> [<root>]; to serve the API under a prefix, use handle_path /api/* and write docs in its block, at Caddyfile:2`,
 		},
 		"a matcher that is not defined": {
 			inBlock("\tassistant @inside acme"),
@@ -491,7 +491,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a matcher behind the site": {
 			inBlock("\t@inside path /x\n\tassistant acme @inside"),
-			`assistant: the matcher @inside stands behind a site; write: assistant @inside <site>, at Caddyfile:3`,
+			`assistant: the matcher @inside must come before the sites; write: assistant @inside <site>, at Caddyfile:3`,
 		},
 		"a folder behind the site of assistant": {
 			inBlock("\tassistant acme /srv/docs"),
@@ -503,7 +503,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a host as a site of a directive": {
 			inBlock("\tsearch docs.acme.com"),
-			`search: "docs.acme.com" is not a name but an address or a path; a name is the {domain} of /v1/search/{domain}, a word like acme, at Caddyfile:2`,
+			`search: name "docs.acme.com": must be 1 to 63 of a-z 0-9 -, with no hyphen at either end, at Caddyfile:2`,
 		},
 		"docs without a site": {
 			inBlock("\tdocs"),
@@ -515,23 +515,23 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with two roots": {
 			inBlock("\tdocs acme /srv {\n\t\troot /other\n\t}"),
-			`root: is the second word of docs already (/srv); keep one; write: root <folder>, like: root /srv/docs, at Caddyfile:3`,
+			`root: is already the second argument of docs (/srv); keep one; write: root <folder>, like: root /srv/docs, at Caddyfile:3`,
 		},
 		"docs with root and sitemap": {
 			inBlock("\tdocs acme /srv {\n\t\tsitemap https://a.com/s.xml\n\t}"),
-			`site acme has a root and a sitemap, but its pages come from one of them: keep root if this Caddy serves the files, else sitemap, at Caddyfile:2`,
+			`sitemap: a site has a root or a sitemap, not both; keep root if this Caddy serves the files; write: sitemap <url> [<interval>], like: sitemap https://docs.acme.com/sitemap.xml 1h, at Caddyfile:3`,
 		},
 		"docs with a root that depends on the request": {
 			inBlock("\tdocs acme {path}"),
-			`docs: {http.request.uri.path} depends on the request, but the folder is read at start; {env.NAME} can stand here; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
+			`docs: root: {http.request.uri.path} depends on the request, but the value is read at start; {env.NAME} and {file./path} are possible; write: docs <site> [<root>], like: docs acme /srv/docs, at Caddyfile:2`,
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
-			`only: "chat" is not known; write: only search|assistant, like: only search, at Caddyfile:3`,
+			`only: "chat" must be search or assistant, or left out; write: only search|assistant, like: only search, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),
-			`docs acme: finish_event and max_concurrent_replies are about replies, which only search leaves out; take them or it away, at Caddyfile:2`,
+			`docs acme: finish_event and max_concurrent_replies apply to the assistant, which only search leaves out; remove them, or only, at Caddyfile:2`,
 		},
 		"docs with a site of the global option": {
 			"{\n\tdocs {\n\t\tsite acme {\n\t\t\troot /srv\n\t\t}\n\t}\n}\n\nlocalhost {\n\tdocs acme\n}\n",
@@ -539,7 +539,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs twice with a name and different pages": {
 			inBlock("\tdocs acme /srv\n\tdocs acme /other"),
-			`site acme is defined twice and differently, first at Caddyfile:2; a name is one site's: choose another, or write the same in both places, at Caddyfile:3`,
+			`site acme is defined twice and differently, first at Caddyfile:2; choose another name, or write the same in both places, at Caddyfile:3`,
 		},
 		"rate_limit without a word": {
 			inBlock("\tsearch {\n\t\trate_limit\n\t}"),
@@ -547,7 +547,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit of an unknown kind": {
 			inBlock("\tsearch {\n\t\trate_limit orgnization 1 1m\n\t}"),
-			`rate_limit: "orgnization" is not known; did you mean organization?; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: "orgnization" is not known; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit without a window": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600\n\t}"),
@@ -607,7 +607,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit distributed with a negative interval": {
 			inBlock("\tsearch {\n\t\trate_limit distributed {\n\t\t\twrite_interval -5s\n\t\t}\n\t}"),
-			`write_interval: -5s is not between 100ms and 1h; write: write_interval <duration>, like: write_interval 5s, at Caddyfile:4`,
+			`write_interval: -5s must be from 100ms to 365d; write: write_interval <duration>, like: write_interval 5s, at Caddyfile:4`,
 		},
 		"rate_limit of a kind with a block": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1m {\n\t\t\tread_interval 5s\n\t\t}\n\t}"),
@@ -615,7 +615,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"errors with another word than pass": {
 			inBlock("\tsearch {\n\t\terrors json\n\t}"),
-			`errors: "json" is not known; write: errors pass, at Caddyfile:3`,
+			`errors: "json" must be pass, or left out; write: errors pass, at Caddyfile:3`,
 		},
 		"max_body that is no size": {
 			inBlock("\tsearch {\n\t\tmax_body large\n\t}"),
@@ -623,15 +623,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"max_body out of bounds": {
 			inBlock("\tsearch {\n\t\tmax_body 10GB\n\t}"),
-			`max_body: 10GB is not between 1.0 kB and 100 MB; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
+			`max_body: 10000000000 must be from 1000 to 100000000 bytes; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
 		},
 		"finish_event with an unknown word": {
 			inBlock("\tassistant {\n\t\tfinish_event litteral\n\t}"),
-			`finish_event: "litteral" is not known; did you mean literal?; write: finish_event auto|literal|sdk, like: finish_event auto, at Caddyfile:3`,
+			`finish_event: "litteral" must be auto, literal or sdk; write: finish_event auto|literal|sdk, like: finish_event auto, at Caddyfile:3`,
 		},
 		"max_concurrent_replies of none": {
 			inBlock("\tassistant {\n\t\tmax_concurrent_replies 0\n\t}"),
-			`max_concurrent_replies: "0" is not a whole number from 1 to 1000000; write: max_concurrent_replies <n>, like: max_concurrent_replies 5000, at Caddyfile:3`,
+			`max_concurrent_replies: "0" is not a whole number above 0; write: max_concurrent_replies <n>, like: max_concurrent_replies 5000, at Caddyfile:3`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,35 +14,33 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// docComment returns the indented block of Register's doc comment.
-func docComment(t *testing.T) string {
+// docComments returns the indented blocks of the parsers' doc comments.
+func docComments(t *testing.T) string {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "register.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Name.Name != "Register" {
-			continue
+	blocks := map[string]string{}
+	for _, file := range []string{"option.go", "directive.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
 		}
-		var b strings.Builder
-		for line := range strings.Lines(fn.Doc.Text()) {
-			if inner, ok := strings.CutPrefix(line, "\t"); ok {
-				b.WriteString(inner)
-			} else if line == "\n" && b.Len() > 0 {
-				b.WriteByte('\n')
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			for line := range strings.Lines(fn.Doc.Text()) {
+				if inner, ok := strings.CutPrefix(line, "\t"); ok {
+					blocks[fn.Name.Name] += inner
+				}
 			}
 		}
-		return strings.TrimSpace(b.String()) + "\n"
 	}
-	t.Fatal("register.go has no Register")
-	return ""
+	return strings.Join([]string{blocks["parseOption"], blocks["parseDocs"], blocks["parseAssistant"], blocks["parseSearch"]}, "\n")
 }
 
-func TestDocCommentHoldsTheGrammarOfTheParser(t *testing.T) {
-	if got, want := docComment(t), Grammar(); got != want {
-		t.Errorf("the doc comment of Register is not Grammar(); it should be:\n%s\nit is:\n%s", want, got)
+func TestDocCommentsHaveTheGrammarOfTheirParsers(t *testing.T) {
+	if got, want := docComments(t), Grammar(); got != want {
+		t.Errorf("the doc comments of the parsers are not Grammar(); they should be:\n%s\nthey are:\n%s", want, got)
 	}
 }
 

@@ -16,32 +16,22 @@ import (
 // index of another module.
 func parseIndex(l line) (json.RawMessage, error) {
 	if !l.NextArg() {
-		return nil, l.usage("needs an argument")
+		return nil, l.refuse("needs an argument")
 	}
 	switch name := l.Val(); {
 	case name == "embedded":
-		if _, err := l.as(0).between(0, 0); err != nil {
-			return nil, err
-		}
-		return caddyconfig.JSONModuleObject(app.EmbeddedIndex{}, "backend", name, nil), nil
+		_, err := l.as(0).between(0, 0)
+		return caddyconfig.JSONModuleObject(app.EmbeddedIndex{}, "backend", name, nil), err
 	case name == "meilisearch":
 		m, l := new(app.MeilisearchIndex), l.as(1)
 		var err error
 		if m.URLs, err = l.some(1); err != nil {
 			return nil, err
 		}
-		for i, u := range m.URLs {
-			if _, err := parseBase(u); err != nil {
-				return nil, l.usage(err.Error())
-			}
-			m.URLs[i] = strings.TrimSuffix(u, "/")
-		}
-		if err := parseBlock(l.Dispenser, "index meilisearch", meilisearchWords(m)); err != nil {
-			return nil, err
-		}
-		return caddyconfig.JSONModuleObject(m, "backend", name, nil), nil
+		err = parseBlock(l, "index meilisearch", meilisearchWords(m), m.Validate)
+		return caddyconfig.JSONModuleObject(m, "backend", name, nil), err
 	case strings.Contains(name, "://"):
-		return nil, l.as(1).refuse("%q is an address; the kind of index comes before it: index meilisearch %s", name, name)
+		return nil, l.as(1).refuse("%q is a URL; the kind of index comes first: index meilisearch %s", name, name)
 	}
 	return l.guest("docs.index", "backend")
 }
@@ -67,56 +57,19 @@ func meilisearchWords(m *app.MeilisearchIndex) []word {
 				return err
 			}
 			f, err := strconv.ParseFloat(s, 64)
-			if err != nil || !(f >= 0 && f <= 1) {
-				return l.refuse("%q is not a number from 0 (keywords only) to 1 (meaning only)", s)
+			if err != nil {
+				return l.refuse("%q is not a number", s)
 			}
 			m.SemanticRatio = &f
 			return nil
 		}},
-		{name: "fallback", forms: is("embedded", "embedded"), parse: func(l line) (err error) {
-			m.Fallback, err = l.choice("embedded")
-			return err
-		}},
-		{name: "embedder", forms: is("<name>", "default"), parse: func(l line) (err error) {
-			m.Embedder, err = serverEmbedder(l)
-			return err
-		}},
+		textWord("fallback", "embedded", "embedded", &m.Fallback),
+		textWord("embedder", "<name>", "default", &m.Embedder),
 	}
 }
 
-// serverEmbedder reads the name of an embedder in a Meilisearch server's
-// settings.
-func serverEmbedder(l line) (string, error) {
-	name, err := l.one()
-	if err != nil {
-		return "", err
-	}
-	if strings.Contains(name, "://") {
-		return "", l.refuse("%q is an address; an endpoint for embeddings stands in the docs block: embedder %s <model>", name, name)
-	}
-	if err := checkLiteral(name); err != nil {
-		return "", l.usage(err.Error())
-	}
-	return name, nil
-}
-
-// secretWord is a word whose argument is a placeholder for a secret.
-func secretWord(name, example string, to *string) word {
-	return word{name: name, forms: is("<placeholder>", example), parse: func(l line) error {
-		s, err := l.one()
-		if err != nil {
-			return err
-		}
-		if err := checkSecret(s); err != nil {
-			return l.usage(err.Error())
-		}
-		*to = s
-		return nil
-	}}
-}
-
-// guest reads the words of another plugin's module, whose name the
-// dispenser stands on.
+// guest reads the words of another plugin's module, whose name is the current
+// token.
 func (l line) guest(namespace, inlineKey string) (json.RawMessage, error) {
 	name := l.Val()
 	if _, err := caddy.GetModule(namespace + "." + name); err != nil {

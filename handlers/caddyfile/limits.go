@@ -1,6 +1,7 @@
 package caddyfile
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -9,6 +10,7 @@ import (
 	caddyrl "github.com/mholt/caddy-ratelimit"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 // limits are what the rate_limit lines of a block say.
@@ -52,7 +54,7 @@ func (s *limits) parse(l line) error {
 	}
 	scope := args[0]
 	if s.off || scope == "off" && s.Limits != (handlers.Limits{}) {
-		return l.usage("off excludes every other rate_limit of this block; keep one of them")
+		return l.refuse("off excludes every other rate_limit of this block; keep one of them")
 	}
 	switch {
 	case scope == "off" && len(args) == 1:
@@ -63,17 +65,17 @@ func (s *limits) parse(l line) error {
 			return l.refuse("distributed is written twice; keep one")
 		}
 		s.Distributed = new(caddyrl.DistributedRateLimiting)
-		return parseBlock(l.Dispenser, "rate_limit distributed", distributedWords(s.Distributed))
+		return parseBlock(l, "rate_limit distributed", distributedWords(s.Distributed), s.validate)
 	case scope == "off" || scope == "distributed":
 		return l.refuse("%s takes no arguments, so %q is too many", scope, args[1])
 	case scope != "ip" && scope != "organization":
-		return l.refuse("%q is not known%s", scope, nearest(scope, []string{"ip", "organization", "distributed", "off"}))
+		return l.refuse("%q is not known", scope)
 	case len(args) < 3:
 		return l.refuse("%s needs a number of requests and a window", scope)
 	}
 	limit, err := parseLimit(args[1], args[2])
 	if err != nil {
-		return l.usage(err.Error())
+		return l.refuse("%v", err)
 	}
 	to := &s.IP
 	if scope == "organization" {
@@ -99,10 +101,24 @@ func parseLimit(events, window string) (limit handlers.Limit, err error) {
 
 // distributedWords are those of caddy-ratelimit's own directive.
 func distributedWords(d *caddyrl.DistributedRateLimiting) []word {
-	const year = 365 * 24 * time.Hour
 	return []word{
-		durationWord("read_interval", "5s", 100*time.Millisecond, time.Hour, &d.ReadInterval),
-		durationWord("write_interval", "5s", 100*time.Millisecond, time.Hour, &d.WriteInterval),
-		durationWord("purge_age", "7d", time.Minute, year, &d.PurgeAge),
+		durationWord("read_interval", "5s", &d.ReadInterval),
+		durationWord("write_interval", "5s", &d.WriteInterval),
+		durationWord("purge_age", "7d", &d.PurgeAge),
 	}
+}
+
+// validate checks the values of caddy-ratelimit's fields, which has no bounds
+// itself.
+func (s *limits) validate() error {
+	var errs []error
+	check := func(field string, d caddy.Duration, least time.Duration) {
+		if t := time.Duration(d); t != 0 && (t < least || t > 365*24*time.Hour) {
+			errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("%s must be from %s to 365d", t, least)})
+		}
+	}
+	check("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond)
+	check("write_interval", s.Distributed.WriteInterval, 100*time.Millisecond)
+	check("purge_age", s.Distributed.PurgeAge, time.Minute)
+	return errors.Join(errs...)
 }

@@ -2,8 +2,7 @@ package caddyfile
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,29 +12,20 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-const (
-	minTimeout    = 100 * time.Millisecond
-	maxTimeout    = 10 * time.Minute
-	maxTokens     = 1_000_000
-	maxDimensions = 100_000
-)
-
 // parseModel reads `llm <url> <model> [{…}]` or the model of another module.
 func parseModel(l line) (json.RawMessage, error) {
 	if !l.NextArg() {
-		return nil, l.usage("needs an argument")
+		return nil, l.refuse("needs an argument")
 	}
-	if !isAddress(l) {
+	if !isURL(l.Val()) {
 		return l.guest("docs.llm", "provider")
 	}
-	m := new(app.OpenAIModel)
-	if err := endpoint(l.as(0), &m.URL, &m.Model); err != nil {
+	m, l := new(app.OpenAIModel), l.as(0)
+	if err := endpoint(l, &m.URL, &m.Model); err != nil {
 		return nil, err
 	}
-	if err := parseBlock(l.Dispenser, "llm", modelWords(m)); err != nil {
-		return nil, err
-	}
-	return caddyconfig.JSONModuleObject(m, "provider", "openai", nil), nil
+	err := parseBlock(l, "llm", modelWords(m), m.Validate)
+	return caddyconfig.JSONModuleObject(m, "provider", "openai", nil), err
 }
 
 func modelForms() []form {
@@ -49,32 +39,33 @@ func modelForms() []form {
 }
 
 func modelWords(m *app.OpenAIModel) []word {
+	fallbackWords := func(e *app.Endpoint) []word {
+		return []word{secretWord("api_key", "{env.FALLBACK_API_KEY}", &e.APIKey)}
+	}
 	return []word{
 		secretWord("api_key", "{env.OPENAI_API_KEY}", &m.APIKey),
 		{
 			name: "fallback", repeat: true,
 			forms: []form{{
 				args: "<url> <model>", example: "http://127.0.0.1:11434/v1 qwen3",
-				block: []word{secretWord("api_key", "{env.FALLBACK_API_KEY}", new(string))}, optional: true,
+				block: fallbackWords(new(app.Endpoint)), optional: true,
 			}},
 			parse: func(l line) error {
 				var e app.Endpoint
 				if !l.NextArg() {
-					return l.usage("needs an argument")
+					return l.refuse("needs an argument")
 				}
 				if err := endpoint(l, &e.URL, &e.Model); err != nil {
 					return err
 				}
-				if err := parseBlock(l.Dispenser, "fallback", []word{secretWord("api_key", "{env.FALLBACK_API_KEY}", &e.APIKey)}); err != nil {
-					return err
-				}
+				err := parseBlock(l, "fallback", fallbackWords(&e), func() error { return nil })
 				m.Fallback = append(m.Fallback, e)
-				return nil
+				return err
 			},
 		},
-		durationWord("first_token_timeout", "10s", minTimeout, maxTimeout, &m.FirstTokenTimeout),
-		durationWord("idle_timeout", "30s", minTimeout, maxTimeout, &m.IdleTimeout),
-		numberWord("max_tokens", "1500", 1, maxTokens, &m.MaxTokens),
+		durationWord("first_token_timeout", "10s", &m.FirstTokenTimeout),
+		durationWord("idle_timeout", "30s", &m.IdleTimeout),
+		numberWord("max_tokens", "1500", &m.MaxTokens),
 		{
 			name: "budget", repeat: true, forms: is("<n>[k|M] tokens|requests per day|hour", "2M tokens per day"),
 			parse: func(l line) error { return parseBudget(l, m) },
@@ -87,91 +78,99 @@ func parseBudget(l line, m *app.OpenAIModel) error {
 	if err != nil {
 		return err
 	}
-	n, err := parseCount(args[0])
-	if err != nil {
-		return l.usage(err.Error())
-	}
-	var per caddy.Duration
-	switch {
-	case args[2] != "per":
-		return l.refuse("%q stands where per belongs", args[2])
-	case args[3] == "day":
-		per = caddy.Duration(24 * time.Hour)
-	case args[3] == "hour":
-		per = caddy.Duration(time.Hour)
-	default:
-		return l.refuse("%q is neither day nor hour", args[3])
+	periods := map[string]caddy.Duration{"day": caddy.Duration(24 * time.Hour), "hour": caddy.Duration(time.Hour)}
+	per := periods[args[3]]
+	if args[2] != "per" || per == 0 {
+		return l.refuse("%q is neither per day nor per hour", args[2]+" "+args[3])
 	}
 	if m.Budget == nil {
 		m.Budget = &app.Budget{Per: per}
 	}
-	b := m.Budget
-	if b.Per != per {
-		return l.usage("two budgets are per day or per hour both")
+	count, ok := map[string]*int64{"tokens": &m.Budget.Tokens, "requests": &m.Budget.Requests}[args[1]]
+	switch {
+	case !ok:
+		return l.refuse("%q is neither tokens nor requests", args[1])
+	case m.Budget.Per != per:
+		return l.refuse("all budgets must be per day, or all per hour")
+	case *count != 0:
+		return l.refuse("there is already a budget of %s; keep one", args[1])
 	}
-	count := &b.Tokens
-	switch args[1] {
-	case "tokens":
-	case "requests":
-		count = &b.Requests
-	default:
-		return l.refuse("%q is neither tokens nor requests%s", args[1], nearest(args[1], []string{"tokens", "requests"}))
+	if *count = parseCount(args[0]); *count == 0 {
+		return l.refuse("%q is not a number like 500, 20k or 2M", args[0])
 	}
-	if *count != 0 {
-		return l.refuse("there is a budget of %s already; keep one", args[1])
-	}
-	*count = n
 	return nil
+}
+
+// parseCount reads a number of things, with k for thousands or M for
+// millions; 0 for anything else.
+func parseCount(s string) int64 {
+	factor := 1.0
+	digits := strings.TrimRight(s, "kKmM")
+	switch strings.ToLower(s[len(digits):]) {
+	case "":
+	case "k":
+		factor = 1_000
+	case "m":
+		factor = 1_000_000
+	default:
+		return 0
+	}
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil || strings.Trim(digits, "0123456789.") != "" || f*factor < 1 || f*factor > 1e15 {
+		return 0
+	}
+	return int64(f * factor)
 }
 
 // parseEmbedder reads `embedder <url> <model> [{…}]`, `embedder meilisearch
 // <name>`, or the embedder of another module.
 func (o *option) parseEmbedder(l line) (err error) {
 	if !l.NextArg() {
-		return l.usage("needs an argument")
+		return l.refuse("needs an argument")
 	}
 	if l.Val() == "meilisearch" {
 		o.serverEmbedderAt = l.Token()
-		o.serverEmbedder, err = serverEmbedder(l.as(1))
+		o.serverEmbedder, err = l.as(1).one()
 		return err
 	}
-	if !isAddress(l) {
+	if !isURL(l.Val()) {
 		o.app.EmbedderRaw, err = l.guest("docs.embedder", "provider")
 		return err
 	}
-	e := new(app.OpenAIEmbedder)
-	if err := endpoint(l.as(0), &e.URL, &e.Model); err != nil {
+	e, l := new(app.OpenAIEmbedder), l.as(0)
+	if err := endpoint(l, &e.URL, &e.Model); err != nil {
 		return err
 	}
-	if err := parseBlock(l.Dispenser, "embedder", embedderWords(e)); err != nil {
-		return err
-	}
+	err = parseBlock(l, "embedder", embedderWords(e), e.Validate)
 	o.app.EmbedderRaw = caddyconfig.JSONModuleObject(e, "provider", "openai", nil)
-	return nil
+	return err
 }
 
-// joinEmbedder hands the name of a server's own embedder to the index that
-// is on that server.
+// joinEmbedder adds the name in `embedder meilisearch <name>` to the index.
 func (o *option) joinEmbedder() error {
 	if o.serverEmbedder == "" {
 		return nil
 	}
+	d := at(o.serverEmbedderAt)
 	var m struct {
 		Backend string `json:"backend"`
 		app.MeilisearchIndex
 	}
 	if o.app.IndexRaw != nil {
 		if err := json.Unmarshal(o.app.IndexRaw, &m); err != nil {
-			return at(o.serverEmbedderAt).Errf("embedder meilisearch: reading the index: %w", err)
+			return d.Errf("embedder meilisearch: reading the index: %w", err)
 		}
 	}
 	if m.Backend != "meilisearch" {
-		return at(o.serverEmbedderAt).Errf("embedder meilisearch %s is an embedder of the Meilisearch server's own, but the index is not there: write index meilisearch <url>, or embedder <url> <model>", o.serverEmbedder)
+		return d.Errf("embedder meilisearch %s is an embedder in a Meilisearch server's settings, but there is no such index: write index meilisearch <url>, or embedder <url> <model>", o.serverEmbedder)
 	}
 	if m.Embedder != "" {
-		return at(o.serverEmbedderAt).Errf("embedder: the block of index meilisearch names one already (%s); keep one", m.Embedder)
+		return d.Errf("embedder: the block of index meilisearch already names one (%s); keep one", m.Embedder)
 	}
 	m.Embedder = o.serverEmbedder
+	for _, e := range fieldErrors(m.Validate()) {
+		return d.Errf("embedder meilisearch: %s", e.Problem)
+	}
 	o.app.IndexRaw = caddyconfig.JSONModuleObject(m.MeilisearchIndex, "backend", m.Backend, nil)
 	return nil
 }
@@ -190,80 +189,24 @@ func embedderForms() []form {
 func embedderWords(e *app.OpenAIEmbedder) []word {
 	return []word{
 		secretWord("api_key", "{env.OPENAI_API_KEY}", &e.APIKey),
-		numberWord("dimensions", "512", 1, maxDimensions, &e.Dimensions),
+		numberWord("dimensions", "512", &e.Dimensions),
 	}
 }
 
-// isAddress tells whether the argument that is being read is meant as an
-// endpoint's address rather than as a module's name.
-func isAddress(l line) bool {
-	v := l.Val()
-	return strings.Contains(v, "://") || strings.ContainsAny(v, "{/:.")
-}
+// isURL reports whether an argument is meant as a URL rather than as a module's
+// name.
+func isURL(s string) bool { return strings.ContainsAny(s, "{/:.") }
 
-// endpoint reads the address that the line stands on and the model after it.
+// endpoint reads the URL that is the current token and the model after it.
 func endpoint(l line, address, model *string) error {
 	*address = strings.TrimSuffix(l.Val(), "/")
-	if err := checkEndpoint(*address); err != nil {
-		return l.usage(err.Error())
-	}
 	args, err := l.between(0, 1)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		return l.usage("needs the name of a model after the address")
+		return l.refuse("needs the name of a model after the URL")
 	}
-	if *model = args[0]; strings.Contains(*model, "://") {
-		return l.refuse("%q is an address, where the name of a model belongs", *model)
-	}
+	*model = args[0]
 	return nil
-}
-
-// checkEndpoint checks the address of an API in OpenAI's form, below which
-// /chat/completions and /embeddings stand. One that comes from a placeholder
-// is checked at start.
-func checkEndpoint(s string) error {
-	if startPlaceholder.MatchString(s) {
-		return nil
-	}
-	u, err := parseBase(s)
-	if err != nil {
-		return err
-	}
-	for _, tail := range []string{"/chat/completions", "/completions", "/embeddings", "/responses"} {
-		if base, ok := strings.CutSuffix(strings.TrimSuffix(u.Path, "/"), tail); ok {
-			if base == "" {
-				return errors.New("the address ends before " + tail)
-			}
-			return fmt.Errorf("the address ends before %s, with %s", tail, base)
-		}
-	}
-	return nil
-}
-
-func durationWord(name, example string, least, most time.Duration, to *caddy.Duration) word {
-	return word{name: name, forms: is("<duration>", example), parse: func(l line) error {
-		s, err := l.one()
-		if err != nil {
-			return err
-		}
-		if *to, err = parseDuration(s, least, most); err != nil {
-			return l.usage(err.Error())
-		}
-		return nil
-	}}
-}
-
-func numberWord(name, example string, least, most int, to *int) word {
-	return word{name: name, forms: is("<n>", example), parse: func(l line) error {
-		s, err := l.one()
-		if err != nil {
-			return err
-		}
-		if *to, err = parseNumber(s, least, most); err != nil {
-			return l.usage(err.Error())
-		}
-		return nil
-	}}
 }

@@ -2,7 +2,6 @@ package caddyfile
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -11,24 +10,81 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-const (
-	minTTL = time.Minute
-	maxTTL = 10 * 365 * 24 * time.Hour
-)
-
 // option is the global option docs while it is being read.
 type option struct {
 	app *app.App
-	// serverEmbedder is the name of an embedder of the Meilisearch server's
-	// own, and where it was written.
+	// serverEmbedder is the name of an embedder in the Meilisearch servers'
+	// settings.
 	serverEmbedder   string
 	serverEmbedderAt caddyfile.Token
 	// sitesAt are the positions of the sites of this block.
 	sitesAt map[string]string
 }
 
-// parseOption reads the global option docs. Written again (by an import,
-// say), it adds to the first.
+// parseOption reads the global option docs. If it is written again (by an
+// import, for instance), it adds to the first.
+//
+//	{
+//		docs {
+//			site <name> {
+//				root <folder>
+//				sitemap <url> [<interval>]
+//				allow_private on|off
+//				url <url>
+//				organization <name>
+//				name <text>
+//				version <version> [<glob>...]
+//				language <language> [<glob>...]
+//				include <glob>...
+//				exclude <glob>...
+//				clean_urls on|off
+//				anchors github|gitlab|goldmark|pandoc|none
+//				watch events|off|poll [<interval>]
+//				instructions <text>|<file>
+//				support_url <url>
+//				allow_links <host>...
+//				starter_questions <question>...
+//				synonyms <word> <word>...
+//				stop_words <word>...
+//				suggestions on|off
+//			}
+//			key <key>|<placeholder> {
+//				organization <name>
+//				sites <site>...
+//				origins <origin>...
+//				name <text>
+//			}
+//			index embedded
+//			index meilisearch <url>... {
+//				api_key <placeholder>
+//				search_key <placeholder>
+//				semantic_ratio <0-1>
+//				fallback embedded
+//				embedder <name>
+//			}
+//			index <module> ...
+//			embedder <url> <model> {
+//				api_key <placeholder>
+//				dimensions <n>
+//			}
+//			embedder meilisearch <name>
+//			embedder <module> ...
+//			llm <url> <model> {
+//				api_key <placeholder>
+//				fallback <url> <model> {
+//					api_key <placeholder>
+//				}
+//				first_token_timeout <duration>
+//				idle_timeout <duration>
+//				max_tokens <n>
+//				budget <n>[k|M] tokens|requests per day|hour
+//			}
+//			llm <module> ...
+//			threads ttl <duration>
+//			threads off
+//			data_dir <folder>
+//		}
+//	}
 func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	o := &option{app: new(app.App), sitesAt: map[string]string{}}
 	if before, ok := existing.(httpcaddyfile.App); ok {
@@ -37,16 +93,23 @@ func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		}
 	}
 	d.Next() // the option's name
+	l := line{d, &word{name: "docs"}}
 	if d.NextArg() {
 		return nil, d.Errf("docs: %q is too many; as a global option it opens a block: write site %s { … } in it", d.Val(), d.Val())
 	}
-	if err := parseBlock(d, "docs", o.words()); err != nil {
+	if err := parseBlock(l, "docs", o.words(), o.validate); err != nil {
 		return nil, err
 	}
 	if err := o.joinEmbedder(); err != nil {
 		return nil, err
 	}
 	return httpcaddyfile.App{Name: "docs", Value: caddyconfig.JSON(o.app, nil)}, nil
+}
+
+// validate checks what the words of this block set themselves. Blocks inside
+// it have checked the rest.
+func (o *option) validate() error {
+	return (&app.App{Threads: o.app.Threads, DataDir: o.app.DataDir}).Validate()
 }
 
 func (o *option) words() []word {
@@ -60,46 +123,32 @@ func (o *option) words() []word {
 			name: "key", repeat: true, parse: o.parseKey,
 			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(app.FixedKey)), optional: true}},
 		},
-		{name: "index", forms: indexForms(), parse: func(l line) (err error) {
-			if a.IndexRaw != nil {
-				return l.Err("index: is written twice; keep one")
-			}
+		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: func(l line) (err error) {
 			a.IndexRaw, err = parseIndex(l)
 			return err
-		}},
-		{name: "embedder", forms: embedderForms(), parse: func(l line) error {
-			if a.EmbedderRaw != nil || o.serverEmbedder != "" {
-				return l.Err("embedder: is written twice; keep one")
-			}
-			return o.parseEmbedder(l)
-		}},
-		{name: "llm", forms: modelForms(), parse: func(l line) (err error) {
-			if a.LLMRaw != nil {
-				return l.Err("llm: is written twice; keep one (others stand in its block as fallback)")
-			}
+		}}),
+		once(a.EmbedderRaw != nil, word{name: "embedder", forms: embedderForms(), parse: o.parseEmbedder}),
+		once(a.LLMRaw != nil, word{name: "llm", forms: modelForms(), parse: func(l line) (err error) {
 			a.LLMRaw, err = parseModel(l)
 			return err
-		}},
-		{name: "threads", forms: []form{{args: "ttl <duration>", example: "ttl 30d"}, {args: "off", example: "off"}}, parse: func(l line) (err error) {
-			if a.Threads != nil {
-				return l.Err("threads: is written twice; keep one")
-			}
-			a.Threads, err = parseThreads(l)
-			return err
-		}},
-		{name: "data_dir", forms: is("<folder>", "/var/lib/caddy/docs"), parse: func(l line) (err error) {
-			if a.DataDir != "" {
-				return l.Err("data_dir: is written twice; keep one")
-			}
-			if a.DataDir, err = l.one(); err != nil {
+		}}),
+		once(a.Threads != nil, word{
+			name: "threads", forms: []form{{args: "ttl <duration>", example: "ttl 30d"}, {args: "off", example: "off"}},
+			parse: func(l line) (err error) {
+				a.Threads, err = parseThreads(l)
 				return err
-			}
-			if err := checkPath(a.DataDir); err != nil {
-				return l.usage(err.Error())
-			}
-			return nil
-		}},
+			},
+		}),
+		once(a.DataDir != "", textWord("data_dir", "<folder>", "/var/lib/caddy/docs", &a.DataDir)),
 	}
+}
+
+// once refuses a word that another docs option has written.
+func once(written bool, w word) word {
+	if written {
+		w.parse = func(l line) error { return l.Errf("%s is written twice; keep one", w.name) }
+	}
+	return w
 }
 
 func parseThreads(l line) (*app.Threads, error) {
@@ -111,15 +160,12 @@ func parseThreads(l line) (*app.Threads, error) {
 	case args[0] == "off" && len(args) == 1:
 		return &app.Threads{Off: true}, nil
 	case args[0] == "ttl" && len(args) == 2:
-		ttl, err := parseDuration(args[1], minTTL, maxTTL)
-		if err != nil {
-			return nil, l.usage(err.Error())
-		}
-		return &app.Threads{TTL: ttl}, nil
+		ttl, err := l.duration(args[1])
+		return &app.Threads{TTL: ttl}, err
 	case args[0] == "ttl":
-		return nil, l.usage("ttl needs a duration")
+		return nil, l.refuse("ttl needs a duration")
 	case args[0] == "off":
 		return nil, l.refuse("%q is too many", args[1])
 	}
-	return nil, l.refuse("%q is not known", args[0])
+	return nil, l.refuse("%q must be ttl or off", args[0])
 }

@@ -33,19 +33,18 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) httpcaddyfile.Conf
 
 	chain := append([]json.RawMessage{
 		module("docs_api", &handlers.Guard{
-			Errors: s.errors, RateLimitPolicy: limits.PolicyHeader(), Define: s.define,
+			Errors: s.guard.Errors, RateLimitPolicy: limits.PolicyHeader(), Define: s.guard.Define,
 		}),
 		module("authentication", &caddyauth.Authentication{
 			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},
 		}),
 	}, limits.Handlers(api)...)
 	if api == apiAssistant {
-		chain = append(chain, module("docs_assistant", &handlers.Assistant{
-			Sites: s.sites, MaxBody: s.maxBody,
-			FinishEvent: s.finishEvent, MaxConcurrentReplies: s.maxConcurrentReplies,
-		}))
+		a := s.assistant
+		a.Sites = s.sites
+		chain = append(chain, module("docs_assistant", &a))
 	} else {
-		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.maxBody}))
+		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody}))
 	}
 
 	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{

@@ -1,18 +1,28 @@
 package caddyfile
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// word is a word of a block's grammar. The tables of words are the one place
-// where the grammar stands: the parser walks them, its errors quote them,
-// and Grammar prints them.
+// word is a word of a block's grammar. The tables of words are the only
+// definition of the grammar: the parser walks them, its errors quote them, and
+// Grammar prints them.
 type word struct {
 	name string
+
+	// field is the field that the word sets, as an app.FieldError names it.
+	// Default: name.
+	field string
 
 	// forms are the ways to write the word, the usual one first.
 	forms []form
@@ -21,7 +31,7 @@ type word struct {
 	repeat bool
 
 	// parse reads what follows the word: arguments and, where the form has
-	// one, the block. The arguments left over are refused by its caller.
+	// one, the block. parseBlock refuses the arguments that it leaves.
 	parse func(l line) error
 }
 
@@ -32,23 +42,94 @@ type form struct {
 	args string
 	// example are arguments that the parser takes.
 	example string
-	// block are the words of the block, nil for a form that takes none.
+	// block are the words of the block, nil for a form without a block.
 	block []word
 	// optional says that the form may be written without its block.
 	optional bool
 }
 
-// is short for a word with a single form without a block.
+// is is short for a word with a single form without a block.
 func is(args, example string) []form { return []form{{args: args, example: example}} }
 
-// line is a word that is being read: the dispenser stands on it, or on the
-// last of its arguments that was read.
+// textWord is a word with one argument. The module checks its value.
+func textWord(name, args, example string, to *string) word {
+	return word{name: name, forms: is(args, example), parse: func(l line) (err error) {
+		*to, err = l.one()
+		return err
+	}}
+}
+
+// listWord is a word with any number of arguments, whose lines add up.
+func listWord(name, args, example string, to *[]string) word {
+	return word{name: name, forms: is(args, example), repeat: true, parse: func(l line) error {
+		values, err := l.some(1)
+		*to = append(*to, values...)
+		return err
+	}}
+}
+
+// switchWord is a word with the argument on or off.
+func switchWord(name string, to *bool) word {
+	return word{name: name, forms: is("on|off", "on"), parse: func(l line) error {
+		v, err := l.one()
+		if err == nil && v != "on" && v != "off" {
+			err = l.refuse("%q must be on or off", v)
+		}
+		*to = v == "on"
+		return err
+	}}
+}
+
+// numberWord is a word with a whole number. In JSON, 0 is the default.
+func numberWord(name, example string, to *int) word {
+	return word{name: name, forms: is("<n>", example), parse: func(l line) error {
+		v, err := l.one()
+		if err != nil {
+			return err
+		}
+		if *to, err = strconv.Atoi(v); err != nil || *to == 0 {
+			return l.refuse("%q is not a whole number above 0", v)
+		}
+		return nil
+	}}
+}
+
+// durationWord is a word with a duration. In JSON, 0 is the default.
+func durationWord(name, example string, to *caddy.Duration) word {
+	return word{name: name, forms: is("<duration>", example), parse: func(l line) error {
+		v, err := l.one()
+		if err != nil {
+			return err
+		}
+		*to, err = l.duration(v)
+		return err
+	}}
+}
+
+// secretForm is a value of nothing but placeholders that are replaced at
+// start.
+var secretForm = regexp.MustCompile(`^(\{(env\.[A-Za-z_][A-Za-z0-9_]*|file\.[^{}]+)\})+$`)
+
+// secretWord is a word whose argument is a placeholder for a secret. The
+// error for anything else doesn't contain it.
+func secretWord(name, example string, to *string) word {
+	return word{name: name, forms: is("<placeholder>", example), parse: func(l line) (err error) {
+		if *to, err = l.one(); err == nil && !secretForm.MatchString(*to) {
+			err = l.refuse("a secret in the configuration would show at GET /config/ and in autosave.json; " +
+				"name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here)")
+		}
+		return err
+	}}
+}
+
+// line is a word that is being read. The dispenser's current token is the
+// word, or the last of its arguments that was read.
 type line struct {
 	*caddyfile.Dispenser
 	word *word
 }
 
-// as narrows what errors propose to one form of the word, once it is clear
+// as narrows the proposals in errors to one form of the word, once it is clear
 // which is meant.
 func (l line) as(form int) line {
 	w := *l.word
@@ -56,7 +137,7 @@ func (l line) as(form int) line {
 	return line{l.Dispenser, &w}
 }
 
-// one reads the one argument that the word takes.
+// one reads the only argument of a word.
 func (l line) one() (string, error) {
 	args, err := l.between(1, 1)
 	if err != nil {
@@ -66,140 +147,147 @@ func (l line) one() (string, error) {
 }
 
 // some reads at least n arguments.
-func (l line) some(n int) ([]string, error) { return l.between(n, maxArgs) }
-
-// maxArgs bounds the arguments of a word; what a person writes stays far
-// below.
-const maxArgs = 1000
+func (l line) some(n int) ([]string, error) { return l.between(n, 1000) }
 
 // between reads the arguments, of which there are least to most.
 func (l line) between(least, most int) ([]string, error) {
 	args := l.RemainingArgs()
-	if slices.Contains(args, "") {
-		return nil, l.usage(`"" is empty`)
-	}
 	switch {
+	case slices.Contains(args, ""):
+		return nil, l.refuse(`"" is empty`)
 	case len(args) == 0 && least > 0:
-		return nil, l.usage("needs an argument")
+		return nil, l.refuse("needs an argument")
 	case len(args) < least:
-		return nil, l.usage("needs another argument")
+		return nil, l.refuse("needs another argument")
 	case len(args) > most && args[most] == "{}":
-		return nil, l.usage("an empty block is left out")
+		return nil, l.refuse("an empty block is left out")
 	case len(args) > most && least == 1 && most == 1:
-		return nil, l.usage(fmt.Sprintf("takes one argument, so %q is too many (text with spaces stands in quotes)", args[most]))
+		return nil, l.refuse("takes one argument, so %q is too many (put text with spaces in quotes)", args[most])
 	case len(args) > most:
-		return nil, l.usage(fmt.Sprintf("%q is too many", args[most]))
+		return nil, l.refuse("%q is too many", args[most])
 	}
 	return args, nil
 }
 
-// choice reads the one argument that is one of several words.
-func (l line) choice(choices ...string) (string, error) {
-	v, err := l.one()
-	if err != nil {
-		return "", err
+// duration reads a duration like 10s, 1h30m or 30d.
+func (l line) duration(s string) (caddy.Duration, error) {
+	d, err := caddy.ParseDuration(s)
+	if err != nil || d == 0 {
+		return 0, l.refuse("%q is not a duration like 30s, 10m or 7d", s)
 	}
-	if !slices.Contains(choices, v) {
-		return "", l.refuse("%q is not known%s", v, nearest(v, choices))
-	}
-	return v, nil
+	return caddy.Duration(d), nil
 }
 
-// onOff reads the argument on or off.
-func (l line) onOff() (bool, error) {
-	v, err := l.choice("on", "off")
-	return v == "on", err
-}
-
-// refuse is the error for an argument, with the form to write instead.
+// refuse returns an error that says what is wrong and what to write instead.
 func (l line) refuse(format string, args ...any) error {
-	return l.usage(fmt.Sprintf(format, args...))
-}
-
-// usage says what is wrong and what to write.
-func (l line) usage(wrong string) error {
+	s := l.word.name + ": " + fmt.Sprintf(format, args...)
 	var forms []string
 	for _, f := range l.word.forms {
 		forms = append(forms, strings.TrimSpace(l.word.name+" "+f.args))
 	}
-	s := l.word.name + ": " + wrong + "; write: " + strings.Join(forms, ", or: ")
-	if f := l.word.forms[0]; f.example != "" && f.example != f.args {
-		s += ", like: " + strings.TrimSpace(l.word.name+" "+f.example)
+	if len(forms) > 0 {
+		s += "; write: " + strings.Join(forms, ", or: ")
+		if f := l.word.forms[0]; f.example != "" && f.example != f.args {
+			s += ", like: " + strings.TrimSpace(l.word.name+" "+f.example)
+		}
 	}
 	return l.Err(s)
 }
 
-// parseBlock reads the block that opens after the dispenser's current token,
-// if one does. where names the block in errors ("site acme").
-func parseBlock(d *caddyfile.Dispenser, where string, words []word) error {
+// parseBlock reads the block that opens after a word, if one does. where names
+// the block in errors ("site acme"). validate checks the values that the words
+// set; its errors are reported at the word that set the field.
+func parseBlock(l line, where string, words []word, validate func() error) error {
+	d, opened := l.Dispenser, l.Token()
 	first := map[string]caddyfile.Token{}
+	refused := map[string]error{} // by the text of a FieldError
 	for nesting := d.Nesting(); d.NextBlock(nesting); {
-		name := d.Val()
+		name, token := d.Val(), d.Token()
 		i := slices.IndexFunc(words, func(w word) bool { return w.name == name })
 		if i < 0 {
 			return unknownWord(d, where, name, words)
 		}
 		w := &words[i]
 		if t, ok := first[name]; ok && !w.repeat {
-			return d.Errf("%s: %s is written twice, first at %s:%d; keep one", where, name, t.File, t.Line)
+			return d.Errf("%s: %s is written twice, first at %s; keep one", where, name, position(t))
 		}
-		first[name] = d.Token()
-		l := line{d, w}
-		if err := w.parse(l); err != nil {
+		first[name] = token
+		inner := line{d, w}
+		if err := w.parse(inner); err != nil {
 			return err
 		}
 		if d.NextArg() {
-			return l.refuse("%q is too many", d.Val())
+			return inner.refuse("%q is too many", d.Val())
 		}
 		if d.NextBlock(nesting + 1) {
-			return l.usage("takes no block")
+			return inner.refuse("takes no block")
 		}
+		for _, e := range fieldErrors(validate()) {
+			if e.Field == w.name || e.Field == w.field {
+				if _, ok := refused[e.Error()]; !ok {
+					refused[e.Error()] = line{at(token), w}.refuse("%s", e.Problem)
+				}
+			}
+		}
+	}
+	for _, e := range fieldErrors(validate()) {
+		if err := refused[e.Error()]; err != nil {
+			return err
+		}
+		return line{at(opened), l.word}.refuse("%s", strings.TrimPrefix(e.Error(), l.word.name+": "))
 	}
 	return nil
 }
 
-func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error {
-	var names []string
-	for _, w := range words {
-		names = append(names, w.name)
+// fieldErrors returns the errors of a Validate method.
+func fieldErrors(err error) (all []*app.FieldError) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			all = append(all, fieldErrors(err)...)
+		}
+		return all
 	}
+	if e, ok := errors.AsType[*app.FieldError](err); ok {
+		all = append(all, e)
+	}
+	return all
+}
+
+func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error {
 	if name == "{" || name == "}" {
-		return d.Errf("%s: a %s stands where a word is expected; a block opens at the end of its word's line and closes on a line of its own", where, name)
+		return d.Errf("%s: a word is expected instead of %s; a block opens at the end of its word's line and closes on a line of its own", where, name)
+	}
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = w.name
 	}
 	if near := nearest(name, names); near != "" {
-		return d.Errf("%s: unknown word %q%s", where, name, near)
+		return d.Errf("%s: unknown word %q; did you mean %s?", where, name, near)
 	}
 	if home := homes(name); home != "" {
 		return d.Errf("%s: %s is a word of %s, not of this block", where, name, home)
 	}
-	if len(names) == 0 {
-		return d.Errf("%s: unknown word %q; this block takes no words, so leave it out", where, name)
-	}
 	return d.Errf("%s: unknown word %q; it takes: %s", where, name, strings.Join(names, ", "))
 }
 
-// nearest proposes the word that was probably meant: "; did you mean …?", or
-// "" if none is near.
-func nearest(name string, words []string) string {
-	best, distance := "", max(1, min(3, len(name)/3))+1
+// nearest returns the word that was probably meant, "" if none is near.
+func nearest(name string, words []string) (best string) {
+	distance := max(1, min(3, len(name)/3)) + 1
 	for _, w := range words {
 		if n := editDistance(strings.ToLower(name), w); n < distance {
 			best, distance = w, n
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return best
 }
 
 // editDistance is the number of letters to change, add, drop or swap with
-// the next to come from a to b (optimal string alignment).
+// the next to get from a to b (optimal string alignment).
 func editDistance(a, b string) int {
-	if len(a) > 50 { // nobody means a word of ours by it
+	if len(a) > 50 { // no misspelt word
 		return len(a)
 	}
-	before, above := make([]int, len(b)+1), make([]int, len(b)+1)
+	previous, above := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range above {
 		above[j] = j
 	}
@@ -213,18 +301,20 @@ func editDistance(a, b string) int {
 			}
 			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
+				row[j+1] = min(row[j+1], previous[j-1]+1)
 			}
 		}
-		before, above = above, row
+		previous, above = above, row
 	}
 	return above[len(b)]
 }
 
-// at returns a dispenser that stands on a token, for errors about what began
-// there.
+// at returns a dispenser whose current token is t, for errors at its position.
 func at(t caddyfile.Token) *caddyfile.Dispenser {
 	d := caddyfile.NewDispenser([]caddyfile.Token{t})
 	d.Next()
 	return d
 }
+
+// position formats the position of a token.
+func position(t caddyfile.Token) string { return fmt.Sprintf("%s:%d", t.File, t.Line) }
