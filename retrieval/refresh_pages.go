@@ -40,7 +40,9 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	files := r.selectFiles(snapshot.Files())
 
 	report := Report{Pages: len(r.documents), Sections: countSections(r.documents)}
-	if report.Held = r.hold.check(r.documents, files, time.Now()); report.Held != "" {
+	// Pages that the configuration no longer includes are not missing.
+	wanted := slices.DeleteFunc(slices.Clone(r.documents), func(d *Document) bool { return !r.options.Ingester.Wants(d.File) })
+	if report.Held = r.hold.check(wanted, files, time.Now()); report.Held != "" {
 		return report, nil
 	}
 	pages := r.readAll(ctx, snapshot, files)

@@ -386,3 +386,28 @@ func TestARestartAnswersFromDiskAndReadsNothing(t *testing.T) {
 		t.Errorf("second start: %+v", report)
 	}
 }
+
+func TestPagesThatTheConfigurationNoLongerIncludesAreNotHeldBack(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	for i := range 20 {
+		put(t, root, fmt.Sprintf("guide/p%02d.md", i), "# Page\n\nzebra\n")
+	}
+	put(t, root, "api/run.md", "# Run\n\nzebra\n")
+	for _, c := range []struct {
+		include []string
+		pages   int
+	}{{nil, 21}, {[]string{"/api/**"}, 1}, {nil, 21}, {[]string{"/nothing/**"}, 0}} {
+		reader, err := ingest.New(ingest.Options{Include: c.include})
+		must(t, err)
+		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
+		must(t, err)
+		report, err := retrieval.NewRefresher(retrieval.RefresherOptions{
+			Source: folder(root)(reader), Ingester: reader, Index: index, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
+		}).Refresh(t.Context())
+		must(t, err)
+		if report.Held != "" || report.Pages != c.pages {
+			t.Errorf("include %v: %d pages, held: %q", c.include, report.Pages, report.Held)
+		}
+		must(t, index.Close())
+	}
+}
