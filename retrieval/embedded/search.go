@@ -12,13 +12,13 @@ import (
 // scratch holds the scores of one search. It is pooled, since they are as
 // long as the index.
 type scratch struct {
-	section, page                   []float32 // scores
-	titleHits, slugHits, headingHit []float32 // sums of the IDF of the query's words in them
-	best                            []float32 // of one query word, by section or page
-	touched                         []uint32  // where best is not 0
-	value                           []float32 // of pages, with everything that adds to them
-	similarity, pageSimilarity      []float32 // to the query's vector
-	order                           []uint32  // pages found
+	section, page                    []float32 // scores
+	titleHits, slugHits, headingHits []float32 // sums of the IDF of the query's words in them
+	best                             []float32 // of one query word, by section or page
+	touched                          []uint32  // where best is not 0
+	value                            []float32 // of pages, with everything that adds to them
+	similarity, pageSimilarity       []float32 // to the query's vector
+	order                            []uint32  // pages found
 }
 
 func zeroed(s []float32, n int) []float32 {
@@ -57,7 +57,7 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording,
 // of a query.
 func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 	sections, pages := g.sectionCount(), len(g.docs)
-	s.section, s.headingHit = zeroed(s.section, sections), zeroed(s.headingHit, sections)
+	s.section, s.headingHits = zeroed(s.section, sections), zeroed(s.headingHits, sections)
 	s.page, s.titleHits, s.slugHits = zeroed(s.page, pages), zeroed(s.titleHits, pages), zeroed(s.slugHits, pages)
 	s.value, s.best = zeroed(s.value, pages), zeroed(s.best, max(sections, pages))
 	for i := range p.words {
@@ -67,7 +67,7 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 		if w.kind == plain {
 			addOnce(s.titleHits, g.titles, w.expansions)
 			addOnce(s.slugHits, g.slugs, w.expansions)
-			addOnce(s.headingHit, g.headings, w.expansions)
+			addOnce(s.headingHits, g.headings, w.expansions)
 		}
 	}
 }
@@ -125,13 +125,14 @@ func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
 		}
 		title := titleBonus*likeness(s.titleHits[page], known, g.titleIDF[page]) + slugBonus*likeness(s.slugHits[page], known, g.slugIDF[page])
 		var first, second float32
-		for i, to := g.sectionsOf(page); i < to; i++ {
-			v := s.section[i]
+		from, to := g.sectionsOf(page)
+		sections, headings, headingIDF := s.section[from:to], s.headingHits[from:to], g.headingIDF[from:to]
+		for i, v := range sections {
 			if v == 0 {
 				continue
 			}
-			v += title + headingBonus*likeness(s.headingHit[i], known, g.headingIDF[i])
-			s.section[i] = v
+			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
+			sections[i] = v
 			if v > first {
 				first, second = v, first
 			} else if v > second {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Difference is how much better a run is than a baseline, query by query.
+// Difference is how much better a run is than a baseline on the same queries.
 type Difference struct {
 	Queries int `json:"queries"`
-	// Mean of nDCG@10, run less baseline, and its 95 % interval. An interval
-	// that holds 0 says that the two can't be told apart on these queries.
+	// Mean difference of nDCG@10, run minus baseline, and its 95 % confidence
+	// interval. If that contains 0, these queries show no difference.
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -20,9 +20,9 @@ type Difference struct {
 	Losses int `json:"losses"`
 }
 
-// Compare pairs two reports over the same queries; those that only one of
-// them has are left out. The interval is a bootstrap of 2,000 draws with a
-// fixed seed, so equal input gives equal output.
+// Compare pairs two reports query by query, and leaves out queries that only
+// one of them has. The interval is a bootstrap of 2,000 samples with a fixed
+// seed, so equal input gives equal output.
 func Compare(run, baseline Report) Difference {
 	const draws = 2000
 	var diff []float64

@@ -159,7 +159,7 @@ func TestBadInputIsNamedByItsLine(t *testing.T) {
 		{"a query twice", queries, "{\"id\":\"x\",\"text\":\"a\"}\n\n{\"id\":\"x\",\"text\":\"b\"}", `line 3: query "x" was already on line 1`},
 		{"no query at all", queries, "\n\n", "no queries"},
 		{"a line without end", queries, `{"text":"` + strings.Repeat("x", maxLine), "line 1: "},
-		{"judgements parted by spaces", qrels, "q1 page 1", "line 1: 1 fields"},
+		{"judgements separated by spaces", qrels, "q1 page 1", "line 1: 1 fields"},
 		{"a grade that is no number", qrels, "q1\tp\tgood", `line 1: grade "good"`},
 		{"a grade beyond bounds", qrels, "q1\tp\t99", "line 1: grade 99"},
 		{"no judgement at all", qrels, "query-id\tcorpus-path\tscore\n", "no judgements"},

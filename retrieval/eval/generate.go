@@ -9,23 +9,16 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// trivial are words that authors click on without naming what is behind.
-var trivial = map[string]bool{}
+// trivial are texts of links that don't say where they lead.
+const trivial = "|here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|" +
+	"link|page|guide|read more|more|learn more|see here|click here|details|more details|more information|more info|" +
+	"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기|"
 
-func init() {
-	for s := range strings.SplitSeq("here|this|this page|this guide|this article|this section|this document|the docs|docs|documentation|"+
-		"link|page|guide|read more|more|learn more|see here|click here|details|more details|more information|more info|"+
-		"example|examples|above|below|next|previous|back|home|start here|source|hier|ici|aquí|qui|aqui|здесь|こちら|这里|여기", "|") {
-		trivial[s] = true
-	}
-}
-
-// Generate proposes queries from a site's own pages, with judgements: the
-// words of links from other pages (group "link"), which are how authors name
-// a page where they need it, and descriptions (group "description"). Left
-// out are words that name nothing ("here"), the title itself, addresses and
-// code, and words that lead to more than three pages. Equal input gives
-// equal output.
+// Generate proposes queries from a site's pages, with judgements: the texts of
+// links from other pages (group "link") and descriptions (group
+// "description"). It leaves out texts that say nothing ("here"), titles, URLs,
+// and texts that lead to more than three pages. Equal input gives equal
+// output.
 func Generate(documents []*retrieval.Document) []Query {
 	byPage := map[string]*retrieval.Document{}
 	for _, d := range documents {
@@ -36,7 +29,7 @@ func Generate(documents []*retrieval.Document) []Query {
 		for _, l := range d.Links {
 			to := byPage[l.Page]
 			text := oneLine(l.Text)
-			if to == nil || to == d || !speaks(text, to) {
+			if to == nil || to == d || !meaningful(text, to) {
 				continue
 			}
 			key := strings.ToLower(text)
@@ -63,7 +56,7 @@ func Generate(documents []*retrieval.Document) []Query {
 	for _, d := range sorted {
 		text := oneLine(d.Description)
 		key := strings.ToLower(text)
-		if len(strings.Fields(text)) < 3 && len([]rune(text)) < 12 || seen[key] || !speaks(text, d) {
+		if len(strings.Fields(text)) < 3 && len([]rune(text)) < 12 || seen[key] || !meaningful(text, d) {
 			continue
 		}
 		seen[key] = true
@@ -73,7 +66,7 @@ func Generate(documents []*retrieval.Document) []Query {
 	return out
 }
 
-// display gives the front page, whose Page is "", a path that can be read.
+// display names the front page, whose Page is "".
 func display(pages []string) []string {
 	for i, p := range pages {
 		if p == "" {
@@ -91,9 +84,11 @@ func oneLine(s string) string {
 	return strings.Trim(s, "\"'“”‘’`→›»«‹ ")
 }
 
-func speaks(text string, to *retrieval.Document) bool {
+// meaningful reports whether a text says something about a page, beside its
+// title.
+func meaningful(text string, to *retrieval.Document) bool {
 	lower := strings.ToLower(strings.TrimRight(text, ".!:…"))
-	if trivial[lower] || strings.EqualFold(text, oneLine(to.Title)) || strings.Contains(text, "://") {
+	if strings.Contains(trivial, "|"+lower+"|") || strings.EqualFold(text, oneLine(to.Title)) || strings.Contains(text, "://") {
 		return false
 	}
 	letters := 0

@@ -1,8 +1,8 @@
-// Package eval measures a search against judgements: which pages a query
-// should find. It computes nDCG@10 and its kin, by group of queries, lists
-// the worst, compares two runs, and proposes queries from a site's own
-// pages. Everything counts pages, not sections: a run's paths are reduced
-// to pages, the best place of each page counts.
+// Package eval measures a search against judgements: which pages each query
+// should find. It computes nDCG@10 and other metrics, by group of queries,
+// lists the worst queries, compares two runs, and proposes queries from a
+// site's pages. It counts pages, not sections: the paths of a run are reduced
+// to pages, each at its best rank.
 package eval
 
 import (
@@ -16,9 +16,9 @@ var (
 	index     = regexp.MustCompile(`(^|/)(_?index|README)$`)
 )
 
-// Page reduces a path or address to the page it stands for: without host,
-// query, fragment, extension and a last segment that is an index, in lower
-// case. The front page is "index".
+// Page returns the page of a path or URL: without host, query, fragment,
+// extension and index as the last segment, in lower case. The front page is
+// "index".
 func Page(path string) string {
 	path, _, _ = strings.Cut(path, "#")
 	path, _, _ = strings.Cut(path, "?")
@@ -31,7 +31,7 @@ func Page(path string) string {
 	return path
 }
 
-// Pages reduces paths to pages, each at its best place.
+// Pages returns the pages of paths, each at its best rank.
 func Pages(paths []string) []string {
 	out := make([]string, 0, len(paths))
 	seen := make(map[string]bool, len(paths))

@@ -15,19 +15,19 @@ import (
 type Query struct {
 	// ID names the query in judgements and runs.
 	ID string `json:"id"`
-	// Text is what is searched for.
+	// Text is the search.
 	Text string `json:"text"`
-	// Group is what results are broken down by; "" is a group of its own.
+	// Group is what results are broken down by; "" is also a group.
 	Group string `json:"group,omitempty"`
-	// Relevant are the pages that the query should find, where the file of
-	// queries carries its judgements itself.
+	// Relevant are the pages that the query should find, if the file of
+	// queries has judgements.
 	Relevant []string `json:"relevant,omitempty"`
 }
 
 // Qrels are the judgements: query id → page → grade, 1 and more is relevant.
 type Qrels map[string]map[string]int
 
-// Run is what a search gave: query id → paths, best first.
+// Run is the output of a search: query id → paths, best first.
 type Run map[string][]string
 
 // maxLine bounds a line of an input file.
@@ -59,9 +59,9 @@ func lines(r io.Reader, each func(n int, line []byte) error) error {
 //
 //	{"id": "q1", "text": "how do I …", "group": "questions", "relevant": ["guide/start"]}
 //
-// "query_id" stands for "id", "query" for "text", "kind" for "group" and
-// "paths" for "relevant" as well; "id" may be left out, then the line's
-// number is taken. Errors name the line. Ids must be unique.
+// "query_id" is accepted for "id", "query" for "text", "kind" for "group" and
+// "paths" for "relevant". Without "id", the id is the line's number. Ids must
+// be unique. Errors name the line.
 func ReadQueries(r io.Reader) ([]Query, error) {
 	var out []Query
 	seen := map[string]int{}
@@ -111,8 +111,8 @@ func ReadQueries(r io.Reader) ([]Query, error) {
 	return out, err
 }
 
-// Judgements are the qrels that queries carry themselves, every page of
-// Relevant with grade 1.
+// Judgements returns the qrels of queries that have them: every page of
+// Relevant, with grade 1.
 func Judgements(queries []Query) Qrels {
 	out := Qrels{}
 	for _, q := range queries {
@@ -130,9 +130,9 @@ func (q Qrels) add(id, page string, grade int) {
 	q[id][Page(page)] = grade
 }
 
-// ReadQrels reads judgements: query id, path and grade, parted by tabs, a
-// line each. A first line that begins with "query-id" is a heading. Grades
-// below 1 are left out.
+// ReadQrels reads judgements, one a line: query id, path and grade, separated
+// by tabs. A first line that begins with "query-id" is a heading. Grades below
+// 1 are left out.
 func ReadQrels(r io.Reader) (Qrels, error) {
 	out := Qrels{}
 	err := lines(r, func(n int, line []byte) error {
@@ -141,7 +141,7 @@ func ReadQrels(r io.Reader) (Qrels, error) {
 			return nil
 		}
 		if len(f) != 3 {
-			return fmt.Errorf("%d fields; write query id, path and grade parted by tabs", len(f))
+			return fmt.Errorf("%d fields; write query id, path and grade separated by tabs", len(f))
 		}
 		grade, err := strconv.Atoi(strings.TrimSpace(f[2]))
 		if err != nil {
@@ -164,7 +164,7 @@ func ReadQrels(r io.Reader) (Qrels, error) {
 // maxGrade keeps 2^grade exact.
 const maxGrade = 30
 
-// ReadRun reads a run: a line a query, {"query_id": "q1", "paths": ["best",
+// ReadRun reads a run: one line a query, {"query_id": "q1", "paths": ["best",
 // "next"]}, or the six columns of TREC (query, Q0, path, rank, score, name).
 func ReadRun(r io.Reader) (Run, error) {
 	out := Run{}
@@ -213,7 +213,7 @@ func ReadRun(r io.Reader) (Run, error) {
 	return out, err
 }
 
-// WriteRun writes a run as ReadRun reads it, in the order of queries.
+// WriteRun writes a run for ReadRun, in the order of queries.
 func WriteRun(w io.Writer, queries []Query, run Run) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -229,7 +229,7 @@ func WriteRun(w io.Writer, queries []Query, run Run) error {
 	return nil
 }
 
-// WriteQueries writes queries as ReadQueries reads them.
+// WriteQueries writes queries for ReadQueries.
 func WriteQueries(w io.Writer, queries []Query) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Metrics of one query, or the means of several, 0–1.
+// Metrics are those of one query, or the means of several, 0–1.
 type Metrics struct {
-	// Queries is how many there are.
+	// Queries is the number of queries.
 	Queries int `json:"queries"`
-	// NDCG10 is the discounted gain of the first ten pages, over the best
-	// that was possible; gains are 2^grade−1.
+	// NDCG10 is the discounted gain of the first ten pages, divided by the
+	// highest possible; gains are 2^grade−1.
 	NDCG10 float64 `json:"ndcg10"`
-	// MRR10 is 1 over the place of the first relevant page, 0 past ten.
+	// MRR10 is 1 divided by the rank of the first relevant page, 0 past ten.
 	MRR10 float64 `json:"mrr10"`
 	// Recall5 is the share of the relevant pages among the first five.
 	Recall5 float64 `json:"recall5"`
@@ -26,7 +26,7 @@ type Metrics struct {
 	Empty float64 `json:"empty"`
 }
 
-// Judge measures one query: the grades of relevant pages against the paths
+// Judge measures one query by the grades of its relevant pages and the paths
 // found.
 func Judge(relevant map[string]int, paths []string) Metrics {
 	pages := Pages(paths)
@@ -64,36 +64,36 @@ func Judge(relevant map[string]int, paths []string) Metrics {
 	return m
 }
 
-func gain(grade, place int) float64 {
-	return (math.Exp2(float64(grade)) - 1) / math.Log2(float64(place)+2)
+func gain(grade, rank int) float64 {
+	return (math.Exp2(float64(grade)) - 1) / math.Log2(float64(rank)+2)
 }
 
-// Report is a run measured.
+// Report has the metrics of a run.
 type Report struct {
-	// All is over every query that has judgements.
+	// All has the means of all queries with judgements.
 	All Metrics `json:"all"`
-	// Groups are by Query.Group, where there is more than one.
+	// Groups has those of each Query.Group, if there is more than one.
 	Groups map[string]Metrics `json:"groups,omitempty"`
 	// Worst are the queries with the lowest nDCG@10, worst first.
 	Worst []Failure `json:"worst,omitempty"`
-	// Unjudged counts the queries that have no judgements and were left out.
+	// Unjudged counts queries without judgements, which are left out.
 	Unjudged int `json:"unjudged,omitempty"`
 
 	perQuery map[string]Metrics
 }
 
-// Failure is a query that did badly.
+// Failure is a query with a low score.
 type Failure struct {
 	Query  Query   `json:"query"`
 	NDCG10 float64 `json:"ndcg10"`
-	// Wanted are the relevant pages, Got the first pages that came instead.
+	// Wanted are the relevant pages, Got the first three pages found.
 	Wanted []string `json:"wanted"`
 	Got    []string `json:"got"`
 }
 
-// Score measures a run. worst is how many of the worst queries to list; a
-// query that found everything is never among them. Judgements of queries
-// that are not in queries are ignored.
+// Score measures a run, and lists up to worst of the worst queries; one that
+// found everything is never among them. Judgements of queries that are not in
+// queries are ignored.
 func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
 	r := Report{perQuery: map[string]Metrics{}}
 	groups := map[string]*Metrics{}

@@ -48,7 +48,7 @@ func Detect(text string, fallback Language) Language {
 	}
 	best, most := fallback, scores[fallback]+.5+float64(words)/40
 	for l, n := range scores {
-		if n > most || n == most && l < best {
+		if n > most || n == most && best != fallback && l < best {
 			best, most = l, n
 		}
 	}
