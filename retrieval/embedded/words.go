@@ -8,31 +8,32 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord bounds the bytes of one word: base64 blobs and minified code in a
-// page must not become words of the index.
+// maxWord bounds the bytes of a word: base64 and minified code in a page must
+// not become words of the index.
 const maxWord = 64
 
-// kind says what a word is to the text it stands in.
+// kind is what a word is in its text.
 type kind uint8
 
 const (
-	// plain words are what a reader counts as words; they make up a field's
-	// length.
+	// plain words are what a reader counts as words. They make up the length
+	// of a field.
 	plain kind = iota
-	// whole is an identifier in one piece (reverse_proxy, http.request.uri,
-	// --flag, @scope/pkg), beside the plain words it consists of.
+	// whole words are identifiers in one piece (reverse_proxy,
+	// http.request.uri, --flag, @scope/pkg), in addition to the plain words
+	// that they consist of.
 	whole
 )
 
 // splitWords calls emit for every word of a text, in order, in lower case
 // and in Unicode's compatibility form.
 //
-// Words are runs of letters, digits and marks. Identifiers (snake_case,
-// kebab-case, camelCase, dotted.names) give their parts as plain words and
-// themselves as one whole word without separators, so that file_server,
-// file-server, fileServer and fileserver are one. Flags and scoped packages
-// are whole words with their marks. Scripts written without spaces give
-// bigrams.
+// Words are runs of letters, digits and combining marks. Identifiers
+// (snake_case, kebab-case, camelCase, dotted.names) are split into plain words,
+// and are also one whole word without separators, so that file_server,
+// file-server, fileServer and fileserver are the same. Flags and scoped
+// packages are whole words with their punctuation. Scripts written without
+// spaces are split into bigrams.
 func splitWords(text string, emit func(word string, k kind)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -90,7 +91,7 @@ type splitter struct {
 }
 
 // marked emits flags (-d, --domain) and scoped packages (@scope/pkg), which
-// are whole words with their marks.
+// are whole words with their punctuation.
 func (s *splitter) marked(text string, i, j int) {
 	if i == 0 || j-i > maxWord {
 		return
@@ -117,33 +118,31 @@ func (s *splitter) marked(text string, i, j int) {
 	}
 }
 
-// identifier emits the plain words of a run and, where it has several, the
-// wholes: of each dotted part, and of the run.
+// identifier emits the plain words of a run and, if it has several, the whole
+// words: of each dotted part, and of the run.
 func (s *splitter) identifier(run string) {
-	start := len(s.parts)
+	s.parts = s.parts[:0]
 	dotted := 0
-	for len(run) > 0 {
-		piece, rest, _ := strings.Cut(run, ".")
-		run = rest
+	for piece := range strings.SplitSeq(run, ".") {
 		if piece == "" {
 			continue
 		}
 		dotted++
 		from := len(s.parts)
 		s.piece(piece)
-		if n := len(s.parts) - from; n > 1 {
+		if len(s.parts)-from > 1 {
 			s.join(s.parts[from:], "")
 		}
 	}
-	if dotted > 1 {
-		// 2.11 and 21.1 are not the same, so numbers keep their dots.
-		glue := ""
-		if last := s.parts[len(s.parts)-1]; last[0] >= '0' && last[0] <= '9' {
-			glue = "."
-		}
-		s.join(s.parts[start:], glue)
+	if dotted < 2 || len(s.parts) == 0 { // no parts: all are too long
+		return
 	}
-	s.parts = s.parts[:start]
+	// 2.11 and 21.1 are not the same, so numbers keep their dots.
+	glue := ""
+	if last := s.parts[len(s.parts)-1]; last[0] >= '0' && last[0] <= '9' {
+		glue = "."
+	}
+	s.join(s.parts, glue)
 }
 
 func (s *splitter) join(parts []string, glue string) {

@@ -57,11 +57,14 @@ func TestWords(t *testing.T) {
 }
 
 func TestALongRunIsNoWord(t *testing.T) {
-	splitWords(strings.Repeat("abcdefgh", 1000)+" x", func(w string, _ kind) {
-		if len(w) > maxWord {
-			t.Errorf("a word of %d bytes", len(w))
-		}
-	})
+	long := strings.Repeat("abcdefgh", 1000)
+	for _, text := range []string{long + " x", long + "." + long, "@" + long + "/" + long, "--" + long} {
+		splitWords(text, func(w string, _ kind) {
+			if len(w) > maxWord {
+				t.Errorf("a word of %d bytes", len(w))
+			}
+		})
+	}
 }
 
 func TestDistance(t *testing.T) {
