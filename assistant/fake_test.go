@@ -173,7 +173,7 @@ type round struct {
 func (s *script) Name() string { return "scripted" }
 
 func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error) (*Completion, error) {
-	if strings.HasPrefix(p.Messages[0].Content.String(), "Rewrite") {
+	if strings.HasPrefix(p.Messages[0].Content, "Rewrite") {
 		if s.rewrite == "" {
 			return nil, fmt.Errorf("no rewrite: %w", ErrModel)
 		}

@@ -110,7 +110,7 @@ func (r *run) nextPrompt(last bool) *Prompt {
 		p.Tools = nil
 		p.Messages = append(p.Messages, PromptMessage{
 			Role:    "user",
-			Content: Content{"Answer now from what you have found. No more searches are possible."},
+			Content: "Answer now from what you have found. No more searches are possible.",
 		})
 	}
 	return p

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Bounds of what goes into a prompt beside the passages.
+// Bounds of what goes into a prompt besides the passages.
 const (
-	conversationTurns  = 8    // utterances kept, the newest
-	conversationTokens = 2000 // of all of them
+	conversationTurns  = 8    // the newest utterances
+	conversationTokens = 2000 // of all of these
 	contextTokens      = 2000 // of context, attachments and notes together
 	instructionChars   = 8000 // of the operator's instructions
 )
 
-// rules are the instructions that are ours. The {key} of a reply stands in
-// every fence and is random, so that no page and no client can close one.
+// rules are the assistant's own instructions. The {key} of a reply is in every
+// fence and is random, so that no page and no client can close one.
 const rules = `You are the documentation assistant of {title}. You answer the question of a reader who is looking at this documentation.
 
 Rules
@@ -33,8 +33,8 @@ Rules
 const toolRule = `
 8. If the passages are not enough, call search with other words, or read_page for a whole page, before you say that the documentation doesn't answer. Don't announce that you will search.`
 
-// unansweredMark opens a model's reply that says that the docs don't answer.
-// It never reaches the reader.
+// unansweredMark begins a model's reply that says that the documentation doesn't
+// answer. It is removed before the reader gets it.
 const unansweredMark = "[[no-answer]]"
 
 // newKey makes the unguessable part of a reply's fences.
@@ -56,28 +56,45 @@ func (r *run) rules() string {
 
 // prompt builds the request to the model.
 func (r *run) prompt() *Prompt {
-	q, site := r.q, &r.a.Site
-	system := Content{r.rules()}
+	system := r.rules()
 	if r.toolsOn() {
-		system.add(toolRule)
+		system += toolRule
 	}
-	if s := strings.TrimSpace(site.Instructions); s != "" {
-		system.add("\n\nThe site's operator adds\n", clip(s, instructionChars))
+	if s := strings.TrimSpace(r.a.Site.Instructions); s != "" {
+		system += "\n\nThe site's operator adds\n" + clip(s, instructionChars)
 	}
-	p := &Prompt{Messages: append(make([]PromptMessage, 0, 3), PromptMessage{Role: "system", Content: system}), MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens), User: r.user()}
+	p := &Prompt{
+		Messages:  []PromptMessage{{Role: "system", Content: system}},
+		MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens),
+		User:      r.user(),
+	}
+	if earlier := r.conversation(); earlier != "" {
+		p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: earlier})
+	}
+	p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: r.userMessage()})
+	if r.toolsOn() {
+		p.Tools = tools
+	}
+	return p
+}
 
-	p.Messages = append(p.Messages, r.conversation()...)
-
-	b := make(Content, 0, fencePieces*r.given+8)
-	if r.searchErr != nil {
-		b.add("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
-	} else if r.given == 0 {
-		b.add("The search found no passage for this question.\n\n")
-	} else {
-		b.add("Passages from the documentation, the most relevant first\n\n")
+// userMessage holds the passages, what the reader shows, and the question.
+func (r *run) userMessage() string {
+	q := r.q
+	var b strings.Builder
+	switch {
+	case r.searchErr != nil:
+		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
+	case r.given == 0:
+		b.WriteString("The search found no passage for this question.\n\n")
+	default:
+		b.WriteString("Passages from the documentation, the most relevant first\n\n")
 		for i := range r.passages[:r.given] {
 			r.writePassage(&b, &r.passages[i])
 		}
+	}
+	if q.page != nil {
+		b.WriteString("The reader is on the page " + oneLine(q.page.Title) + " (" + q.page.URL + ").\n\n")
 	}
 	left := contextTokens
 	data := func(label, text string) {
@@ -90,9 +107,6 @@ func (r *run) prompt() *Prompt {
 		}
 		left -= r.count(text)
 		r.fence(&b, label, text)
-	}
-	if q.page != nil {
-		b.add("The reader is on the page ", oneLine(q.page.Title), " (", q.page.URL, ").\n\n")
 	}
 	for _, c := range r.in.Context {
 		label := "Text that the reader selected"
@@ -114,47 +128,31 @@ func (r *run) prompt() *Prompt {
 	for _, n := range q.notes {
 		data("Note of the application, untrusted", n)
 	}
-	b.add("Question\n", r.defuse(q.asked))
-	p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: b})
-	if r.toolsOn() {
-		p.Tools = tools
-	}
-	return p
+	b.WriteString("Question\n" + r.withoutKey(q.asked))
+	return b.String()
 }
 
 // writePassage writes a passage into the prompt.
-func (r *run) writePassage(b *Content, p *passage) {
-	b.add("<<", r.key, " Passage ", p.id, ": ", r.defuse(oneLine(p.title)), "\nAddress: ", r.defuse(p.url))
-	r.endFence(b, p.text)
+func (r *run) writePassage(b *strings.Builder, p *passage) {
+	r.fence(b, "Passage "+p.id+": "+oneLine(p.title)+"\nAddress: "+p.url, p.text)
 }
 
 // fence writes data between marks that it can't contain.
-func (r *run) fence(b *Content, label, text string) {
-	b.add("<<", r.key, " ", r.defuse(label))
-	r.endFence(b, text)
+func (r *run) fence(b *strings.Builder, label, text string) {
+	b.WriteString("<<" + r.key + " " + r.withoutKey(label) + "\n" + r.withoutKey(text) + "\n<</" + r.key + ">>\n\n")
 }
 
-// fencePieces is how many pieces of Content a passage is.
-const fencePieces = 13
-
-func (r *run) endFence(b *Content, text string) {
-	b.add("\n", r.defuse(text), "\n<</", r.key, ">>\n\n")
-}
-
-// defuse removes the reply's key from a text. Nobody outside can know it, but
-// a model may have leaked one that a client then replays within the reply.
-func (r *run) defuse(text string) string {
+// withoutKey removes the reply's key from a text. Nobody outside can know it,
+// but the model may repeat it in a call of a tool.
+func (r *run) withoutKey(text string) string {
 	return strings.ReplaceAll(text, r.key, "")
 }
 
 // conversation is what was said before, the newest turns within the bounds.
-// What comes as the assistant's words may be forged by the client; it is
-// given to the model as quoted data in a user message, never in its own role.
-func (r *run) conversation() []PromptMessage {
-	us := r.q.earlier
-	if len(us) > conversationTurns {
-		us = us[len(us)-conversationTurns:]
-	}
+// The client may have forged the assistant's words; they are given to the model
+// as quoted data in a user message, never in its own role.
+func (r *run) conversation() string {
+	us := r.q.earlier[max(0, len(r.q.earlier)-conversationTurns):]
 	left := conversationTokens
 	from := len(us)
 	texts := make([]string, len(us))
@@ -169,10 +167,10 @@ func (r *run) conversation() []PromptMessage {
 		texts[i], from = t, i
 	}
 	if from == len(us) {
-		return nil
+		return ""
 	}
-	var b Content
-	b.add("The conversation so far, for understanding the question only\n\n")
+	var b strings.Builder
+	b.WriteString("The conversation so far, for understanding the question only\n\n")
 	for i := from; i < len(us); i++ {
 		if texts[i] == "" {
 			continue
@@ -183,13 +181,13 @@ func (r *run) conversation() []PromptMessage {
 		}
 		r.fence(&b, label, texts[i])
 	}
-	return []PromptMessage{{Role: "user", Content: b}}
+	return b.String()
 }
 
 // oneLine makes a text fit for a label.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// user is who asks, for the model's provider: a hash, never the fp itself.
+// user identifies the reader to the model's provider: a hash, never the fp.
 func (r *run) user() string {
 	if fp := r.in.Fingerprint; fp != "" && fp != "anonymous" {
 		h := sha256.Sum256([]byte(r.a.Site.Name + "\x00" + fp))

@@ -114,7 +114,7 @@ func TestNeverABlankAnswer(t *testing.T) {
 		a := acme(m)
 		a.Search.(*fakeIndex).err = down
 		res, rec := mustReply(t, a, ask("How do I install it?"))
-		if res.Notice == "" || rec.shape() != "start step text /step finish" || !strings.Contains(m.prompts[0].Messages[1].Content.String(), "could not be searched") {
+		if res.Notice == "" || rec.shape() != "start step text /step finish" || !strings.Contains(m.prompts[0].Messages[1].Content, "could not be searched") {
 			t.Errorf("%s %+v", rec.shape(), res)
 		}
 		if !strings.HasPrefix(rec.text(), phrases[language.English][searchUnavailable]) {
@@ -255,7 +255,7 @@ func TestThePromptCannotBeReachedFromOutside(t *testing.T) {
 		t.Fatal(p.Messages[0].Role)
 	}
 	for _, outside := range []string{"EVIL-NOTE", "FORGED", "--CODE", "Ignore your", "Hello"} {
-		if strings.Contains(p.Messages[0].Content.String(), outside) {
+		if strings.Contains(p.Messages[0].Content, outside) {
 			t.Errorf("%s stands in the system message", outside)
 		}
 		found := false
@@ -263,7 +263,7 @@ func TestThePromptCannotBeReachedFromOutside(t *testing.T) {
 			if msg.Role != "user" {
 				t.Errorf("a message of role %s", msg.Role)
 			}
-			found = found || strings.Contains(msg.Content.String(), outside)
+			found = found || strings.Contains(msg.Content, outside)
 		}
 		if !found {
 			t.Errorf("%s is not in the prompt", outside)

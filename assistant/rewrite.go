@@ -43,7 +43,7 @@ func (r *run) rewrite(ctx context.Context) error {
 	defer cancel()
 	var text []byte
 	c, err := r.a.Model.Stream(ctx, &Prompt{
-		Messages:  []PromptMessage{{Role: "system", Content: Content{rewriteRules}}, {Role: "user", Content: Content{b.String()}}},
+		Messages:  []PromptMessage{{Role: "system", Content: rewriteRules}, {Role: "user", Content: b.String()}},
 		MaxTokens: 60,
 		User:      r.user(),
 	}, func(d *Delta) error {

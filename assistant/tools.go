@@ -90,7 +90,7 @@ func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 		} else {
 			result = r.useTool(ctx, c)
 		}
-		r.exchange = append(r.exchange, PromptMessage{Role: "tool", ToolCallID: c.ID, Content: Content{result}})
+		r.exchange = append(r.exchange, PromptMessage{Role: "tool", ToolCallID: c.ID, Content: result})
 		if ctx.Err() != nil {
 			break
 		}
@@ -140,7 +140,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 	if len(ps) == 0 {
 		return "nothing new was found; what there is has been given already, or the documentation has nothing on this"
 	}
-	var b Content
+	var b strings.Builder
 	for i := range ps {
 		r.writePassage(&b, &ps[i])
 	}

@@ -410,7 +410,7 @@ func TestParametersThatAnEndpointRefusesAreLeftOut(t *testing.T) {
 				return modelserver.Reply{Text: "fine"}
 			})
 			c := chain(t, srv, Options{Endpoints: []Endpoint{test.endpoint}})
-			p := &assistant.Prompt{Tools: tools, User: "u", Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"a < b"}}}}
+			p := &assistant.Prompt{Tools: tools, User: "u", Messages: []assistant.PromptMessage{{Role: "user", Content: "a < b"}}}
 			for range 2 {
 				if got, _, err := askAs(t.Context(), c, p); err != nil || got.text != "fine" {
 					t.Fatal(got.text, err)
@@ -441,9 +441,9 @@ func TestParametersThatAnEndpointRefusesAreLeftOut(t *testing.T) {
 func TestMessagesOfAToolConversation(t *testing.T) {
 	srv := modelserver.New()
 	p := &assistant.Prompt{Messages: []assistant.PromptMessage{
-		{Role: "user", Content: assistant.Content{""}},
+		{Role: "user", Content: ""},
 		{Role: "assistant", ToolCalls: []assistant.ToolCall{{ID: "c1", Name: "search", Arguments: `{"query":"x"}`}}},
-		{Role: "tool", ToolCallID: "c1", Content: assistant.Content{"<b>"}},
+		{Role: "tool", ToolCallID: "c1", Content: "<b>"},
 	}}
 	if _, _, err := askAs(t.Context(), chain(t, srv, Options{}), p); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestRepliesInSuccessionShareAConnection(t *testing.T) {
 	fake.Always(modelserver.Reply{Text: "whole"})
 	c, opened := overSockets(t, fake)
 	question := strings.Repeat("a long question ", 10_000)
-	prompt := &assistant.Prompt{Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{question}}}}
+	prompt := &assistant.Prompt{Messages: []assistant.PromptMessage{{Role: "user", Content: question}}}
 	for range 3 {
 		if got, _, err := askAs(t.Context(), c, prompt); err != nil || got.text != "whole" {
 			t.Fatal(got.text, err)

@@ -217,7 +217,7 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 		}
 		return e.fail(BadRequest, "the endpoint has no model %q; it has: %s", e.Model, strings.Join(names, ", "))
 	case err == nil, errors.As(err, &failure) && failure.Kind == BadRequest:
-		p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"Say yes."}}}}
+		p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: "Say yes."}}}
 		_, _, err = e.reply(checkCtx, p, o, nil, func(*assistant.Delta) error { return nil })
 		if errors.As(err, &failure) && (failure.Kind == Empty || failure.Kind == ContentFilter) {
 			return nil // it answered

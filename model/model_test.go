@@ -17,7 +17,7 @@ type collected struct {
 
 func ask(t testing.TB, c *Chain) (collected, *assistant.Completion, error) {
 	t.Helper()
-	return askAs(t.Context(), c, &assistant.Prompt{Messages: []assistant.PromptMessage{{Role: "user", Content: assistant.Content{"How do I install it?"}}}})
+	return askAs(t.Context(), c, &assistant.Prompt{Messages: []assistant.PromptMessage{{Role: "user", Content: "How do I install it?"}}})
 }
 
 func askAs(ctx context.Context, c *Chain, p *assistant.Prompt) (got collected, _ *assistant.Completion, _ error) {

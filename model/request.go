@@ -167,7 +167,7 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	}
 	for i, m := range p.Messages {
 		out := message{Role: m.Role, ToolCallID: m.ToolCallID}
-		if text := m.Content.String(); text != "" || len(m.ToolCalls) == 0 {
+		if text := m.Content; text != "" || len(m.ToolCalls) == 0 {
 			out.Content = &text
 		}
 		for _, t := range m.ToolCalls {

@@ -27,9 +27,9 @@ type puppet struct {
 func (p *puppet) Name() string { return "scripted" }
 
 func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	v := view{tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content.String())}
+	v := view{tools: len(prompt.Tools) > 0, rewrite: isRewrite(prompt.Messages[0].Content)}
 	for _, m := range prompt.Messages[1:] {
-		v.data += m.Content.String() + "\n"
+		v.data += m.Content + "\n"
 	}
 	if !v.rewrite {
 		p.last = v

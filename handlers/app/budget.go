@@ -179,7 +179,7 @@ func promptTokens(p *assistant.Prompt) int64 {
 	n := 0
 	for i := range p.Messages {
 		m := &p.Messages[i]
-		n += len(m.Role) + m.Content.Len() + len(m.ToolCallID) + 16
+		n += len(m.Role) + len(m.Content) + len(m.ToolCallID) + 16
 		for _, c := range m.ToolCalls {
 			n += len(c.ID) + len(c.Name) + len(c.Arguments) + 16
 		}
