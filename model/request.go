@@ -35,18 +35,12 @@ type message struct {
 type function struct {
 	ID       string `json:"id,omitempty"`
 	Type     string `json:"type"`
-	Function any    `json:"function"`
-}
-
-type functionDefinition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
-}
-
-type functionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"` // of a tool
+		Parameters  json.RawMessage `json:"parameters,omitempty"`  // of a tool
+		Arguments   *string         `json:"arguments,omitempty"`   // of a call
+	} `json:"function"`
 }
 
 // reasoningAllowance is what a reasoning model may think, in tokens, beyond the
@@ -158,11 +152,12 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 	}
 	if params&withTools != 0 {
 		for _, t := range p.Tools {
-			d := functionDefinition{t.Name, t.Description, t.Parameters}
+			f := function{Type: "function"}
+			f.Function.Name, f.Function.Description, f.Function.Parameters = t.Name, t.Description, t.Parameters
 			if len(t.Parameters) == 0 {
-				d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+				f.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			r.Tools = append(r.Tools, function{Type: "function", Function: d})
+			r.Tools = append(r.Tools, f)
 		}
 	}
 	for i, m := range p.Messages {
@@ -171,7 +166,9 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 			out.Content = &text
 		}
 		for _, t := range m.ToolCalls {
-			out.ToolCalls = append(out.ToolCalls, function{ID: t.ID, Type: "function", Function: functionCall{t.Name, t.Arguments}})
+			f := function{ID: t.ID, Type: "function"}
+			f.Function.Name, f.Function.Arguments = t.Name, &t.Arguments
+			out.ToolCalls = append(out.ToolCalls, f)
 		}
 		r.Messages[i] = out
 	}
