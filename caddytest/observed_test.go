@@ -147,6 +147,25 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 }
 
 // One line a reply, with everything an operator asks, and without its text.
+// The id in error bodies and log lines is Caddy's {http.request.uuid}, which
+// operators put into headers and access logs.
+func TestErrorsRepliesAndLogLinesHaveTheUUIDOfTheirRequest(t *testing.T) {
+	s := Start(t, "", "http://:0 {\n\theader X-Request-Id {http.request.uuid}\n\tdocs acme "+acmeFolder(t)+"\n}\n")
+	s.Ready("acme")
+	refused := s.Do(Request{Path: searchPath, Body: `{"query":7}`})
+	if id := refused.Header.Get("X-Request-Id"); id == "" || refused.Error(t).RequestID != id {
+		t.Errorf("the request is %q, its error says %s", id, refused.Body)
+	}
+	answered := s.Do(Request{Path: v2Path, Body: Question(install, nil)})
+	id := answered.Header.Get("X-Request-Id")
+	if !strings.Contains(string(answered.Body), `"messageId":"msg_`+id+`"`) {
+		t.Errorf("the message of request %q: %.200s", id, answered.Body)
+	}
+	Until(t, "the reply is logged with its request", func() bool {
+		return strings.Contains(s.Log(), `"request_id":"`+id+`"`)
+	})
+}
+
 func TestAReplyIsOneLogLineWithoutItsText(t *testing.T) {
 	m, url := startModel(t)
 	m.Always(modelserver.Reply{Text: "See [Install](/guide/install): xylophone."})

@@ -10,83 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/caddy-docs/caddy-docs/encoding"
 )
-
-func searchCommand(t *target) *cobra.Command {
-	var size int
-	var threshold float64
-	var version, language, tag string
-	cmd := &cobra.Command{
-		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: cobra.ExactArgs(2), SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := json.Marshal(map[string]any{
-				"query": args[1], "pageSize": size, "scoreThreshold": threshold,
-				"filter": filter(version, language, tag),
-			})
-			if err != nil {
-				return err
-			}
-			var results []encoding.Result
-			err = t.call(cmd.Context(), http.MethodPost, path("search", args[0]), body, &results)
-			if errors.Is(err, errNotRunning) {
-				a, done, oerr := t.started()
-				if oerr != nil {
-					return oerr
-				}
-				defer done()
-				results, err = a.SearchSite(cmd.Context(), args[0], body)
-			}
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), results)
-			}
-			for i, r := range results {
-				fmt.Fprintf(cmd.OutOrStdout(), "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, titleOf(r), r.Metadata.URL, excerpt(r.Content, 100))
-			}
-			if len(results) == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")
-			}
-			return nil
-		},
-	}
-	f := cmd.Flags()
-	f.IntVar(&size, "size", 10, "How many results, 1 to 50")
-	f.Float64Var(&threshold, "threshold", 0, "The lowest score, 0 to 1")
-	f.StringVar(&version, "version", "", "Only pages of this version")
-	f.StringVar(&language, "language", "", "Only pages in this language")
-	f.StringVar(&tag, "tag", "", "Only pages with this tag")
-	return cmd
-}
-
-func filter(version, language, tag string) map[string]string {
-	f := make(map[string]string)
-	for k, v := range map[string]string{"version": version, "language": language, "tag": tag} {
-		if v != "" {
-			f[k] = v
-		}
-	}
-	return f
-}
-
-func titleOf(r encoding.Result) string {
-	if r.Metadata.Heading == "" || r.Metadata.Heading == r.Metadata.Title {
-		return r.Metadata.Title
-	}
-	return r.Metadata.Title + " › " + r.Metadata.Heading
-}
-
-// excerpt is the beginning of a text on one line.
-func excerpt(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
-}
 
 func askCommand(t *target) *cobra.Command {
 	var current string
@@ -95,9 +19,9 @@ func askCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: cobra.ExactArgs(2), SilenceUsage: true,
 		Long: `Asks the assistant of a site and streams its answer, with its sources at the
-end. The question is kept in no thread. With --show-prompt nothing is answered:
-the command shows what is searched for, the passages that are found with their
-scores and tokens, and what the model would be given.`,
+end. The question is stored in no thread. With --show-prompt the command answers
+nothing: it shows the query, the passages that are found with their scores and
+tokens, and the prompt that the model would get.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body, err := json.Marshal(map[string]any{
 				"fp": "anonymous", "retrievalPageSize": passages, "currentPath": current,
@@ -136,11 +60,11 @@ scores and tokens, and what the model would be given.`,
 	return cmd
 }
 
-// entities are what answers hold in place of signs that would be HTML. A
-// terminal shows no HTML; they come in one piece.
+// entities are how answers escape HTML, which a terminal needs no protection
+// from. Each is within one delta.
 var entities = strings.NewReplacer("&lt;", "<", "&amp;", "&")
 
-// printAnswer reads a v2 stream and prints the answer as it comes, and its
+// printAnswer reads a v2 stream and prints the answer as it arrives, then its
 // sources; with --json, one document at the end.
 func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 	type source struct {

@@ -1,6 +1,6 @@
 // Package command is the command line: caddy docs …. A command asks the
-// running server through its admin API; where none answers it works by
-// itself with --config, and says where it wrote.
+// running server through its admin API. If no server answers, it works with
+// the configuration given by --config, and says where it wrote.
 package command
 
 import (
@@ -31,9 +31,10 @@ func Register() {
 		Short: "Manages the documentation sites of caddy-docs",
 		Long: `Manages documentation sites: their keys, their indexes, and what they answer.
 
-A command asks the running server through its admin API (--address, default
-localhost:2019, or as the config given by --config says). If no server
-answers, it works by itself with --config. The exit status tells success.`,
+A command asks the running server through its admin API (--address; default:
+the address in the configuration given by --config, else localhost:2019). If no
+server answers, it works with that configuration itself. The exit status is 0
+on success.`,
 		CobraFunc: Fill,
 	})
 }
@@ -50,7 +51,7 @@ func Fill(cmd *cobra.Command) {
 	cmd.SilenceUsage = true
 }
 
-// target is what the commands work on, as the flags say.
+// target is the server or configuration that a command works on.
 type target struct {
 	address, config, adapter string
 	json                     bool
@@ -73,6 +74,21 @@ func (t *target) call(ctx context.Context, method, uri string, in, out any) erro
 		return fmt.Errorf("reading the answer of %s: %w", uri, err)
 	}
 	return nil
+}
+
+// ask asks the running server for a value, or, if none answers, gets it here
+// from the app that open (offline or started) makes of the configuration.
+func ask[T any](ctx context.Context, t *target, method, uri string, in any, open func() (*app.App, func(), error), here func(*app.App) (T, error)) (v T, err error) {
+	err = t.call(ctx, method, uri, in, &v)
+	if !errors.Is(err, errNotRunning) {
+		return v, err
+	}
+	a, done, err := open()
+	if err != nil {
+		return v, err
+	}
+	defer done()
+	return here(a)
 }
 
 // open asks the admin API; the caller reads and closes the body.
@@ -98,8 +114,8 @@ func (t *target) open(_ context.Context, method, uri string, in any) (*http.Resp
 	}
 	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, body)
 	if err != nil {
-		// The cause is not wrapped: the text alone tells a server that is not
-		// there from one that refuses.
+		// AdminAPIRequest does not wrap its cause: only the text distinguishes
+		// a server that is not there from one that refuses.
 		if strings.HasPrefix(err.Error(), "performing request") {
 			return nil, fmt.Errorf("%w at %s", errNotRunning, address)
 		}
@@ -108,8 +124,8 @@ func (t *target) open(_ context.Context, method, uri string, in any) (*http.Resp
 	return resp, nil
 }
 
-// adminMessage takes the sentence out of an error of AdminAPIRequest, which
-// holds the answer's JSON.
+// adminMessage returns the message of an error of AdminAPIRequest, whose text
+// has the response's JSON.
 func adminMessage(text string) string {
 	if i := strings.IndexByte(text, '{'); i >= 0 {
 		var body struct {
@@ -122,7 +138,7 @@ func adminMessage(text string) string {
 	return text
 }
 
-// offline provisions the configuration without serving it. done ends it.
+// offline provisions the configuration without serving it; done cleans up.
 func (t *target) offline() (a *app.App, done func(), err error) {
 	if t.configFile() == "" {
 		return nil, nil, fmt.Errorf("%w; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning)
@@ -199,13 +215,13 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// terminal tells whether a file is one.
+// terminal reports whether a file is one.
 func terminal(f *os.File) bool {
 	st, err := f.Stat()
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
-// path makes an admin address of parts, escaped.
+// path returns the escaped path of an admin endpoint.
 func path(parts ...string) string {
 	var p strings.Builder
 	p.WriteString("/docs")

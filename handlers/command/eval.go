@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
@@ -38,16 +39,16 @@ func evalCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval SITE [queries.jsonl] [--qrels F] [--baseline run.jsonl] [--min-ndcg 0.7]",
 		Short: "Measures how well a site is searched",
-		Long: `Searches a site for every query of a file and measures what comes: nDCG@10,
-MRR@10, recall@5, the share of queries without a hit, and the time a search
-takes; by group of queries; and lists the queries that did worst.
+		Long: `Searches a site for every query of a file and measures the results: nDCG@10,
+MRR@10, recall@5, the share of queries without a hit, and the search time, for
+each group of queries. It also lists the queries with the worst results.
 
 A line of the file is {"id": "q1", "text": "how do I …", "group": "questions",
-"relevant": ["guide/start"]}; or the judgements stand in a file of their own
-(--qrels: query id, page and grade, parted by tabs). --generate writes such
-queries, proposed from the site's own links and descriptions, to standard
-output. --out keeps a run, --baseline compares with one. The exit status is 1
-if nDCG@10 is below --min-ndcg, so that CI can hold it.`,
+"relevant": ["guide/start"]}. The judgements can also be in a separate file
+(--qrels: query id, page and grade, separated by tabs). --generate writes such
+queries, proposed from the site's links and descriptions, to standard output.
+--out writes the run to a file, --baseline compares with one. The exit status
+is 1 if nDCG@10 is below --min-ndcg, for use in CI.`,
 		Args:         cobra.RangeArgs(1, 2),
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,10 +71,10 @@ if nDCG@10 is below --min-ndcg, so that CI can hold it.`,
 	return cmd
 }
 
-// searcher runs one search body, on the running server or here.
+// searcher runs a search, on the running server or here.
 type searcher func(ctx context.Context, body []byte) ([]encoding.Result, error)
 
-// searcher finds out which of the two it is.
+// searcher returns the one that is possible.
 func (t *target) searcher(ctx context.Context, site string) (search searcher, done func(), err error) {
 	_, err = t.status(ctx)
 	switch {
@@ -180,7 +181,7 @@ func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, ou
 	return nil
 }
 
-// latency is what half, and all but a hundredth, of the searches took at most.
+// latency is how long searches took.
 type latency struct {
 	P50 float64 `json:"p50Milliseconds"`
 	P99 float64 `json:"p99Milliseconds"`
@@ -216,7 +217,7 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 	}
 	line("all", r.All)
 	w.Flush()
-	fmt.Fprintf(out, "\nsearches took %.2f ms (half), %.2f ms (99 of 100)\n", l.P50, l.P99)
+	fmt.Fprintf(out, "\nsearch time: p50 %.2f ms, p99 %.2f ms\n", l.P50, l.P99)
 	if r.Unjudged > 0 {
 		fmt.Fprintf(out, "%d queries have no judgements and were left out\n", r.Unjudged)
 	}
@@ -236,22 +237,13 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 
 // generateQueries prints queries that the site itself suggests.
 func generateQueries(ctx context.Context, t *target, site string, out io.Writer) error {
-	var queries []eval.Query
-	err := t.call(ctx, http.MethodGet, path("queries", site), nil, &queries)
-	if errors.Is(err, errNotRunning) {
-		a, done, oerr := t.started()
-		if oerr != nil {
-			return oerr
-		}
-		defer done()
+	queries, err := ask(ctx, t, http.MethodGet, path("queries", site), nil, t.started, func(a *app.App) ([]eval.Query, error) {
 		if _, err := a.Refresh(ctx, site); err != nil {
-			return err
+			return nil, err
 		}
-		queries, err = a.Queries(site)
-		if err != nil {
-			return err
-		}
-	} else if err != nil {
+		return a.Queries(site)
+	})
+	if err != nil {
 		return err
 	}
 	if len(queries) == 0 {

@@ -3,27 +3,20 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// explain shows what an answer would be made from.
+// explain shows the query, passages and prompt of an answer.
 func explain(ctx context.Context, t *target, site string, body []byte, out io.Writer) error {
-	e := new(assistant.Explanation)
-	err := t.call(ctx, http.MethodPost, path("explain", site), body, e)
-	if errors.Is(err, errNotRunning) {
-		a, done, oerr := t.started()
-		if oerr != nil {
-			return oerr
-		}
-		defer done()
-		e, err = a.ExplainSite(ctx, site, body)
-	}
+	e, err := ask(ctx, t, http.MethodPost, path("explain", site), body, t.started, func(a *app.App) (*assistant.Explanation, error) {
+		return a.ExplainSite(ctx, site, body)
+	})
 	if err != nil {
 		return err
 	}

@@ -32,10 +32,10 @@ func keyCreateCommand(t *target) *cobra.Command {
 		Short: "Makes a key and prints it, once",
 		Long: `Makes a key and prints it. Only its hash is stored: it can't be shown again.
 
-The key opens the sites of its organization, or of those only the ones given
-by --site. Browsers may use it from the sites' own pages and from the origins
-given by --origin (http://localhost:* is allowed); without any, from everywhere.
-A running server honours it within 10 seconds.`,
+The key opens the sites of its organization, or only those given by --site.
+Browsers may use it from the sites' own pages and from the origins given by
+--origin (http://localhost:* is allowed); without --origin, from any page.
+A running server accepts it within 10 seconds.`,
 		Args:         cobra.NoArgs,
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,8 +59,8 @@ A running server honours it within 10 seconds.`,
 	return cmd
 }
 
-// createKey makes the key here and hands the server its record alone: the
-// secret is seen by this terminal and nobody else.
+// createKey makes the key here and sends the server only its record: the secret
+// is never sent or stored.
 func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) error {
 	st, err := t.status(ctx)
 	var store func(record []byte) error
@@ -109,7 +109,7 @@ func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) erro
 	return nil
 }
 
-// completeKey fills in the organization and checks that the sites are there.
+// completeKey fills in the organization and checks that the sites exist.
 func completeKey(k *access.Key, st app.Status) error {
 	names := make([]string, 0, len(st.Sites))
 	organizations := make([]string, 0, len(st.Sites))
@@ -173,16 +173,9 @@ func keyListCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Lists the keys, without their secrets", Args: cobra.NoArgs, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var keys []*access.Key
-			err := t.call(cmd.Context(), http.MethodGet, path("keys"), nil, &keys)
-			if errors.Is(err, errNotRunning) {
-				a, done, oerr := t.offline()
-				if oerr != nil {
-					return oerr
-				}
-				defer done()
-				keys, err = a.Keyring().List(cmd.Context())
-			}
+			keys, err := ask(cmd.Context(), t, http.MethodGet, path("keys"), nil, t.offline, func(a *app.App) ([]*access.Key, error) {
+				return a.Keyring().List(cmd.Context())
+			})
 			if err != nil {
 				return err
 			}
@@ -219,19 +212,12 @@ func keyRevokeCommand(t *target) *cobra.Command {
 		Use: "revoke ID", Short: "Revokes a key; a running server refuses it within 10 seconds", Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], access.Prefix) {
-				// It would stand in the admin API's log.
-				return errors.New("name the key by its id, not by itself; caddy docs key list shows the ids")
+				// The admin API logs the paths of requests.
+				return errors.New("name the key by its id; caddy docs key list shows the ids")
 			}
-			k := new(access.Key)
-			err := t.call(cmd.Context(), http.MethodDelete, path("keys", args[0]), nil, k)
-			if errors.Is(err, errNotRunning) {
-				a, done, oerr := t.offline()
-				if oerr != nil {
-					return oerr
-				}
-				defer done()
-				k, err = a.Keyring().Revoke(cmd.Context(), args[0])
-			}
+			k, err := ask(cmd.Context(), t, http.MethodDelete, path("keys", args[0]), nil, t.offline, func(a *app.App) (*access.Key, error) {
+				return a.Keyring().Revoke(cmd.Context(), args[0])
+			})
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,161 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+func indexCommand(t *target) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use: "index [SITE] [--wait]", Short: "Looks for changes in a site's pages now", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
+		Long: `Makes the running server look for changes in a site's pages now, without waiting
+for its watcher. With --wait it shows progress and returns once the new pages
+are searched. Without a running server, it builds the index of the configuration
+given by --config, which the next start then loads.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			site := ""
+			if len(args) > 0 {
+				site = args[0]
+			}
+			return index(cmd.Context(), t, site, wait, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "Wait for the end and show progress")
+	return cmd
+}
+
+func index(ctx context.Context, t *target, site string, wait bool, out io.Writer) error {
+	st, err := t.status(ctx)
+	if errors.Is(err, errNotRunning) {
+		return indexOffline(ctx, t, site, out)
+	}
+	if err != nil {
+		return err
+	}
+	var sites []string
+	for _, s := range st.Sites {
+		if site == "" || s.Name == site {
+			sites = append(sites, s.Name)
+		}
+	}
+	if len(sites) == 0 {
+		return unknownSite(site, st)
+	}
+	for _, name := range sites {
+		if !wait {
+			if err := t.call(ctx, http.MethodPost, path("index", name), nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "%s: looking for changes; caddy docs status shows the progress\n", name)
+			continue
+		}
+		var report retrieval.Report
+		stop := progress(ctx, t, name)
+		err := t.call(ctx, http.MethodPost, path("index", name)+"?wait=true", nil, &report)
+		stop()
+		if err != nil {
+			return err
+		}
+		if err := printReport(t, out, name, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printReport(t *target, out io.Writer, name string, report retrieval.Report) error {
+	if t.json {
+		return printJSON(out, struct {
+			Site string `json:"site"`
+			retrieval.Report
+		}{name, report})
+	}
+	fmt.Fprintf(out, "%s: %s\n", name, report)
+	if report.Problems > 0 {
+		fmt.Fprintf(out, "%s: %d pages could not be read; caddy docs doctor names them\n", name, report.Problems)
+	}
+	if report.Held != "" {
+		return fmt.Errorf("%s: held back: %s", name, report.Held)
+	}
+	return nil
+}
+
+func unknownSite(site string, st app.Status) error {
+	names := make([]string, len(st.Sites))
+	for i, s := range st.Sites {
+		names[i] = s.Name
+	}
+	return fmt.Errorf("there is no site %q; there are: %s", site, strings.Join(names, ", "))
+}
+
+// progress shows the progress of a refresh on a terminal until stop is called.
+func progress(ctx context.Context, t *target, site string) (stop func()) {
+	if t.json || !terminal(os.Stderr) {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				fmt.Fprint(os.Stderr, "\r\x1b[K")
+				return
+			case <-tick.C:
+			}
+			st, err := t.status(ctx)
+			if err != nil {
+				continue
+			}
+			for _, s := range st.Sites {
+				if s.Name == site {
+					fmt.Fprintf(os.Stderr, "\r\x1b[K%s: %s", site, stateOf(s.Index))
+				}
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func indexOffline(ctx context.Context, t *target, site string, out io.Writer) error {
+	a, done, err := t.started()
+	if err != nil {
+		return err
+	}
+	defer done()
+	st := a.Status()
+	found := false
+	for _, s := range st.Sites {
+		if site != "" && s.Name != site {
+			continue
+		}
+		found = true
+		report, err := a.Refresh(ctx, s.Name)
+		if err != nil {
+			return err
+		}
+		if err := printReport(t, out, s.Name, report); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return unknownSite(site, st)
+	}
+	fmt.Fprintf(out, "written to %s\n", st.DataDir)
+	return nil
+}

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+func searchCommand(t *target) *cobra.Command {
+	var size int
+	var threshold float64
+	var version, language, tag string
+	cmd := &cobra.Command{
+		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: cobra.ExactArgs(2), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			body, err := json.Marshal(map[string]any{
+				"query": args[1], "pageSize": size, "scoreThreshold": threshold,
+				"filter": filter(version, language, tag),
+			})
+			if err != nil {
+				return err
+			}
+			results, err := ask(cmd.Context(), t, http.MethodPost, path("search", args[0]), body, t.started, func(a *app.App) ([]encoding.Result, error) {
+				return a.SearchSite(cmd.Context(), args[0], body)
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), results)
+			}
+			for i, r := range results {
+				fmt.Fprintf(cmd.OutOrStdout(), "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, titleOf(r), r.Metadata.URL, excerpt(r.Content, 100))
+			}
+			if len(results) == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&size, "size", 10, "How many results, 1 to 50")
+	f.Float64Var(&threshold, "threshold", 0, "The lowest score, 0 to 1")
+	f.StringVar(&version, "version", "", "Only pages of this version")
+	f.StringVar(&language, "language", "", "Only pages in this language")
+	f.StringVar(&tag, "tag", "", "Only pages with this tag")
+	return cmd
+}
+
+func filter(version, language, tag string) map[string]string {
+	f := make(map[string]string)
+	for k, v := range map[string]string{"version": version, "language": language, "tag": tag} {
+		if v != "" {
+			f[k] = v
+		}
+	}
+	return f
+}
+
+func titleOf(r encoding.Result) string {
+	if r.Metadata.Heading == "" || r.Metadata.Heading == r.Metadata.Title {
+		return r.Metadata.Title
+	}
+	return r.Metadata.Title + " › " + r.Metadata.Heading
+}
+
+// excerpt is the beginning of a text on one line.
+func excerpt(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// status asks the running server for its status.
+func (t *target) status(ctx context.Context) (app.Status, error) {
+	var st app.Status
+	err := t.call(ctx, http.MethodGet, path("status"), nil, &st)
+	return st, err
+}
+
+func statusCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := ask(cmd.Context(), t, http.MethodGet, path("status"), nil, t.offline, func(a *app.App) (app.Status, error) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "No running Caddy answers; this is the state of the configuration.")
+				return a.Status(), nil
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), st)
+			}
+			printStatus(cmd.OutOrStdout(), st)
+			return nil
+		},
+	}
+}
+
+func printStatus(out io.Writer, st app.Status) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tADDRESS")
+	for _, s := range st.Sites {
+		key := "yes"
+		if !s.HasKey {
+			key = "none"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Organization, s.Index.Pages, s.Index.Sections,
+			stateOf(s.Index), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
+	}
+	w.Flush()
+	fmt.Fprintf(out, "\nmodel     %s\nembedder  %s\nstorage   %s\ndata      %s\n",
+		cmp.Or(st.Model, "none: replies are extractive"), cmp.Or(st.Embedder, "none: keyword search only"), st.Storage, st.DataDir)
+	for _, m := range st.Models {
+		if m.Breaker != "closed" {
+			fmt.Fprintf(out, "          %s at %s not asked after %d failures until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), m.LastError)
+		}
+	}
+	for _, s := range st.Sites {
+		if b := s.Budget; b != nil {
+			fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
+		}
+	}
+	if st.ThreadsTTL > 0 {
+		fmt.Fprintf(out, "threads   kept for %s\n", app.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
+	} else {
+		fmt.Fprintln(out, "threads   off")
+	}
+}
+
+// spentOf formats the part of a budget that is spent.
+func spentOf(b *app.BudgetStatus) string {
+	var amounts []string
+	if b.Tokens > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d tokens", b.SpentTokens))
+	}
+	if b.Requests > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d requests", b.SpentRequests))
+	}
+	return strings.Join(amounts, " and ")
+}
+
+func stateOf(s retrieval.Status) string {
+	switch {
+	case s.State != retrieval.Idle && s.State != "" && s.Total > 0:
+		return fmt.Sprintf("%s %d/%d", s.State, s.Done, s.Total)
+	case s.Held != "":
+		return "held back"
+	case s.Error != "":
+		return "failing"
+	case !s.Ready:
+		return "building"
+	case s.ProblemCount > 0:
+		return fmt.Sprintf("ready, %d problems", s.ProblemCount)
+	}
+	return "ready"
+}
