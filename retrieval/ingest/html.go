@@ -31,8 +31,8 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		return fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
 		return fmt.Errorf("%w: it is a generated index of names", errSkip)
-	case (h.generator != "" || h.taxonomy) && taxonomy.MatchString(doc.Page):
-		return fmt.Errorf("%w: it is a generated list of the pages of a tag", errSkip)
+	case (h.generator != "" || h.taxonomy) && !h.sphinx && listPage.MatchString(doc.Page):
+		return fmt.Errorf("%w: it is a generated list of pages", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u
@@ -66,9 +66,12 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	return nil
 }
 
-// taxonomy matches the pages on which generators list others by tag. They
-// repeat other pages' text.
-var taxonomy = regexp.MustCompile(`^(?:[a-z]{2}(?:-[A-Za-z]{2,4})?/)?(?:docs/|blog/)?(?:tags|categories)(?:/[^/]+)?$`)
+// listPage matches the pages on which generators list others by tag, author,
+// date or number. They repeat other pages' text.
+var listPage = regexp.MustCompile(`^(?:[a-z]{2}(?:-[A-Za-z]{2,4})?/)?(?:` +
+	`(?:docs/|blog/|news/|posts/)?(?:tags|categories)(?:/[^/]+)?|` +
+	`(?:blog|news|posts)/(?:category|authors?|archives?)(?:/[^/]+){0,2}|` +
+	`(?:authors|archives)/[^/]+)(?:/page/\d+)?$|(?:^|/)page/\d+$`)
 
 // withoutSiteName drops what follows the last separator of a <title>.
 func withoutSiteName(title, site string) string {

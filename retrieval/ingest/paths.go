@@ -37,8 +37,8 @@ var machineFolders = set(`node_modules _static _sources _modules _images _includ
 func (in *Ingester) Wants(file string) bool {
 	if _, ok := absolute(file); !ok {
 		name, f := path.Base(file), formatOf(file)
-		// Docusaurus, Hugo and Jekyll do not serve partials.
-		partial := f != formatHTML && strings.HasPrefix(name, "_") && !isIndex(name)
+		// Generators do not serve partials and templates as pages.
+		partial := strings.HasPrefix(name, "_") && !isIndex(name)
 		if f == formatNone || partial || slices.ContainsFunc(strings.Split(file, "/"), func(s string) bool {
 			return strings.HasPrefix(s, ".") || machineFolders[s]
 		}) {
