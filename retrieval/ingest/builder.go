@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,11 +72,16 @@ func (b *builder) newline() {
 	b.space = false
 }
 
+// pageNote matches blocks about the page that generators and themes add.
+var pageNote = regexp.MustCompile(`(?i)^(?:` +
+	`(?:this |the )?(?:page |was |is )*last (?:updated|modified|edited|changed|reviewed|built)\b.{0,40}\d.{0,60}|` +
+	`(?:edit|improve|view source of) this page(?: on \w+)?|version: ?v?\d[\w.-]*)$`)
+
 // flush ends the block being collected.
 func (b *builder) flush() {
 	line := strings.TrimRight(string(b.line), " \n")
 	b.line, b.space = b.line[:0], false
-	if line == "" {
+	if line == "" || len(line) < 120 && pageNote.MatchString(line) {
 		return
 	}
 	b.block(line, b.kind)

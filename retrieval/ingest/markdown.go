@@ -76,7 +76,9 @@ func (nodeRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 
 var (
 	fenceLanguage = regexp.MustCompile(`^[\w+#.-]+`)
-	fenceTitle    = regexp.MustCompile(`(?:^|\s)(?:title|file|filename|caption|name)=(?:"([^"]*)"|'([^']*)')`)
+	// fenceInclude matches a line that mdBook replaces with a file.
+	fenceInclude = regexp.MustCompile(`(?m)^[ \t]*\{\{#\w*(?:include|playground)\b[^}\n]*\}\}[ \t]*\n?`)
+	fenceTitle   = regexp.MustCompile(`(?:^|\s)(?:title|file|filename|caption|name)=(?:"([^"]*)"|'([^']*)')`)
 )
 
 // renderFence keeps the title of a code block, and a language in Pandoc's
@@ -93,7 +95,8 @@ func renderFence(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	if m := fenceTitle.FindStringSubmatch(info); m != nil {
 		fmt.Fprintf(w, "<p>%s</p>\n", html.EscapeString(m[1]+m[2]))
 	}
-	fmt.Fprintf(w, "<pre><code class=\"language-%s\">%s</code></pre>\n", fenceLanguage.FindString(info), html.EscapeString(string(n.Lines().Value(src))))
+	code := fenceInclude.ReplaceAllString(string(n.Lines().Value(src)), "")
+	fmt.Fprintf(w, "<pre><code class=\"language-%s\">%s</code></pre>\n", fenceLanguage.FindString(info), html.EscapeString(code))
 	return ast.WalkSkipChildren, nil
 }
 

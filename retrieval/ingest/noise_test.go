@@ -26,3 +26,27 @@ func TestListsAndTemplatesAreNoPages(t *testing.T) {
 		}
 	}
 }
+
+func TestNotesAboutThePageAreLeftOut(t *testing.T) {
+	for _, note := range []string{
+		"Last updated on <time>Nov 22, 2026</time> <a href=/e>Improve this page</a>", "<a href=/e>Edit this page on GitHub</a>",
+		"Improve this page", "This page was last modified: 2026-11-22", "<span>Version: 2.1</span>",
+	} {
+		doc := read(t, Options{}, "a.html", "<main><h1>A</h1><p>Text.</p><p>"+note+"</p></main>")
+		if got := doc.Sections[0].Text; got != "Text." {
+			t.Errorf("%s became %q", note, got)
+		}
+	}
+	for _, text := range []string{"Last updated values are shown below.", "Edit this page to add a link.", "Version: see the table."} {
+		if got := read(t, Options{}, "a.html", "<main><p>"+text+"</main>").Sections[0].Text; got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestIncludesOfMdBookAreLeftOut(t *testing.T) {
+	doc := read(t, Options{}, "a.md", "# A\n\n{{#include intro.md}}\n\nText {{ name }}.\n\n```rust\n{{#rustdoc_include ../listings/a.rs:here}}\n```\n\n```rust\nlet a = 1;\n{{#include b.rs}}\n```\n\n`{{#include x}}`\n")
+	if got, want := doc.Sections[0].Text, "Text {{ name }}.\n\n```rust\nlet a = 1;\n```\n\n{{#include x}}"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -225,10 +225,10 @@ func (p *preparer) codeSpan() {
 
 func backticks(s []byte) int { return len(s) - len(bytes.TrimLeft(s, "`")) }
 
-// Statements of Go templates in Markdown, as Caddy's templates run them, have
-// a result that is not known here. Values ({{.Name}}) stay: other generators
+// Statements of Go templates, as Caddy's templates run them, and of mdBook
+// ({{#include x}}) have a result that is not known here. Values ({{.Name}}) stay: other generators
 // write variables like this, and readers search for their names.
-const templatePattern = `\{\{-?\s*(?:/\*|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`
+const templatePattern = `\{\{-?\s*(?:/\*|#\w|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`
 
 var templateAction = regexp.MustCompile(`^` + templatePattern)
 
