@@ -73,6 +73,10 @@ func headingText(n *html.Node) string {
 			b.words(n.Data)
 			return
 		}
+		if isBadge(n) {
+			b.words(" ")
+			defer b.words(" ")
+		}
 		if n.DataAtom == atom.Br || n.DataAtom == atom.Span && (hasClass(n, "clip") || hasClass(n, "text")) {
 			b.words(" ") // VitePress shows these spans of a front page's heading as lines
 		}

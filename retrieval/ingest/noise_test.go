@@ -50,3 +50,23 @@ func TestIncludesOfMdBookAreLeftOut(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestElementsThatBrowsersShowApartAreApart(t *testing.T) {
+	for in, want := range map[string]string{
+		`<p><a class="card-title" href=/x>starlight-giscus</a><span class="card-text">Add comments</span></p>`: "starlight-giscus Add comments",
+		`<p>useFetch<span class="badge">Beta</span>is new</p>`:                                                 "useFetch Beta is new",
+		`<p><b>bold</b><i>face</i></p>`:                                                                        "boldface",
+		`<p>un<span class="x">believ</span>able</p>`:                                                           "unbelievable",
+		`<p><code><span class="k">a</span><span class="n">b</span></code></p>`:                                 "ab",
+		`<p><span class="sig"><em class="n">f</em><span class="p">(</span></span></p>`:                         "f(",
+		`<p><span class="katex"><span class="mord">x</span><span class="mord">y</span></span></p>`:             "xy",
+	} {
+		if got := read(t, Options{}, "a.html", "<main>"+in+"</main>").Sections[0].Text; got != want {
+			t.Errorf("%s became %q, want %q", in, got, want)
+		}
+	}
+	doc := read(t, Options{}, "a.html", `<main><h1>Tabs<span class="sl-badge">New</span></h1><p>x</main>`)
+	if doc.Title != "Tabs New" || strings.Contains(doc.Title, "  ") {
+		t.Errorf("title %q", doc.Title)
+	}
+}

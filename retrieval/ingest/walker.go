@@ -3,6 +3,8 @@ package ingest
 import (
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -57,6 +59,10 @@ func (w *htmlWalker) node(n *html.Node) {
 	if level := headingLevel(n); level > 0 {
 		w.heading(n, level)
 		return
+	}
+	if w.page && isApart(n) {
+		b.words(" ")
+		defer b.words(" ")
 	}
 	if attr(n, "role") == "tablist" {
 		w.tabs(n)
@@ -118,6 +124,41 @@ func (w *htmlWalker) node(n *html.Node) {
 			b.flush()
 		}
 	}
+}
+
+// isApart reports whether browsers most likely show n apart from the text
+// around it: a badge, or a styled element right after another one where both
+// have words.
+func isApart(n *html.Node) bool {
+	if isBadge(n) {
+		return true
+	}
+	p := n.PrevSibling
+	if p == nil || p.Type != html.ElementNode || attr(n, "class") == "" && attr(p, "class") == "" {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(rawText(p))
+	after, _ := utf8.DecodeRuneInString(rawText(n))
+	if !unicode.IsLetter(before) && !unicode.IsDigit(before) || !unicode.IsLetter(after) && !unicode.IsDigit(after) {
+		return false
+	}
+	for ; n != nil; n = n.Parent {
+		if gluedTags[n.DataAtom] || inSet(n, gluedClasses) {
+			return false
+		}
+	}
+	return true
+}
+
+// gluedTags and gluedClasses are on code and formulas, whose words consist of
+// several elements.
+var (
+	gluedTags    = map[atom.Atom]bool{atom.Code: true, atom.Kbd: true, atom.Samp: true, atom.Math: true}
+	gluedClasses = set("sig katex mathjax math highlight")
+)
+
+func isBadge(n *html.Node) bool {
+	return n.DataAtom == atom.Span && strings.Contains(strings.ToLower(attr(n, "class")), "badge")
 }
 
 func (w *htmlWalker) indented(n *html.Node) {
