@@ -437,7 +437,7 @@ func TestPagesThatCannotBeReadAreNamedAndTheRestGoesOn(t *testing.T) {
 		source.mu.Lock()
 		delete(source.failing, "busy.md")
 		source.mu.Unlock()
-		time.Sleep(2 * time.Minute) // no event tells of it
+		time.Sleep(2 * time.Minute) // there is no event for it
 		if got := index.texts()["busy.md"]; got != "second" {
 			t.Errorf("busy.md is %q", got)
 		}

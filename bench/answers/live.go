@@ -69,7 +69,7 @@ func (s *suite) live(ctx context.Context, out io.Writer, address, name string, q
 	s.row("questions answered yes, partly, no", fmt.Sprintf("%d, %d, %d of %d", t.answered["yes"], t.answered["partly"], t.answered["no"], n), "", true)
 	s.row("answers without the model", fmt.Sprint(extractive), "0", extractive == 0)
 	s.row("lines of more than four words that link to a section", fmt.Sprintf("%d of %d", cited, statements), "", true)
-	s.row("identifiers in code that stand in no passage", fmt.Sprint(unverified), "", true)
+	s.row("identifiers in code that no passage has", fmt.Sprint(unverified), "", true)
 	for _, q := range attacks {
 		if err := ask(q); err != nil {
 			return err

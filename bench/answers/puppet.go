@@ -20,8 +20,8 @@ type puppet struct {
 	tokens bool // cut the text into a tokenizer's tokens, not at random
 	last   view
 	rounds int
-	// told, if not nil, is called before and after each delta.
-	told func(piece string, after bool)
+	// observe, if not nil, is called before and after each delta.
+	observe func(delta string, after bool)
 }
 
 func (p *puppet) Name() string { return "scripted" }
@@ -42,12 +42,12 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 		}
 	}
 	for _, piece := range p.cut(a.text) {
-		if p.told != nil {
-			p.told(piece, false)
+		if p.observe != nil {
+			p.observe(piece, false)
 		}
 		err := each(&assistant.Delta{Text: reply.Escape(nil, piece)})
-		if p.told != nil {
-			p.told(piece, true)
+		if p.observe != nil {
+			p.observe(piece, true)
 		}
 		if err != nil {
 			return nil, err

@@ -177,7 +177,7 @@ func (s *suite) checking(ctx context.Context) error {
 		text := ""
 		open := 0                  // tokens since the first that is held back
 		depth, address := 0, false // inside a link
-		p.told = func(piece string, after bool) {
+		p.observe = func(piece string, after bool) {
 			if !after {
 				at, sinkAt = time.Now(), out.spent
 				return

@@ -18,8 +18,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
 )
 
-// The stand-in's replies are compared with those of a real server, which
-// are kept in testdata. To record them anew, or to see whether a newer
+// The fake's replies are compared with those of a real server, which
+// are kept in testdata. To record them again, or to see whether a newer
 // server still says the same:
 //
 //	MEILISEARCH_URL=… MEILISEARCH_KEY=… go test ./caddytest/meiliserver -run Replies [-update]
@@ -53,7 +53,7 @@ func TestRepliesAreThoseOfARealServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("the stand-in", func(t *testing.T) {
+	t.Run("the fake", func(t *testing.T) {
 		if *update {
 			t.Skip("recording")
 		}
@@ -247,7 +247,7 @@ func normal(v any) any {
 func compare(t *testing.T, got, want []exchange) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%d replies, recorded are %d: record them anew", len(got), len(want))
+		t.Fatalf("%d replies, recorded are %d: record them again", len(got), len(want))
 	}
 	for i, w := range want {
 		t.Run(w.Name, func(t *testing.T) {
@@ -316,7 +316,7 @@ const none = "-"
 // step is one request of the conversation.
 type step struct {
 	name, method, path, key string
-	// body is marshalled, a string sent as it stands.
+	// body is marshalled, a string is sent unchanged.
 	body any
 	// kind is the Content-Type, "" that of JSON.
 	kind string

@@ -221,11 +221,11 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 				t.Errorf("counted %+v after %+v", got, answered)
 			}
 
-			// New pages are found by words meanwhile.
+			// Keyword search finds new pages meanwhile.
 			docs = append(docs, page("crypto", "Ciphers", "Elliptic: A certificate with a curve."))
 			replace(t, x, docs, nil)
 			if got := pages(search(t, x, retrieval.Query{Text: "elliptic"})); len(got) == 0 {
-				t.Error("a page that came while the embedder fails is not found by words")
+				t.Error("keyword search does not find a page that was added while the embedder fails")
 			}
 			e.set(0, false)
 			eventually(t, "meaning finds the old pages and the new one", func() bool {
@@ -244,7 +244,7 @@ func TestAnEmbedderOfTheServersWithoutVectorsOfItsOwn(t *testing.T) {
 	setEmbedder(t, o, "mine", sdk.Embedder{Source: sdk.UserProvidedEmbedderSource, Dimensions: 8})
 	replace(t, x, append(site()[1:], page("news", "News", "Today: Something about giraffes.")), nil)
 	if got := pages(search(t, x, retrieval.Query{Text: "giraffes"})); len(got) == 0 {
-		t.Error("a new page is not found by words")
+		t.Error("keyword search does not find a new page")
 	}
 	fs := x.Check(t.Context())
 	if f := finding(fs, "embedder mine"); f == nil || f.Err == nil || !strings.Contains(f.Err.Error(), "userProvided") || f.Do == "" {
@@ -291,14 +291,14 @@ func TestVectorsOutliveAChangeOfSettingsOverARestart(t *testing.T) {
 	replace(t, x, docs, vectors)
 	x.Close()
 	o.Synonyms, o.StopWords = [][]string{{"tls", "encryption"}}, []string{"guide"}
-	y := open(t, o) // nothing is replaced: the pages are those of before
+	y := open(t, o) // nothing is replaced: the pages are the previous ones
 	eventually(t, "the settings are those wanted", func() bool {
 		f := finding(y.Check(t.Context()), "settings of")
 		return f != nil && f.Err == nil
 	})
 	hits := search(t, y, retrieval.Query{Text: "zebra", Vector: vectors[2][1]})
 	if len(hits) == 0 || hits[0].Document.Page != "guide/tls" || hits[0].Section != 1 {
-		t.Errorf("by meaning: %v", pages(hits))
+		t.Errorf("semantic search finds %v", pages(hits))
 	}
 	if f := finding(y.Check(t.Context()), "index "); f == nil || f.Err != nil {
 		t.Errorf("the index: %+v", f)

@@ -315,7 +315,7 @@ func TestPreferAndBoost(t *testing.T) {
 		if got := pages(search(t, x, retrieval.Query{Text: "start the server", Prefer: retrieval.Filter{Version: version}})); got[0] != want {
 			t.Errorf("preferring %s finds %v", version, got)
 		} else if got[1] == "v1/start" || got[1] == "v2/start" {
-			t.Errorf("twins stand together: %v", got)
+			t.Errorf("twins are next to each other: %v", got)
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestSettingsAndIdsStayWhereNothingChanges(t *testing.T) {
 	changed := append(site()[1:], page("guide/proxy", "Reverse proxy", "Upstreams: Requests go elsewhere."))
 	replace(t, x, changed, nil)
 	if s.Calls("PATCH /indexes/*/settings") != settings || s.Calls("POST /swap-indexes") != swaps {
-		t.Error("a small change made the index anew")
+		t.Error("a small change rebuilt the index")
 	}
 	if got := s.Indexes(); !maps.Equal(got, map[string]int{"docs-acme-und": 7}) {
 		t.Errorf("the server holds %v", got)
@@ -371,7 +371,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatal("in vain: ", what)
 }
 
-// answering is a fault for every request, searching one for searches alone.
+// answering is a fault of every request, searching a fault of searches.
 func answering(status int, code string) func(*http.Request) *meiliserver.Fault {
 	return func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Status: status, Code: code} }
 }
@@ -461,7 +461,7 @@ func TestAFailedTaskIsAnErrorAndTheOldIndexServes(t *testing.T) {
 				}
 				return ""
 			})
-			// Vectors ask for other settings, and so for an index made anew.
+			// Vectors need other settings, and so a new index.
 			err := x.Replace(t.Context(), docs, vectorsOf(docs))
 			var task *meilisearch.TaskError
 			if !errors.As(err, &task) || task.Code != "no_space_left_on_device" {

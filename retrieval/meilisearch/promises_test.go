@@ -130,7 +130,7 @@ func TestSettingsThatSomebodyChangedAreSetAgain(t *testing.T) {
 	}
 }
 
-// While an index is made anew and swapped, again and again, every search
+// While an index is rebuilt and swapped, again and again, every search
 // finds what is in both.
 func TestNoSearchSeesAGap(t *testing.T) {
 	x := open(t, options(t))

@@ -76,7 +76,7 @@ func TestStopWordsOfASiteReachTheServer(t *testing.T) {
 	}
 }
 
-// An index with an embedder of the server's own is not made anew.
+// An index with an embedder in its settings is not rebuilt.
 func TestStopWordsChangeInPlaceBesideAServersEmbedder(t *testing.T) {
 	e := embedding(t)
 	o := options(t)
@@ -165,8 +165,8 @@ var languages = map[string]struct {
 }
 
 // The embedded index is the reference. The server may have the dictionaries
-// of a language or not: the stand-in takes characters one by one, as a
-// server that was built without them does.
+// of a language or not: the fake takes each character as a word, like a
+// server that was built without them.
 func TestScriptsWithoutSpaces(t *testing.T) {
 	for language, c := range languages {
 		t.Run(language, func(t *testing.T) {
