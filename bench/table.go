@@ -48,6 +48,8 @@ func result(figure float64, target string, met bool) string {
 // number formats a figure with three digits.
 func number(f float64) string {
 	switch a := max(f, -f); {
+	case a == 0:
+		return "0"
 	case a >= 100:
 		return fmt.Sprintf("%.0f", f)
 	case a >= 10:

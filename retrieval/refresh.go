@@ -66,7 +66,7 @@ type Refresher struct {
 
 	mu      sync.Mutex
 	status  Status
-	running context.Context // Run's; nil while Run doesn't run
+	running context.Context // Run's; nil before
 	next    *refreshCall    // requested, not begun
 	calls   sync.WaitGroup  // refreshes under way
 
@@ -106,6 +106,9 @@ func NewRefresher(o RefresherOptions) *Refresher {
 // lock waits until the caller is the only one who changes the index. It fails
 // if ctx is done.
 func (r *Refresher) lock(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	select {
 	case r.locked <- struct{}{}:
 		return nil
@@ -117,14 +120,15 @@ func (r *Refresher) lock(ctx context.Context) error {
 func (r *Refresher) unlock() { <-r.locked }
 
 // Run refreshes the index at once and after every change, until ctx is done.
-// When it returns, nothing uses the index any more.
+// When it returns, nothing uses the index any more. Run can be called once.
 func (r *Refresher) Run(ctx context.Context) error {
+	r.mu.Lock()
+	r.running = ctx
+	r.mu.Unlock()
 	var background sync.WaitGroup
-	r.setRunning(ctx)
 	defer func() {
-		r.setRunning(nil)
-		r.calls.Wait()
 		background.Wait()
+		r.calls.Wait()
 	}()
 	changes := make(chan struct{}, 1)
 	background.Go(func() { r.watch(ctx, changes) })
@@ -160,12 +164,6 @@ func (r *Refresher) Run(ctx context.Context) error {
 			settle(ctx, changes)
 		}
 	}
-}
-
-func (r *Refresher) setRunning(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running = ctx
 }
 
 // watch reports the source's changes. If watching fails, it starts again.
