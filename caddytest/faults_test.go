@@ -357,7 +357,7 @@ func TestAClientThatGoesAwayEndsTheModelsRequestAndKeepsTheTurn(t *testing.T) {
 		if !request.Cancelled() {
 			t.Errorf("v%d: the model's request was not cancelled", v)
 		}
-		Until(t, "the turn is kept and logged", func() bool { return strings.Count(s.Log(), `"outcome":"gone"`) == v })
+		Until(t, "the turn is kept and logged", func() bool { return strings.Count(s.Log(), `"outcome":"disconnected"`) == v })
 
 		m.Always(modelserver.Reply{Text: secondText})
 		s.askIn(t, v, "And then?", map[string]any{"fp": "ann", "threadId": thread})

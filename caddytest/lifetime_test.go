@@ -312,7 +312,7 @@ func leftUnread(t *testing.T, beside string) {
 			t.Errorf("%s: the model's request: canceled %t after %d tokens", name, request.Cancelled(), request.Sent())
 		}
 	}
-	Until(t, "the replies are logged as gone", func() bool { return strings.Count(s.Log(), `"outcome":"gone"`) == len(requests) })
+	Until(t, "the replies are logged as disconnected", func() bool { return strings.Count(s.Log(), `"outcome":"disconnected"`) == len(requests) })
 }
 
 // shortOfMemory dials for a client whose system keeps little for it to read.

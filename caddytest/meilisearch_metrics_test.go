@@ -149,7 +149,7 @@ func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 			}
 			before := outcome("embedded")
 			Until(t, "queries are embedded", func() bool { query(); return outcome("embedded") > before })
-			failed, late := outcome("failed"), outcome("late")
+			failed, late := outcome("failed"), outcome("timeout")
 			e.fails.Store(true)
 			query()
 			if got := outcome("failed") - failed; got != 1 {
@@ -158,8 +158,8 @@ func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 			e.fails.Store(false)
 			e.hangs.Store(true)
 			query()
-			if got := outcome("late") - late; got != 1 {
-				t.Errorf("late rose by %v", got)
+			if got := outcome("timeout") - late; got != 1 {
+				t.Errorf("timeout rose by %v", got)
 			}
 			if !strings.Contains(s.Log(), "keywords alone") {
 				t.Error("the log has no line about it")

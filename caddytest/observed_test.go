@@ -114,7 +114,7 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 		`caddy_docs_pages{site="acme"}`:                                4,
 		`caddy_docs_index_ready{site="acme"}`:                          1,
 		`caddy_docs_keys`:                                              1,
-		`caddy_docs_model_breaker_open{` + endpoint + `model="first"}`: 0,
+		`caddy_docs_model_circuit_open{` + endpoint + `model="first"}`: 0,
 	} {
 		if now[series] != want {
 			t.Errorf("%s is %v, want %v", series, now[series], want)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -15,49 +14,50 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 )
 
 // App is the Caddy app "docs": the sites whose documentation is searched and
-// asked about, the keys that open them, and where index, embeddings and
-// model come from. Everything can be written in the Caddyfile (global option
-// docs) or as JSON.
+// asked about, the keys that open them, and where the index, the embeddings
+// and the model come from. The Caddyfile's global option docs configures it.
 type App struct {
-	// Sites by name. A name is the {domain} of the API: a DNS label (1–63 of
-	// a–z 0–9 -, no hyphen at either end). Handlers may define further ones
-	// (the directive docs does).
+	// The sites by name. The name is the {domain} of the API's paths, a DNS
+	// label: 1 to 63 of a-z 0-9 -, with no hyphen at either end. HTTP routes may
+	// define further sites, as the directive docs does.
 	Sites map[string]*Site `json:"sites,omitempty"`
 
-	// Keys are fixed keys. Others are made by `caddy docs key create`.
+	// Fixed keys. `caddy docs key create` makes others, which are stored.
 	Keys []*FixedKey `json:"keys,omitempty"`
 
-	// IndexRaw is the index: docs.index.embedded (default) or
-	// docs.index.meilisearch.
+	// The index that is searched: docs.index.embedded, inside the process, or
+	// docs.index.meilisearch. Default: embedded.
 	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
 
-	// EmbedderRaw makes search hybrid: docs.embedder.openai. Default: none.
+	// The source of embeddings, which makes search hybrid:
+	// docs.embedder.openai. Default: none, keyword search only.
 	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
 
-	// LLMRaw is the model that writes replies: docs.llm.openai. Default:
-	// none, and replies are extractive.
+	// The model that writes replies: docs.llm.openai. Default: none, and
+	// replies quote the documentation.
 	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
 
-	// Threads says how long conversations are kept.
+	// How long conversations are kept. Default: 30 days.
 	Threads *Threads `json:"threads,omitempty"`
 
-	// StopTimeout is how long replies under way may go on when the process
-	// ends and the HTTP app has no grace_period; then they end with an error in
+	// How long replies under way may go on when the process ends and the HTTP
+	// app has no grace_period, from 1s to 24h; then they end with an error in
 	// the stream. Default: 30s.
 	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
 
-	// DataDir holds indexes and embeddings. Default: Caddy's data directory
-	// + /docs.
+	// The folder for indexes and embeddings. Default: the folder docs in
+	// Caddy's data directory.
 	DataDir string `json:"data_dir,omitempty"`
 
 	ctx     caddy.Context
-	log     *slog.Logger
+	log     *zap.Logger
 	store   *store
 	keys    *access.Keys
 	threads *threads
@@ -107,7 +107,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // validate` has no effects.
 func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.ctx = ctx
-	a.log = ctx.Slogger()
+	a.log = ctx.Logger()
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.started, a.ready = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
@@ -139,19 +139,21 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.loadGuests(); err != nil {
 		return err
 	}
-	a.keys = access.NewKeys(a.store, nil, a.log)
+	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
 	if err := a.fixKeys(sites); err != nil {
 		return err
 	}
 	sctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if err := a.keys.Reload(sctx); err != nil {
-		a.log.Error("keys could not be read from the storage; those of the configuration work, others as soon as it can be read", "error", err)
+		a.log.Error("keys could not be read from the storage; only those of the configuration are valid until they can be", zap.Error(err))
 	}
 	if err := a.openThreads(); err != nil {
 		return err
 	}
-	a.registerMetrics(ctx.GetMetricsRegistry())
+	if err := a.registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+		return err
+	}
 
 	events, err := ctx.App("events")
 	if err != nil {

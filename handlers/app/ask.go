@@ -60,8 +60,8 @@ func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer
 	return err
 }
 
-// ExplainSite tells of the body of a v2 message request what AskSite would
-// answer it from: the query, the passages with their scores, the prompt.
+// ExplainSite returns what AskSite would answer the body of a v2 message
+// request from: the query, the passages with their scores, the prompt.
 func (a *App) ExplainSite(ctx context.Context, name string, body []byte) (*assistant.Explanation, error) {
 	site, err := a.adminSite(name)
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *App) ExplainSite(ctx context.Context, name string, body []byte) (*assis
 	return site.Assistant().Explain(ctx, &assistant.Input{Request: req, RequestID: rand.Text()[:9]})
 }
 
-// Queries proposes queries to evaluate a site's search with, from the site's
-// own pages.
+// Queries proposes queries to evaluate a site's search with, made from its
+// pages.
 func (a *App) Queries(name string) ([]eval.Query, error) {
 	site, err := a.adminSite(name)
 	if err != nil {

@@ -3,10 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/model"
@@ -21,7 +22,7 @@ type BudgetHolder interface{ SiteBudget() *Budget }
 type siteBudget struct {
 	*model.Budget
 	site string
-	log  *slog.Logger
+	log  *zap.Logger
 
 	// longest is the longest answer so far, in tokens: models that think spend
 	// more than max_tokens, and a reservation must not be too low.
@@ -52,7 +53,7 @@ func (a *App) openBudget(site string) (*siteBudget, error) {
 	return share(a, budgetKey{site, limit}, func() (*siteBudget, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		defer cancel()
-		b, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: a.store, Log: a.log})
+		b, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: a.store, Log: a.ctx.Slogger()})
 		return &siteBudget{Budget: b, site: site, log: a.log}, err
 	})
 }
@@ -83,7 +84,7 @@ func (b *siteBudget) refuse(until time.Time) {
 	b.refused.Add(1)
 	if w := until.Unix(); b.warned.Swap(w) != w {
 		b.log.Warn("the site's budget is spent; replies are extractive until the next window",
-			"site", b.site, "until", until, "budget", describeLimit(b.Limit()))
+			zap.String("site", b.site), zap.Time("until", until), zap.String("budget", describeLimit(b.Limit())))
 	}
 }
 

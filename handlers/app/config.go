@@ -4,114 +4,135 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// Site is one documentation site.
+// Site is one documentation site. Root, Sitemap, URL, SupportURL and
+// Instructions may have placeholders like {env.NAME}, which are replaced when
+// Caddy starts or reloads.
 type Site struct {
-	// Root is the folder of the site's pages: .html, .htm, .md, .mdx.
-	// Placeholders {env.X} are resolved at start.
+	// The folder of the site's pages: .html, .htm, .md and .mdx files. Set
+	// either this or sitemap. Default for a site that a route defines: the root
+	// around the route.
 	Root string `json:"root,omitempty"`
 
-	// Sitemap is the address of the sitemap of a site that this Caddy
-	// proxies. Either Root or Sitemap.
+	// The URL of the sitemap of a site whose files this Caddy doesn't have, for
+	// example one that it proxies.
 	Sitemap string `json:"sitemap,omitempty"`
 
-	// AllowPrivate lets the sitemap's pages be fetched from private addresses
-	// and from this machine.
+	// Allows fetching the sitemap's pages from private addresses and from this
+	// machine. Default: false.
 	AllowPrivate bool `json:"allow_private,omitempty"`
 
-	// URL is the site's address, perhaps with a path; results link below it.
-	// Default for a site defined by the directive docs: the first host that
-	// the directive serves.
+	// The site's URL, which may have a path; results link below it. Default for
+	// a site that a route defines: the first host of the route; otherwise
+	// results link by path alone.
 	URL string `json:"url,omitempty"`
 
-	// Organization shares keys and limits. Default: the site's name.
+	// The organization, whose sites share keys and limits: a DNS label. Default:
+	// the site's name.
 	Organization string `json:"organization,omitempty"`
 
-	// Name is what readers call the site; the assistant uses it. Default: the
-	// site's name in the configuration.
+	// The name that readers know the site by, used by the assistant; at most
+	// 200 characters. Default: the site's name in the configuration.
 	Name string `json:"name,omitempty"`
 
-	// Versions and Languages of pages by path; the first that matches wins.
-	// One without paths is the default of pages that name none.
-	Versions  []Scope `json:"versions,omitempty"`
+	// The versions of pages by path; the first match applies. One without paths
+	// is the default of the other pages.
+	Versions []Scope `json:"versions,omitempty"`
+
+	// The languages of pages by path, as language tags like en or pt-BR. They
+	// match as versions do.
 	Languages []Scope `json:"languages,omitempty"`
 
-	// Include and Exclude are path globs of pages ("/guide/*", "**" crosses
-	// slashes; a * at the end does too). No Include: all. Exclude wins.
+	// Path globs of the pages to index, like "/guide/*"; "**", and "*" at the
+	// end, match slashes too. Default: all pages.
 	Include []string `json:"include,omitempty"`
+
+	// Path globs of pages to leave out, even if they are included.
 	Exclude []string `json:"exclude,omitempty"`
 
-	// CleanURLs: HTML pages are served without .html.
+	// Set if HTML pages are served without .html. Default: false.
 	CleanURLs bool `json:"clean_urls,omitempty"`
 
-	// Anchors says how the generator that renders Markdown makes heading
-	// ids: github (default), gitlab, goldmark (Caddy's own templates), pandoc, or
-	// none.
+	// How the generator that renders Markdown makes the ids of headings: github,
+	// gitlab, goldmark (Caddy's templates), pandoc or none. Default: github.
 	Anchors string `json:"anchors,omitempty"`
 
-	// Watch is how changes of Root are noticed: "events" (default), "poll" or
-	// "off". PollInterval is the time between two looks, default 10s (1h for
-	// a sitemap).
-	Watch        string         `json:"watch,omitempty"`
+	// How changes of the root are noticed: "events" from the file system,
+	// "poll" or "off". Poll where a file system sends no events, as many network
+	// file systems don't. Default: events.
+	Watch string `json:"watch,omitempty"`
+
+	// The time between two looks at the pages, from 1s (10s for a sitemap) to
+	// 24h. Default: 10s, or 1h for a sitemap.
 	PollInterval caddy.Duration `json:"poll_interval,omitempty"`
 
-	// Instructions are words for the model, as text, or the name of a file
-	// that holds them (a value without white space that ends in .md or .txt).
+	// Instructions for the model, at most 20,000 characters, or the name of a
+	// file with them, up to 64 kB: a value without white space that ends in .md
+	// or .txt. Don't put secrets here: readers can make a model recite them.
 	Instructions string `json:"instructions,omitempty"`
 
-	// SupportURL is where readers are sent when the docs don't answer.
+	// The URL or mailto: address for readers whose question has no answer.
 	SupportURL string `json:"support_url,omitempty"`
 
-	// AllowLinks are other hosts that answers may link to.
+	// Further hosts that answers may link to. Links elsewhere are removed.
 	AllowLinks []string `json:"allow_links,omitempty"`
 
-	// StarterQuestions, up to three, end a reply that has no answer, and stand
-	// in where Suggestions finds no follow-up question.
+	// Up to three questions for the end of a reply that has no answer, and for
+	// those without a follow-up question while suggestions are on.
 	StarterQuestions []string `json:"starter_questions,omitempty"`
 
-	// Synonyms are groups of words that mean the same to the site's readers.
+	// Groups of words that mean the same to the site's readers.
 	Synonyms [][]string `json:"synonyms,omitempty"`
 
-	// StopWords say nothing on this site, like its product's name: they are
-	// left out of queries that have other words.
+	// Words that mean nothing on this site, like its product's name. Queries
+	// that have other words are searched without them.
 	StopWords []string `json:"stop_words,omitempty"`
 
-	// Suggestions adds up to three follow-up questions to each answer.
-	// Default: off.
+	// Adds up to three follow-up questions to each answer. Default: false.
 	Suggestions bool `json:"suggestions,omitempty"`
 
 	instructions string // the text
 }
 
-// Scope gives pages under Paths a version or language.
+// Scope gives the pages below some paths a version or language.
 type Scope struct {
-	Value string   `json:"value"`
+	// The version or language.
+	Value string `json:"value"`
+
+	// Path globs of its pages. Default: all pages that match no other scope.
 	Paths []string `json:"paths,omitempty"`
 }
 
 // FixedKey is a key written in the configuration.
 type FixedKey struct {
-	// SHA256 is the key's hash, in hex. The Caddyfile adapter makes it, so
-	// that the key itself never stands in the adapted config. Key is the
-	// alternative: the key itself, or better a placeholder like {env.DOCS_KEY}.
+	// The key's SHA-256 hash, in hexadecimal. The Caddyfile adapter writes it,
+	// so that the configuration doesn't hold the key.
 	SHA256 string `json:"sha256,omitempty"`
-	Key    string `json:"key,omitempty"`
 
+	// The key itself instead of its hash: a placeholder like {env.DOCS_KEY}, as
+	// the configuration can be read at GET /config/.
+	Key string `json:"key,omitempty"`
+
+	// The name in lists of keys.
 	Name string `json:"name,omitempty"`
-	// Organization whose sites the key opens. Default: that of Sites, or
-	// without them of all sites, if it is the same.
+
+	// The organization whose sites the key opens. Default: that of the sites
+	// below, or of all sites, if they have the same.
 	Organization string `json:"organization,omitempty"`
-	// Sites narrows the key to some of the organization's sites.
+
+	// The sites that the key opens. Default: all of the organization.
 	Sites []string `json:"sites,omitempty"`
-	// Origins from which browsers may use the key, besides each site's own.
-	// None: any origin.
+
+	// The origins from which browsers may use the key, besides each site's
+	// own. Default: any.
 	Origins []string `json:"origins,omitempty"`
 }
 
-// Threads says how long conversations are kept.
+// Threads sets how long conversations are kept.
 type Threads struct {
-	// Off keeps none: each request has to bring its conversation along.
+	// Keeps no conversations: each request has to bring its own. Default: false.
 	Off bool `json:"off,omitempty"`
-	// TTL is how long a conversation is kept after its last turn, at least
-	// 1m. Default: 30 days.
+
+	// How long a conversation is kept after its last turn, from 1m to 3650d.
+	// Default: 30d.
 	TTL caddy.Duration `json:"ttl,omitempty"`
 }

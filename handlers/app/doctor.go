@@ -89,7 +89,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	}
 	m := a.currentModel()
 	if m == nil { // the command line works on a configuration that is not started
-		opened, err := a.models.OpenModel(a.log)
+		opened, err := a.models.OpenModel(a.ctx.Slogger())
 		if err != nil {
 			add("llm", err, "", "check the configuration of llm")
 			return checks

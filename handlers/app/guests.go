@@ -2,12 +2,12 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/certmagic"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/model"
@@ -15,28 +15,21 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
-// IndexOptions are what a site tells the index that is opened for it.
+// IndexOptions are the options of an index of one site.
 type IndexOptions struct {
 	// Site is the site's name, a DNS label.
 	Site string
-	// Dir is a folder of the site's own, which may not exist yet.
+	// Dir is a folder for this index alone, which may not exist yet.
 	Dir       string
 	Synonyms  [][]string
 	StopWords []string
-	// Locker is Caddy's storage: a lock that all Caddys of a cluster share.
-	Locker Locker
+	// Locker is Caddy's storage: its locks are shared by all Caddys of a
+	// cluster.
+	Locker certmagic.Locker
 	Log    *slog.Logger
 }
 
-// Locker is what an index that several Caddys write to needs.
-type Locker interface {
-	// Lock waits until the lock is held, or ctx done. A holder that dies
-	// loses it after some time.
-	Lock(ctx context.Context, name string) error
-	Unlock(ctx context.Context, name string) error
-}
-
-// IndexOpener is what a module of the namespace docs.index does.
+// IndexOpener is a module of the namespace docs.index.
 //
 // Guest modules replace placeholders in their exported fields in Provision:
 // what they open is shared by all configurations whose modules are then equal
@@ -45,14 +38,14 @@ type IndexOpener interface {
 	OpenIndex(o IndexOptions) (retrieval.Index, error)
 }
 
-// EmbedderOpener is what a module of the namespace docs.embedder does.
+// EmbedderOpener is a module of the namespace docs.embedder.
 type EmbedderOpener interface {
 	OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error)
 	// Describe names it in the start log, without secrets.
 	Describe() string
 }
 
-// ModelOpener is what a module of the namespace docs.llm does.
+// ModelOpener is a module of the namespace docs.llm.
 type ModelOpener interface {
 	OpenModel(log *slog.Logger) (assistant.Model, error)
 	// AnswerTokens bounds an answer.
@@ -62,46 +55,62 @@ type ModelOpener interface {
 // EmbeddedIndex is docs.index.embedded: the index inside the process.
 type EmbeddedIndex struct{}
 
-// OpenAIEmbedder is docs.embedder.openai: any endpoint with POST
+// OpenAIEmbedder is docs.embedder.openai: an endpoint for POST
 // /v1/embeddings in OpenAI's form.
 type OpenAIEmbedder struct {
-	// URL of the API up to and with /v1.
-	URL    string `json:"url"`
-	Model  string `json:"model"`
-	APIKey string `json:"api_key,omitempty"`
-	// Dimensions asks for shorter vectors, where the model can.
+	Endpoint
+
+	// The length of the vectors, if the model can shorten them, up to 100,000.
+	// Default: the model's.
 	Dimensions int `json:"dimensions,omitempty"`
 }
 
-// OpenAIModel is docs.llm.openai: any endpoint with POST
-// /v1/chat/completions in OpenAI's form.
+// OpenAIModel is docs.llm.openai: an endpoint for POST /v1/chat/completions in
+// OpenAI's form, and fallbacks for it.
 type OpenAIModel struct {
 	Endpoint
-	// Fallback are tried in order when the first fails before its first token.
+
+	// Further endpoints, asked in order if the first fails before its first
+	// token.
 	Fallback []Endpoint `json:"fallback,omitempty"`
-	// FirstTokenTimeout is the longest wait for a first token, default 10s.
+
+	// The longest wait for an endpoint's first token, from 100ms to 10m; then
+	// the next endpoint is asked. Default: 10s.
 	FirstTokenTimeout caddy.Duration `json:"first_token_timeout,omitempty"`
-	// IdleTimeout is the longest silence within a reply, default 30s.
+
+	// The longest silence within a reply, from 100ms to 10m. Default: 30s.
 	IdleTimeout caddy.Duration `json:"idle_timeout,omitempty"`
-	// MaxTokens bounds a reply, default 1500.
+
+	// The most tokens of a reply, up to 1,000,000. Default: 1500.
 	MaxTokens int `json:"max_tokens,omitempty"`
-	// Budget bounds what a site may spend.
+
+	// What each site may spend; replies are extractive once it is spent.
+	// Default: no limit.
 	Budget *Budget `json:"budget,omitempty"`
 }
 
-// Endpoint is a model at an address.
+// Endpoint is a model at a URL. URL, model and key may have placeholders.
 type Endpoint struct {
-	// URL of the API up to and with /v1.
-	URL    string `json:"url"`
-	Model  string `json:"model"`
+	// The URL of the API up to and including /v1.
+	URL string `json:"url"`
+
+	// The name of the model.
+	Model string `json:"model"`
+
+	// The API key, as a placeholder like {env.OPENAI_API_KEY}. Default: none.
 	APIKey string `json:"api_key,omitempty"`
 }
 
-// Budget is what a site may spend: N tokens or requests, per day or hour.
+// Budget is what a site may spend: a number of tokens, requests or both.
 type Budget struct {
-	Tokens   int64          `json:"tokens,omitempty"`
-	Requests int64          `json:"requests,omitempty"`
-	Per      caddy.Duration `json:"per"`
+	// The most tokens of prompts and answers together. Default: no limit.
+	Tokens int64 `json:"tokens,omitempty"`
+
+	// The most requests to the model. Default: no limit.
+	Requests int64 `json:"requests,omitempty"`
+
+	// The window, 1h or 24h. Windows begin at the full hour or day, UTC.
+	Per caddy.Duration `json:"per"`
 }
 
 // CaddyModule returns the Caddy module information.
@@ -122,13 +131,13 @@ func (OpenAIEmbedder) CaddyModule() caddy.ModuleInfo {
 
 // Provision replaces placeholders.
 func (e *OpenAIEmbedder) Provision(caddy.Context) error {
-	return resolveEndpoint(&e.URL, &e.Model, &e.APIKey)
+	return e.replacePlaceholders()
 }
 
 // OpenEmbedder makes the client; it connects to nothing yet.
 func (e *OpenAIEmbedder) OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error) {
 	return model.NewEmbedder(model.EmbedderOptions{
-		Endpoint:   model.Endpoint{URL: e.URL, Model: e.Model, APIKey: e.APIKey},
+		Endpoint:   model.Endpoint(e.Endpoint),
 		Dimensions: e.Dimensions, Log: log,
 	})
 }
@@ -143,12 +152,11 @@ func (OpenAIModel) CaddyModule() caddy.ModuleInfo {
 
 // Provision replaces placeholders.
 func (m *OpenAIModel) Provision(caddy.Context) error {
-	if err := resolveEndpoint(&m.URL, &m.Model, &m.APIKey); err != nil {
+	if err := m.replacePlaceholders(); err != nil {
 		return err
 	}
 	for i := range m.Fallback {
-		f := &m.Fallback[i]
-		if err := resolveEndpoint(&f.URL, &f.Model, &f.APIKey); err != nil {
+		if err := m.Fallback[i].replacePlaceholders(); err != nil {
 			return fmt.Errorf("fallback: %w", err)
 		}
 	}
@@ -162,7 +170,7 @@ func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
 		MaxTokens: m.AnswerTokens(), Log: log, Observe: observeAttempt,
 	}
 	for _, e := range append([]Endpoint{m.Endpoint}, m.Fallback...) {
-		o.Endpoints = append(o.Endpoints, model.Endpoint{URL: e.URL, Model: e.Model, APIKey: e.APIKey})
+		o.Endpoints = append(o.Endpoints, model.Endpoint(e))
 	}
 	return model.New(o)
 }
@@ -173,10 +181,9 @@ func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
 // AnswerTokens bounds an answer.
 func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
 
-// resolveEndpoint replaces the placeholders of an endpoint.
-func resolveEndpoint(address, name, key *string) error {
+func (e *Endpoint) replacePlaceholders() error {
 	repl := caddy.NewReplacer()
-	for _, field := range []*string{address, name, key} {
+	for _, field := range []*string{&e.URL, &e.Model, &e.APIKey} {
 		v, err := repl.ReplaceOrErr(*field, true, true)
 		if err != nil {
 			return err

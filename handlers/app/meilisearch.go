@@ -12,19 +12,28 @@ import (
 )
 
 // MeilisearchIndex is docs.index.meilisearch: the index in Meilisearch
-// servers of the operator's own.
+// servers that the operator runs. URLs and keys may have placeholders.
 type MeilisearchIndex struct {
-	// URLs of independent instances: written all, read with failover.
+	// The URLs of independent servers, each of which gets the whole index. One
+	// is searched, and the others when it fails.
 	URLs []string `json:"urls"`
-	// APIKey indexes; SearchKey, where given, reads. Placeholders.
-	APIKey    string `json:"api_key,omitempty"`
+
+	// The key for indexing, and for searching without a search_key. Write it as
+	// a placeholder like {env.MEILI_KEY}.
+	APIKey string `json:"api_key,omitempty"`
+
+	// The key for searching. Default: api_key.
 	SearchKey string `json:"search_key,omitempty"`
-	// SemanticRatio is 0–1, default 0.5; used with an embedder.
+
+	// The weight of semantic search, from 0 (keyword search only) to 1; it
+	// needs an embedder. Default: 0.5.
 	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
-	// Fallback embedded answers from the index inside the process when no
-	// instance does.
+
+	// Set to "embedded" to answer from an index inside the process while no
+	// server answers. Default: search fails then.
 	Fallback string `json:"fallback,omitempty"`
-	// Embedder names an embedder of the server's own.
+
+	// The name of an embedder in the servers' settings. Default: none.
 	Embedder string `json:"embedder,omitempty"`
 }
 
@@ -95,7 +104,7 @@ func (a *App) checkIndex(ctx context.Context, r *LiveSite, add func(what string,
 		index, _ = r.index.index.(*meilisearch.Index)
 	}
 	if index == nil { // the command line works on a configuration that is not started
-		opened, err := meilisearch.Open(m.options(IndexOptions{Site: r.Name, Log: a.log}))
+		opened, err := meilisearch.Open(m.options(IndexOptions{Site: r.Name, Log: a.ctx.Slogger()}))
 		if err != nil {
 			add("site "+r.Name+" meilisearch", err, "", "see the manual's page on Meilisearch")
 			return

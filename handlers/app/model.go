@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/model"
 )
@@ -57,7 +59,7 @@ func (a *App) openModel() (*pooledModel, error) {
 		return nil, nil
 	}
 	m, err := share(a, modelKey{a.modelHash}, func() (*pooledModel, error) {
-		m, err := a.models.OpenModel(a.log)
+		m, err := a.models.OpenModel(a.ctx.Slogger())
 		return &pooledModel{m}, err
 	})
 	if err != nil {
@@ -65,7 +67,7 @@ func (a *App) openModel() (*pooledModel, error) {
 	}
 	a.goBackground(func(ctx context.Context) {
 		if err := m.check(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("the model does not answer; replies are extractive until it does", "model", m.Name(), "error", err)
+			a.log.Warn("the model does not answer; replies are extractive until it does", zap.String("model", m.Name()), zap.Error(err))
 		}
 	})
 	return m, nil

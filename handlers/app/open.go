@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -49,15 +50,15 @@ func (a *App) newAssistant(r *LiveSite) *assistant.Assistant {
 			AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
 			Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
 		},
-		Search: r, Log: a.log,
+		Search: r, Log: a.ctx.Slogger(),
 	}
 }
 
 // announce writes the site's line of the start log, once its index is known.
 func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
-	log := a.log.With("site", r.Name)
+	log := a.log.With(zap.String("site", r.Name))
 	if !a.keys.Opened(r.Organization, r.Name) {
-		log.Warn("the site has no key", "run", "caddy docs key create --site "+r.Name)
+		log.Warn("the site has no key", zap.String("run", "caddy docs key create --site "+r.Name))
 	}
 	select {
 	case <-ctx.Done():
@@ -74,11 +75,11 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 	}
 	st := r.index.refresher.Status()
 	log = log.With(
-		"model", answers, "embedder", cmp.Or(a.embedderName(), "none: keyword search"), "threads", threads,
-		"pages", st.Pages, "sections", st.Sections, "took", st.Last.Took,
+		zap.String("model", answers), zap.String("embedder", cmp.Or(a.embedderName(), "none: keyword search")),
+		zap.String("threads", threads), zap.Int("pages", st.Pages), zap.Int("sections", st.Sections), zap.Duration("took", st.Last.Took),
 	)
 	if !st.Ready {
-		log.Warn("the site has no index yet; caddy docs doctor says what to do", "reason", cmp.Or(st.Error, st.Held))
+		log.Warn("the site has no index yet; caddy docs doctor says what to do", zap.String("reason", cmp.Or(st.Error, st.Held)))
 		return
 	}
 	log.Info("the site is ready")

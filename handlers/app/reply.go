@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
@@ -34,7 +36,7 @@ type Reply struct {
 func (r *Reply) outcome() string {
 	switch {
 	case r.Gone:
-		return "gone"
+		return "disconnected"
 	case errors.Is(r.Err, ErrStopping):
 		return "stopped"
 	case r.Result == nil || r.Err != nil || r.Result.Reason == "error":
@@ -70,26 +72,26 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 		m.tokens.WithLabelValues(site, "output").Add(float64(res.Usage.OutputTokens))
 	}
 
-	level := slog.LevelInfo
-	attrs := []slog.Attr{
-		slog.String("site", site), slog.String("outcome", outcome), slog.String("request_id", r.RequestID),
-		slog.String("thread", r.Thread), slog.String("fp", hashFingerprint(r.Owner)), slog.String("key", r.Key),
-		slog.Int("version", r.Version), slog.String("model", res.Model), slog.String("answered", res.Answered),
-		slog.Int("passages", res.Passages), slog.String("finish", res.Reason),
-		slog.Duration("retrieval", res.Retrieval), slog.Duration("first_token", res.FirstToken), slog.Duration("took", r.Took),
+	level := zapcore.InfoLevel
+	fields := []zap.Field{
+		zap.String("site", site), zap.String("outcome", outcome), zap.String("request_id", r.RequestID),
+		zap.String("thread", r.Thread), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.Key),
+		zap.Int("version", r.Version), zap.String("model", res.Model), zap.String("answered", res.Answered),
+		zap.Int("passages", res.Passages), zap.String("finish", res.Reason),
+		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", r.Took),
 	}
 	if res.Usage.Known {
-		attrs = append(attrs, slog.Int("input_tokens", res.Usage.InputTokens), slog.Int("output_tokens", res.Usage.OutputTokens))
+		fields = append(fields, zap.Int("input_tokens", res.Usage.InputTokens), zap.Int("output_tokens", res.Usage.OutputTokens))
 	}
 	if res.Failed != nil {
-		level = slog.LevelWarn
-		attrs = append(attrs, slog.String("failed", res.Failed.Error()))
+		level = zapcore.WarnLevel
+		fields = append(fields, zap.NamedError("failed", res.Failed))
 	}
 	if r.Err != nil && !r.Gone {
-		level = slog.LevelError
-		attrs = append(attrs, slog.String("error", r.Err.Error()))
+		level = zapcore.ErrorLevel
+		fields = append(fields, zap.Error(r.Err))
 	}
-	a.log.LogAttrs(ctx, level, "reply", attrs...)
+	a.log.Log(level, "reply", fields...)
 }
 
 // hashFingerprint is a fingerprint for the log: the same for the same reader

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -32,4 +33,17 @@ func (r *LiveSite) Page(ctx context.Context, page string) (*retrieval.Document, 
 	return r.index.index.Page(ctx, page)
 }
 
+// Results answers a search request: what the endpoint, the admin API and the
+// command line all give. Errors are the index's.
+func (r *LiveSite) Results(ctx context.Context, q *encoding.Search) ([]encoding.Result, error) {
+	hits, err := r.Search(ctx, retrieval.Query{
+		Text: q.Query, Limit: q.PageSize, Threshold: q.Threshold, Filter: q.Filter, Prefer: r.Prefer(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return encoding.Results(hits), nil
+}
+
+// A live site is what its assistant searches.
 var _ assistant.Searcher = (*LiveSite)(nil)

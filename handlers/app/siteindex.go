@@ -55,7 +55,7 @@ func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
 // newSiteIndex makes a site's index and begins to refresh it. It does not wait.
 func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	s := r.Config
-	log := a.log.With("site", r.Name)
+	log := a.ctx.Slogger().With("site", r.Name)
 	dir := filepath.Join(a.DataDir, r.Name)
 	in, err := ingest.New(ingest.Options{
 		URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
@@ -84,7 +84,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	looked := sync.OnceFunc(func() { close(c.looked) })
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: r.Name, Source: src, Ingester: in, Index: index, Embedder: embedder,
-		Dir: filepath.Join(dir, "pages"), Log: a.log,
+		Dir: filepath.Join(dir, "pages"), Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
 			outcome := "unchanged"
 			switch {

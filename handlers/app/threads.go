@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 )
@@ -58,7 +60,7 @@ func (a *App) threadsTTL() time.Duration {
 func (a *App) openThreads() (err error) {
 	ttl := a.threadsTTL()
 	a.threads, err = share(a, threadsKey{ttl}, func() (*threads, error) {
-		k := thread.NewKeeper(a.store, thread.Options{Off: ttl == 0, TTL: ttl, Log: a.log})
+		k := thread.NewKeeper(a.store, thread.Options{Off: ttl == 0, TTL: ttl, Log: a.ctx.Slogger()})
 		return &threads{Keeper: k, storing: make(chan struct{}, maxStoring)}, nil
 	})
 	return err
@@ -87,7 +89,7 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 		endStep(err)
 		if err != nil {
 			collectors.threadsFailed.Inc()
-			a.log.Error("the conversation could not be stored; the reply went on", "thread", r.Thread, "request_id", r.RequestID, "error", err)
+			a.log.Error("the conversation could not be stored; the reply went on", zap.String("thread", r.Thread), zap.String("request_id", r.RequestID), zap.Error(err))
 		}
 	})
 	select {
