@@ -671,3 +671,15 @@ func TestYoungFilesAreReadOnceMoreAndThenLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+func TestARefresherThatHasStoppedLeavesItsIndexAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(3)), newMemoryIndex()
+		r, stop := running(t, retrieval.RefresherOptions{Source: source, Ingester: lineIngester{}, Index: index})
+		stop()
+		source.set(func(f map[string]string) { f["new.md"] = "new" })
+		if _, err := r.Refresh(t.Context()); !errors.Is(err, context.Canceled) || index.count() != 1 {
+			t.Errorf("error %v, %d generations", err, index.count())
+		}
+	})
+}
