@@ -11,16 +11,15 @@ import (
 // maxAttachment is the number of characters of a text file that are read.
 const maxAttachment = 20_000
 
-// attachment reads a file of a message. url is a JSON value or nil. Only
-// data URLs (RFC 2397) of types text/* are decoded, and of those no more than
-// is kept; nothing is ever fetched.
+// attachment reads a file of a message. url is a JSON value or nil. Only data
+// URLs (RFC 2397) of types text/* are decoded; nothing is fetched.
 func attachment(name, mediaType string, url []byte) reply.Attachment {
 	a := reply.Attachment{Name: name, MediaType: mediaType}
 	if len(url) < 2 || url[0] != '"' {
 		return a
 	}
-	// The longest form of what is kept: four bytes a character, each as %XX,
-	// each of those as a \uXXXX. The head of a data URL is short.
+	// The longest encoding of maxAttachment: four bytes a character, each as
+	// %XX, each of those as \uXXXX.
 	const longest = maxAttachment*4*3*6 + 1_000
 	raw := url[1 : len(url)-1]
 	if !hasScheme(raw, "data:") {
@@ -41,8 +40,7 @@ func attachment(name, mediaType string, url []byte) reply.Attachment {
 	kind := strings.TrimSpace(parameters[0])
 	inBase64 := strings.EqualFold(strings.TrimSpace(parameters[len(parameters)-1]), "base64")
 	if kind == "" || inBase64 && len(parameters) == 1 {
-		// Without a type it is text/plain, says the RFC; the client's own
-		// word is better.
+		// The RFC's default is text/plain; the client's type is better.
 		kind = "text/plain"
 		if mediaType != "" {
 			kind = mediaType
@@ -71,8 +69,8 @@ func hasScheme(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(string(s[:len(prefix)]), prefix)
 }
 
-// decodeBase64 decodes both alphabets of base64, with and without padding,
-// as far as the data is valid and no more than is kept.
+// decodeBase64 decodes both alphabets of base64, with and without padding, up
+// to the first error or maxAttachment.
 func decodeBase64(data []byte) []byte {
 	const longest = (maxAttachment*4 + 3) / 3 * 4
 	clean := make([]byte, 0, min(len(data), longest))
@@ -101,7 +99,7 @@ func decodeBase64(data []byte) []byte {
 	return plain[:n]
 }
 
-// decodePercent decodes %XX. What is not an escape is kept as it is.
+// decodePercent decodes %XX and keeps everything else.
 func decodePercent(data []byte) []byte {
 	plain := make([]byte, 0, min(len(data), maxAttachment*4))
 	for i := 0; i < len(data) && len(plain) < maxAttachment*4; i++ {

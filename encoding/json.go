@@ -12,17 +12,14 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// maxDepth bounds the nesting of a body, as encoding/json does. Values that
-// are not read are skipped without recursion, so that depth costs a byte a
-// level.
+// maxDepth bounds the nesting of a body, as encoding/json does.
 const maxDepth = 10_000
 
-// Decoder reads a JSON body in one pass, value by value. It is made for
-// bodies of which little is read: what is not read is checked to be JSON and
-// skipped without being copied or decoded, so that a file of megabytes in an
-// unread part costs milliseconds. Names are matched exactly; of a name that
-// comes twice the last counts; invalid UTF-8 and lone surrogates become
-// U+FFFD, NUL a space.
+// Decoder reads a JSON body in one pass, value by value. It suits bodies of
+// which little is used: the rest is checked to be JSON and skipped without
+// being copied or decoded. Names match exactly; the last of several fields of
+// one name counts; invalid UTF-8 and lone surrogates become U+FFFD, NUL a
+// space.
 //
 // The first error sticks: every method does nothing afterwards. Object and
 // Array skip the value that their callback has left unread.
@@ -209,8 +206,7 @@ func (d *Decoder) Array(element func(i int)) {
 	}
 }
 
-// wrong records that the next value is not of the wanted type, or that it is
-// no value at all.
+// wrong records that the next value is not of the wanted type, or not a value.
 func (d *Decoder) wrong(wanted string) {
 	switch c := d.peek(); c {
 	case '{', '[', '"', 't', 'f', 'n':
@@ -262,7 +258,7 @@ func (d *Decoder) more(end byte) bool {
 	return false
 }
 
-// raw reads a string and returns what stands between its quotes.
+// raw reads a string and returns the bytes between its quotes.
 func (d *Decoder) raw() []byte {
 	from := d.pos + 1
 	for i := from; i < len(d.data); i++ {
@@ -346,10 +342,10 @@ func RawText(raw []byte, limit int) (string, bool) {
 	return text(raw[1:len(raw)-1], limit), true
 }
 
-// text decodes what stands between the quotes of a valid JSON string and
-// cuts it after limit characters.
+// text decodes the bytes between the quotes of a valid JSON string and cuts
+// the text after limit characters.
 func text(raw []byte, limit int) string {
-	// A character takes at most twelve bytes, so that more are not decoded.
+	// A character takes at most twelve bytes.
 	if limit < len(raw)/12 {
 		raw = raw[:limit*12]
 	}

@@ -4,38 +4,28 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
 const (
-	// maxHeld is how much is collected between two flushes before it is
-	// written all the same, so that a sender who never flushes costs no more.
+	// maxHeld is how much is collected before it is written without a flush.
 	maxHeld = 32 << 10
-	// maxIdle is the capacity that a stream keeps while it waits.
+	// maxIdle is the largest buffer that a stream keeps while it waits.
 	maxIdle = 2 << 10
 )
 
-// larger are buffers for what is no text: a reply's sources, its end.
-var larger = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
-
-// Output is what both stream encoders write through. It collects what comes
+// Output is what both stream encoders write through. It collects everything
 // between two flushes into one write, and merges the pieces of text of one
-// part into one delta. It allocates nothing per piece. It is not safe for
-// concurrent use, and must not be copied once it was used.
+// part into one delta. It is not safe for concurrent use.
 type Output struct {
 	w     io.Writer
 	flush func() error
 	err   error
 
 	buf []byte
-	// space is what buf is at first: a token's delta fits into it.
-	space [160]byte
-	// borrowed is where buf is from, nil if it is this stream's own.
-	borrowed *[]byte
-	// suffix ends every delta; prefix begins the open one, or the one whose
-	// last half of a surrogate pair is held.
+	// suffix ends every delta; prefix begins the open one, or the one of which
+	// half a surrogate pair is held.
 	suffix string
 	prefix []byte
 	open   bool
@@ -58,9 +48,6 @@ func (o *Output) Delta(prefix, piece []byte) {
 	if len(o.buf)+len(piece) > maxHeld {
 		o.write()
 	}
-	if o.buf == nil {
-		o.buf = o.space[:0]
-	}
 	from := len(o.buf)
 	if !o.open {
 		o.prefix = prefix
@@ -69,7 +56,7 @@ func (o *Output) Delta(prefix, piece []byte) {
 	start := len(o.buf)
 	o.buf = o.text.Append(o.buf, piece)
 	if !o.open {
-		if len(o.buf) == start { // there was only a half, which is held
+		if len(o.buf) == start { // only half a pair, which is held
 			o.buf = o.buf[:from]
 			return
 		}
@@ -77,7 +64,7 @@ func (o *Output) Delta(prefix, piece []byte) {
 	}
 }
 
-// EndDelta ends the open delta for good: what follows is another event.
+// EndDelta ends the open delta: another event follows.
 func (o *Output) EndDelta() {
 	if o.text.Held() {
 		if !o.open {
@@ -99,10 +86,6 @@ func (o *Output) pause() {
 
 // Raw adds bytes as they are. No delta may be open.
 func (o *Output) Raw(s string) {
-	if len(o.buf) == 0 && cap(o.buf) <= len(o.space) {
-		o.borrowed = larger.Get().(*[]byte)
-		o.buf = (*o.borrowed)[:0]
-	}
 	o.buf = append(o.buf, s...)
 }
 
@@ -126,7 +109,7 @@ func (o *Output) Name(name string) {
 	o.buf = append(o.buf, '"', ':')
 }
 
-// JSON adds a JSON value on one line, or instead if it is none.
+// JSON adds a JSON value on one line, or instead if value is not valid.
 func (o *Output) JSON(value []byte, instead string) {
 	b := bytes.NewBuffer(o.buf)
 	if err := json.Compact(b, value); err != nil {
@@ -136,7 +119,7 @@ func (o *Output) JSON(value []byte, instead string) {
 	o.buf = b.Bytes()
 }
 
-// Object adds a JSON object on one line, {} if value is none.
+// Object adds a JSON object on one line, {} for anything else.
 func (o *Output) Object(value []byte) {
 	if !bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{")) {
 		value = nil
@@ -144,14 +127,14 @@ func (o *Output) Object(value []byte) {
 	o.JSON(value, "{}")
 }
 
-// KeepAlive adds s, unless something waits that is as good a sign of life.
+// KeepAlive adds s, unless there is anything else to send.
 func (o *Output) KeepAlive(s string) {
 	if len(o.buf) == 0 {
 		o.Raw(s)
 	}
 }
 
-// Marshal adds v's fields, each after a comma; v must be marshalled to an
+// Marshal adds the fields of v, each after a comma. v must marshal to an
 // object.
 func (o *Output) Marshal(v any) {
 	fields, err := json.Marshal(v)
@@ -162,8 +145,7 @@ func (o *Output) Marshal(v any) {
 	o.buf = append(o.buf, fields[1:len(fields)-1]...)
 }
 
-// Flush brings everything to the client, in one write, but for half a
-// surrogate pair.
+// Flush sends everything in one write, except half a surrogate pair.
 func (o *Output) Flush() error {
 	o.pause()
 	if o.err != nil {
@@ -179,7 +161,7 @@ func (o *Output) Flush() error {
 	return o.err
 }
 
-// Err returns the first error of writing; the client is gone.
+// Err returns the first error of writing: the client is gone.
 func (o *Output) Err() error { return o.err }
 
 func (o *Output) write() {
@@ -187,12 +169,7 @@ func (o *Output) write() {
 	if len(o.buf) > 0 && o.err == nil {
 		_, o.err = o.w.Write(o.buf)
 	}
-	switch {
-	case o.borrowed != nil:
-		larger.Put(o.borrowed) // what grew beyond it is not kept
-		o.borrowed, o.buf = nil, nil
-	case cap(o.buf) > maxIdle:
+	if o.buf = o.buf[:0]; cap(o.buf) > maxIdle {
 		o.buf = nil
 	}
-	o.buf = o.buf[:0]
 }

@@ -1,8 +1,7 @@
 package encoding
 
-// Reason returns a finish reason that every client knows. "unknown" and
-// "interrupted" are errors to some releases of the chat SDK, and so is
-// anything else that is not in their list.
+// Reason returns a finish reason that every client knows. Some releases of the
+// chat SDK reject all others, "unknown" and "interrupted" included.
 func Reason(reason string) string {
 	switch reason {
 	case "stop", "length", "content-filter", "tool-calls", "error", "other":
@@ -13,6 +12,5 @@ func Reason(reason string) string {
 	return "other"
 }
 
-// BrokeOff is the sentence for a reply that ends with an error that has no
-// sentence of its own.
+// BrokeOff is the message of an error in a reply that has none.
 const BrokeOff = "The answer broke off. Please ask again."

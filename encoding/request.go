@@ -7,8 +7,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// Bounds of a request. Those of SPEC.md and DESIGN.md are errors when
-// crossed; the others only keep a body of a megabyte from becoming many.
+// Bounds of a request. Those of SPEC.md and DESIGN.md are errors; the others
+// are cut silently, and bound the memory of a request.
 const (
 	DefaultPageSize = 5
 	MaxPageSize     = 50
@@ -26,7 +26,7 @@ const (
 	maxAttachments = 20     // of one message
 )
 
-// Dialect is what the two generations of messages read each in its own way.
+// Dialect is how one of the two generations of messages differs.
 type Dialect struct {
 	// AnyRole lets messages of unknown roles be ignored, instead of an error.
 	AnyRole bool
@@ -44,22 +44,22 @@ type Dialect struct {
 // Message is a message while it is read.
 type Message struct {
 	reply.Message
-	// RoleName is the role as it stands in the body.
+	// RoleName is the role in the body.
 	RoleName string
 	// Content is the text of a message without text parts.
 	Content string
 	// Extra, for notes, is JSON that joins the text. Data is the message's
 	// field of that name.
 	Extra, Data []byte
-	// ThreadID is what the message says about the thread, not yet checked.
+	// ThreadID is the thread that the message names, unchecked.
 	ThreadID string
 
 	parts strings.Builder // the text of the text parts
 	long  bool            // there was more text than maxText
 }
 
-// AddText adds the text of a text part. Parts stand on lines of their own:
-// clients show them as blocks.
+// AddText adds the text of a text part on a new line: clients show parts as
+// blocks.
 func (m *Message) AddText(s string) {
 	if s == "" {
 		return
@@ -67,8 +67,7 @@ func (m *Message) AddText(s string) {
 	if m.parts.Len() > 0 {
 		m.parts.WriteByte('\n')
 	}
-	// Many parts add up, so that the bound is kept here as well; a character
-	// has at most four bytes.
+	// A character has at most four bytes.
 	if m.parts.Len() > 4*maxText {
 		m.long = true
 		return
@@ -83,9 +82,8 @@ func (m *Message) AddSource(url string) {
 	}
 }
 
-// Attach adds a file: its name, its declared type, and its address as Raw
-// returned it, nil for none. The address is read if it is a data URL of a
-// text, never fetched.
+// Attach adds a file: its name, its declared type, and its URL as Raw returned
+// it, nil for none. A data URL of a text is decoded; nothing is fetched.
 func (m *Message) Attach(name, mediaType string, url []byte) {
 	if len(m.Attachments) < maxAttachments {
 		m.Attachments = append(m.Attachments, attachment(name, mediaType, url))
@@ -99,8 +97,8 @@ func (m *Message) AttachPart(p *Part) {
 	m.Attach(name, mediaType, p.URL)
 }
 
-// Part is a part of a message, its values as Raw returns them; nil for
-// what it does not have.
+// Part is a part of a message, its values as Raw returns them, nil for those
+// that are missing.
 type Part struct {
 	// Type is "" if the part has none.
 	Type                                   string
@@ -128,8 +126,8 @@ func (d *Decoder) Name() string {
 	return d.Text(maxName)
 }
 
-// Address returns the address in a value that Raw returned, "" if it is none
-// that a source can have.
+// Address returns the URL in a value that Raw returned, "" if it can't be a
+// source's.
 func Address(raw []byte) string {
 	s, _ := RawText(raw, maxAddress+1)
 	if utf8.RuneCountInString(s) > maxAddress {
@@ -139,7 +137,7 @@ func Address(raw []byte) string {
 }
 
 // DecodeRequest reads the body of an assistant message. It returns an *Error
-// if the body is not as it must be.
+// if the body is invalid.
 func DecodeRequest(body []byte, dialect *Dialect) (*reply.Request, error) {
 	d := NewDecoder(body)
 	r := request{Request: reply.Request{PageSize: DefaultPageSize}, d: d, dialect: dialect, question: -1}
@@ -163,7 +161,7 @@ type request struct {
 	question    int    // index in Messages of the last user message, -1
 	place       string // its path
 	long        bool   // its text is too long
-	told        string // thread of the last assistant message that names one
+	named       string // thread that the last assistant message names
 }
 
 func (r *request) field(name []byte) {
@@ -183,7 +181,7 @@ func (r *request) field(name []byte) {
 		return
 	}
 	if d.Null() {
-		// Of a name that comes twice the last counts.
+		// The last of several fields of one name counts.
 		switch string(name) {
 		case "fp":
 			r.Fingerprint = ""
@@ -234,8 +232,7 @@ func (r *request) field(name []byte) {
 
 const wantedThreadID = "the threadId of an earlier reply (letters, digits, - and _), or left out for a new thread"
 
-// validThreadID reports whether id has the form of a thread's id. Whether
-// there is such a thread is for the server to know.
+// validThreadID reports whether id has the form of a thread's id.
 func validThreadID(id string) bool {
 	if id == "" || len(id) > maxThreadID {
 		return false
@@ -250,7 +247,7 @@ func validThreadID(id string) bool {
 	return true
 }
 
-// filter reads a filter; "" for what it does not name.
+// filter reads a filter.
 func (d *Decoder) filter(hasTag bool) (version, language, tag string) {
 	d.Object(func(name []byte) {
 		var to *string
@@ -274,8 +271,7 @@ func (d *Decoder) filter(hasTag bool) (version, language, tag string) {
 	return version, language, tag
 }
 
-// context reads the extra context. Entries without a value say nothing and
-// are left out.
+// context reads the extra context, except entries with an empty value.
 func (r *request) context() {
 	d := r.d
 	r.Context = nil
@@ -316,7 +312,7 @@ func (r *request) context() {
 
 // messages reads the conversation.
 func (r *request) messages() {
-	r.hasMessages, r.Messages, r.question, r.told = true, nil, -1, ""
+	r.hasMessages, r.Messages, r.question, r.named = true, nil, -1, ""
 	r.d.Array(func(int) { r.message() })
 }
 
@@ -396,7 +392,7 @@ func (r *request) part(m *Message) {
 	}
 }
 
-// add takes a message whose role is known.
+// add adds a message with a known role.
 func (r *request) add(m *Message) {
 	text := m.parts.String()
 	if strings.TrimSpace(text) == "" {
@@ -420,17 +416,17 @@ func (r *request) add(m *Message) {
 	if m.Role != reply.Assistant {
 		m.Sources = nil
 	} else if validThreadID(m.ThreadID) {
-		r.told = m.ThreadID
+		r.named = m.ThreadID
 	}
 	if m.Role == reply.User {
 		r.question, r.place, r.long = len(r.Messages), r.d.Path(), m.long
 	} else if m.Text == "" && m.Attachments == nil && m.Sources == nil {
-		return // nothing in it counts
+		return // it is empty
 	}
 	r.Messages = append(r.Messages, m.Message)
 }
 
-// finish checks what only the whole body tells.
+// finish checks what depends on the whole body.
 func (r *request) finish() (*reply.Request, error) {
 	switch {
 	case r.Fingerprint == "":
@@ -445,7 +441,7 @@ func (r *request) finish() (*reply.Request, error) {
 		return nil, errorf(r.place, "%s, the last user message, must have at most %d characters of text", r.place, maxText)
 	}
 	if r.ThreadID == "" {
-		r.ThreadID = r.told
+		r.ThreadID = r.named
 	}
 	if first := min(r.question, len(r.Messages)-maxMessages); first > 0 {
 		r.Messages = r.Messages[first:]

@@ -25,9 +25,8 @@ type Search struct {
 	Filter    retrieval.Filter
 }
 
-// DecodeSearch reads the body of a search. It returns an *Error if the body
-// is not as it must be. Null stands for a field that is left out; unknown
-// fields are ignored.
+// DecodeSearch reads the body of a search. It returns an *Error if the body is
+// invalid. Null means that a field is left out; unknown fields are ignored.
 func DecodeSearch(body []byte) (*Search, error) {
 	d := NewDecoder(body)
 	if d.peek() == 0 && d.pos >= len(d.data) {

@@ -1,10 +1,10 @@
 package encoding
 
-// maxTools bounds the tool calls of one reply that are told to the client.
+// maxTools bounds the tool calls of one reply that are sent to the client.
 const maxTools = 256
 
-// Tools keeps which tool calls of a reply were told, so that no call comes
-// twice and no result comes without its call: both are errors to the clients.
+// Tools records the tool calls that were sent. Clients reject a second call
+// with the same id and a result without its call.
 type Tools struct {
 	ids  []string
 	done []bool
@@ -19,7 +19,7 @@ func (t *Tools) Call(id string) bool {
 	return true
 }
 
-// Result reports whether the call was told and this is its first result.
+// Result reports whether the call was sent and this is its first result.
 func (t *Tools) Result(id string) bool {
 	i := t.find(id)
 	if i < 0 || t.done[i] {

@@ -12,28 +12,28 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 )
 
-// KeyAuth is http.authentication.providers.docs_key: it lets requests pass
-// that carry a key of the app docs, as
+// KeyAuth is http.authentication.providers.docs_key. It authenticates requests
+// by a key of the app docs, sent as
 //
 //	Authorization: Bearer svc_dsc_…
 //	X-API-Key: svc_dsc_…
 //
 // the second for sites whose own login needs the Authorization header. It
-// reads no storage and says the same of every key that is not in force.
+// answers all unknown, revoked and expired keys alike.
 //
-// It tells the handlers behind it which key it was (IdentityFrom) and sets
+// Handlers behind it get the key from IdentityFrom. It sets
 //
 //	{http.auth.user.id}            the key's ID
 //	{http.auth.user.organization}  its organization
 //	{http.auth.user.sites}         the sites it is narrowed to, with commas
-//	{http.auth.user.client}        the client's address, IPv6 as its /64
+//	{http.auth.user.client}        the client IP, IPv6 as its /64
 //
-// The address is Caddy's {client_ip}, which heeds trusted_proxies.
+// The client IP is Caddy's {client_ip}, which respects trusted_proxies.
 type KeyAuth struct {
 	keys keyring
 }
 
-// keyring is the part of access.Keys that a request needs.
+// keyring is what a request needs of access.Keys.
 type keyring interface {
 	Authenticate(token string) (*access.Key, bool)
 }
@@ -60,8 +60,7 @@ func (ka *KeyAuth) Provision(ctx caddy.Context) error {
 }
 
 // Authenticate implements caddyauth.Authenticator. It never returns an
-// error: Caddy logs those as its own failures, so that anyone could fill the
-// log with wrong keys.
+// error: Caddy logs errors, so that anyone could fill the log with wrong keys.
 func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyauth.User, bool, error) {
 	key, ok := ka.keys.Authenticate(token(r))
 	if !ok {
@@ -79,8 +78,8 @@ func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyau
 	}, true, nil
 }
 
-// token returns what a request sends as its key. A Bearer token that is no
-// key of ours belongs to the site's own login and hides no X-API-Key.
+// token returns the key of a request. A Bearer token without the prefix of our
+// keys belongs to the site's own login and doesn't hide X-API-Key.
 func token(r *http.Request) string {
 	scheme, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if value = strings.TrimSpace(value); strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(value, access.Prefix) {
@@ -91,18 +90,18 @@ func token(r *http.Request) string {
 
 const identityVar = "docs_key"
 
-// identity wraps the key, so that a variable which someone sets by the
-// directive vars can't pass for one.
+// identity wraps the key, so that a variable set by the directive vars can't
+// be mistaken for one.
 type identity struct{ key *access.Key }
 
-// IdentityFrom returns the key that a request was let in with by KeyAuth,
-// and false if there was none.
+// IdentityFrom returns the key that KeyAuth accepted, and false if there was
+// none.
 func IdentityFrom(r *http.Request) (*access.Key, bool) {
 	id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity)
 	return id.key, ok && id.key != nil
 }
 
-// client returns the name under which a request's client is counted.
+// client returns the name by which a request's client is counted.
 func client(ctx context.Context) string {
 	address, _ := caddyhttp.GetVar(ctx, caddyhttp.ClientIPVarKey).(string)
 	return access.Client(address)

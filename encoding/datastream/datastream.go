@@ -23,15 +23,14 @@ func SetHeader(h http.Header) {
 }
 
 // Encoder writes a reply as a data stream. It implements reply.Sink and
-// accepts any sequence of events: steps that are missing are added, what
-// makes no sense to a client (a result without its call, anything after the
-// end) is left out. It is not safe for concurrent use.
+// accepts any sequence of events: it adds missing steps, and drops events that
+// clients would reject (a result without its call, anything after the end). It
+// is not safe for concurrent use.
 //
-// The thread is told three times, for each way that an app can read it: early
-// as an annotation {"type":"thread"}, so that it survives a stop, and at the
-// end as data and annotation {"type":"finish"}; also in the d line, for those
-// who read the stream themselves. The annotation at the end also has the
-// fields of reply.Outcome.
+// The threadId is in an annotation {"type":"thread"} at the start, so that it
+// survives a stop, in data and an annotation {"type":"finish"} at the end, and
+// in the d line, for clients that read the stream themselves. The annotation
+// at the end also has the fields of reply.Outcome.
 type Encoder struct {
 	out encoding.Output
 
@@ -139,13 +138,13 @@ func (e *Encoder) Send(ev *reply.Event) error {
 	return e.out.Err()
 }
 
-// Flush brings everything sent to the client.
+// Flush sends what was encoded.
 func (e *Encoder) Flush() error {
 	return e.out.Flush()
 }
 
-// KeepAlive sends an empty line, which clients skip, so that proxies don't
-// take a silent stream for a dead one.
+// KeepAlive sends an empty line, which clients ignore, so that proxies keep a
+// silent connection open.
 func (e *Encoder) KeepAlive() error {
 	e.out.KeepAlive("\n")
 	return e.out.Flush()
@@ -246,8 +245,8 @@ func (e *Encoder) finish(ev *reply.Event) {
 	e.state = ended
 }
 
-// usage is always there: without it the client computes with NaN. What is
-// not known is 0.
+// usage adds the usage, 0 where it is unknown: without it clients compute with
+// NaN.
 func (e *Encoder) usage(u reply.Usage) {
 	if !u.Known {
 		u = reply.Usage{}

@@ -8,8 +8,8 @@ import (
 var dialect = encoding.Dialect{Field: readField, Part: readPart, Finish: checkContent}
 
 // Decode reads the body of a v1 message request. It returns an
-// *encoding.Error, for status 400, if the body is not as it must be. Clients
-// of releases 4.0 and 4.1 send no parts; the text is then the content.
+// *encoding.Error if the body is invalid. Clients of releases 4.0 and 4.1 send
+// no parts; the text is then the content.
 func Decode(body []byte) (*reply.Request, error) {
 	return encoding.DecodeRequest(body, &dialect)
 }
@@ -26,8 +26,7 @@ func readField(d *encoding.Decoder, m *encoding.Message, name []byte) {
 			m.Extra = d.Raw()
 		}
 	case "data":
-		// A data message of the chat hook has its value here, and an empty
-		// content.
+		// The chat hook's data messages have their value here.
 		if m.Data = nil; !d.Null() {
 			m.Data = d.Raw()
 		}
@@ -44,8 +43,8 @@ func readField(d *encoding.Decoder, m *encoding.Message, name []byte) {
 	}
 }
 
-// readAnnotation finds the thread that an earlier reply told. Apps may add
-// annotations of any kind.
+// readAnnotation finds the thread of an earlier reply. Apps may add annotations
+// of any kind.
 func readAnnotation(d *encoding.Decoder, m *encoding.Message) {
 	if !d.Is('{') {
 		return

@@ -8,9 +8,8 @@ import (
 var dialect = encoding.Dialect{AnyRole: true, Tag: true, Field: readField, Part: readPart}
 
 // Decode reads the body of a v2 message request. It returns an
-// *encoding.Error, for status 400, if the body is not as it must be. Parts,
-// fields and roles that it does not know are ignored: newer clients send
-// them.
+// *encoding.Error if the body is invalid. Unknown parts, fields and roles,
+// which newer clients send, are ignored.
 func Decode(body []byte) (*reply.Request, error) {
 	return encoding.DecodeRequest(body, &dialect)
 }
@@ -25,7 +24,7 @@ func readField(d *encoding.Decoder, m *encoding.Message, name []byte) {
 			m.Content = d.ContentText()
 		}
 	case "metadata":
-		// Apps put what they like into metadata.
+		// Apps add metadata of any kind.
 		if m.ThreadID = ""; d.Is('{') {
 			d.Object(func(name []byte) {
 				if string(name) == "threadId" {

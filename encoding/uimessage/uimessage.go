@@ -26,11 +26,11 @@ func SetHeader(h http.Header) {
 type FinishEvent uint8
 
 const (
-	// Literal finish events have threadId and finishReason at their top, as
-	// the API promises to those who read the stream themselves.
+	// Literal finish events have threadId and finishReason at the top level,
+	// for clients that read the stream themselves.
 	Literal FinishEvent = iota
-	// SDK finish events have nothing but messageMetadata: the chat SDK up to
-	// 5.0.216, 6.0.230 and 7.0.31 takes any other key for an error.
+	// SDK finish events have only messageMetadata: the chat SDK up to 5.0.216,
+	// 6.0.230 and 7.0.31 rejects any other key.
 	SDK
 )
 
@@ -40,13 +40,13 @@ type Options struct {
 }
 
 // Encoder writes a reply as a UI message stream. It implements reply.Sink and
-// accepts any sequence of events: parts and steps are opened and closed as
-// the protocol wants them, what makes no sense to a client (a result without
-// its call, anything after the end) is left out. It is not safe for
-// concurrent use.
+// accepts any sequence of events: it opens and closes parts and steps as the
+// protocol requires, and drops events that clients would reject (a result
+// without its call, anything after the end). It is not safe for concurrent
+// use.
 //
-// The thread is told in the message's metadata, with the start event, so that
-// it survives a stop, and with the finish event, whose metadata also has
+// The message's metadata has the threadId, in the start event, so that it
+// survives a stop, and in the finish event, whose metadata also has
 // finishReason, usage (inputTokens, outputTokens, totalTokens; where known)
 // and the fields of reply.Outcome.
 type Encoder struct {
@@ -99,7 +99,7 @@ func (e *Encoder) Send(ev *reply.Event) error {
 	return e.out.Err()
 }
 
-// event takes an event that is no text.
+// event encodes an event that is not text.
 func (e *Encoder) event(ev *reply.Event) {
 	if e.part != 0 {
 		e.out.EndDelta()
@@ -157,13 +157,13 @@ func (e *Encoder) event(ev *reply.Event) {
 	}
 }
 
-// Flush brings everything sent to the client.
+// Flush sends what was encoded.
 func (e *Encoder) Flush() error {
 	return e.out.Flush()
 }
 
-// KeepAlive sends a comment, which clients skip, so that proxies don't take a
-// silent stream for a dead one.
+// KeepAlive sends a comment, which clients ignore, so that proxies keep a
+// silent connection open.
 func (e *Encoder) KeepAlive() error {
 	e.out.KeepAlive(": keep-alive\n\n")
 	return e.out.Flush()
@@ -306,7 +306,7 @@ func (e *Encoder) finish(ev *reply.Event) {
 	e.end()
 }
 
-// end tells that the stream is whole: nothing was cut off on the way.
+// end marks the stream as complete.
 func (e *Encoder) end() {
 	e.out.Raw("data: [DONE]\n\n")
 	e.state = ended
