@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -132,6 +133,32 @@ func TestASiteIsReadThroughItsSitemap(t *testing.T) {
 	}
 	if s.found("stop", "docs/stop") {
 		t.Error("a page that is gone is still found")
+	}
+}
+
+// The manual's example of a site that is proxied.
+func TestAProxiedSiteIsReadFromItsUpstreamAndLinkedBelowItsURL(t *testing.T) {
+	mux := http.NewServeMux()
+	upstream := httptest.NewServer(mux)
+	defer upstream.Close()
+	mux.HandleFunc("/sitemap.xml", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "<urlset><url><loc>https://docs.acme.test/start</loc></url><url><loc>%s/stop</loc></url></urlset>", upstream.URL)
+	})
+	for _, page := range []string{"/start", "/stop"} {
+		mux.HandleFunc(page, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "<html><main><h1 id=top>Rockets</h1><p>All about rockets.</main></html>")
+		})
+	}
+	s := Start(t, "site acme {\n\tsitemap "+upstream.URL+"/sitemap.xml\n\turl https://docs.acme.test\n\tallow_private on\n}",
+		"http://:0 {\n\tsearch acme\n\treverse_proxy "+strings.TrimPrefix(upstream.URL, "http://")+"\n}\n")
+	s.Ready("acme")
+	var urls []string
+	for _, r := range s.Search("acme", `{"query":"rockets"}`) {
+		urls = append(urls, r.Metadata.URL)
+	}
+	slices.Sort(urls)
+	if want := []string{"https://docs.acme.test/start#top", "https://docs.acme.test/stop#top"}; !slices.Equal(urls, want) {
+		t.Errorf("found %v, want %v", urls, want)
 	}
 }
 

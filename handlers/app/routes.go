@@ -50,7 +50,8 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 				continue
 			}
 		}
-		if site.URL == "" {
+		// A public sitemap says where its pages are.
+		if site.URL == "" && (site.Sitemap == "" || site.AllowPrivate) {
 			site.URL = d.url(found.http)
 		}
 		sites[name] = newLiveSite(name, &site)

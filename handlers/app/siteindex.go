@@ -133,7 +133,7 @@ func openSource(s *Site, in *ingest.Ingester, log *slog.Logger) (retrieval.Sourc
 			return nil, err
 		}
 		return &source.Sitemap{
-			URL: s.Sitemap, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
+			URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
 			Interval: time.Duration(s.PollInterval), MaxPage: ingest.MaxBytes,
 		}, nil
 	}

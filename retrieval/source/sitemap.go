@@ -52,9 +52,17 @@ const UserAgent = "caddy-docs"
 // keeps its last good version; one that answers 404 or 410 is gone. Pages are
 // requested with the validators of the last response. A page whose lastmod has
 // not changed is requested once a day.
+//
+// If Site is on another host than URL, the latter is an upstream: pages are
+// fetched from it and known by their URLs below Site. The sitemap may name
+// either host.
 type Sitemap struct {
 	// URL of the sitemap or sitemap index: XML or text, may be gzipped.
 	URL string
+	// Site is the URL of the site for readers, which may have a path. If the
+	// path of URL begins with it, that of the upstream's pages does, too. "":
+	// pages are known by the URLs in the sitemap.
+	Site string
 	// Wants filters pages by URL. Nil: everything.
 	Wants func(page string) bool
 	// AllowPrivate allows addresses of private networks and of this machine.
@@ -71,28 +79,6 @@ func (s *Sitemap) Watch(ctx context.Context, changed func()) error {
 	return poll(ctx, cmp.Or(s.Interval, defaultRefetch), changed)
 }
 
-// ParseSitemapURL checks the URL of a sitemap.
-func ParseSitemapURL(sitemap string) (*url.URL, error) {
-	u, err := url.Parse(sitemap)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("sitemap %q: write the whole URL, like https://docs.example.com/sitemap.xml", sitemap)
-	}
-	if u.User != nil {
-		return nil, fmt.Errorf("sitemap of %q: a URL with a user name is not supported", u.Host)
-	}
-	return u, nil
-}
-
-// hostOf is a host with its port, unless that is 80 or 443: http and https of
-// one name are one host.
-func hostOf(u *url.URL) string {
-	host := strings.ToLower(u.Hostname())
-	if port := u.Port(); port != "" && port != "80" && port != "443" {
-		host += ":" + port
-	}
-	return host
-}
-
 // Snapshot fetches robots.txt and the sitemaps. It fails if any of them can't
 // be read: an incomplete list would look like deletions.
 func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
@@ -101,6 +87,9 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		return nil, err
 	}
 	snap := &sitemapSnapshot{sitemap: s, host: hostOf(site), listed: map[string]bool{}, gate: make(chan struct{}, sitemapWorkers)}
+	if err := snap.rebase(site); err != nil {
+		return nil, err
+	}
 	snap.client.Timeout = requestTimeout
 	snap.client.CheckRedirect = snap.checkRedirect
 	snap.client.Transport = &http.Transport{
@@ -135,9 +124,11 @@ func (s *sitemapSnapshot) checkRedirect(r *http.Request, via []*http.Request) er
 	if len(via) > maxRedirects {
 		return errors.New("too many redirects")
 	}
-	if hostOf(r.URL) != s.host || r.URL.Scheme != "https" && r.URL.Scheme != "http" {
+	target, ok := s.upstreamURL(r.URL)
+	if !ok || r.URL.Scheme != "https" && r.URL.Scheme != "http" {
 		return fmt.Errorf("%w to another host, %q", errRedirect, r.URL.Host)
 	}
+	r.URL, r.Host = target, ""
 	return nil
 }
 
@@ -146,7 +137,7 @@ func (s *sitemapSnapshot) checkPageRedirect(r *http.Request, via []*http.Request
 	if err := s.checkRedirect(r, via); err != nil {
 		return err
 	}
-	if s.sitemap.Wants != nil && !s.sitemap.Wants(r.URL.String()) {
+	if page, ok := s.pageURL(r.URL); !ok || s.sitemap.Wants != nil && !s.sitemap.Wants(page.String()) {
 		return fmt.Errorf("%w to %s, which the site's configuration excludes", errRedirect, r.URL)
 	}
 	if !s.robots.Test(r.URL.RequestURI()) {

@@ -74,12 +74,13 @@ func (l *listing) read(ctx context.Context, sitemap string, depth int) error {
 		switch {
 		case err != nil || u.Host == "":
 			l.broken.add(m.Loc)
-		case hostOf(u) != l.snapshot.host:
-			l.foreign.add(m.Loc)
 		case depth == maxSitemapDepth:
 			l.problem(m.Loc, fmt.Sprintf("sitemaps are nested deeper than %d; not read", maxSitemapDepth))
 		default:
-			if err := l.read(ctx, m.Loc, depth+1); err != nil {
+			upstream, ok := l.snapshot.upstreamURL(u)
+			if !ok {
+				l.foreign.add(m.Loc)
+			} else if err := l.read(ctx, upstream.String(), depth+1); err != nil {
 				return err
 			}
 		}
@@ -96,14 +97,17 @@ func (l *listing) add(entry sitemapEntry) {
 		return
 	}
 	u.Fragment, u.RawFragment = "", ""
-	page := u.String()
-	switch {
-	case hostOf(u) != s.host:
-		l.foreign.add(page)
+	address, ok := s.pageURL(u)
+	upstream, fetched := s.upstreamURL(u)
+	if !ok || !fetched {
+		l.foreign.add(u.String())
 		return
+	}
+	page := address.String()
+	switch {
 	case s.sitemap.Wants != nil && !s.sitemap.Wants(page) || s.listed[page]:
 		return
-	case !s.robots.Test(u.RequestURI()):
+	case !s.robots.Test(upstream.RequestURI()):
 		l.forbidden.add(page)
 		return
 	}

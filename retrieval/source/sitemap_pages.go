@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,9 @@ import (
 type sitemapSnapshot struct {
 	sitemap  *Sitemap
 	client   http.Client
-	host     string // see hostOf
+	host     string   // that is asked, see hostOf
+	site     *url.URL // root of the pages for readers; nil: as in the sitemap
+	upstream *url.URL // root from which they are fetched
 	robots   *robotstxt.Group
 	files    []retrieval.File
 	problems []retrieval.Problem
@@ -65,7 +68,14 @@ func (s *sitemapSnapshot) Read(ctx context.Context, file retrieval.File) (retrie
 }
 
 func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none retrieval.Content, err error) {
-	response, err := s.get(ctx, file.Path, file.Tag)
+	address, err := url.Parse(file.Path)
+	if err != nil {
+		return none, err
+	}
+	if upstream, ok := s.upstreamURL(address); ok {
+		address = upstream
+	}
+	response, err := s.get(ctx, address.String(), file.Tag)
 	if errors.Is(err, errRedirect) {
 		return none, fmt.Errorf("%w: %w", retrieval.ErrNotPage, err)
 	}
@@ -84,7 +94,7 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	}
 	end := *response.Request.URL
 	end.Fragment = ""
-	if page := end.String(); page != file.Path && s.listed[page] {
+	if page, ok := s.pageURL(&end); ok && page.String() != file.Path && s.listed[page.String()] {
 		return none, fmt.Errorf("%w: it is a redirect to another page of the sitemap", retrieval.ErrNotPage)
 	}
 	if noindex(response.Header.Values("X-Robots-Tag")) {

@@ -536,3 +536,41 @@ func TestASitemapIsLookedAtAtItsInterval(t *testing.T) {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 }
+
+func TestPagesOfAnUpstreamAreKnownByTheURLsOfTheSite(t *testing.T) {
+	for _, c := range []struct{ name, site, sitemap, prefix string }{
+		{"at the root", "https://docs.example.com", "/sitemap.xml", ""},
+		{"below a path that the proxy strips", "https://example.com/docs/", "/sitemap.xml", ""},
+		{"below a path that the proxy keeps", "https://example.com/docs", "/docs/sitemap.xml", "/docs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			site := newSite(t)
+			base := strings.TrimSuffix(c.site, "/")
+			site.text(c.sitemap, "<sitemapindex><sitemap><loc>"+base+"/pages.xml</loc></sitemap></sitemapindex>")
+			site.text(c.prefix+"/pages.xml", urlset("SITE"+c.prefix+"/a", base+"/b", base+"/a", base+"/private/c", base+"/moved", "https://elsewhere.example/d"))
+			site.text("/robots.txt", "User-agent: *\nDisallow: "+c.prefix+"/private/\n")
+			site.text(c.prefix+"/b", "<p>page b")
+			site.set(c.prefix+"/moved", func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, base+"/new", http.StatusFound)
+			})
+			site.text(c.prefix+"/new", "<p>page new")
+			source := &Sitemap{URL: site.URL + c.sitemap, Site: c.site, AllowPrivate: true}
+			snap, err := source.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer snap.Close()
+			if got, want := paths(snap), []string{base + "/a", base + "/b", base + "/moved"}; !slices.Equal(got, want) {
+				t.Fatalf("pages %q, want %q; problems %v", got, want, snap.Problems())
+			}
+			for i, want := range map[int]string{1: "<p>page b", 2: "<p>page new"} {
+				if content, err := snap.Read(t.Context(), snap.Files()[i]); err != nil || string(content.Data) != want {
+					t.Errorf("%s: %q, %v", snap.Files()[i].Path, content.Data, err)
+				}
+			}
+			if len(snap.Problems()) != 2 {
+				t.Errorf("problems %+v", snap.Problems())
+			}
+		})
+	}
+}
