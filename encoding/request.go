@@ -21,7 +21,7 @@ const (
 	maxContext     = 100    // entries that are read
 	maxValue       = 20_000 // characters of one context entry, the rest is cut
 	maxName        = 1_000  // characters of names, paths and element ids
-	maxAddress     = 2_048  // characters of a source's address
+	maxAddress     = 2_048  // characters of a source's URL
 	maxSources     = 100    // of one message
 	maxAttachments = 20     // of one message
 )
@@ -75,7 +75,7 @@ func (m *Message) AddText(s string) {
 	m.parts.WriteString(s)
 }
 
-// AddSource adds the address of a source of an earlier answer.
+// AddSource adds the URL of a source of an earlier answer.
 func (m *Message) AddSource(url string) {
 	if url != "" && len(m.Sources) < maxSources {
 		m.Sources = append(m.Sources, url)

@@ -319,8 +319,7 @@ func (c *checker) text(field, s string, most int) {
 var placeholder = regexp.MustCompile(`\{([a-z]+)[^{}\s]*\}`)
 
 // replaced reports whether a value has placeholders that are replaced at
-// start: what they stand for can't be checked before. Placeholders of a
-// request are an error.
+// start: it can't be checked before. Placeholders of a request are an error.
 func (c *checker) replaced(field, value string) bool {
 	found := placeholder.FindAllStringSubmatch(value, -1)
 	for _, p := range found {

@@ -7,9 +7,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// Grammar returns the whole grammar as the manual shows it, made from the
-// tables that the parser walks: first the global option, then the
-// directives.
+// Grammar returns the whole grammar as the manual shows it, from the tables
+// that the parser walks: first the global option, then the directives.
 func Grammar() string {
 	var b strings.Builder
 	b.WriteString("{\n")
@@ -51,8 +50,8 @@ func (w *word) write(b *strings.Builder, depth int) {
 	}
 }
 
-// homes names the blocks that have a word, for the error about one that
-// stands in a wrong block; "" if none has.
+// homes names the blocks that have a word, for the error about a word in the
+// wrong block; "" if none has it.
 func homes(name string) string {
 	var found []string
 	var look func(w word, path string)

@@ -168,8 +168,8 @@ func (o *option) joinEmbedder() error {
 		return d.Errf("embedder: the block of index meilisearch already names one (%s); keep one", m.Embedder)
 	}
 	m.Embedder = o.serverEmbedder
-	for _, e := range fieldErrors(m.Validate()) {
-		return d.Errf("embedder meilisearch: %s", e.Problem)
+	if err := m.Validate(); err != nil {
+		return d.Errf("embedder meilisearch: %w", err)
 	}
 	o.app.IndexRaw = caddyconfig.JSONModuleObject(m.MeilisearchIndex, "backend", m.Backend, nil)
 	return nil

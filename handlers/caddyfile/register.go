@@ -16,7 +16,7 @@ import (
 // Register adds the global option and the directives to the Caddyfile
 // adapter. Each directive comes before invoke: behind basic_auth, so that
 // private documentation stays private, and before handle and route, which
-// would take the API's addresses away. assistant and search come before
+// would take the API's requests. assistant and search come before
 // docs, so that one of them beside docs has its own settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)

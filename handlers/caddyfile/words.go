@@ -48,7 +48,7 @@ type form struct {
 	optional bool
 }
 
-// is is short for a word with a single form without a block.
+// is returns the only form of a word without a block.
 func is(args, example string) []form { return []form{{args: args, example: example}} }
 
 // textWord is a word with one argument. The module checks its value.
@@ -230,13 +230,14 @@ func parseBlock(l line, where string, words []word, validate func() error) error
 			}
 		}
 	}
-	for _, e := range fieldErrors(validate()) {
-		if err := refused[e.Error()]; err != nil {
-			return err
-		}
-		return line{at(opened), l.word}.refuse("%s", strings.TrimPrefix(e.Error(), l.word.name+": "))
+	left := fieldErrors(validate())
+	if len(left) == 0 {
+		return nil
 	}
-	return nil
+	if err := refused[left[0].Error()]; err != nil {
+		return err
+	}
+	return line{at(opened), l.word}.refuse("%s", strings.TrimPrefix(left[0].Error(), l.word.name+": "))
 }
 
 // fieldErrors returns the errors of a Validate method.
@@ -255,7 +256,7 @@ func fieldErrors(err error) (all []*app.FieldError) {
 
 func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error {
 	if name == "{" || name == "}" {
-		return d.Errf("%s: a word is expected instead of %s; a block opens at the end of its word's line and closes on a line of its own", where, name)
+		return d.Errf("%s: a word is expected instead of %s; a block opens at the end of its word's line and closes on a separate line", where, name)
 	}
 	names := make([]string, len(words))
 	for i, w := range words {

@@ -61,7 +61,7 @@ type target struct {
 var errNotRunning = errors.New("no running Caddy answers")
 
 // call asks the admin API and decodes the answer into out, if not nil.
-func (t *target) call(ctx context.Context, method, uri string, in, out any) error {
+func (t *target) call(ctx context.Context, method, uri string, in []byte, out any) error {
 	resp, err := t.open(ctx, method, uri, in)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (t *target) call(ctx context.Context, method, uri string, in, out any) erro
 
 // ask asks the running server for a value, or, if none answers, gets it here
 // from the app that open (offline or started) makes of the configuration.
-func ask[T any](ctx context.Context, t *target, method, uri string, in any, open func() (*app.App, func(), error), here func(*app.App) (T, error)) (v T, err error) {
+func ask[T any](ctx context.Context, t *target, method, uri string, in []byte, open func() (*app.App, func(), error), here func(*app.App) (T, error)) (v T, err error) {
 	err = t.call(ctx, method, uri, in, &v)
 	if !errors.Is(err, errNotRunning) {
 		return v, err
@@ -92,24 +92,15 @@ func ask[T any](ctx context.Context, t *target, method, uri string, in any, open
 }
 
 // open asks the admin API; the caller reads and closes the body.
-func (t *target) open(_ context.Context, method, uri string, in any) (*http.Response, error) {
+func (t *target) open(_ context.Context, method, uri string, in []byte) (*http.Response, error) {
 	address, err := caddycmd.DetermineAdminAPIAddress(t.address, nil, t.configFile(), t.adapterName())
 	if err != nil {
 		return nil, fmt.Errorf("finding the admin API's address: %w", err)
 	}
 	var body io.Reader
 	header := http.Header{}
-	switch v := in.(type) {
-	case nil:
-	case []byte:
-		body = bytes.NewReader(v)
-		header.Set("Content-Type", "application/json")
-	default:
-		data, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(data)
+	if in != nil {
+		body = bytes.NewReader(in)
 		header.Set("Content-Type", "application/json")
 	}
 	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, body)
