@@ -27,9 +27,9 @@ type answer struct {
 
 const maxAnswer = 256 << 10
 
-// write takes a piece of the model's text in the form of reply.Event.Text.
-func (a *answer) write(piece []byte) {
-	a.joined = a.halves.Append(a.joined[:0], piece)
+// write takes a delta of the model's text in the form of reply.Event.Text.
+func (a *answer) write(delta []byte) {
+	a.joined = a.halves.Append(a.joined[:0], delta)
 	a.plain = reply.Unescape(a.plain[:0], a.joined)
 	a.checked = a.check.Append(a.checked[:0], a.plain)
 	a.send(a.checked)

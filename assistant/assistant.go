@@ -48,7 +48,7 @@ func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Res
 	for _, step := range []func(context.Context) error{
 		r.begin,    // the client sees that the reply begins
 		r.question, // what is asked, in which conversation
-		r.rewrite,  // the model puts a follow-up into words of its own
+		r.rewrite,  // the model makes a follow-up question complete
 		r.retrieve, // the passages that may answer it
 		r.sources,  // the client gets their links
 		r.generate, // the model answers; the text is checked as it streams

@@ -49,11 +49,12 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 	}
 	e := &Explanation{
 		Query: r.q.query.Text, Other: r.q.other, Language: r.q.language, Boost: r.q.query.Boost,
-		Tokens: r.spentTokens, Budget: a.passageBudget(),
+		Budget:   a.passageBudget(),
 		Answered: answered(r.byScore(), r.askedTerms(), r.q.language),
 	}
 	for i := range r.passages {
 		p := &r.passages[i]
+		e.Tokens += p.tokens
 		e.Passages = append(e.Passages, ExplainedPassage{p.id, p.url, p.title, p.score, p.tokens, p.text})
 	}
 	if a.Model != nil {

@@ -33,7 +33,7 @@ const (
 
 // choose makes passages of the best hits, within the budget of tokens.
 func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passage {
-	budget := r.a.passageBudget() - r.spentTokens
+	budget := r.a.passageBudget()
 	longest := max(leastTokens, int(float64(budget)*longestShare))
 	focus := r.focus(hits, query)
 

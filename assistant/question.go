@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -48,9 +47,9 @@ func (r *run) question(ctx context.Context) error {
 	r.q, r.res.Question = q, q.asked
 
 	var boost []string
-	add := func(address string) (name string, ok bool) {
-		name, ok = citation.PageName(address, site.URL)
-		ok = ok && address != ""
+	add := func(url string) (name string, ok bool) {
+		name, ok = citation.PageName(url, site.URL)
+		ok = ok && url != ""
 		if ok && len(boost) < maxBoost && !slices.Contains(boost, name) {
 			boost = append(boost, name)
 		}
@@ -161,7 +160,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	var b strings.Builder
 	b.WriteString(text)
 	add := func(from string, n int) {
-		for _, t := range telling(clip(from, 8000), q.language, have, n) {
+		for _, t := range newTerms(clip(from, 8000), q.language, have, n) {
 			b.WriteByte(' ')
 			b.WriteString(t.word)
 		}
@@ -199,9 +198,9 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	return whole
 }
 
-// telling returns up to n terms of a text that are not in have, identifiers
+// newTerms returns up to n terms of a text that are not in have, identifiers
 // first, in the text's order, and adds them to have.
-func telling(text string, l language.Language, have map[string]bool, n int) []term {
+func newTerms(text string, l language.Language, have map[string]bool, n int) []term {
 	ts := terms(text, l)
 	var out []term
 	for _, names := range []bool{true, false} {
@@ -225,11 +224,7 @@ func condense(asked string) string {
 	if len(asked) <= maxSearchText {
 		return asked
 	}
-	head, tail := clip(asked, 400), asked[len(asked)-300:]
-	for !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return head + " " + tail
+	return clip(asked, 400) + " " + strings.ToValidUTF8(asked[len(asked)-300:], "")
 }
 
 // leansBack reports whether a question with n terms needs what was said before:
@@ -294,8 +289,5 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.ToValidUTF8(s[:n], "")
 }

@@ -17,8 +17,8 @@ type quotation struct {
 	blocks  []string
 }
 
-// piece is a sentence, a list item or a code block.
-type piece struct {
+// fragment is a sentence, a list item or a code block.
+type fragment struct {
 	passage, block int
 	text           string
 	code, item     bool
@@ -28,14 +28,14 @@ type piece struct {
 
 // quote chooses the passages to quote, and what of them.
 func quote(best []passage, asked []term, l language.Language) []quotation {
-	var ps []piece
+	var ps []fragment
 	for i := range best[:min(quotedPassages, len(best))] {
 		if i >= leastPassages && best[i].score < quotedShare*best[0].score {
 			break
 		}
 		ps = append(ps, split(i, best[i].text, l)...)
 	}
-	// A word that every sentence holds tells nothing about which one answers.
+	// A word that is in every fragment says nothing about which one answers.
 	frequency := make(map[string]int)
 	for i := range ps {
 		for w := range ps[i].words {
@@ -60,7 +60,7 @@ func quote(best []passage, asked []term, l language.Language) []quotation {
 	}
 	var out []quotation
 	for i := range best[:min(quotedPassages, len(best))] {
-		var own []*piece
+		var own []*fragment
 		for j := range ps {
 			if ps[j].passage == i {
 				own = append(own, &ps[j])
@@ -76,14 +76,14 @@ func quote(best []passage, asked []term, l language.Language) []quotation {
 	return out
 }
 
-// pick takes the pieces of a passage that say most, in the passage's order,
+// pick takes the fragments of a passage that say most, in the passage's order,
 // and joins them to paragraphs, lists and code blocks again.
-func pick(own []*piece) []string {
+func pick(own []*fragment) []string {
 	order := slices.Clone(own)
-	slices.SortStableFunc(order, func(a, b *piece) int { return cmp.Compare(b.score, a.score) })
-	chosen := make(map[*piece]bool)
+	slices.SortStableFunc(order, func(a, b *fragment) int { return cmp.Compare(b.score, a.score) })
+	chosen := make(map[*fragment]bool)
 	chars, codes := 0, 0
-	take := func(p *piece) {
+	take := func(p *fragment) {
 		if chosen[p] {
 			return
 		}
@@ -99,7 +99,7 @@ func pick(own []*piece) []string {
 			chars += n
 		}
 	}
-	after := make(map[*piece]*piece, len(own))
+	after := make(map[*fragment]*fragment, len(own))
 	for i := range own[1:] {
 		after[own[i]] = own[i+1]
 	}
@@ -115,10 +115,9 @@ func pick(own []*piece) []string {
 		if !chosen[p] || i+1 >= len(own) {
 			continue
 		}
-		switch next := own[i+1]; {
-		case strings.HasSuffix(p.text, ":") || strings.HasSuffix(p.text, "："):
+		if strings.HasSuffix(p.text, ":") || strings.HasSuffix(p.text, "：") {
 			for _, n := range own[i+1:] {
-				if n.block != next.block {
+				if n.block != own[i+1].block {
 					break
 				}
 				take(n)
@@ -132,7 +131,7 @@ func pick(own []*piece) []string {
 			take(own[i-1])
 		}
 	}
-	// A colon that introduces nothing is worse than no sentence.
+	// A sentence that ends in a colon and introduces nothing is left out.
 	for i, p := range own {
 		if chosen[p] && len(chosen) > 1 && strings.HasSuffix(p.text, ":") && (i+1 == len(own) || !chosen[own[i+1]]) {
 			delete(chosen, p)
@@ -173,14 +172,14 @@ func shorten(code string) string {
 	return strings.Join(append(lines[:quoteLines+1:quoteLines+1], "…", lines[len(lines)-1]), "\n")
 }
 
-// split splits a passage into pieces.
-func split(passage int, text string, l language.Language) []piece {
-	var out []piece
+// split splits a passage into fragments.
+func split(passage int, text string, l language.Language) []fragment {
+	var out []fragment
 	add := func(block int, text string, code, item bool) {
 		if text = strings.TrimRightFunc(text, unicode.IsSpace); strings.TrimSpace(text) == "" || text == "[…]" {
 			return
 		}
-		out = append(out, piece{passage: passage, block: block, text: text, code: code, item: item, words: stems(text, l)})
+		out = append(out, fragment{passage: passage, block: block, text: text, code: code, item: item, words: stems(text, l)})
 	}
 	for i, b := range splitBlocks(text) {
 		switch {

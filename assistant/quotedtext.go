@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// isTable tells whether a block of a section's text is a table: a row a
-// line, cells parted by " | " (see retrieval.Section.Text).
+// isTable reports whether a block of a section's text is a table: a row a line,
+// with " | " between cells (see retrieval.Section.Text).
 func isTable(block string) bool {
 	rows := strings.Split(block, "\n")
 	if len(rows) < 2 {
@@ -22,10 +22,10 @@ func isTable(block string) bool {
 	return true
 }
 
-// tableItems makes list items of a table's rows: "- first: what is said of it
-// (column: cell; …)". A row alone can then be quoted and still be understood,
-// also where a client can't show tables. What is said of it is the column
-// with the longest cells.
+// tableItems makes list items of a table's rows, "- name: meaning (column: cell;
+// …)", so that a row can be quoted alone, also by clients that can't show
+// tables. The name is in the first column, the meaning in the one with the
+// longest cells.
 func tableItems(block string) []string {
 	var rows [][]string
 	for line := range strings.SplitSeq(block, "\n") {
@@ -81,7 +81,7 @@ func tableItems(block string) []string {
 	return out
 }
 
-// codeCell makes a row's name a code span where it is a piece of syntax.
+// codeCell makes a row's name a code span if it is syntax.
 func codeCell(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.ContainsAny(s, "`") || !strings.ContainsAny(s, "<>{}[]*") || len(strings.Fields(s)) > 5 {
@@ -90,11 +90,10 @@ func codeCell(s string) string {
 	return codeSpan(s)
 }
 
-// codeSpans writes a section's plain text so that a Markdown renderer shows
-// it as the page does: what carries signs that mean something in Markdown or
-// HTML (<site>, /blog/*, {env.X}), and what can only be an identifier
-// (max_body, --wait), becomes a code span, as it most likely was one. Where
-// neighbours do, they become one.
+// codeSpans writes a section's plain text so that a Markdown renderer shows it
+// as the page does: words with characters that mean something in Markdown or
+// HTML (<site>, /blog/*, {env.X}), and identifiers (max_body, --wait), become
+// code spans, which they most likely were. Neighbours become one span.
 func codeSpans(text string) string {
 	if strings.Contains(text, "`") || !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
 		return text // has its code spans, or nothing to mark
@@ -141,7 +140,7 @@ func codeSpans(text string) string {
 	return b.String()
 }
 
-// trimWord parts a word from the punctuation of its sentence.
+// trimWord separates a word from the punctuation around it.
 func trimWord(word string) (open, core, tail string) {
 	core = strings.TrimLeft(word, "(\"'“„«")
 	open = word[:len(word)-len(core)]
@@ -158,10 +157,10 @@ func trimWord(word string) (open, core, tail string) {
 	return open, trimmed, core[len(trimmed):]
 }
 
-// codeLike tells whether a word is code, or would not survive as text.
+// codeLike reports whether a word is code, or would mean something else as text.
 func codeLike(w string) bool {
 	if w == "" || strings.Contains(w, "://") {
-		return false // the check knows about addresses
+		return false // package citation checks URLs
 	}
 	letters := strings.IndexFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0
 	switch {
@@ -180,7 +179,7 @@ func codeLike(w string) bool {
 }
 
 // codeSpan makes a code span. A "|" would end it for a renderer that sees a
-// table: it stands between two spans instead.
+// table, so it is put between two spans.
 func codeSpan(s string) string {
 	parts := strings.Split(s, "|")
 	for i, p := range parts {

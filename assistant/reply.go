@@ -24,11 +24,10 @@ type run struct {
 	answer answer
 	links  citation.Site // what the answer may link to
 
-	q           *inquiry
-	passages    []passage // what the answer may rest on, in the order of their sources
-	given       int       // of passages: those in the prompt; tools bring more
-	spentTokens int       // of the passages' budget
-	searchErr   error
+	q         *inquiry
+	passages  []passage // what the answer may rest on, in the order of their sources
+	given     int       // of passages: those in the prompt; tools bring more
+	searchErr error
 
 	exchange  []PromptMessage // the model's tool calls so far, and their results
 	toolCalls int             // made so far, for their ids
@@ -100,7 +99,6 @@ func (r *run) add(ps []passage) []passage {
 	from := len(r.passages)
 	for _, p := range ps {
 		p.id = "s" + strconv.Itoa(len(r.passages)+1)
-		r.spentTokens += p.tokens
 		r.passages = append(r.passages, p)
 		r.links.Passages = append(r.links.Passages, citation.Passage{Page: p.document, URL: p.url, Title: p.title, Text: p.text})
 		r.res.Sources = append(r.res.Sources, p.url)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,18 +31,18 @@ var tools = []Tool{
 }
 
 const (
-	maxToolCalls = 4    // of one round; further ones are refused
-	toolPassages = 3    // sections that a search of the model's brings
-	readTokens   = 2500 // of a page read
+	maxToolCalls = 4    // in one round; further ones are refused
+	toolPassages = 3    // sections that one search adds
+	readTokens   = 2500 // of a page that is read
 )
 
-// toolsOn tells whether the model is offered tools.
+// toolsOn reports whether the model is offered tools.
 func (r *run) toolsOn() bool {
 	return r.a.Tools == ToolsAuto && !r.a.noTools.Load() && r.searchErr == nil
 }
 
-// refusesTools tells whether a model's error is about tools: it then gets
-// the same prompt without them, now and later.
+// refusesTools reports whether a model's error is about tools. It is then asked
+// without them, now and later.
 func refusesTools(err error) bool {
 	s := strings.ToLower(err.Error())
 	return strings.Contains(s, "tool") || strings.Contains(s, "function call") || strings.Contains(s, "functions")
@@ -72,9 +73,9 @@ func (r *run) sendTool(name, argument, value string, ps []passage) {
 	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: output})
 }
 
-// useTools makes the calls of one round: their parts and the new sources go
-// to the client, their results to the model. A bad call is an answer to the
-// model, not a failure of the reply.
+// useTools makes the calls of one round. Their parts and the new sources go to
+// the client, their results to the model. A call that fails is reported to the
+// model; the reply goes on.
 func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	ctx, ended := r.trace(ctx, "tools")
 	if r.answer.inStep {
@@ -147,8 +148,8 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 	return b.String()
 }
 
-// searchAgain is a search of the model's own. It brings what is not among
-// the passages yet.
+// searchAgain searches for the model. It adds what is not among the passages
+// yet.
 func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	query := r.q.query
 	query.Text = text
@@ -157,9 +158,6 @@ func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	spent := r.spentTokens
-	r.spentTokens = 0
-	defer func() { r.spentTokens += spent }()
 	return r.add(r.choose(hits, query, toolPassages)), nil
 }
 
@@ -194,19 +192,11 @@ func (r *run) readPage(ctx context.Context, name string) ([]passage, error) {
 	}}), nil
 }
 
-// allowed tells whether a page passes the client's filter.
+// allowed reports whether a page passes the client's filter.
 func (r *run) allowed(d *retrieval.Document) bool {
 	f := r.q.query.Filter
 	if f.Version != "" && !strings.EqualFold(f.Version, d.Version) || f.Language != "" && !strings.EqualFold(f.Language, d.Language) {
 		return false
 	}
-	if f.Tag == "" {
-		return true
-	}
-	for _, t := range d.Tags {
-		if strings.EqualFold(t, f.Tag) {
-			return true
-		}
-	}
-	return false
+	return f.Tag == "" || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.EqualFold(t, f.Tag) })
 }

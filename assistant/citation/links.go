@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -54,24 +55,17 @@ func (s *Site) title(url string) string {
 // quotes reports whether a URL is in the text of a passage: what the pages say
 // to type is shown as it is, though as code.
 func (s *Site) quotes(url string) bool {
-	for i := range s.Passages {
-		if strings.Contains(s.Passages[i].Text, url) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Passages, func(p Passage) bool { return strings.Contains(p.Text, url) })
 }
 
 func (s *Site) isOwnHost(host string) bool {
 	if base, err := url.Parse(s.URL); err == nil && base.Host != "" {
 		return strings.EqualFold(base.Host, host)
 	}
-	for i := range s.Passages {
-		if u, err := url.Parse(s.Passages[i].URL); err == nil && u.Host != "" && strings.EqualFold(u.Host, host) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Passages, func(p Passage) bool {
+		u, err := url.Parse(p.URL)
+		return err == nil && strings.EqualFold(u.Host, host)
+	})
 }
 
 func (s *Site) isAllowedHost(host string) bool {
@@ -131,12 +125,7 @@ func (c *Checker) resolve(dest string) (address string, ok bool) {
 	if u.Fragment == "" {
 		return d.URL, true
 	}
-	for i := range d.Sections {
-		if d.Sections[i].Anchor == u.Fragment {
-			return d.URL + "#" + u.Fragment, true
-		}
-	}
-	return "", false
+	return d.URL + "#" + u.Fragment, slices.ContainsFunc(d.Sections, func(s retrieval.Section) bool { return s.Anchor == u.Fragment })
 }
 
 // page finds the page that a URL of the site names: from the site's base, else

@@ -1,7 +1,6 @@
-// Package reply is what goes into an assistant's reply (Request) and what
-// comes out of it (Event), in no client's format: the encoding packages turn
-// requests of both protocol generations into the one and encode the other.
-// It imports nothing of this project.
+// Package reply has what goes into an assistant's reply (Request) and what comes
+// out of it (Event), in no client's format. The encoding packages decode
+// requests of both protocol versions into the one and encode the other.
 package reply
 
 // Kind says what an Event is; the comment names the fields it uses.
@@ -17,20 +16,19 @@ const (
 	Reasoning                  // Text: a piece of the model's reasoning
 	Text                       // Text: a piece of the answer
 	Data                       // Name, JSON: v2 data-Name part, v1 entry of a 2: line
-	Error                      // Message: a sentence for the reader; nothing but the end follows
+	Error                      // Message: a sentence for the reader; only the end follows
 	Finish                     // Reason, Usage, Outcome: once, last, unless Error came
 )
 
-// Event is one event of a reply. Which fields count depends on Kind. The
-// sender may reuse an Event and what it points to after Send returns.
+// Event is one event of a reply. Kind says which fields are used. The sender
+// may reuse an Event and what it points to after Send returns.
 type Event struct {
 	Kind Kind
 
-	// Text is a piece of text as the inside of a JSON string: escaped,
-	// without the quotes, so that a model's token can be passed on as it
-	// came. It is valid UTF-8 and never ends inside an escape sequence; it may end
-	// between the two halves of a surrogate pair (\ud83d | \ude00), which the
-	// encoders join. Escape makes one from a plain string.
+	// Text is a piece of text as the inside of a JSON string: escaped, without
+	// the quotes. It is valid UTF-8 and never ends inside an escape sequence; it
+	// may end between the two halves of a surrogate pair (\ud83d | \ude00), see
+	// Joiner. Escape makes one from a plain string.
 	Text []byte
 
 	MessageID, ThreadID  string
@@ -50,8 +48,8 @@ type Usage struct {
 	Known                     bool
 }
 
-// Outcome is what a finished reply tells about itself, in the finish event's
-// metadata. Zero fields are left out.
+// Outcome describes a finished reply, in the finish event's metadata. Zero
+// fields are left out.
 type Outcome struct {
 	// Answered is yes, partly or no: whether the documentation answered.
 	Answered string `json:"answered,omitempty"`
@@ -59,35 +57,36 @@ type Outcome struct {
 	Model string `json:"model,omitempty"`
 	// Cited are the ids of the sources that the answer links to.
 	Cited []string `json:"cited,omitempty"`
-	// Unverified are identifiers in the answer's code spans that stand in
-	// none of the passages.
+	// Unverified are identifiers in the answer's code that are in none of the
+	// passages.
 	Unverified []string `json:"unverified,omitempty"`
-	// Notice tells of something that went wrong short of an error, such as
-	// search being unavailable.
+	// Notice is what failed though there is an answer: "search unavailable" or
+	// "model unavailable".
 	Notice string `json:"notice,omitempty"`
 }
 
 // Sink takes the events of a reply, in order.
 type Sink interface {
-	// Send takes one event. It may hold the bytes back until Flush. An error
-	// means that the client is gone.
+	// Send takes one event. It may hold it back until Flush. An error means
+	// that the client is gone.
 	Send(e *Event) error
-	// Flush brings everything sent to the client.
+	// Flush sends what Send held back to the client.
 	Flush() error
 }
 
 // Request is what a client asks of the assistant, read leniently and checked.
 type Request struct {
-	// Fingerprint is the client's fp, never empty; "anonymous" for no one.
+	// Fingerprint is the client's fp, never empty; "anonymous" identifies no
+	// reader.
 	Fingerprint string
 	// ThreadID is the body's threadId, else that of the last assistant
-	// message's metadata or annotations; "" for a new thread. Its form is
-	// checked, not its existence.
+	// message's metadata or annotations; "" for a new thread. Only its form has
+	// been checked.
 	ThreadID string
 	// ChatID is the chat hook's own id, "" if the client sent none.
 	ChatID string
-	// Messages are those that count, in order; the last user message is the
-	// question and its text is not empty.
+	// Messages are the conversation, in order. The last user message is the
+	// question, and its text is not empty.
 	Messages []Message
 	// PageSize is the number of passages wanted, 1–50, default 5.
 	PageSize int
@@ -126,7 +125,7 @@ type Message struct {
 	Text string
 	// Attachments are files that came with the message.
 	Attachments []Attachment
-	// Sources are the addresses of the sources of an earlier answer.
+	// Sources are the URLs of the sources of an earlier answer.
 	Sources []string
 }
 

@@ -36,7 +36,7 @@ func Escape(dst []byte, s string) []byte {
 	return append(dst, s[from:]...)
 }
 
-// isPlain tells whether a byte stands for itself inside a JSON string.
+// isPlain reports whether a byte stands for itself inside a JSON string.
 func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 const hexDigits = "0123456789abcdef"
@@ -57,7 +57,7 @@ func escapeASCII(dst []byte, c byte) []byte {
 
 // Unescape appends the plain text of s, which is in the form of Event.Text.
 // A half of a surrogate pair without the other becomes U+FFFD, so pieces have
-// to be joined first where they may be split inside a pair (see OpenHalf).
+// to be joined first where they may be split inside a pair (see Joiner).
 // Escape sequences that JSON does not know are kept as they are.
 func Unescape(dst, s []byte) []byte {
 	from := 0
@@ -108,28 +108,6 @@ func Unescape(dst, s []byte) []byte {
 	return append(dst, s[from:]...)
 }
 
-// OpenHalf returns the number of bytes at the end of s, which is in the form
-// of Event.Text, that are the first half of a surrogate pair (6, as in
-// "\ud83d"), so that the second half may follow in the next piece; else 0.
-func OpenHalf(s []byte) int {
-	if len(s) < 6 || s[len(s)-6] != '\\' || !isHigh(unicodeEscape(s[len(s)-6:])) {
-		return 0
-	}
-	// The backslash itself may be escaped: "\\ud83d" is plain text.
-	backslashes := 0
-	for i := len(s) - 6; i >= 0 && s[i] == '\\'; i-- {
-		backslashes++
-	}
-	if backslashes%2 == 0 {
-		return 0
-	}
-	return 6
-}
-
-// StartsLowHalf reports whether s, which is in the form of Event.Text,
-// begins with the second half of a surrogate pair (as in "\ude00").
-func StartsLowHalf(s []byte) bool { return isLow(unicodeEscape(s)) }
-
 func isHigh(unit rune) bool { return unit >= 0xD800 && unit < 0xDC00 }
 func isLow(unit rune) bool  { return unit >= 0xDC00 && unit < 0xE000 }
 
@@ -158,7 +136,7 @@ func unicodeEscape(s []byte) rune {
 
 // Joiner joins pieces of text in the form of Event.Text that may be split
 // between the halves of a surrogate pair: the first half is held until the
-// next piece comes. What it appends is always the inside of a valid JSON
+// next piece arrives. What it appends is always the inside of a valid JSON
 // string: halves without the other become U+FFFD, and what is not properly
 // escaped is escaped. The zero value is ready for use.
 type Joiner struct {
@@ -166,34 +144,17 @@ type Joiner struct {
 	held bool
 }
 
-// lone stands in for a half of a surrogate pair without the other.
+// lone replaces a half of a surrogate pair without the other.
 const lone = `\ufffd`
 
-// Append appends piece to dst, but for a first half at its end.
+// Append appends piece to dst, except a first half at its end.
 func (j *Joiner) Append(dst, piece []byte) []byte {
-	if !j.held && isQuiet(piece) {
-		return append(dst, piece...) // most pieces are
-	}
-	return j.append(dst, piece)
-}
-
-// isQuiet tells whether a piece has nothing to escape or to join.
-func isQuiet(piece []byte) bool {
-	for _, c := range piece {
-		if !isPlain(c) {
-			return false
-		}
-	}
-	return true
-}
-
-func (j *Joiner) append(dst, piece []byte) []byte {
 	if len(piece) == 0 {
 		return dst
 	}
 	if j.held {
 		j.held = false
-		if !StartsLowHalf(piece) {
+		if !isLow(unicodeEscape(piece)) {
 			dst = append(dst, lone...)
 		} else {
 			dst = append(append(dst, j.half[:]...), piece[:6]...)
@@ -225,7 +186,7 @@ func (j *Joiner) append(dst, piece []byte) []byte {
 				case unit < 0:
 				case !isHigh(unit) && !isLow(unit):
 					n = 6
-				case isHigh(unit) && StartsLowHalf(piece[i+6:]):
+				case isHigh(unit) && isLow(unicodeEscape(piece[i+6:])):
 					n = 12
 				case isHigh(unit) && i+6 == len(piece):
 					copy(j.half[:], piece[i:])
@@ -252,10 +213,10 @@ func (j *Joiner) append(dst, piece []byte) []byte {
 	return append(dst, piece[from:]...)
 }
 
-// Held reports whether a first half waits for the next piece.
+// Held reports whether a first half is held until the next piece.
 func (j *Joiner) Held() bool { return j.held }
 
-// Close appends U+FFFD to dst if a first half still waits; there is no next
+// Close appends U+FFFD to dst if a first half is still held: there is no next
 // piece. The Joiner can be used again.
 func (j *Joiner) Close(dst []byte) []byte {
 	if j.held {

@@ -1,7 +1,6 @@
 package reply
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -53,17 +52,25 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-func TestOpenHalf(t *testing.T) {
-	for s, want := range map[string]int{
-		`\ud83d`: 6, `text \uDBFF`: 6, `\\\ud83d`: 6,
-		``: 0, `\ude00`: 0, `\ud83d\ude00`: 0, `\\ud83d`: 0, `\u0041`: 0, `ud83d`: 0, `\ud83d.`: 0,
+func TestHalvesOfSurrogatePairsAreJoined(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string
+		want   string
+	}{
+		{[]string{`a\ud83d`, `\ude00b`}, `a\ud83d\ude00b`},
+		{[]string{`a\ud83d`}, `a\ufffd`},
+		{[]string{`a\ud83d`, ``, `b`}, `a\ufffdb`},
+		{[]string{`\\ud83d`, `\ude00`}, `\\ud83d\ufffd`},
+		{[]string{`\q"`, "\n"}, `\\q\"\n`},
 	} {
-		if got := OpenHalf([]byte(s)); got != want {
-			t.Errorf("OpenHalf(%s) = %d, want %d", s, got, want)
+		var j Joiner
+		var got []byte
+		for _, p := range c.pieces {
+			got = j.Append(got, []byte(p))
 		}
-	}
-	if !StartsLowHalf([]byte(`\ude00x`)) || StartsLowHalf([]byte(`\ud83d`)) || StartsLowHalf([]byte(`x`)) {
-		t.Error("StartsLowHalf is wrong")
+		if got = j.Close(got); string(got) != c.want || j.Held() {
+			t.Errorf("%q: %s, want %s", c.pieces, got, c.want)
+		}
 	}
 }
 
@@ -92,8 +99,9 @@ func FuzzUnescape(f *testing.F) {
 		if utf8.Valid(s) && json.Unmarshal(append(append([]byte{'"'}, s...), '"'), &want) == nil && want != string(got) {
 			t.Fatalf("Unescape(%q) = %q, encoding/json reads %q", s, got, want)
 		}
-		if n := OpenHalf(s); n != 0 && !bytes.HasPrefix(s[len(s)-n:], []byte(`\u`)) {
-			t.Fatalf("OpenHalf(%q) = %d", s, n)
+		var j Joiner
+		if joined := j.Close(j.Append(nil, s)); utf8.Valid(s) && !json.Valid(append(append([]byte{'"'}, joined...), '"')) {
+			t.Fatalf("%q is joined to %q, which is no JSON", s, joined)
 		}
 	})
 }

@@ -158,12 +158,13 @@ func Random(data []byte) Script {
 
 // Want are the answer and the reasoning that a client must have read when the
 // script has been played: of halves of surrogate pairs, those that no other
-// event parts are joined, the others are U+FFFD.
+// event separates are joined, the others are U+FFFD.
 func (s *Script) Want() (answer, reasoning string) {
 	var run []byte
+	var halves reply.Joiner
 	var kind reply.Kind
 	end := func() {
-		plain := string(reply.Unescape(nil, run))
+		plain := string(reply.Unescape(nil, halves.Close(run)))
 		if kind == reply.Text {
 			answer += plain
 		} else {
@@ -183,7 +184,7 @@ func (s *Script) Want() (answer, reasoning string) {
 				end()
 				kind = e.Kind
 			}
-			run = append(run, e.Text...)
+			run = halves.Append(run, e.Text)
 			continue
 		}
 		end()
@@ -192,7 +193,7 @@ func (s *Script) Want() (answer, reasoning string) {
 		}
 	}
 	// A half that is held at the end may still be joined.
-	run = run[:len(run)-reply.OpenHalf(run)]
+	halves = reply.Joiner{}
 	end()
 	return answer, reasoning
 }
