@@ -230,21 +230,14 @@ func condense(asked string) string {
 // leansBack reports whether a question with n terms needs what was said before:
 // it is very short, begins like a continuation, or has a pronoun.
 func leansBack(asked string, n int) bool {
-	if n <= 2 {
-		return true
+	if n <= 2 || n > 8 {
+		return n <= 2
 	}
-	if n > 8 {
-		return false
-	}
-	first, i := "", 0
-	for w := range strings.FieldsFuncSeq(strings.ToLower(clip(asked, 400)), notInWord) {
-		switch {
-		case i == 0 && continuations[w], i == 1 && continuations[first+" "+w], pointers[w]:
+	words := strings.FieldsFunc(strings.ToLower(clip(asked, 400)), notInWord)
+	for i, w := range words {
+		if pointers[w] || i == 0 && continuations[w] || i == 1 && continuations[words[0]+" "+w] {
 			return true
-		case i == 0:
-			first = w
 		}
-		i++
 	}
 	return false
 }

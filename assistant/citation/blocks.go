@@ -1,6 +1,9 @@
 package citation
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // blocks follows Markdown's block structure as far as is needed to know what
 // is fenced code: quotes and list items, since a fence ends with the container
@@ -171,7 +174,7 @@ func (k *blocks) open(open []container, rest []byte, end, wasBlank bool) ([]cont
 		mark := rest[ind:]
 		if mark[0] == '>' {
 			rest = bytes.TrimPrefix(mark[1:], []byte(" "))
-			open = append(open[:len(open):len(open)], container{})
+			open = append(slices.Clip(open), container{})
 			continue
 		}
 		n, first := listMark(mark, end)
@@ -188,7 +191,7 @@ func (k *blocks) open(open []container, rest []byte, end, wasBlank bool) ([]cont
 			k.doubt = true // can't interrupt a paragraph, if there is one
 		}
 		rest = mark[n+spaces:]
-		open = append(open[:len(open):len(open)], container{width: width})
+		open = append(slices.Clip(open), container{width: width})
 	}
 	return open, rest
 }

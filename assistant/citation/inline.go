@@ -95,18 +95,18 @@ func (n *inline) scan(s []byte, whole bool) int {
 				n.put(' ')
 			}
 		}
-		used := 0
 		if n.span > 0 {
-			used = n.inSpan(s[i:], whole)
+			used := n.inSpan(s[i:], whole)
+			i += used
+			if n.span > 0 && used == 0 {
+				return i
+			}
 			if n.span > 0 {
-				if used == 0 {
-					return i
-				}
-				i += used
 				continue
 			}
 			// It is no span: read as text.
 		}
+		var used int
 		switch ch {
 		case '`':
 			n.ticks++
