@@ -47,21 +47,26 @@ func start(t *testing.T) *App {
 
 func TestStatusMayBeReadWhileAReloadEndsTheConfiguration(t *testing.T) {
 	a := start(t)
+	ended := make(chan struct{})
 	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() {
-			for range 20 {
-				if st := a.Status(); len(st.Sites) != 1 {
-					t.Errorf("status %+v", st)
-				}
+	wait.Go(func() {
+		for {
+			if st := a.Status(); len(st.Sites) != 1 {
+				t.Errorf("status %+v", st)
 			}
-		})
-	}
+			select {
+			case <-ended:
+				return
+			default:
+			}
+		}
+	})
 	if err := a.Stop(); err != nil {
 		t.Error(err)
 	}
 	if err := a.Cleanup(); err != nil {
 		t.Error(err)
 	}
+	close(ended)
 	wait.Wait()
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/model"
 )
 
-// BudgetHolder is what a module of the namespace docs.llm does whose
-// operator may bound what a site spends. SiteBudget returns nil for no bound.
+// BudgetHolder is implemented by modules of the namespace docs.llm that can
+// limit what a site spends. SiteBudget returns nil for no limit.
 type BudgetHolder interface{ SiteBudget() *Budget }
 
 // siteBudget is a site's budget. Configurations share it: a reload gives
@@ -65,7 +65,7 @@ func (b *Budget) limit() model.Limit {
 // errBudget is a model's error while its site's budget is spent.
 var errBudget = fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
 
-// spent tells whether the budget is spent. A nil budget never is.
+// spent reports whether the budget is spent. A nil budget never is.
 func (b *siteBudget) spent() bool {
 	if b == nil {
 		return false
@@ -88,7 +88,7 @@ func (b *siteBudget) refuse(until time.Time) {
 	}
 }
 
-// describeLimit is a limit as the Caddyfile has it.
+// describeLimit formats a limit as the Caddyfile has it.
 func describeLimit(l model.Limit) string {
 	var amounts []string
 	if l.Tokens > 0 {
@@ -104,17 +104,16 @@ func describeLimit(l model.Limit) string {
 	return strings.Join(amounts, " and ") + per
 }
 
-// budgeted is a site's model, every request of which is paid from the site's
-// budget: those that look up what a question means, and those after a tool
-// call, too.
+// budgeted is a site's model whose requests all count towards the site's
+// budget, also those that rewrite a question and those after a tool call.
 type budgeted struct {
 	assistant.Model
 	budget *siteBudget
-	answer int // tokens of the longest answer, where the prompt doesn't say
+	answer int // the most tokens of an answer, if the prompt has no limit
 }
 
-// Stream reserves the most that the request can cost, asks, and settles what
-// it did cost. What the model does not count is estimated.
+// Stream reserves the most that the request can cost, asks the model, and
+// settles what it did cost: an estimate if the model reports no usage.
 func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
 	b := m.budget
 	answer := int64(m.answer)
@@ -137,9 +136,7 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 	switch {
 	case err == nil && completion.Usage.Known:
 		output := int64(completion.Usage.OutputTokens)
-		if output > b.longest.Load() {
-			b.longest.Store(output)
-		}
+		b.longest.Store(max(output, b.longest.Load()))
 		ticket.Spend(int64(completion.Usage.InputTokens) + output)
 	case err != nil && written == 0 && free(err):
 		ticket.Cancel()
@@ -149,8 +146,8 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 	return completion, err
 }
 
-// free tells whether a request that failed before its first token can't have
-// cost anything: no endpoint took it.
+// free reports whether a request that failed before its first token can't have
+// cost anything because no endpoint accepted it.
 func free(err error) bool {
 	if failure, ok := err.(*model.Error); ok { //nolint:errorlint // a failure wraps its causes, which are no failures of a model
 		switch failure.Kind {
@@ -191,13 +188,13 @@ func promptTokens(p *assistant.Prompt) int64 {
 	return int64(n/bytesPerToken) + 16
 }
 
-// BudgetStatus tells what a site has spent.
+// BudgetStatus is what a site has spent.
 type BudgetStatus struct {
 	// Limit is the limit as the Caddyfile has it.
 	Limit string `json:"limit"`
 	// Tokens and Requests are the limits, 0 for none; SpentTokens and
-	// SpentRequests what is spent and reserved of them until Until, when all
-	// begins anew.
+	// SpentRequests what is spent and reserved of them in the window that ends at
+	// Until.
 	Tokens        int64     `json:"tokens,omitempty"`
 	SpentTokens   int64     `json:"spent_tokens,omitempty"`
 	Requests      int64     `json:"requests,omitempty"`

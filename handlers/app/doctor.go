@@ -43,7 +43,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		if a.keys.Opened(r.Organization, r.Name) {
 			add(site+" key", nil, "there is one", "")
 		} else {
-			add(site+" key", fmt.Errorf("none opens it"), "", "run: caddy docs key create --site "+r.Name)
+			add(site+" key", fmt.Errorf("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
 		}
 		if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
 			add(site+" url", nil, "not set: results link by path", "")
@@ -61,7 +61,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		st := r.index.refresher.Status()
 		switch {
 		case st.Error != "":
-			add(site+" index", fmt.Errorf("%s", st.Error), "", "mend it; the generation of before keeps serving, and the next look comes by itself")
+			add(site+" index", fmt.Errorf("%s", st.Error), "", "fix it; the previous index is still served, and the pages are looked at again on their own")
 		case st.Held != "":
 			add(site+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
 		case !st.Ready:
@@ -72,11 +72,11 @@ func (a *App) Doctor(ctx context.Context) []Check {
 			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 		}
 		for _, p := range st.Problems {
-			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "mend the page; the rest of the site is searched without it")
+			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "fix the page; the site is searched without it")
 		}
 		if e := st.Embeddings; e != nil {
 			if e.Error != "" {
-				add(site+" embeddings", fmt.Errorf("%s", e.Error), "", "make the embedder reachable; search goes by keywords until then")
+				add(site+" embeddings", fmt.Errorf("%s", e.Error), "", "make the embedder reachable; search is keyword search until then")
 			} else {
 				add(site+" embeddings", nil, fmt.Sprintf("%d of %d sections", e.Done, e.Total), "")
 			}
@@ -101,8 +101,8 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	return checks
 }
 
-// writable tells whether files can be made in a folder, which is made if it
-// is missing.
+// writable returns an error if files can't be written to a folder, which is
+// created if it is missing.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

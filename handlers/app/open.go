@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
@@ -18,10 +17,7 @@ func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
 	if r.index, err = a.openIndex(r); err != nil {
 		return err
 	}
-	r.slots, err = share(a, replySlotsKey{r.Name}, func() (*replySlots, error) {
-		return &replySlots{max: make(map[int]*semaphore.Weighted)}, nil
-	})
-	if err != nil {
+	if r.slots, err = share(a, replySlotsKey{r.Name}, newReplySlots); err != nil {
 		return err
 	}
 	r.quoting = a.newAssistant(r)

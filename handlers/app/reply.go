@@ -32,7 +32,7 @@ type Reply struct {
 	Gone bool
 }
 
-// outcome is the reply's end in one of a few words.
+// outcome classifies the reply for metrics and log.
 func (r *Reply) outcome() string {
 	switch {
 	case r.Gone:
@@ -94,8 +94,8 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 	a.log.Log(level, "reply", fields...)
 }
 
-// hashFingerprint is a fingerprint for the log: the same for the same reader
-// of a site, and of no use elsewhere.
+// hashFingerprint returns a client's fingerprint for the log: the same for each
+// reply to that client on a site, and different on other sites.
 func hashFingerprint(o thread.Owner) string {
 	if o.Fingerprint == thread.Anonymous {
 		return thread.Anonymous
@@ -111,6 +111,5 @@ func (a *App) Opened(site string) (closed func()) {
 	return g.Dec
 }
 
-// Refused counts a request that was answered with 503. why is one of
-// a few words.
+// Refused counts a request that was answered with 503.
 func (a *App) Refused(site, why string) { collectors.refused.WithLabelValues(site, why).Inc() }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,11 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -125,8 +121,8 @@ func (a *App) Site(name string) *LiveSite {
 	return a.sites[name]
 }
 
-// ServesAt tells whether a route that names no sites serves one at a host:
-// if some sites' addresses have that host, those alone; else all.
+// ServesAt reports whether a route that names no sites serves one at a host:
+// it serves the sites whose URL has that host, or all if there are none.
 func (a *App) ServesAt(name, host string) bool {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]
@@ -148,20 +144,20 @@ func (a *App) ServesAt(name, host string) bool {
 	return true
 }
 
-// OriginAllowed tells whether a browser page of an origin may use a site's
-// API with some key.
+// OriginAllowed reports whether pages of an origin may use a site's API with
+// some key.
 func (a *App) OriginAllowed(site, origin string) bool {
 	r := a.Site(site)
 	return r != nil && (r.OwnOrigin(origin) || a.keys.AllowsOrigin(r.Organization, r.Name, origin))
 }
 
-// OwnOrigin tells whether an origin is the site's own address.
+// OwnOrigin reports whether an origin is that of the site's URL.
 func (r *LiveSite) OwnOrigin(origin string) bool {
 	return r.origin != "" && strings.EqualFold(origin, r.origin)
 }
 
-// Prefer returns the version and language that are favoured where a request
-// does not say: the site's defaults.
+// Prefer returns the site's default version and language, which rank higher
+// in searches that filter by none.
 func (r *LiveSite) Prefer() retrieval.Filter {
 	return retrieval.Filter{Version: defaultOf(r.Config.Versions), Language: defaultOf(r.Config.Languages)}
 }
@@ -191,39 +187,4 @@ func (r *LiveSite) Assistant() *assistant.Assistant {
 		return r.quoting
 	}
 	return r.answering
-}
-
-// replySlots bound the replies under way for a site, by the bound. They
-// outlive a reload, with the replies that hold them.
-type replySlots struct {
-	mu  sync.Mutex
-	max map[int]*semaphore.Weighted
-}
-
-type replySlotsKey struct{ site string }
-
-// Destruct implements caddy.Destructor.
-func (*replySlots) Destruct() error { return nil }
-
-// slotTimeout is how long a reply waits for a slot.
-const slotTimeout = 2 * time.Second
-
-// TakeSlot takes one of max reply slots, waiting a moment if all are taken.
-// It reports whether it has one, which release gives back.
-func (r *LiveSite) TakeSlot(ctx context.Context, max int) (release func(), ok bool) {
-	r.slots.mu.Lock()
-	slots := r.slots.max[max]
-	if slots == nil {
-		slots = semaphore.NewWeighted(int64(max))
-		r.slots.max[max] = slots
-	}
-	r.slots.mu.Unlock()
-	if !slots.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, slotTimeout)
-		defer cancel()
-		if slots.Acquire(ctx, 1) != nil {
-			return nil, false
-		}
-	}
-	return func() { slots.Release(1) }, true
 }

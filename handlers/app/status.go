@@ -12,7 +12,7 @@ type Status struct {
 	Model string `json:"model,omitempty"`
 	// Models are the endpoints that are asked, in order, and their breakers.
 	Models []model.State `json:"models,omitempty"`
-	// Embedder is the embedder's name, "" for search by keywords.
+	// Embedder is the embedder's name, "" for keyword search only.
 	Embedder string `json:"embedder,omitempty"`
 	// Storage is where keys and threads are kept, DataDir where indexes are.
 	Storage string `json:"storage"`
@@ -21,7 +21,7 @@ type Status struct {
 	ThreadsTTL float64 `json:"threads_ttl_seconds"`
 }
 
-// SiteStatus tells of one site.
+// SiteStatus is the status of one site.
 type SiteStatus struct {
 	Name         string           `json:"name"`
 	Organization string           `json:"organization"`
@@ -34,7 +34,7 @@ type SiteStatus struct {
 	Budget *BudgetStatus `json:"budget,omitempty"`
 }
 
-// Status tells how the sites are.
+// Status returns the status of the sites and of what they use.
 func (a *App) Status() Status {
 	s := Status{
 		Embedder: a.embedderName(), Storage: describeStorage(a.ctx.Storage()),

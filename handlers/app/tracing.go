@@ -11,12 +11,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// tracerName names the instrumentation in every span of ours.
+// tracerName names the instrumentation in every span of this module.
 const tracerName = "github.com/caddy-docs/caddy-docs"
 
 // startSpan begins a span below the one that Caddy's directive tracing put
-// into the request's context. Without it, or where the trace is not sampled,
-// the span is one that does nothing.
+// into the request's context. Without it, or if the trace is not sampled, the
+// span does nothing.
 func startSpan(ctx context.Context, name string, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -25,8 +25,8 @@ func startSpan(ctx context.Context, name string, attributes ...attribute.KeyValu
 	return parent.TracerProvider().Tracer(tracerName).Start(ctx, name, trace.WithAttributes(attributes...))
 }
 
-// endSpan ends a span. Errors keep their text to the log: it may quote what
-// an endpoint said. A client that went away is no error.
+// endSpan ends a span. The text of an error is for the log alone, since it may
+// quote an endpoint's answer. A client that went away is no error.
 func endSpan(s trace.Span, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) && s.IsRecording() {
 		kind := "failed"
@@ -38,31 +38,19 @@ func endSpan(s trace.Span, err error) {
 	s.End()
 }
 
-// Step begins a step of answering a request, as a span where requests are
-// traced; the function that it returns ends it. It is assistant.Input.Trace,
-// and what the handlers do besides.
+// Step begins a step of answering a request, as a span if the request is
+// traced; the function that it returns ends it. It is also
+// assistant.Input.Trace.
 func (a *App) Step(ctx context.Context, name string) (context.Context, func(error)) {
-	if !trace.SpanFromContext(ctx).IsRecording() {
-		return ctx, untraced
-	}
 	ctx, s := startSpan(ctx, "docs."+name)
 	return ctx, func(err error) { endSpan(s, err) }
 }
 
-func untraced(error) {}
-
 // observed is a model whose requests are spans.
 type observed struct{ assistant.Model }
 
-// Stream is the model's, with what it counted on its span.
+// Stream asks the model.
 func (m observed) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	if !trace.SpanFromContext(ctx).IsRecording() {
-		return m.Model.Stream(ctx, p, each)
-	}
-	return m.record(ctx, p, each)
-}
-
-func (m observed) record(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
 	ctx, s := startSpan(ctx, "docs.model", attribute.String("gen_ai.request.model", m.Name()))
 	c, err := m.Model.Stream(ctx, p, each)
 	if c != nil {
