@@ -46,6 +46,7 @@ var only = map[string][]string{
 	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
+	"github.com/sashabaranov/go-openai":     {"model"},
 	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
 	"net/http":                              {"handlers", "handlers/app", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }

@@ -338,14 +338,15 @@ func readUsage(b []byte) (u reply.Usage) {
 
 // failBody returns the error that an error object in the stream describes.
 func (s *stream) failBody(b []byte) error {
+	e := parseError(b)
 	kind := ServerError
-	switch _, t, code := parseError(b); {
-	case code == "429" || t == "rate_limit_error" || code == "rate_limit_exceeded":
+	switch code := fmt.Sprint(e.Code); {
+	case code == "429" || e.Type == "rate_limit_error" || code == "rate_limit_exceeded":
 		kind = RateLimited
 	case code == "401" || code == "403" || code == "invalid_api_key":
 		kind = Unauthorized
-	case t == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
+	case e.Type == "invalid_request_error" || code == "400" || code == "context_length_exceeded":
 		kind = BadRequest
 	}
-	return s.e.fail(kind, "%s", describe(b))
+	return s.e.fail(kind, "%s", describe(e))
 }

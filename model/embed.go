@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	openai "github.com/sashabaranov/go-openai"
+
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -239,21 +241,9 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// embeddings is the answer to POST /embeddings.
-type embeddings struct {
-	Data []struct {
-		Index     int       `json:"index"`
-		Embedding []float32 `json:"embedding"`
-	} `json:"data"`
-}
-
 // request sends a request and decodes the answer.
-func (e *Embedder) request(ctx context.Context, texts []string) (answer embeddings, err error) {
-	body, err := json.Marshal(struct {
-		Model      string   `json:"model"`
-		Input      []string `json:"input"`
-		Dimensions int      `json:"dimensions,omitempty"`
-	}{e.o.Model, texts, e.o.Dimensions})
+func (e *Embedder) request(ctx context.Context, texts []string) (answer openai.EmbeddingResponse, err error) {
+	body, err := json.Marshal(openai.EmbeddingRequest{Model: openai.EmbeddingModel(e.o.Model), Input: texts, Dimensions: e.o.Dimensions})
 	if err != nil {
 		return answer, err
 	}

@@ -183,7 +183,7 @@ func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, o
 func (e *endpoint) refusal(resp *http.Response) (body []byte, failure *Error) {
 	defer resp.Body.Close()
 	body, _ = io.ReadAll(io.LimitReader(resp.Body, 4*maxMessage))
-	message := describe(body)
+	message := describe(parseError(body))
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		message = "the endpoint redirects; configure the URL that it redirects to"
 		if u, err := resp.Location(); err == nil {

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	openai "github.com/sashabaranov/go-openai"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
@@ -120,43 +122,47 @@ func redact(s, key string) string {
 }
 
 // parseError reads an error body in any of the shapes that vendors use:
-// {"error":{…}}, {"error":"text"}, {"message":…}, {"detail":…}, [{"error":{…}}],
-// an object that is the error itself, or plain text.
-func parseError(b []byte) (message, kind, code string) {
+// {"error":{…}}, {"error":"text"}, {"detail":…}, an object that is the error
+// itself, a list of these, or plain text.
+func parseError(b []byte) openai.APIError {
 	b = bytes.TrimSpace(b)
 	if !json.Valid(b) {
-		return string(b), "", ""
+		return openai.APIError{Message: string(b)}
 	}
 	for first := range elements(b) {
 		return parseError(first)
 	}
-	for key, value := range members(b) {
-		if isNull(value) {
-			continue
-		}
-		switch string(key) {
-		case "error":
-			m, k, c := parseError(value)
-			message, kind, code = m, cmp.Or(k, kind), cmp.Or(c, code)
-		case "message", "detail":
-			message = cmp.Or(message, plain(value))
-		case "type":
-			kind = cmp.Or(kind, plain(value))
-		case "code":
-			code = cmp.Or(code, plain(value))
-		}
+	var outer struct {
+		Error  json.RawMessage `json:"error"`
+		Detail json.RawMessage `json:"detail"`
+		Code   any             `json:"code"`
 	}
-	return cmp.Or(message, plain(b)), kind, code
+	var e openai.APIError
+	if json.Unmarshal(b, &outer) == nil && !isNull(outer.Error) {
+		if e = parseError(outer.Error); e.Code == nil {
+			e.Code = outer.Code
+		}
+		return e
+	}
+	_ = json.Unmarshal(b, &e)
+	if e.Code == 0 {
+		e.Code = nil // go-openai reads null as 0
+	}
+	if e.Message == "" && !isNull(outer.Detail) {
+		e.Message = plain(outer.Detail)
+	}
+	e.Message = cmp.Or(e.Message, plain(b))
+	return e
 }
 
-// describe returns what an error body says.
-func describe(b []byte) string {
-	message, kind, code := parseError(b)
-	if kind != "" {
-		message += " (type " + kind + ")"
+// describe returns what an endpoint's error says.
+func describe(e openai.APIError) string {
+	message := e.Message
+	if e.Type != "" {
+		message += " (type " + e.Type + ")"
 	}
-	if code != "" {
-		message += " (code " + code + ")"
+	if e.Code != nil && e.Code != "" {
+		message += fmt.Sprintf(" (code %v)", e.Code)
 	}
 	return message
 }

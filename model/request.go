@@ -8,39 +8,24 @@ import (
 	"slices"
 	"strings"
 
+	openai "github.com/sashabaranov/go-openai"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// request is the body of POST /chat/completions.
+// request is the body of POST /chat/completions. Its messages are not
+// go-openai's, which leave empty content out: some endpoints refuse a message
+// without the field (DeepSeek does, even beside tool calls).
 type request struct {
-	Model               string         `json:"model"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       map[string]any `json:"stream_options,omitempty"`
-	MaxTokens           int            `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
-	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
-	User                string         `json:"user,omitempty"`
-	Tools               []function     `json:"tools,omitempty"`
-	Messages            []message      `json:"messages"`
+	openai.ChatCompletionRequest
+	Messages []message `json:"messages"`
 }
 
 type message struct {
-	Role       string     `json:"role"`
-	Content    *string    `json:"content"` // null beside tool calls; endpoints refuse a message without it
-	ToolCalls  []function `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
-}
-
-// function is a tool, or a call of one.
-type function struct {
-	ID       string `json:"id,omitempty"`
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"` // of a tool
-		Parameters  json.RawMessage `json:"parameters,omitempty"`  // of a tool
-		Arguments   *string         `json:"arguments,omitempty"`   // of a call
-	} `json:"function"`
+	Role       string            `json:"role"`
+	Content    *string           `json:"content"` // null beside tool calls
+	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string            `json:"tool_call_id,omitempty"`
 }
 
 // reasoningAllowance is what a reasoning model may think, in tokens, beyond the
@@ -131,12 +116,13 @@ func (p parameters) without(status int, refusal []byte, tools bool) parameters {
 
 // body encodes a request. maxTokens is 0 for no limit.
 func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) ([]byte, error) {
-	r := request{Model: e.Model, Stream: true, Messages: make([]message, len(p.Messages))}
+	var r request
+	r.Model, r.Stream = e.Model, true
 	if params&withUsage != 0 {
-		r.StreamOptions = map[string]any{"include_usage": true}
+		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	if params&withMaxTokens != 0 {
-		r.MaxTokens = maxTokens
+		r.MaxTokens = maxTokens //nolint:staticcheck // deprecated by OpenAI only
 	}
 	if params&withMaxCompletion != 0 && maxTokens > 0 {
 		r.MaxCompletionTokens = maxTokens
@@ -145,32 +131,36 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 		}
 	}
 	if params&withEffort != 0 {
-		r.ReasoningEffort = "low"
+		r.ReasoningEffort = openai.ReasoningEffortLow
 	}
 	if params&withUser != 0 {
 		r.User = p.User
 	}
 	if params&withTools != 0 {
 		for _, t := range p.Tools {
-			f := function{Type: "function"}
-			f.Function.Name, f.Function.Description, f.Function.Parameters = t.Name, t.Description, t.Parameters
-			if len(t.Parameters) == 0 {
-				f.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+			schema := json.RawMessage(t.Parameters)
+			if len(schema) == 0 {
+				schema = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			r.Tools = append(r.Tools, f)
+			r.Tools = append(r.Tools, openai.Tool{
+				Type:     openai.ToolTypeFunction,
+				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
+			})
 		}
 	}
+	r.Messages = make([]message, len(p.Messages))
 	for i, m := range p.Messages {
 		out := message{Role: m.Role, ToolCallID: m.ToolCallID}
-		if text := m.Content; text != "" || len(m.ToolCalls) == 0 {
-			out.Content = &text
+		if m.Content != "" || len(m.ToolCalls) == 0 {
+			out.Content = &m.Content
 		}
 		for _, t := range m.ToolCalls {
-			f := function{ID: t.ID, Type: "function"}
-			f.Function.Name, f.Function.Arguments = t.Name, &t.Arguments
-			out.ToolCalls = append(out.ToolCalls, f)
+			out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+				ID: t.ID, Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: t.Name, Arguments: t.Arguments},
+			})
 		}
 		r.Messages[i] = out
 	}
-	return json.Marshal(&r)
+	return json.Marshal(r)
 }
