@@ -97,7 +97,7 @@ var bad = []struct{ field, value, says string }{
 	{"App.embedder", `{"provider":"none"}`, `unknown module: docs.embedder.none`},
 	{"App.llm", `{"provider":"none"}`, `unknown module: docs.llm.none`},
 	{"App.threads", `{"ttl":"1s"}`, `threads: ttl: 1s must be from 1m to 3650d`},
-	{"App.stop_timeout", `"-1s"`, `stop_timeout: -1s must be from 1s to 1d`},
+	{"App.stop_timeout", `"-1s"`, `stop_timeout: -1s must be from 100ms to 1d`},
 	{"App.data_dir", `"/var/{http.request.host}"`, `{http.request.host}`},
 	{"Site.root", `"https://docs.acme.com"`, `root: "https://docs.acme.com" must be a folder`},
 	{"Site.root", `"/srv/{http.request.host}"`, `http.request.host`},

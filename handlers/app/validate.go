@@ -59,7 +59,7 @@ func (a *App) Validate() error {
 	if a.Threads != nil {
 		c.within("threads", a.Threads.Validate())
 	}
-	c.duration("stop_timeout", a.StopTimeout, time.Second, day)
+	c.duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
 	c.replaced("data_dir", a.DataDir)
 	return c.err()
 }
