@@ -62,8 +62,19 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Deprecated = h.deprecated || deprecatedBanner(root)
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
-	in.setScope(doc, h.version, firstOf(h.ownLanguage, h.language))
+	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
 	return nil
+}
+
+// contentLanguage is the language of an element or of one around it within the
+// page: an untranslated page has the content of another language.
+func contentLanguage(n *html.Node) string {
+	for ; n != nil && n.DataAtom != atom.Html; n = n.Parent {
+		if language := languageTag(attr(n, "lang")); language != "" {
+			return language
+		}
+	}
+	return ""
 }
 
 // listPage matches the pages on which generators list others by tag, author,

@@ -189,6 +189,7 @@ func TestVersionAndLanguage(t *testing.T) {
 		{"next below docs", "docs/next/a.md", "x", Options{}, "next", ""},
 		{"a folder's page belongs to it", "fr/index.md", "x", o, "3.x", "fr"},
 		{"a short word is no language unless declared", "id/a.md", "x", Options{}, "", ""},
+		{"an untranslated page has its content's language", "tr/a.html", `<html lang=tr><main lang=en><div class=sl-markdown-content><p>x`, Options{}, "", "en"},
 		{"a region is kept", "pt_BR/a.md", "x", Options{}, "", "pt-BR"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
