@@ -172,6 +172,22 @@ func TestASitemapDoesNotReachPrivateAddresses(t *testing.T) {
 	Until(t, "the log says why", func() bool { return strings.Contains(s.Log(), "allow_private") })
 }
 
+func TestTheFrontPageSaysWhichLanguageIsPreferred(t *testing.T) {
+	files := map[string]string{"index.html": "<html lang=en><main><h1>Start</h1><p>Welcome.</main></html>"}
+	for _, language := range []string{"tr", "de", "en"} {
+		prefix := language + "/"
+		if language == "en" {
+			prefix = ""
+		}
+		files[prefix+"components/tabs.html"] = "<html lang=" + language + "><main><h1>Tabs</h1><p>" + strings.Repeat("tabs ", 1+len(prefix)) + ".</main></html>"
+	}
+	s := Start(t, "", "http://:0 {\n\tdocs acme "+Folder(t, files)+"\n}\n")
+	s.Ready("acme")
+	if results := s.Search("acme", `{"query":"tabs"}`); len(results) == 0 || results[0].Path != "components/tabs" {
+		t.Errorf("found %+v", results)
+	}
+}
+
 func TestVersionsAndLanguages(t *testing.T) {
 	root := Folder(t, map[string]string{
 		"v1/setup.md":    "# Setup\n\nCall setup with the old engine.\n",

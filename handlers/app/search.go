@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +15,9 @@ import (
 // assistant use.
 func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	ctx, s := startSpan(ctx, "docs.search")
+	if language := r.index.language.Load(); language != nil {
+		q.Prefer.Language = cmp.Or(q.Prefer.Language, *language)
+	}
 	hits, err := r.index.searcher.Search(ctx, q)
 	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
 	endSpan(s, err)

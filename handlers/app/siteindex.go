@@ -23,7 +23,9 @@ type siteIndex struct {
 		Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
 	}
 	refresher *retrieval.Refresher
-	cancel    context.CancelFunc
+	// language is that of most readers, once the pages are known.
+	language atomic.Pointer[string]
+	cancel   context.CancelFunc
 	// looked is closed once the pages were looked at for the first time.
 	looked chan struct{}
 	done   chan struct{}
@@ -95,6 +97,10 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			}
 			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
+			if err == nil && (report.Published || c.language.Load() == nil) {
+				language := ingest.DefaultLanguage(index.Documents())
+				c.language.Store(&language)
+			}
 			looked()
 			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
 				go debug.FreeOSMemory()

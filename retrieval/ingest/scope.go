@@ -124,6 +124,26 @@ func conventional(page, file string) (version, language string) {
 	return version, language
 }
 
+// DefaultLanguage returns the language of a site's front page, or of most of
+// its pages if that has none. It is "" if no page has a language.
+func DefaultLanguage(documents []*retrieval.Document) string {
+	pages := map[string]int{}
+	most := ""
+	for _, d := range documents {
+		if d.Page == "" && d.Language != "" {
+			return d.Language
+		}
+		if d.Language == "" {
+			continue
+		}
+		pages[d.Language]++
+		if n := pages[d.Language]; n > pages[most] || n == pages[most] && d.Language < most {
+			most = d.Language
+		}
+	}
+	return most
+}
+
 // languageTag normalizes a page's language: "pt_BR" is "pt-BR". It returns ""
 // for anything but a language tag.
 func languageTag(s string) string {

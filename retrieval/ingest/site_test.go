@@ -74,3 +74,25 @@ func TestLinksLeadToPagesOfTheSite(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDefaultLanguageIsThatOfTheFrontPageOrOfMostPages(t *testing.T) {
+	pages := func(list string) (docs []*retrieval.Document) {
+		for p := range strings.FieldsSeq(list) {
+			page, language, _ := strings.Cut(p, "=")
+			docs = append(docs, &retrieval.Document{Page: page, Language: language})
+		}
+		return docs
+	}
+	for list, want := range map[string]string{
+		"":                          "",
+		"a= b=":                     "",
+		"tr/a=tr tr/b=tr =en":       "en",
+		"tr/a=tr a=en b=en tr/c=":   "en",
+		"= de/a=de tr/a=tr de/b=de": "de",
+		"tr/a=tr de/a=de":           "de",
+	} {
+		if got := DefaultLanguage(pages(list)); got != want {
+			t.Errorf("%q gives %q, want %q", list, got, want)
+		}
+	}
+}
