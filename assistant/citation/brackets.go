@@ -106,6 +106,9 @@ func (n *inline) link(text []byte, dest string, image bool) {
 			}
 			n.put('[')
 			before := len(n.line)
+			if bytes.IndexByte(text, '|') >= 0 { // a bar can be escaped in text, not in code
+				text = bytes.ReplaceAll(text, []byte("`"), nil)
+			}
 			n.inner(text, true)
 			if len(bytes.TrimSpace(n.line[before:])) == 0 {
 				n.inner([]byte(n.check.site.title(url)), true)

@@ -70,6 +70,7 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"a link to an allowed subdomain stays", "See [x](https://cdn.acme.com/a).", "See [x](https://cdn.acme.com/a)."},
 		{"the support address stays", "[Ask](https://help.acme.io/)", "[Ask](https://help.acme.io/)"},
 		{"javascript never", "[x](javascript:alert(1)) [y](data:text/html,x) [z](JaVaScRiPt&#58;alert)", "x y z"},
+		{"a bar in a link's text splits no table", "| a | b |\n|---|---|\n[|](https://help.acme.io/)x\n[`x|y`](/install)x", "| a | b |\n|---|---|\n[\\|](https://help.acme.io/)x\n[x\\|y](https://docs.acme.com/install)x"},
 		{"an image becomes its alternative text", "![diagram](https://evil.net/p.png?q=1) here", "diagram here"},
 		{"an image inside a link goes, the link stays", "[![alt](https://evil.net/p.png) text](/install)", "[alt text](https://docs.acme.com/install)"},
 		{"a bare address of a page stays", "Go to https://docs.acme.com/install.", "Go to https://docs.acme.com/install."},
@@ -122,7 +123,7 @@ func adversarial(rnd *rand.Rand) string {
 		"[y](https://evil.net/a)", "![y](https://evil.net/i.png)", "[y](/nope)", "[ok](/install)", "[ok](https://docs.acme.com/install#linux)", "[bad](/install#nope)",
 		"<https://evil.net>", "<img src=\"https://evil.net/i\">", "<script>", "<a href='https://evil.net'>", "<x-evil>", "[1]: https://evil.net/d\n", "[1]: /install\n", "[a][1]", "[1]", "![1]", "[y][", "[^1]", "[^1]: ",
 		"javascript:alert(1)", "(javascript:alert(1))", "[y](javascript:alert(1))", "[y](<https://evil.net/a b>)", "[y](https://evil.net \"t\")", "\"", "'", "é", "日本", "😀", "*", "**", "_", "~",
-		"[`a`](https://evil.net)", "`[a](/nope)`", "[[y](https://evil.net)](/install)", "[![i](https://evil.net)](https://evil.net)", "https://docs.acme.com/install", "<https://docs.acme.com/nope>", "\r", "{", "}", "$", "...", ".", ",", ";",
+		"[`a`](https://evil.net)", "[|](https://help.acme.io/)", "[`x|y`](/install)", "`[a](/nope)`", "[[y](https://evil.net)](/install)", "[![i](https://evil.net)](https://evil.net)", "https://docs.acme.com/install", "<https://docs.acme.com/nope>", "\r", "{", "}", "$", "...", ".", ",", ";",
 	}
 	var b strings.Builder
 	for range 1 + rnd.IntN(30) {

@@ -78,7 +78,7 @@ func (n *inline) judge(ch byte) {
 
 // Bytes at which running text may begin to mean something; the letters are
 // those of http, ftp and www.
-const special = "[]!<&`\\fFhHwW"
+const special = "[]!<&`|\\fFhHwW"
 
 // scan passes on as much of a line as is decided, and returns how much of s
 // that is. whole says that the line goes no further than s.
@@ -118,6 +118,12 @@ func (n *inline) scan(s []byte, whole bool) int {
 			used = n.bracket(s[i:], whole)
 		case ']':
 			n.puts(`\]`) // closes nothing
+			used = 1
+		case '|':
+			if n.inLink {
+				n.put('\\') // in a table it would split the link
+			}
+			n.put('|')
 			used = 1
 		case '<':
 			used = n.angle(s[i:], whole)
