@@ -23,7 +23,7 @@ type siteIndex struct {
 		Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
 	}
 	refresher *retrieval.Refresher
-	// language is that of most readers, once the pages are known.
+	// language is preferred if neither request nor configuration names one.
 	language atomic.Pointer[string]
 	cancel   context.CancelFunc
 	// looked is closed once the pages were looked at for the first time.
