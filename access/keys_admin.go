@@ -144,7 +144,7 @@ func find(keys []*Key, which string) (*Key, error) {
 		slices.Sort(ids)
 		return nil, fmt.Errorf("key %q: %w (%s); write more of it", which, ErrAmbiguousKey, strings.Join(ids, ", "))
 	}
-	return nil, fmt.Errorf("key %q: %w; write its id, at least 4 characters of it, or the key itself", which, ErrUnknownKey)
+	return nil, fmt.Errorf("key %q: %w; write its ID, or at least 4 characters of it", which, ErrUnknownKey)
 }
 
 // lastUse returns when a key was last used by this process or another, in

@@ -28,9 +28,9 @@ func explain(ctx context.Context, t *target, site string, body []byte, out io.Wr
 		fmt.Fprintf(out, "and for       %s\n", e.Other)
 	}
 	if len(e.Boost) > 0 {
-		fmt.Fprintf(out, "favoured      %s\n", strings.Join(e.Boost, ", "))
+		fmt.Fprintf(out, "preferred     %s\n", strings.Join(e.Boost, ", "))
 	}
-	fmt.Fprintf(out, "language      %s\nthe docs answer (judged by the passages): %s\n", e.Language, e.Answered)
+	fmt.Fprintf(out, "language      %s\nanswered      %s, judging by the passages\n", e.Language, e.Answered)
 	fmt.Fprintf(out, "\nPassages, %d of at most %d tokens\n", e.Tokens, e.Budget)
 	for _, p := range e.Passages {
 		fmt.Fprintf(out, "  %-4s %.2f  %5d tokens  %s\n                          %s\n", p.ID, p.Score, p.Tokens, p.Title, cmp.Or(p.URL, "-"))

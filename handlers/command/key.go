@@ -19,7 +19,7 @@ import (
 )
 
 func keyCommand(t *target) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Makes, lists and revokes the keys that clients send", SilenceUsage: true}
+	cmd := &cobra.Command{Use: "key", Short: "Creates, lists and revokes the keys that clients send", SilenceUsage: true}
 	cmd.AddCommand(keyCreateCommand(t), keyListCommand(t), keyRevokeCommand(t))
 	return cmd
 }
@@ -29,8 +29,8 @@ func keyCreateCommand(t *target) *cobra.Command {
 	var sites, origins []string
 	cmd := &cobra.Command{
 		Use:   "create [--organization O] [--site S]... [--origin URL]... [--name N] [--expires 90d]",
-		Short: "Makes a key and prints it, once",
-		Long: `Makes a key and prints it. Only its hash is stored: it can't be shown again.
+		Short: "Creates a key and prints it, once",
+		Long: `Creates a key and prints it. Only its hash is stored: it can't be shown again.
 
 The key opens the sites of its organization, or only those given by --site.
 Browsers may use it from the sites' own pages and from the origins given by
@@ -104,7 +104,7 @@ func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) erro
 		}{secret, made, st.Storage})
 	}
 	fmt.Fprintf(out, "%s\n\n", secret)
-	fmt.Fprintf(out, "Key %s of organization %s, stored in %s. It is shown this once.\n", made.ID, made.Organization, st.Storage)
+	fmt.Fprintf(out, "Key %s of organization %s, stored in %s. It is not shown again.\n", made.ID, made.Organization, st.Storage)
 	fmt.Fprint(out, snippet(secret, st, made))
 	return nil
 }
@@ -183,7 +183,7 @@ func keyListCommand(t *target) *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), keys)
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tMADE\tLAST USED\tEXPIRES")
+			fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES")
 			for _, k := range keys {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
 					list(k.Sites, "all"), list(k.Origins, "any"), day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"))

@@ -45,7 +45,7 @@ func statusCommand(t *target) *cobra.Command {
 
 func printStatus(out io.Writer, st app.Status) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tADDRESS")
+	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
 	for _, s := range st.Sites {
 		key := "yes"
 		if !s.HasKey {
