@@ -76,8 +76,7 @@ func (a amount) plus(b amount) amount { return amount{a.Tokens + b.Tokens, a.Req
 
 // record is what one process has spent, in the store.
 type record struct {
-	Window time.Time     `json:"window"`
-	Per    time.Duration `json:"per"`
+	Window time.Time `json:"window"`
 	amount
 }
 
@@ -224,7 +223,7 @@ func (b *Budget) sync() {
 			return
 		}
 		ahead := amount{b.o.Limit.Tokens/100 + 1, b.o.Limit.Requests/100 + 1}
-		r := record{Window: b.window, Per: b.o.Limit.Per, amount: b.spent.plus(b.reserved).plus(ahead)}
+		r := record{b.window, b.spent.plus(b.reserved).plus(ahead)}
 		b.mu.Unlock()
 
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
@@ -303,7 +302,7 @@ func (b *Budget) Close(ctx context.Context) error {
 	b.work.Wait()
 	b.mu.Lock()
 	used := b.spent.plus(b.reserved)
-	r := record{Window: b.window, Per: b.o.Limit.Per, amount: used}
+	r := record{b.window, used}
 	b.mu.Unlock()
 	if b.o.Store == nil || used == (amount{}) {
 		return nil

@@ -124,7 +124,7 @@ func (s *stream) message(b []byte) error {
 					return err
 				}
 			}
-		case "function_call": // before there were tools
+		case "function_call": // OpenAI's older form of a tool call
 			if !isNull(value) {
 				if err := s.toolCall(fmt.Appendf(nil, `{"index":0,"function":%s}`, value)); err != nil {
 					return err

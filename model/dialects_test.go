@@ -147,7 +147,8 @@ func TestShapesOfAnswers(t *testing.T) {
 	}{
 		"a plain completion of an endpoint that doesn't stream": {
 			`{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"All at once"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`,
-			"application/json", expected{text: "All at once", reason: "stop", usage: known(1, 3)},
+			"application/json",
+			expected{text: "All at once", reason: "stop", usage: known(1, 3)},
 		},
 		"a plain completion that says it is a stream": {
 			"\n{\n \"choices\":[{\"index\":0,\"message\":{\"content\":\"All\"}}]}", "", expected{text: "All", reason: "stop"},

@@ -139,8 +139,8 @@ func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, maxTokens int) 
 	}
 }
 
-// reply asks for one reply and passes it on. sent reports whether each was
-// called.
+// reply asks for one reply and passes it on. It calls onFirst with the first
+// token. sent reports whether each was called.
 func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, onFirst func(), each func(*assistant.Delta) error) (c *assistant.Completion, sent bool, err error) {
 	reqCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -218,7 +218,7 @@ func (e *endpoint) check(ctx context.Context, o *Options) error {
 		return e.fail(BadRequest, "the endpoint has no model %q; it has: %s", e.Model, strings.Join(names, ", "))
 	case err == nil, errors.As(err, &failure) && failure.Kind == BadRequest:
 		p := &assistant.Prompt{MaxTokens: 1, Messages: []assistant.PromptMessage{{Role: "user", Content: "Say yes."}}}
-		_, _, err = e.reply(checkCtx, p, o, nil, func(*assistant.Delta) error { return nil })
+		_, _, err = e.reply(checkCtx, p, o, func() {}, func(*assistant.Delta) error { return nil })
 		if errors.As(err, &failure) && (failure.Kind == Empty || failure.Kind == ContentFilter) {
 			return nil // it answered
 		}

@@ -77,8 +77,8 @@ func (e *endpoint) fail(k Kind, format string, args ...any) *Error {
 	return &Error{Endpoint: e.publicURL + " " + e.Model, Kind: k, Message: redact(message, e.APIKey)}
 }
 
-// counts reports whether the breaker counts the error: whether it says
-// something about the endpoint's health.
+// counts reports whether the breaker counts the error, because it says something
+// about the endpoint's health.
 func (e *Error) counts() bool {
 	switch e.Kind {
 	case BadRequest, ContentFilter:
@@ -87,7 +87,7 @@ func (e *Error) counts() bool {
 	return true
 }
 
-// maxMessage is how much of an endpoint's answer an error quotes, in bytes.
+// maxMessage is the longest message of an Error, in bytes.
 const maxMessage = 2 << 10
 
 // secrets matches what looks like a key: vendors quote the key they refuse.
@@ -112,11 +112,7 @@ func redact(s, key string) string {
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxMessage {
-		s = s[:maxMessage]
-		for !utf8.ValidString(s) {
-			s = s[:len(s)-1]
-		}
-		s += "…"
+		s = cut(s, maxMessage) + "…"
 	}
 	return s
 }

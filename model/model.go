@@ -35,8 +35,8 @@ type Options struct {
 	Client *http.Client
 	// Log gets the failures; default none.
 	Log *slog.Logger
-	// Observe, if set, is called as each attempt ends, for metrics. It must
-	// not block.
+	// Observe is called as each attempt ends, for metrics; default none. It
+	// must not block.
 	Observe func(Attempt)
 }
 
@@ -86,6 +86,9 @@ func New(o Options) (*Chain, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Observe == nil {
+		o.Observe = func(Attempt) {}
+	}
 	c := &Chain{o: o}
 	for _, e := range o.Endpoints {
 		ep, err := newEndpoint(e, o.Client)
@@ -107,16 +110,13 @@ func (c *Chain) Close() error {
 }
 
 // Stream implements assistant.Model. The endpoints are tried in order until one
-// sends a first delta; an error after that is returned, so that no reader sees
-// two half answers. If all fail, the error joins an *Error for each.
+// sends a first delta. An error after that is returned, because a reader would
+// see the beginnings of two answers. If all fail, the error joins an *Error for
+// each.
 func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
 	var failures []error
 	for _, e := range c.endpoints {
-		a := Attempt{Endpoint: e.publicURL, Model: e.Model}
-		completion, sent, err := c.ask(ctx, e, p, each, &a.FirstToken)
-		if a.Kind = kindOf(err); c.o.Observe != nil {
-			c.o.Observe(a)
-		}
+		completion, sent, err := c.attempt(ctx, e, p, each)
 		if err == nil || sent || ctx.Err() != nil {
 			return completion, err
 		}
@@ -125,14 +125,20 @@ func (c *Chain) Stream(ctx context.Context, p *assistant.Prompt, each func(*assi
 	return nil, errors.Join(failures...)
 }
 
-// ask asks an endpoint unless its breaker is open.
-func (c *Chain) ask(ctx context.Context, e *endpoint, p *assistant.Prompt, each func(*assistant.Delta) error, firstToken *time.Duration) (completion *assistant.Completion, sent bool, err error) {
+// attempt asks an endpoint unless its breaker is open. sent reports whether each
+// was called.
+func (c *Chain) attempt(ctx context.Context, e *endpoint, p *assistant.Prompt, each func(*assistant.Delta) error) (completion *assistant.Completion, sent bool, err error) {
 	start := time.Now()
+	a := Attempt{Endpoint: e.publicURL, Model: e.Model}
+	defer func() {
+		a.Kind = kindOf(err)
+		c.o.Observe(a)
+	}()
 	if !e.breaker.allow(start) {
 		return nil, false, e.fail(CircuitOpen, "not asked after consecutive failures")
 	}
 	completion, sent, err = e.reply(ctx, p, &c.o, func() {
-		*firstToken = time.Since(start)
+		a.FirstToken = time.Since(start)
 		e.breaker.firstToken()
 	}, each)
 	if err == nil {

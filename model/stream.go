@@ -95,14 +95,12 @@ func (s *stream) Read(p []byte) (int, error) {
 func (s *stream) alive(token bool) {
 	if token && !s.begun {
 		s.begun = true
-		if s.onFirst != nil {
-			s.onFirst()
-		}
+		s.onFirst()
 	}
 	s.progress = s.progress || s.begun
 }
 
-// wait changes the limit of the waits from the next one on.
+// wait sets the limit of the waits that follow.
 func (s *stream) wait(limit time.Duration) { s.limit, s.progress = limit, true }
 
 // run reads until the end of the reply. It returns nil if the reply is whole.

@@ -42,7 +42,7 @@ func newStream(src io.Reader, each func(*assistant.Delta) error) *stream {
 	if err != nil {
 		panic(err)
 	}
-	s := &stream{e: e, each: each, body: src, idle: time.Hour, limit: time.Hour, deadline: time.Now().Add(time.Hour)}
+	s := &stream{e: e, each: each, onFirst: func() {}, body: src, idle: time.Hour, limit: time.Hour, deadline: time.Now().Add(time.Hour)}
 	s.timer = time.AfterFunc(time.Hour, func() {})
 	return s
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// phase is how far the content of a reply is. Some servers leave reasoning in
-// it: <think>…</think> at the beginning (Ollama, llama.cpp, LM Studio and
-// DeepSeek without a reasoning parser).
+// phase is the part of the content that is being read. Some servers leave
+// reasoning at its beginning, in <think>…</think> (Ollama, llama.cpp, LM Studio
+// and DeepSeek without a reasoning parser).
 type phase int
 
 const (
@@ -40,8 +40,8 @@ func (s *stream) text(b []byte) error {
 	return s.release()
 }
 
-// maybeTag looks for an opening tag at the beginning of what is held. It
-// returns true if that may still become one.
+// maybeTag looks for an opening tag at the beginning of held. It returns true
+// if held may be the first part of one.
 func (s *stream) maybeTag() bool {
 	held := string(s.held)
 	maybe := false
@@ -78,7 +78,7 @@ func (s *stream) thought() error {
 	return err
 }
 
-// release passes on what is held.
+// release passes on held.
 func (s *stream) release() error {
 	held := s.held
 	s.held = nil
@@ -143,9 +143,9 @@ func (s *stream) answer(b []byte) error {
 	return nil
 }
 
-// tooLong reports whether the answer exceeds maxTokens. Tokens are bounded
-// from what is seen: most endpoints send one a piece, the average token is
-// shorter than 5 bytes, and few are longer than 16.
+// tooLong reports whether the answer exceeds maxTokens. Tokens are estimated:
+// most endpoints send one in each piece, the average token is shorter than 5
+// bytes, and few are longer than 16.
 func (s *stream) tooLong() bool {
 	n := s.maxTokens
 	return n > 0 && (s.deltas > n && s.bytes > 5*n || s.deltas > 4*n || s.bytes > 16*n)
@@ -168,7 +168,7 @@ func (s *stream) reasoning(b []byte) error {
 	return nil
 }
 
-// send calls each. An empty delta follows before the next wait (see Read).
+// send calls each. Read calls it with an empty delta before the next wait.
 func (s *stream) send(d assistant.Delta) error {
 	s.delta = d
 	s.delta.More = true
@@ -183,9 +183,10 @@ const (
 	// length is 4 kB of exact repetition.
 	repetitionWindow = 4 << 10
 	maxPeriod        = 512
-	// repetitionStep is how much text arrives between two looks.
+	// repetitionStep is how much text arrives between two checks.
 	repetitionStep = 512
-	// probeLength is the length of the tail that is searched for further up.
+	// probeLength is the length of the end of the text that is searched for
+	// earlier in it.
 	probeLength = 16
 )
 
