@@ -161,7 +161,7 @@ func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 			if got := outcome("timeout") - late; got != 1 {
 				t.Errorf("timeout rose by %v", got)
 			}
-			if !strings.Contains(s.Log(), "keywords alone") {
+			if !strings.Contains(s.Log(), "keywords only") {
 				t.Error("the log has no line about it")
 			}
 		})
