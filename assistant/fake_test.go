@@ -150,7 +150,7 @@ func (s *recorder) of(k reply.Kind) []reply.Event {
 	return out
 }
 
-// script is a model that does what it is told: one entry a call. The rewrite
+// script is a scripted model: one entry for each call. The rewrite
 // of follow-up questions has its own.
 type script struct {
 	rounds  []round

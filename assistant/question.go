@@ -84,8 +84,8 @@ func (r *run) question(ctx context.Context) error {
 	return nil
 }
 
-// readMessages finds the question, the last message of the user, and what came
-// before it.
+// readMessages finds the question, the last message of the user, and the
+// messages before it.
 func (r *run) readMessages() *inquiry {
 	q := &inquiry{}
 	last := -1

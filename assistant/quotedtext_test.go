@@ -37,7 +37,7 @@ func TestTablesAreQuotedAsLists(t *testing.T) {
 			"with a head", "word | meaning | default\nmax_body <size> | The longest body. | 1MB\nerrors pass | Errors go on. | ",
 			[]string{"- `max_body <size>`: The longest body. (default: 1MB)", "- errors pass: Errors go on."},
 		},
-		{"what is said may stand in any column", "field | type | meaning\nsha256 | string | The key's hash in hex.", []string{"- sha256: The key's hash in hex. (type: string)"}},
+		{"the description can be in any column", "field | type | meaning\nsha256 | string | The key's hash in hex.", []string{"- sha256: The key's hash in hex. (type: string)"}},
 		{"prose is no code", "what | becomes\na link to a host of allow_links, or <b> | itself", []string{"- a link to a host of `allow_links`, or `<b>`: itself"}},
 		{"with empty cells", "word | meaning | default | example\noff | No limits. | | rate off\non | Limits stand alone. | | | ", []string{"- off: No limits. (example: rate off)", "- on: Limits stand alone."}},
 		{"two columns", "status | meaning\n404 | not there\n503 | not ready", []string{"- 404: not there", "- 503: not ready"}},
@@ -73,7 +73,7 @@ func TestStarterQuestions(t *testing.T) {
 	}{
 		{"end a reply that has no answer", "Which frobnicate_widget bakes bread for penguins on Mars?", false, `{"questions":["How do I install Acme on Linux?","What does it cost?","Which certificates can I use?"]}`},
 		{"leave a reply alone that has one", "What is the default dial_timeout?", false, ""},
-		{"stand in for follow-up questions where there are none", "POST /v1/search score?", true, `{"questions":["How do I install Acme on Linux?","What does it cost?","Which certificates can I use?"]}`},
+		{"replace follow-up questions if there are none", "POST /v1/search score?", true, `{"questions":["How do I install Acme on Linux?","What does it cost?","Which certificates can I use?"]}`},
 		{"leave out what was just asked", "how do I  install Acme on Linux", true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

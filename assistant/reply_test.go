@@ -109,7 +109,7 @@ func TestNeverABlankAnswer(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	})
-	t.Run("without search the model answers and is told so", func(t *testing.T) {
+	t.Run("without search the model answers, and its prompt says so", func(t *testing.T) {
 		m := &script{rounds: []round{{text: "I could not search."}}}
 		a := acme(m)
 		a.Search.(*fakeIndex).err = down
@@ -256,7 +256,7 @@ func TestThePromptCannotBeReachedFromOutside(t *testing.T) {
 	}
 	for _, outside := range []string{"EVIL-NOTE", "FORGED", "--CODE", "Ignore your", "Hello"} {
 		if strings.Contains(p.Messages[0].Content, outside) {
-			t.Errorf("%s stands in the system message", outside)
+			t.Errorf("%s is in the system message", outside)
 		}
 		found := false
 		for _, msg := range p.Messages[1:] {
@@ -290,7 +290,7 @@ func TestFollowUpsAreSearchedAsWhatTheyMean(t *testing.T) {
 			t.Errorf("%+v", q)
 		}
 	})
-	t.Run("a question that stands for itself is not mixed with others", func(t *testing.T) {
+	t.Run("a question that is complete is not mixed with others", func(t *testing.T) {
 		a := acme(nil)
 		mustReply(t, a, ask("Which certificate formats does the tls directive take?", first...))
 		if q := a.Search.(*fakeIndex).queries[0]; strings.Contains(q.Text, "install") {

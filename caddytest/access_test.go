@@ -235,7 +235,7 @@ func TestHandlersWithoutAuthenticationStayClosed(t *testing.T) {
 	}
 }
 
-// Limits are told, and refused requests can be read by browsers.
+// Responses state the limits, and browsers can read refused requests.
 func TestLimits(t *testing.T) {
 	s := Start(t, "key "+Key+" {\n\torigins https://app.acme.test\n}", "http://:0 {\n\tdocs acme "+acmeFolder(t)+" {\n\t\trate_limit organization 1000 1m\n\t\trate_limit ip 30 1m\n\t}\n}\n")
 	s.Ready("acme")

@@ -177,7 +177,7 @@ func TestTheDocsDontSay(t *testing.T) {
 			}
 		}
 		if system := m.Last().Text("system"); !strings.Contains(system, "https://help.acme.test/ask") || !strings.Contains(system, "language of the question") {
-			t.Error("the model is told neither of the support address nor of the language")
+			t.Error("the prompt has neither the support URL nor the language")
 		}
 	})
 }
@@ -384,7 +384,7 @@ func searching(r *modelserver.Request) modelserver.Reply {
 func TestFollowUpsAreUnderstood(t *testing.T) {
 	wants := func(t *testing.T, what string, got *stream.Reply) {
 		t.Helper()
-		// The passages of a page stand in the page's order.
+		// The passages of a page are in the page's order.
 		if !slices.ContainsFunc(got.Sources[:min(2, len(got.Sources))], func(src stream.Source) bool { return src.URL == "/guide/install.html#on-windows" }) {
 			t.Errorf("%s: %v", what, got.Sources)
 		}

@@ -112,7 +112,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 		t.Errorf("key list:\n%s", out)
 	}
 	if strings.Contains(s.Log(), made.Secret) {
-		t.Error("the secret stands in the log")
+		t.Error("the secret is in the log")
 	}
 	if out := docs("key", "create"); !strings.Contains(out, "http://docs.acme.test/v1/search/acme") || !strings.Contains(out, "DefaultChatTransport") {
 		t.Errorf("key create prints no snippet:\n%s", out)

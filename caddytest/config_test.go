@@ -66,7 +66,7 @@ func TestAnUnreachableModelIsAWarning(t *testing.T) {
 	if !strings.Contains(r.Text, "sudo acme-install") || !r.Finished {
 		t.Errorf("the reply is not extractive: %+v", r)
 	}
-	Until(t, "a warning tells of it", func() bool { return strings.Contains(s.Log(), "the model does not answer") })
+	Until(t, "a warning is logged", func() bool { return strings.Contains(s.Log(), "the model does not answer") })
 }
 
 func TestTheStartLogTellsOfEachSite(t *testing.T) {

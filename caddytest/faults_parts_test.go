@@ -90,8 +90,8 @@ func TestWithoutSearchTheModelSaysSoAndWithoutAModelTheRequestIsRefused(t *testi
 	}
 }
 
-// weakStorage is caddy.storage.docs_test: files, until it is told to fail or
-// to hang.
+// weakStorage is caddy.storage.docs_test: files, until a test makes
+// it fail or hang.
 type weakStorage struct {
 	Root string `json:"root"`
 	*certmagic.FileStorage
@@ -181,7 +181,7 @@ func TestRepliesGoOnWhileTheStorageFails(t *testing.T) {
 			if s.metric(t, "caddy_docs_threads_failed_total") == 0 {
 				t.Error("no turn is counted as not stored")
 			}
-			Until(t, "the log tells of it", func() bool { return strings.Contains(s.Log(), "storage of threads fails") })
+			Until(t, "the failure is logged", func() bool { return strings.Contains(s.Log(), "storage of threads fails") })
 			weakness.Store(0)
 		})
 	}

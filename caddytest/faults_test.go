@@ -166,8 +166,8 @@ func TestAModelThatDoesNotBeginIsReplaced(t *testing.T) {
 	}
 }
 
-// Second row: what came stays, an error part says that asking again may
-// help, and no second answer begins behind it.
+// Second row: the text sent so far stays, an error part says that asking again
+// may help, and no second answer follows.
 func TestAnAnswerThatBreaksOffEndsWithAnError(t *testing.T) {
 	const text = "Half an answer, which ends"
 	for _, c := range []struct {
@@ -198,7 +198,7 @@ func TestAnAnswerThatBreaksOffEndsWithAnError(t *testing.T) {
 			if got := asked(m); slices.Contains(got, "second") {
 				t.Errorf("asked were %v", got)
 			}
-			Until(t, "the log tells of it", func() bool { return strings.Count(s.Log(), `"outcome":"failed"`) == 2 })
+			Until(t, "the failures are logged", func() bool { return strings.Count(s.Log(), `"outcome":"failed"`) == 2 })
 		})
 	}
 }
@@ -379,8 +379,8 @@ func TestRepliesUnderWayAreBounded(t *testing.T) {
 	first.until(t, "one")
 	second.until(t, "one")
 
-	// Both places are taken, also after a reload: a third waits, and is told
-	// when to come again.
+	// Both places are taken, also after a reload: a third waits, and gets
+	// Retry-After.
 	s.Load(llm(url, "first", "max_tokens 900"), site)
 	s.Ready("acme")
 	for _, v := range both {

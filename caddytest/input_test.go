@@ -145,8 +145,8 @@ func TestWhatIsNotUsedIsAccepted(t *testing.T) {
 	}
 }
 
-// A body over the limit is refused by its length alone: the client is told
-// before it has sent it.
+// A body over the limit is refused by its length alone, before the client has
+// sent it.
 func TestABodyOverTheLimitIsNotRead(t *testing.T) {
 	s := startAcme(t)
 	u, err := url.Parse(s.Base)

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a Caddy in a process of its own.
+// child is a Caddy in a separate process.
 type child struct {
 	*Server
 	cmd    *exec.Cmd

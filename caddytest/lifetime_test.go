@@ -92,7 +92,7 @@ func clients(t testing.TB) map[string]*http.Client {
 	return map[string]*http.Client{"h1": {Transport: h1}, "h2": {Transport: h2}, "h3": {Transport: h3}}
 }
 
-// secure is a site over TLS, on a port of its own.
+// secure is a site over TLS, on a separate port.
 type secure struct {
 	*Server
 	root, cert, key string
@@ -154,7 +154,7 @@ func numberedAnswer(base, n string) string {
 	return "See [Install](" + base + "/guide/install) for " + n + ": " + strings.Join(numbers(60), n+" ") + "end."
 }
 
-// answerNumbered has the model answer each question with a text of its own.
+// answerNumbered makes the model answer each question with a different text.
 func answerNumbered(m *modelserver.Server, gap time.Duration) {
 	m.Answer(func(r *modelserver.Request) modelserver.Reply {
 		n := "?"

@@ -43,7 +43,7 @@ func TestCaddysThatShareAStorageShareTheLimitOfAnOrganization(t *testing.T) {
 		}
 	}
 	// spend sends requests until the limit has let all of it through. While an
-	// instance reads a file of its own that is half written, which can happen
+	// instance reads its own file while it is half written, which can happen
 	// with this storage, it counts itself twice and refuses some.
 	spend := func(send func(string) bool, key string) {
 		t.Helper()

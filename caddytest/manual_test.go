@@ -27,16 +27,16 @@ import (
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 )
 
-// The manual is held to the code: what exists stands in it, and what stands
-// in it exists.
+// The manual matches the code: it describes everything that exists, and
+// everything that it describes exists.
 
 const (
 	manualDir = "../docs"
 	manualKey = "svc_dsc_example_key_of_the_manual"
 )
 
-// startManual runs Caddyfile.example as it is, but for its port, its storage
-// and the folder that it is run in.
+// startManual runs Caddyfile.example with another port, another storage, and the
+// manual's folder relative to this package.
 func startManual(t *testing.T) *Server {
 	t.Helper()
 	example, err := os.ReadFile("../Caddyfile.example")
@@ -130,7 +130,7 @@ func fences(page string) (found []fence) {
 	return found
 }
 
-// section is what stands below a heading, up to the next of its level.
+// section returns the text below a heading, up to the next of its level.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut("\n"+page, "\n"+heading+"\n")
@@ -267,8 +267,8 @@ func TestEveryCaddyfileOfTheManualAdapts(t *testing.T) {
 	}
 }
 
-// The commands that stand in the manual are run as they stand, but for the
-// port. A block marked with a status has that one.
+// The commands of the manual are run as they are, except for the port. A block
+// marked with a status has that status.
 func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")

@@ -46,7 +46,7 @@ func unlock(t *testing.T, storage string) {
 	}
 }
 
-// many are pages enough for an index to be made anew.
+// many returns enough pages for a new index to be filled and swapped in.
 func many(word string) map[string]string {
 	files := map[string]string{}
 	for i := range 60 {
@@ -59,10 +59,10 @@ func many(word string) map[string]string {
 // within two seconds, and found again without a reload.
 func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 	for _, fault := range []struct {
-		name      string
-		do, mends func(meili, *testing.T)
-		status    int
-		code      string
+		name     string
+		do, undo func(meili, *testing.T)
+		status   int
+		code     string
 	}{
 		{"it hangs", meili.hang, meili.resume, http.StatusServiceUnavailable, "search_unavailable"},
 		{"it is killed", meili.kill, meili.restart, http.StatusServiceUnavailable, "search_unavailable"},
@@ -85,14 +85,14 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 						t.Errorf("the fallback: %d %s", r.Status, r.Body)
 					}
 					status, code := http.StatusServiceUnavailable, "search_unavailable"
-					if fault.name == "its keys are revoked" { // which no later attempt mends
+					if fault.name == "its keys are revoked" { // retrying does not help
 						status, code = http.StatusInternalServerError, "search_misconfigured"
 					}
 					if fallback == "" && (r.Status != status || (r.Header.Get("Retry-After") == "") != (status == http.StatusInternalServerError) || r.Error(t).Code != code) {
 						t.Errorf("search: %d %v %s", r.Status, r.Header, r.Body)
 					}
 					if strings.Contains(string(r.Body), m.address()) || strings.Contains(string(r.Body), "api_key") {
-						t.Errorf("the client is told what is the operator's: %s", r.Body)
+						t.Errorf("the response has what only the operator should see: %s", r.Body)
 					}
 				}
 				if fallback != "" {
@@ -100,7 +100,7 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 						t.Errorf("asking: %+v", r)
 					}
 				}
-				fault.mends(m, t)
+				fault.undo(m, t)
 				Until(t, "the server answers again", func() bool {
 					_, found := s.searchSite("install")
 					return found && !strings.Contains(tail(s.Log()), "no Meilisearch server answered")
@@ -257,8 +257,8 @@ func TestOneOfTwoMeilisearchServersIsDownWhilePagesChange(t *testing.T) {
 }
 
 // One of two Caddys that share a Meilisearch, and a storage, is killed while
-// it makes the index anew: at no time does the other find nothing, and it
-// finishes what was begun.
+// it fills a new index: the other has results at all times, and finishes the
+// update.
 func TestOfTwoCaddysOnOneMeilisearchOneIsKilledInTheMiddleOfAReindex(t *testing.T) {
 	method := func(m, suffix string) func(*http.Request) bool {
 		return func(r *http.Request) bool { return r.Method == m && strings.HasSuffix(r.URL.Path, suffix) }

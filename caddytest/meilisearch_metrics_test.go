@@ -107,7 +107,7 @@ func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 		{"Meilisearch with vectors of ours", func(m *meiliserver.Server, e *embeddings) string {
 			return meiliIndex(m.URL, "") + "\nembedder " + e.URL + "/v1 m"
 		}, false},
-		{"Meilisearch with vectors of its own", func(m *meiliserver.Server, _ *embeddings) string {
+		{"Meilisearch with an embedder of the server", func(m *meiliserver.Server, _ *embeddings) string {
 			return meiliIndex(m.URL, "embedder mine")
 		}, true},
 	} {

@@ -20,7 +20,7 @@ func TestMeilisearchThatRefusesTheKeyIsTheOperatorsToMend(t *testing.T) {
 				t.Errorf("%s: %d %v %s", fault.Code, r.Status, r.Header, r.Body)
 			}
 			if strings.Contains(string(r.Body), "API key") {
-				t.Errorf("the client is told what the server said: %s", r.Body)
+				t.Errorf("the response has the server's message: %s", r.Body)
 			}
 		}
 	}

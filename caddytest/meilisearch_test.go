@@ -54,7 +54,7 @@ func TestMeilisearchIsTheIndexOfASite(t *testing.T) {
 	}
 	config, err := Adapt(Global(s.Dir, meiliIndex(m.URL, "")) + "http://:0 {\n\tdocs acme .\n}\n")
 	if err != nil || !strings.Contains(string(config), "{env.TEST_MEILI_KEY}") {
-		t.Errorf("the key stands in the configuration: %v", err)
+		t.Errorf("the key is in the configuration: %v", err)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestMeilisearchThatIsDownAtStartIsFoundLater(t *testing.T) {
 		t.Errorf("after %v: %v", took, r.Header)
 	}
 	if strings.Contains(string(r.Body), "127.0.0.1") {
-		t.Errorf("the client is told where the server is: %s", r.Body)
+		t.Errorf("the response has the server's address: %s", r.Body)
 	}
 	s.Load(meiliIndex(m.URL, "semantic_ratio 0.3"), site) // a reload works, too
 	m.Break(nil)

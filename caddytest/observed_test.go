@@ -141,7 +141,7 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 	}
 	for series := range s.metrics(t) {
 		if strings.HasPrefix(series, "caddy_docs") && (strings.Contains(series, "someone") || strings.Contains(series, "thr_") || strings.Contains(series, "svc_dsc")) {
-			t.Errorf("a label tells of a client: %s", series)
+			t.Errorf("a label identifies a client: %s", series)
 		}
 	}
 }

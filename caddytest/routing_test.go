@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What else stands in a site block must neither take the API's requests away
-// nor open what it guards.
+// Other directives in a site block must neither take requests away from the API
+// nor open what it protects.
 func TestTheAPIIsReachedWhateverStandsAroundIt(t *testing.T) {
 	body := `{"query":"install"}`
 	for _, c := range []struct {

@@ -101,7 +101,7 @@ func TestTheChatSDKsTalkToCaddy(t *testing.T) {
 				t.Errorf("%d, status %s, error %q", o.HTTPStatus, o.Status, o.Error)
 			}
 		}, aisdk.Step{Prompt: install})
-		add("an error in mid-stream keeps what came", Key, func(t *testing.T, r *aisdk.Result) {
+		add("an error in mid-stream keeps the text before it", Key, func(t *testing.T, r *aisdk.Result) {
 			o := r.Steps[0]
 			if o.Status != "error" || !strings.Contains(o.Error, "again") || o.Text == "" || !strings.HasPrefix(sdkAnswer, o.Text) || len(o.Streaming) > 0 || o.ThreadID == "" || len(o.Sources) == 0 {
 				t.Errorf("status %s, error %q, text %q, still streaming %v, thread %q, sources %v", o.Status, o.Error, o.Text, o.Streaming, o.ThreadID, o.Sources)

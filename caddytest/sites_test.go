@@ -53,7 +53,7 @@ func acmeFolder(t testing.TB) string {
 	return Folder(t, acme)
 }
 
-// startAcme runs acme at a host of its own, ready to be asked.
+// startAcme runs acme at its own host, ready for requests.
 func startAcme(t testing.TB) *Server {
 	t.Helper()
 	s := Start(t, "", "http://:0 {\n\tdocs acme "+acmeFolder(t)+"\n}\n")

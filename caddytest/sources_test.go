@@ -162,7 +162,8 @@ func TestAProxiedSiteIsReadFromItsUpstreamAndLinkedBelowItsURL(t *testing.T) {
 	}
 }
 
-// Without leave, a sitemap can't make this Caddy ask what stands behind it.
+// Without allow_private, a sitemap can't make this Caddy send requests to its
+// own network.
 func TestASitemapDoesNotReachPrivateAddresses(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("a private address was asked")

@@ -37,7 +37,7 @@ func testKeys() *access.Keys {
 	return access.NewKeys(nil, fixed, nil)
 }
 
-// testKeyAuth is KeyAuth with keys of its own instead of the app's.
+// testKeyAuth is KeyAuth with its own keys instead of the app's.
 type testKeyAuth struct{ KeyAuth }
 
 func (testKeyAuth) CaddyModule() caddy.ModuleInfo {

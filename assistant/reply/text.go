@@ -36,7 +36,7 @@ func Escape(dst []byte, s string) []byte {
 	return append(dst, s[from:]...)
 }
 
-// isPlain reports whether a byte stands for itself inside a JSON string.
+// isPlain reports whether a byte needs no escape inside a JSON string.
 func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 const hexDigits = "0123456789abcdef"

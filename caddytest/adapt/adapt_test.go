@@ -1,6 +1,6 @@
 // Package adapt holds Caddyfiles and the JSON that they become, a file each:
 // the Caddyfile, a line of ten hyphens, the JSON. Run with -update to write
-// the JSON anew, and read the difference.
+// the JSON again, and read the difference.
 package adapt
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 )
 
-var update = flag.Bool("update", false, "write the JSON of the fixtures anew")
+var update = flag.Bool("update", false, "rewrite the JSON of the fixtures")
 
 const separator = "\n----------\n"
 

@@ -147,7 +147,7 @@ type Outcome struct {
 	// Finished is true if onFinish was called.
 	Finished     bool   `json:"finished"`
 	FinishReason string `json:"finishReason"`
-	// Usage is what major 4 tells onFinish; -1 stands for NaN.
+	// Usage is what major 4 passes to onFinish; -1 means NaN.
 	Usage   map[string]float64 `json:"usage"`
 	IsAbort bool               `json:"isAbort"`
 	IsError bool               `json:"isError"`

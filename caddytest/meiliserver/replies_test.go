@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "record the replies of the server that M
 
 const recorded = "testdata/replies.json"
 
-// exchange is one request and what came back.
+// exchange is one request and its response.
 type exchange struct {
 	Name   string `json:"name"`
 	Status int    `json:"status"`

@@ -10,7 +10,7 @@ import (
 
 // Client returns a client whose requests are served by h in memory, without
 // sockets: for tests in a testing/synctest bubble, and for those that must
-// not wait for a network. It has no time limit of its own.
+// not wait for a network. It has no time limit.
 func Client(h http.Handler) *http.Client { return &http.Client{Transport: transport{h}} }
 
 type transport struct{ h http.Handler }
@@ -32,7 +32,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 				}
 			}
 			if ctx.Err() != nil {
-				err = context.Canceled // never a regular end, whoever is first
+				err = context.Canceled // never a regular end, whichever is first
 			}
 			w.end(err)
 		}()

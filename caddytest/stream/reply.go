@@ -46,7 +46,7 @@ type Data struct {
 }
 
 // ReadV1 reads a whole data stream. An error says what a client of some
-// release would refuse; Reply is then what came before.
+// release would refuse; Reply is then what was read before it.
 func ReadV1(body string) (*Reply, error) {
 	r := &Reply{}
 	events, err := ParseV1(body)

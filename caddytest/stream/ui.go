@@ -62,7 +62,7 @@ func checkKeys(e Event) error {
 }
 
 // ReadV2 reads a whole UI message stream. An error says what a client of
-// some release would refuse; Reply is then what came before. The fields of
+// some release would refuse; Reply is then what was read before it. The fields of
 // the finish event that only later releases accept are allowed: see
 // Reply.Finish.
 func ReadV2(body string) (*Reply, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding/datastream"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func newEncoder(w io.Writer, flush func() error) *datastream.Encoder {
 	return datastream.NewEncoder(w, flush)

@@ -61,7 +61,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tapikey {env.K}\n\t\t}"),
 			`index meilisearch: unknown word "apikey"; did you mean api_key?, at Caddyfile:4`,
 		},
-		"words of replies stand in assistant": {
+		"words of replies belong to assistant": {
 			inBlock("\tsearch acme {\n\t\tfinish_event auto\n\t}"),
 			`search: finish_event is a word of the directive docs and the directive assistant, not of this block, at Caddyfile:3`,
 		},
@@ -325,7 +325,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inDocs("\t\tindex meilisearch http://m {\n\t\t\tfallback http://n\n\t\t}"),
 			`fallback: "http://n" must be embedded; write: fallback embedded, at Caddyfile:4`,
 		},
-		"a secret that stands in the file": {
+		"a secret written in the file": {
 			inDocs("\t\tllm https://api.openai.com/v1 gpt-5 {\n\t\t\tapi_key sk-not-a-real-key\n\t\t}"),
 			`api_key: a secret in the configuration would show at GET /config/ and in autosave.json; name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here); write: api_key <placeholder>, like: api_key {env.OPENAI_API_KEY}, at Caddyfile:4`,
 		},

@@ -344,7 +344,7 @@ func TestReplaceTakesOverWhatIsUnchanged(t *testing.T) {
 	for i, d := range next {
 		same := after.words[i] == before.words[before.byPage[d.Page]]
 		if same == (d == &changed) {
-			t.Errorf("page %s: taken over %v", d.Page, same)
+			t.Errorf("page %s: reused %v", d.Page, same)
 		}
 	}
 	if got := pages(search(t, x, retrieval.Query{Text: "zebra"})); len(got) != 1 || got[0] != changed.Page {
@@ -357,7 +357,7 @@ func TestReplaceTakesOverWhatIsUnchanged(t *testing.T) {
 	y := opened(t, Options{}, next...)
 	for _, q := range []string{docs[3].Title, docs[9].Sections[0].Heading, "zebra " + docs[1].Title} {
 		if a, b := flatHits(search(t, x, retrieval.Query{Text: q, Limit: 50})), flatHits(search(t, y, retrieval.Query{Text: q, Limit: 50})); !slices.Equal(a, b) {
-			t.Errorf("%q: %v, made anew %v", q, a, b)
+			t.Errorf("%q: %v, rebuilt %v", q, a, b)
 		}
 	}
 }

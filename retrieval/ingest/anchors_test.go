@@ -65,7 +65,7 @@ func TestGoldmarkAnchorsAreThoseOfCaddysTemplates(t *testing.T) {
 }
 
 // The ids are those that rehype-slug 6.0.0 with github-slugger 2.0.0 gave for
-// the same page, but for {#own}, which it does not read.
+// the same page, except {#own}, which it does not read.
 func TestGitHubAnchorsOfTrickyHeadings(t *testing.T) {
 	var got []string
 	for _, s := range read(t, Options{}, "a.md", trickyHeadings).Sections {

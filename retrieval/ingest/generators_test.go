@@ -10,7 +10,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // fixture reads a page that a real generator made; testdata/HOW.md says how.
 func fixture(t *testing.T, generator, file string) *retrieval.Document {

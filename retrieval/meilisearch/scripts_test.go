@@ -6,8 +6,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Languages written without spaces, or with words that grow, each in an
-// index of its own, also on a server that was built without their
+// Languages written without spaces, or with words that grow, each in a
+// separate index, also on a server that was built without their
 // dictionaries.
 func TestSitesInJapaneseKoreanAndChinese(t *testing.T) {
 	x := open(t, options(t))
