@@ -117,7 +117,7 @@ const (
 	maxBatchBytes = 200_000 // of the texts of a request
 	embedTries    = 4
 	embedTimeout  = 60 * time.Second
-	queryTimeout  = 10 * time.Second // of a single text: usually somebody waits for it
+	queryTimeout  = 10 * time.Second // of a single text: usually a reader waits for it
 )
 
 // embed embeds texts in batches, with a prefix before each.

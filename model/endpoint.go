@@ -19,15 +19,15 @@ import (
 
 // Endpoint is a model at a URL.
 type Endpoint struct {
-	// URL of the API up to and with /v1; for Azure's older URLs that of the
-	// deployment, with its api-version:
+	// URL of the API, up to and including /v1. For Azure's older APIs it is the
+	// URL of the deployment, with its api-version:
 	// https://NAME.openai.azure.com/openai/deployments/NAME?api-version=…
 	URL    string
 	Model  string
 	APIKey string
 }
 
-// endpoint is an Endpoint with what was learned about it.
+// endpoint is an Endpoint and what was learned about it.
 type endpoint struct {
 	Endpoint
 	url        *url.URL
@@ -110,8 +110,8 @@ func (e *endpoint) do(ctx context.Context, method, path string, body []byte) (*h
 	return e.client.Do(req)
 }
 
-// ask sends a prompt, again without the parameters that the endpoint refuses.
-// The response has a status of success.
+// ask sends a prompt. If the endpoint refuses a parameter, the prompt is sent
+// again without it. The response has a status of success.
 func (e *endpoint) ask(ctx context.Context, p *assistant.Prompt, maxTokens int) (*http.Response, error) {
 	params := parameters(e.parameters.Load())
 	for {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,6 +86,21 @@ func (e *Error) counts() bool {
 		return e.Status == http.StatusNotFound || e.Status == http.StatusRequestTimeout
 	}
 	return true
+}
+
+// Free reports whether a Chain.Stream that failed without a token cost nothing:
+// no endpoint accepted the request.
+func Free(err error) bool {
+	switch err := err.(type) {
+	case *Error:
+		switch err.Kind {
+		case CircuitOpen, Unreachable, Unauthorized, RateLimited, BadRequest:
+			return true
+		}
+	case interface{ Unwrap() []error }: // one of each endpoint
+		return !slices.ContainsFunc(err.Unwrap(), func(err error) bool { return !Free(err) })
+	}
+	return false
 }
 
 // maxMessage is the longest message of an Error, in bytes.

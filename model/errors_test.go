@@ -1,6 +1,10 @@
 package model
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+)
 
 func TestErrorsAreReadInTheShapesOfAllVendors(t *testing.T) {
 	for body, want := range map[string]string{
@@ -21,6 +25,24 @@ func TestErrorsAreReadInTheShapesOfAllVendors(t *testing.T) {
 	} {
 		if got := describe(parseError([]byte(body))); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestARequestThatNoEndpointAcceptedIsFree(t *testing.T) {
+	refused, late := &Error{Kind: RateLimited}, &Error{Kind: FirstTokenTimeout}
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"one that refuses":      {refused, true},
+		"two that refuse":       {errors.Join(refused, refused), true},
+		"one that accepts it":   {late, false},
+		"the second accepts it": {errors.Join(refused, late), false},
+		"the client went away":  {context.Canceled, false},
+	} {
+		if got := Free(test.err); got != test.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

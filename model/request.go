@@ -28,9 +28,9 @@ type message struct {
 	ToolCallID string            `json:"tool_call_id,omitempty"`
 }
 
-// reasoningAllowance is what a reasoning model may think, in tokens, beyond the
-// limit of the answer. Its own limit counts both: one that spends all of it on
-// thinking returns a blank answer.
+// reasoningAllowance is how many tokens a reasoning model may spend on thinking,
+// beyond the limit of the answer. max_completion_tokens counts both: a model that
+// spends all of it on thinking returns a blank answer.
 const reasoningAllowance = 4096
 
 // parameters are the optional fields of a request to an endpoint. The first set
@@ -44,7 +44,7 @@ const (
 	withEffort                               // reasoning_effort low
 	withTools
 	withUser
-	refusedMax // either limit is not tried twice
+	refusedMax // neither limit is tried twice
 	refusedCompletion
 )
 
@@ -76,8 +76,8 @@ func isAzure(u *url.URL) bool {
 	return strings.HasSuffix(host, ".azure.com") || strings.Contains(u.Path, "/openai/deployments/")
 }
 
-// without returns p without the parameter that a refusal names, p itself if it
-// names none. tools reports whether any were sent.
+// without returns p without the parameter that a refusal names, or p itself if it
+// names none. tools says whether any were sent.
 func (p parameters) without(status int, refusal []byte, tools bool) parameters {
 	b := strings.ToLower(string(refusal))
 	has := func(words ...string) bool {

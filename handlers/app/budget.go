@@ -138,34 +138,12 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 		output := int64(completion.Usage.OutputTokens)
 		b.longest.Store(max(output, b.longest.Load()))
 		ticket.Spend(int64(completion.Usage.InputTokens) + output)
-	case err != nil && written == 0 && free(err):
+	case err != nil && written == 0 && model.Free(err):
 		ticket.Cancel()
 	default:
 		ticket.Spend(spent)
 	}
 	return completion, err
-}
-
-// free reports whether a request that failed before its first token can't have
-// cost anything because no endpoint accepted it.
-func free(err error) bool {
-	if failure, ok := err.(*model.Error); ok { //nolint:errorlint // a failure wraps its causes, which are no failures of a model
-		switch failure.Kind {
-		case model.CircuitOpen, model.Unreachable, model.Unauthorized, model.RateLimited, model.BadRequest:
-			return true
-		}
-		return false
-	}
-	chain, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return false
-	}
-	for _, err := range chain.Unwrap() {
-		if !free(err) {
-			return false
-		}
-	}
-	return true
 }
 
 // bytesPerToken is low for every script, so that an estimate is rather too
