@@ -1,17 +1,15 @@
 // Package caddytest runs a real Caddy with this module inside the test's
-// process, on ports that the system chooses, and asks it over real HTTP. One
-// configuration runs at a time (Caddy has one per process), so tests of this
-// package do not run in parallel.
+// process, on ports that the system chooses, and asks it over real HTTP. A
+// process has one Caddy with one configuration, so the tests of a package
+// do not run in parallel; those of different packages do.
 package caddytest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,8 +29,8 @@ import (
 // Key opens every site of a configuration that Global makes.
 const Key = "svc_dsc_test_key_0123456789abcdef"
 
-// patience bounds every wait for something that happens in the background.
-const patience = 20 * time.Second
+// Patience bounds every wait for something that happens in the background.
+const Patience = 20 * time.Second
 
 // Server is a running Caddy.
 type Server struct {
@@ -40,8 +38,37 @@ type Server struct {
 	Base string
 	// Dir holds its storage, data and log.
 	Dir string
+	// Client sends the requests. It does not follow redirects.
+	Client *http.Client
 
 	t testing.TB
+}
+
+// New returns a server without a configuration. When the test ends, it is
+// stopped and its folder removed.
+func New(t testing.TB) *Server {
+	t.Helper()
+	return NewIn(t, t.TempDir())
+}
+
+// NewIn is New with a folder that exists.
+func NewIn(t testing.TB, dir string) *Server {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := caddy.Stop(); err != nil {
+			t.Errorf("stopping Caddy: %v", err)
+		}
+		// Replies that end only now may still store their turns.
+		Until(t, "its folder is removed", func() bool { return os.RemoveAll(dir) == nil })
+	})
+	return newServer(t, dir)
+}
+
+// newServer returns a server that the test does not stop.
+func newServer(t testing.TB, dir string) *Server {
+	return &Server{Dir: dir, t: t, Client: &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // Global returns a global options block for tests, with the given lines in
@@ -110,29 +137,8 @@ func Start(t testing.TB, docs, sites string) *Server {
 // StartIn is Start with the folder of an earlier server, for restarts.
 func StartIn(t testing.TB, dir, docs, sites string) *Server {
 	t.Helper()
-	s := &Server{Dir: dir, t: t}
+	s := NewIn(t, dir)
 	s.Load(docs, sites)
-	t.Cleanup(func() {
-		if err := caddy.Stop(); err != nil {
-			t.Errorf("stopping Caddy: %v", err)
-		}
-		// The turns of replies are stored behind them, also after this.
-		files := 0
-		Until(t, "nothing is stored any more", func() bool {
-			before := files
-			files = 0
-			_ = filepath.WalkDir(filepath.Join(dir, "storage", "docs", "threads"), func(_ string, _ fs.DirEntry, err error) error {
-				if err == nil {
-					files++
-				}
-				return nil
-			})
-			if files != before {
-				time.Sleep(100 * time.Millisecond)
-			}
-			return files == before
-		})
-	})
 	return s
 }
 
@@ -164,10 +170,9 @@ func (s *Server) TryLoadJSON(cfg []byte) error {
 	}
 	for _, name := range []string{"srv0", "srv1"} {
 		if srv, ok := app.(*caddyhttp.App).Servers[name]; ok && len(srv.Listeners()) > 0 {
-			_, port, _ := strings.Cut(srv.Listeners()[0].Addr().String(), "]:")
-			if port == "" {
-				parts := strings.Split(srv.Listeners()[0].Addr().String(), ":")
-				port = parts[len(parts)-1]
+			_, port, err := net.SplitHostPort(srv.Listeners()[0].Addr().String())
+			if err != nil {
+				return err
 			}
 			s.Base = "http://localhost:" + port
 			return nil
@@ -239,18 +244,13 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 		}
 		req.Header.Set(k, v)
 	}
-	return client.Do(req)
-}
-
-// client does not follow redirects: tests want to see them.
-var client = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	return s.Client.Do(req)
 }
 
 // Do sends a request and reads the answer.
 func (s *Server) Do(q Request) *Response {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	resp, err := s.Open(ctx, q)
 	if err != nil {
@@ -288,13 +288,14 @@ func (s *Server) Search(site, body string) []Result {
 	return results
 }
 
-// Until waits for something that happens in the background.
-func Until(t testing.TB, what string, done func() bool) {
+// Until waits for something that happens in the background. The event
+// completes the sentence "20s has passed before …".
+func Until(t testing.TB, event string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(Patience)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain until %s", patience, what)
+			t.Fatalf("%s has passed before %s", Patience, event)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -304,7 +305,7 @@ func Until(t testing.TB, what string, done func() bool) {
 func (s *Server) Ready(site string) {
 	s.t.Helper()
 	Until(s.t, "site "+site+" is ready", func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
 		resp, err := s.Open(ctx, Request{Path: "/v1/search/" + site, Body: `{"query":"x"}`})
 		if err != nil {
@@ -319,16 +320,41 @@ func (s *Server) Ready(site string) {
 	})
 }
 
-// Question is the body of a v2 message with one question and other fields.
-func Question(text string, fields map[string]any) string {
-	body := map[string]any{
-		"fp":       "anonymous",
-		"messages": []any{map[string]any{"id": "u1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
+// FreePort returns a port that is free for TCP and UDP, for servers that keep
+// their port over a reload. HTTP/3 needs the same port for both.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 50 {
+		l, err := net.Listen("tcp", ":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		u, err := net.ListenPacket("udp", fmt.Sprintf(":%d", port))
+		l.Close()
+		if err == nil {
+			u.Close()
+			return port
+		}
 	}
-	maps.Copy(body, fields)
-	data, err := json.Marshal(body)
+	t.Fatal("no port is free")
+	return 0
+}
+
+// AdaptWith adapts a Caddyfile and lets change edit the JSON.
+func AdaptWith(t testing.TB, caddyfile string, change func(map[string]any)) []byte {
+	t.Helper()
+	cfg, err := Adapt(caddyfile)
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return string(bytes.TrimSpace(data))
+	var c map[string]any
+	if err := json.Unmarshal(cfg, &c); err != nil {
+		t.Fatal(err)
+	}
+	change(c)
+	if cfg, err = json.Marshal(c); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
 }

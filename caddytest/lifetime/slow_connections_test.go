@@ -1,0 +1,100 @@
+//go:build unix
+
+package lifetime
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+)
+
+// Last row: connections that send nothing, headers or bodies that trickle,
+// take little from the others. The figures are logged; the assertion is
+// generous, since time on a shared machine is: 10 times the quiet case.
+func TestSlowConnectionsDoNotSlowDownReaders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens as many connections as the system allows, up to 10,000")
+	}
+	m, url := caddytest.StartModel(t)
+	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
+	s := caddytest.StartWithModel(t, url, "first", "")
+	path, body := caddytest.Message(2, caddytest.InstallQuestion, nil)
+	web := &http.Client{}
+	first := func() time.Duration { // the median time to the first token
+		times := make([]time.Duration, 0, 40)
+		for range cap(times) {
+			began := time.Now()
+			r := s.OpenReply(t, web, 2, caddytest.InstallQuestion, nil)
+			r.ReadUntil(t, `"delta":"The`)
+			times = append(times, time.Since(began))
+			_, _ = r.ReadRest()
+			r.Body.Close()
+		}
+		slices.Sort(times)
+		return times[len(times)/2]
+	}
+	first() // warm
+	quiet := first()
+
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	n := min(10_000, (int(limit.Cur)-500)/2) // both ends are this process's
+	conns := make([]net.Conn, 0, n)
+	defer func() {
+		for _, c := range conns {
+			c.Close()
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range n {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		conns = append(conns, c)
+		switch i % 3 {
+		case 1: // slow headers
+			fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-A: ", path)
+		case 2: // slow bodies
+			fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", path, caddytest.Key, len(body))
+		}
+	}
+	trickled := make(chan struct{})
+	go func() {
+		defer close(trickled)
+		for ctx.Err() == nil {
+			for i, c := range conns {
+				if i%3 > 0 {
+					_, _ = c.Write([]byte(" "))
+				}
+				if i%100 == 0 {
+					select {
+					case <-ctx.Done():
+						return
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+			}
+		}
+	}()
+	crowded := first()
+	cancel()
+	<-trickled
+	t.Logf("%d connections: first token after %v, quiet %v: ratio %.2f", n, crowded, quiet, float64(crowded)/float64(quiet))
+	if crowded > 10*quiet+100*time.Millisecond {
+		t.Errorf("first token after %v, %v without the slow connections", crowded, quiet)
+	}
+}

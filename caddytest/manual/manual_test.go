@@ -1,0 +1,593 @@
+package manual
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/stream"
+	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
+)
+
+// The manual matches the code: it describes everything that exists, and
+// everything that it describes exists.
+
+const (
+	manualDir = "../../docs"
+	manualKey = "svc_dsc_example_key_of_the_manual"
+)
+
+// startManual runs Caddyfile.example with another port, another storage, and the
+// manual's folder relative to this package.
+func startManual(t *testing.T) *caddytest.Server {
+	t.Helper()
+	example, err := os.ReadFile("../../Caddyfile.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	options := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n\tstorage file_system %q\n\tlog {\n\t\toutput file %q\n\t}\n\tdocs {\n\t\tdata_dir %q\n\t}\n",
+		filepath.Join(dir, "storage"), filepath.Join(dir, "log"), filepath.Join(dir, "data"))
+	for _, change := range [][2]string{
+		{"\n{\n", "\n" + options},
+		{"localhost:8080 {", "localhost:0 {"},
+		{"root * docs", "root * " + manualDir},
+	} {
+		if strings.Count(string(example), change[0]) != 1 {
+			t.Fatalf("Caddyfile.example has %q not once", change[0])
+		}
+		example = []byte(strings.Replace(string(example), change[0], change[1], 1))
+	}
+	s := caddytest.NewIn(t, dir)
+	if err := s.TryLoad(string(example)); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the manual is indexed", func() bool {
+		return s.Do(caddytest.Request{Path: "/v1/search/manual", Key: manualKey, Body: `{"query":"x"}`}).Status == http.StatusOK
+	})
+	return s
+}
+
+// visit fetches an address of a site, and checks that it is there with its
+// anchor. Pages are fetched once.
+type visitor struct {
+	s     *caddytest.Server
+	pages map[string]string
+}
+
+func (v *visitor) visit(t *testing.T, where, address string) {
+	t.Helper()
+	page, anchor, _ := strings.Cut(address, "#")
+	html, ok := v.pages[page]
+	if !ok {
+		r := v.s.Do(caddytest.Request{Method: http.MethodGet, Path: page, Key: "-"})
+		if r.Status != http.StatusOK {
+			t.Errorf("%s: %s is %d", where, address, r.Status)
+		}
+		html = string(r.Body)
+		v.pages[page] = html
+	}
+	if anchor != "" && !strings.Contains(html, `id="`+anchor+`"`) {
+		t.Errorf("%s: %s has no element with this id", where, address)
+	}
+}
+
+// manualPages are the files of the manual by name, without extension.
+func manualPages(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(manualDir, "*.md"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no pages of the manual: %v", err)
+	}
+	pages := map[string]string{}
+	for _, f := range files {
+		pages[strings.TrimSuffix(filepath.Base(f), ".md")] = readFile(t, f)
+	}
+	return pages
+}
+
+func readFile(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// fence is a fenced block of code.
+type fence struct{ info, code string }
+
+var fenceForm = regexp.MustCompile("(?ms)^```(\\w+[^\n]*)\n(.*?)^```$")
+
+func fences(page string) (found []fence) {
+	for _, m := range fenceForm.FindAllStringSubmatch(page, -1) {
+		found = append(found, fence{m[1], m[2]})
+	}
+	return found
+}
+
+// section returns the text below a heading, up to the next of its level.
+func section(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut("\n"+page, "\n"+heading+"\n")
+	if !ok {
+		t.Errorf("there is no heading %q", heading)
+		return ""
+	}
+	level := heading[:strings.IndexByte(heading, ' ')]
+	for {
+		i := strings.Index(rest, "\n#")
+		if i < 0 {
+			return rest
+		}
+		if hashes, _, ok := strings.Cut(rest[i+1:], " "); ok && len(hashes) <= len(level) && strings.Trim(hashes, "#") == "" {
+			return rest[:i]
+		}
+		rest = rest[:i] + " " + rest[i+2:] // a lower one: part of the section
+	}
+}
+
+var firstCell = regexp.MustCompile("(?m)^\\| ([^|]*) \\|")
+
+// namesInTables returns the code in the first cells of a page's tables.
+func namesInTables(page string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range firstCell.FindAllStringSubmatch(page, -1) {
+		for _, c := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[1], -1) {
+			names[c[1]] = true
+		}
+	}
+	return names
+}
+
+func TestEveryAddressThatSearchAndAnswersGiveIsServedWithItsAnchor(t *testing.T) {
+	s := startManual(t)
+	v := &visitor{s, map[string]string{}}
+	queries := []string{
+		"install", "xcaddy", "sitemap", "how do I create a key", "rate limit", "origin", "thread", "strict releases", "threadId",
+		"anchors goldmark", "systemd", "metrics", "grace_period", "embedding model", "Ollama", "prompt injection", "basic_auth",
+		"synonyms", "version of a page", "Mintlify", "docs_client_limit", "finish event", "extractive", "reload", "docsonly",
+	}
+	for _, q := range queries {
+		body, _ := json.Marshal(map[string]any{"query": q, "pageSize": 50})
+		r := s.Do(caddytest.Request{Path: "/v1/search/manual", Key: manualKey, Body: string(body)})
+		var results []caddytest.Result
+		if err := json.Unmarshal(r.Body, &results); err != nil || len(results) == 0 {
+			t.Errorf("%s: %d results, %v: %s", q, len(results), err, r.Body)
+			continue
+		}
+		for _, result := range results {
+			v.visit(t, "search for "+q, result.Metadata.URL)
+			if !strings.HasSuffix(result.Metadata.URL, result.Path) {
+				t.Errorf("path %q and url %q differ", result.Path, result.Metadata.URL)
+			}
+		}
+		answer := s.Do(caddytest.Request{Path: "/v2/assistant/manual/message", Key: manualKey, Body: caddytest.Question(q, nil)})
+		reply, err := stream.ReadV2(string(answer.Body))
+		if err != nil {
+			t.Errorf("asking %q: %v", q, err)
+			continue
+		}
+		for _, source := range reply.Sources {
+			v.visit(t, "sources of "+q, source.URL)
+		}
+		for _, m := range regexp.MustCompile(`\]\((/[^)\s]*)\)`).FindAllStringSubmatch(reply.Text, -1) {
+			v.visit(t, "answer to "+q, m[1])
+		}
+	}
+	if len(v.pages) < 10 {
+		t.Errorf("only %d pages were ever found", len(v.pages))
+	}
+}
+
+func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
+	s := startManual(t)
+	v := &visitor{s, map[string]string{}}
+	pages := manualPages(t)
+	pages["nav"] = readFile(t, filepath.Join(manualDir, "_site/nav.html"))
+	link := regexp.MustCompile(`(?:\]\(|href=")(/[^)"\s]*)`)
+	for name, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(page, -1) {
+			v.visit(t, name, m[1])
+		}
+		if name != "nav" && name != "index" && !strings.Contains(pages["nav"], `href="/`+name+`"`) {
+			t.Errorf("the page %s is not in the menu", name)
+		}
+	}
+	for _, file := range []string{"README.md", "xcaddy.md"} {
+		for _, m := range regexp.MustCompile(`\]\(([\w./-]+)(#[\w-]+)?\)`).FindAllStringSubmatch(readFile(t, "../../"+file), -1) {
+			if _, err := os.Stat("../../" + m[1]); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			}
+			if m[2] != "" {
+				v.visit(t, file, strings.TrimSuffix(strings.TrimPrefix(m[1], "docs"), ".md")+m[2])
+			}
+		}
+	}
+}
+
+func TestEveryCaddyfileOfTheManualAdapts(t *testing.T) {
+	pages := manualPages(t)
+	pages["README"], pages["xcaddy"] = readFile(t, "../../README.md"), readFile(t, "../../xcaddy.md")
+	adapter := caddyconfig.GetAdapter("caddyfile")
+	count := 0
+	for name, page := range pages {
+		for _, f := range fences(page) {
+			kind, ok := strings.CutPrefix(f.info, "caddyfile")
+			if !ok {
+				continue
+			}
+			count++
+			text := f.code
+			indented := "\t" + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n\t") + "\n"
+			switch strings.TrimSpace(kind) {
+			case "":
+			case "site":
+				text = "docs.acme.com {\n" + indented + "}\n"
+			case "global":
+				text = "{\n" + indented + "}\n"
+			default:
+				t.Errorf("%s: a block is marked %q, which this test does not know", name, f.info)
+			}
+			_, warnings, err := adapter.Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
+			if err != nil {
+				t.Errorf("%s: %v\n%s", name, err, text)
+			}
+			for _, w := range warnings {
+				t.Errorf("%s: %v\n%s", name, w, text)
+			}
+		}
+	}
+	if count < 15 {
+		t.Errorf("only %d Caddyfiles were found", count)
+	}
+}
+
+// The commands of the manual are run as they are, except for the port. A block
+// marked with a status has that status.
+func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	s := startManual(t)
+	pages := manualPages(t)
+	pages["README"] = readFile(t, "../../README.md")
+	byPage := map[string]int{}
+	for name, page := range pages {
+		for _, f := range fences(page) {
+			if !strings.HasPrefix(f.code, "curl") || !strings.Contains(f.code, "localhost:8080/") {
+				continue
+			}
+			want := "200"
+			if _, status, ok := strings.Cut(f.info, " "); ok {
+				want = status
+			}
+			command := strings.ReplaceAll(strings.TrimSpace(f.code), "http://localhost:8080", s.Base) + ` -w '\n%{http_code}'`
+			out, err := exec.Command("sh", "-c", command).CombinedOutput()
+			body, status, _ := strings.Cut(string(out), "\n"+want)
+			if err != nil || !strings.HasSuffix(string(out), "\n"+want) || status != "" && len(body) == 0 {
+				t.Errorf("%s: %v\n%s\nanswered\n%s", name, err, f.code, out)
+			}
+			byPage[name]++
+		}
+	}
+	for name, least := range map[string]int{"README": 3, "search": 3, "assistant": 2} {
+		if byPage[name] < least {
+			t.Errorf("%s has %d requests to paste, %d are expected", name, byPage[name], least)
+		}
+	}
+}
+
+func TestTheManualHasTheWholeGrammar(t *testing.T) {
+	page := manualPages(t)["caddyfile"]
+	if !strings.Contains(page, "```text\n"+grammar.Grammar()+"```") {
+		t.Errorf("caddyfile.md does not have the grammar as the parser has it:\n%s", grammar.Grammar())
+	}
+	words := strings.Replace(page, grammar.Grammar(), "", 1)
+	for line := range strings.Lines(grammar.Grammar()) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "" || name == "{" || name == "}" {
+			continue
+		}
+		if !regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[ `]").MatchString(words) {
+			t.Errorf("the word %s is not explained in caddyfile.md", name)
+		}
+	}
+}
+
+func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
+	page := manualPages(t)["json"]
+	for heading, types := range map[string][]any{
+		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}},
+		"### Sites":                          {app.Site{}, app.Scope{}},
+		"#### Scopes":                        {app.Scope{}},
+		"### Keys":                           {app.FixedKey{}},
+		"### Threads":                        {app.Threads{}},
+		"## docs.index.meilisearch":          {app.MeilisearchIndex{}},
+		"## docs.embedder.openai":            {app.OpenAIEmbedder{}},
+		"## docs.llm.openai":                 {app.OpenAIModel{}},
+		"## http.handlers.docs_api":          {handlers.Guard{}},
+		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
+		"## http.handlers.docs_search":       {handlers.Search{}},
+		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
+		"## http.matchers.docs_api":          {handlers.MatchAPI{}},
+	} {
+		fields := map[string]bool{}
+		for _, v := range types {
+			addFields(fields, reflect.TypeOf(v))
+		}
+		inManual := namesInTables(section(t, page, heading))
+		for f := range fields {
+			if !inManual[f] {
+				t.Errorf("%s: the field %s is not in json.md", heading, f)
+			}
+		}
+		for f := range inManual {
+			if !fields[f] {
+				t.Errorf("%s: json.md has a field %s that does not exist", heading, f)
+			}
+		}
+	}
+	llm := section(t, page, "## docs.llm.openai")
+	for _, f := range []string{"tokens", "requests", "per"} {
+		if !strings.Contains(llm, "`"+f+"`") {
+			t.Errorf("the field %s of a budget is not in json.md", f)
+		}
+	}
+	install := manualPages(t)["install"]
+	for _, id := range caddy.Modules() {
+		info, err := caddy.GetModule(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := reflect.TypeOf(info.New())
+		if kind.Kind() == reflect.Pointer {
+			kind = kind.Elem()
+		}
+		pkg := kind.PkgPath() // modules of tests are none of the manual's
+		if strings.HasPrefix(pkg, "github.com/caddy-docs/caddy-docs/handlers") && id != "docs" && !strings.Contains(page, "\n## "+id+"\n") {
+			t.Errorf("the module %s is not in json.md", id)
+		}
+		if strings.HasPrefix(pkg, "github.com/caddy-docs/caddy-docs/handlers") && !strings.Contains(install, "\n"+id+"\n") {
+			t.Errorf("the module %s is not in install.md", id)
+		}
+	}
+}
+
+// addFields adds the names that a struct's fields have in JSON; those of
+// embedded structs are its own.
+func addFields(to map[string]bool, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && f.IsExported() && f.Type.Kind() == reflect.Struct && name == "":
+			addFields(to, f.Type)
+		case name != "" && name != "-":
+			to[name] = true
+		}
+	}
+}
+
+func TestTheManualHasEveryCommandAndFlag(t *testing.T) {
+	page := manualPages(t)["commands"]
+	docs := &cobra.Command{Use: "docs"}
+	caddycmd.Commands()["docs"].CobraFunc(docs)
+	intro, _, _ := strings.Cut(page, "\n## ")
+	docs.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(intro, "`--"+f.Name+"`") {
+			t.Errorf("the flag --%s is not in commands.md", f.Name)
+		}
+	})
+	known := map[string]bool{}
+	var walk func(c *cobra.Command, path string)
+	walk = func(c *cobra.Command, path string) {
+		if c.HasSubCommands() {
+			for _, sub := range c.Commands() {
+				if sub.Name() != "help" && sub.Name() != "completion" {
+					walk(sub, strings.TrimSpace(path+" "+sub.Name()))
+				}
+			}
+			return
+		}
+		known[path] = true
+		text := section(t, page, "## "+path)
+		flags := namesInTables(text)
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && !flags["--"+f.Name] {
+				t.Errorf("the flag --%s of %s is not in commands.md", f.Name, path)
+			}
+			delete(flags, "--"+f.Name)
+		})
+		for f := range flags {
+			t.Errorf("commands.md has a flag %s of %s that does not exist", f, path)
+		}
+		if !strings.Contains(text, "$ caddy docs "+path) {
+			t.Errorf("commands.md shows no output of %s", path)
+		}
+	}
+	walk(docs, "")
+	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(page, -1) {
+		if !known[m[1]] {
+			t.Errorf("commands.md has a command %s that does not exist", m[1])
+		}
+	}
+}
+
+func TestTheManualHasEveryErrorCode(t *testing.T) {
+	files, err := filepath.Glob("../../handlers/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text := readFile(t, file)
+		for _, form := range []string{`fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`} {
+			for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
+				codes[m[1]] = true
+			}
+		}
+	}
+	if len(codes) < 12 {
+		t.Fatalf("only these codes were found in the handlers: %v", slices.Sorted(maps.Keys(codes)))
+	}
+	inManual := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| [\\w ]+ \\| ((?:`\\w+`(?:, )?)+) \\|").FindAllStringSubmatch(manualPages(t)["errors"], -1) {
+		for _, c := range strings.Split(m[1], ", ") {
+			inManual[strings.Trim(c, "`")] = true
+		}
+	}
+	for code := range codes {
+		if !inManual[code] {
+			t.Errorf("the code %s is not in errors.md", code)
+		}
+	}
+	delete(inManual, "code") // the head of the table
+	for code := range inManual {
+		if !codes[code] {
+			t.Errorf("errors.md has a code %s that no handler gives", code)
+		}
+	}
+}
+
+func TestTheManualHasEveryMetric(t *testing.T) {
+	source := readFile(t, "../../handlers/app/metrics.go")
+	names := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?:counter|seconds|gauge|reading)\("(\w+)"`).FindAllStringSubmatch(source, -1) {
+		names["caddy_docs_"+m[1]] = true
+	}
+	if len(names) < 9 {
+		t.Fatalf("only these metrics were found: %v", slices.Sorted(maps.Keys(names)))
+	}
+	inManual := namesInTables(section(t, manualPages(t)["operations"], "## Metrics"))
+	for name := range names {
+		if !inManual[name] {
+			t.Errorf("the metric %s is not in operations.md", name)
+		}
+	}
+	for name := range inManual {
+		if !names[name] {
+			t.Errorf("operations.md has a metric %s that does not exist", name)
+		}
+	}
+}
+
+func TestTheManualsPagesLoadNothingFromElsewhere(t *testing.T) {
+	s := startManual(t)
+	foreign := regexp.MustCompile(`(?:src|<link[^>]*href)="(?:https?:)?//[^"]*"`)
+	for name := range manualPages(t) {
+		resp, err := http.Get(s.Base + "/" + strings.TrimPrefix(name, "index"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		html, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d, %v", name, resp.StatusCode, err)
+		}
+		if m := foreign.Find(html); m != nil {
+			t.Errorf("%s loads %s", name, m)
+		}
+		if strings.Contains(string(html), "<!-- raw HTML omitted -->") {
+			t.Errorf("%s has HTML that is not rendered", name)
+		}
+	}
+}
+
+// The ids of headings come from the pages' words, those of the search and
+// ask boxes must not be among them: a heading "Search" once took the box's
+// style, and the box its links.
+func TestNoPageOfTheManualHasAnIDTwice(t *testing.T) {
+	s := startManual(t)
+	id := regexp.MustCompile(`\sid="([^"]*)"`)
+	for name := range manualPages(t) {
+		page := "/" + strings.TrimSuffix(strings.TrimSuffix(name, ".md"), "index")
+		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: page, Key: "-"})
+		if r.Status != http.StatusOK {
+			t.Errorf("%s: %d", page, r.Status)
+			continue
+		}
+		seen := map[string]bool{}
+		for _, m := range id.FindAllStringSubmatch(string(r.Body), -1) {
+			if seen[m[1]] {
+				t.Errorf("%s has two elements with the id %q", page, m[1])
+			}
+			seen[m[1]] = true
+		}
+		if len(seen) < 5 {
+			t.Errorf("%s: only the ids %v were found", page, seen)
+		}
+	}
+}
+
+func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
+	readme := readFile(t, "../../README.md")
+	direct := regexp.MustCompile(`(?m)^\t([^\s]+) v[^\s]+$`)
+	for _, m := range direct.FindAllStringSubmatch(readFile(t, "../../go.mod"), -1) {
+		name := strings.TrimPrefix(regexp.MustCompile(`/v\d+$`).ReplaceAllString(m[1], ""), "github.com/")
+		switch name { // known by their repositories
+		case "go.uber.org/zap":
+			name = "uber-go/zap"
+		case "go.yaml.in/yaml":
+			name = "yaml/go-yaml"
+		}
+		if strings.HasPrefix(name, "go.opentelemetry.io/otel/") {
+			name = "go.opentelemetry.io/otel"
+		}
+		if !strings.Contains(readme, name) {
+			t.Errorf("README does not say what %s is for", m[1])
+		}
+	}
+}
+
+func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
+	s := startManual(t)
+	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/nothing", Key: "-"})
+	if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), "There is no such page") {
+		t.Errorf("an unknown page is %d:\n%s", r.Status, r.Body)
+	}
+	r = s.Do(caddytest.Request{Path: "/v1/search/nothing", Key: manualKey, Body: `{"query":"x"}`})
+	if r.Status != http.StatusNotFound || r.Error(t).Code != "unknown_site" {
+		t.Errorf("an unknown site is %d:\n%s", r.Status, r.Body)
+	}
+}
+
+func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
+	text := section(t, manualPages(t)["operations"], "## Admin API")
+	cases := regexp.MustCompile(`"(GET|POST|DELETE) (\w+)"`).FindAllStringSubmatch(readFile(t, "../../handlers/app/admin.go"), -1)
+	if len(cases) < 9 {
+		t.Fatalf("only these cases were found: %v", cases)
+	}
+	for _, c := range cases {
+		if !strings.Contains(text, "`"+c[1]+" /docs/"+c[2]) {
+			t.Errorf("%s /docs/%s is not in operations.md", c[1], c[2])
+		}
+	}
+	if rows := strings.Count(text, "\n| `"); rows != len(cases) {
+		t.Errorf("operations.md has %d addresses, there are %d", rows, len(cases))
+	}
+}

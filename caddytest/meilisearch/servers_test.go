@@ -1,0 +1,301 @@
+//go:build unix
+
+package meilisearch
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
+)
+
+// meili is a server that a test may do harm to: a real Meilisearch where
+// MEILISEARCH_BIN names its program, else the stand-in.
+type meili interface {
+	address() string
+	// documents counts them by index.
+	documents(t *testing.T) map[string]int
+	// lose deletes an index, as a server does that starts with another disk.
+	lose(t *testing.T, uid string)
+	// vectors counts documents that have one.
+	vectors(t *testing.T, uid string) int
+	// hang leaves every request without an answer, until resume.
+	hang(t *testing.T)
+	resume(t *testing.T)
+	// kill ends the server at once; restart is the same one again.
+	kill(t *testing.T)
+	restart(t *testing.T)
+	// revoke takes the keys back, until grant.
+	revoke(t *testing.T)
+	grant(t *testing.T)
+}
+
+// newMeili starts a server, and sets its keys in the environment.
+func newMeili(t *testing.T) meili {
+	t.Helper()
+	if bin := os.Getenv("MEILISEARCH_BIN"); bin != "" {
+		return startReal(t, bin)
+	}
+	return &standIn{caddytest.StartMeilisearch(t)}
+}
+
+// whole waits until a server holds a site's index of so many sections, and
+// nothing that an interrupted run left.
+func whole(t *testing.T, m meili, sections int) {
+	t.Helper()
+	var got map[string]int
+	for range 2000 {
+		got = m.documents(t)
+		total, left := 0, false
+		for uid, n := range got {
+			total += n
+			left = left || strings.Contains(uid, "_")
+		}
+		if total == sections && !left {
+			return
+		}
+		<-time10ms()
+	}
+	t.Fatalf("the server holds %v; wanted are %d sections and nothing else", got, sections)
+}
+
+type standIn struct{ *meiliserver.Server }
+
+func (s *standIn) address() string                     { return s.URL }
+func (s *standIn) documents(*testing.T) map[string]int { return s.Indexes() }
+func (s *standIn) resume(*testing.T)                   { s.Break(nil) }
+func (s *standIn) restart(*testing.T)                  { s.Break(nil) }
+func (s *standIn) grant(*testing.T)                    { s.Break(nil) }
+
+func (s *standIn) lose(t *testing.T, uid string) {
+	ask(t, s.URL, s.Key, http.MethodDelete, "/indexes/"+uid, nil)
+}
+
+func (s *standIn) vectors(t *testing.T, uid string) int {
+	return embedded(ask(t, s.URL, s.Key, http.MethodGet, "/indexes/"+uid+"/stats", nil))
+}
+
+func embedded(status int, stats map[string]any) int {
+	n, _ := stats["numberOfEmbeddedDocuments"].(float64)
+	return int(n)
+}
+
+func (s *standIn) hang(*testing.T) {
+	s.Break(func(*http.Request) *meiliserver.Fault { return &meiliserver.Fault{Hang: true} })
+}
+
+func (s *standIn) kill(*testing.T) {
+	s.Break(meiliserver.Down)
+	s.CloseClientConnections()
+}
+
+func (s *standIn) revoke(*testing.T) {
+	s.Break(func(*http.Request) *meiliserver.Fault {
+		return &meiliserver.Fault{Status: http.StatusForbidden, Code: "invalid_api_key"}
+	})
+}
+
+// masterKey is that of the real servers of the tests.
+const masterKey = "the-master-key-of-a-test"
+
+// meiliKeys are the keys of the manual, by the variable that holds them.
+// Their ids make that a key that is made again is the same.
+var meiliKeys = []struct {
+	variable, uid, indexes string
+	actions                []string
+}{
+	{"TEST_MEILI_KEY", "11111111-1111-4111-8111-111111111111", "*", []string{"documents.*", "indexes.*", "settings.*", "tasks.get", "stats.get", "version"}},
+	{"TEST_MEILI_SEARCH_KEY", "22222222-2222-4222-8222-222222222222", "docs-*", []string{"search"}},
+}
+
+// realMeili is a process.
+type realMeili struct {
+	bin, dir, addr string
+	cmd            *exec.Cmd
+}
+
+func startReal(t *testing.T, bin string) *realMeili {
+	t.Helper()
+	m := &realMeili{bin: bin, dir: t.TempDir(), addr: fmt.Sprintf("127.0.0.1:%d", caddytest.FreePort(t))}
+	m.restart(t)
+	t.Cleanup(func() { m.kill(t) })
+	m.grant(t)
+	return m
+}
+
+func (m *realMeili) address() string { return "http://" + m.addr }
+
+func (m *realMeili) restart(t *testing.T) {
+	t.Helper()
+	m.cmd = exec.Command(m.bin, "--http-addr", m.addr, "--db-path", filepath.Join(m.dir, "data"),
+		"--dump-dir", filepath.Join(m.dir, "dumps"), "--snapshot-dir", filepath.Join(m.dir, "snapshots"), "--no-analytics", "--log-level", "WARN")
+	m.cmd.Dir = m.dir
+	m.cmd.Env = append(os.Environ(), "MEILI_MASTER_KEY="+masterKey)
+	output, err := os.OpenFile(filepath.Join(m.dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	m.cmd.Stdout, m.cmd.Stderr = output, output
+	if err := m.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "Meilisearch answers", func() bool {
+		status, _ := m.call(t, http.MethodGet, "/health", nil)
+		return status == http.StatusOK
+	})
+}
+
+// call is the master's.
+func (m *realMeili) call(t *testing.T, method, path string, body any) (status int, answer map[string]any) {
+	t.Helper()
+	return ask(t, m.address(), masterKey, method, path, body)
+}
+
+func (m *realMeili) lose(t *testing.T, uid string) {
+	t.Helper()
+	m.call(t, http.MethodDelete, "/indexes/"+uid, nil)
+	caddytest.Until(t, "the index is gone", func() bool { return m.documents(t)[uid] == 0 })
+}
+
+func (m *realMeili) vectors(t *testing.T, uid string) int {
+	t.Helper()
+	return embedded(m.call(t, http.MethodGet, "/indexes/"+uid+"/stats", nil))
+}
+
+func (m *realMeili) documents(t *testing.T) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	var indexes map[string]any
+	// While an index is being deleted, this answers 404.
+	caddytest.Until(t, "there are counts", func() bool {
+		status, answer := m.call(t, http.MethodGet, "/stats", nil)
+		indexes, _ = answer["indexes"].(map[string]any)
+		return status == http.StatusOK
+	})
+	for uid, x := range indexes {
+		out[uid] = int(x.(map[string]any)["numberOfDocuments"].(float64))
+	}
+	return out
+}
+
+func (m *realMeili) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := m.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *realMeili) hang(t *testing.T)   { m.signal(t, syscall.SIGSTOP) }
+func (m *realMeili) resume(t *testing.T) { m.signal(t, syscall.SIGCONT) }
+
+func (m *realMeili) kill(*testing.T) {
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+}
+
+func (m *realMeili) revoke(t *testing.T) {
+	t.Helper()
+	for _, k := range meiliKeys {
+		if status, answer := m.call(t, http.MethodDelete, "/keys/"+k.uid, nil); status != http.StatusNoContent {
+			t.Fatalf("revoking a key: %d %v", status, answer)
+		}
+	}
+}
+
+func (m *realMeili) grant(t *testing.T) {
+	t.Helper()
+	for _, k := range meiliKeys {
+		status, answer := m.call(t, http.MethodPost, "/keys", map[string]any{"uid": k.uid, "actions": k.actions, "indexes": []string{k.indexes}, "expiresAt": nil})
+		key, _ := answer["key"].(string)
+		if status != http.StatusCreated || key == "" {
+			t.Fatalf("making a key: %d %v", status, answer)
+		}
+		t.Setenv(k.variable, key)
+	}
+}
+
+// gate stands before a server, and decides what becomes of a request.
+type gate struct {
+	*httptest.Server
+	mu   sync.Mutex
+	rule func(w http.ResponseWriter, r *http.Request, pass http.Handler)
+	open chan struct{}
+}
+
+func newGate(t *testing.T, m meili) *gate {
+	t.Helper()
+	target, err := url.Parse(m.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	g := &gate{open: make(chan struct{})}
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		rule := g.rule
+		g.mu.Unlock()
+		if rule == nil {
+			proxy.ServeHTTP(w, r)
+		} else {
+			rule(w, r, proxy)
+		}
+	}))
+	t.Cleanup(func() {
+		close(g.open)
+		g.CloseClientConnections()
+		g.Close()
+	})
+	return g
+}
+
+// set makes a rule for requests to come; nil lets them pass.
+func (g *gate) set(rule func(w http.ResponseWriter, r *http.Request, pass http.Handler)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rule = rule
+}
+
+// holdAt returns a channel that is closed when the first request comes that
+// matches; from then on all are held. Where after, that first one reaches
+// the server, only its answer doesn't come back.
+func (g *gate) holdAt(match func(*http.Request) bool, after bool) <-chan struct{} {
+	reached := make(chan struct{})
+	var once sync.Once
+	g.set(func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		select {
+		case <-reached:
+		default:
+			if !match(r) {
+				pass.ServeHTTP(w, r)
+				return
+			}
+			if after {
+				pass.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			once.Do(func() { close(reached) })
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+		case <-g.open:
+		}
+	})
+	return reached
+}

@@ -1,0 +1,285 @@
+package site
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+const ownKey, narrowKey = "svc_dsc_key_of_the_organization", "svc_dsc_key_with_one_origin_01"
+
+func startOrigins(t *testing.T) *caddytest.Server {
+	t.Helper()
+	s := caddytest.Start(t, fmt.Sprintf(`site acme {
+	root %s
+	url https://docs.acme.test
+}
+key %s {
+	organization acme
+	origins https://app.acme.test http://localhost:*
+}`, caddytest.AcmeFolder(t), narrowKey), "http://:0 {\n\tsearch\n\tassistant\n}\n")
+	caddytest.Until(t, "the index is ready", func() bool {
+		return s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: narrowKey, Body: `{"query":"x"}`}).Status == 200
+	})
+	return s
+}
+
+func TestOrigins(t *testing.T) {
+	s := startOrigins(t)
+	own := "http://" + strings.TrimPrefix(s.Base, "http://")
+	for _, c := range []struct {
+		name, origin string
+		allowed      bool
+	}{
+		{"the site's own address", "https://docs.acme.test", true},
+		{"the request's own host", own, true},
+		{"an origin of the key", "https://app.acme.test", true},
+		{"localhost by pattern", "http://localhost:5173", true},
+		{"another origin", "https://evil.test", false},
+		{"a longer host that starts alike", "https://app.acme.test.evil.test", false},
+		{"another scheme", "http://app.acme.test", false},
+		{"null", "null", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: narrowKey, Body: `{"query":"install"}`, Header: map[string]string{"Origin": c.origin}})
+			allow := r.Header.Get("Access-Control-Allow-Origin")
+			if c.allowed && (r.Status != 200 || allow != c.origin) {
+				t.Errorf("status %d, allowed origin %q: %s", r.Status, allow, r.Body)
+			}
+			if !c.allowed && (r.Status != 403 || allow != "" || r.Header.Get("Access-Control-Expose-Headers") != "") {
+				t.Errorf("status %d, allowed origin %q", r.Status, allow)
+			}
+			pre := s.Do(caddytest.Request{Method: http.MethodOptions, Path: caddytest.V2Path, Key: "-", Header: map[string]string{
+				"Origin": c.origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,user-agent",
+			}})
+			if c.allowed && (pre.Status != 204 || pre.Header.Get("Access-Control-Allow-Origin") != c.origin ||
+				!strings.Contains(pre.Header.Get("Access-Control-Allow-Methods"), "POST") || pre.Header.Get("Access-Control-Allow-Headers") != "authorization,content-type,user-agent") {
+				t.Errorf("preflight: %d %v", pre.Status, pre.Header)
+			}
+			if !c.allowed && (pre.Status != 403 || pre.Header.Get("Access-Control-Allow-Origin") != "") {
+				t.Errorf("preflight: %d %v", pre.Status, pre.Header)
+			}
+		})
+	}
+}
+
+// A browser can read why it was refused only if the error carries the CORS
+// headers, whichever handler made it.
+func TestErrorsAreReadableByEveryAllowedOrigin(t *testing.T) {
+	s := startOrigins(t)
+	for _, q := range []caddytest.Request{
+		{Path: caddytest.SearchPath, Key: "-", Body: `{"query":"x"}`},
+		{Path: caddytest.SearchPath, Key: narrowKey, Body: `{"query":""}`},
+		{Path: caddytest.V2Path, Key: narrowKey, Body: `{`},
+		{Method: http.MethodGet, Path: caddytest.V2Path, Key: narrowKey},
+	} {
+		q.Header = map[string]string{"Origin": "https://app.acme.test"}
+		r := s.Do(q)
+		expose := r.Header.Get("Access-Control-Expose-Headers")
+		if r.Status < 400 || r.Header.Get("Access-Control-Allow-Origin") != "https://app.acme.test" || !strings.Contains(expose, "Retry-After") || !strings.Contains(expose, "X-Thread-Id") {
+			t.Errorf("%s %s: %d, headers %v", q.Method, q.Path, r.Status, r.Header)
+		}
+		if !strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Origin") {
+			t.Errorf("Vary is %v", r.Header.Values("Vary"))
+		}
+	}
+}
+
+// A running server honours what another process does to the storage.
+func TestNewAndRevokedKeysTakeEffectWithoutAReload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the keys to be looked at again, some seconds")
+	}
+	s := caddytest.StartAcme(t)
+	ask := func(key string) int {
+		return s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: key, Body: `{"query":"install"}`}).Status
+	}
+	secret, made, err := access.Make(access.Key{Organization: "acme"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(secret); got != 401 {
+		t.Fatalf("a key that is not stored: %d", got)
+	}
+	record, err := access.Record(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As another process would: into the storage, past the app.
+	storage := caddy.ActiveContext().Storage()
+	if err := storage.Store(t.Context(), "docs/keys/"+made.ID+".json", record); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	caddytest.Until(t, "the new key works", func() bool { return ask(secret) == 200 })
+	if err := storage.Delete(t.Context(), "docs/keys/"+made.ID+".json"); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the revoked key is refused", func() bool { return ask(secret) == 401 })
+	t.Logf("both within %s", time.Since(began).Round(100*time.Millisecond))
+
+	// Through the app itself both take effect at once.
+	secret, made, err = access.Make(access.Key{Organization: "acme"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if record, err = access.Record(made); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := caddytest.App(t).Keyring().Add(t.Context(), record); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(secret); got != 200 {
+		t.Errorf("a key just made: %d", got)
+	}
+	if _, err := caddytest.App(t).Keyring().Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(secret); got != 401 {
+		t.Errorf("a key just revoked: %d", got)
+	}
+}
+
+func TestKeysOfOthersAreRefused(t *testing.T) {
+	s := caddytest.Start(t, fmt.Sprintf(`site acme {
+	root %[1]s
+	organization acme-inc
+}
+site blog {
+	root %[1]s
+	organization acme-inc
+}
+site other {
+	root %[1]s
+}
+key svc_dsc_key_of_organization_acme {
+	organization acme-inc
+}
+key svc_dsc_key_narrowed_to_the_blog {
+	organization acme-inc
+	sites blog
+}
+key svc_dsc_key_of_organization_other {
+	organization other
+}`, caddytest.AcmeFolder(t)), "http://:0 {\n\tsearch\n\tassistant\n}\n")
+	for _, c := range []struct {
+		key, site string
+		status    int
+	}{
+		{"svc_dsc_key_of_organization_acme", "acme", 200},
+		{"svc_dsc_key_of_organization_acme", "blog", 200},
+		{"svc_dsc_key_of_organization_acme", "other", 403},
+		{"svc_dsc_key_narrowed_to_the_blog", "blog", 200},
+		{"svc_dsc_key_narrowed_to_the_blog", "acme", 403},
+		{"svc_dsc_key_of_organization_other", "acme", 403},
+	} {
+		var r *caddytest.Response
+		caddytest.Until(t, "the index is ready", func() bool {
+			r = s.Do(caddytest.Request{Path: "/v1/search/" + c.site, Key: c.key, Body: `{"query":"install"}`})
+			return r.Status != 503
+		})
+		if r.Status != c.status {
+			t.Errorf("%s at %s: %d, want %d", c.key, c.site, r.Status, c.status)
+		}
+	}
+}
+
+// Whatever an operator leaves out by hand, nothing opens.
+func TestHandlersWithoutAuthenticationStayClosed(t *testing.T) {
+	s := caddytest.New(t)
+	config := fmt.Sprintf(`{
+	"admin": {"disabled": true, "config": {"persist": false}},
+	"storage": {"module": "file_system", "root": %q},
+	"apps": {
+		"docs": {"data_dir": %q, "sites": {"acme": {"root": %q}}},
+		"http": {"servers": {"srv0": {"listen": [":0"], "automatic_https": {"disable": true}, "routes": [
+			{"match": [{"host": ["open.test"]}], "handle": [{"handler": "docs_api"}, {"handler": "docs_search", "anonymous": true}]},
+			{"handle": [{"handler": "docs_search"}, {"handler": "docs_assistant"}]}
+		]}}}
+	}
+}`, s.Dir+"/storage", s.Dir+"/data", caddytest.AcmeFolder(t))
+	if err := s.TryLoadJSON([]byte(config)); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []caddytest.Request{{Path: caddytest.SearchPath, Body: `{"query":"x"}`}, {Path: caddytest.V2Path, Body: caddytest.Question("x", nil)}, {Path: caddytest.V1Path, Body: caddytest.V1Question("x", "")}} {
+		// There is no docs_api in front: Caddy's own error pages answer.
+		if r := s.Do(q); r.Status != 401 {
+			t.Errorf("%s: %d %s", q.Path, r.Status, r.Body)
+		}
+	}
+	var r *caddytest.Response
+	caddytest.Until(t, "the index is ready", func() bool {
+		r = s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: "-", Host: "open.test", Body: `{"query":"install"}`})
+		return r.Status != 503
+	})
+	if r.Status != 200 {
+		t.Errorf("anonymous, as the operator wrote: %d %s", r.Status, r.Body)
+	}
+}
+
+// Responses state the limits, and browsers can read refused requests.
+func TestLimits(t *testing.T) {
+	s := caddytest.Start(t, "key "+caddytest.Key+" {\n\torigins https://app.acme.test\n}", "http://:0 {\n\tdocs acme "+caddytest.AcmeFolder(t)+" {\n\t\trate_limit organization 1000 1m\n\t\trate_limit ip 30 1m\n\t}\n}\n")
+	s.Ready("acme")
+	var limited *caddytest.Response
+	for range 100 {
+		r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`, Header: map[string]string{"Origin": "https://app.acme.test"}})
+		if r.Status == http.StatusTooManyRequests {
+			limited = r
+			break
+		}
+		if policy := r.Header.Get("RateLimit-Policy"); !strings.Contains(policy, "q=30") || !strings.Contains(policy, "w=60") {
+			t.Fatalf("RateLimit-Policy is %q", policy)
+		}
+	}
+	if limited == nil {
+		t.Fatal("100 requests passed a limit of 30")
+	}
+	e := limited.Error(t)
+	if limited.Header.Get("Retry-After") == "" || e.Code != "rate_limited" || limited.Header.Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("%+v %v", e, limited.Header)
+	}
+	// A reload keeps what was counted; another limit takes effect.
+	if r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`}); r.Status != 429 {
+		t.Errorf("before the reload: %d", r.Status)
+	}
+	root := caddytest.AcmeFolder(t)
+	s.Load("", "http://:0 {\n\tdocs acme "+root+" {\n\t\trate_limit organization 1000 1m\n\t\trate_limit ip 30 1m\n\t}\n}\n")
+	if r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`}); r.Status != 429 {
+		t.Errorf("after a reload: %d", r.Status)
+	}
+	s.Load("", "http://:0 {\n\tdocs acme "+root+" {\n\t\trate_limit off\n\t}\n}\n")
+	s.Ready("acme")
+}
+
+// Secrets stand nowhere but with their owner.
+func TestKeysAreNeitherLoggedNorInTheConfig(t *testing.T) {
+	const secret = "svc_dsc_very_secret_key_0123456789"
+	dir := t.TempDir()
+	site := "http://:0 {\n\tlog\n\tdocs acme " + caddytest.AcmeFolder(t) + "\n}\n"
+	cfg, err := caddytest.Adapt(caddytest.Global(dir, "key "+secret) + site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(cfg), secret) {
+		t.Errorf("the adapted configuration holds the key")
+	}
+	s := caddytest.StartIn(t, dir, "key "+secret, site)
+	caddytest.Until(t, "the index is ready", func() bool {
+		return s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: secret, Body: `{"query":"install"}`}).Status == 200
+	})
+	s.Do(caddytest.Request{Path: caddytest.V2Path, Key: secret, Body: caddytest.Question("install", map[string]any{"fp": "a reader's own name"})})
+	s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: secret, Body: `{"query":""}`})
+	caddytest.Until(t, "the reply is logged", func() bool { return strings.Contains(s.Log(), `"outcome":"extractive"`) })
+	if log := s.Log(); strings.Contains(log, secret) || strings.Contains(log, "a reader's own name") {
+		t.Errorf("the log holds a key or a fingerprint")
+	}
+}

@@ -1,0 +1,132 @@
+package site
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// validate does what `caddy validate` does.
+func validate(t *testing.T, caddyfile string) error {
+	t.Helper()
+	cfg, err := caddytest.Adapt(caddyfile)
+	if err != nil {
+		return err
+	}
+	var c caddy.Config
+	if err := caddy.StrictUnmarshalJSON(cfg, &c); err != nil {
+		return err
+	}
+	return caddy.Validate(&c)
+}
+
+func TestBadConfigurationsSayFileLineAndWhatToWrite(t *testing.T) {
+	root := caddytest.AcmeFolder(t)
+	for _, c := range []struct{ name, docs, site, says string }{
+		{"an unknown option", "site acme {\n\troot " + root + "\n\tfoo bar\n}", "", "foo"},
+		{"a missing root", "site acme {\n\turl https://docs.acme.test\n}", "", "root"},
+		{"a bad key", "key abc", "", "svc_dsc_"},
+		{"two sites of a name", "site acme {\n\troot " + root + "\n}\nsite acme {\n\troot " + root + "\n}", "", "acme"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := validate(t, caddytest.Global(t.TempDir(), c.docs)+"http://:0 {\n\tsearch\n}\n")
+			if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "Caddyfile:") {
+				t.Errorf("error is %v, want one that names %q, file and line", err, c.says)
+			}
+		})
+	}
+	if err := validate(t, caddytest.Global(t.TempDir(), "")+caddytest.Site(root)); err != nil {
+		t.Errorf("a good one: %v", err)
+	}
+}
+
+func TestANamedSiteThatIsNotThereIsAnError(t *testing.T) {
+	root := caddytest.AcmeFolder(t)
+	for name, c := range map[string]struct{ docs, site, says string }{
+		"in a directive": {"site acme {\n\troot " + root + "\n}", "search acmee", "a route of localhost names the site acmee, which is not defined; defined are: acme"},
+		"in a key":       {"site acme {\n\troot " + root + "\n}\nkey svc_dsc_0123456789abcdef {\n\tsites akme\n}", "search acme", "key 1 names the site akme, which is not defined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.New(t)
+			err := s.TryLoad(caddytest.Global(s.Dir, c.docs) + "http://localhost:0 {\n\t" + c.site + "\n}\n")
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error is %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A model that can't be reached keeps nobody from anything.
+func TestAnUnreachableModelIsAWarning(t *testing.T) {
+	s := caddytest.Start(t, "llm http://127.0.0.1:9/v1 nobody", caddytest.Site(caddytest.AcmeFolder(t)))
+	s.Ready("acme")
+	r := s.AskBody(caddytest.Question("How do I install Acme on Linux?", nil))
+	if !strings.Contains(r.Text, "sudo acme-install") || !r.Finished {
+		t.Errorf("the reply is not extractive: %+v", r)
+	}
+	caddytest.Until(t, "a warning is logged", func() bool { return strings.Contains(s.Log(), "the model does not answer") })
+}
+
+func TestTheStartLogTellsOfEachSite(t *testing.T) {
+	s := caddytest.Start(t, "key svc_dsc_key_of_somebody_else {\n\torganization other\n}", caddytest.Site(caddytest.AcmeFolder(t)))
+	caddytest.Until(t, "the start log is written", func() bool { return strings.Contains(s.Log(), "the site is ready") })
+	log := s.Log()
+	for _, want := range []string{`"pages":4`, "replies are extractive", "keyword search", "kept for 30 days", "caddy docs key create --site acme"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the start log lacks %q:\n%s", want, log)
+		}
+	}
+}
+
+func TestTwoSitesOfOneNameInJSONAreAnErrorThatNamesBoth(t *testing.T) {
+	root, other := caddytest.AcmeFolder(t), caddytest.AcmeFolder(t)
+	for name, c := range map[string]struct{ docs, sites, says string }{
+		"of the app and a route": {
+			"site acme {\n\troot " + root + "\n}", "http://a.test:0 {\n\tdocs beta " + root + "\n}\n",
+			"site acme is defined twice, by the app docs and by a route of a.test",
+		},
+		"of two routes": {
+			"", "http://a.test:0 {\n\tdocs acme " + root + "\n}\nhttp://b.test:0 {\n\tdocs beta " + other + "\n}\n",
+			"site acme is defined twice and differently, by a route of a.test and by a route of b.test",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.New(t)
+			cfg, err := caddytest.Adapt(caddytest.Global(s.Dir, c.docs) + c.sites)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.TryLoadJSON(bytes.ReplaceAll(cfg, []byte(`"beta"`), []byte(`"acme"`)))
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error is %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestACommentDoesNotChangeTheConfiguration(t *testing.T) {
+	root, dir := caddytest.AcmeFolder(t), t.TempDir()
+	const comment = "# a comment\n"
+	global := caddytest.Global(dir, "site acme {\n\troot "+root+"\n}")
+	sites := "http://a.test:0 {\n\tsearch acme\n}\nhttp://b.test:0 {\n\tdocs beta " + root + "\n}\n"
+	without, err := caddytest.Adapt(global + sites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := caddytest.Adapt(comment + global + comment + sites)
+	if err != nil || !bytes.Equal(with, without) {
+		t.Errorf("a comment changed the configuration (%v):\n%s\n%s", err, without, with)
+	}
+}
+
+func TestADocsDirectiveInANamedRouteHasTheRootOfItsInvocation(t *testing.T) {
+	s := caddytest.Start(t, "", "&(api) {\n\tdocs acme\n}\nhttp://localhost:0 {\n\troot * "+caddytest.AcmeFolder(t)+"\n\tinvoke api\n}\n")
+	s.Ready("acme")
+	if got := s.Search("acme", `{"query":"thrust limits"}`); len(got) == 0 {
+		t.Error("no results")
+	}
+}

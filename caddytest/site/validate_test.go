@@ -1,0 +1,285 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// configs says for each type of our configuration which values are good, and
+// where in Caddy's configuration they are.
+var configs = map[reflect.Type]struct {
+	good object
+	in   func(object) object
+}{
+	reflect.TypeFor[app.App](): {object{}, inApp},
+	reflect.TypeFor[app.Site](): {object{"root": "/srv"}, func(o object) object {
+		return inApp(object{"sites": object{"acme": o}})
+	}},
+	reflect.TypeFor[app.Scope](): {object{"value": "2.x"}, func(o object) object {
+		return inApp(object{"sites": object{"acme": object{"root": "/srv", "versions": []any{o}}}})
+	}},
+	reflect.TypeFor[app.FixedKey](): {object{"key": "svc_dsc_0123456789abcdef", "organization": "acme"}, func(o object) object {
+		return inApp(object{"keys": []any{o}})
+	}},
+	reflect.TypeFor[app.Threads](): {object{}, func(o object) object { return inApp(object{"threads": o}) }},
+	reflect.TypeFor[app.EmbeddedIndex](): {object{"backend": "embedded"}, func(o object) object {
+		return inApp(object{"index": o})
+	}},
+	reflect.TypeFor[app.MeilisearchIndex](): {object{"backend": "meilisearch", "urls": []any{"http://m:7700"}}, func(o object) object {
+		return inApp(object{"index": o})
+	}},
+	reflect.TypeFor[app.OpenAIEmbedder](): {object{"provider": "openai", "url": "http://e/v1", "model": "m"}, func(o object) object {
+		return inApp(object{"embedder": o})
+	}},
+	reflect.TypeFor[app.OpenAIModel](): {object{"provider": "openai", "url": "http://m/v1", "model": "m"}, func(o object) object {
+		return inApp(object{"llm": o})
+	}},
+	reflect.TypeFor[app.Endpoint](): {object{"url": "http://f/v1", "model": "m"}, func(o object) object {
+		return inApp(object{"llm": object{"provider": "openai", "url": "http://m/v1", "model": "m", "fallback": []any{o}}})
+	}},
+	reflect.TypeFor[app.Budget](): {object{"tokens": 1, "per": "1h"}, func(o object) object {
+		return inApp(object{"llm": object{"provider": "openai", "url": "http://m/v1", "model": "m", "budget": o}})
+	}},
+	reflect.TypeFor[app.Admin]():      {object{}, nil},
+	reflect.TypeFor[handlers.Guard](): {object{"handler": "docs_api"}, inRoute},
+	reflect.TypeFor[app.Definition](): {object{"name": "acme", "site": object{"root": "/srv"}}, func(o object) object {
+		return inRoute(object{"handler": "docs_api", "define": o})
+	}},
+	reflect.TypeFor[handlers.ClientLimit](): {object{"handler": "docs_client_limit", "zone": "z", "max_events": 1, "window": "1m"}, inRoute},
+	reflect.TypeFor[handlers.Search]():      {object{"handler": "docs_search"}, inRoute},
+	reflect.TypeFor[handlers.Assistant]():   {object{"handler": "docs_assistant"}, inRoute},
+	reflect.TypeFor[handlers.KeyAuth](): {object{}, func(o object) object {
+		return inRoute(object{"handler": "authentication", "providers": object{"docs_key": o}})
+	}},
+	reflect.TypeFor[handlers.MatchAPI](): {object{}, func(o object) object {
+		return object{"http": inServer(object{"match": []any{object{"docs_api": o}}})}
+	}},
+}
+
+func inApp(docs object) object { return object{"docs": docs} }
+
+func inRoute(handler object) object {
+	return object{"http": inServer(object{"handle": []any{handler}})}
+}
+
+func inServer(route object) object {
+	return object{"servers": object{"s": object{"listen": []any{":0"}, "routes": []any{route}}}}
+}
+
+// free are the fields for which any value is valid.
+var free = map[string]string{
+	"Site.clean_urls": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch",
+	"Search.anonymous": "a switch", "Assistant.anonymous": "a switch",
+	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
+	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
+	"Guard.rate_limit_policy": "a text",
+}
+
+// bad are values that can't work, by type and field, and the error for each.
+var bad = []struct{ field, value, says string }{
+	{"App.sites", `{"Acme_Docs":{"root":"/srv"}}`, `sites: name "Acme_Docs": must be 1 to 63 of a-z 0-9 -`},
+	{"App.sites", `{"acme":null}`, `site acme: it is null`},
+	{"App.sites", `{"acme":{}}`, `site acme: has no pages`},
+	{"App.keys", `[{}]`, `key 1: key: is missing`},
+	{"App.index", `{"backend":"sqlite"}`, `unknown module: docs.index.sqlite`},
+	{"App.embedder", `{"provider":"none"}`, `unknown module: docs.embedder.none`},
+	{"App.llm", `{"provider":"none"}`, `unknown module: docs.llm.none`},
+	{"App.threads", `{"ttl":"1s"}`, `threads: ttl: 1s must be from 1m to 3650d`},
+	{"App.stop_timeout", `"-1s"`, `stop_timeout: -1s must be from 100ms to 1d`},
+	{"App.data_dir", `"/var/{http.request.host}"`, `{http.request.host}`},
+	{"Site.root", `"https://docs.acme.com"`, `root: "https://docs.acme.com" must be a folder`},
+	{"Site.root", `"/srv/{http.request.host}"`, `http.request.host`},
+	{"Site.sitemap", `"docs.acme.com/sitemap.xml"`, `sitemap: "docs.acme.com/sitemap.xml" must be a URL`},
+	{"Site.sitemap", `"https://acme.com/sitemap.xml"`, `sitemap: a site has a root or a sitemap, not both`},
+	{"Site.allow_private", `true`, `allow_private: applies to sites with a sitemap only`},
+	{"Site.url", `"docs.acme.com"`, `url: "docs.acme.com" must be a URL`},
+	{"Site.url", `"https://me:pw@acme.com"`, `url: a URL must not hold a user name or password`},
+	{"Site.url", `"https://*.acme.com"`, `url: "https://*.acme.com" must have one host`},
+	{"Site.url", `"https://acme.com?x=1"`, `url: "https://acme.com?x=1" must have no query`},
+	{"Site.organization", `"Acme Inc"`, `organization: name "Acme Inc": must be 1 to 63`},
+	{"Site.name", `" "`, `name: has only spaces`},
+	{"Site.versions", `[{"value":""}]`, `versions: one has no value`},
+	{"Site.versions", `[{"value":"1.x"},{"value":"2.x"}]`, `versions: 1.x and 2.x both have no globs`},
+	{"Site.languages", `[{"value":"english_uk!"}]`, `languages: "english_uk!" must be a language tag`},
+	{"Site.include", `["guide/*"]`, `include: "guide/*" must start with a slash`},
+	{"Site.exclude", `["/blog["]`, `exclude: "/blog[" has a [ without ]`},
+	{"Site.anchors", `"githb"`, `anchors: "githb" must be github, gitlab, goldmark, pandoc or none`},
+	{"Site.watch", `"sometimes"`, `watch: "sometimes" must be events, poll or off`},
+	{"Site.poll_interval", `"1ms"`, `poll_interval: 1ms must be from 1s to 1d`},
+	{"Site.poll_interval", `"-10s"`, `poll_interval: -10s must be from 1s to 1d`},
+	{"Site.instructions", `"` + strings.Repeat("be brief ", 3000) + `"`, `instructions: has 27000 characters`},
+	{"Site.support_url", `"help"`, `support_url: "help" must be a URL`},
+	{"Site.allow_links", `["https://github.com"]`, `allow_links: "https://github.com" must be a host`},
+	{"Site.starter_questions", `["a?","b?","c?","d?"]`, `starter_questions: at most 3 are possible, these are 4`},
+	{"Site.starter_questions", `[""]`, `starter_questions: is missing`},
+	{"Site.synonyms", `[["k8s"]]`, `synonyms: ["k8s"] must be two words or more`},
+	{"Site.stop_words", `["acme app"]`, `stop_words: "acme app" must be one word`},
+	{"Scope.value", `"/v2/*"`, `versions: "/v2/*" must come before its globs`},
+	{"Scope.paths", `["v2/*"]`, `versions: "v2/*" must start with a slash`},
+	{"FixedKey.sha256", `"abc"`, `sha256`},
+	{"FixedKey.key", `"secret"`, `a key starts with svc_dsc_`},
+	{"FixedKey.name", `"` + strings.Repeat("long ", 30) + `"`, `name`},
+	{"FixedKey.organization", `"Acme Inc"`, `"Acme Inc"`},
+	{"FixedKey.sites", `["docs.acme.com"]`, `"docs.acme.com"`},
+	{"FixedKey.origins", `["acme.com"]`, `origin "acme.com"`},
+	{"Threads.ttl", `"-1h"`, `-1h`},
+	{"MeilisearchIndex.urls", `[]`, `urls: is missing`},
+	{"MeilisearchIndex.urls", `["m:7700"]`, `"m:7700"`},
+	{"MeilisearchIndex.semantic_ratio", `2`, `semantic_ratio: 2 must be from 0`},
+	{"MeilisearchIndex.fallback", `"meilisearch"`, `fallback: "meilisearch" must be embedded`},
+	{"MeilisearchIndex.embedder", `"http://e/v1"`, `embedder: "http://e/v1" must be a name`},
+	{"OpenAIEmbedder.url", `"e/v1"`, `url: "e/v1" must be a URL`},
+	{"OpenAIEmbedder.url", `"http://e/v1/embeddings"`, `url: "http://e/v1/embeddings" must end before /embeddings`},
+	{"OpenAIEmbedder.model", `""`, `model: is missing`},
+	{"OpenAIEmbedder.dimensions", `-1`, `dimensions: -1 must be from 1 to 100000`},
+	{"OpenAIModel.url", `"m/v1"`, `url: "m/v1" must be a URL`},
+	{"OpenAIModel.model", `"http://m/v1"`, `model: "http://m/v1" must be the name of a model`},
+	{"OpenAIModel.fallback", `[{"url":"http://f/v1"}]`, `fallback: model: is missing`},
+	{"OpenAIModel.first_token_timeout", `"-1s"`, `first_token_timeout: -1s must be from 100ms to 10m`},
+	{"OpenAIModel.idle_timeout", `"1ms"`, `idle_timeout: 1ms must be from 100ms to 10m`},
+	{"OpenAIModel.max_tokens", `-5`, `max_tokens: -5 must be from 1 to 1000000`},
+	{"OpenAIModel.budget", `{"per":"1h"}`, `budget: 0 tokens, 0 requests`},
+	{"Endpoint.url", `"f/v1"`, `fallback: url: "f/v1" must be a URL`},
+	{"Endpoint.model", `""`, `fallback: model: is missing`},
+	{"Budget.tokens", `-1`, `budget: -1 tokens`},
+	{"Budget.requests", `-1`, `-1 requests`},
+	{"Budget.per", `"1m"`, `budget: per 1m0s: must be 1h or 24h`},
+	{"Guard.errors", `"json"`, `errors: "json" must be pass`},
+	{"Guard.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
+	{"Definition.name", `"Acme_Docs"`, `name "Acme_Docs": must be 1 to 63`},
+	{"Definition.site", `{"root":"/srv","anchors":"githb"}`, `anchors: "githb" must be`},
+	{"ClientLimit.zone", `""`, `zone`},
+	{"ClientLimit.max_events", `-1`, `-1`},
+	{"ClientLimit.window", `"1ms"`, `1ms`},
+	{"Search.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Search.max_body", `-1`, `max_body: -1 must be from 1000 to 100000000 bytes`},
+	{"Assistant.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Assistant.max_body", `10`, `max_body: 10 must be from 1000 to 100000000 bytes`},
+	{"Assistant.finish_event", `"litteral"`, `finish_event: "litteral" must be auto, literal or sdk`},
+	{"Assistant.max_concurrent_replies", `-1`, `max_concurrent_replies: -1 must be from 1 to 1000000`},
+	{"Assistant.write_timeout", `"-1s"`, `write_timeout: -1s must be from 1s to 1h`},
+	{"MatchAPI.only", `"chat"`, `only: "chat" must be search or assistant`},
+	{"MatchAPI.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+}
+
+func TestBadValuesInJSONAreRefusedWithTheirField(t *testing.T) {
+	byName := make(map[string]reflect.Type)
+	for typ := range configs {
+		byName[typ.Name()] = typ
+	}
+	for i, c := range bad {
+		t.Run(fmt.Sprintf("%s %d", c.field, i), func(t *testing.T) {
+			name, field, _ := strings.Cut(c.field, ".")
+			config := configs[byName[name]]
+			o := maps.Clone(config.good)
+			var value any
+			if err := json.Unmarshal([]byte(c.value), &value); err != nil {
+				t.Fatal(err)
+			}
+			o[field] = value
+			if err := validateJSON(t, config.in(o)); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error is %v, want one that says %s", err, c.says)
+			}
+		})
+	}
+}
+
+func TestGoodValuesInJSONAreAccepted(t *testing.T) {
+	for typ, config := range configs {
+		if config.in == nil {
+			continue
+		}
+		if err := validateJSON(t, config.in(config.good)); err != nil {
+			t.Errorf("%s: %v", typ, err)
+		}
+	}
+}
+
+func validateJSON(t *testing.T, apps object) error {
+	t.Helper()
+	if apps["docs"] == nil {
+		apps["docs"] = object{}
+	}
+	if docs := apps["docs"].(object); docs["data_dir"] == nil {
+		docs["data_dir"] = t.TempDir()
+	}
+	data, err := json.Marshal(object{
+		"admin": object{"disabled": true}, "apps": apps,
+		"storage": object{"module": "file_system", "root": t.TempDir()},
+		"logging": object{"logs": object{"default": object{"writer": object{"output": "discard"}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c caddy.Config
+	if err := caddy.StrictUnmarshalJSON(data, &c); err != nil {
+		return err
+	}
+	return caddy.Validate(&c)
+}
+
+// Every field of every module is in bad or free.
+func TestEveryFieldOfEveryModuleIsTriedWithABadValue(t *testing.T) {
+	tried := make(map[string]bool)
+	for _, c := range bad {
+		tried[c.field] = true
+	}
+	seen := make(map[reflect.Type]bool)
+	var visit func(typ reflect.Type)
+	visit = func(typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(typ.Elem())
+			return
+		case reflect.Struct:
+		default:
+			return
+		}
+		if !ours(typ) || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		if _, ok := configs[typ]; !ok {
+			t.Errorf("%s is not in configs", typ)
+		}
+		for _, f := range reflect.VisibleFields(typ) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "" {
+				continue
+			}
+			visit(f.Type)
+			key := fmt.Sprintf("%s.%s", typ.Name(), name)
+			if tried[key] == (free[key] != "") {
+				t.Errorf("%s must be either in bad or in free", key)
+			}
+		}
+	}
+	for _, id := range caddy.Modules() {
+		m, err := caddy.GetModule(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(reflect.TypeOf(m.New()))
+	}
+	for typ := range configs {
+		if !seen[typ] {
+			t.Errorf("%s is not part of a module", typ)
+		}
+	}
+}
+
+func ours(typ reflect.Type) bool {
+	return strings.HasPrefix(typ.PkgPath(), "github.com/caddy-docs/caddy-docs/handlers")
+}

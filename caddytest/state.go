@@ -1,0 +1,48 @@
+package caddytest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// App returns the app docs of this process.
+func App(t testing.TB) *app.App {
+	t.Helper()
+	a, err := caddy.ActiveContext().AppIfConfigured("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.(*app.App)
+}
+
+// Metrics returns the series of a MetricsSite by name and labels.
+func (s *Server) Metrics(t testing.TB) map[string]float64 {
+	t.Helper()
+	r := s.Do(Request{Method: http.MethodGet, Path: "/metrics", Key: "-"})
+	if r.Status != http.StatusOK {
+		t.Fatalf("metrics: %d %s", r.Status, r.Body)
+	}
+	series := make(map[string]float64)
+	for line := range strings.Lines(string(r.Body)) {
+		if i := strings.LastIndexByte(strings.TrimSpace(line), ' '); i > 0 && line[0] != '#' {
+			v, err := strconv.ParseFloat(strings.TrimSpace(line)[i+1:], 64)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			series[line[:i]] = v
+		}
+	}
+	return series
+}
+
+// Metric returns one series, 0 if it is missing.
+func (s *Server) Metric(t testing.TB, series string) float64 {
+	t.Helper()
+	return s.Metrics(t)[series]
+}
