@@ -64,7 +64,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 		return mustRun(t, append([]string{"--address", address}, args...)...)
 	}
 
-	Until(t, "the refresh has ended", func() bool { return strings.Contains(docs("status"), "ready") })
+	caddytest.Until(t, "the refresh has ended", func() bool { return strings.Contains(docs("status"), "ready") })
 	if out := docs("status"); !strings.Contains(out, "acme") || !strings.Contains(out, "kept for 30 days") {
 		t.Errorf("status:\n%s", out)
 	}

@@ -184,7 +184,7 @@ func TestTheFrontPageSaysWhichLanguageIsPreferred(t *testing.T) {
 		}
 		files[prefix+"components/tabs.html"] = "<html lang=" + language + "><main><h1>Tabs</h1><p>" + strings.Repeat("tabs ", 1+len(prefix)) + ".</main></html>"
 	}
-	s := Start(t, "", "http://:0 {\n\tdocs acme "+Folder(t, files)+"\n}\n")
+	s := caddytest.Start(t, "", caddytest.Site(caddytest.Folder(t, files)))
 	s.Ready("acme")
 	if results := s.Search("acme", `{"query":"tabs"}`); len(results) == 0 || results[0].Path != "components/tabs" {
 		t.Errorf("found %+v", results)
