@@ -17,7 +17,7 @@ import (
 // Store keeps small values by key. Get returns an error that wraps
 // fs.ErrNotExist for a key that doesn't exist; Delete and List may. List
 // returns the full keys of everything below prefix, in any order. They can
-// include keys that nobody put there, such as temporary files, which callers
+// include keys of others, such as temporary files, which callers
 // skip. Keys consist of a-z 0-9 - _ . and slashes.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)

@@ -128,7 +128,7 @@ type Input struct {
 	RequestID string
 	// Trace, if not nil, is called as each step begins (question, rewrite,
 	// retrieval, generate, tools, extract). The step runs with the context
-	// that it returns, and calls the function with its error at its end.
+	// that it returns, and calls the function with its error when the step ends.
 	Trace func(ctx context.Context, step string) (context.Context, func(error))
 }
 

@@ -23,7 +23,7 @@ const (
 var errSilent = errors.New("the model's answer is empty")
 
 // generate has the model answer. If it fails before its first word, the reply
-// goes on without it.
+// continues without it.
 func (r *run) generate(ctx context.Context) error {
 	if r.a.Model == nil {
 		return nil

@@ -142,7 +142,7 @@ func (r *run) fence(b *strings.Builder, label, text string) {
 	b.WriteString("<<" + r.key + " " + r.withoutKey(label) + "\n" + r.withoutKey(text) + "\n<</" + r.key + ">>\n\n")
 }
 
-// withoutKey removes the reply's key from a text. Nobody outside can know it,
+// withoutKey removes the reply's key from a text. No client can know it,
 // but the model may repeat it in a call of a tool.
 func (r *run) withoutKey(text string) string {
 	return strings.ReplaceAll(text, r.key, "")

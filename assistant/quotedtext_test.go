@@ -12,7 +12,7 @@ func TestQuotedTextLooksAsOnItsPage(t *testing.T) {
 		{"placeholders are code", "site <name> defines a site.", "site `<name>` defines a site."},
 		{"neighbours are one span", "docs [<@matcher>] <site> [<root>] defines a site", "docs `[<@matcher>] <site> [<root>]` defines a site"},
 		{"globs are code", "Write /blog/* for all below /blog/.", "Write `/blog/*` for all below /blog/."},
-		{"stars alone are code", "* stands for one part, ** also for slashes.", "`*` stands for one part, `**` also for slashes."},
+		{"stars alone are code", "* matches one part, ** also slashes.", "`*` matches one part, `**` also slashes."},
 		{"identifiers are code", "Set max_body (or --wait) to {env.SIZE}.", "Set `max_body` (or `--wait`) to `{env.SIZE}`."},
 		{"a bar ends no span", "anchors github|<other>", "anchors `github`|`<other>`"},
 		{"comparisons pass", "if a < b & c > d - e", "if a < b & c > d - e"},

@@ -50,7 +50,7 @@ func (r *run) starters() []string {
 	return out
 }
 
-// followUps are made of the headings beside the passages, so that each has an
+// followUps are made of the headings near the passages, so that each has an
 // answer and none costs a call of the model.
 func (r *run) followUps() []string {
 	used := make(map[string]bool)

@@ -75,7 +75,7 @@ func (r *run) sendTool(name, argument, value string, ps []passage) {
 
 // useTools makes the calls of one round. Their parts and the new sources go to
 // the client, their results to the model. A call that fails is reported to the
-// model; the reply goes on.
+// model; the reply continues.
 func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	ctx, ended := r.trace(ctx, "tools")
 	if r.answer.inStep {

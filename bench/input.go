@@ -40,7 +40,7 @@ func badInputs() []badInput {
 		{"search: invalid UTF-8", search, []byte("{\"query\":\"\xff\xfe\xc3(\"}")},
 		{"search: NUL", search, []byte(`{"query":"a\u0000b"}`)},
 		{"search: 10,000 words", search, []byte(`{"query":"` + words + `"}`)},
-		{"search: 1,000 characters of words that nobody knows", search, []byte(`{"query":"` + string(long) + `"}`)},
+		{"search: 1,000 characters of unknown words", search, []byte(`{"query":"` + string(long) + `"}`)},
 		{"search: 1,000 characters without a space", search, []byte(`{"query":"` + strings.Repeat("abcdefghij", 100) + `"}`)},
 		{"search: JSON 10,000 deep", search, []byte(`{"query":` + nested("[", "]") + `}`)},
 		{"search: an unknown field 10,000 deep", search, []byte(`{"query":"x","y":` + strings.Repeat(`{"a":`, 10000) + `1` + strings.Repeat("}", 10000) + `}`)},

@@ -26,7 +26,7 @@ type endpoint struct {
 	// site is the {domain} of the path, unchecked.
 	site string
 	// resume is set for …/message/{chatId}/stream, where a chat hook asks for
-	// a reply that is still under way.
+	// a reply that is still in progress.
 	resume bool
 }
 
@@ -107,7 +107,7 @@ func parsePath(path string) (endpoint, bool) {
 	return endpoint{}, false
 }
 
-// v2Path returns the path of the v2 endpoint beside the v1 endpoint of this
+// v2Path returns the path of the v2 endpoint next to the v1 endpoint of this
 // request, with the prefix that handle_path may have stripped.
 func v2Path(r *http.Request) string {
 	path := originalURL(r).Path

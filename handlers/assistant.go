@@ -41,7 +41,7 @@ type Assistant struct {
 	// Default: auto.
 	FinishEvent string `json:"finish_event,omitempty"`
 
-	// The most replies under way at a time for a site, from 1 to 1,000,000.
+	// The most replies in progress at a time for a site, from 1 to 1,000,000.
 	// Further ones wait up to two seconds, then get 503. Where routes of one
 	// site differ, that of the first request applies. Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
@@ -133,7 +133,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	if !ok {
 		a.app.Refused(site.Name, "busy")
 		w.Header().Set("Retry-After", "5")
-		return fail(http.StatusServiceUnavailable, "busy", "too many replies are under way for this site; try again in a few seconds", nil)
+		return fail(http.StatusServiceUnavailable, "busy", "too many replies are in progress for this site; try again in a few seconds", nil)
 	}
 	defer freeSlot()
 	return a.reply(w, r, e.version, site, key, req)

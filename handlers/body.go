@@ -57,7 +57,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 }
 
 // bodyDeadline sets the deadline of a body, and returns a function that clears
-// it: net/http goes on reading, and would take a deadline for a client that
+// it: net/http continues to read, and would take a deadline for a client that
 // went away. It leaves the server's own read_timeout alone.
 func bodyDeadline(w http.ResponseWriter, r *http.Request, limit int64) (clear func()) {
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ReadTimeout > 0 {

@@ -72,7 +72,7 @@ func TestBodiesThatGrowAreReadWhole(t *testing.T) {
 }
 
 // A client that announces a body and doesn't send it would hold its
-// connection for ever: Caddy sets no read_timeout unless told to.
+// connection forever: Caddy sets no read_timeout by default.
 func TestABodyMustComeInTime(t *testing.T) {
 	began := time.Now()
 	w, r := bodyRequest(&drip{parts: 2, then: os.ErrDeadlineExceeded}, 1000)

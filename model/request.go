@@ -15,7 +15,7 @@ import (
 
 // request is the body of POST /chat/completions. Its messages are not
 // go-openai's, which leave empty content out: some endpoints refuse a message
-// without the field (DeepSeek does, even beside tool calls).
+// without the field (DeepSeek does, even with tool calls).
 type request struct {
 	openai.ChatCompletionRequest
 	Messages []message `json:"messages"`
@@ -23,7 +23,7 @@ type request struct {
 
 type message struct {
 	Role       string            `json:"role"`
-	Content    *string           `json:"content"` // null beside tool calls
+	Content    *string           `json:"content"` // null with tool calls
 	ToolCalls  []openai.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string            `json:"tool_call_id,omitempty"`
 }

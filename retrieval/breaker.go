@@ -45,7 +45,7 @@ func (b *Breaker) Open() bool {
 }
 
 // Record takes the result of a call and reports whether it opened or closed
-// the breaker. Calls that were under way when the breaker opened don't
+// the breaker. Calls that were in progress when the breaker opened don't
 // prolong its pause.
 func (b *Breaker) Record(ok bool) (changed bool) {
 	b.mu.Lock()

@@ -19,7 +19,7 @@ func TestABreakerKeepsCallsAway(t *testing.T) {
 				t.Errorf("failure %d opened the breaker: %v", i+1, got)
 			}
 		}
-		for range 100 { // calls that were under way
+		for range 100 { // calls that were in progress
 			b.Record(false)
 		}
 		tries := 0

@@ -56,7 +56,7 @@ type HybridSearcher struct {
 	options HybridOptions
 	log     *slog.Logger
 	breaker *Breaker
-	calls   chan struct{} // holds an element for each call under way
+	calls   chan struct{} // holds an element for each call in progress
 
 	mu     sync.Mutex
 	counts HybridCounts

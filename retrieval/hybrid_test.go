@@ -199,7 +199,7 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		}
 		group.Wait()
 		if calls, _ := e.count(); calls > 16 {
-			t.Errorf("%d calls under way at once", calls)
+			t.Errorf("%d calls in progress at once", calls)
 		}
 	})
 	bubble("the cache is bounded", func(t *testing.T) {

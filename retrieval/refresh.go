@@ -68,7 +68,7 @@ type Refresher struct {
 	status  Status
 	running context.Context // Run's; nil before
 	next    *refreshCall    // requested, not begun
-	calls   sync.WaitGroup  // refreshes under way
+	calls   sync.WaitGroup  // refreshes in progress
 
 	// locked holds an element while somebody changes the index or uses the
 	// fields below.
@@ -200,8 +200,8 @@ func settle(ctx context.Context, changes <-chan struct{}) {
 }
 
 // Refresh brings the index up to date and returns what it did. It joins a
-// refresh that is requested but has not begun: one under way may have missed
-// the latest change. While Run runs, the refresh goes on when ctx is done. A
+// refresh that is requested but has not begun: one in progress may have missed
+// the latest change. While Run runs, the refresh continues when ctx is done. A
 // Report with Held set is not an error.
 func (r *Refresher) Refresh(ctx context.Context) (Report, error) {
 	r.mu.Lock()

@@ -15,7 +15,7 @@ const (
 	holdFor = 5 * time.Second
 )
 
-// hold keeps a refresh from publishing a deploy that is under way: a folder
+// hold keeps a refresh from publishing a deploy that is in progress: a folder
 // that is emptied and filled again. A source is held from when most pages are
 // missing until it has not changed for holdFor, even if most pages are back
 // before.

@@ -605,7 +605,7 @@ func TestRefreshesAskedForAreJoined(t *testing.T) {
 		if _, err := index.Search(ctx, retrieval.Query{}); !errors.Is(err, retrieval.ErrNotReady) {
 			t.Errorf("search before the first generation: %v", err)
 		}
-		// What changes now, the refresh under way has missed.
+		// What changes now, the refresh in progress has missed.
 		source.set(func(f map[string]string) { f["late.md"] = "late" })
 		var group sync.WaitGroup
 		for range 5 {

@@ -138,7 +138,7 @@ type Outcome struct {
 	Data []any `json:"data"`
 
 	// ThreadID is the thread as the app can know it without reading the
-	// stream itself, ThreadPlaces where it stands. ThreadIDs has more than
+	// stream itself, ThreadPlaces where it is. ThreadIDs has more than
 	// one entry if those places contradict each other.
 	ThreadID     string   `json:"threadId"`
 	ThreadIDs    []string `json:"threadIds"`
@@ -179,7 +179,7 @@ func checkNode(ctx context.Context) error {
 	return nil
 }
 
-// Install installs the clients beside this package, unless those that the
+// Install installs the clients next to this package, unless those that the
 // lock file names are there already. Test binaries that call it at the same
 // time wait for each other.
 func Install(ctx context.Context) error {

@@ -78,7 +78,7 @@ func prompt(r *modelserver.Request) string {
 	return r.Text("user") + r.Text("assistant") + r.Text("tool")
 }
 
-// isRewrite tells the short call that rewrites a follow-up question.
+// isRewrite reports whether a call is the one that rewrites a follow-up question.
 func isRewrite(r *modelserver.Request) bool { return strings.HasPrefix(r.Text("system"), "Rewrite ") }
 
 // citing answers with a link to each passage, and with some that are wrong.
@@ -206,7 +206,7 @@ func TestOperatorsWordsTakeEffect(t *testing.T) {
 
 var fenceKey = regexp.MustCompile(`<<([0-9a-f]{16}) `)
 
-// fenced tells whether every place of a text in a prompt lies within a fence.
+// fenced reports whether every occurrence of a text in a prompt is within a fence.
 func fenced(all, text string) bool {
 	m := fenceKey.FindStringSubmatch(all)
 	if m == nil || !strings.Contains(all, text) {

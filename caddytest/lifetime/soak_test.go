@@ -122,7 +122,7 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 		s.Ready("acme")
 		transport.CloseIdleConnections()
 		s.Client.CloseIdleConnections()
-		caddytest.Until(t, "no reply is under way", func() bool { return runningReplies() == 0 })
+		caddytest.Until(t, "no reply is in progress", func() bool { return runningReplies() == 0 })
 		model.CloseClientConnections() // idle ones, of which as many stay as there were streams at once
 		// Servers of earlier configurations wait 5 s for connections on which
 		// nothing ever came.
@@ -148,7 +148,7 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// runningReplies is the number of replies under way, of all sites.
+// runningReplies is the number of replies in progress, of all sites.
 func runningReplies() (n float64) {
 	ctx := caddy.ActiveContext()
 	families, err := ctx.GetMetricsRegistry().Gather()

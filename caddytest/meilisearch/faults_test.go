@@ -177,7 +177,7 @@ func TestAMeilisearchThatLostItsVectorsGetsThemAgain(t *testing.T) {
 	whole(t, m, acmeSections)
 }
 
-// A Caddy that is stopped while it removes the index of before leaves it;
+// A Caddy that is stopped while it removes the previous index leaves it;
 // the next start does that.
 func TestACaddyThatStopsBeforeItCleansUpMeilisearchDoesSoAtTheNextStart(t *testing.T) {
 	m := newMeili(t)

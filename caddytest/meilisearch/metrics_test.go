@@ -95,8 +95,8 @@ func startEmbeddings(t *testing.T) *embeddings {
 	return e
 }
 
-// An embedder that fails or is slow, of ours or in a server's settings, is
-// told of by one metric and a line in the log; search goes on by words.
+// An embedder that fails or is slow, ours or one in a server's settings, is
+// reported by one metric and a log message; search is then keyword search.
 func TestAFailingEmbedderIsSeenWithEitherIndex(t *testing.T) {
 	for _, c := range []struct {
 		name   string

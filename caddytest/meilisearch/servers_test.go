@@ -23,7 +23,7 @@ import (
 )
 
 // meili is a server that a test may do harm to: a real Meilisearch where
-// MEILISEARCH_BIN names its program, else the stand-in.
+// MEILISEARCH_BIN names its program, otherwise the fake server.
 type meili interface {
 	address() string
 	// documents counts them by index.
@@ -228,7 +228,7 @@ func (m *realMeili) grant(t *testing.T) {
 	}
 }
 
-// gate stands before a server, and decides what becomes of a request.
+// gate is a proxy in front of a server that can fail requests.
 type gate struct {
 	*httptest.Server
 	mu   sync.Mutex

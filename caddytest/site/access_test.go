@@ -260,7 +260,7 @@ func TestLimits(t *testing.T) {
 	s.Ready("acme")
 }
 
-// Secrets stand nowhere but with their owner.
+// Neither the log nor the adapted configuration holds a key.
 func TestKeysAreNeitherLoggedNorInTheConfig(t *testing.T) {
 	const secret = "svc_dsc_very_secret_key_0123456789"
 	dir := t.TempDir()

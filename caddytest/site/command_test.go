@@ -143,7 +143,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 		t.Errorf("eval below the minimum: %v", err)
 	}
 
-	// What can't be done is said, and the exit status tells.
+	// Failures have a message and the exit status 1.
 	for _, c := range []struct {
 		args []string
 		says string

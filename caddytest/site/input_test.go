@@ -68,7 +68,7 @@ func TestBadInputGetsAnErrorThatSaysWhatToWrite(t *testing.T) {
 				t.Errorf("error is %+v, want one that says %q", e, c.says)
 			}
 			if !strings.HasPrefix(string(r.Body), `{"error":`) {
-				t.Errorf("the sentence does not stand first: %s", r.Body)
+				t.Errorf("the sentence is not first: %s", r.Body)
 			}
 			switch c.status {
 			case 401:

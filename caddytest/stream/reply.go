@@ -18,7 +18,7 @@ type Reply struct {
 	// Finished is true if a finish event came: a clean end.
 	Finished     bool
 	FinishReason string
-	// Usage is the count of tokens; nil where none was told.
+	// Usage is the count of tokens; nil if the stream has none.
 	Usage map[string]any
 	// Metadata is what the finish event's metadata (v2) or the last
 	// annotation (v1) holds.

@@ -47,7 +47,7 @@ type App struct {
 	// How long conversations are kept. Default: 30 days.
 	Threads *Threads `json:"threads,omitempty"`
 
-	// How long replies under way may go on when the process ends and the HTTP
+	// How long replies in progress may continue when the process ends and the HTTP
 	// app has no grace_period, from 1s to 24h; then they end with an error in
 	// the stream. Default: 30s.
 	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
@@ -85,7 +85,7 @@ type App struct {
 	stop       context.CancelFunc
 	wait       sync.WaitGroup
 
-	// endingH3 is cancelled, with ErrStopping, when replies under way over
+	// endingH3 is cancelled, with ErrStopping, when replies in progress over
 	// HTTP/3 must end because a reload will cut them.
 	endingH3 context.Context
 	endH3    context.CancelCauseFunc
@@ -181,7 +181,7 @@ func (a *App) loadGuests() (err error) {
 		}
 	}
 	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
-		return fmt.Errorf("index meilisearch has the embedder %s of the servers' own, and there is embedder %s beside it; keep one", m.Embedder, a.embedders.Describe())
+		return fmt.Errorf("index meilisearch has the servers' embedder %s, and there is also embedder %s; keep one", m.Embedder, a.embedders.Describe())
 	}
 	return nil
 }

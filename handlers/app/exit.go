@@ -21,7 +21,7 @@ const defaultStopTimeout = 30 * time.Second
 // that began before a reload end with the others.
 type exit struct {
 	refusing atomic.Bool // new requests
-	// ending is cancelled, with ErrStopping, when replies under way must end.
+	// ending is cancelled, with ErrStopping, when replies in progress must end.
 	ending context.Context
 	end    context.CancelCauseFunc
 }
@@ -39,7 +39,7 @@ func (*exit) Destruct() error { return nil }
 
 // Handle implements caddyevents.Handler for the event that this configuration
 // stops. When the process ends, new requests are refused from the end of
-// shutdown_delay on, and replies under way get until shortly before
+// shutdown_delay on, and replies in progress get until shortly before
 // grace_period, or StopTimeout, and then end with an error in the stream. A
 // reload leaves replies alone, except over HTTP/3 with a grace_period, after
 // which Caddy cuts them.

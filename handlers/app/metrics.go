@@ -50,7 +50,7 @@ func newMetrics() *metrics {
 		firstToken:    seconds("first_token_seconds", "Time from a request to the first token of the answer.", "site"),
 		retrieval:     seconds("retrieval_seconds", "Time to find the passages for a reply.", "site"),
 		tokens:        counter("tokens_total", "Tokens that models counted.", "site", "direction"),
-		open:          gauge("open_streams", "Replies under way.", "site"),
+		open:          gauge("open_streams", "Replies in progress.", "site"),
 		refused:       counter("refused_total", "Requests answered 503: busy (max_concurrent_replies), not_ready (no index yet), search (neither model nor search), stopping.", "site", "reason"),
 		searches:      counter("searches_total", "Searches by outcome (hits, none, failed).", "site", "outcome"),
 		attempts:      counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),

@@ -20,7 +20,7 @@ type pooledModel struct{ assistant.Model }
 
 type modelKey struct{ hash string }
 
-// Destruct closes idle connections; replies under way keep theirs.
+// Destruct closes idle connections; replies in progress keep theirs.
 func (m *pooledModel) Destruct() error {
 	if c, ok := m.Model.(io.Closer); ok {
 		return c.Close()

@@ -104,7 +104,7 @@ func hashFingerprint(o thread.Owner) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Opened counts a reply as under way until the function it returns is called.
+// Opened counts a reply as in progress until the function it returns is called.
 func (a *App) Opened(site string) (closed func()) {
 	g := collectors.open.WithLabelValues(site)
 	g.Inc()

@@ -247,11 +247,11 @@ func (p place) root(site string) (string, error) {
 	write := fmt.Sprintf("write the folder: docs %s /path/to/docs", site)
 	switch {
 	case len(p.roots) == 0:
-		return "", fmt.Errorf("no root is set where docs %s stands; %s", site, write)
+		return "", fmt.Errorf("docs %s: no root is set; %s", site, write)
 	case len(p.roots) > 1:
-		return "", fmt.Errorf("several roots are set where docs %s stands (%s); %s", site, strings.Join(p.roots, ", "), write)
+		return "", fmt.Errorf("docs %s: several roots are set (%s); %s", site, strings.Join(p.roots, ", "), write)
 	case strings.Contains(p.roots[0], "{"):
-		return "", fmt.Errorf("the root where docs %s stands has a placeholder (%s), which is known only with a request; %s", site, p.roots[0], write)
+		return "", fmt.Errorf("docs %s: the root has a placeholder (%s) that depends on the request; %s", site, p.roots[0], write)
 	}
 	return p.roots[0], nil
 }

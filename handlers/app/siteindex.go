@@ -16,7 +16,7 @@ import (
 
 // siteIndex is a site's index, which is refreshed in the background, and the
 // search in it. Configurations that agree on everything that shapes it share
-// one, so that a reload does not index again. Replies under way hold it too.
+// one, so that a reload does not index again. Replies in progress hold it too.
 type siteIndex struct {
 	index    retrieval.Index
 	searcher interface {
@@ -30,7 +30,7 @@ type siteIndex struct {
 	looked chan struct{}
 	done   chan struct{}
 
-	// holders counts the pool and the replies under way; at zero the index is
+	// holders counts the pool and the replies in progress; at zero the index is
 	// closed.
 	holders atomic.Int64
 }

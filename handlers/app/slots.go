@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// replySlots bound the replies under way for a site, by the bound. They
+// replySlots bound the replies in progress for a site, by the bound. They
 // outlive a reload, with the replies that hold them.
 type replySlots struct {
 	mu  sync.Mutex

@@ -17,7 +17,7 @@ import (
 // adapter. Each directive comes before invoke: behind basic_auth, so that
 // private documentation stays private, and before handle and route, which
 // would take the API's requests. assistant and search come before
-// docs, so that one of them beside docs has its own settings.
+// docs, so that one of them next to docs has its own settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)
 	if !docsOnly {

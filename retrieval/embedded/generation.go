@@ -11,7 +11,7 @@ import (
 // generation is one state of the index. It never changes.
 type generation struct {
 	docs      []*retrieval.Document
-	words     []*pageWords // beside docs
+	words     []*pageWords // of docs, in the same order
 	wordsUsed int          // how many different ones
 	byPage    map[string]uint32
 	first     []uint32 // page → its first section; one more at the end

@@ -450,7 +450,7 @@ func TestVectorsFindWhatKeywordsDoNot(t *testing.T) {
 	docs := manual()
 	x := opened(t, Options{})
 	vectors := embedded(docs)
-	vectors[3][0] = nil                    // a section without a vector is still found by words
+	vectors[3][0] = nil                    // a section without a vector is still found by keyword
 	vectors[2][0] = make([]float32, 64)    // one without direction as well
 	vectors[2][1][0] = float32(math.NaN()) // and one that is no number
 	if err := x.Replace(context.Background(), docs, vectors); err != nil {

@@ -114,7 +114,7 @@ func plainWords(text string) (out []string) {
 	return out
 }
 
-// withoutStops removes the words from a query that carry no meaning beside its
+// withoutStops removes the words from a query that carry no meaning next to its
 // others: the site's stop words from any query, those of the language from a
 // query of three words and more. A query of nothing else keeps them.
 func (w *wording) withoutStops(words []queryWord, length int, spoken language.Language) []queryWord {

@@ -17,7 +17,7 @@ func TestStopWordsOfASite(t *testing.T) {
 	x := opened(t, Options{StopWords: []string{"Acme", "です", "ました"}}, docs...)
 	for _, c := range []struct{ name, query, page string }{
 		{"are left out beside another word", "acme logging", "logging"},
-		{"are found where they stand alone", "acme", "acme"},
+		{"are found in a query without other words", "acme", "acme"},
 		{"are found beside stop words of the language", "the acme", "flags"},
 		{"are found in a question of nothing else", "what is the acme", "acme"},
 		{"leave an identifier that holds them", "--acme", "flags"},

@@ -84,7 +84,7 @@ func oneLine(s string) string {
 	return strings.Trim(s, "\"'“”‘’`→›»«‹ ")
 }
 
-// meaningful reports whether a text says something about a page, beside its
+// meaningful reports whether a text says something about a page, besides its
 // title.
 func meaningful(text string, to *retrieval.Document) bool {
 	lower := strings.ToLower(strings.TrimRight(text, ".!:…"))

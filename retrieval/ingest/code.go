@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// lineNumberClasses are on the line numbers beside code.
+// lineNumberClasses are on the line numbers next to code.
 var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter ansi-line-number")
 
 // pre writes a code block. Its white space stays.

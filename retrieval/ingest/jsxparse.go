@@ -213,7 +213,7 @@ const importPattern = `import\s+(?:['"]|\*\s+as\s|[\w$]+\s+from\s+['"]|(?:type\s
 var (
 	importLine = regexp.MustCompile(`^` + importPattern)
 	exportLine = regexp.MustCompile(`^export\s+(?:(?:const|let|var|function|async|class|type|interface|enum)\s|default\b|\{|\*)`)
-	// unfinished matches the end of a line after which a statement goes on.
+	// unfinished matches the end of a line after which a statement continues.
 	unfinished = regexp.MustCompile(`(?:=|,|=>)[ \t]*$`)
 )
 

@@ -251,7 +251,7 @@ func (w *htmlWalker) definitions(n *html.Node) {
 }
 
 // table writes each row as a line. Tables that only lay out line numbers
-// beside code are code.
+// next to code are code.
 func (w *htmlWalker) table(n *html.Node) {
 	w.b.flush()
 	if numbered(n) {

@@ -94,7 +94,7 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 	unwanted := slices.DeleteFunc(slices.Clone(live), func(uid string) bool { return c.indexes[uid] != nil })
 	equal = len(unwanted) == 0
 	if shared {
-		// With the lock, indexes that are being filled belong to nobody.
+		// With the lock, indexes that are being filled are not in use.
 		for _, uid := range abandoned {
 			if err := s.drop(ctx, uid); err != nil {
 				return false, err

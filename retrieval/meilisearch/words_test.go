@@ -60,7 +60,7 @@ func TestStopWordsOfASiteReachTheServer(t *testing.T) {
 	if got := pages(search(t, x, retrieval.Query{Text: "acme upstream"})); slices.Contains(got, "acme") {
 		t.Errorf("a page with nothing but the stop word is found: %v", got)
 	}
-	// By meaning as well, where no word says anything.
+	// In semantic search as well, if no word is informative.
 	vectors := vectorsOf(docs)
 	replace(t, x, docs, vectors)
 	if got := pages(search(t, x, retrieval.Query{Text: "acme", Vector: vectors[2][1]})); !slices.Contains(got, "guide/tls") || !slices.Contains(got, "acme") {

@@ -109,7 +109,7 @@ func TestSnapshotOfAFolder(t *testing.T) {
 			want: []string{"a.md"},
 		},
 		{
-			name: "a page stands under its real name where a link leads to it too",
+			name: "a page that a link also leads to has its real name",
 			build: func(t *testing.T, dir string) {
 				write(t, dir, "v2/a.md", "x")
 				write(t, dir, "v2/b.md", "x")
@@ -361,7 +361,7 @@ func watched(t *testing.T, f *Folder) (after func(do func())) {
 			t.Fatal("the change went unnoticed")
 		}
 	}
-	next() // the watches stand
+	next() // the watches are set
 	return func(do func()) {
 		t.Helper()
 		for len(changes) > 0 {

@@ -43,7 +43,7 @@ func TestARobotsFileOfTooManyRulesIsRefused(t *testing.T) {
 	}
 }
 
-// A stop, or a reload, waits for the refresh under way.
+// A stop, or a reload, waits for the refresh in progress.
 func TestReadingAListOfPagesEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -274,7 +274,7 @@ func TestFetchingPages(t *testing.T) {
 		{name: "a redirect to another page of the sitemap", page: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/other", http.StatusFound)
 		}, is: retrieval.ErrNotPage},
-		{name: "a redirect to where the page now stands", page: func(w http.ResponseWriter, r *http.Request) {
+		{name: "a redirect to the page's new URL", page: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/moved", http.StatusMovedPermanently)
 		}, want: "moved"},
 		{name: "a redirect to a page that robots.txt forbids", page: func(w http.ResponseWriter, r *http.Request) {

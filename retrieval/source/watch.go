@@ -57,7 +57,7 @@ const (
 )
 
 // Watch calls changed after changes below the root, and after the root
-// itself, or a link on the way to it, was replaced. It goes on if the root
+// itself, or a link on the way to it, was replaced. It continues if the root
 // disappears. If the system's limit of watches is reached, it logs a warning
 // and polls. It returns nil when ctx is done.
 func (f *Folder) Watch(ctx context.Context, changed func()) error {
@@ -167,7 +167,7 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 				return nil
 			}
 			if dir == "" || (event.Name != dir && !strings.HasPrefix(event.Name, dir+string(filepath.Separator))) {
-				continue // beside the root or a link to it
+				continue // next to the root or a link to it
 			}
 			if event.Has(fsnotify.Rename) && watched[event.Name] {
 				return nil // the watches below the folder have its old name
