@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/stream"
@@ -75,6 +76,27 @@ func (s *Server) Ask(t testing.TB, version int, text string, fields map[string]a
 	return s.ask(t, version, path, body)
 }
 
+// AskAll is Ask in all versions at once. It returns the replies by version.
+func (s *Server) AskAll(t testing.TB, text string, fields map[string]any) map[int]*stream.Reply {
+	t.Helper()
+	replies := make(map[int]*stream.Reply)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, v := range Versions {
+		wg.Go(func() {
+			reply := s.Ask(t, v, text, fields)
+			mu.Lock()
+			defer mu.Unlock()
+			replies[v] = reply
+		})
+	}
+	wg.Wait()
+	if len(replies) < len(Versions) {
+		t.FailNow()
+	}
+	return replies
+}
+
 // AskBody sends the body of a v2 message and reads the reply strictly.
 func (s *Server) AskBody(body string) *stream.Reply {
 	s.t.Helper()
@@ -97,6 +119,8 @@ func (s *Server) ask(t testing.TB, version int, path, body string) *stream.Reply
 // Stream is a reply that is read piece by piece.
 type Stream struct {
 	*http.Response
+	// Version is the protocol's.
+	Version int
 	// Cancel ends the request.
 	Cancel context.CancelFunc
 
@@ -120,7 +144,7 @@ func (s *Server) OpenReply(t testing.TB, c *http.Client, version int, text strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	return &Stream{Response: resp, Cancel: cancel}
+	return &Stream{Response: resp, Version: version, Cancel: cancel}
 }
 
 // ReadUntil reads until the reply contains text.

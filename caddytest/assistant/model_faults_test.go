@@ -76,8 +76,7 @@ func TestAModelThatDoesNotBeginIsReplaced(t *testing.T) {
 			}
 			limits := "first_token_timeout 400ms\nidle_timeout 400ms"
 			s := caddytest.StartWithModel(t, first, "first", limits+"\nfallback "+url+" second")
-			for _, v := range caddytest.Versions {
-				r := s.Ask(t, v, caddytest.InstallQuestion, nil)
+			for v, r := range s.AskAll(t, caddytest.InstallQuestion, nil) {
 				if r.Text != caddytest.ModelAnswer || !r.Finished || r.FinishReason != "stop" || r.Error != "" {
 					t.Errorf("v%d with a fallback: %q, finished %t %s, error %q", v, r.Text, r.Finished, r.FinishReason, r.Error)
 				}
@@ -87,8 +86,7 @@ func TestAModelThatDoesNotBeginIsReplaced(t *testing.T) {
 			}
 			s.Load(caddytest.LLM(first, "first", limits), caddytest.Site(caddytest.AcmeFolder(t)))
 			s.Ready("acme")
-			for _, v := range caddytest.Versions {
-				r := s.Ask(t, v, caddytest.InstallQuestion, nil)
+			for v, r := range s.AskAll(t, caddytest.InstallQuestion, nil) {
 				if !strings.Contains(r.Text, "sudo acme-install --prefix /opt/acme") || !strings.Contains(r.Text, "(/guide/install#on-linux)") || !r.Finished || r.Error != "" {
 					t.Errorf("v%d without a fallback: finished %t, error %q\n%s", v, r.Finished, r.Error, r.Text)
 				}
@@ -120,8 +118,7 @@ func TestAnAnswerThatBreaksOffEndsWithAnError(t *testing.T) {
 				"first": {Text: text, Fault: c.fault, After: 4, Gap: 5 * time.Millisecond}, "second": {Text: caddytest.ModelAnswer},
 			})
 			s := caddytest.StartWithModel(t, url, "first", "first_token_timeout 5s\nidle_timeout 400ms\nfallback "+url+" second")
-			for _, v := range caddytest.Versions {
-				r := s.Ask(t, v, caddytest.InstallQuestion, nil)
+			for v, r := range s.AskAll(t, caddytest.InstallQuestion, nil) {
 				if r.Text != "Half an answer, which" || r.Finished || len(r.Sources) == 0 {
 					t.Errorf("v%d: %q, finished %t, %d sources", v, r.Text, r.Finished, len(r.Sources))
 				}

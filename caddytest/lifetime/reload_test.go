@@ -130,107 +130,121 @@ func numberedAnswer(base, n string) string {
 }
 
 // answerNumbered makes the model answer each question with a different text.
-func answerNumbered(m *modelserver.Server, gap time.Duration) {
+// Answers pause in the middle until hold is closed.
+func answerNumbered(m *modelserver.Server, hold <-chan struct{}) {
 	m.Answer(func(r *modelserver.Request) modelserver.Reply {
 		n := "?"
 		if found := numbered.FindAllStringSubmatch(r.Question(), -1); found != nil {
 			n = found[len(found)-1][1]
 		}
-		return modelserver.Reply{Text: numberedAnswer("", n), Gap: gap}
+		return modelserver.Reply{Text: numberedAnswer("", n), Hold: hold, After: 30}
 	})
 }
 
 const openStreams = 200
 
-// ended is a stream that was read to its end.
-type ended struct {
-	*stream.Reply
-	err error
+// asked is a question whose answer has begun.
+type asked struct {
+	*caddytest.Stream
+	name   string // its protocols, like "h3 v2"
+	number string
 }
 
-// readAll reads all streams to their ends, at the same time.
-func readAll(all []*caddytest.Stream) []ended {
-	ends := make([]ended, len(all))
-	var wg sync.WaitGroup
-	for i, r := range all {
-		wg.Go(func() {
-			body, err := r.ReadRest()
-			if err != nil {
-				ends[i] = ended{new(stream.Reply), fmt.Errorf("cut: %w after %q", err, body[max(0, len(body)-100):])}
-				return
-			}
-			ends[i].Reply, ends[i].err = caddytest.ReadReply(i%2+1, []byte(body))
-		})
-	}
-	wg.Wait()
-	return ends
-}
-
-// openAll opens streams over all protocol versions and waits until each has
-// begun. It returns their names too.
-func (s *secure) openAll(t *testing.T) ([]*caddytest.Stream, []string) {
+// askAll asks over all protocols and waits until each answer has begun.
+func (s *secure) askAll(t *testing.T) []*asked {
 	t.Helper()
-	all := make([]*caddytest.Stream, openStreams)
-	names := make([]string, openStreams)
+	all := make([]*asked, openStreams)
 	cs := clients(t)
 	var wg sync.WaitGroup
 	for i := range all {
-		protocol := []string{"h1", "h2", "h3"}[i%3]
-		names[i] = fmt.Sprintf("%s v%d", protocol, i%2+1)
+		wg.Go(func() { all[i] = s.ask(t, cs, []string{"h1", "h2", "h3"}[i%3], i%2+1, i) })
+	}
+	wg.Wait()
+	return all
+}
+
+func (s *secure) ask(t *testing.T, cs map[string]*http.Client, protocol string, version, number int) *asked {
+	t.Helper()
+	a := &asked{name: fmt.Sprintf("%s v%d", protocol, version), number: fmt.Sprint(number)}
+	a.Stream = s.OpenReply(t, cs[protocol], version, "How do I install it, question number "+a.number+"?", nil)
+	a.ReadUntil(t, "guide/install)")
+	if got := fmt.Sprintf("h%d", a.ProtoMajor); got != protocol {
+		t.Errorf("%s came over %s", a.name, got)
+	}
+	return a
+}
+
+// readAll reads all answers to their ends, at the same time. whole is what
+// the model says.
+func (s *secure) readAll(t *testing.T, all []*asked, check func(a *asked, reply *stream.Reply, whole string)) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, a := range all {
 		wg.Go(func() {
-			all[i] = s.OpenReply(t, cs[protocol], i%2+1, fmt.Sprintf("How do I install it, question number %d?", i), nil)
-			all[i].ReadUntil(t, "guide/install)")
+			body, err := a.ReadRest()
+			if err != nil {
+				t.Errorf("%s was cut: %v after %q", a.name, err, body[max(0, len(body)-100):])
+				return
+			}
+			reply, err := caddytest.ReadReply(a.Version, []byte(body))
+			if err != nil {
+				t.Errorf("%s: %v", a.name, err)
+				return
+			}
+			check(a, reply, numberedAnswer(s.Base, a.number))
 		})
 	}
 	wg.Wait()
-	for i, r := range all {
-		if want := map[string]int{"h1": 1, "h2": 2, "h3": 3}[names[i][:2]]; r.ProtoMajor != want {
-			t.Fatalf("%s came over %s", names[i], r.Proto)
-		}
-	}
-	return all, names
 }
 
 // Nothing of a reply that began before a reload is cut or altered, though
 // index, model and threads of the old configuration are gone from the new.
 func TestAReloadCutsAndAltersNoStream(t *testing.T) {
 	m, url := caddytest.StartModel(t)
-	answerNumbered(m, 60*time.Millisecond)
+	hold := make(chan struct{})
+	answerNumbered(m, hold)
 	s := startSecure(t, "", caddytest.LLM(url, "first", ""))
-	all, names := s.openAll(t)
+	all := s.askAll(t)
 	s.load("", caddytest.LLM(url, "other", "max_tokens 1000")+"\nthreads ttl 2d", "synonyms rocket missile")
 	s.load("", "threads off", "anchors pandoc")
 	s.Ready("acme")
-	for i, r := range readAll(all) {
-		if r.err != nil || !r.Finished || r.FinishReason != "stop" || len(r.Sources) == 0 {
-			t.Errorf("%s: finished %t %s, %d sources, %v", names[i], r.Finished, r.FinishReason, len(r.Sources), r.err)
-		} else if want := numberedAnswer(s.Base, fmt.Sprint(i)); r.Text != want {
-			t.Errorf("%s was altered:\n%s\nwant\n%s", names[i], r.Text, want)
+	close(hold)
+	s.readAll(t, all, func(a *asked, r *stream.Reply, whole string) {
+		if !r.Finished || r.FinishReason != "stop" || len(r.Sources) == 0 {
+			t.Errorf("%s: finished %t %s, %d sources", a.name, r.Finished, r.FinishReason, len(r.Sources))
+		} else if r.Text != whole {
+			t.Errorf("%s was altered:\n%s\nwant\n%s", a.name, r.Text, whole)
 		}
-	}
+	})
 }
 
-// With a grace_period Caddy cuts HTTP/3 at its end, also on a reload: those
-// replies end with an error part before. The others go on.
+// With a grace_period Caddy cuts HTTP/3 when it is over, also on a reload:
+// those replies end with an error part before. The others go on.
 func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 	m, url := caddytest.StartModel(t)
-	answerNumbered(m, 60*time.Millisecond)
-	s := startSecure(t, "grace_period 3s", caddytest.LLM(url, "first", ""))
-	all, names := s.openAll(t)
-	s.load("grace_period 3s", caddytest.LLM(url, "other", ""), "")
-	for i, r := range readAll(all) {
-		whole := numberedAnswer(s.Base, fmt.Sprint(i))
-		switch {
-		case r.err != nil:
-			t.Errorf("%s: %v", names[i], r.err)
-		case strings.HasPrefix(names[i], "h3"):
-			if r.Finished || !strings.Contains(r.Error, "again") || !strings.HasPrefix(whole, r.Text) || len(r.Sources) == 0 {
-				t.Errorf("%s: finished %t, error %q, text %q", names[i], r.Finished, r.Error, r.Text)
-			}
-		case r.Text != whole || !r.Finished:
-			t.Errorf("%s: finished %t, error %q, text %q", names[i], r.Finished, r.Error, r.Text)
+	hold := make(chan struct{})
+	answerNumbered(m, hold)
+	s := startSecure(t, "grace_period 1s", caddytest.LLM(url, "first", ""))
+	var h3, others []*asked
+	for _, a := range s.askAll(t) {
+		if a.ProtoMajor == 3 {
+			h3 = append(h3, a)
+		} else {
+			others = append(others, a)
 		}
 	}
+	s.load("grace_period 1s", caddytest.LLM(url, "other", ""), "")
+	s.readAll(t, h3, func(a *asked, r *stream.Reply, whole string) {
+		if r.Finished || !strings.Contains(r.Error, "again") || !strings.HasPrefix(whole, r.Text) || len(r.Sources) == 0 {
+			t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
+		}
+	})
+	close(hold)
+	s.readAll(t, others, func(a *asked, r *stream.Reply, whole string) {
+		if r.Text != whole || !r.Finished {
+			t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
+		}
+	})
 }
 
 // A client that stops reading holds neither its reply nor the model's for
@@ -316,32 +330,35 @@ func everyHandler(v any, visit func(map[string]any)) {
 	}
 }
 
-// Time limits of the whole server cut no stream without a word. Caddy lets no
-// handler have more than its write timeout: the reply ends with an error
+// Time limits of the whole server cut no stream without an error. Caddy lets
+// no handler have more than its write timeout: the reply ends with an error
 // part before it.
-func TestTimeoutsOfTheServerCutNoStreamWithoutAWord(t *testing.T) {
+func TestTimeoutsOfTheServerCutNoStreamWithoutAnError(t *testing.T) {
 	for name, write := range map[string]string{"without a write timeout": "", "with a write timeout": "write 2s"} {
 		t.Run(name, func(t *testing.T) {
 			m, url := caddytest.StartModel(t)
-			answerNumbered(m, 30*time.Millisecond) // 3.6 s
+			hold := make(chan struct{})
+			answerNumbered(m, hold)
 			s := startSecure(t, "servers {\n\ttimeouts {\n\t\tread_body 1s\n\t\tread_header 1s\n\t\tidle 1s\n"+write+"\n\t}\n}", caddytest.LLM(url, "first", ""))
-			var all []*caddytest.Stream
-			var names []string
-			for name, c := range clients(t) {
+			if write == "" { // an answer that takes longer than all of them
+				time.AfterFunc(1500*time.Millisecond, func() { close(hold) })
+			}
+			var all []*asked
+			cs := clients(t)
+			for protocol := range cs {
 				for _, v := range caddytest.Versions {
-					all, names = append(all, s.OpenReply(t, c, v, "How, question number 7?", nil)), append(names, fmt.Sprintf("%s v%d", name, v))
+					all = append(all, s.ask(t, cs, protocol, v, 7))
 				}
 			}
-			whole := numberedAnswer(s.Base, "7")
-			for i, r := range readAll(all) {
+			s.readAll(t, all, func(a *asked, r *stream.Reply, whole string) {
 				complete := r.Finished && r.Text == whole
 				if write != "" {
 					complete = !r.Finished && strings.Contains(r.Error, "again") && r.Text != "" && strings.HasPrefix(whole, r.Text)
 				}
-				if r.err != nil || !complete {
-					t.Errorf("%s: finished %t, error %q, %v, text %q", names[i], r.Finished, r.Error, r.err, r.Text)
+				if !complete {
+					t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
 				}
-			}
+			})
 		})
 	}
 }

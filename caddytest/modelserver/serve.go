@@ -158,6 +158,11 @@ func (p *player) stream() error {
 	sent := 0
 	for again := true; again; again = rp.Fault == Repeat && len(tokens) > 0 {
 		for _, t := range tokens {
+			if rp.Hold != nil && sent == rp.After {
+				if err := p.hold(); err != nil {
+					return err
+				}
+			}
 			if rp.Fault != "" && rp.Fault != Repeat && sent >= rp.After {
 				return p.fault()
 			}
@@ -190,6 +195,18 @@ func (p *player) stream() error {
 	}
 	p.buf = append(p.buf, "data: [DONE]\n\n"...)
 	return p.flush()
+}
+
+func (p *player) hold() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	select {
+	case <-p.reply.Hold:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
 }
 
 func (p *player) fault() error {

@@ -233,6 +233,9 @@ type Reply struct {
 	// Fault happens after After tokens of the text.
 	Fault Fault
 	After int
+	// Hold, if it is not nil, makes the reply wait after After tokens until
+	// the channel is closed.
+	Hold <-chan struct{}
 }
 
 // Fault is what goes wrong in a Reply.

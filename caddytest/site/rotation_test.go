@@ -9,7 +9,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 
-	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 )
 
@@ -45,19 +44,28 @@ func (k *keyring) counts() (wrong, served int) {
 	return k.wrong, k.served
 }
 
+// guard returns the URL of a server that passes requests with the right key
+// on, and answers others as refuse does.
+func (k *keyring) guard(t *testing.T, handler http.Handler, refuse http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !k.accepts(r) {
+			refuse(w, r)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // model is a model server that accepts the keyring's key.
 func (k *keyring) model(t *testing.T) (*modelserver.Server, string) {
 	t.Helper()
 	m := modelserver.New()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !k.accepts(r) {
-			http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
-			return
-		}
-		m.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return m, s.URL + "/v1"
+	return m, k.guard(t, m, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
+	}) + "/v1"
 }
 
 // rotated starts a server whose docs lines read a key from a file, and
@@ -120,14 +128,13 @@ func TestARotatedKeyOfTheEmbedderIsUsedAfterAReloadAndNothingIsEmbeddedAgain(t *
 func TestARotatedKeyOfMeilisearchIsUsedAfterAReloadAndNothingIsIndexedAgain(t *testing.T) {
 	k := new(keyring)
 	m := caddytest.StartMeilisearch(t)
-	m.Key, m.ScopedKey = "old-key", "new-key" // the server itself accepts both
-	m.Break(func(r *http.Request) *meiliserver.Fault {
-		if !k.accepts(r) {
-			return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
-		}
-		return nil
+	url := k.guard(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+m.Key)
+		m.Config.Handler.ServeHTTP(w, r)
+	}), func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"message":"The provided API key is invalid.","code":"invalid_api_key"}`, http.StatusForbidden)
 	})
-	s, rotate := rotated(t, k, func(key string) string { return "index meilisearch " + m.URL + " {\n\tapi_key " + key + "\n}" })
+	s, rotate := rotated(t, k, func(key string) string { return "index meilisearch " + url + " {\n\tapi_key " + key + "\n}" })
 	caddytest.Until(t, "the server has the pages", func() bool { return s.Finds("install") })
 	before := m.Calls("POST /indexes/*/documents")
 	rotate()
