@@ -260,13 +260,17 @@ func TestRepliesUnderWayAreBounded(t *testing.T) {
 	// Retry-After.
 	s.Load(caddytest.LLM(url, "first", "max_tokens 900"), site)
 	s.Ready("acme")
+	var refused sync.WaitGroup
 	for _, v := range caddytest.Versions {
-		path, body := caddytest.Message(v, caddytest.InstallQuestion, nil)
-		r := s.Do(caddytest.Request{Path: path, Body: body})
-		if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || r.Error(t).Code != "busy" {
-			t.Errorf("v%d: %d %v %s", v, r.Status, r.Header, r.Body)
-		}
+		refused.Go(func() {
+			path, body := caddytest.Message(v, caddytest.InstallQuestion, nil)
+			r := s.Do(caddytest.Request{Path: path, Body: body})
+			if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || r.Error(t).Code != "busy" {
+				t.Errorf("v%d: %d %v %s", v, r.Status, r.Header, r.Body)
+			}
+		})
 	}
+	refused.Wait()
 	// One that waits gets the place of a reply that ends.
 	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
 	var waiting sync.WaitGroup

@@ -141,7 +141,6 @@ func answerNumbered(m *modelserver.Server, hold <-chan struct{}) {
 	})
 }
 
-const openStreams = 200
 
 // asked is a question whose answer has begun.
 type asked struct {
@@ -153,7 +152,11 @@ type asked struct {
 // askAll asks over all protocols and waits until each answer has begun.
 func (s *secure) askAll(t *testing.T) []*asked {
 	t.Helper()
-	all := make([]*asked, openStreams)
+	streams := 200
+	if testing.Short() {
+		streams = 30
+	}
+	all := make([]*asked, streams)
 	cs := clients(t)
 	var wg sync.WaitGroup
 	for i := range all {

@@ -174,6 +174,7 @@ func findsZebra(t *testing.T, x *meilisearch.Index) bool {
 }
 
 func TestEmbeddersOfTheServers(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"openAi", "ollama", "rest"} {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
@@ -237,6 +238,7 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 }
 
 func TestAnEmbedderOfTheServersWithoutVectorsOfItsOwn(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.Embedder = "mine"
 	x := open(t, o)
@@ -262,6 +264,7 @@ func finding(fs []meilisearch.Finding, what string) *meilisearch.Finding {
 }
 
 func TestTheDoctorLooksAtTheServersEmbedder(t *testing.T) {
+	t.Parallel()
 	e := embedding(t)
 	o := options(t)
 	o.Embedder = "mine"
@@ -284,6 +287,7 @@ func TestTheDoctorLooksAtTheServersEmbedder(t *testing.T) {
 }
 
 func TestVectorsOutliveAChangeOfSettingsOverARestart(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	x := open(t, o)
 	docs := site()
@@ -306,6 +310,7 @@ func TestVectorsOutliveAChangeOfSettingsOverARestart(t *testing.T) {
 }
 
 func TestFromAnEmbedderOfTheServersToOursAndBack(t *testing.T) {
+	t.Parallel()
 	e := embedding(t)
 	o := options(t)
 	docs := site()
@@ -334,6 +339,7 @@ func TestFromAnEmbedderOfTheServersToOursAndBack(t *testing.T) {
 }
 
 func TestMeaningAloneFallsBackToWords(t *testing.T) {
+	t.Parallel()
 	one := 1.0
 	o := options(t)
 	o.SemanticRatio = &one

@@ -40,6 +40,7 @@ func oddValues(n int) []string {
 // The property that FuzzNoValueChangesAFilter has, against a server's own
 // parser: each value finds the one page that has it.
 func TestEachOddValueFindsItsPageAlone(t *testing.T) {
+	t.Parallel()
 	o := Options{Site: "acme", Dir: t.TempDir(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Prefix: "docs"}
 	if o.Key = os.Getenv("MEILISEARCH_KEY"); os.Getenv("MEILISEARCH_URL") != "" {
 		o.URLs, o.Prefix = []string{os.Getenv("MEILISEARCH_URL")}, fmt.Sprintf("docs-f%x", time.Now().UnixNano())

@@ -134,6 +134,7 @@ func pages(hits []retrieval.Hit) []string {
 
 // The contract that every index keeps, on a real server or the fake.
 func TestAnIndexIsSearchedAndReplacedWhole(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	if _, err := x.Search(t.Context(), retrieval.Query{Text: "proxy", Limit: 5}); !errors.Is(err, retrieval.ErrNotReady) {
 		t.Fatalf("before the first generation: %v", err)
@@ -161,6 +162,7 @@ func TestAnIndexIsSearchedAndReplacedWhole(t *testing.T) {
 }
 
 func TestScoresAreThoseOfTheEmbeddedIndex(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	e, err := embedded.Open(embedded.Options{})
 	if err != nil {
@@ -201,6 +203,7 @@ func TestScoresAreThoseOfTheEmbeddedIndex(t *testing.T) {
 }
 
 func TestOfAPageTwoSectionsAreFoundAtMost(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	docs := []*retrieval.Document{page("a", "Proxy", "One: proxy", "Two: proxy", "Three: proxy", "Four: proxy"), page("b", "Other", "One: a proxy there")}
 	replace(t, x, docs, nil)
@@ -214,6 +217,7 @@ func TestOfAPageTwoSectionsAreFoundAtMost(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	docs := site()
 	fr := page("fr/proxy", "Proxy inverse", "Serveurs: Les requêtes vont au serveur request.")
@@ -262,6 +266,7 @@ func vectorsOf(docs []*retrieval.Document) [][][]float32 {
 }
 
 func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	x := open(t, o)
 	docs := site()
@@ -292,6 +297,7 @@ func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 }
 
 func TestLongQuestionsAreAskedByTheirKeyTerms(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	replace(t, x, site(), nil)
 	q := retrieval.Query{Question: true, Text: "Hello there, could you please tell me, since my boss wants to know it and I have read everything twice by now, what an unhealthy upstream gets?"}
@@ -307,6 +313,7 @@ func TestLongQuestionsAreAskedByTheirKeyTerms(t *testing.T) {
 }
 
 func TestPreferAndBoost(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	a, b := page("v1/start", "Start", "Run: Start the server."), page("v2/start", "Start", "Run: Start the server now.")
 	a.Version, b.Version = "v1", "v2"
@@ -321,6 +328,7 @@ func TestPreferAndBoost(t *testing.T) {
 }
 
 func TestSettingsAndIdsStayWhereNothingChanges(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, SearchKey: s.SearchKey, Site: "acme", Dir: t.TempDir(), Log: quiet(), Synonyms: [][]string{{"TLS", "ssl"}}}
 	x := open(t, o)
@@ -352,6 +360,7 @@ func TestSettingsAndIdsStayWhereNothingChanges(t *testing.T) {
 }
 
 func TestAServerThatIsTooOldIsRefused(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	s.SetVersion("1.17.3")
 	_, err := meilisearch.Open(meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Log: quiet()})
@@ -386,6 +395,7 @@ func searching(status int, code string) func(*http.Request) *meiliserver.Fault {
 }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		kind  error
@@ -433,6 +443,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestPagesChangeWhileNoServerIsThere(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	s.Break(meiliserver.Down)
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()}
@@ -449,6 +460,7 @@ func TestPagesChangeWhileNoServerIsThere(t *testing.T) {
 }
 
 func TestAFailedTaskIsAnErrorAndTheOldIndexServes(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"documentAdditionOrUpdate", "settingsUpdate", "indexCreation", "indexSwap"} {
 		t.Run(kind, func(t *testing.T) {
 			s := fake(t)
@@ -480,6 +492,7 @@ func TestAFailedTaskIsAnErrorAndTheOldIndexServes(t *testing.T) {
 }
 
 func TestHalfABatchAndLeftoversAreMended(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()}
 	x := open(t, o)
@@ -495,6 +508,7 @@ func TestHalfABatchAndLeftoversAreMended(t *testing.T) {
 }
 
 func TestTheServerGoesAwayInTheMiddleOfAReindex(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Fallback: true, Dir: t.TempDir(), Log: quiet()})
 	docs := site()
@@ -520,6 +534,7 @@ func TestTheServerGoesAwayInTheMiddleOfAReindex(t *testing.T) {
 }
 
 func TestSeveralServersHoldEverything(t *testing.T) {
+	t.Parallel()
 	a, b := fake(t), fake(t)
 	x := open(t, meilisearch.Options{URLs: []string{a.URL, b.URL}, Key: a.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()})
 	replace(t, x, site(), nil)
@@ -591,6 +606,7 @@ func (l *late) Lock(ctx context.Context, name string) error {
 }
 
 func TestALockThatComesTooLateIsGivenBack(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &late{come: cancel}
@@ -606,6 +622,7 @@ func TestALockThatComesTooLateIsGivenBack(t *testing.T) {
 }
 
 func TestTwoWritersAndALockThatIsLost(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	l := &locks{}
 	var both []*meilisearch.Index
@@ -641,6 +658,7 @@ func TestTwoWritersAndALockThatIsLost(t *testing.T) {
 }
 
 func TestTheOtherWriterFindsTheWorkDone(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	l := &locks{}
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Locker: l, Log: quiet()}
@@ -663,6 +681,7 @@ func TestTheOtherWriterFindsTheWorkDone(t *testing.T) {
 }
 
 func TestAnEmbedderOfTheServersStaysInItsIndex(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Embedder: "mine", Dir: t.TempDir(), Log: quiet()}
 	x := open(t, o)
@@ -685,6 +704,7 @@ func TestAnEmbedderOfTheServersStaysInItsIndex(t *testing.T) {
 }
 
 func TestCheckSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	find := func(fs []meilisearch.Finding, what string) *meilisearch.Finding {
 		for i := range fs {

@@ -20,6 +20,7 @@ import (
 // A call that may be repeated is, whole, and no more than twice; a swap that
 // may have happened is not.
 func TestCallsAreRepeatedWholeAndBounded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, path string
 		failures   int // before the server answers
@@ -64,6 +65,7 @@ func TestCallsAreRepeatedWholeAndBounded(t *testing.T) {
 }
 
 func TestSettingsOfAnIndex(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	x := open(t, o)
 	docs := site()
@@ -91,6 +93,7 @@ func TestSettingsOfAnIndex(t *testing.T) {
 }
 
 func TestSettingsThatSomebodyChangedAreSetAgain(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]*sdk.Settings{
 		"filters":    {FilterableAttributes: []string{"title"}},
 		"ranking":    {RankingRules: []string{"exactness", "words"}},
@@ -133,6 +136,7 @@ func TestSettingsThatSomebodyChangedAreSetAgain(t *testing.T) {
 // While an index is rebuilt and swapped, again and again, every search
 // finds what is in both.
 func TestNoSearchSeesAGap(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	docs := site()
 	replace(t, x, docs, nil)
@@ -183,6 +187,7 @@ func TestNoSearchSeesAGap(t *testing.T) {
 // What a server says of documents is an error of the index, which keeps
 // what it has: nothing of it is a reader's.
 func TestDocumentsThatAreRefusedLeaveTheOldIndex(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status int
 		code   string

@@ -10,6 +10,7 @@ import (
 // separate index, also on a server that was built without their
 // dictionaries.
 func TestSitesInJapaneseKoreanAndChinese(t *testing.T) {
+	t.Parallel()
 	x := open(t, options(t))
 	in := func(language string, d *retrieval.Document) *retrieval.Document {
 		d.Language = language

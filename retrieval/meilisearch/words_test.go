@@ -28,6 +28,7 @@ func settingsOf(t *testing.T, o meilisearch.Options, language string) *sdk.Setti
 }
 
 func TestStopWordsOfASiteReachTheServer(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.StopWords = []string{"Acme", "app"}
 	docs := append(site(), page("acme", "Acme", "About: Acme is what this is about."), page("app", "The app", "Acme app: An app of acme."))
@@ -78,6 +79,7 @@ func TestStopWordsOfASiteReachTheServer(t *testing.T) {
 
 // An index with an embedder in its settings is not rebuilt.
 func TestStopWordsChangeInPlaceBesideAServersEmbedder(t *testing.T) {
+	t.Parallel()
 	e := embedding(t)
 	o := options(t)
 	o.Embedder, o.StopWords = "mine", []string{"acme"}
@@ -98,6 +100,7 @@ func TestStopWordsChangeInPlaceBesideAServersEmbedder(t *testing.T) {
 }
 
 func TestStopWordsAreWrittenOnlyWhereTheyDiffer(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet(), StopWords: []string{"b", "A", "a"}}
 	x := open(t, o)
@@ -120,6 +123,7 @@ func TestStopWordsAreWrittenOnlyWhereTheyDiffer(t *testing.T) {
 }
 
 func TestSynonymsAndAbbreviationsReachTheServer(t *testing.T) {
+	t.Parallel()
 	o := options(t)
 	o.Synonyms = [][]string{{"upstream", "backend", "Origin Server"}}
 	x := open(t, o)
@@ -168,6 +172,7 @@ var languages = map[string]struct {
 // of a language or not: the fake takes each character as a word, like a
 // server that was built without them.
 func TestScriptsWithoutSpaces(t *testing.T) {
+	t.Parallel()
 	for language, c := range languages {
 		t.Run(language, func(t *testing.T) {
 			o := options(t)
@@ -217,6 +222,7 @@ func TestScriptsWithoutSpaces(t *testing.T) {
 // Every version from the least that is taken to the newest gets requests
 // that it knows.
 func TestVersionsOfTheServer(t *testing.T) {
+	t.Parallel()
 	for version, below135 := range map[string]bool{"1.18.0": true, "1.26.0": true, "1.34.3": true, "1.35.0": false, "1.50.0": false} {
 		t.Run(version, func(t *testing.T) {
 			s := fake(t)
@@ -253,6 +259,7 @@ func TestVersionsOfTheServer(t *testing.T) {
 
 // What 1.18 brought and the swap needs.
 func TestTheVersionBeforeTheLeastRefusesTheSwap(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]bool{"1.17.1": false, "1.18.0": true} {
 		s := fake(t)
 		s.Plant("docs-x-und")
@@ -265,6 +272,7 @@ func TestTheVersionBeforeTheLeastRefusesTheSwap(t *testing.T) {
 }
 
 func TestAServerThatTurnsOutTooOldLater(t *testing.T) {
+	t.Parallel()
 	s := fake(t)
 	s.Break(meiliserver.Down)
 	s.SetVersion("1.17.1")
@@ -286,6 +294,7 @@ func TestAServerThatTurnsOutTooOldLater(t *testing.T) {
 // From 1.35 on the server asks no embedder on a private network, unless it
 // was started with a flag: a server that is upgraded loses its embedder.
 func TestAnUpgradeThatTakesTheEmbedderAway(t *testing.T) {
+	t.Parallel()
 	s, e := fake(t), embedding(t)
 	s.SetVersion("1.34.0")
 	s.DenyPrivate()
