@@ -35,11 +35,11 @@ func (r *run) conclude(context.Context) error {
 	case unanswered:
 		text := r.support()
 		if len(r.passages) > 0 {
-			text = "\n" + r.firstPages() + text
+			text = r.firstPages() + text
 		}
-		r.answer.send([]byte(text))
+		r.answer.send([]byte(strings.TrimLeft(text, "\n")))
 	case len(r.passages) > 0:
-		r.answer.send([]byte("\n\n" + r.say(sourcesLabel) + r.firstPages()))
+		r.answer.send([]byte(r.say(sourcesLabel) + r.firstPages()))
 	}
 	return nil
 }

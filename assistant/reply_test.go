@@ -216,7 +216,7 @@ func TestWhatAReplyTellsAboutItself(t *testing.T) {
 			}
 		}},
 		{"an answer that cites nothing gets its sources", "How do I install Acme on Linux?", "Use apt.", func(t *testing.T, res *Result, text string) {
-			if res.Answered != "partly" || !strings.Contains(text, "Sources:\n- [Install") {
+			if res.Answered != "partly" || !strings.Contains(text, "\n\nSources:\n- [Install") || strings.Contains(text, "\n\n\n") {
 				t.Errorf("%+v %q", res.Outcome, text)
 			}
 		}},

@@ -186,9 +186,12 @@ func TestTheFrontPageSaysWhichLanguageIsPreferred(t *testing.T) {
 	}
 	s := caddytest.Start(t, "", caddytest.Site(caddytest.Folder(t, files)))
 	s.Ready("acme")
-	if results := s.Search("acme", `{"query":"tabs"}`); len(results) == 0 || results[0].Path != "components/tabs" {
-		t.Errorf("found %+v", results)
-	}
+	// The language is known after the first refresh, a moment after its pages
+	// can be found.
+	caddytest.Until(t, "the English page is the first", func() bool {
+		results := s.Search("acme", `{"query":"tabs"}`)
+		return len(results) > 0 && results[0].Path == "components/tabs"
+	})
 }
 
 func TestVersionsAndLanguages(t *testing.T) {
