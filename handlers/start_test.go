@@ -30,7 +30,7 @@ func (w waited) Done() <-chan struct{} {
 }
 
 // The HTTP app may start before ours, also at a reload: a request that comes
-// in between must not be told that there is no index.
+// in between must not get the response that there is no index.
 func TestRequestsWaitForTheStartOfTheApp(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "index.md"), []byte("# Install\n"), 0o600); err != nil {

@@ -93,7 +93,7 @@ func TestErrorsAreReadableByEveryAllowedOrigin(t *testing.T) {
 	}
 }
 
-// A running server honours what another process does to the storage.
+// A running server uses what another process changes in the storage.
 func TestNewAndRevokedKeysTakeEffectWithoutAReload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the keys to be looked at again, some seconds")

@@ -197,7 +197,7 @@ func TestCommandsWorkOnAConfigurationWhenNoServerRuns(t *testing.T) {
 	}
 	mustRun(t, "--config", config, "doctor")
 
-	// The server that starts later honours the key.
+	// The server that starts later accepts the key.
 	s := caddytest.NewIn(t, dir)
 	if err := s.TryLoad(text); err != nil {
 		t.Fatal(err)
