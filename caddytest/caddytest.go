@@ -325,7 +325,7 @@ func (s *Server) Ready(site string) {
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 50 {
-		l, err := net.Listen("tcp", ":0")
+		l, err := net.Listen("tcp", ":0") //nolint:gosec // as Caddy listens
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,17 +32,18 @@ func Main(m *testing.M) {
 type Process struct {
 	*Server
 	cmd    *exec.Cmd
-	exited chan error
+	exited chan struct{}
+	err    error // set before exited is closed
 }
 
 // StartProcess runs a configuration whose first server listens at the port.
 // The process is killed when the test ends.
 func StartProcess(t *testing.T, dir string, port int, config []byte) *Process {
 	t.Helper()
-	p := &Process{Server: newServer(t, dir), exited: make(chan error, 1)}
+	p := &Process{Server: newServer(t, dir), exited: make(chan struct{})}
 	p.Base = fmt.Sprintf("http://localhost:%d", port)
 	Write(t, dir, map[string]string{"caddy.json": string(config)})
-	p.cmd = exec.Command(os.Args[0])
+	p.cmd = exec.Command(os.Args[0]) //nolint:gosec // this binary
 	p.cmd.Env = append(os.Environ(), processConfig+"="+filepath.Join(dir, "caddy.json"), "XDG_DATA_HOME="+dir)
 	output, err := os.Create(filepath.Join(dir, "output"))
 	if err != nil {
@@ -53,7 +54,10 @@ func StartProcess(t *testing.T, dir string, port int, config []byte) *Process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.exited <- p.cmd.Wait() }()
+	go func() {
+		defer close(p.exited)
+		p.err = p.cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
@@ -76,17 +80,15 @@ func (p *Process) Terminate() {
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
-	p.exited <- nil
 }
 
 // Wait waits for the process, which must exit with status 0.
 func (p *Process) Wait() {
 	p.t.Helper()
 	select {
-	case err := <-p.exited:
-		p.exited <- err
-		if err != nil {
-			p.t.Errorf("the process exited with %v", err)
+	case <-p.exited:
+		if p.err != nil {
+			p.t.Errorf("the process exited with %v", p.err)
 		}
 	case <-time.After(Patience):
 		p.t.Error("the process does not exit")

@@ -31,11 +31,11 @@ var Versions = []int{1, 2}
 // Message returns the path and the body of a question in a version.
 func Message(version int, text string, fields map[string]any) (path, body string) {
 	if version == 1 {
-		more := ""
+		var more strings.Builder
 		for k, v := range fields {
-			more += fmt.Sprintf(",%q:%q", k, v)
+			fmt.Fprintf(&more, ",%q:%q", k, v)
 		}
-		return V1Path, V1Question(text, more)
+		return V1Path, V1Question(text, more.String())
 	}
 	return V2Path, Question(text, fields)
 }

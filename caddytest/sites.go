@@ -18,7 +18,7 @@ func MetricsSite(root string) string {
 
 // acme is the site of most tests. It has pages of all three kinds.
 var acme = map[string]string{
-	"index.md": "---\ntitle: Acme\ndescription: The documentation of Acme.\n---\n\n# Acme\n\nAcme runs rockets from a configuration file.\n",
+	"index.md": "---\ntitle: Acme\ndescription: The documentation of Acme.\n---\n\n# Acme\n\nIt runs rockets from a configuration file.\n",
 	"guide/install.md": `---
 title: Install Acme
 tags: [setup, linux]

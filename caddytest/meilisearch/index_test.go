@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 
@@ -51,15 +50,13 @@ func TestMeilisearchThatIsDownAtStartIsFoundLater(t *testing.T) {
 	m.Break(meiliserver.Down)
 	site := caddytest.Site(caddytest.AcmeFolder(t))
 	s := caddytest.Start(t, meiliIndex(m.URL, ""), site)
-	began := time.Now()
 	var r *caddytest.Response
 	caddytest.Until(t, "search says that it is unavailable", func() bool {
-		began = time.Now()
 		r, _ = searchSite(s, "install")
 		return r.Status == http.StatusServiceUnavailable && r.Error(t).Code == "search_unavailable"
 	})
-	if took := time.Since(began); took > 10*time.Second || r.Header.Get("Retry-After") == "" {
-		t.Errorf("after %v: %v", took, r.Header)
+	if r.Header.Get("Retry-After") == "" {
+		t.Errorf("no Retry-After: %v", r.Header)
 	}
 	if strings.Contains(string(r.Body), "127.0.0.1") {
 		t.Errorf("the response has the server's address: %s", r.Body)

@@ -52,24 +52,18 @@ func newMeili(t *testing.T) meili {
 	return &standIn{caddytest.StartMeilisearch(t)}
 }
 
-// whole waits until a server holds a site's index of so many sections, and
+// waitForSections waits until a server holds so many sections of the site and
 // nothing that an interrupted run left.
-func whole(t *testing.T, m meili, sections int) {
+func waitForSections(t *testing.T, m meili, sections int) {
 	t.Helper()
-	var got map[string]int
-	for range 2000 {
-		got = m.documents(t)
+	caddytest.Until(t, fmt.Sprintf("the server holds %d sections and nothing else", sections), func() bool {
 		total, left := 0, false
-		for uid, n := range got {
+		for uid, n := range m.documents(t) {
 			total += n
 			left = left || strings.Contains(uid, "_")
 		}
-		if total == sections && !left {
-			return
-		}
-		<-time10ms()
-	}
-	t.Fatalf("the server holds %v; wanted are %d sections and nothing else", got, sections)
+		return total == sections && !left
+	})
 }
 
 type standIn struct{ *meiliserver.Server }
