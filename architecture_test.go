@@ -19,8 +19,9 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"handlers/app", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval"},
-	"handlers/app":          {"assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
+	"handlers":              {"handlers/app", "handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval"},
+	"handlers/reach":        {"retrieval"},
+	"handlers/app":          {"handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
 	"handlers/command":      {"encoding", "handlers/app", "access", "retrieval", "retrieval/eval", "assistant"},
 	"assistant":             {"assistant/citation", "assistant/reply", "retrieval", "retrieval/language"},
@@ -43,12 +44,12 @@ var arrows = map[string][]string{
 
 // only says which packages may import one of these from outside.
 var only = map[string][]string{
-	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
+	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/app", "handlers/reach", "handlers/caddyfile", "handlers/command"},
 	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
 	"github.com/sashabaranov/go-openai":     {"model"},
 	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
-	"net/http":                              {"handlers", "handlers/app", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"net/http":                              {"handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

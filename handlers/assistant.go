@@ -161,7 +161,7 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, site *app.LiveSite, key *access.Key, req *reply.Request) error {
 	began := time.Now()
 	defer a.app.Opened(site.Name)()
-	traced, endSpan := a.app.Step(r.Context(), "reply")
+	traced, endSpan := a.app.Step(asReader(r), "reply")
 	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
 	defer cancel(nil)
 	if limit := writeLimit(r); limit > 0 {
@@ -173,7 +173,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	id := requestID(r)
 	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step}
-	in.ThreadID, in.History = a.conversation(ctx, req, owner)
+	in.ThreadID, in.History = a.conversation(ctx, site, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 
 	s := newStream(w, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
@@ -212,8 +212,9 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 	return nil
 }
 
-// conversation returns the thread that a request continues, and its turns.
-func (a *Assistant) conversation(ctx context.Context, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
+// conversation returns the thread that a request continues, and its turns
+// except those about pages that the reader can no longer open.
+func (a *Assistant) conversation(ctx context.Context, site *app.LiveSite, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
 	ctx, endSpan := a.app.Step(ctx, "thread")
 	defer endSpan(nil)
 	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
@@ -222,6 +223,9 @@ func (a *Assistant) conversation(ctx context.Context, req *reply.Request, owner 
 		turns = turns[:len(turns)-1]
 	}
 	for _, t := range turns {
+		if !site.CanOpenAll(ctx, t.Sources) {
+			continue
+		}
 		history = append(history, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})
 	}
 	return t.ID, history

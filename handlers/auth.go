@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // KeyAuth is http.authentication.providers.docs_key. It authenticates requests
@@ -86,6 +87,15 @@ func token(r *http.Request) string {
 		return value
 	}
 	return strings.TrimSpace(r.Header.Get("X-API-Key"))
+}
+
+// asReader returns the context of a request for what is shown only to readers
+// who can open it themselves.
+func asReader(r *http.Request) context.Context {
+	return reach.WithReader(r.Context(), r, func(authorization string) bool {
+		scheme, value, _ := strings.Cut(authorization, " ")
+		return strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(strings.TrimSpace(value), access.Prefix)
+	})
 }
 
 const identityVar = "docs_key"

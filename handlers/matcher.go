@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // MatchAPI is http.matchers.docs_api. It matches requests to the API and no
@@ -51,7 +52,7 @@ func (m *MatchAPI) Validate() error {
 // MatchWithError reports whether the request is for the API.
 func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 	e, ok := parseRequest(r)
-	if !ok || m.Only != "" && e.api != m.Only {
+	if !ok || reach.IsInside(r) || m.Only != "" && e.api != m.Only {
 		return false, nil
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {

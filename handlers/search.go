@@ -76,7 +76,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	results, err := site.Results(r.Context(), q)
+	results, err := site.Results(asReader(r), q)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil // the client is gone

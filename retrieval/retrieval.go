@@ -92,6 +92,9 @@ type Query struct {
 	// Threshold is the minimum Score of a hit, 0–1.
 	Threshold float64
 	Filter    Filter
+	// Pages are the pages that may be found, nil for all. Nothing about the
+	// others shows: not in scores, corrections or completions of words.
+	Pages *PageSet
 	// Prefer has the version and language to prefer where Filter has none:
 	// those of the page that the reader is on, or the site's defaults. Other
 	// versions and languages of a found page are then left out.
@@ -168,4 +171,11 @@ type Embedder interface {
 type QueryEmbedder interface {
 	Embedder
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+}
+
+// PageSet is a set of pages that a search is narrowed to. It must not change:
+// indexes keep what they derive from it, by its address.
+type PageSet struct {
+	// Has reports whether the set has a page (Document.Page).
+	Has func(page string) bool
 }

@@ -117,6 +117,7 @@ var bad = []struct{ field, value, says string }{
 	{"Site.exclude", `["/blog["]`, `exclude: "/blog[" has a [ without ]`},
 	{"Site.anchors", `"githb"`, `anchors: "githb" must be github, gitlab, goldmark, pandoc or none`},
 	{"Site.watch", `"sometimes"`, `watch: "sometimes" must be events, poll or off`},
+	{"Site.locks", `"sometimes"`, `locks: "sometimes" must be on or off`},
 	{"Site.poll_interval", `"1ms"`, `poll_interval: 1ms must be from 1s to 1d`},
 	{"Site.poll_interval", `"-10s"`, `poll_interval: -10s must be from 1s to 1d`},
 	{"Site.instructions", `"` + strings.Repeat("be brief ", 3000) + `"`, `instructions: has 27000 characters`},

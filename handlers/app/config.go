@@ -90,6 +90,11 @@ type Site struct {
 	// Adds up to three follow-up questions to each answer. Default: false.
 	Suggestions bool `json:"suggestions,omitempty"`
 
+	// Whether pages are shown only to readers whose own requests for them
+	// succeed: "on", or "off" to treat every page of the index as public.
+	// Default: on.
+	Locks string `json:"locks,omitempty"`
+
 	instructions string // the text
 }
 

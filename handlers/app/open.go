@@ -17,6 +17,9 @@ func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
 	if r.index, err = a.openIndex(r); err != nil {
 		return err
 	}
+	if err := a.openReach(r); err != nil {
+		return err
+	}
 	if r.slots, err = share(a, replySlotsKey{r.Name}, newReplySlots); err != nil {
 		return err
 	}

@@ -55,6 +55,7 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 			site.URL = d.url(found.http)
 		}
 		sites[name] = newLiveSite(name, &site)
+		sites[name].at = &d.place
 	}
 	unknown := func(who, name string) {
 		if sites[name] == nil && found.defined[name] == nil {
@@ -254,6 +255,16 @@ func (p place) root(site string) (string, error) {
 		return "", fmt.Errorf("docs %s: the root has a placeholder (%s) that depends on the request; %s", site, p.roots[0], write)
 	}
 	return p.roots[0], nil
+}
+
+// host is the first constant host of a place, "" for none.
+func (p place) host() string {
+	for _, host := range p.hosts {
+		if !strings.ContainsAny(host, "*{") {
+			return host
+		}
+	}
+	return ""
 }
 
 // url is the address of the first host that is served there, "" if there is

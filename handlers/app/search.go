@@ -18,7 +18,7 @@ func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.H
 	if language := r.index.language.Load(); language != nil {
 		q.Prefer.Language = cmp.Or(q.Prefer.Language, *language)
 	}
-	hits, err := r.index.searcher.Search(ctx, q)
+	hits, err := r.search(ctx, q)
 	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
 	endSpan(s, err)
 	outcome := "hits"
@@ -32,9 +32,17 @@ func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.H
 	return hits, err
 }
 
-// Page returns a page of the site, nil if there is none of that name.
+// Page returns a page of the site, nil if there is none of that name that the
+// reader of the context can open.
 func (r *LiveSite) Page(ctx context.Context, page string) (*retrieval.Document, error) {
-	return r.index.index.Page(ctx, page)
+	d, err := r.index.index.Page(ctx, page)
+	if d == nil || err != nil || r.reach == nil {
+		return d, err
+	}
+	if !r.reach.CanOpen(ctx, d) {
+		return nil, nil
+	}
+	return r.reach.View().Document(d), nil
 }
 
 // Results answers a search request: what the endpoint, the admin API and the

@@ -14,6 +14,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -41,8 +42,10 @@ type LiveSite struct {
 
 	origin string // of Config.URL
 	host   string // of Config.URL, without port
+	at     *place // the route that defines the site, nil for none
 
 	index     *siteIndex
+	reach     *reach.Site // nil with locks off
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound

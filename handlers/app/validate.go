@@ -108,6 +108,7 @@ func (s *Site) Validate() error {
 	c.globs("exclude", s.Exclude)
 	c.oneOf("anchors", s.Anchors, "github", "gitlab", "goldmark", "pandoc", "none")
 	c.oneOf("watch", s.Watch, "events", "poll", "off")
+	c.oneOf("locks", s.Locks, "on", "off")
 	least := time.Second
 	if s.Sitemap != "" {
 		if s.Watch != "" {

@@ -120,6 +120,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //		synonyms <word> <word>...
 //		stop_words <word>...
 //		suggestions on|off
+//		locks on|off
 //		rate_limit organization|ip <n> <window>
 //		rate_limit distributed {
 //			read_interval <duration>

@@ -47,6 +47,7 @@ type option struct {
 //				synonyms <word> <word>...
 //				stop_words <word>...
 //				suggestions on|off
+//				locks on|off
 //			}
 //			key <key>|<placeholder> {
 //				organization <name>

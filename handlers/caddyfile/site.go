@@ -100,6 +100,10 @@ func siteWords(s *app.Site) []word {
 		}},
 		listWord("stop_words", "<word>...", "acme app", &s.StopWords),
 		switchWord("suggestions", &s.Suggestions),
+		{name: "locks", forms: is("on|off", "off"), parse: func(l line) (err error) {
+			s.Locks, err = l.one()
+			return err
+		}},
 	}
 }
 

@@ -34,12 +34,15 @@ type generation struct {
 	spelling *spelling
 	vectors  *matrix
 
+	lexicon  []word // of the words of all generations
+	narrowed narrowed
+
 	warnMisfit sync.Once
 }
 
 // newGeneration inverts the words of documents.
-func newGeneration(docs []*retrieval.Document, words []*pageWords, lex *lexicon, vectors *matrix) *generation {
-	g := &generation{docs: docs, words: words, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
+func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []word, vectors *matrix) *generation {
+	g := &generation{docs: docs, words: words, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
@@ -48,15 +51,15 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lex *lexicon,
 			g.languages = append(g.languages, l)
 		}
 	}
-	places := placesOf(words, len(lex.words)) // of each word
-	term := make([]uint32, len(lex.words))
+	places := placesOf(words, len(lexicon)) // of each word
+	term := make([]uint32, len(lexicon))
 	g.terms = map[string]uint32{}
 	for i, n := range places {
 		if n == 0 {
 			continue // no page has it any longer
 		}
 		g.wordsUsed++
-		stem := lex.words[i].Stem
+		stem := lexicon[i].Stem
 		t, ok := g.terms[stem]
 		if !ok {
 			t = uint32(len(g.terms))
@@ -78,7 +81,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lex *lexicon,
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
 	g.variants = variantsOf(docs)
-	g.spelling = newSpelling(lex.words, places)
+	g.spelling = newSpelling(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)
 	return g

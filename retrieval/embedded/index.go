@@ -116,7 +116,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
-	return g.search(ctx, &q, &x.wording, s)
+	return g.only(q.Pages).search(ctx, &q, &x.wording, s)
 }
 
 // Page returns the document of a page, nil if there is none.
@@ -169,7 +169,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if err != nil {
 		return err
 	}
-	g := newGeneration(documents, words, lex, matrix)
+	g := newGeneration(documents, words, lex.words, matrix)
 	if len(g.byPage) != len(documents) {
 		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(g.byPage))
 	}

@@ -34,6 +34,7 @@ func (x *Index) Rerank(q retrieval.Query, found []Candidate, mean, ratio float64
 	if g == nil {
 		return nil, retrieval.ErrNotReady
 	}
+	g = g.only(q.Pages)
 	q.Limit = min(max(q.Limit, 1), maxHits)
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
@@ -103,7 +104,7 @@ func (x *Index) KeyTerms(q retrieval.Query, n int) string {
 	if g == nil {
 		return ""
 	}
-	words := g.parse(&q, &x.wording).words
+	words := g.only(q.Pages).parse(&q, &x.wording).words
 	var terms []int // of words
 	for i := range words {
 		if w := &words[i]; w.kind == plain && w.idf != 0 && len(w.expansions) > 0 {

@@ -163,9 +163,9 @@ func decode(r io.Reader) (*generation, *lexicon, error) {
 	}
 	lex := newLexicon(start.Words)
 	if start.Dimension == 0 {
-		return newGeneration(docs, words, lex, nil), lex, nil
+		return newGeneration(docs, words, lex.words, nil), lex, nil
 	}
-	return newGeneration(docs, words, lex, &matrix), lex, nil
+	return newGeneration(docs, words, lex.words, &matrix), lex, nil
 }
 
 // validate reports what would break a search.

@@ -31,6 +31,9 @@ const (
 	candidatesPerHit = 4
 	minCandidates    = 50
 	maxHits          = 50
+	// narrowedFactor is how many times more they are asked for if the query is
+	// narrowed to some pages, since the server searches all of them.
+	narrowedFactor = 5
 )
 
 // Search asks the servers, those that are up to date first, and scores and
@@ -239,6 +242,9 @@ func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string
 		terms += " " // the last word is complete
 	}
 	limit := int64(max(minCandidates, candidatesPerHit*min(max(q.Limit, 1), maxHits)))
+	if q.Pages != nil {
+		limit *= narrowedFactor
+	}
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)
 	s.mu.Unlock()

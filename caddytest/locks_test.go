@@ -1,0 +1,298 @@
+package caddytest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+)
+
+// reader:secret
+const (
+	readerHash  = "$2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W"
+	readerLogin = "Basic cmVhZGVyOnNlY3JldA=="
+)
+
+// privateFolder has public pages, and internal/plan.html, the only one with
+// the word zebrafish.
+func privateFolder(t *testing.T) string {
+	return Folder(t, map[string]string{
+		"index.html":          "<html><head><title>Reactors</title></head><body><main><h1>Reactors</h1><p>All about reactors and their cooling.</p></main></body></html>",
+		"guide/cooling.html":  "<html><head><title>Cooling</title></head><body><main><h1>Cooling</h1><p>The plan of the cooling of a reactor is public: it is cooled with water.</p></main></body></html>",
+		"internal/plan.html":  "<html><head><title>Reactor plan</title></head><body><main><h1>Reactor plan</h1><p>The secret plan of the reactor: it is cooled with zebrafish.</p></main></body></html>",
+		"internal/other.html": "<html><head><title>Reactor log</title></head><body><main><h1>Reactor log</h1><p>The secret log of the reactor names Quagmire.</p></main></body></html>",
+		"login.html":          "<html><head><title>Log in</title></head><body><main><form>Log in</form></main></body></html>",
+	})
+}
+
+// A lock, and what the reader who can open it sends.
+type lock struct {
+	block  string
+	reader map[string]string
+	// all is set if the lock covers the API, too.
+	all bool
+}
+
+func locks(t *testing.T) map[string]lock {
+	proxy := map[string]string{"X-Forwarded-For": "10.1.2.3"}
+	login := map[string]string{"Authorization": readerLogin}
+	cookie := map[string]string{"Cookie": "session=staff"}
+	hash := "\treader " + readerHash + "\n"
+	// A login server, which lets in who has the cookie.
+	auth := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := r.Cookie("session"); err == nil && c.Value == "staff" && r.URL.Query().Get("group") == "staff" {
+			w.Header().Set("Remote-User", "ann")
+			return
+		}
+		http.Redirect(w, r, "https://auth.acme.test/?rd="+r.Header.Get("X-Forwarded-Uri"), http.StatusFound)
+	}))
+	t.Cleanup(auth.Close)
+	return map[string]lock{
+		"basic_auth on a path":   {"basic_auth /internal/* {\n" + hash + "}\nfile_server", login, false},
+		"basic_auth in a handle": {"handle /internal/* {\n\tbasic_auth {\n\t" + hash + "\t}\n\tfile_server\n}\nhandle {\n\tfile_server\n}", login, false},
+		"basic_auth everywhere":  {"basic_auth {\n" + hash + "}\nfile_server", login, true},
+		"respond":                {"@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server", proxy, false},
+		"error":                  {"@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nerror @outside 403\nfile_server", proxy, false},
+		"abort":                  {"@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nabort @outside\nfile_server", proxy, false},
+		"a handle for a network": {"handle /internal/* {\n\t@lan client_ip private_ranges\n\thandle @lan {\n\t\tfile_server\n\t}\n\thandle {\n\t\trespond 403\n\t}\n}\nhandle {\n\tfile_server\n}", proxy, false},
+		"a redirect to a login":  {"@out {\n\tpath /internal/*\n\tnot header Cookie *session=staff*\n}\nredir @out /login.html\nfile_server", cookie, false},
+		"forward_auth":           {"forward_auth /internal/* " + auth.URL + " {\n\turi /verify?group=staff\n\tcopy_headers Remote-User\n}\nfile_server", cookie, false},
+	}
+}
+
+// Nothing of a page reaches a reader who can't open it: not in results,
+// answers, sources, what a model is given, or what its tools return. Those who
+// can open it get all of that.
+func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
+	const question = "What is the plan of the reactor?"
+	for name, l := range locks(t) {
+		t.Run(name, func(t *testing.T) {
+			m, url := startModel(t)
+			m.Answer(func(r *modelserver.Request) modelserver.Reply {
+				switch {
+				case isRewrite(r):
+					return modelserver.Reply{Status: 500}
+				case len(r.Tools) > 0 && r.Text("tool") == "":
+					return modelserver.Reply{ToolCalls: []modelserver.ToolCall{
+						modelserver.Call("a", "search", `{"query":"secret reactor plan"}`),
+						modelserver.Call("b", "read_page", `{"page":"/internal/plan.html"}`),
+					}}
+				case strings.Contains(r.Text("tool")+r.Text("user")+r.Text("system"), "zebrafish"):
+					return modelserver.Reply{Text: "With zebrafish, says [the plan](/internal/plan.html)."}
+				}
+				return modelserver.Reply{Text: "With water, or as in [the plan](/internal/plan.html)."}
+			})
+			for _, model := range []string{"", llm(url, "scripted", "")} {
+				s := startBehindProxy(t, model, "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
+				ask := func(path, body string, header map[string]string) *Response {
+					h := map[string]string{"X-API-Key": Key, "X-Forwarded-For": "198.51.100.7"}
+					for k, v := range header {
+						h[k] = v
+					}
+					return s.Do(Request{Path: path, Key: "-", Body: body, Header: h})
+				}
+				Until(t, "the site is searched", func() bool {
+					return strings.Contains(string(ask(searchPath, `{"query":"reactor"}`, l.reader).Body), "guide/cooling")
+				})
+				requests := map[string][2]string{"search": {searchPath, `{"query":"secret reactor plan","pageSize":50}`}}
+				for _, v := range both {
+					path, body := message(v, question, nil)
+					requests[fmt.Sprintf("v%d", v)] = [2]string{path, body}
+				}
+				for what, q := range requests {
+					if model != "" && what == "search" {
+						continue
+					}
+					before := len(m.Requests())
+					r := ask(q[0], q[1], nil)
+					body := string(r.Body)
+					for _, request := range m.Requests()[before:] {
+						body += request.Text("system") + request.Text("user") + request.Text("tool")
+					}
+					if strings.Contains(body, "zebrafish") || strings.Contains(body, "Quagmire") || strings.Contains(body, "internal/plan.html)") {
+						t.Errorf("%s (model %t): a stranger gets\n%s", what, model != "", body)
+					}
+					if l.all != (r.Status == http.StatusUnauthorized) || !l.all && r.Status != http.StatusOK {
+						t.Errorf("%s: a stranger gets %d", what, r.Status)
+					}
+					r = ask(q[0], q[1], l.reader)
+					if r.Status != http.StatusOK || !strings.Contains(string(r.Body), "zebrafish") || !strings.Contains(string(r.Body), "internal/plan") {
+						t.Errorf("%s (model %t): the reader gets %d\n%s", what, model != "", r.Status, r.Body)
+					}
+				}
+			}
+		})
+	}
+}
+
+// startBehindProxy starts a site whose clients name their IP in X-Forwarded-For.
+func startBehindProxy(t *testing.T, docs, block string) *Server {
+	t.Helper()
+	s := &Server{t: t, Dir: t.TempDir()}
+	t.Cleanup(func() {
+		if err := caddy.Stop(); err != nil {
+			t.Errorf("stopping Caddy: %v", err)
+		}
+	})
+	s.loadBehindProxy(docs, block)
+	return s
+}
+
+// behindProxy is Global for a server behind a proxy on this machine.
+func behindProxy(dir, docs string) string {
+	return strings.Replace(Global(dir, docs), "{\n", "{\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1/8\n\t}\n", 1)
+}
+
+func (s *Server) loadBehindProxy(docs, block string) {
+	s.t.Helper()
+	if err := s.TryLoad(behindProxy(s.Dir, docs) + "http://localhost:0 {\n" + block + "\n}\n"); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// allAsked waits until a stranger's request was made for each page of acme.
+func allAsked(t *testing.T) {
+	t.Helper()
+	Until(t, "every page was asked for", func() bool {
+		pages := docsApp(t).Site("acme").Pages()
+		return len(pages) > 0 && !slices.ContainsFunc(pages, func(p reach.Page) bool { return p.State == reach.Unknown })
+	})
+}
+
+// Strangers' spelling is not corrected by the words of locked pages, and what
+// they find has the scores that it has without them.
+func TestNothingOfLockedPagesShowsToStrangers(t *testing.T) {
+	folder := privateFolder(t)
+	stranger := map[string]string{"X-Forwarded-For": "198.51.100.7"}
+	find := func(s *Server, query string) string {
+		return string(s.Do(Request{Path: searchPath, Body: `{"query":"` + query + `"}`, Header: stranger}).Body)
+	}
+	block := "root * " + folder + "\ndocs acme {\n%s\n}\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server"
+	locked := startBehindProxy(t, "", fmt.Sprintf(block, "language en"))
+	allAsked(t)
+	got := map[string]string{}
+	for _, q := range []string{"reactor", "plan", "zebrafsh", "zebra", "quagmir", "cooling secret", "reactor log"} {
+		got[q] = find(locked, q)
+	}
+	without := startBehindProxy(t, "", fmt.Sprintf(block, "language en\nexclude /internal/*"))
+	allAsked(t)
+	for q, r := range got {
+		if want := find(without, q); r != want {
+			t.Errorf("%s finds\n%s\nwithout the locked pages\n%s", q, r, want)
+		}
+	}
+}
+
+// A lock that a reload adds counts from the first request of the new
+// configuration.
+func TestALockOfAReloadCountsAtOnce(t *testing.T) {
+	root := "root * " + privateFolder(t) + "\ndocs acme {\n\trate_limit off\n}\n"
+	s := startBehindProxy(t, "", root+"file_server")
+	address, base := strings.TrimPrefix(s.Base, "http://"), s.Base
+	load := func(block string) {
+		t.Helper()
+		if err := s.TryLoad(behindProxy(s.Dir, "") + "http://" + address + " {\n" + root + block + "\n}\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func() string {
+		q, err := http.NewRequest(http.MethodPost, base+searchPath, strings.NewReader(`{"query":"zebrafish"}`))
+		if err != nil {
+			return ""
+		}
+		q.Header.Set("Content-Type", "application/json")
+		q.Header.Set("X-API-Key", Key)
+		q.Header.Set("X-Forwarded-For", "198.51.100.7")
+		r, err := client.Do(q)
+		if err != nil {
+			return "" // on a connection that the reload closes
+		}
+		defer r.Body.Close()
+		body, _ := io.ReadAll(r.Body)
+		return string(body)
+	}
+	Until(t, "the page is found", func() bool { return strings.Contains(find(), "internal/plan") })
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					find()
+				}
+			}
+		})
+	}
+	for range 5 {
+		load("respond /internal/* 403\nfile_server")
+		for range 20 {
+			if r := find(); strings.Contains(r, "zebrafish") {
+				t.Errorf("after the reload the page is found: %s", r)
+			}
+		}
+		load("file_server")
+		Until(t, "the page is found again", func() bool { return strings.Contains(find(), "internal/plan") })
+	}
+	close(stop)
+	wait.Wait()
+}
+
+// What a model is told of a conversation leaves out the turns about pages that
+// the reader can't open any longer.
+func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
+	m, url := startModel(t)
+	m.Always(modelserver.Reply{Text: "With zebrafish, says [the plan](/internal/plan.html)."})
+	l := locks(t)["forward_auth"]
+	s := startBehindProxy(t, llm(url, "scripted", ""), "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
+	ask := func(text, thread string, header map[string]string) *Response {
+		h := map[string]string{"X-API-Key": Key, "X-Forwarded-For": "198.51.100.7"}
+		for k, v := range header {
+			h[k] = v
+		}
+		fields := map[string]any{"fp": "ann"}
+		if thread != "" {
+			fields["threadId"] = thread
+		}
+		path, body := message(2, text, fields)
+		return s.Do(Request{Path: path, Key: "-", Body: body, Header: h})
+	}
+	Until(t, "the reader finds the page", func() bool {
+		return strings.Contains(string(s.Do(Request{Path: searchPath, Body: `{"query":"zebrafish"}`, Header: l.reader}).Body), "internal/plan")
+	})
+	first := ask("What is the secret plan of the reactor?", "", l.reader)
+	thread := first.Header.Get("X-Thread-Id")
+	if !strings.Contains(string(first.Body), "internal/plan.html") || thread == "" {
+		t.Fatalf("the first answer is %s", first.Body)
+	}
+	for name, c := range map[string]struct {
+		header map[string]string
+		told   bool
+	}{"the reader": {l.reader, true}, "the same reader, logged out": {nil, false}} {
+		before := len(m.Requests())
+		r := ask("And how is it cooled?", thread, c.header)
+		if r.Header.Get("X-Thread-Id") != thread {
+			t.Fatalf("%s: another thread", name)
+		}
+		told := ""
+		for _, request := range m.Requests()[before:] {
+			for _, role := range []string{"system", "user", "assistant", "tool"} {
+				told += request.Text(role)
+			}
+		}
+		if strings.Contains(told, "zebrafish") != c.told {
+			t.Errorf("%s: the model is told\n%s", name, told)
+		}
+	}
+}

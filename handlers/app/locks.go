@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	// maxLocked is how many sections, and so locked pages, are asked for at most
+	// by a search.
+	maxLocked = 50
+	// lockedAtOnce are asked for at the same time.
+	lockedAtOnce = 8
+)
+
+// openReach finds out which pages of the site clients can open, from now on
+// until the app stops.
+func (a *App) openReach(r *LiveSite) error {
+	if r.Config.Locks == "off" {
+		a.log.Warn("locks are off: every page of the index is public", zap.String("site", r.Name))
+		return nil
+	}
+	o := reach.Options{
+		Context: a.ctx, URL: r.Config.URL, Documents: r.index.index.Documents, Log: a.ctx.Slogger().With("site", r.Name),
+	}
+	loaded, err := a.ctx.AppIfConfigured("http")
+	if err != nil && !errors.Is(err, caddy.ErrNotConfigured) {
+		return err
+	}
+	o.HTTP, _ = loaded.(*caddyhttp.App)
+	if r.at != nil {
+		o.Server, o.Host = r.at.server, r.at.host()
+	}
+	if r.reach, err = reach.New(o); err != nil {
+		return err
+	}
+	a.goBackground(r.reach.Run)
+	return nil
+}
+
+// search searches the pages that the reader of the context can open. Readers
+// who can open no locked page get what a search of the public pages finds.
+func (r *LiveSite) search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	if r.reach == nil {
+		return r.index.searcher.Search(ctx, q)
+	}
+	view := r.reach.View()
+	q.Pages = view.Public
+	hits, err := r.index.searcher.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if view.Locked {
+		all := q
+		all.Pages, all.Limit = view.Served, maxLocked
+		candidates, err := r.index.searcher.Search(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		if opened := r.opened(ctx, view, candidates, q.Limit); opened != nil {
+			hits = opened
+		}
+	}
+	for i := range hits {
+		hits[i].Document = view.Document(hits[i].Document)
+	}
+	return hits, nil
+}
+
+// opened returns the first limit candidates that the reader can open, nil if
+// none of them is locked.
+func (r *LiveSite) opened(ctx context.Context, view *reach.View, candidates []retrieval.Hit, limit int) []retrieval.Hit {
+	var open []retrieval.Hit
+	locked := false
+	for len(candidates) > 0 && len(open) < limit {
+		batch := candidates[:min(lockedAtOnce, len(candidates))]
+		candidates = candidates[len(batch):]
+		can := make([]bool, len(batch))
+		var wait sync.WaitGroup
+		for i, h := range batch {
+			if view.Public != nil && view.Public.Has(h.Document.Page) {
+				can[i] = true
+				continue
+			}
+			wait.Go(func() { can[i] = r.reach.CanOpen(ctx, h.Document) })
+		}
+		wait.Wait()
+		for i, h := range batch {
+			if can[i] && len(open) < limit {
+				open = append(open, h)
+				locked = locked || view.Public != nil && !view.Public.Has(h.Document.Page)
+			}
+		}
+	}
+	if !locked {
+		return nil
+	}
+	return open
+}
+
+// CanOpenAll reports whether the reader of the context can open the pages of
+// all URLs. Those that are no pages of the site don't count.
+func (r *LiveSite) CanOpenAll(ctx context.Context, urls []string) bool {
+	return r.reach == nil || r.reach.CanOpenAll(ctx, urls)
+}
+
+// Pages returns the pages of the index, with what clients get at their URLs.
+func (r *LiveSite) Pages() []reach.Page {
+	if r.reach != nil {
+		return r.reach.Pages()
+	}
+	var all []reach.Page
+	for _, d := range r.index.index.Documents() {
+		all = append(all, reach.Page{Document: d, State: reach.Public, URL: d.URL})
+	}
+	slices.SortFunc(all, func(a, b reach.Page) int { return strings.Compare(a.URL, b.URL) })
+	return all
+}

@@ -1,0 +1,234 @@
+package reach
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+const (
+	// insideTimeout bounds a request inside the process, with its redirects.
+	insideTimeout = 2 * time.Second
+	// insideAtOnce bounds the requests inside the process at any time.
+	insideAtOnce = 16
+	// maxRedirects are followed on the same host.
+	maxRedirects = 5
+	// maxHashed is how much of a body is compared with other bodies.
+	maxHashed = 256 << 10
+)
+
+// answer is what a request for a page gets.
+type answer struct {
+	// status is 0 if no handler answered, and statusAborted if the connection
+	// would have been closed without an answer.
+	status      int
+	contentType string
+	// path is the final one, after redirects on the same host.
+	path string
+	// elsewhere is the host of a redirect that was not followed.
+	elsewhere string
+	// body identifies the body, if it was asked for.
+	body uint64
+}
+
+// statusAborted is the status of a request that abort or a panic ended.
+const statusAborted = -1
+
+// inside makes requests to a site's pages through the routes of this Caddy,
+// without a socket, an access log or metrics. Bodies are discarded.
+type inside struct {
+	server *caddyhttp.Server
+	chain  caddyhttp.Handler
+	scheme string
+	host   string // with port, as clients send it
+	seed   maphash.Seed
+	slots  chan struct{}
+}
+
+// insideCtxKey marks the requests inside the process.
+type insideCtxKey struct{}
+
+// IsInside reports whether this module itself makes the request, to see what
+// a client would get. The module's own handlers pass it on.
+func IsInside(r *http.Request) bool { return r.Context().Value(insideCtxKey{}) != nil }
+
+// newInside prepares requests to the host of a site's URL through the routes
+// of a server.
+func newInside(ctx caddy.Context, server *caddyhttp.Server, scheme, host string) (*inside, error) {
+	// Provisioned again without metrics, which would count these requests. The
+	// handlers are the server's own.
+	routes := make(caddyhttp.RouteList, len(server.Routes))
+	copy(routes, server.Routes)
+	if err := routes.ProvisionHandlers(ctx, nil); err != nil {
+		return nil, err
+	}
+	nobody := caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return nil })
+	return &inside{
+		server: server, chain: routes.Compile(nobody), scheme: scheme, host: host,
+		seed: maphash.MakeSeed(), slots: make(chan struct{}, insideAtOnce),
+	}, nil
+}
+
+// ask requests a path as c and follows redirects on the same host. With body
+// the answer identifies the body, too.
+func (s *inside) ask(ctx context.Context, path string, c *reader, body bool) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	defer cancel()
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+	// A handler that ignores the context keeps its slot until it returns.
+	type result struct {
+		answer answer
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-s.slots }()
+		a, err := s.follow(ctx, path, c, body)
+		done <- result{a, err}
+	}()
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}
+
+func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) (answer, error) {
+	method := http.MethodHead
+	if body {
+		method = http.MethodGet
+	}
+	for redirects := 0; ; {
+		target, err := url.ParseRequestURI(path)
+		if err != nil {
+			return answer{}, fmt.Errorf("path %q: %w", path, err)
+		}
+		w, err := s.once(ctx, method, target, c)
+		if err != nil {
+			return answer{}, err
+		}
+		got := answer{status: w.status, contentType: w.header.Get("Content-Type"), path: target.Path, body: w.hash.Sum64()}
+		switch {
+		case method == http.MethodHead && (w.status == http.StatusMethodNotAllowed || w.status == http.StatusNotImplemented):
+			method = http.MethodGet
+			continue
+		case w.status < 300 || w.status > 399 || w.header.Get("Location") == "":
+			return got, nil
+		}
+		base := *target
+		base.Scheme, base.Host = s.scheme, s.host
+		next, err := base.Parse(w.header.Get("Location"))
+		if err != nil {
+			return got, nil
+		}
+		if redirects++; redirects > maxRedirects {
+			return got, nil
+		}
+		if !strings.EqualFold(next.Host, s.host) && !strings.EqualFold(next.Hostname(), hostname(s.host)) {
+			got.elsewhere = next.Host
+			return got, nil
+		}
+		path = next.RequestURI()
+	}
+}
+
+// once makes one request.
+func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader) (w *discarded, err error) {
+	w = &discarded{header: make(http.Header)}
+	w.hash.SetSeed(s.seed)
+	header := c.header.Clone()
+	if header == nil {
+		header = make(http.Header)
+	}
+	header.Set("Accept", "text/html,text/markdown,*/*;q=0.8")
+	if header.Get("User-Agent") == "" {
+		header.Set("User-Agent", "caddy-docs")
+	}
+	u := *target // rewrites change it
+	r := (&http.Request{
+		Method: method, URL: &u, RequestURI: target.RequestURI(), Host: s.host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: http.NoBody, RemoteAddr: c.remoteAddr, TLS: c.tls,
+	}).WithContext(context.WithValue(ctx, insideCtxKey{}, true))
+	if s.scheme == "https" && r.TLS == nil {
+		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: hostname(s.host)}
+	}
+	r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, s.server)
+
+	defer func() {
+		if p := recover(); p != nil { // abort panics, and so may any handler
+			w.status, err = statusAborted, nil
+		}
+	}()
+	err = s.chain.ServeHTTP(w, r)
+	var failed caddyhttp.HandlerError
+	switch {
+	case err == nil || errors.Is(err, io.ErrShortWrite):
+		err = nil
+	case w.status != 0: // after the response began
+		err = nil
+	case errors.As(err, &failed) && failed.StatusCode != 0:
+		w.status, err = failed.StatusCode, nil
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	default:
+		w.status, err = http.StatusInternalServerError, nil
+	}
+	return w, err
+}
+
+// discarded is a response of which the status, the header and a hash of the
+// body remain.
+type discarded struct {
+	header http.Header
+	status int
+	hash   maphash.Hash
+	hashed int
+}
+
+// Header implements http.ResponseWriter.
+func (w *discarded) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *discarded) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+}
+
+// Write implements http.ResponseWriter. Past maxHashed it fails, so that
+// handlers stop.
+func (w *discarded) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.hashed >= maxHashed {
+		return 0, io.ErrShortWrite
+	}
+	n := min(len(p), maxHashed-w.hashed)
+	w.hash.Write(p[:n])
+	w.hashed += n
+	return len(p), nil
+}
+
+// hostname is a host without its port.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	return strings.Trim(host, "[]")
+}

@@ -1,0 +1,392 @@
+// Package reach finds out which pages of a site a client can open, by making
+// the client's request inside the process, through the routes of the Caddy
+// that serves the site: a page is shown only to those who could open it.
+package reach
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	// tick is how often a site looks for new pages and for old answers.
+	tick = time.Second
+	// maxAge is how old an answer to a stranger may become.
+	maxAge = 10 * time.Minute
+	// openedFor is how long a reader's answer for a locked page holds.
+	openedFor = 30 * time.Second
+	// maxOpened bounds the readers' answers that are held.
+	maxOpened = 20_000
+	// sample is how many pages must be asked for before the site may be taken
+	// for one that is served elsewhere.
+	sample = 64
+)
+
+// Options are the options of a Site.
+type Options struct {
+	Context caddy.Context
+	HTTP    *caddyhttp.App
+	// Server serves the site. Default: the server for the host of URL.
+	Server *caddyhttp.Server
+	// URL is the site's, "" if it is not known. Host is then what clients send
+	// as Host. Default: localhost.
+	URL, Host string
+	// Documents returns the pages of the index. The slice is another one
+	// after each change.
+	Documents func() []*retrieval.Document
+	Log       *slog.Logger
+}
+
+// Site is a site as one configuration of this Caddy serves it.
+type Site struct {
+	base      *url.URL
+	inside    *inside // nil: no server of this Caddy serves the site
+	documents func() []*retrieval.Document
+	log       *slog.Logger
+
+	view atomic.Pointer[View]
+
+	mu     sync.Mutex
+	pages  map[string]*Page // by Document.Page
+	opened map[openedKey]opened
+}
+
+// View is what may be searched. Its sets are nil if all pages are in them.
+type View struct {
+	// Public has the pages that anyone can open.
+	Public *retrieval.PageSet
+	// Served has the public pages and those that some readers may open.
+	Served *retrieval.PageSet
+	// Locked reports that Served has pages that Public lacks.
+	Locked bool
+	// Elsewhere reports that this Caddy serves none of the pages: all count as
+	// public.
+	Elsewhere bool
+	// Complete reports that all pages were asked for.
+	Complete bool
+
+	// moved has the documents of the pages that are not at their own URL.
+	moved map[string]*retrieval.Document
+}
+
+// Document returns a document with the URL that its page is served at.
+func (v *View) Document(d *retrieval.Document) *retrieval.Document {
+	if moved := v.moved[d.Page]; moved != nil && moved.Hash == d.Hash {
+		return moved
+	}
+	return d
+}
+
+type openedKey struct {
+	reader [32]byte
+	page   string
+}
+
+type opened struct {
+	open  bool
+	until time.Time
+}
+
+// New returns the site. Nothing is asked before Run.
+func New(o Options) (*Site, error) {
+	base, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{base: base, documents: o.Documents, log: o.Log, pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
+	server := o.Server
+	if server == nil {
+		server = serverFor(o.HTTP, base)
+	}
+	s.view.Store(&View{Elsewhere: true})
+	if server != nil {
+		scheme := "http"
+		if len(server.TLSConnPolicies) > 0 {
+			scheme = "https"
+		}
+		s.inside, err = newInside(o.Context, server, scheme, cmp.Or(base.Host, o.Host, "localhost"))
+		if err != nil {
+			return nil, err
+		}
+		none := &retrieval.PageSet{Has: func(string) bool { return false }}
+		s.view.Store(&View{Public: none, Locked: true}) // until the pages are asked for
+	}
+	return s, nil
+}
+
+// View returns what may be searched now.
+func (s *Site) View() *View { return s.view.Load() }
+
+// Run keeps the states of the pages up to date until ctx ends.
+func (s *Site) Run(ctx context.Context) {
+	if s.inside == nil {
+		return
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		s.update(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// update asks for the pages that are new, changed, or were asked for too long
+// ago.
+func (s *Site) update(ctx context.Context) {
+	documents := s.documents()
+	due := s.due(documents, time.Now())
+	if len(due) == 0 {
+		return
+	}
+	fallback, err := s.fallback(ctx)
+	if err != nil {
+		return // at the next tick
+	}
+	var wait sync.WaitGroup
+	next := make(chan *retrieval.Document)
+	for range min(len(due), insideAtOnce) {
+		wait.Go(func() {
+			for d := range next {
+				p, err := s.look(ctx, d, fallback)
+				if err != nil {
+					continue
+				}
+				s.mu.Lock()
+				s.pages[d.Page] = &p
+				s.mu.Unlock()
+			}
+		})
+	}
+	// In any order, so that the first ones are a sample.
+	for _, i := range rand.Perm(len(due)) {
+		next <- due[i]
+	}
+	close(next)
+	wait.Wait()
+	if ctx.Err() == nil {
+		s.publish(documents)
+	}
+}
+
+// due returns the documents to ask for, and forgets the pages that are gone.
+// Old answers are renewed a few at a time.
+func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retrieval.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const perAge = int(maxAge / tick)
+	renewed, atOnce := 0, len(documents)/perAge+1
+	here := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		here[d.Page] = true
+		p := s.pages[d.Page]
+		switch {
+		case p == nil || p.Hash != d.Hash || p.Document.URL != d.URL:
+			due = append(due, d)
+		case now.Sub(p.asked) > maxAge/2 && renewed < atOnce:
+			renewed++
+			due = append(due, d)
+		}
+	}
+	for name := range s.pages {
+		if !here[name] {
+			delete(s.pages, name)
+		}
+	}
+	return due
+}
+
+// publish makes the view of the states.
+func (s *Site) publish(documents []*retrieval.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.findDuplicates(documents)
+	v := &View{Complete: true, moved: make(map[string]*retrieval.Document)}
+	public, served := make(map[string]bool), make(map[string]bool)
+	for _, d := range documents {
+		p := s.pages[d.Page]
+		switch {
+		case p == nil:
+			v.Complete, v.Locked = false, true
+			served[d.Page] = true
+			continue
+		case p.State == Public:
+			public[d.Page], served[d.Page] = true, true
+		case p.State == Locked || p.State == Unknown:
+			v.Locked = true
+			served[d.Page] = true
+		default:
+			continue
+		}
+		if p.URL != d.URL {
+			moved := *d
+			moved.URL = p.URL
+			v.moved[d.Page] = &moved
+		}
+	}
+	switch {
+	case v.Complete && len(served) == 0:
+		v.Elsewhere = true
+	case len(public) < len(documents):
+		v.Public = &retrieval.PageSet{Has: func(page string) bool { return public[page] }}
+		if v.Locked {
+			v.Served = &retrieval.PageSet{Has: func(page string) bool { return served[page] }}
+		}
+	}
+	s.view.Store(v)
+}
+
+// findDuplicates finds pages that are served at one URL, of which the one
+// whose own URL it is remains, else the HTML file, else the first.
+func (s *Site) findDuplicates(documents []*retrieval.Document) {
+	at := make(map[string]*Page)
+	for _, d := range documents {
+		p := s.pages[d.Page]
+		if p == nil || p.State != Public && p.State != Locked {
+			continue
+		}
+		key := strings.TrimSuffix(p.path, "/")
+		other := at[key]
+		if other == nil {
+			at[key] = p
+			continue
+		}
+		if better(p, other) {
+			at[key], p, other = p, other, p
+		}
+		p.State, p.Why = Duplicate, "is at the URL of "+other.File
+	}
+}
+
+func better(p, other *Page) bool {
+	own := func(p *Page) bool { return p.URL == p.Document.URL }
+	if own(p) != own(other) {
+		return own(p)
+	}
+	html := func(p *Page) bool { return strings.HasSuffix(p.File, ".html") || strings.HasSuffix(p.File, ".htm") }
+	return html(p) && !html(other)
+}
+
+// CanOpen reports whether the reader of the context can open a page.
+func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
+	v := s.View()
+	if v.Elsewhere || v.Public == nil || v.Public.Has(d.Page) {
+		return true
+	}
+	who := readerFrom(ctx)
+	s.mu.Lock()
+	p := s.pages[d.Page]
+	s.mu.Unlock()
+	switch {
+	case p == nil:
+		return s.openedFirst(ctx, d, who)
+	case p.State == Public:
+		return true
+	case p.State == NotServed || p.State == Duplicate || who == stranger:
+		return false
+	}
+	key := openedKey{who.hash(), d.Page}
+	now := time.Now()
+	s.mu.Lock()
+	known, ok := s.opened[key]
+	s.mu.Unlock()
+	if ok && now.Before(known.until) {
+		return known.open
+	}
+	a, err := s.inside.ask(ctx, escape(p.path), who, false)
+	if err != nil {
+		return false
+	}
+	state, _ := judge(p.path, a, nil, false)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.opened) >= maxOpened {
+		clear(s.opened)
+	}
+	s.opened[key] = opened{state == Public, now.Add(openedFor)}
+	return state == Public
+}
+
+// openedFirst asks for a page that no stranger was asked for yet. While a
+// sample of the site's pages is served nowhere, such a page may be shown.
+func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *reader) bool {
+	for _, candidate := range s.candidates(d) {
+		a, err := s.inside.ask(ctx, candidate, who, false)
+		if err != nil {
+			return false
+		}
+		switch state, _ := judge(candidate, a, nil, false); state {
+		case Public:
+			return true
+		case Locked, Unknown:
+			return false
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pages) < min(sample, len(s.documents())-1) {
+		return false
+	}
+	for _, p := range s.pages {
+		if p.State != NotServed {
+			return false
+		}
+	}
+	return true
+}
+
+// CanOpenAll reports whether the reader of the context can open the pages at
+// all URLs. URLs of no page don't count.
+func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
+	v := s.View()
+	if v.Elsewhere || v.Public == nil || len(urls) == 0 {
+		return true
+	}
+	wanted := make(map[string]bool, len(urls))
+	for _, u := range urls {
+		u, _, _ = strings.Cut(u, "#")
+		wanted[u] = true
+	}
+	for _, d := range s.documents() {
+		if wanted[v.Document(d).URL] && !s.CanOpen(ctx, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// Pages returns the pages with their states, by URL.
+func (s *Site) Pages() []Page {
+	v := s.View()
+	var all []Page
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.documents() {
+		p := Page{Document: d, State: Unknown, URL: d.URL}
+		if known := s.pages[d.Page]; known != nil {
+			p = *known
+		}
+		if v.Elsewhere {
+			p.State = Public
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
+	return all
+}

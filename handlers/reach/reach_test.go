@@ -1,0 +1,334 @@
+package reach
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// provision loads a site's block without starting it.
+func provision(t *testing.T, block string) (caddy.Context, *caddyhttp.App) {
+	t.Helper()
+	text := "{\n\tauto_https off\n}\nhttp://docs.acme.com:8080 {\n" + block + "\n}\n"
+	raw, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config caddy.Config
+	if err := json.Unmarshal(raw, &config); err != nil {
+		t.Fatal(err)
+	}
+	config.Admin = &caddy.AdminConfig{Disabled: true}
+	config.StorageRaw = json.RawMessage(fmt.Sprintf(`{"module":"file_system","root":%q}`, t.TempDir()))
+	ctx, err := caddy.ProvisionContext(&config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app, err := ctx.App("http")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, app.(*caddyhttp.App)
+}
+
+// write makes the files of a folder.
+func write(t *testing.T, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range files {
+		name := filepath.Join(root, filepath.FromSlash(f))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("<title>"+f+"</title>"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// documents are those that a folder's files become.
+func documents(base string, files ...string) (all []*retrieval.Document) {
+	for _, f := range files {
+		page := strings.TrimSuffix(f, path.Ext(f))
+		url := "/" + page
+		switch {
+		case page == "index":
+			page, url = "", "/"
+		case strings.HasSuffix(page, "/index"):
+			page = strings.TrimSuffix(page, "/index")
+			url = "/" + page + "/"
+		case path.Ext(f) == ".html":
+			url = "/" + f
+		}
+		all = append(all, &retrieval.Document{Page: page, File: f, URL: base + url, Hash: f})
+	}
+	return all
+}
+
+const base = "http://docs.acme.com:8080"
+
+// site is what the files of a folder are, behind a block.
+func site(t *testing.T, block string, docs []*retrieval.Document) *Site {
+	t.Helper()
+	ctx, app := provision(t, block)
+	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.update(t.Context())
+	return s
+}
+
+func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
+	files := []string{"index.html", "guide/index.html", "guide/install.html", "guide/raw.md", "private/plan.html"}
+	for name, c := range map[string]struct {
+		block string
+		want  map[string]string // by file: state and URL
+	}{
+		"files": {"file_server", map[string]string{
+			"index.html": "public /", "guide/index.html": "public /guide/", "guide/install.html": "public /guide/install.html",
+			"guide/raw.md": "public /guide/raw.md", "private/plan.html": "public /private/plan.html",
+		}},
+		"try_files": {"try_files {path} {path}.html {path}/index.html\nfile_server", map[string]string{
+			"guide/install.html": "public /guide/install.html", "guide/raw.md": "public /guide/raw.md",
+		}},
+		"a redirect to the URL without extension": {"@html path_regexp ^(.*)\\.html$\nredir @html {re.1}\ntry_files {path} {path}.html {path}/index.html\nfile_server", map[string]string{
+			"guide/install.html": "public /guide/install", "private/plan.html": "public /private/plan",
+		}},
+		"basic_auth on a folder": {"basic_auth /private/* {\n\treader $2a$14$Zkx19XLiW6VYouLHR5NmfOFU0z2GTNmpkT/5qqR7hx4IjWJPDhjvG\n}\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"basic_auth in a handle": {"handle /private/* {\n\tbasic_auth {\n\t\treader $2a$14$Zkx19XLiW6VYouLHR5NmfOFU0z2GTNmpkT/5qqR7hx4IjWJPDhjvG\n\t}\n\tfile_server\n}\nhandle {\n\tfile_server\n}", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"respond outside": {"@outside {\n\tpath /private/*\n\tnot remote_ip private_ranges\n}\nrespond @outside 403\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"error outside": {"@outside {\n\tpath /private/*\n\tnot remote_ip private_ranges\n}\nerror @outside 403\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"abort outside": {"@outside {\n\tpath /private/*\n\tnot remote_ip private_ranges\n}\nabort @outside\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"a handle for the network, 403 for the others": {"@lan remote_ip private_ranges\nhandle @lan {\n\tfile_server\n}\nhandle {\n\trespond 403\n}", map[string]string{
+			"index.html": "locked /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"a redirect to a login on another host": {"redir /private/* https://login.acme.com/?next={uri}\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"a redirect to a login of the site": {"redir /private/* /login\nrespond /login \"who are you\" 200\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
+		}},
+		"hidden files": {"file_server {\n\thide private\n}", map[string]string{
+			"index.html": "public /", "private/plan.html": "not served /private/plan.html",
+		}},
+		"one page for every URL": {"try_files {path} /index.html\n@md path *.md\nrespond @md 404\nfile_server", map[string]string{
+			"index.html": "public /", "guide/install.html": "public /guide/install.html", "guide/raw.md": "not served /guide/raw",
+		}},
+		"a handler that panics or is missing": {"handle /guide/* {\n\tabort\n}\nhandle /private/* {\n\theader X y\n}\nhandle {\n\tfile_server\n}", map[string]string{
+			"index.html": "public /", "guide/install.html": "locked /guide/install.html", "private/plan.html": "not served /private/plan.html",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := write(t, files...)
+			s := site(t, "root * "+root+"\n"+c.block, documents(base, files...))
+			for _, p := range s.Pages() {
+				want, ok := c.want[p.File]
+				if got := string(p.State) + " " + strings.TrimPrefix(p.URL, base); ok && got != want {
+					t.Errorf("%s is %s (%s), want %s", p.File, got, p.Why, want)
+				}
+			}
+			v := s.View()
+			if v.Elsewhere || !v.Complete {
+				t.Errorf("the view is %+v", v)
+			}
+		})
+	}
+}
+
+func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
+	files := []string{"a.md", "b.md"}
+	for name, block := range map[string]string{
+		"no page":           "respond /other hello",
+		"nothing but pages": "respond 404",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := site(t, block, documents(base, files...))
+			if v := s.View(); !v.Elsewhere || v.Public != nil || v.Locked {
+				t.Errorf("the view is %+v", v)
+			}
+		})
+	}
+	t.Run("another host", func(t *testing.T) {
+		ctx, app := provision(t, "respond ok")
+		docs := documents("https://docs.other.com", files...)
+		s, err := New(Options{Context: ctx, HTTP: app, URL: "https://docs.other.com", Documents: func() []*retrieval.Document { return docs }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := s.View(); !v.Elsewhere || !s.CanOpen(t.Context(), docs[0]) {
+			t.Errorf("the view is %+v", v)
+		}
+	})
+}
+
+func TestTwoFilesAtOneURLAreOnePage(t *testing.T) {
+	root := write(t, "guide.html", "guide/index.md")
+	docs := []*retrieval.Document{
+		{Page: "guide.md", File: "guide.md", URL: base + "/guide", Hash: "1"},
+		{Page: "guide", File: "guide.html", URL: base + "/guide.html", Hash: "2"},
+	}
+	s := site(t, "root * "+root+"\n@html path *.html\nredir /guide.html /guide\ntry_files {path}.html\nfile_server", docs)
+	states := map[string]State{}
+	for _, p := range s.Pages() {
+		states[p.File] = p.State
+	}
+	if states["guide.html"] == states["guide.md"] {
+		t.Errorf("the states are %v", states)
+	}
+	if v := s.View(); v.Public == nil || v.Locked {
+		t.Errorf("the view is %+v", v)
+	}
+}
+
+func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
+	files := []string{"index.html", "private/plan.html", "lan/plan.html"}
+	root := write(t, files...)
+	docs := documents(base, files...)
+	s := site(t, "root * "+root+`
+	@private {
+		path /private/*
+		not header Cookie *session=good*
+		not header Authorization "Bearer sso"
+	}
+	respond @private 401
+	@lan {
+		path /lan/*
+		not remote_ip private_ranges
+	}
+	abort @lan
+	file_server`, docs)
+	request := func(addr string, header ...string) context.Context {
+		r, err := http.NewRequest(http.MethodPost, "/v1/search/acme", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.RemoteAddr = addr
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Add(header[i], header[i+1])
+		}
+		return WithReader(t.Context(), r, func(v string) bool { return strings.Contains(v, "svc_dsc_") })
+	}
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		want string
+	}{
+		"no reader":                 {t.Context(), "index.html"},
+		"a stranger":                {request("198.51.100.7:1000"), "index.html"},
+		"a stranger with our key":   {request("198.51.100.7:1000", "Authorization", "Bearer svc_dsc_x"), "index.html"},
+		"a cookie":                  {request("198.51.100.7:1000", "Cookie", "session=good"), "index.html private/plan.html"},
+		"a wrong cookie":            {request("198.51.100.7:1000", "Cookie", "session=bad"), "index.html"},
+		"the site's own token":      {request("198.51.100.7:1000", "Authorization", "Bearer sso"), "index.html private/plan.html"},
+		"an address of the network": {request("10.0.0.8:1000"), "index.html lan/plan.html"},
+		"both":                      {request("10.0.0.8:1000", "Cookie", "session=good"), "index.html private/plan.html lan/plan.html"},
+		"a forged address":          {request("198.51.100.7:1000", "X-Forwarded-For", "10.0.0.8"), "index.html"},
+	} {
+		for range 2 { // from the cache, too
+			var open []string
+			for _, d := range docs {
+				if s.CanOpen(c.ctx, d) {
+					open = append(open, d.File)
+				}
+			}
+			if got := strings.Join(open, " "); got != c.want {
+				t.Errorf("%s opens %s, want %s", name, got, c.want)
+			}
+		}
+	}
+}
+
+func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
+	files := []string{"index.html", "private/plan.html", "hidden/x.html"}
+	root := write(t, files...)
+	docs := documents(base, files...)
+	ctx, app := provision(t, "root * "+root+"\nrespond /private/* 403\nfile_server {\n\thide hidden\n}")
+	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.View()
+	if v.Public == nil || v.Public.Has("") || !v.Locked || v.Elsewhere {
+		t.Errorf("the view before the first request is %+v", v)
+	}
+	for file, want := range map[int]bool{0: true, 1: false, 2: false} {
+		if got := s.CanOpen(t.Context(), docs[file]); got != want {
+			t.Errorf("%s opens: %t", docs[file].File, got)
+		}
+	}
+}
+
+func TestTheModulesOwnRequestsAreMarked(t *testing.T) {
+	ctx, app := provision(t, "respond ok")
+	in, err := newInside(ctx, app.Servers["srv0"], "http", "docs.acme.com:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := false
+	in.chain = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		marked = IsInside(r)
+		return nil
+	})
+	if a, err := in.ask(t.Context(), "/x", stranger, false); err != nil || a.status != 0 || !marked {
+		t.Errorf("%+v, %v, marked %t", a, err, marked)
+	}
+}
+
+func BenchmarkAsk(b *testing.B) {
+	root := b.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "index.html"), []byte("<title>x</title>"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	text := "{\n\tauto_https off\n}\nhttp://docs.acme.com:8080 {\n\troot * " + root + "\n\tencode\n\tfile_server\n}\n"
+	raw, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var config caddy.Config
+	if err := json.Unmarshal(raw, &config); err != nil {
+		b.Fatal(err)
+	}
+	config.Admin = &caddy.AdminConfig{Disabled: true}
+	ctx, err := caddy.ProvisionContext(&config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	app, err := ctx.App("http")
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := newInside(ctx, app.(*caddyhttp.App).Servers["srv0"], "http", "docs.acme.com:8080")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if a, err := in.ask(b.Context(), "/", stranger, false); err != nil || a.status != 200 {
+			b.Fatal(a, err)
+		}
+	}
+}

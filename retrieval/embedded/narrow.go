@@ -1,0 +1,71 @@
+package embedded
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// maxNarrowed is how many narrowed generations are kept: of the pages that
+// everyone can open, and of those that some can.
+const maxNarrowed = 2
+
+// narrowed are generations of some of the pages of another one.
+type narrowed struct {
+	mu   sync.Mutex
+	sets []narrowedSet // the latest first
+}
+
+type narrowedSet struct {
+	pages *retrieval.PageSet
+	*generation
+}
+
+// only returns the generation of the pages of a set alone. In what it finds,
+// its scores and its corrections, nothing of the other pages shows. It is made
+// by the first query with the set. A nil set has all pages.
+func (g *generation) only(pages *retrieval.PageSet) *generation {
+	if pages == nil {
+		return g
+	}
+	g.narrowed.mu.Lock()
+	defer g.narrowed.mu.Unlock()
+	for _, n := range g.narrowed.sets {
+		if n.pages == pages {
+			return n.generation
+		}
+	}
+	n := narrowedSet{pages, g.narrow(pages)}
+	g.narrowed.sets = slices.Insert(g.narrowed.sets, 0, n)
+	g.narrowed.sets = g.narrowed.sets[:min(len(g.narrowed.sets), maxNarrowed)]
+	return n.generation
+}
+
+func (g *generation) narrow(pages *retrieval.PageSet) *generation {
+	var docs []*retrieval.Document
+	var words []*pageWords
+	var vectors *matrix
+	if g.vectors != nil {
+		vectors = &matrix{dim: g.vectors.dim}
+	}
+	section, row := uint32(0), 0
+	for page, d := range g.docs {
+		from, to := g.sectionsOf(uint32(page))
+		has := pages.Has(d.Page)
+		for ; vectors != nil && row < len(g.vectors.section) && g.vectors.section[row] < to; row++ {
+			if has {
+				vectors.section = append(vectors.section, section+g.vectors.section[row]-from)
+				vectors.values = append(vectors.values, g.vectors.values[row*vectors.dim:(row+1)*vectors.dim]...)
+			}
+		}
+		if has {
+			docs, words = append(docs, d), append(words, g.words[page])
+			section += to - from
+		}
+	}
+	if len(docs) == len(g.docs) {
+		return g
+	}
+	return newGeneration(docs, words, g.lexicon, vectors)
+}
