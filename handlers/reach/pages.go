@@ -137,9 +137,11 @@ func (s *Site) candidates(d *retrieval.Document) []string {
 	if strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "/index") {
 		add(escape(name + "/"))
 	}
-	add(escape(name))
-	add(escape(name + "/"))
-	add(escape(name + ".html"))
+	if name != "" {
+		add(escape(name))
+		add(escape(name + "/"))
+		add(escape(name + ".html"))
+	}
 	add(escape(file))
 	return paths
 }

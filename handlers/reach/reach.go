@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -58,6 +59,8 @@ type Site struct {
 	log       *slog.Logger
 
 	view atomic.Pointer[View]
+
+	updating sync.Mutex // one update at a time
 
 	mu     sync.Mutex
 	pages  map[string]*Page // by Document.Page
@@ -138,7 +141,7 @@ func (s *Site) Run(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		s.update(ctx)
+		s.update(ctx, math.MaxInt)
 		select {
 		case <-ctx.Done():
 			return
@@ -148,13 +151,17 @@ func (s *Site) Run(ctx context.Context) {
 }
 
 // update asks for the pages that are new, changed, or were asked for too long
-// ago.
-func (s *Site) update(ctx context.Context) {
+// ago: for at most limit of them, in any order.
+func (s *Site) update(ctx context.Context, limit int) {
+	s.updating.Lock()
+	defer s.updating.Unlock()
 	documents := s.documents()
 	due := s.due(documents, time.Now())
 	if len(due) == 0 {
 		return
 	}
+	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
+	due = due[:min(len(due), limit)]
 	fallback, err := s.fallback(ctx)
 	if err != nil {
 		return // at the next tick
@@ -174,9 +181,8 @@ func (s *Site) update(ctx context.Context) {
 			}
 		})
 	}
-	// In any order, so that the first ones are a sample.
-	for _, i := range rand.Perm(len(due)) {
-		next <- due[i]
+	for _, d := range due {
+		next <- d
 	}
 	close(next)
 	wait.Wait()
@@ -339,8 +345,14 @@ func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *read
 		}
 	}
 	s.mu.Lock()
+	asked := len(s.pages)
+	s.mu.Unlock()
+	if asked < min(sample, len(s.documents())) {
+		s.update(ctx, sample)
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.pages) < min(sample, len(s.documents())-1) {
+	if len(s.pages) < min(sample, len(s.documents())) {
 		return false
 	}
 	for _, p := range s.pages {

@@ -90,7 +90,7 @@ func site(t *testing.T, block string, docs []*retrieval.Document) *Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.update(t.Context())
+	s.update(t.Context(), 1000)
 	return s
 }
 
@@ -162,7 +162,7 @@ func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
 }
 
 func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
-	files := []string{"a.md", "b.md"}
+	files := []string{"index.html", "a.md", "b/index.md"}
 	for name, block := range map[string]string{
 		"no page":           "respond /other hello",
 		"nothing but pages": "respond 404",
