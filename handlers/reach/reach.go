@@ -304,7 +304,9 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 		return s.openedFirst(ctx, d, who)
 	case p.State == Public:
 		return true
-	case p.State == NotServed || p.State == Duplicate || who == stranger:
+	case p.State == NotServed:
+		return !v.Complete && s.servedNowhere(ctx)
+	case p.State == Duplicate || who == stranger:
 		return false
 	}
 	key := openedKey{who.hash(), d.Page}
@@ -329,8 +331,8 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 	return state == Public
 }
 
-// openedFirst asks for a page that no stranger was asked for yet. While a
-// sample of the site's pages is served nowhere, such a page may be shown.
+// openedFirst asks for a page that no stranger asked for yet. One that is not
+// served may be shown if none of the site's pages is.
 func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *reader) bool {
 	for _, candidate := range s.candidates(d) {
 		a, err := s.inside.ask(ctx, candidate, who, false)
@@ -344,23 +346,27 @@ func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *read
 			return false
 		}
 	}
+	return s.servedNowhere(ctx)
+}
+
+// servedNowhere reports whether this Caddy serves none of a sample of the
+// site's pages.
+func (s *Site) servedNowhere(ctx context.Context) bool {
+	enough := min(sample, len(s.documents()))
 	s.mu.Lock()
 	asked := len(s.pages)
 	s.mu.Unlock()
-	if asked < min(sample, len(s.documents())) {
+	if asked < enough {
 		s.update(ctx, sample)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.pages) < min(sample, len(s.documents())) {
-		return false
-	}
 	for _, p := range s.pages {
 		if p.State != NotServed {
 			return false
 		}
 	}
-	return true
+	return len(s.pages) >= enough
 }
 
 // CanOpenAll reports whether the reader of the context can open the pages at
