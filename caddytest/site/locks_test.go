@@ -1,4 +1,4 @@
-package caddytest
+package site
 
 import (
 	"fmt"
@@ -10,8 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/caddyserver/caddy/v2"
-
+	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -25,7 +24,7 @@ const (
 // privateFolder has public pages, and internal/plan.html, the only one with
 // the word zebrafish.
 func privateFolder(t *testing.T) string {
-	return Folder(t, map[string]string{
+	return caddytest.Folder(t, map[string]string{
 		"index.html":          "<html><head><title>Reactors</title></head><body><main><h1>Reactors</h1><p>All about reactors and their cooling.</p></main></body></html>",
 		"guide/cooling.html":  "<html><head><title>Cooling</title></head><body><main><h1>Cooling</h1><p>The plan of the cooling of a reactor is public: it is cooled with water.</p></main></body></html>",
 		"internal/plan.html":  "<html><head><title>Reactor plan</title></head><body><main><h1>Reactor plan</h1><p>The secret plan of the reactor: it is cooled with zebrafish.</p></main></body></html>",
@@ -76,10 +75,10 @@ func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 	const question = "What is the plan of the reactor?"
 	for name, l := range locks(t) {
 		t.Run(name, func(t *testing.T) {
-			m, url := startModel(t)
+			m, url := caddytest.StartModel(t)
 			m.Answer(func(r *modelserver.Request) modelserver.Reply {
 				switch {
-				case isRewrite(r):
+				case strings.HasPrefix(r.Text("system"), "Rewrite "):
 					return modelserver.Reply{Status: 500}
 				case len(r.Tools) > 0 && r.Text("tool") == "":
 					return modelserver.Reply{ToolCalls: []modelserver.ToolCall{
@@ -91,21 +90,21 @@ func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 				}
 				return modelserver.Reply{Text: "With water, or as in [the plan](/internal/plan.html)."}
 			})
-			for _, model := range []string{"", llm(url, "scripted", "")} {
+			for _, model := range []string{"", caddytest.LLM(url, "scripted", "")} {
 				s := startBehindProxy(t, model, "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
-				ask := func(path, body string, header map[string]string) *Response {
-					h := map[string]string{"X-API-Key": Key, "X-Forwarded-For": "198.51.100.7"}
+				ask := func(path, body string, header map[string]string) *caddytest.Response {
+					h := map[string]string{"X-API-Key": caddytest.Key, "X-Forwarded-For": "198.51.100.7"}
 					for k, v := range header {
 						h[k] = v
 					}
-					return s.Do(Request{Path: path, Key: "-", Body: body, Header: h})
+					return s.Do(caddytest.Request{Path: path, Key: "-", Body: body, Header: h})
 				}
-				Until(t, "the site is searched", func() bool {
-					return strings.Contains(string(ask(searchPath, `{"query":"reactor"}`, l.reader).Body), "guide/cooling")
+				caddytest.Until(t, "the site is searched", func() bool {
+					return strings.Contains(string(ask(caddytest.SearchPath, `{"query":"reactor"}`, l.reader).Body), "guide/cooling")
 				})
-				requests := map[string][2]string{"search": {searchPath, `{"query":"secret reactor plan","pageSize":50}`}}
-				for _, v := range both {
-					path, body := message(v, question, nil)
+				requests := map[string][2]string{"search": {caddytest.SearchPath, `{"query":"secret reactor plan","pageSize":50}`}}
+				for _, v := range caddytest.Versions {
+					path, body := caddytest.Message(v, question, nil)
 					requests[fmt.Sprintf("v%d", v)] = [2]string{path, body}
 				}
 				for what, q := range requests {
@@ -134,36 +133,27 @@ func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 	}
 }
 
-// startBehindProxy starts a site whose clients name their IP in X-Forwarded-For.
-func startBehindProxy(t *testing.T, docs, block string) *Server {
+// startBehindProxy starts a site whose clients name their IP in
+// X-Forwarded-For.
+func startBehindProxy(t *testing.T, docs, block string) *caddytest.Server {
 	t.Helper()
-	s := &Server{t: t, Dir: t.TempDir()}
-	t.Cleanup(func() {
-		if err := caddy.Stop(); err != nil {
-			t.Errorf("stopping Caddy: %v", err)
-		}
-	})
-	s.loadBehindProxy(docs, block)
+	s := caddytest.New(t)
+	if err := s.TryLoad(behindProxy(s.Dir, docs) + "http://localhost:0 {\n" + block + "\n}\n"); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
 // behindProxy is Global for a server behind a proxy on this machine.
 func behindProxy(dir, docs string) string {
-	return strings.Replace(Global(dir, docs), "{\n", "{\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1/8\n\t}\n", 1)
-}
-
-func (s *Server) loadBehindProxy(docs, block string) {
-	s.t.Helper()
-	if err := s.TryLoad(behindProxy(s.Dir, docs) + "http://localhost:0 {\n" + block + "\n}\n"); err != nil {
-		s.t.Fatal(err)
-	}
+	return strings.Replace(caddytest.Global(dir, docs), "{\n", "{\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1/8\n\t}\n", 1)
 }
 
 // allAsked waits until a stranger's request was made for each page of acme.
 func allAsked(t *testing.T) {
 	t.Helper()
-	Until(t, "every page was asked for", func() bool {
-		pages := docsApp(t).Site("acme").Pages()
+	caddytest.Until(t, "every page was asked for", func() bool {
+		pages := caddytest.App(t).Site("acme").Pages()
 		return len(pages) > 0 && !slices.ContainsFunc(pages, func(p reach.Page) bool { return p.State == reach.Unknown })
 	})
 }
@@ -173,8 +163,8 @@ func allAsked(t *testing.T) {
 func TestNothingOfLockedPagesShowsToStrangers(t *testing.T) {
 	folder := privateFolder(t)
 	stranger := map[string]string{"X-Forwarded-For": "198.51.100.7"}
-	find := func(s *Server, query string) string {
-		return string(s.Do(Request{Path: searchPath, Body: `{"query":"` + query + `"}`, Header: stranger}).Body)
+	find := func(s *caddytest.Server, query string) string {
+		return string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"` + query + `"}`, Header: stranger}).Body)
 	}
 	block := "root * " + folder + "\ndocs acme {\n%s\n}\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server"
 	locked := startBehindProxy(t, "", fmt.Sprintf(block, "language en"))
@@ -205,14 +195,14 @@ func TestALockOfAReloadCountsAtOnce(t *testing.T) {
 		}
 	}
 	find := func() string {
-		q, err := http.NewRequest(http.MethodPost, base+searchPath, strings.NewReader(`{"query":"zebrafish"}`))
+		q, err := http.NewRequest(http.MethodPost, base+caddytest.SearchPath, strings.NewReader(`{"query":"zebrafish"}`))
 		if err != nil {
 			return ""
 		}
 		q.Header.Set("Content-Type", "application/json")
-		q.Header.Set("X-API-Key", Key)
+		q.Header.Set("X-API-Key", caddytest.Key)
 		q.Header.Set("X-Forwarded-For", "198.51.100.7")
-		r, err := client.Do(q)
+		r, err := http.DefaultClient.Do(q)
 		if err != nil {
 			return "" // on a connection that the reload closes
 		}
@@ -220,7 +210,7 @@ func TestALockOfAReloadCountsAtOnce(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		return string(body)
 	}
-	Until(t, "the page is found", func() bool { return strings.Contains(find(), "internal/plan") })
+	caddytest.Until(t, "the page is found", func() bool { return strings.Contains(find(), "internal/plan") })
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	for range 4 {
@@ -243,7 +233,7 @@ func TestALockOfAReloadCountsAtOnce(t *testing.T) {
 			}
 		}
 		load("file_server")
-		Until(t, "the page is found again", func() bool { return strings.Contains(find(), "internal/plan") })
+		caddytest.Until(t, "the page is found again", func() bool { return strings.Contains(find(), "internal/plan") })
 	}
 	close(stop)
 	wait.Wait()
@@ -252,12 +242,12 @@ func TestALockOfAReloadCountsAtOnce(t *testing.T) {
 // What a model is told of a conversation leaves out the turns about pages that
 // the reader can't open any longer.
 func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
-	m, url := startModel(t)
+	m, url := caddytest.StartModel(t)
 	m.Always(modelserver.Reply{Text: "With zebrafish, says [the plan](/internal/plan.html)."})
 	l := locks(t)["forward_auth"]
-	s := startBehindProxy(t, llm(url, "scripted", ""), "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
-	ask := func(text, thread string, header map[string]string) *Response {
-		h := map[string]string{"X-API-Key": Key, "X-Forwarded-For": "198.51.100.7"}
+	s := startBehindProxy(t, caddytest.LLM(url, "scripted", ""), "root * "+privateFolder(t)+"\ndocs acme\n"+l.block)
+	ask := func(text, thread string, header map[string]string) *caddytest.Response {
+		h := map[string]string{"X-API-Key": caddytest.Key, "X-Forwarded-For": "198.51.100.7"}
 		for k, v := range header {
 			h[k] = v
 		}
@@ -265,11 +255,11 @@ func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 		if thread != "" {
 			fields["threadId"] = thread
 		}
-		path, body := message(2, text, fields)
-		return s.Do(Request{Path: path, Key: "-", Body: body, Header: h})
+		path, body := caddytest.Message(2, text, fields)
+		return s.Do(caddytest.Request{Path: path, Key: "-", Body: body, Header: h})
 	}
-	Until(t, "the reader finds the page", func() bool {
-		return strings.Contains(string(s.Do(Request{Path: searchPath, Body: `{"query":"zebrafish"}`, Header: l.reader}).Body), "internal/plan")
+	caddytest.Until(t, "the reader finds the page", func() bool {
+		return strings.Contains(string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"zebrafish"}`, Header: l.reader}).Body), "internal/plan")
 	})
 	first := ask("What is the secret plan of the reactor?", "", l.reader)
 	thread := first.Header.Get("X-Thread-Id")
