@@ -34,14 +34,15 @@ const (
 type threads struct {
 	*thread.Keeper
 	storing chan struct{} // holds an element for each turn that is being stored
-	pending sync.WaitGroup
+	pending sync.RWMutex  // read-locked while a turn is being stored
 }
 
 type threadsKey struct{ ttl time.Duration }
 
 // Destruct waits until all turns are stored.
 func (t *threads) Destruct() error {
-	t.pending.Wait()
+	t.pending.Lock()
+	defer t.pending.Unlock()
 	return nil
 }
 
@@ -78,7 +79,9 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	}
 	t := a.threads
 	stored := make(chan struct{})
-	t.pending.Go(func() {
+	t.pending.RLock()
+	go func() {
+		defer t.pending.RUnlock()
 		defer close(stored)
 		t.storing <- struct{}{}
 		defer func() { <-t.storing }()
@@ -91,7 +94,7 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 			collectors.threadsFailed.Inc()
 			a.log.Error("the conversation could not be stored; the reply went on", zap.String("thread", r.Thread), zap.String("request_id", r.RequestID), zap.Error(err))
 		}
-	})
+	}()
 	select {
 	case <-stored:
 	case <-time.After(keepWait):
