@@ -82,6 +82,11 @@ func (r *run) prompt() *Prompt {
 func (r *run) userMessage() string {
 	q := r.q
 	var b strings.Builder
+	size := 512 + len(q.asked)
+	for _, p := range r.passages[:r.given] {
+		size += 256 + len(p.text)
+	}
+	b.Grow(size)
 	switch {
 	case r.searchErr != nil:
 		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
@@ -139,7 +144,9 @@ func (r *run) writePassage(b *strings.Builder, p *passage) {
 
 // fence writes data between marks that it can't contain.
 func (r *run) fence(b *strings.Builder, label, text string) {
-	b.WriteString("<<" + r.key + " " + r.withoutKey(label) + "\n" + r.withoutKey(text) + "\n<</" + r.key + ">>\n\n")
+	for _, s := range []string{"<<", r.key, " ", r.withoutKey(label), "\n", r.withoutKey(text), "\n<</", r.key, ">>\n\n"} {
+		b.WriteString(s)
+	}
 }
 
 // withoutKey removes the reply's key from a text. No client can know it,
