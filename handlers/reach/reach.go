@@ -8,7 +8,6 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -151,7 +150,7 @@ func (s *Site) Run(ctx context.Context) {
 }
 
 // update asks for the pages that are new, changed, or were asked for too long
-// ago: for at most limit of them, in any order.
+// ago: for at most limit of them.
 func (s *Site) update(ctx context.Context, limit int) {
 	s.updating.Lock()
 	defer s.updating.Unlock()
@@ -160,8 +159,13 @@ func (s *Site) update(ctx context.Context, limit int) {
 	if len(due) == 0 {
 		return
 	}
-	rand.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
-	due = due[:min(len(due), limit)]
+	if len(due) > limit {
+		sample := make([]*retrieval.Document, limit)
+		for i := range sample {
+			sample[i] = due[i*len(due)/limit] // from all parts of the site
+		}
+		due = sample
+	}
 	fallback, err := s.fallback(ctx)
 	if err != nil {
 		return // at the next tick
