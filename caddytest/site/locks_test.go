@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -130,6 +132,54 @@ func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Operators see which pages are locked or not served, and what a title writes
+// to a terminal is left out.
+func TestLockedPagesAreShownByCommands(t *testing.T) {
+	dir, err := os.MkdirTemp("", "docs") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "admin.sock")
+	folder := caddytest.Folder(t, map[string]string{
+		"index.html":         "<html lang=en><title>Front\x1b[31m page</title><main><h1>Front\x1b[31m page</h1><p>All about reactors.</p></main></html>",
+		"internal/plan.html": "<html lang=en><title>Plan</title><main><h1>Plan</h1><p>The plan of the reactor.</p></main></html>",
+		"gone.html":          "<html lang=en><title>Gone</title><main><h1>Gone</h1><p>The reactor is gone.</p></main></html>",
+	})
+	s := caddytest.NewIn(t, dir)
+	if err := s.TryLoad(strings.Replace(caddytest.Global(dir, ""), "admin off", "admin unix/"+socket, 1) +
+		"http://localhost:0 {\nroot * " + folder + "\ndocs acme\nrespond /internal/* 403\nfile_server {\n\thide gone.html\n}\n}\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.Ready("acme")
+	allAsked(t)
+	docs := func(args ...string) string {
+		out, _ := run(t, append([]string{"--address", "unix/" + socket}, args...)...) // doctor fails
+		return out
+	}
+	pages := docs("pages", "acme")
+	if strings.Contains(pages, "\x1b") || strings.Count(pages, "\n") != 4 {
+		t.Errorf("pages:\n%q", pages)
+	}
+	for _, want := range []string{"locked ", "responds with Forbidden", "not served ", "public "} {
+		if !strings.Contains(pages, want) {
+			t.Errorf("pages lack %q:\n%s", want, pages)
+		}
+	}
+	if out := docs("pages", "acme", "--json"); !strings.Contains(out, `"state": "not served"`) {
+		t.Errorf("pages --json:\n%s", out)
+	}
+	if out := docs("status"); !strings.Contains(out, "acme: 1 public, 1 locked, 1 not served") {
+		t.Errorf("status:\n%s", out)
+	}
+	if out := docs("status", "--json"); !strings.Contains(out, `"not_served": 1`) {
+		t.Errorf("status --json:\n%s", out)
+	}
+	if out := docs("doctor"); !strings.Contains(out, "FAIL  site acme pages: 1 of 3 are not served") || !strings.Contains(out, "exclude /gone.html") {
+		t.Errorf("doctor:\n%s", out)
 	}
 }
 

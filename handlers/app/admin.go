@@ -22,6 +22,7 @@ import (
 //	GET    /docs/status               sites, their indexes, the model
 //	GET    /docs/doctor               checks, and what to do where one fails
 //	POST   /docs/index/{site}         refresh now; ?wait=true answers when it ended
+//	GET    /docs/pages/{site}         pages, and what clients get at their URLs
 //	GET    /docs/queries/{site}       queries to evaluate the search with
 //	GET    /docs/keys                 keys, without secrets
 //	POST   /docs/keys                 store a key made by the client: its record, not its secret
@@ -88,6 +89,8 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 			a.goBackground(func(ctx context.Context) { _, _ = site.index.refresher.Refresh(ctx) }) // it logs errors
 			status, answer = http.StatusAccepted, site.index.refresher.Status()
 		}
+	case "GET pages":
+		answer, err = a.SitePages(ctx, name)
 	case "GET queries":
 		answer, err = a.Queries(name)
 	case "GET keys":
@@ -105,7 +108,7 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		answer, err = a.ExplainSite(ctx, name, body)
 	default:
 		switch what {
-		case "status", "doctor", "index", "queries", "keys", "search", "ask", "explain":
+		case "status", "doctor", "index", "pages", "queries", "keys", "search", "ask", "explain":
 			err = adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 		default:
 			err = adminError(http.StatusNotFound, "there is no /docs/%s", what)

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"os"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // Check is one thing that Doctor looked at.
@@ -71,6 +73,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		default:
 			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 		}
+		r.checkPages(add)
 		for _, p := range st.Problems {
 			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "fix the page; the site is searched without it")
 		}
@@ -99,6 +102,28 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	}
 	add("llm", m.check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
 	return checks
+}
+
+// checkPages reports which of the site's pages clients can open.
+func (r *LiveSite) checkPages(add func(what string, err error, found, do string)) {
+	pages := r.Pages()
+	n, what := reach.Count(pages), "site "+r.Name+" pages"
+	switch p, exclude := reach.FirstNotServed(pages); {
+	case len(pages) == 0:
+	case p != nil:
+		add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
+			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
+	case r.reach == nil:
+		add(what, nil, "all count as public: locks are off", "")
+	case r.reach.View().Elsewhere:
+		add(what, nil, "all count as public: this Caddy serves none of them", "")
+	case n.Unknown > 0:
+		add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
+	case n.Locked > 0:
+		add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
+	default:
+		add(what, nil, "all public", "")
+	}
 }
 
 // writable returns an error if files can't be written to a folder, which is

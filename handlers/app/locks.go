@@ -114,10 +114,14 @@ func (r *LiveSite) CanOpenAll(ctx context.Context, urls []string) bool {
 	return r.reach == nil || r.reach.CanOpenAll(ctx, urls)
 }
 
-// Pages returns the pages of the index, with what clients get at their URLs.
+// Pages returns the pages of the index by URL, with what clients get there.
+// It is empty before the index is open.
 func (r *LiveSite) Pages() []reach.Page {
 	if r.reach != nil {
 		return r.reach.Pages()
+	}
+	if r.index == nil {
+		return nil
 	}
 	var all []reach.Page
 	for _, d := range r.index.index.Documents() {

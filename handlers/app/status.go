@@ -1,6 +1,7 @@
 package app
 
 import (
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -30,6 +31,9 @@ type SiteStatus struct {
 	Sitemap      string           `json:"sitemap,omitempty"`
 	HasKey       bool             `json:"has_key"`
 	Index        retrieval.Status `json:"index"`
+	// Pages are the pages of the index by what a stranger gets; nil before the
+	// index is open.
+	Pages *reach.Counts `json:"pages,omitempty"`
 	// Budget is what the site has spent; nil without a budget.
 	Budget *BudgetStatus `json:"budget,omitempty"`
 }
@@ -50,6 +54,8 @@ func (a *App) Status() Status {
 		}
 		if r.index != nil {
 			st.Index = r.index.refresher.Status()
+			counts := reach.Count(r.Pages())
+			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)
 	}

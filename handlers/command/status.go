@@ -63,6 +63,11 @@ func printStatus(out io.Writer, st app.Status) {
 		}
 	}
 	for _, s := range st.Sites {
+		if p := s.Pages; p != nil && !p.AllPublic() {
+			fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
+		}
+	}
+	for _, s := range st.Sites {
 		if b := s.Budget; b != nil {
 			fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
 		}

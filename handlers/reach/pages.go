@@ -37,7 +37,8 @@ type Page struct {
 	// URL is where the page is served. Like Document.URL it is absolute if the
 	// site's URL is known.
 	URL string
-	// Why is the reason for any state but Public, for people.
+	// Why is the reason for the state, for people; "" for pages that a stranger
+	// got.
 	Why string
 
 	asked time.Time

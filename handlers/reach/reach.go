@@ -60,6 +60,7 @@ type Site struct {
 	view atomic.Pointer[View]
 
 	updating sync.Mutex // one update at a time
+	reported bool       // the states of the first complete view are in the log
 
 	mu     sync.Mutex
 	pages  map[string]*Page // by Document.Page
@@ -135,17 +136,26 @@ func (s *Site) View() *View { return s.view.Load() }
 // Run keeps the states of the pages up to date until ctx ends.
 func (s *Site) Run(ctx context.Context) {
 	if s.inside == nil {
+		s.log.Info("no server of this Caddy serves the site; all of its pages count as public")
 		return
 	}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		s.update(ctx, math.MaxInt)
+		s.Update(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// Update asks for the pages that are new, changed, or were asked for too long
+// ago, and returns when their states are known.
+func (s *Site) Update(ctx context.Context) {
+	if s.inside != nil {
+		s.update(ctx, math.MaxInt)
 	}
 }
 
@@ -192,6 +202,7 @@ func (s *Site) update(ctx context.Context, limit int) {
 	wait.Wait()
 	if ctx.Err() == nil {
 		s.publish(documents)
+		s.report()
 	}
 }
 
@@ -405,7 +416,7 @@ func (s *Site) Pages() []Page {
 			p = *known
 		}
 		if v.Elsewhere {
-			p.State = Public
+			p.State, p.Why = Public, "is not served by this Caddy"
 		}
 		all = append(all, p)
 	}

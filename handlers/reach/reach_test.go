@@ -177,7 +177,7 @@ func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
 	t.Run("another host", func(t *testing.T) {
 		ctx, app := provision(t, "respond ok")
 		docs := documents("https://docs.other.com", files...)
-		s, err := New(Options{Context: ctx, HTTP: app, URL: "https://docs.other.com", Documents: func() []*retrieval.Document { return docs }})
+		s, err := New(Options{Context: ctx, HTTP: app, URL: "https://docs.other.com", Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
 	root := write(t, files...)
 	docs := documents(base, files...)
 	ctx, app := provision(t, "root * "+root+"\nrespond /private/* 403\nfile_server {\n\thide hidden\n}")
-	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }})
+	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,5 +330,43 @@ func BenchmarkAsk(b *testing.B) {
 		if a, err := in.ask(b.Context(), "/", stranger, false); err != nil || a.status != 200 {
 			b.Fatal(a, err)
 		}
+	}
+}
+
+func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
+	files := []string{"index.html", "guide.html", "guide/raw.md", "more.md"}
+	for name, c := range map[string]struct{ block, want string }{
+		"all served":    {"file_server", ""},
+		"raw files":     {"@md path /guide/raw* /more*\nerror @md 404\nfile_server", `level=WARN msg="some pages are left out because they are not served" pages=2 of=4 example=` + base + `/guide/raw why="/guide/raw responds with Not Found" write="exclude /**.md"`},
+		"one page":      {"error /guide* 404\nfile_server {\n\thide more.md\n}", `write="exclude /guide.html"`},
+		"none served":   {"respond 404", `level=INFO msg="this Caddy serves none of the site's pages; all of them count as public" pages=4`},
+		"another files": {"error /guide.html 404\nerror /guide 404\nerror /guide/ 404\nfile_server", `write="exclude /guide.html"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, app := provision(t, "root * "+write(t, files...)+"\n"+c.block)
+			docs := documents(base, files...)
+			var log strings.Builder
+			s, err := New(Options{
+				Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs },
+				Log: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.update(t.Context(), 1)
+			if log.Len() > 0 {
+				t.Errorf("logged before the pass is complete: %s", &log)
+			}
+			s.Update(t.Context())
+			got := log.String()
+			if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+				t.Errorf("logged\n%s\nwant\n%s", got, c.want)
+			}
+			docs = append(docs, documents(base, "new.html")...)
+			s.Update(t.Context())
+			if log.String() != got {
+				t.Errorf("logged again: %s", &log)
+			}
+		})
 	}
 }

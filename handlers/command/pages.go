@@ -1,0 +1,58 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+func pagesCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pages, err := ask(cmd.Context(), t, http.MethodGet, path("pages", args[0]), nil, t.started, func(a *app.App) ([]app.PageStatus, error) {
+				if _, err := a.Refresh(cmd.Context(), args[0]); err != nil {
+					return nil, err
+				}
+				return a.SitePages(cmd.Context(), args[0])
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), pages)
+			}
+			printPages(cmd.OutOrStdout(), pages)
+			return nil
+		},
+	}
+}
+
+func printPages(out io.Writer, pages []app.PageStatus) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tWHY")
+	for _, p := range pages {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.State, printable(p.URL), cmp.Or(excerpt(printable(p.Title), 40), "-"), p.Sections,
+			cmp.Or(printable(p.Language), "-"), cmp.Or(printable(p.Version), "-"), cmp.Or(printable(p.Why), "-"))
+	}
+	w.Flush()
+}
+
+// printable is a text of a page or a URL without control characters, with
+// which a page could drive the operator's terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, s)
+}
