@@ -33,11 +33,12 @@ type stream struct {
 	timeout   time.Duration // of a write
 	silence   time.Duration // until a keep-alive
 
-	mu      sync.Mutex // the keep-alive has its own goroutine
-	timer   *time.Timer
-	started bool
-	closed  bool
-	failed  bool // a write failed: the client is gone, or doesn't read
+	mu          sync.Mutex // the keep-alive has its own goroutine
+	timer       *time.Timer
+	extendAgain time.Time
+	started     bool
+	closed      bool
+	failed      bool // a write failed: the client is gone, or doesn't read
 }
 
 // newStream returns a stream that answers with w. A write may take timeout.
@@ -84,9 +85,16 @@ func (s *stream) start() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// extend moves the deadline of writes, and the next keep-alive.
+// extend moves the deadline of writes, and the next keep-alive. It does so a
+// few times within a silence, not with every token.
 func (s *stream) extend() {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout)) // not every writer has one
+	now := time.Now()
+	if now.Before(s.extendAgain) {
+		return
+	}
+	slack := min(s.timeout, s.silence) / 4
+	s.extendAgain = now.Add(slack)
+	_ = s.control.SetWriteDeadline(now.Add(s.timeout + slack)) // not every writer has one
 	s.timer.Reset(s.silence)
 }
 
