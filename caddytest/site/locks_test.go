@@ -289,7 +289,7 @@ func TestALockOfAReloadCountsAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// What a model is told of a conversation leaves out the turns about pages that
+// The conversation given to a model leaves out the turns about pages that
 // the reader can't open any longer.
 func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 	m, url := caddytest.StartModel(t)
@@ -332,7 +332,7 @@ func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 			}
 		}
 		if strings.Contains(told, "zebrafish") != c.told {
-			t.Errorf("%s: the model is told\n%s", name, told)
+			t.Errorf("%s: the model is given\n%s", name, told)
 		}
 	}
 }
