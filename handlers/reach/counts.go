@@ -21,16 +21,16 @@ func (c Counts) AllPublic() bool { return c == Counts{Public: c.Public} }
 
 // String returns the counts for people: "3 public, 1 locked".
 func (c Counts) String() string {
-	text := fmt.Sprintf("%d public", c.Public)
+	parts := []string{fmt.Sprintf("%d public", c.Public)}
 	for _, s := range []struct {
 		n     int
 		state State
 	}{{c.Locked, Locked}, {c.NotServed, NotServed}, {c.Duplicate, Duplicate}, {c.Unknown, Unknown}} {
 		if s.n > 0 {
-			text += fmt.Sprintf(", %d %s", s.n, s.state)
+			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.state))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // Count counts pages by state.
