@@ -14,6 +14,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // FindSites finds the sites of the configuration and those that routes define,
@@ -143,7 +145,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 	}
 	for _, route := range routes {
 		here := at
-		if hosts := hostsOf(route); hosts != nil {
+		if hosts := reach.HostsOf(route); hosts != nil {
 			here.hosts = hosts
 		}
 		for _, handler := range route.Handlers {
@@ -226,20 +228,6 @@ func roots(routes caddyhttp.RouteList) (vars []string) {
 		return vars
 	}
 	return servers
-}
-
-func hostsOf(route caddyhttp.Route) (hosts []string) {
-	for _, set := range route.MatcherSets {
-		for _, m := range set {
-			switch h := m.(type) {
-			case *caddyhttp.MatchHost:
-				hosts = append(hosts, *h...)
-			case caddyhttp.MatchHost:
-				hosts = append(hosts, h...)
-			}
-		}
-	}
-	return hosts
 }
 
 // root is the one constant folder of a place, or an error that says what to

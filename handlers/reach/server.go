@@ -63,7 +63,7 @@ func listensOn(server *caddyhttp.Server, port string) bool {
 func topHosts(routes caddyhttp.RouteList) []string {
 	var hosts []string
 	for _, route := range routes {
-		own := hostsOf(route)
+		own := HostsOf(route)
 		if own == nil {
 			return nil
 		}
@@ -83,8 +83,8 @@ func matchesHost(patterns []string, host string) bool {
 	return false
 }
 
-// hostsOf are the hosts that a route is narrowed to, nil for none.
-func hostsOf(route caddyhttp.Route) (hosts []string) {
+// HostsOf returns the hosts that a route is narrowed to, nil for none.
+func HostsOf(route caddyhttp.Route) (hosts []string) {
 	for _, set := range route.MatcherSets {
 		for _, m := range set {
 			switch h := m.(type) {
