@@ -1,25 +1,41 @@
 // Package handlers is the HTTP side of caddy-docs: the matcher for the API's
-// paths, the guard around them (CORS, errors), authentication, limits, and the
-// handlers of the two APIs.
+// paths, the guard around them (CORS, errors), authentication, limits, and one
+// handler for each part of the API.
 package handlers
 
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// The two APIs, as paths and configuration name them.
+// The parts of the API, as paths and configuration name them. To add one, add
+// its name here, its paths and methods to apis, its handler, and its route to
+// the parts of package caddyfile.
 const (
-	apiSearch    = "search"
 	apiAssistant = "assistant"
+	apiSearch    = "search"
 )
+
+// apis are the paths and methods of the parts.
+var apis = map[string]struct {
+	// methods are those of the part besides OPTIONS, the usual one first.
+	methods []string
+	// parse reads what follows /v1/{part}/. Nil: it is the site.
+	parse func(rest string) (endpoint, bool)
+	// versions is the number of generations. Default: 1.
+	versions int
+}{
+	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
+	apiSearch:    {methods: []string{http.MethodPost}},
+}
 
 // endpoint is what the path of a request to the API says. SPEC.md, Endpoints.
 type endpoint struct {
-	// api is search or assistant.
+	// api is the part of the API.
 	api string
 	// version is 1 or 2: the generation of the message endpoint.
 	version int
@@ -76,35 +92,34 @@ func parsePath(path string) (endpoint, bool) {
 	if version != 1 && version != 2 {
 		return endpoint{}, false
 	}
-	api, rest, ok := strings.Cut(path[4:], "/")
+	name, rest, _ := strings.Cut(path[4:], "/")
+	api, ok := apis[name]
+	if !ok || version > max(api.versions, 1) {
+		return endpoint{}, false
+	}
+	e := endpoint{site: rest}
+	if api.parse != nil {
+		e, ok = api.parse(rest)
+	}
+	if !ok || e.site == "" || strings.Contains(e.site, "/") {
+		return endpoint{}, false
+	}
+	e.api, e.version = name, version
+	return e, true
+}
+
+// parseMessagePath reads {domain}/message and {domain}/message/{chatId}/stream.
+func parseMessagePath(rest string) (endpoint, bool) {
+	site, rest, _ := strings.Cut(rest, "/")
+	if rest == "message" {
+		return endpoint{site: site}, true
+	}
+	chat, ok := strings.CutPrefix(rest, "message/")
 	if !ok {
 		return endpoint{}, false
 	}
-	switch api {
-	case apiSearch:
-		if version != 1 || rest == "" || strings.Contains(rest, "/") {
-			return endpoint{}, false
-		}
-		return endpoint{api: apiSearch, version: 1, site: rest}, true
-	case apiAssistant:
-		site, rest, ok := strings.Cut(rest, "/")
-		if !ok || site == "" {
-			return endpoint{}, false
-		}
-		e := endpoint{api: apiAssistant, version: version, site: site}
-		if rest == "message" {
-			return e, true
-		}
-		chat, ok := strings.CutPrefix(rest, "message/")
-		if !ok {
-			return endpoint{}, false
-		}
-		if chat, ok = strings.CutSuffix(chat, "/stream"); ok && chat != "" && !strings.Contains(chat, "/") {
-			e.resume = true
-			return e, true
-		}
-	}
-	return endpoint{}, false
+	chat, ok = strings.CutSuffix(chat, "/stream")
+	return endpoint{site: site, resume: true}, ok && chat != "" && !strings.Contains(chat, "/")
 }
 
 // v2Path returns the path of the v2 endpoint next to the v1 endpoint of this
@@ -118,18 +133,15 @@ func v2Path(r *http.Request) string {
 	return (&url.URL{Path: path[:i] + "/v2/" + path[i+len("/v1/"):]}).EscapedPath()
 }
 
-// methods returns the value of the Allow header.
-func (e endpoint) methods() string {
+// methods are those that the endpoint takes besides OPTIONS.
+func (e endpoint) methods() []string {
 	if e.resume {
-		return "GET, HEAD, OPTIONS"
+		return []string{http.MethodGet, http.MethodHead}
 	}
-	return "POST, OPTIONS"
+	return apis[e.api].methods
 }
 
-// allows reports whether the endpoint takes a method besides OPTIONS.
-func (e endpoint) allows(method string) bool {
-	if e.resume {
-		return method == http.MethodGet || method == http.MethodHead
-	}
-	return method == http.MethodPost
+// allow returns the value of the Allow header.
+func (e endpoint) allow() string {
+	return strings.Join(append(slices.Clip(e.methods()), http.MethodOptions), ", ")
 }

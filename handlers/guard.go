@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -116,10 +117,10 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	if r.Method == http.MethodOptions {
 		return preflight(w, r, e, origin, allowed)
 	}
-	if !e.allows(r.Method) {
-		h.Set("Allow", e.methods())
+	if !slices.Contains(e.methods(), r.Method) {
+		h.Set("Allow", e.allow())
 		return fail(http.StatusMethodNotAllowed, "method_not_allowed",
-			fmt.Sprintf("this endpoint takes %s, not %s", strings.Split(e.methods(), ",")[0], r.Method), nil)
+			fmt.Sprintf("this endpoint takes %s, not %s", e.methods()[0], r.Method), nil)
 	}
 	if g.RateLimitPolicy != "" {
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
@@ -134,12 +135,12 @@ func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string
 	h := w.Header()
 	h.Add("Vary", "Access-Control-Request-Method")
 	h.Add("Vary", "Access-Control-Request-Headers")
-	h.Set("Allow", e.methods())
+	h.Set("Allow", e.allow())
 	if origin != "" && !allowed {
 		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	if allowed {
-		h.Set("Access-Control-Allow-Methods", e.methods())
+		h.Set("Access-Control-Allow-Methods", e.allow())
 		headers := r.Header.Get("Access-Control-Request-Headers")
 		if headers == "" || len(headers) > 1000 {
 			headers = "authorization, content-type, x-api-key, user-agent"

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -18,7 +20,7 @@ import (
 // GET and HEAD match only where {domain} is the name of a site, so that real
 // pages below /v1/ stay pages.
 type MatchAPI struct {
-	// The API to match, "search" or "assistant". Default: both.
+	// The part of the API to match: "assistant" or "search". Default: all.
 	Only string `json:"only,omitempty"`
 
 	// Narrows GET and HEAD to these sites. Default: all sites.
@@ -43,8 +45,9 @@ func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
 
 // Validate checks the configuration.
 func (m *MatchAPI) Validate() error {
-	if m.Only != "" && m.Only != apiSearch && m.Only != apiAssistant {
-		return &app.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be search or assistant, or left out", m.Only)}
+	if _, ok := apis[m.Only]; !ok && m.Only != "" {
+		names := strings.Join(slices.Sorted(maps.Keys(apis)), ", ")
+		return &app.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be one of %s, or left out", m.Only, names)}
 	}
 	return validSites(m.Sites)
 }

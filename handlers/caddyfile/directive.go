@@ -18,7 +18,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// The two APIs, as the directives and JSON name them.
+// The parts of the API, as the directives and JSON name them.
 const (
 	apiAssistant = "assistant"
 	apiSearch    = "search"
@@ -28,14 +28,14 @@ const (
 type settings struct {
 	sites     []string
 	limits    limits
-	only      handlers.MatchAPI
+	only      []string // words of onlyNames; empty: all
 	guard     handlers.Guard
 	assistant handlers.Assistant // its max_body is that of the search, too
 }
 
 // validate checks the values of the words.
 func (s *settings) validate() error {
-	return errors.Join(s.only.Validate(), s.guard.Validate(), s.assistant.Validate())
+	return errors.Join(s.guard.Validate(), s.assistant.Validate())
 }
 
 // parseAssistant reads the directive assistant.
@@ -93,13 +93,13 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, s.words(api), s.validate); err != nil {
 		return nil, err
 	}
-	return []httpcaddyfile.ConfigValue{s.route(api, matcher)}, nil
+	return s.routes(matcher, api), nil
 }
 
-// parseDocs reads the directive docs: a site and both of its APIs.
+// parseDocs reads the directive docs: a site and the parts of its API.
 //
 //	docs [<@matcher>] <site> [<root>] {
-//		only search|assistant
+//		only assistant|search...
 //		root <folder>
 //		sitemap <url> [<interval>]
 //		allow_private on|off
@@ -156,29 +156,41 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if err := parseBlock(l, "docs "+name, docsWords(site, s), validate); err != nil {
 		return nil, err
 	}
-	if s.only.Only == apiSearch && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
-		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only search leaves out; remove them, or only", name)
+	if len(s.only) > 0 && !slices.Contains(s.only, apiAssistant) && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
+		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only %s leaves out; remove them, or only", name, strings.Join(s.only, " "))
 	}
 	if err := checkDefined(h, at(first), name, site); err != nil {
 		return nil, err
 	}
 	s.sites = []string{name}
 	s.guard.Define = &app.Definition{Name: name, Site: site}
-	apis := []string{apiAssistant, apiSearch}
-	if s.only.Only != "" {
-		apis = []string{s.only.Only}
-	}
-	var routes []httpcaddyfile.ConfigValue
-	for _, api := range apis {
-		routes = append(routes, s.route(api, matcher))
-		s.guard.Define = nil
-	}
-	return routes, nil
+	return s.routes(matcher, s.only...), nil
 }
 
 func docsWords(site *app.Site, s *settings) []word {
-	words := append([]word{textWord("only", "search|assistant", "search", &s.only.Only)}, siteWords(site)...)
+	words := append([]word{s.onlyWord()}, siteWords(site)...)
 	return append(words, s.words(apiAssistant)...)
+}
+
+// onlyWord is the word only: the parts to serve.
+func (s *settings) onlyWord() word {
+	names := onlyNames()
+	return word{name: "only", forms: is(strings.Join(names, "|")+"...", "search"), parse: func(l line) error {
+		args, err := l.between(1, len(names))
+		if err != nil {
+			return err
+		}
+		for _, name := range args {
+			if !slices.Contains(names, name) {
+				return l.refuse("%q is not a part", name)
+			}
+			if slices.Contains(s.only, name) {
+				return l.refuse("%s is named twice; keep one", name)
+			}
+			s.only = append(s.only, name)
+		}
+		return nil
+	}}
 }
 
 // start reads the directive's name and its matcher. A path as matcher is

@@ -527,7 +527,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
-			`only: "chat" must be search or assistant, or left out; write: only search|assistant, like: only search, at Caddyfile:3`,
+			`only: "chat" is not a part; write: only assistant|search..., like: only search, at Caddyfile:3`,
+		},
+		"docs with only and a word twice": {
+			inBlock("\tdocs acme {\n\t\tonly search search\n\t}"),
+			`only: search is named twice; keep one; write: only assistant|search..., like: only search, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),

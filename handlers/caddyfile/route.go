@@ -3,6 +3,7 @@ package caddyfile
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -13,23 +14,69 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers"
 )
 
-// route expands a directive into one route of handlers, all of them visible
-// in `caddy adapt`:
+// part is a part of the API. Each has a route of its own.
+type part struct {
+	// api names it in MatchAPI and in the names of limits.
+	api string
+	// only is the word after "only" that serves the part. Parts that need each
+	// other share one.
+	only string
+	// handler returns the handler at the end of the route.
+	handler func(s *settings) json.RawMessage
+}
+
+// parts are the parts of the API in the order of their routes.
+var parts = []part{
+	{apiAssistant, apiAssistant, func(s *settings) json.RawMessage {
+		a := s.assistant
+		a.Sites = s.sites
+		return module("docs_assistant", &a)
+	}},
+	{apiSearch, apiSearch, func(s *settings) json.RawMessage {
+		return module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody})
+	}},
+}
+
+// onlyNames are the words that may follow "only".
+func onlyNames() (names []string) {
+	for _, p := range parts {
+		if !slices.Contains(names, p.only) {
+			names = append(names, p.only)
+		}
+	}
+	return names
+}
+
+// routes expands a directive into the routes of the parts that it serves: the
+// named ones, or all.
+func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []httpcaddyfile.ConfigValue) {
+	for _, p := range parts {
+		if len(only) > 0 && !slices.Contains(only, p.only) {
+			continue
+		}
+		routes = append(routes, s.route(p, matcher))
+		s.guard.Define = nil // the first route defines the site
+	}
+	return routes
+}
+
+// route expands a part of the API into one route of handlers, all of them
+// visible in `caddy adapt`:
 //
 //	match docs_api (and the operator's matcher)
 //	→ docs_api → authentication {docs_key} → docs_client_limit
-//	→ rate_limit → docs_assistant or docs_search
+//	→ rate_limit → docs_assistant, docs_search …
 //
 // It is terminal, and its handlers are flat: nothing falls through to the
 // site, and errors go to docs_api, the outermost, which renders them.
-func (s *settings) route(api string, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	limits := s.limits.of(api)
+func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
+	limits := s.limits.of(p.api)
 
 	match := maps.Clone(matcher)
 	if match == nil {
 		match = caddy.ModuleMap{}
 	}
-	match["docs_api"] = caddyconfig.JSON(&handlers.MatchAPI{Only: api, Sites: s.sites}, nil)
+	match["docs_api"] = caddyconfig.JSON(&handlers.MatchAPI{Only: p.api, Sites: s.sites}, nil)
 
 	chain := append([]json.RawMessage{
 		module("docs_api", &handlers.Guard{
@@ -38,18 +85,11 @@ func (s *settings) route(api string, matcher caddy.ModuleMap) httpcaddyfile.Conf
 		module("authentication", &caddyauth.Authentication{
 			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},
 		}),
-	}, limits.Handlers(api)...)
-	if api == apiAssistant {
-		a := s.assistant
-		a.Sites = s.sites
-		chain = append(chain, module("docs_assistant", &a))
-	} else {
-		chain = append(chain, module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody}))
-	}
+	}, limits.Handlers(p.api)...)
 
 	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{
 		MatcherSetsRaw: caddyhttp.RawMatcherSets{match},
-		HandlersRaw:    chain,
+		HandlersRaw:    append(chain, p.handler(s)),
 		Terminal:       true,
 	}}
 }
