@@ -65,16 +65,17 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	}
 
 	caddytest.Until(t, "the refresh has ended", func() bool { return strings.Contains(docs("status"), "ready") })
-	if out := docs("status"); !strings.Contains(out, "acme") || !strings.Contains(out, "kept for 30 days") {
+	if out := docs("status"); !strings.Contains(out, "acme") || !strings.Contains(out, "kept for 30 days") || !strings.Contains(out, "server    "+address+"\n") {
 		t.Errorf("status:\n%s", out)
 	}
 	var status struct {
-		Sites []struct {
+		Server string
+		Sites  []struct {
 			Name  string
 			Index struct{ Pages int }
 		}
 	}
-	if err := json.Unmarshal([]byte(docs("status", "--json")), &status); err != nil || status.Sites[0].Index.Pages != 4 {
+	if err := json.Unmarshal([]byte(docs("status", "--json")), &status); err != nil || status.Sites[0].Index.Pages != 4 || status.Server != address {
 		t.Errorf("status --json: %v %+v", err, status)
 	}
 	if out := docs("doctor"); strings.Contains(out, "FAIL") || !strings.Contains(out, "site acme index") {
@@ -175,7 +176,8 @@ func TestCommandsWorkOnAConfigurationWhenNoServerRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := run(t, "--address", "unix/"+filepath.Join(dir, "nobody.sock"), "status"); err == nil || !strings.Contains(err.Error(), "--config") {
+	nobody := "unix/" + filepath.Join(dir, "nobody.sock")
+	if _, err := run(t, "--address", nobody, "status"); err == nil || !strings.Contains(err.Error(), "--config") || !strings.Contains(err.Error(), nobody) {
 		t.Errorf("with neither server nor config: %v", err)
 	}
 	out := mustRun(t, "--config", config, "key", "create")
@@ -205,6 +207,36 @@ func TestCommandsWorkOnAConfigurationWhenNoServerRuns(t *testing.T) {
 	s.Ready("acme")
 	if r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: secret, Body: `{"query":"install"}`}); r.Status != 200 {
 		t.Errorf("the key made before: %d %s", r.Status, r.Body)
+	}
+}
+
+// Mistakes on the command line are errors that show what there is.
+func TestWrongCommandsShowTheUsage(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"foo"}, []string{`there is no command "docs foo"`, "search ", "doctor ", "key "}},
+		{[]string{"key", "foo"}, []string{`there is no command "docs key foo"`, "create ", "list ", "revoke "}},
+		{[]string{"search"}, []string{`search SITE "query"`, "--size"}},
+		{[]string{"search", "acme"}, []string{`search SITE "query"`}},
+		{[]string{"pages"}, []string{"pages SITE"}},
+		{[]string{"status", "acme"}, []string{"docs status"}},
+	} {
+		_, err := run(t, c.args...)
+		for _, says := range c.says {
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v: the error lacks %q: %v", c.args, says, err)
+			}
+		}
+	}
+	for _, args := range [][]string{{}, {"--help"}, {"key"}} {
+		if out := mustRun(t, args...); !strings.Contains(out, "Available Commands") {
+			t.Errorf("%v:\n%s", args, out)
+		}
+	}
+	if out := mustRun(t, "status", "--help"); !strings.Contains(out, "CADDY_ADMIN") {
+		t.Errorf("the help does not name CADDY_ADMIN:\n%s", out)
 	}
 }
 

@@ -114,7 +114,7 @@ func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 		if i == 0 {
 			fmt.Fprintln(out, "\nSources")
 		}
-		fmt.Fprintf(out, "  %s  %s\n      %s\n", s.ID, s.Title, s.URL)
+		fmt.Fprintf(out, "  %s  %s\n      %s\n", s.ID, printable(s.Title), printable(s.URL))
 	}
 	return nil
 }

@@ -31,10 +31,10 @@ func Register() {
 		Short: "Manages the documentation sites of caddy-docs",
 		Long: `Manages documentation sites: their keys, their indexes, and what they answer.
 
-A command asks the running server through its admin API (--address; default:
-the address in the configuration given by --config, else localhost:2019). If no
-server answers, it works with that configuration itself. The exit status is 0
-on success.`,
+A command asks the running server through its admin API. Its address is that of
+--address, else of the configuration given by --config, else of the environment
+variable CADDY_ADMIN, else localhost:2019. If no server answers, the command
+works with that configuration itself. The exit status is 0 on success.`,
 		CobraFunc: Fill,
 	})
 }
@@ -43,18 +43,59 @@ on success.`,
 func Fill(cmd *cobra.Command) {
 	t := new(target)
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&t.address, "address", "", "The address of the running server's admin API")
+	flags.StringVar(&t.address, "address", "", "The address of the running server's admin API (default: that of --config, $CADDY_ADMIN, or localhost:2019)")
 	flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
 	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 	flags.BoolVar(&t.json, "json", false, "Print JSON")
 	cmd.AddCommand(statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t))
 	cmd.SilenceUsage = true
+	t.finish(cmd)
+}
+
+// finish gives a command and those below it what all have in common. What they
+// print is plain, except JSON, which escapes. Wrong arguments and unknown
+// commands are answered with the usage.
+func (t *target) finish(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		t.finish(c)
+	}
+	args, run := cmd.Args, cmd.RunE
+	if run == nil { // only has commands
+		args, run = noCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if err := args(cmd, given); err != nil {
+			return plainError{fmt.Errorf("%w\n\n%s", err, strings.TrimSpace(cmd.UsageString()))}
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		if !t.json {
+			cmd.SetOut(plainWriter{cmd.OutOrStdout()})
+			cmd.SetErr(plainWriter{cmd.ErrOrStderr()})
+		}
+		if err := run(cmd, given); err != nil {
+			return plainError{err}
+		}
+		return nil
+	}
+}
+
+// noCommand refuses a command that does not exist.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("there is no command %q", cmd.CommandPath()+" "+args[0])
 }
 
 // target is the server or configuration that a command works on.
 type target struct {
 	address, config, adapter string
 	json                     bool
+
+	// asked is the address of the admin API that was asked last.
+	asked string
 }
 
 // errNotRunning is the error of call when no server answers.
@@ -97,6 +138,7 @@ func (t *target) open(_ context.Context, method, uri string, in []byte) (*http.R
 	if err != nil {
 		return nil, fmt.Errorf("finding the admin API's address: %w", err)
 	}
+	t.asked = address
 	var body io.Reader
 	header := http.Header{}
 	if in != nil {
@@ -132,7 +174,7 @@ func adminMessage(text string) string {
 // offline provisions the configuration without serving it; done cleans up.
 func (t *target) offline() (a *app.App, done func(), err error) {
 	if t.configFile() == "" {
-		return nil, nil, fmt.Errorf("%w; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning)
+		return nil, nil, fmt.Errorf("%w at %s; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning, t.asked)
 	}
 	data, _, _, err := caddycmd.LoadConfig(t.configFile(), t.adapterName())
 	if err != nil {

@@ -38,9 +38,9 @@ The exit status is 1 if there is one.`,
 					if !c.OK {
 						mark = "FAIL"
 					}
-					fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s\n", mark, c.What, c.Found)
+					fmt.Fprintf(cmd.OutOrStdout(), "%s  %s: %s\n", mark, printable(c.What), printable(c.Found))
 					if c.Do != "" {
-						fmt.Fprintf(cmd.OutOrStdout(), "      %s\n", c.Do)
+						fmt.Fprintf(cmd.OutOrStdout(), "      %s\n", printable(c.Do))
 					}
 				}
 			}

@@ -33,7 +33,7 @@ func explain(ctx context.Context, t *target, site string, body []byte, out io.Wr
 	fmt.Fprintf(out, "language      %s\nanswered      %s, judging by the passages\n", e.Language, e.Answered)
 	fmt.Fprintf(out, "\nPassages, %d of at most %d tokens\n", e.Tokens, e.Budget)
 	for _, p := range e.Passages {
-		fmt.Fprintf(out, "  %-4s %.2f  %5d tokens  %s\n                          %s\n", p.ID, p.Score, p.Tokens, p.Title, cmp.Or(p.URL, "-"))
+		fmt.Fprintf(out, "  %-4s %.2f  %5d tokens  %s\n                          %s\n", p.ID, p.Score, p.Tokens, printable(p.Title), cmp.Or(printable(p.URL), "-"))
 	}
 	if len(e.Prompt) == 0 {
 		fmt.Fprintln(out, "\nThere is no model: the answer quotes these passages.")

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -44,15 +42,4 @@ func printPages(out io.Writer, pages []app.PageStatus) {
 			cmp.Or(printable(p.Language), "-"), cmp.Or(printable(p.Version), "-"), cmp.Or(printable(p.Why), "-"))
 	}
 	w.Flush()
-}
-
-// printable is a text of a page or a URL without control characters, with
-// which a page could drive the operator's terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cc, unicode.Cf) {
-			return -1
-		}
-		return r
-	}, s)
 }

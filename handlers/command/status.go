@@ -27,23 +27,34 @@ func statusCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.NoArgs, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			running := true
 			st, err := ask(cmd.Context(), t, http.MethodGet, path("status"), nil, t.offline, func(a *app.App) (app.Status, error) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "No running Caddy answers; this is the state of the configuration.")
+				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
+				running = false
 				return a.Status(), nil
 			})
 			if err != nil {
 				return err
 			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), st)
+			server := ""
+			if running {
+				server = t.asked
 			}
-			printStatus(cmd.OutOrStdout(), st)
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), struct {
+					Server string `json:"server,omitempty"`
+					app.Status
+				}{server, st})
+			}
+			printStatus(cmd.OutOrStdout(), server, st)
 			return nil
 		},
 	}
 }
 
-func printStatus(out io.Writer, st app.Status) {
+// printStatus prints the status of the server at an address, or of a
+// configuration without one.
+func printStatus(out io.Writer, server string, st app.Status) {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
 	for _, s := range st.Sites {
@@ -55,11 +66,15 @@ func printStatus(out io.Writer, st app.Status) {
 			stateOf(s.Index), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
 	}
 	w.Flush()
-	fmt.Fprintf(out, "\nmodel     %s\nembedder  %s\nstorage   %s\ndata      %s\n",
+	fmt.Fprintln(out)
+	if server != "" {
+		fmt.Fprintf(out, "server    %s\n", server)
+	}
+	fmt.Fprintf(out, "model     %s\nembedder  %s\nstorage   %s\ndata      %s\n",
 		cmp.Or(st.Model, "none: replies are extractive"), cmp.Or(st.Embedder, "none: keyword search only"), st.Storage, st.DataDir)
 	for _, m := range st.Models {
 		if m.Breaker != "closed" {
-			fmt.Fprintf(out, "          %s at %s not asked after %d failures until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), m.LastError)
+			fmt.Fprintf(out, "          %s at %s not asked after %d failures until %s: %s\n", m.Model, m.Endpoint, m.Failures, m.Until.Local().Format(time.TimeOnly), printable(m.LastError))
 		}
 	}
 	for _, s := range st.Sites {
