@@ -272,6 +272,8 @@ func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	})
 	switch {
 	case ctx.Err() != nil:
+	case err != nil && before.Error != err.Error() && len(r.documents) == 0:
+		r.log.Error("the site's pages can't be read; it is tried again", "error", err)
 	case err != nil && before.Error != err.Error():
 		r.log.Error("refreshing the index failed; the previous pages are served", "error", err, "pages", len(r.documents))
 	case err == nil && report.Held != "" && before.Held == "":

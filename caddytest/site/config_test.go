@@ -2,6 +2,8 @@ package site
 
 import (
 	"bytes"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +59,83 @@ func TestANamedSiteThatIsNotThereIsAnError(t *testing.T) {
 				t.Errorf("error is %v, want one that says %q", err, c.says)
 			}
 		})
+	}
+}
+
+// Errors that only a start finds name the site or the block, and what to write.
+func TestMistakesFoundAtTheStartSayWhatToWrite(t *testing.T) {
+	one, two := caddytest.AcmeFolder(t), t.TempDir()
+	const global = "in the global option docs: site NAME { root /path/to/docs }"
+	for name, c := range map[string]struct {
+		docs, sites string
+		says        []string
+	}{
+		"search without any site":    {"", "http://one.test:0 {\n\tsearch\n}", []string{"a route of one.test serves all sites, but none is defined", "docs NAME", global}},
+		"assistant without any site": {"", "http://one.test:0 {\n\tassistant\n}", []string{"a route of one.test serves all sites, but none is defined", global}},
+		"two blocks of one site": {"", "http://one.test:0 {\n\troot * " + one + "\n\tdocs acme\n}\nhttp://two.test:0 {\n\troot * " + two + "\n\tdocs acme\n}", []string{
+			"docs acme: it is in several blocks with several roots", "a route of one.test has " + one, "a route of two.test has " + two, "different names", "docs acme /path/to/docs",
+		}},
+		"one key for the sites of two organizations": {"key svc_dsc_0123456789abcdef", "http://:0 {\n\tdocs acme " + one + "\n\tdocs blog " + two + "\n}", []string{
+			"key 1", "acme, blog", "write organization NAME in its block", "in the sites' blocks",
+		}},
+		"a key without a value":      {"key {env.CADDYDOCS_UNSET}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{"key 1", "{env.CADDYDOCS_UNSET} is empty", "set the environment variable CADDYDOCS_UNSET"}},
+		"a root without a value":     {"", "http://:0 {\n\tdocs acme {env.CADDYDOCS_UNSET}\n}", []string{"site acme: root: {env.CADDYDOCS_UNSET} is empty", "set the environment variable CADDYDOCS_UNSET"}},
+		"a data_dir without a value": {"data_dir {env.CADDYDOCS_UNSET}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{"data_dir: {env.CADDYDOCS_UNSET} is empty"}},
+		"a model's key without a value": {"llm http://127.0.0.1:9/v1 nobody {\n\tapi_key {env.CADDYDOCS_UNSET}\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
+			"llm", "api_key: {env.CADDYDOCS_UNSET} is empty", "set the environment variable CADDYDOCS_UNSET",
+		}},
+		"an embedder's key without a value": {"embedder http://127.0.0.1:9/v1 nobody {\n\tapi_key {env.CADDYDOCS_UNSET}\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
+			"embedder", "api_key: {env.CADDYDOCS_UNSET} is empty",
+		}},
+		"Meilisearch's key without a value": {"index meilisearch http://127.0.0.1:9 {\n\tapi_key {env.CADDYDOCS_UNSET}\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
+			"index", "api_key: {env.CADDYDOCS_UNSET} is empty",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.New(t)
+			config := caddytest.Global(s.Dir, c.docs)
+			if strings.Contains(c.docs, "data_dir") {
+				config = strings.Replace(config, "\t\tdata_dir "+strconv.Quote(filepath.Join(s.Dir, "data"))+"\n", "", 1)
+			}
+			err := s.TryLoad(config + c.sites + "\n")
+			for _, says := range c.says {
+				if err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("the error lacks %q: %v", says, err)
+				}
+			}
+		})
+	}
+}
+
+// A folder that is missing or has no pages keeps the server from nothing. The
+// log and doctor say what to do.
+func TestAFolderWithoutPagesIsReported(t *testing.T) {
+	missing, empty := filepath.Join(t.TempDir(), "missing"), t.TempDir()
+	s := caddytest.Start(t, "site blog {\n\troot "+missing+"\n}\nkey "+caddytest.Key+" {\n\torganization acme\n}",
+		"http://:0 {\n\tsearch blog\n\tdocs acme "+missing+"\n\tdocs bare "+empty+"\n}\n")
+	create := "create the folder " + missing + ", or name another one: "
+	fill := "write pages (.html, .htm, .md or .mdx files) into " + empty + ", or name another folder: docs bare /path/to/docs"
+	wants := map[string]string{
+		"acme": create + "docs acme /path/to/docs",
+		"blog": create + "root /path/to/docs, in the block of site blog",
+		"bare": fill,
+	}
+	for site, want := range wants {
+		caddytest.Until(t, "the log says what to do about "+site, func() bool {
+			for line := range strings.Lines(s.Log()) {
+				if strings.Contains(line, `"site":"`+site+`"`) && strings.Contains(line, `"level":"warn"`) && strings.Contains(line, want) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	for _, check := range caddytest.App(t).Doctor(t.Context()) {
+		for site, want := range wants {
+			if check.What == "site "+site+" index" && (check.OK || !strings.HasPrefix(check.Do, want)) {
+				t.Errorf("doctor: %+v, want: %s", check, want)
+			}
+		}
 	}
 }
 

@@ -119,8 +119,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	}
 	a.releases = append(a.releases, a.store.use(ctx.Storage()))
 
-	if a.DataDir, err = caddy.NewReplacer().ReplaceOrErr(a.DataDir, true, true); err != nil {
-		return fmt.Errorf("data_dir: %w", err)
+	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
+		return err
 	}
 	if a.DataDir == "" {
 		a.DataDir = filepath.Join(caddy.AppDataDir(), "docs")

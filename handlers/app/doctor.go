@@ -2,12 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Check is one thing that Doctor looked at.
@@ -56,20 +60,20 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		if r.index == nil {
 			if r.Config.Root != "" {
 				_, err := os.ReadDir(r.Config.Root)
-				add(site+" root", err, r.Config.Root, "make the folder readable for the user that runs Caddy")
+				add(site+" root", err, r.Config.Root, r.remedy(retrieval.Status{}))
 			}
 			continue
 		}
 		st := r.index.refresher.Status()
 		switch {
 		case st.Error != "":
-			add(site+" index", fmt.Errorf("%s", st.Error), "", "fix it; the previous index is still served, and the pages are looked at again on their own")
+			add(site+" index", fmt.Errorf("%s", st.Error), "", r.remedy(st))
 		case st.Held != "":
 			add(site+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
 		case !st.Ready:
 			add(site+" index", fmt.Errorf("is being built: %d of %d", st.Done, st.Total), "", "wait; caddy docs index --wait shows progress")
 		case st.Pages == 0:
-			add(site+" index", fmt.Errorf("has no pages"), "", "check root, include and exclude: pages are .html, .htm, .md and .mdx files")
+			add(site+" index", fmt.Errorf("has no pages"), "", r.remedy(st))
 		default:
 			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 		}
@@ -102,6 +106,31 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	}
 	add("llm", m.check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
 	return checks
+}
+
+// remedy is what to do about a site whose pages can't be read, or that has
+// none.
+func (r *LiveSite) remedy(st retrieval.Status) string {
+	if r.Config.Sitemap != "" {
+		if st.Error != "" {
+			return "make the sitemap reachable, or correct its URL: sitemap " + r.Config.Sitemap
+		}
+		return "check that the sitemap lists pages below the site's url, and include and exclude"
+	}
+	write := "root /path/to/docs, in the block of site " + r.Name
+	if r.at != nil {
+		write = "docs " + r.Name + " /path/to/docs"
+	}
+	info, err := os.Stat(r.Config.Root)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir():
+		return "create the folder " + r.Config.Root + ", or name another one: " + write
+	case errors.Is(err, fs.ErrPermission) || strings.Contains(st.Error, fs.ErrPermission.Error()):
+		return "make the folder " + r.Config.Root + " and its files readable for the user that runs Caddy"
+	case st.Error != "":
+		return "fix it; the previous pages are served until then, and it is tried again on its own"
+	}
+	return "write pages (.html, .htm, .md or .mdx files) into " + r.Config.Root + ", or name another folder: " + write + "; check include and exclude"
 }
 
 // checkPages reports which of the site's pages clients can open.

@@ -182,13 +182,15 @@ func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
 func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
 
 func (e *Endpoint) replacePlaceholders() error {
-	repl := caddy.NewReplacer()
-	for _, field := range []*string{&e.URL, &e.Model, &e.APIKey} {
-		v, err := repl.ReplaceOrErr(*field, true, true)
+	for _, field := range []struct {
+		name  string
+		value *string
+	}{{"url", &e.URL}, {"model", &e.Model}, {"api_key", &e.APIKey}} {
+		v, err := replaced(field.name, *field.value)
 		if err != nil {
 			return err
 		}
-		*field = v
+		*field.value = v
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/caddyserver/caddy/v2"
-
 	"github.com/caddy-docs/caddy-docs/access"
 )
 
@@ -34,7 +32,7 @@ func (a *App) fixKeys(sites map[string]*LiveSite) error {
 func (f *FixedKey) key(sites map[string]*LiveSite) (*access.Key, error) {
 	hash := f.SHA256
 	if f.Key != "" {
-		secret, err := caddy.NewReplacer().ReplaceOrErr(f.Key, true, true)
+		secret, err := replaced("its value", f.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +60,8 @@ func (f *FixedKey) organization(sites map[string]*LiveSite) (string, error) {
 			continue
 		}
 		if organization != "" && organization != r.Organization {
-			return "", fmt.Errorf("its sites are of several organizations (%s, %s); write organization NAME", organization, r.Organization)
+			return "", fmt.Errorf("a key opens the sites of one organization, but its sites are of several (%s, %s); write organization NAME in its block to open those of one, or the same organization NAME in the sites' blocks to open all",
+				organization, r.Organization)
 		}
 		organization = r.Organization
 	}

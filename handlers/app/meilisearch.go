@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -44,16 +43,15 @@ func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 
 // Provision replaces placeholders. The servers need not be there yet.
 func (m *MeilisearchIndex) Provision(caddy.Context) error {
-	repl := caddy.NewReplacer()
 	for name, key := range map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey} {
-		v, err := repl.ReplaceOrErr(*key, true, true)
+		v, err := replaced(name, *key)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		*key = strings.TrimSpace(v)
 	}
 	for i, address := range m.URLs {
-		v, err := repl.ReplaceOrErr(address, true, true)
+		v, err := replaced("url", address)
 		if err != nil {
 			return err
 		}

@@ -77,11 +77,14 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 		zap.String("model", answers), zap.String("embedder", cmp.Or(a.embedderName(), "none: keyword search")),
 		zap.String("threads", threads), zap.Int("pages", st.Pages), zap.Int("sections", st.Sections), zap.Duration("took", st.Last.Took),
 	)
-	if !st.Ready {
-		log.Warn("the site has no index yet; caddy docs doctor says what to do", zap.String("reason", cmp.Or(st.Error, st.Held)))
-		return
+	switch {
+	case !st.Ready:
+		log.Warn("the site has no index yet", zap.String("reason", cmp.Or(st.Error, st.Held)), zap.String("do", r.remedy(st)))
+	case st.Pages == 0:
+		log.Warn("the site has no pages", zap.String("do", r.remedy(st)))
+	default:
+		log.Info("the site is ready")
 	}
-	log.Info("the site is ready")
 }
 
 // Days formats a duration, in days if it is a whole number of them.

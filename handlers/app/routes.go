@@ -47,7 +47,7 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 		}
 		site := *d.Site
 		if site.Root == "" && site.Sitemap == "" {
-			if site.Root, err = d.root(name); err != nil {
+			if site.Root, err = d.root(); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -64,6 +64,9 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
 				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
 		}
+	}
+	if len(found.defined)+len(sites) == 0 && found.all != nil {
+		errs = append(errs, fmt.Errorf("%s serves all sites, but none is defined; write there: docs NAME, or in the global option docs: site NAME { root /path/to/docs }", found.all))
 	}
 	for name, at := range found.named {
 		unknown(at.String(), name)
@@ -101,6 +104,8 @@ type namer interface{ NamedSites() []string }
 type definedSite struct {
 	*Definition
 	place
+	// places are all that define it.
+	places []place
 }
 
 // routeSites are the sites that the routes of the HTTP app define and name.
@@ -108,6 +113,7 @@ type routeSites struct {
 	http    *caddyhttp.App
 	defined map[string]*definedSite
 	named   map[string]place
+	all     *place // serves all sites, nil for none
 	errs    []error
 }
 
@@ -164,7 +170,11 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					f.define(d, here)
 				}
 			case namer:
-				for _, name := range h.NamedSites() {
+				names := h.NamedSites()
+				if len(names) == 0 && f.all == nil {
+					f.all = &here
+				}
+				for _, name := range names {
 					if _, ok := f.named[name]; !ok {
 						f.named[name] = here
 					}
@@ -180,12 +190,13 @@ func (f *routeSites) define(d *Definition, at place) {
 	old := f.defined[d.Name]
 	switch {
 	case old == nil:
-		f.defined[d.Name] = &definedSite{d, at}
+		f.defined[d.Name] = &definedSite{d, at, []place{at}}
 		return
 	case !reflect.DeepEqual(old.Site, d.Site):
 		f.errs = append(f.errs, fmt.Errorf("site %s is defined twice and differently, by %s and by %s; give one of them another name", d.Name, old.place, at))
 		return
 	}
+	old.places = append(old.places, at)
 	old.roots = union(old.roots, at.roots)
 	old.hosts = union(old.hosts, at.hosts)
 }
@@ -230,11 +241,19 @@ func roots(routes caddyhttp.RouteList) (vars []string) {
 	return servers
 }
 
-// root is the one constant folder of a place, or an error that says what to
-// write.
-func (p place) root(site string) (string, error) {
+// root is the one constant folder of the places that define a site, or an
+// error that says what to write.
+func (d *definedSite) root() (string, error) {
+	p, site := d.place, d.Name
 	write := fmt.Sprintf("write the folder: docs %s /path/to/docs", site)
 	switch {
+	case len(p.roots) > 1 && len(d.places) > 1:
+		var where []string
+		for _, at := range d.places {
+			where = append(where, fmt.Sprintf("%s has %s", at, cmp.Or(strings.Join(at.roots, ", "), "none")))
+		}
+		return "", fmt.Errorf("docs %s: it is in several blocks with several roots: %s; give the sites different names, or %s",
+			site, strings.Join(where, "; "), write)
 	case len(p.roots) == 0:
 		return "", fmt.Errorf("docs %s: no root is set; %s", site, write)
 	case len(p.roots) > 1:

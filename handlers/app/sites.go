@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2"
-
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -63,13 +61,15 @@ func newLiveSite(name string, s *Site) *LiveSite {
 // provision resolves the site's placeholders and checks its configuration.
 func (s *Site) provision(name string) error {
 	where := "site " + name
-	repl := caddy.NewReplacer()
-	for _, field := range []*string{&s.Root, &s.Sitemap, &s.URL, &s.SupportURL, &s.Instructions} {
-		v, err := repl.ReplaceOrErr(*field, true, true)
+	for _, field := range []struct {
+		name  string
+		value *string
+	}{{"root", &s.Root}, {"sitemap", &s.Sitemap}, {"url", &s.URL}, {"support_url", &s.SupportURL}, {"instructions", &s.Instructions}} {
+		v, err := replaced(field.name, *field.value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		*field = v
+		*field.value = v
 	}
 	s.URL = strings.TrimRight(s.URL, "/")
 	return s.loadInstructions(where)
