@@ -40,6 +40,10 @@ var arrows = map[string][]string{
 	"encoding/datastream":   {"assistant/reply", "encoding"},
 	"encoding/uimessage":    {"assistant/reply", "encoding"},
 	"access":                {},
+	"insights":              {"retrieval/language"},
+	"insights/database":     {"insights"},
+	"insights/sqlite":       {"insights", "insights/database"},
+	"insights/postgres":     {"insights/database"},
 }
 
 // only says which packages may import one of these from outside.
@@ -49,6 +53,8 @@ var only = map[string][]string{
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
 	"github.com/sashabaranov/go-openai":     {"model"},
 	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
+	"modernc.org/":                          {"insights/sqlite"},
+	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"net/http":                              {"handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 

@@ -1,0 +1,126 @@
+package insights
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what is stored, in characters. Longer texts are cut.
+const (
+	maxQuery    = 200
+	maxQuestion = 1000
+	maxComment  = 1000
+	maxPath     = 300
+	maxName     = 200 // ids, models
+	maxList     = 10  // cited pages, reasons
+	maxCount    = 1_000_000_000
+)
+
+// Privacy says what a site does not want stored.
+type Privacy struct {
+	// NoTexts drops queries, questions and comments.
+	NoTexts bool
+	// NoClicks drops clicks; searches are then not tracked.
+	NoClicks bool
+}
+
+// Clean makes an event fit to be stored: its texts are redacted, bounded and
+// valid, its numbers within their bounds. It reports false for an event that
+// is not to be stored.
+func (p Privacy) Clean(e *Event) bool {
+	if p.NoClicks && e.Click != nil {
+		return false
+	}
+	e.At = e.At.UTC().Truncate(time.Second)
+	e.Organization, e.Site = cut(e.Organization, 63), cut(e.Site, 63)
+	e.Key = cut(e.Key, maxName)
+	switch {
+	case e.Search != nil:
+		s := *e.Search
+		s.Query = p.text(FoldQuery(s.Query), maxQuery)
+		s.Hits = number(s.Hits)
+		s.Language = cut(s.Language, 35)
+		s.Tracked = s.Tracked && !p.NoClicks
+		e.Search = &s
+	case e.Click != nil:
+		c := *e.Click
+		c.Query = p.text(FoldQuery(c.Query), maxQuery)
+		c.Path = cut(Redact(c.Path), maxPath)
+		c.Position = min(max(c.Position, 1), 1000)
+		e.Click = &c
+	case e.Reply != nil:
+		r := *e.Reply
+		r.Question = p.text(r.Question, maxQuestion)
+		for _, s := range []*string{&r.Thread, &r.Message, &r.Outcome, &r.Answered, &r.Model, &r.Language} {
+			*s = cut(*s, maxName)
+		}
+		r.Page, r.Nearest = cut(Redact(r.Page), maxPath), cut(r.Nearest, maxPath)
+		r.Cited = list(r.Cited, maxPath)
+		r.InputTokens, r.OutputTokens = number(r.InputTokens), number(r.OutputTokens)
+		r.FirstToken, r.Took = min(max(r.FirstToken, 0), maxCount), min(max(r.Took, 0), maxCount)
+		e.Reply = &r
+	case e.Vote != nil:
+		v := *e.Vote
+		v.Thread, v.Message, v.Rating = cut(v.Thread, maxName), cut(v.Message, maxName), cut(v.Rating, 4)
+		v.Path = cut(Redact(v.Path), maxPath)
+		v.Comment = p.text(v.Comment, maxComment)
+		v.Reasons = list(v.Reasons, 50)
+		if p.NoTexts {
+			v.Reasons = nil
+		}
+		e.Vote = &v
+	default:
+		return false
+	}
+	return true
+}
+
+// FoldQuery returns a query as it is stored: in lower case, with single
+// spaces.
+func FoldQuery(s string) string { return strings.ToLower(oneLine(s)) }
+
+func (p Privacy) text(s string, most int) string {
+	if p.NoTexts {
+		return ""
+	}
+	// Redacted before it is cut, so that no half of a key is left.
+	return cut(Redact(cut(s, 4*most)), most)
+}
+
+func list(in []string, most int) []string {
+	in = slices.Clone(in[:min(len(in), maxList)])
+	for i, s := range in {
+		in[i] = cut(Redact(strings.ReplaceAll(s, "\n", " ")), most)
+	}
+	return in
+}
+
+func number(n int) int { return min(max(n, 0), maxCount) }
+
+// cut returns at most n characters of s, without control characters except
+// line ends, and as valid UTF-8.
+func cut(s string, n int) string {
+	if len(s) > 4*n {
+		s = s[:4*n]
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError:
+			return -1
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, s)
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n])
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,126 @@
+// Package sqlite keeps insights in one SQLite file, for one Caddy. The file
+// must be on a disk of the machine: SQLite's locks don't work over network
+// file systems.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/insights/database"
+)
+
+// readers is how many queries run at a time.
+const readers = 4
+
+// Store is a database in a file.
+type Store struct {
+	*database.Store
+	file   string
+	opened fs.FileInfo
+}
+
+var dialect = database.Dialect{
+	Types: strings.NewReplacer("{id}", "integer primary key", "{int}", "integer", "{real}", "real", "{table}", "strict", "{keyed}", "strict, without rowid"),
+}
+
+// Open opens or creates a file, and its folder.
+func Open(ctx context.Context, file string) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	// Readable for this user alone; SQLite gives the files next to it the same
+	// rights.
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	_ = f.Close()
+	if err != nil {
+		return nil, err
+	}
+	write, err := sql.Open("sqlite", address(file, "_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)"))
+	if err != nil {
+		return nil, err
+	}
+	write.SetMaxOpenConns(1) // SQLite has one writer; more would meet SQLITE_BUSY
+	read, err := sql.Open("sqlite", address(file, "_pragma=query_only(1)"))
+	if err != nil {
+		_ = write.Close()
+		return nil, err
+	}
+	read.SetMaxOpenConns(readers)
+	s, err := database.Open(ctx, write, read, dialect)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", file, err)
+	}
+	return &Store{s, file, opened}, nil
+}
+
+// address is the file's name with the settings of each connection. The wait
+// for another process's lock stays below what a stop of Caddy waits.
+func address(file, settings string) string {
+	return "file:" + (&url.URL{Path: file}).EscapedPath() +
+		"?_pragma=busy_timeout(3000)&_pragma=synchronous(NORMAL)&_pragma=temp_store(2)&_pragma=cache_size(-16000)&" + settings
+}
+
+var errReplaced = errors.New("the file was removed or replaced while it was open")
+
+// Append stores a batch. SQLite would go on writing to a file that was
+// removed; the error lets the recorder open it again.
+func (s *Store) Append(ctx context.Context, b insights.Batch) error {
+	if err := s.present(); err != nil {
+		return err
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// Check returns an error if the file can't be written to.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.present(); err != nil {
+		return err
+	}
+	return s.Store.Check(ctx)
+}
+
+func (s *Store) present() error {
+	now, err := os.Stat(s.file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.opened) {
+		return fmt.Errorf("%s: %w", s.file, errReplaced)
+	}
+	return err
+}
+
+// Backup writes a copy to a file that must not exist.
+func (s *Store) Backup(ctx context.Context, file string) error {
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("%s: %w", file, fs.ErrExist)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	db, err := sql.Open("sqlite", address(s.file, ""))
+	if err != nil {
+		return err
+	}
+	// Into an empty file, so that it has this file's rights from the beginning.
+	_, err = db.ExecContext(ctx, "vacuum into ?", file)
+	if err = errors.Join(err, db.Close()); err != nil {
+		_ = os.Remove(file)
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return nil
+}
