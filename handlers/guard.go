@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // Guard is http.handlers.docs_api, the outermost handler of the API. It
@@ -77,6 +78,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	if !ok { // configured without the docs_api matcher
 		return next.ServeHTTP(w, r)
 	}
+	reach.AtAPI(r)
 	g.app.AwaitStart(r.Context())
 	err := g.serve(w, r, e, next)
 	if err == nil {

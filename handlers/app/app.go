@@ -18,6 +18,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // App is the Caddy app "docs": the sites whose documentation is searched and
@@ -68,6 +69,9 @@ type App struct {
 	models    ModelOpener    // nil without a model
 	// Hashes of the guest modules' configuration, with placeholders replaced.
 	indexHash, embedderHash, modelHash string
+
+	found  *routeSites // what the routes define and serve; set by resolve
+	routes *reach.Routes
 
 	// releases are called by Cleanup, the last one first.
 	releases []func() error
@@ -139,6 +143,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.loadGuests(); err != nil {
 		return err
 	}
+	a.routes = reach.NewRoutes(ctx)
 	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
 	if err := a.fixKeys(sites); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ func (a *App) Doctor(ctx context.Context) []Check {
 		} else {
 			add(site+" url", nil, r.Config.URL, "")
 		}
+		base, err := a.checkAPI(ctx, r)
+		add(site+" api", err, cmp.Or(base, "/")+" answers", whatToDo(err))
 		a.checkIndex(ctx, r, add)
 		if r.index == nil {
 			if r.Config.Root != "" {

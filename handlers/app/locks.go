@@ -31,7 +31,7 @@ func (a *App) openReach(r *LiveSite) error {
 		return nil
 	}
 	o := reach.Options{
-		Context: a.ctx, URL: r.Config.URL, Documents: r.index.index.Documents, Log: a.ctx.Slogger().With("site", r.Name),
+		Routes: a.routes, URL: r.Config.URL, Documents: r.index.index.Documents, Log: a.ctx.Slogger().With("site", r.Name),
 	}
 	loaded, err := a.ctx.AppIfConfigured("http")
 	if err != nil && !errors.Is(err, caddy.ErrNotConfigured) {
@@ -39,7 +39,7 @@ func (a *App) openReach(r *LiveSite) error {
 	}
 	o.HTTP, _ = loaded.(*caddyhttp.App)
 	if r.at != nil {
-		o.Server, o.Host = r.at.server, r.at.host()
+		o.Server, o.Host, o.Prefix = r.at.server, r.at.host(), r.at.pages
 	}
 	if r.reach, err = reach.New(o); err != nil {
 		return err

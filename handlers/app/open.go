@@ -64,6 +64,12 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 		return
 	case <-r.index.looked:
 	}
+	a.AwaitStart(ctx)
+	if _, err := a.checkAPI(ctx, r); err != nil && ctx.Err() == nil {
+		found := err.Error()
+		r.hidden.Store(&found)
+		log.Warn("the site's API can't be reached", zap.String("found", found), zap.String("do", whatToDo(err)))
+	}
 	answers := "none: replies are extractive"
 	if model != nil {
 		answers = model.Name()

@@ -14,6 +14,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -54,7 +56,9 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 		}
 		// A public sitemap says where its pages are.
 		if site.URL == "" && (site.Sitemap == "" || site.AllowPrivate) {
-			site.URL = d.url(found.http)
+			if site.URL = d.url(found.http); site.URL != "" {
+				site.URL += d.pages
+			}
 		}
 		sites[name] = newLiveSite(name, &site)
 		sites[name].at = &d.place
@@ -79,6 +83,7 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	a.found = found
 	return sites, a.fixKeys(sites)
 }
 
@@ -87,6 +92,17 @@ type place struct {
 	server *caddyhttp.Server
 	hosts  []string
 	roots  []string // the folders that are served around the route
+	// prefix is the path that is stripped before the route, and pages what of
+	// it is also stripped from the URLs of pages.
+	prefix, pages string
+	// trail leads to the route, from the server's list of routes on.
+	trail []step
+}
+
+// step is a route in a list.
+type step struct {
+	routes caddyhttp.RouteList
+	index  int
 }
 
 func (p place) String() string {
@@ -114,6 +130,7 @@ type routeSites struct {
 	defined map[string]*definedSite
 	named   map[string]place
 	all     *place // serves all sites, nil for none
+	apis    []*apiRoute
 	errs    []error
 }
 
@@ -149,13 +166,28 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 	if own := roots(routes); len(own) > 0 {
 		at.roots = own
 	}
-	for _, route := range routes {
+	for i, route := range routes {
 		here := at
+		here.trail = append(slices.Clip(at.trail), step{routes, i})
 		if hosts := reach.HostsOf(route); hosts != nil {
 			here.hosts = hosts
 		}
 		for _, handler := range route.Handlers {
 			switch h := handler.(type) {
+			case *rewrite.Rewrite:
+				strip := strings.TrimSuffix(h.StripPathPrefix, "/")
+				if strip == "" || strings.Contains(strip, "{") {
+					break
+				}
+				if !strings.HasPrefix(strip, "/") {
+					strip = "/" + strip
+				}
+				pages := here.pages
+				if servePages(routes[i:]) {
+					pages += strip
+				}
+				here.prefix, here.pages = here.prefix+strip, pages
+				at.prefix, at.pages = here.prefix, here.pages // for the routes behind
 			case *caddyhttp.Subroute:
 				f.walk(h.Routes, here, invoked)
 				if h.Errors != nil {
@@ -179,9 +211,29 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 						f.named[name] = here
 					}
 				}
+				if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
+					f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})
+				}
 			}
 		}
 	}
+}
+
+// servePages reports whether routes have a handler that answers for pages.
+func servePages(routes caddyhttp.RouteList) bool {
+	for _, route := range routes {
+		for _, handler := range route.Handlers {
+			switch h := handler.(type) {
+			case *fileserver.FileServer, *reverseproxy.Handler:
+				return true
+			case *caddyhttp.Subroute:
+				if servePages(h.Routes) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // define notes a site. Several routes may define the same one, such as a

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -48,6 +49,10 @@ type LiveSite struct {
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound
 	slots     *replySlots
+
+	// hidden says why the API could not be reached after the start, nil if it
+	// could.
+	hidden atomic.Pointer[string]
 }
 
 func newLiveSite(name string, s *Site) *LiveSite {

@@ -24,13 +24,18 @@ type Status struct {
 
 // SiteStatus is the status of one site.
 type SiteStatus struct {
-	Name         string           `json:"name"`
-	Organization string           `json:"organization"`
-	URL          string           `json:"url,omitempty"`
-	Root         string           `json:"root,omitempty"`
-	Sitemap      string           `json:"sitemap,omitempty"`
-	HasKey       bool             `json:"has_key"`
-	Index        retrieval.Status `json:"index"`
+	Name         string `json:"name"`
+	Organization string `json:"organization"`
+	URL          string `json:"url,omitempty"`
+	// API is the URL that the site's API is below: its path alone if the host
+	// is not known, "" if no route serves it.
+	API string `json:"api,omitempty"`
+	// APIProblem is what keeps requests from the API.
+	APIProblem string           `json:"api_problem,omitempty"`
+	Root       string           `json:"root,omitempty"`
+	Sitemap    string           `json:"sitemap,omitempty"`
+	HasKey     bool             `json:"has_key"`
+	Index      retrieval.Status `json:"index"`
 	// Pages are the pages of the index by what a stranger gets; nil before the
 	// index is open.
 	Pages *reach.Counts `json:"pages,omitempty"`
@@ -51,6 +56,10 @@ func (a *App) Status() Status {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),
+		}
+		st.API, _ = a.api(r)
+		if hidden := r.hidden.Load(); hidden != nil {
+			st.APIProblem = *hidden
 		}
 		if r.index != nil {
 			st.Index = r.index.refresher.Status()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -148,7 +149,10 @@ func snippet(secret string, st app.Status, k *access.Key) string {
 		if s.Organization != k.Organization || len(k.Sites) > 0 && !slices.Contains(k.Sites, s.Name) {
 			continue
 		}
-		base := cmp.Or(s.URL, "https://YOUR-SITE")
+		base := s.API
+		if u, err := url.Parse(base); err != nil || u.Host == "" {
+			base = "https://YOUR-SITE" + base
+		}
 		return fmt.Sprintf(`
 Try it:
 

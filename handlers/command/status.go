@@ -83,6 +83,11 @@ func printStatus(out io.Writer, server string, st app.Status) {
 		}
 	}
 	for _, s := range st.Sites {
+		if s.APIProblem != "" {
+			fmt.Fprintf(out, "api       %s: %s; caddy docs doctor says what to write\n", s.Name, s.APIProblem)
+		}
+	}
+	for _, s := range st.Sites {
 		if b := s.Budget; b != nil {
 			fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
 		}

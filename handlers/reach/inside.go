@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -20,8 +22,12 @@ import (
 const (
 	// insideTimeout bounds a request inside the process, with its redirects.
 	insideTimeout = 2 * time.Second
-	// insideAtOnce bounds the requests inside the process at any time.
-	insideAtOnce = 16
+	// insideAtOnce bounds the requests of a site in the background,
+	// backgroundAtOnce those of all sites, and readersAtOnce those on behalf of
+	// readers.
+	insideAtOnce     = 16
+	backgroundAtOnce = 64
+	readersAtOnce    = 64
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
 	// maxHashed is how much of a body is compared with other bodies.
@@ -45,16 +51,54 @@ type answer struct {
 // statusAborted is the status of a request that abort or a panic ended.
 const statusAborted = -1
 
+// Routes are the routes of a configuration, for requests inside the process.
+// All sites share them.
+type Routes struct {
+	ctx                 caddy.Context
+	background, readers chan struct{} // hold an element for each request
+
+	mu     sync.Mutex
+	chains map[*caddyhttp.Server]caddyhttp.Handler
+}
+
+// NewRoutes returns the routes of the configuration that ctx belongs to.
+func NewRoutes(ctx caddy.Context) *Routes {
+	return &Routes{
+		ctx: ctx, chains: make(map[*caddyhttp.Server]caddyhttp.Handler),
+		background: make(chan struct{}, backgroundAtOnce), readers: make(chan struct{}, readersAtOnce),
+	}
+}
+
+// of returns the routes of a server.
+func (rs *Routes) of(server *caddyhttp.Server) (caddyhttp.Handler, error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if chain := rs.chains[server]; chain != nil {
+		return chain, nil
+	}
+	// Provisioned again without metrics, which would count these requests. The
+	// handlers are the server's own.
+	routes := slices.Clone(server.Routes)
+	if err := routes.ProvisionHandlers(rs.ctx, nil); err != nil {
+		return nil, err
+	}
+	nobody := caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return nil })
+	rs.chains[server] = routes.Compile(nobody)
+	return rs.chains[server], nil
+}
+
 // inside makes requests to a site's pages through the routes of this Caddy,
 // without a socket, an access log or metrics. Bodies are discarded.
 type inside struct {
 	server *caddyhttp.Server
+	routes *Routes
 	chain  caddyhttp.Handler
 	scheme string
 	host   string // with port, as clients send it
-	seed   maphash.Seed
-	slots  chan struct{}
 }
+
+// seed makes the hashes of bodies.
+var seed = maphash.MakeSeed()
 
 // insideCtxKey marks the requests inside the process.
 type insideCtxKey struct{}
@@ -65,31 +109,40 @@ func IsInside(r *http.Request) bool { return r.Context().Value(insideCtxKey{}) !
 
 // newInside prepares requests to the host of a site's URL through the routes
 // of a server.
-func newInside(ctx caddy.Context, server *caddyhttp.Server, scheme, host string) (*inside, error) {
-	// Provisioned again without metrics, which would count these requests. The
-	// handlers are the server's own.
-	routes := make(caddyhttp.RouteList, len(server.Routes))
-	copy(routes, server.Routes)
-	if err := routes.ProvisionHandlers(ctx, nil); err != nil {
+func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, error) {
+	chain, err := routes.of(server)
+	if err != nil {
 		return nil, err
 	}
-	nobody := caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return nil })
-	return &inside{
-		server: server, chain: routes.Compile(nobody), scheme: scheme, host: host,
-		seed: maphash.MakeSeed(), slots: make(chan struct{}, insideAtOnce),
-	}, nil
+	s := &inside{server: server, routes: routes, chain: chain, scheme: "http", host: host}
+	if len(server.TLSConnPolicies) > 0 {
+		s.scheme = "https"
+	}
+	return s, nil
 }
 
-// ask requests a path as c and follows redirects on the same host. With body
-// the answer identifies the body, too.
+// ask requests a path for a reader and follows redirects on the same host.
+// With body the answer identifies the body, too.
 func (s *inside) ask(ctx context.Context, path string, c *reader, body bool) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
 	defer cancel()
+	return s.askIn(ctx, s.routes.readers, path, c, body)
+}
+
+// look is ask as a stranger in the background, where other sites' requests may
+// come first.
+func (s *inside) look(ctx context.Context, path string, body bool) (answer, error) {
+	return s.askIn(ctx, s.routes.background, path, stranger, body)
+}
+
+func (s *inside) askIn(ctx context.Context, slots chan struct{}, path string, c *reader, body bool) (answer, error) {
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
 	}
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	defer cancel()
 	// A handler that ignores the context keeps its slot until it returns.
 	type result struct {
 		answer answer
@@ -97,7 +150,7 @@ func (s *inside) ask(ctx context.Context, path string, c *reader, body bool) (an
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() { <-s.slots }()
+		defer func() { <-slots }()
 		a, err := s.follow(ctx, path, c, body)
 		done <- result{a, err}
 	}()
@@ -119,7 +172,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 		if err != nil {
 			return answer{}, fmt.Errorf("path %q: %w", path, err)
 		}
-		w, err := s.once(ctx, method, target, c)
+		w, err := s.once(context.WithValue(ctx, insideCtxKey{}, true), method, target, c)
 		if err != nil {
 			return answer{}, err
 		}
@@ -151,7 +204,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 // once makes one request.
 func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader) (w *discarded, err error) {
 	w = &discarded{header: make(http.Header)}
-	w.hash.SetSeed(s.seed)
+	w.hash.SetSeed(seed)
 	header := c.header.Clone()
 	if header == nil {
 		header = make(http.Header)
@@ -165,7 +218,7 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 		Method: method, URL: &u, RequestURI: target.RequestURI(), Host: s.host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Body: http.NoBody, RemoteAddr: c.remoteAddr, TLS: c.tls,
-	}).WithContext(context.WithValue(ctx, insideCtxKey{}, true))
+	}).WithContext(ctx)
 	if s.scheme == "https" && r.TLS == nil {
 		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: hostname(s.host)}
 	}

@@ -49,7 +49,7 @@ type Page struct {
 func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer) (Page, error) {
 	p := Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
 	for i, candidate := range s.candidates(d) {
-		a, err := s.inside.ask(ctx, candidate, stranger, fallback != nil)
+		a, err := s.inside.look(ctx, candidate, fallback != nil)
 		if err != nil {
 			return p, err
 		}
@@ -128,7 +128,11 @@ func (s *Site) candidates(d *retrieval.Document) []string {
 		}
 	}
 	if u, err := url.Parse(d.URL); err == nil {
-		add(u.EscapedPath())
+		if u.Host == "" { // the document doesn't know the prefix
+			add(s.root() + strings.TrimPrefix(u.EscapedPath(), "/"))
+		} else {
+			add(u.EscapedPath())
+		}
 	}
 	if strings.Contains(d.File, "://") {
 		return paths // of a sitemap, which has the URL
@@ -171,7 +175,7 @@ func (s *Site) absolute(p string) string {
 // with an error page that has the status 200, have an answer for it, which
 // must not pass for a page.
 func (s *Site) fallback(ctx context.Context) (*answer, error) {
-	a, err := s.inside.ask(ctx, s.root()+"docs-"+strings.ToLower(rand.Text()), stranger, true)
+	a, err := s.inside.look(ctx, s.root()+"docs-"+strings.ToLower(rand.Text()), true)
 	if err != nil || a.status != http.StatusOK {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -37,13 +36,13 @@ const (
 
 // Options are the options of a Site.
 type Options struct {
-	Context caddy.Context
-	HTTP    *caddyhttp.App
+	Routes *Routes
+	HTTP   *caddyhttp.App
 	// Server serves the site. Default: the server for the host of URL.
 	Server *caddyhttp.Server
 	// URL is the site's, "" if it is not known. Host is then what clients send
-	// as Host. Default: localhost.
-	URL, Host string
+	// as Host (default: localhost), and Prefix the path that the pages are below.
+	URL, Host, Prefix string
 	// Documents returns the pages of the index. The slice is another one
 	// after each change.
 	Documents func() []*retrieval.Document
@@ -109,6 +108,9 @@ func New(o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.URL == "" {
+		base.Path = o.Prefix
+	}
 	s := &Site{base: base, documents: o.Documents, log: o.Log, pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
 	server := o.Server
 	if server == nil {
@@ -116,11 +118,7 @@ func New(o Options) (*Site, error) {
 	}
 	s.view.Store(&View{Elsewhere: true})
 	if server != nil {
-		scheme := "http"
-		if len(server.TLSConnPolicies) > 0 {
-			scheme = "https"
-		}
-		s.inside, err = newInside(o.Context, server, scheme, cmp.Or(base.Host, o.Host, "localhost"))
+		s.inside, err = newInside(o.Routes, server, cmp.Or(base.Host, o.Host, "localhost"))
 		if err != nil {
 			return nil, err
 		}

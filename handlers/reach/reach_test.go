@@ -86,7 +86,7 @@ const base = "http://docs.acme.com:8080"
 func site(t *testing.T, block string, docs []*retrieval.Document) *Site {
 	t.Helper()
 	ctx, app := provision(t, block)
-	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
 	t.Run("another host", func(t *testing.T) {
 		ctx, app := provision(t, "respond ok")
 		docs := documents("https://docs.other.com", files...)
-		s, err := New(Options{Context: ctx, HTTP: app, URL: "https://docs.other.com", Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
+		s, err := New(Options{Routes: NewRoutes(ctx), HTTP: app, URL: "https://docs.other.com", Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
 	root := write(t, files...)
 	docs := documents(base, files...)
 	ctx, app := provision(t, "root * "+root+"\nrespond /private/* 403\nfile_server {\n\thide hidden\n}")
-	s, err := New(Options{Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
 
 func TestTheModulesOwnRequestsAreMarked(t *testing.T) {
 	ctx, app := provision(t, "respond ok")
-	in, err := newInside(ctx, app.Servers["srv0"], "http", "docs.acme.com:8080")
+	in, err := newInside(NewRoutes(ctx), app.Servers["srv0"], "docs.acme.com:8080")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func BenchmarkAsk(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in, err := newInside(ctx, app.(*caddyhttp.App).Servers["srv0"], "http", "docs.acme.com:8080")
+	in, err := newInside(NewRoutes(ctx), app.(*caddyhttp.App).Servers["srv0"], "docs.acme.com:8080")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 			docs := documents(base, files...)
 			var log strings.Builder
 			s, err := New(Options{
-				Context: ctx, HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs },
+				Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs },
 				Log: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			if err != nil {

@@ -32,7 +32,7 @@ func serverFor(h *caddyhttp.App, u *url.URL) *caddyhttp.Server {
 			continue
 		}
 		hosts := topHosts(server.Routes)
-		if matchesHost(hosts, u.Hostname()) {
+		if MatchesHost(hosts, u.Hostname()) {
 			return server
 		}
 		if hosts == nil {
@@ -72,8 +72,8 @@ func topHosts(routes caddyhttp.RouteList) []string {
 	return hosts
 }
 
-// matchesHost reports whether a host is among patterns like *.example.com.
-func matchesHost(patterns []string, host string) bool {
+// MatchesHost reports whether a host is among patterns like *.example.com.
+func MatchesHost(patterns []string, host string) bool {
 	_, parent, _ := strings.Cut(host, ".")
 	for _, p := range patterns {
 		if strings.EqualFold(p, host) || parent != "" && strings.EqualFold(p, "*."+parent) {

@@ -1,0 +1,241 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+)
+
+// apiPaths are the paths of the parts of the API that checkAPI asks for, by
+// the handlers at the end of their routes.
+var apiPaths = map[string]string{
+	"docs_search":    "/v1/search/%s",
+	"docs_assistant": "/v2/assistant/%s/message",
+}
+
+// apiRoute is a route that serves a part of the API.
+type apiRoute struct {
+	place
+	path  string   // with %s for the site
+	sites []string // empty: those at the request's host
+}
+
+// serves reports whether the route serves a site.
+func (p *apiRoute) serves(r *LiveSite) bool {
+	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.host == "" || p.takesHost(r.host))
+}
+
+// takesHost reports whether the place is at a host.
+func (p place) takesHost(host string) bool {
+	return len(p.hosts) == 0 || reach.MatchesHost(p.hosts, host)
+}
+
+// base is the URL that the API of a site is below at this route, without a
+// host if none is known.
+func (p *apiRoute) base(h *caddyhttp.App, r *LiveSite) string {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
+		return u.Scheme + "://" + u.Host + p.prefix
+	}
+	return p.url(h) + p.prefix
+}
+
+// apiRoutes are the routes that serve a site.
+func (a *App) apiRoutes(r *LiveSite) (routes []*apiRoute) {
+	if a.found == nil {
+		return nil
+	}
+	for _, p := range a.found.apis {
+		if p.serves(r) {
+			routes = append(routes, p)
+		}
+	}
+	if len(routes) > 0 {
+		return routes
+	}
+	for _, p := range a.found.apis { // ServesAt, where no site has the host
+		if len(p.sites) == 0 {
+			routes = append(routes, p)
+		}
+	}
+	return routes
+}
+
+// api is the URL that the site's API is below, a path if the host is not
+// known. ok is false if no route serves it.
+func (a *App) api(r *LiveSite) (base string, ok bool) {
+	routes := a.apiRoutes(r)
+	if len(routes) == 0 {
+		return "", false
+	}
+	return routes[0].base(a.found.http, r), true
+}
+
+// hiddenError is the error for an API that requests don't reach.
+type hiddenError struct{ found, do string }
+
+func (e *hiddenError) Error() string { return e.found }
+
+// checkAPI asks for the site's API, in the process and without a key, and
+// returns the URL that it is below. The error is a *hiddenError if something
+// else answers.
+func (a *App) checkAPI(ctx context.Context, r *LiveSite) (base string, err error) {
+	routes := a.apiRoutes(r)
+	if len(routes) == 0 {
+		return "", &hiddenError{
+			"no route serves it",
+			fmt.Sprintf("write in a site block: search %s, and: assistant %s", r.Name, r.Name),
+		}
+	}
+	problems := make(map[string]error) // by the part's path
+	for _, p := range routes {
+		path := p.prefix + fmt.Sprintf(p.path, r.Name)
+		if err, asked := problems[p.path]; asked && err == nil {
+			continue // reached by another route
+		}
+		host := p.requestHost(r)
+		reached, status, err := a.routes.Post(ctx, p.server, host, path)
+		switch {
+		case err != nil:
+			problems[p.path] = fmt.Errorf("POST %s: %w", path, err)
+		case reached, behindLogin(status):
+			problems[p.path] = nil
+			base = cmp.Or(base, p.base(a.found.http, r))
+		case problems[p.path] == nil:
+			problems[p.path] = p.explain(ctx, r, host, path, status)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(problems)) {
+		if err := problems[path]; err != nil {
+			return "", err
+		}
+	}
+	return base, nil
+}
+
+// behindLogin reports whether a login in front of the API has answered.
+func behindLogin(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status >= 300 && status < 400 || status < 0
+}
+
+// requestHost is the host of a request for a site's API.
+func (p *apiRoute) requestHost(r *LiveSite) string {
+	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
+		return u.Host
+	}
+	return cmp.Or(p.host(), "localhost")
+}
+
+// explain finds the route that keeps a request from the API.
+func (p *apiRoute) explain(ctx context.Context, r *LiveSite, host, path string, status int) *hiddenError {
+	e := &hiddenError{found: fmt.Sprintf("POST %s does not reach it: ", path), do: "put the directive where no other route answers before it"}
+	request := reach.Prepared(ctx, p.server, host, path)
+	for _, s := range p.trail {
+		around := s.routes[s.index]
+		for _, before := range s.routes[:s.index] {
+			if matches, err := before.MatcherSets.AnyMatchWithError(request); err != nil || !matches {
+				continue
+			}
+			name := answers(before)
+			if name == "" && (before.Group == "" || before.Group != around.Group) {
+				strip(before, request)
+				continue
+			}
+			e.found += cmp.Or(name, "another block") + describe(before) + " answers first"
+			e.do = fmt.Sprintf("write the directive for site %s before it: within route, and for handle, the order in the file counts", r.Name)
+			return e
+		}
+		if matches, err := around.MatcherSets.AnyMatchWithError(request); err == nil && !matches {
+			e.found += "the block" + describe(around) + " around the directive does not take it"
+			e.do = fmt.Sprintf("move the directive for site %s out of that block, to the top level of the site block", r.Name)
+			if r.Config.Root != "" {
+				e.do += fmt.Sprintf(", with its folder: docs %s %s", r.Name, r.Config.Root)
+			}
+			return e
+		}
+	}
+	if status == 0 {
+		e.found += "no handler answers"
+	} else {
+		e.found += fmt.Sprintf("the answer is %d %s", status, http.StatusText(status))
+	}
+	return e
+}
+
+// strip removes a prefix from the path as the route does.
+func strip(route caddyhttp.Route, r *http.Request) {
+	for _, h := range route.Handlers {
+		if h, ok := h.(*rewrite.Rewrite); ok {
+			r.URL.Path = strings.TrimPrefix(r.URL.Path, strings.TrimSuffix(h.StripPathPrefix, "/"))
+		}
+	}
+}
+
+// answers names the handler of a route that answers every request, "" if the
+// route has none.
+func answers(route caddyhttp.Route) string {
+	for _, handler := range route.Handlers {
+		switch h := handler.(type) {
+		case *caddyhttp.Subroute:
+			for _, inner := range h.Routes {
+				if name := answers(inner); name != "" && len(inner.MatcherSets) == 0 {
+					return name
+				}
+			}
+		case *fileserver.FileServer:
+			if !h.PassThru {
+				return "file_server"
+			}
+		case *reverseproxy.Handler, *caddyhttp.StaticResponse, *caddyhttp.StaticError:
+			return caddy.GetModuleName(h)
+		}
+	}
+	if route.Terminal {
+		return "a terminal route"
+	}
+	return ""
+}
+
+// describe names what a route is narrowed to: " for /docs/*".
+func describe(route caddyhttp.Route) string {
+	var parts []string
+	for _, set := range route.MatcherSets {
+		for _, m := range set {
+			switch m := m.(type) {
+			case *caddyhttp.MatchPath:
+				parts = append(parts, *m...)
+			case caddyhttp.MatchPath:
+				parts = append(parts, m...)
+			default:
+				parts = append(parts, "the matcher "+strings.TrimPrefix(caddy.GetModuleID(m), "http.matchers."))
+			}
+		}
+	}
+	parts = append(parts, reach.HostsOf(route)...)
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "the matcher host" })
+	if len(parts) == 0 {
+		return ""
+	}
+	return " for " + strings.Join(parts, ", ")
+}
+
+// whatToDo returns what an error of checkAPI says to do.
+func whatToDo(err error) string {
+	if hidden, ok := errors.AsType[*hiddenError](err); ok {
+		return hidden.do
+	}
+	return "see the error"
+}

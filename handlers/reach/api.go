@@ -1,0 +1,49 @@
+package reach
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// apiCtxKey holds a *bool in the context of a request that finds out whether
+// the API is reached at a URL.
+type apiCtxKey struct{}
+
+// AtAPI notes that a request has reached the API, for those inside the process
+// that want to know.
+func AtAPI(r *http.Request) {
+	if reached, ok := r.Context().Value(apiCtxKey{}).(*bool); ok {
+		*reached = true
+	}
+}
+
+// Post sends an empty POST request without a key to a path of the API, and
+// returns whether the API answered, and the status of the answer: 0 if no
+// handler answered.
+func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path string) (reached bool, status int, err error) {
+	in, err := newInside(rs, server, host)
+	if err != nil {
+		return false, 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, apiCtxKey{}, &reached), insideTimeout)
+	defer cancel()
+	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger)
+	if err != nil {
+		return false, 0, err
+	}
+	return reached, w.status, nil
+}
+
+// Prepared returns a request like that of Post, to try matchers with.
+func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) *http.Request {
+	r := (&http.Request{
+		Method: http.MethodPost, URL: &url.URL{Path: path}, RequestURI: path, Host: host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: http.NoBody, RemoteAddr: stranger.remoteAddr,
+	}).WithContext(ctx)
+	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), &discarded{header: make(http.Header)}, server)
+}
