@@ -44,6 +44,9 @@ var arrows = map[string][]string{
 	"insights/database":     {"insights"},
 	"insights/sqlite":       {"insights", "insights/database"},
 	"insights/postgres":     {"insights/database"},
+	"widget":                {},
+	"widget/build":          {},
+	"widget/generate":       {"widget/build"},
 }
 
 // only says which packages may import one of these from outside.
@@ -55,6 +58,7 @@ var only = map[string][]string{
 	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
+	"github.com/evanw/esbuild":              {"widget/build"},
 	"net/http":                              {"handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 

@@ -1,0 +1,421 @@
+// Package widget tests the widget in a real browser, on pages with the
+// strictest Content-Security-Policy, in front of a real Caddy.
+package widget
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/widget"
+)
+
+// policy allows nothing that the widget can do without.
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// site is the documentation that is searched.
+var site = map[string]string{
+	"index.html":   "Acme|<h1>Acme</h1><p>It runs rockets from a configuration file.</p>",
+	"install.html": "Install Acme|<h1>Install Acme</h1><p>Download the archive and unpack it.</p><h2 id=\"linux\">On Linux</h2><p>Run the installer with administrator rights.</p><pre><code>sudo acme-install --prefix /opt/acme</code></pre><h2 id=\"windows\">On Windows</h2><p>Start the installer acme-setup.exe and follow it.</p>",
+	"config.html":  "Configure|<h1>Configure</h1><p>The file acme.toml holds the settings.</p><h2 id=\"thrust\">Thrust limits</h2><p>Set max_thrust to the newtons that your rocket may use.</p><h2 id=\"countdown\">Countdown</h2><p>Seconds before ignition, default 10.</p>",
+}
+
+// stand is a Caddy with the module, the pages, and what they have requested.
+type stand struct {
+	*httptest.Server
+	model *modelserver.Server
+
+	mu       sync.Mutex
+	requests []request
+	replies  map[string]modelserver.Reply // by question
+	refuse   map[string]http.HandlerFunc  // by path
+}
+
+type request struct {
+	method, host, path, body string
+	header                   http.Header
+}
+
+// on says what the model answers to a question.
+func (s *stand) on(question string, r modelserver.Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies[question] = r
+}
+
+// sent returns the bodies of the requests to a path.
+func (s *stand) sent(path string) (bodies []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.requests {
+		if r.path == path {
+			bodies = append(bodies, r.body)
+		}
+	}
+	return bodies
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	model, modelURL := caddytest.StartModel(t)
+	s := &stand{model: model, replies: map[string]modelserver.Reply{}, refuse: map[string]http.HandlerFunc{}}
+	model.Answer(func(r *modelserver.Request) modelserver.Reply {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for question, reply := range s.replies {
+			if strings.Contains(r.Question(), question) {
+				return reply
+			}
+		}
+		return modelserver.Reply{Text: "Run [the installer](/install#linux)."}
+	})
+	files := map[string]string{}
+	for name, content := range site {
+		title, body, _ := strings.Cut(content, "|")
+		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
+	}
+	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", ""),
+		"http://:0 {\n\tdocs acme "+caddytest.Folder(t, files)+" {\n\t\tsuggestions on\n\t}\n}\n")
+	caddy.Ready("acme")
+	target, err := url.Parse(caddy.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.FlushInterval = -1
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serve(w, r, proxy)
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// serve serves what Caddy does not: the script, the token, and the pages with
+// their policy. ?config= of a page's tag changes the widget's settings.
+func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
+	body := readBody(r)
+	s.mu.Lock()
+	s.requests = append(s.requests, request{r.Method, r.Host, r.URL.Path, body, r.Header.Clone()})
+	refused := s.refuse[r.URL.Path]
+	s.mu.Unlock()
+	if refused != nil {
+		refused(w, r)
+		return
+	}
+	switch name, isWidget := strings.CutPrefix(r.URL.Path, "/v1/widget/"); {
+	case name == "acme.js" && isWidget:
+		w.Header().Set("Content-Type", "text/javascript")
+		config := map[string]any{}
+		if c := r.URL.Query().Get("config"); c != "" {
+			if err := json.Unmarshal([]byte(c), &config); err != nil {
+				panic(err)
+			}
+		}
+		config["site"] = "acme"
+		b, _ := json.Marshal(config)
+		_, _ = w.Write(widget.Loader(b))
+	case isWidget:
+		chunk, ok := widget.Chunk(name)
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(chunk)
+	case r.URL.Path == "/v1/token/acme":
+		fmt.Fprintf(w, `{"token":%q,"expiresIn":900}`, caddytest.Key)
+	case r.URL.Path == "/v1/feedback/acme", r.URL.Path == "/v1/events/acme":
+		w.WriteHeader(http.StatusNoContent)
+	case strings.HasPrefix(r.URL.Path, "/v"):
+		proxy.ServeHTTP(w, r)
+	default:
+		s.page(w, r)
+	}
+}
+
+func readBody(r *http.Request) string {
+	if r.Body == nil || r.Method != http.MethodPost {
+		return ""
+	}
+	b, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	return string(b)
+}
+
+// page serves a page of the site. Its query sets the attributes of <html> and
+// the widget's settings.
+func (s *stand) page(w http.ResponseWriter, r *http.Request) {
+	content, ok := site[strings.Trim(r.URL.Path, "/")+".html"]
+	if r.URL.Path == "/" {
+		content, ok = site["index.html"], true
+	}
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	title, body, _ := strings.Cut(content, "|")
+	q := r.URL.Query()
+	lang, dir := q.Get("lang"), q.Get("dir")
+	if lang == "" {
+		lang = "en"
+	}
+	if dir == "" {
+		dir = "ltr"
+	}
+	src := "/v1/widget/acme.js"
+	config := q.Get("config")
+	if c, err := r.Cookie("config"); err == nil && config == "" {
+		config, _ = url.QueryUnescape(c.Value)
+	}
+	if config != "" {
+		src += "?config=" + url.QueryEscape(config)
+	}
+	w.Header().Set("Content-Type", "text/html")
+	w.Header().Set("Content-Security-Policy", policy)
+	fmt.Fprintf(w, `<!doctype html><html lang=%q dir=%q><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title><script src=%q defer></script></head><body><main>%s</main></body></html>`,
+		lang, dir, title, html.EscapeString(src), body)
+}
+
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	stop []func()
+	skip string
+}
+
+// TestMain stops the browser that the tests share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for i := len(browser.stop) - 1; i >= 0; i-- {
+		browser.stop[i]()
+	}
+	os.Exit(code)
+}
+
+func startBrowser() {
+	binary := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			binary = path
+			break
+		}
+	}
+	if binary == "" {
+		browser.skip = "no Chromium is installed: apt-get install chromium"
+		return
+	}
+	dir, err := os.MkdirTemp("", "widget-browser")
+	if err != nil {
+		browser.skip = err.Error()
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
+	)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) }, cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	browser.ctx = ctx
+	browser.stop = append(browser.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
+	if err := chromedp.Do(ctx); err != nil {
+		browser.skip = "Chromium does not start: " + err.Error()
+	}
+}
+
+// tab is a tab of the browser, with its own cookies and storage.
+type tab struct {
+	t   *testing.T
+	s   *stand
+	ctx context.Context
+}
+
+func newTab(t *testing.T, s *stand) *tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	browser.once.Do(startBrowser)
+	if browser.skip != "" {
+		t.Skip(browser.skip)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
+	t.Cleanup(cancel)
+	b := &tab{t, s, ctx}
+	b.do(chromedp.EmulateViewport(1280, 800))
+	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: helpers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// helpers are functions for the tests' expressions.
+const helpers = `
+globalThis.root = () => document.querySelector('caddy-docs')?.shadowRoot
+globalThis.$ = s => root()?.querySelector(s)
+globalThis.$$ = s => [...root()?.querySelectorAll(s) ?? []]
+globalThis.text = s => $(s)?.textContent ?? ''
+globalThis.seen = s => { const e = $(s); return !!e && e.checkVisibility() }
+globalThis.violations = []
+document.addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))
+globalThis.fired = []
+for (const n of ['open', 'close', 'search', 'click', 'ask', 'answer', 'feedback']) document.addEventListener('docs:' + n, e => fired.push([n, e.detail]))
+globalThis.errors = []
+addEventListener('error', e => errors.push(e.message))
+addEventListener('unhandledrejection', e => errors.push(String(e.reason)))
+`
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// js is the value of an expression in the page.
+func js[T any](b *tab, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// until waits for an expression to become true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(caddytest.Patience); !js[bool](b, "Boolean("+expression+")"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s has passed before %s\nerrors %q, violations %q\n%s", caddytest.Patience, expression,
+				js[[]string](b, "errors"), js[[]string](b, "violations"), js[string](b, "root()?.innerHTML.slice(0, 3000) ?? ''"))
+		}
+	}
+}
+
+// is checks an expression.
+func (b *tab) is(expression string) {
+	b.t.Helper()
+	if !js[bool](b, "Boolean("+expression+")") {
+		b.t.Errorf("not so: %s", expression)
+	}
+}
+
+// visit loads a page. config is the widget's, as JSON, for this page and
+// those after it.
+func (b *tab) visit(path, config string) {
+	b.t.Helper()
+	if config != "" {
+		u, err := url.Parse(path)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("config", config)
+		u.RawQuery = q.Encode()
+		path = u.String()
+	}
+	b.do(chromedp.Navigate(b.s.URL + path))
+	b.until(`window.Docs && root()`)
+}
+
+func (b *tab) key(keys string, modifiers ...chromedp.Modifier) {
+	b.t.Helper()
+	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+}
+
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.until("seen(" + quote(selector) + ")")
+	js[bool](b, "$("+quote(selector)+").click(), true")
+}
+
+// open opens the dialog by the shortcut.
+func (b *tab) open() {
+	b.t.Helper()
+	b.key("k", chromedp.ModifierCtrl)
+	b.until(`$('dialog')?.open && $('.search .input') === root().activeElement`)
+}
+
+// ask opens Ask and sends a question.
+func (b *tab) ask(question string) {
+	b.t.Helper()
+	js[bool](b, `Docs.ask(), true`)
+	b.until(`$('.ask .input') && $('.ask .input') === root().activeElement`)
+	b.key(question + "\r")
+}
+
+// answered waits until the last answer has ended.
+func (b *tab) answered() {
+	b.t.Helper()
+	b.until(`$('.turn:last-child .end')?.childElementCount && $('.send').title === 'Send'`)
+}
+
+// calm checks what must never happen.
+func (b *tab) calm() {
+	b.t.Helper()
+	for _, bad := range []string{"violations", "errors"} {
+		if found := js[[]string](b, bad); len(found) > 0 {
+			b.t.Errorf("%s: %q", bad, found)
+		}
+	}
+}
+
+func (b *tab) media(features ...string) {
+	b.t.Helper()
+	var all []*emulation.MediaFeature
+	for i := 0; i < len(features); i += 2 {
+		all = append(all, &emulation.MediaFeature{Name: features[i], Value: features[i+1]})
+	}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: all}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shoot keeps a screenshot in the folder that WIDGET_SHOTS names, if any.
+func (b *tab) shoot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("WIDGET_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}

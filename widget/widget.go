@@ -1,0 +1,41 @@
+// Package widget holds the search-and-ask box that readers see: TypeScript in
+// src, built into dist by the command generate and embedded. The loader is a classic
+// script with the site's settings in it; everything else comes at first use,
+// in chunks whose names hold their hashes.
+package widget
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"strings"
+)
+
+//go:generate go run ./generate
+
+//go:embed dist/*.js
+var dist embed.FS
+
+const (
+	loader      = "loader.js"
+	placeholder = "__DOCS_CONFIG__"
+)
+
+// Loader returns the script of a site. config, a JSON object, is put into it;
+// its fields are those of Config in src/types.ts.
+func Loader(config []byte) []byte {
+	script, _ := dist.ReadFile("dist/" + loader) // is embedded
+	var object bytes.Buffer
+	json.HTMLEscape(&object, config) // "<" too, and the line ends U+2028 and U+2029
+	return bytes.Replace(script, []byte(placeholder), object.Bytes(), 1)
+}
+
+// Chunk returns a chunk by its name, and false if there is none. A name's
+// content never changes, so clients may keep it for good.
+func Chunk(name string) (body []byte, ok bool) {
+	if name == loader || strings.ContainsAny(name, `/\`) {
+		return nil, false
+	}
+	body, err := dist.ReadFile("dist/" + name)
+	return body, err == nil
+}

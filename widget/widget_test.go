@@ -1,0 +1,131 @@
+package widget
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/widget/build"
+)
+
+// What one reader loads, in bytes after gzip -9. The chunks of nine languages
+// are loaded by readers of that language, in place of nothing.
+const (
+	maxLoader = 3000
+	maxAll    = 16500
+)
+
+func TestDistIsBuiltFromTheSources(t *testing.T) {
+	built, err := build.Build("src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		committed, err := os.ReadFile(filepath.Join("dist", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(committed, built[e.Name()]) {
+			t.Errorf("dist/%s is not what the sources make; run go generate ./widget", e.Name())
+		}
+		delete(built, e.Name())
+	}
+	for name := range built {
+		t.Errorf("dist/%s is missing; run go generate ./widget", name)
+	}
+}
+
+func zipped(t *testing.T, b []byte) int {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Len()
+}
+
+func TestTheWidgetIsSmall(t *testing.T) {
+	script := Loader([]byte(`{"site":"acme","title":"Acme docs","placeholder":"Search Acme","accent":"#0a7","theme":"[data-theme=dark]","support":"https://acme.com/help"}`))
+	first := zipped(t, script)
+	if first > maxLoader {
+		t.Errorf("the loader is %d bytes, above %d", first, maxLoader)
+	}
+	entries, err := dist.ReadDir("dist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, language := first, 0
+	for _, e := range entries {
+		chunk, ok := Chunk(e.Name())
+		if !ok {
+			continue
+		}
+		size := zipped(t, chunk)
+		t.Logf("%6d %6d %s", len(chunk), size, e.Name())
+		if name, _, _ := strings.Cut(e.Name(), "-"); len(name) == 2 {
+			language = max(language, size)
+		} else {
+			all += size
+		}
+	}
+	t.Logf("loader %d, all %d, largest language %d", first, all, language)
+	if all > maxAll {
+		t.Errorf("a reader loads %d bytes, above %d", all, maxAll)
+	}
+}
+
+func TestTheLoaderHoldsTheSettings(t *testing.T) {
+	script := Loader([]byte("{\"site\":\"acme\",\"title\":\"</script>\u2028\"}"))
+	want := `{"site":"acme","title":"\u003c/script\u003e\u2028"}`
+	if bytes.Count(script, []byte(want)) != 1 || bytes.Contains(script, []byte(placeholder)) {
+		t.Errorf("%s is not in\n%s", want, script)
+	}
+}
+
+func TestChunksAreFoundByName(t *testing.T) {
+	script := Loader([]byte("{}"))
+	_, name, _ := bytes.Cut(script, []byte("main-"))
+	name, _, _ = bytes.Cut(name, []byte(`"`))
+	if _, ok := Chunk("main-" + string(name)); !ok {
+		t.Errorf("the chunk that the loader names, main-%s, is missing", name)
+	}
+	for _, name := range []string{"", ".", "..", "loader.js", "../widget.go", "main.js", `..\widget.go`} {
+		if _, ok := Chunk(name); ok {
+			t.Errorf("%q is a chunk", name)
+		}
+	}
+}
+
+func TestTheSourcesPassTheTypeChecker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the compiler takes seconds to start")
+	}
+	tsc, err := filepath.Abs("../caddytest/widget/node_modules/.bin/tsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(tsc); err != nil {
+		t.Skip("the TypeScript compiler is not installed: run npm ci in caddytest/widget")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60e9)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, tsc, "-p", ".").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
