@@ -24,8 +24,9 @@ import (
 // this handler in front; handwritten JSON should too. The handlers behind it
 // must not return an error once they have begun to respond.
 type Guard struct {
-	// Set to "pass" to hand errors to the site's own handle_errors. Default:
-	// errors are rendered as JSON.
+	// Set to "pass" to hand errors to the site's own handle_errors (the error
+	// routes of the server). Default: errors are rendered as JSON, as they also
+	// are where the server has no error routes.
 	Errors string `json:"errors,omitempty"`
 
 	// The value of the RateLimit-Policy header. Default: no header.
@@ -88,19 +89,47 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	if !errors.As(err, &he) {
 		he = caddyhttp.HandlerError{StatusCode: http.StatusInternalServerError, Err: err}
 	}
-	if he.StatusCode == http.StatusUnauthorized && w.Header().Get("WWW-Authenticate") == "" {
-		w.Header().Set("WWW-Authenticate", "Bearer")
+	h := w.Header()
+	if he.StatusCode == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
+		h.Set("WWW-Authenticate", "Bearer")
 	}
-	if g.Errors == "pass" {
-		return err
-	}
+	// Pages of every origin can read errors. They say nothing that depends on
+	// whether the site exists, unless the request has a key.
+	allow(h, r.Header.Get("Origin"))
 	id := requestID(r)
-	if he.StatusCode >= 500 { // errors rendered here never reach Caddy's error log
+	if he.StatusCode >= 500 { // errors handled here never reach Caddy's error log
 		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", id),
 			zap.String("site", e.site), zap.String("api", e.api), zap.Error(he.Err))
 	}
+	if g.Errors == "pass" && pass(w, r, he) {
+		return nil
+	}
 	writeError(w, r, he.StatusCode, id, err)
 	return nil
+}
+
+// pass hands an error to the error routes of the server, and reports whether
+// there are any. Caddy does the same with an error that is returned to it,
+// but it then logs the request, and of its header X-API-Key, which it does not
+// redact.
+func pass(w http.ResponseWriter, r *http.Request, failed caddyhttp.HandlerError) bool {
+	server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	if !ok || server.Errors == nil || len(server.Errors.Routes) == 0 {
+		return false
+	}
+	r = server.Errors.WithError(r, failed)
+	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
+		r.Method, r.RequestURI = original.Method, original.RequestURI
+		*r.URL = *original.URL // in place: placeholders read it, too
+	}
+	unhandled := caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
+		w.WriteHeader(failed.StatusCode)
+		return nil
+	})
+	if err := server.Errors.Routes.Compile(unhandled).ServeHTTP(w, r); err != nil {
+		w.WriteHeader(failed.StatusCode)
+	}
+	return true
 }
 
 // serve sets the headers that every response has, and answers requests that
@@ -113,11 +142,11 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	// key is known (admit).
 	allowed := origin != "" && (sameHost(r, origin) || g.app.OriginAllowed(e.site, origin))
 	if allowed {
-		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, Retry-After, RateLimit-Policy")
+		allow(h, origin)
 	}
 	if r.Method == http.MethodOptions {
-		return preflight(w, r, e, origin, allowed)
+		preflight(w, r, e, origin)
+		return nil
 	}
 	if !slices.Contains(e.methods(), r.Method) {
 		h.Set("Allow", e.allow())
@@ -130,18 +159,26 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	return next.ServeHTTP(w, r)
 }
 
-// preflight answers OPTIONS. It allows the headers that are asked for: the
-// AI SDK's 5.0 and 6.0 releases set User-Agent in fetch, which some browsers
-// then ask for.
-func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string, allowed bool) error {
+// allow lets pages of an origin read the response.
+func allow(h http.Header, origin string) {
+	if origin != "" {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, Retry-After, RateLimit-Policy")
+	}
+}
+
+// preflight answers OPTIONS, alike for all sites and origins: strangers must
+// not learn which sites there are, and a page can read why the request that
+// follows is refused. It allows the headers that are asked for: the AI SDK's
+// 5.0 and 6.0 releases set User-Agent in fetch, which some browsers then ask
+// for.
+func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string) {
 	h := w.Header()
 	h.Add("Vary", "Access-Control-Request-Method")
 	h.Add("Vary", "Access-Control-Request-Headers")
 	h.Set("Allow", e.allow())
-	if origin != "" && !allowed {
-		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
-	}
-	if allowed {
+	if origin != "" {
+		allow(h, origin)
 		h.Set("Access-Control-Allow-Methods", e.allow())
 		headers := r.Header.Get("Access-Control-Request-Headers")
 		if headers == "" || len(headers) > 1000 {
@@ -151,7 +188,6 @@ func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string
 		h.Set("Access-Control-Max-Age", "7200")
 	}
 	w.WriteHeader(http.StatusNoContent)
-	return nil
 }
 
 func originRefusal(origin string) string {

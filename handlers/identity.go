@@ -13,8 +13,8 @@ import (
 // admit returns the site that a request asks for and the key that it was sent
 // with, nil for an anonymous request. The error is 401 without an identity,
 // 404 for an unknown site, 403 for a site of another organization or key, 403
-// without CORS headers for an origin that the key does not allow, and 503
-// while the process ends. Both handlers call it first, so that they stay
+// for an origin that the key (or any key, for an anonymous request) does not
+// allow, and 503 while the process ends. Both handlers call it first, so that they stay
 // closed when configured by hand without authentication.
 func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, anonymous bool, name string) (*app.LiveSite, *access.Key, error) {
 	key, known := IdentityFrom(r)
@@ -33,16 +33,11 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 	if a.Exiting() {
 		return nil, nil, stopping(w, a, name)
 	}
-	if !known {
-		return site, nil, nil
-	}
-	if !key.Opens(site.Organization, name) {
+	if known && !key.Opens(site.Organization, name) {
 		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) && !key.AllowsOrigin(origin) {
-		h := w.Header()
-		h.Del("Access-Control-Allow-Origin")
-		h.Del("Access-Control-Expose-Headers")
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) &&
+		!(known && key.AllowsOrigin(origin)) && !(!known && a.OriginAllowed(name, origin)) {
 		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	return site, key, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -17,13 +18,16 @@ import (
 // MatchAPI is http.matchers.docs_api. It matches requests to the API and no
 // others: exactly the paths of SPEC.md (and …/message/{chatId}/stream, which
 // chat hooks ask for), on the current path or the one that the client sent.
-// GET and HEAD match only where {domain} is the name of a site, so that real
-// pages below /v1/ stay pages.
+//
+// Real pages below /v1/ stay pages: GET and HEAD of an endpoint that takes POST
+// match only with a key, and of one that is open to everyone only where
+// {domain} is the name of a site.
 type MatchAPI struct {
 	// The part of the API to match: "assistant" or "search". Default: all.
 	Only string `json:"only,omitempty"`
 
-	// Narrows GET and HEAD to these sites. Default: all sites.
+	// Narrows GET and HEAD of what is open to everyone to these sites. Default:
+	// all sites.
 	Sites []string `json:"sites,omitempty"`
 
 	app *app.App
@@ -58,13 +62,24 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 	if !ok || reach.IsInside(r) || m.Only != "" && e.api != m.Only {
 		return false, nil
 	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		if !m.app.AwaitStart(r.Context()) || m.app.Site(e.site) == nil || len(m.Sites) > 0 && !slices.Contains(m.Sites, e.site) {
-			return false, nil
-		}
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && !m.reads(r, e) {
+		return false, nil
 	}
 	caddyhttp.SetVar(r.Context(), endpointVar, e)
 	return true, nil
+}
+
+// reads reports whether a GET or HEAD is for the API and not for a page of that
+// path. For endpoints that need a key it must not depend on which sites there
+// are: strangers would learn it.
+func (m *MatchAPI) reads(r *http.Request, e endpoint) bool {
+	switch {
+	case e.resume:
+		return true // no page has such a path
+	case slices.Contains(e.methods(), r.Method):
+		return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site))
+	}
+	return strings.HasPrefix(token(r), access.Prefix) // a mistake, which 405 explains
 }
 
 // docsApp returns the app "docs".

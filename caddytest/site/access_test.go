@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -54,17 +55,15 @@ func TestOrigins(t *testing.T) {
 			if c.allowed && (r.Status != 200 || allow != c.origin) {
 				t.Errorf("status %d, allowed origin %q: %s", r.Status, allow, r.Body)
 			}
-			if !c.allowed && (r.Status != 403 || allow != "" || r.Header.Get("Access-Control-Expose-Headers") != "") {
-				t.Errorf("status %d, allowed origin %q", r.Status, allow)
+			// The page can read why it is refused, and nothing else.
+			if !c.allowed && (r.Status != 403 || allow != c.origin || r.Error(t).Code != "origin_not_allowed") {
+				t.Errorf("status %d, allowed origin %q: %s", r.Status, allow, r.Body)
 			}
 			pre := s.Do(caddytest.Request{Method: http.MethodOptions, Path: caddytest.V2Path, Key: "-", Header: map[string]string{
 				"Origin": c.origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,user-agent",
 			}})
-			if c.allowed && (pre.Status != 204 || pre.Header.Get("Access-Control-Allow-Origin") != c.origin ||
-				!strings.Contains(pre.Header.Get("Access-Control-Allow-Methods"), "POST") || pre.Header.Get("Access-Control-Allow-Headers") != "authorization,content-type,user-agent") {
-				t.Errorf("preflight: %d %v", pre.Status, pre.Header)
-			}
-			if !c.allowed && (pre.Status != 403 || pre.Header.Get("Access-Control-Allow-Origin") != "") {
+			if pre.Status != 204 || pre.Header.Get("Access-Control-Allow-Origin") != c.origin ||
+				!strings.Contains(pre.Header.Get("Access-Control-Allow-Methods"), "POST") || pre.Header.Get("Access-Control-Allow-Headers") != "authorization,content-type,user-agent" {
 				t.Errorf("preflight: %d %v", pre.Status, pre.Header)
 			}
 		})
@@ -90,6 +89,48 @@ func TestErrorsAreReadableByEveryAllowedOrigin(t *testing.T) {
 		if !strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Origin") {
 			t.Errorf("Vary is %v", r.Header.Values("Vary"))
 		}
+	}
+}
+
+// Who has no key gets the same from a site that exists as from one that does
+// not. With a key, a page can read that there is no such site.
+func TestStrangersCannotTellWhichSitesThereAre(t *testing.T) {
+	s := caddytest.Start(t, "key "+narrowKey+" {\n\torganization acme\n\torigins https://app.acme.test\n}",
+		"http://:0 {\n\troot * "+caddytest.AcmeFolder(t)+"\n\tdocs acme {\n\t\turl https://docs.acme.test\n\t}\n\tfile_server\n}\n")
+	s.Client.Transport = &http.Transport{DisableKeepAlives: true}
+	caddytest.Until(t, "the index is ready", func() bool {
+		return s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: narrowKey, Body: `{"query":"x"}`}).Status == 200
+	})
+	ids := regexp.MustCompile(`"requestId":"[^"]*"`)
+	// what is all that the client gets of a response to a request for a site.
+	what := func(q caddytest.Request, site string) string {
+		q.Path = strings.ReplaceAll(q.Path, "SITE", site)
+		r := s.Do(q)
+		r.Header.Del("Date")
+		return strings.ReplaceAll(fmt.Sprintf("%d %v %s", r.Status, r.Header, ids.ReplaceAll(r.Body, nil)), "/"+site, "/SITE")
+	}
+	for _, path := range []string{"/v1/search/SITE", "/v1/assistant/SITE/message", "/v2/assistant/SITE/message", "/v2/assistant/SITE/message/abc/stream", "/v1/assistant/SITE/message?chatId=abc"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions} {
+			for _, origin := range []string{"", "https://docs.acme.test", "https://app.acme.test", "https://evil.test"} {
+				for _, key := range []string{"-", "svc_dsc_0000000000000000000000"} {
+					q := caddytest.Request{Method: method, Path: path, Key: key, Header: map[string]string{"Origin": origin}}
+					if method == http.MethodPost {
+						q.Body = `{"query":"install"}`
+					}
+					known, unknown := what(q, "acme"), what(q, "none")
+					if known != unknown {
+						t.Errorf("%s %s from %q with key %q: a site that exists\n%s\nanother\n%s", method, path, origin, key, known, unknown)
+					}
+					if method == http.MethodPost && !strings.Contains(path, "stream") && (!strings.HasPrefix(known, "401 ") || origin != "" && !strings.Contains(known, "Access-Control-Allow-Origin:["+origin+"]")) {
+						t.Errorf("%s %s from %q: no 401 that its page can read: %s", method, path, origin, known)
+					}
+				}
+			}
+		}
+	}
+	r := s.Do(caddytest.Request{Path: "/v1/search/none", Key: narrowKey, Body: `{"query":"install"}`, Header: map[string]string{"Origin": "https://app.acme.test"}})
+	if r.Status != 404 || r.Error(t).Code != "unknown_site" || r.Header.Get("Access-Control-Allow-Origin") != "https://app.acme.test" {
+		t.Errorf("an unknown site, with a key: %d %v %s", r.Status, r.Header, r.Body)
 	}
 }
 
@@ -256,6 +297,43 @@ func TestLimits(t *testing.T) {
 	}
 	s.Load("", "http://:0 {\n\tdocs acme "+root+" {\n\t\trate_limit off\n\t}\n}\n")
 	s.Ready("acme")
+}
+
+// With errors pass, an error reaches the site's own pages, and the key reaches
+// no log, in whichever header it was sent.
+func TestErrorsThatArePassedLogNoKey(t *testing.T) {
+	const secret = "svc_dsc_very_secret_key_0123456789"
+	docs := "key " + secret + "\nindex meilisearch http://127.0.0.1:9" // its searches fail
+	site := "docs acme " + caddytest.AcmeFolder(t) + " {\n\terrors pass\n}\n"
+	for name, c := range map[string]struct{ handleErrors, unauthorized, failed string }{
+		"without handle_errors":             {"", `{"error":"this needs a valid API key`, `{"error":"search is unavailable`},
+		"with handle_errors":                {"handle_errors {\n\trespond \"own {err.status_code} at {http.request.uri.path}\"\n}\n", "own 401 at /api/v1/search/acme", "own 503 at /api/v1/search/acme"},
+		"with handle_errors for other ones": {"handle_errors 404 {\n\trespond other\n}\n", "", ""},
+		"with handle_errors that fails":     {"handle_errors {\n\terror 500\n}\n", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.Start(t, docs, "http://:0 {\nhandle_path /api/* {\n"+site+"}\n"+c.handleErrors+"}\n")
+			ask := func(key string) *caddytest.Response {
+				return s.Do(caddytest.Request{Path: "/api" + caddytest.SearchPath, Key: "-", Body: `{"query":"install"}`, Header: map[string]string{"X-API-Key": key}})
+			}
+			if r := ask(secret[:len(secret)-1]); r.Status != 401 || !strings.HasPrefix(string(r.Body), c.unauthorized) {
+				t.Errorf("a wrong key: %d %s", r.Status, r.Body)
+			}
+			if r := ask(secret); r.Status != 503 || !strings.HasPrefix(string(r.Body), c.failed) {
+				t.Errorf("a search that fails: %d %s", r.Status, r.Body)
+			}
+			log := s.Log()
+			for line := range strings.Lines(log) {
+				// With the level DEBUG, Caddy logs the request that handle_path changes.
+				if strings.Contains(line, secret[:len(secret)-1]) && !strings.Contains(line, `"logger":"http.handlers.rewrite"`) {
+					t.Errorf("the log holds the key: %s", line)
+				}
+			}
+			if !strings.Contains(log, `"msg":"request failed","status":503`) {
+				t.Errorf("the failure is not in the log:\n%s", log)
+			}
+		})
+	}
 }
 
 // Neither the log nor the adapted configuration holds a key.
