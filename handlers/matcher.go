@@ -10,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -19,15 +18,14 @@ import (
 // others: exactly the paths of SPEC.md (and …/message/{chatId}/stream, which
 // chat hooks ask for), on the current path or the one that the client sent.
 //
-// Real pages below /v1/ stay pages: GET and HEAD of an endpoint that takes POST
-// match only with a key, and of one that is open to everyone only where
-// {domain} is the name of a site.
+// Real pages below /v1/ stay pages: GET and HEAD match only where {domain} is
+// the name of a site, and for an endpoint that takes POST only with a valid
+// key.
 type MatchAPI struct {
 	// The part of the API to match: "assistant" or "search". Default: all.
 	Only string `json:"only,omitempty"`
 
-	// Narrows GET and HEAD of what is open to everyone to these sites. Default:
-	// all sites.
+	// Narrows GET and HEAD to these sites. Default: all sites.
 	Sites []string `json:"sites,omitempty"`
 
 	app *app.App
@@ -73,13 +71,15 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 // path. For endpoints that need a key it must not depend on which sites there
 // are: strangers would learn it.
 func (m *MatchAPI) reads(r *http.Request, e endpoint) bool {
-	switch {
-	case e.resume:
+	if e.resume {
 		return true // no page has such a path
-	case slices.Contains(e.methods(), r.Method):
-		return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site))
 	}
-	return strings.HasPrefix(token(r), access.Prefix) // a mistake, which 405 explains
+	if !slices.Contains(e.methods(), r.Method) { // a mistake, which 405 explains
+		if _, ok := m.app.Keyring().Authenticate(token(r)); !ok {
+			return false
+		}
+	}
+	return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site))
 }
 
 // docsApp returns the app "docs".

@@ -171,7 +171,7 @@ var bad = []struct{ field, value, says string }{
 	{"Assistant.finish_event", `"litteral"`, `finish_event: "litteral" must be auto, literal or sdk`},
 	{"Assistant.max_concurrent_replies", `-1`, `max_concurrent_replies: -1 must be from 1 to 1000000`},
 	{"Assistant.write_timeout", `"-1s"`, `write_timeout: -1s must be from 1s to 1h`},
-	{"MatchAPI.only", `"chat"`, `only: "chat" must be search or assistant`},
+	{"MatchAPI.only", `"chat"`, `only: "chat" must be one of `},
 	{"MatchAPI.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 }
 
