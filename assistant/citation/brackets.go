@@ -106,12 +106,9 @@ func (n *inline) link(text []byte, dest string, image bool) {
 			}
 			n.put('[')
 			before := len(n.line)
-			if bytes.IndexByte(text, '|') >= 0 { // a bar can be escaped in text, not in code
-				text = bytes.ReplaceAll(text, []byte("`"), nil)
-			}
-			n.inner(text, true)
+			n.inner(n.withoutSpans(text), true)
 			if len(bytes.TrimSpace(n.line[before:])) == 0 {
-				n.inner([]byte(n.check.site.title(url)), true)
+				n.inner(n.withoutSpans([]byte(n.check.site.title(url))), true)
 			}
 			n.puts("](" + markdownURL(url) + ")")
 			return
@@ -122,6 +119,17 @@ func (n *inline) link(text []byte, dest string, image bool) {
 	}
 	n.inner(text, image || n.inLink)
 	n.dropped = true
+}
+
+// withoutSpans drops the backticks of a link's text that could pair otherwise
+// than they seem to: those around a bar, which can be escaped in text but not
+// in code, and those after an opening backtick without an end, which would take
+// the "[" into a code span and leave the URL outside.
+func (n *inline) withoutSpans(text []byte) []byte {
+	if n.unsure || bytes.IndexByte(text, '|') >= 0 {
+		return bytes.ReplaceAll(text, []byte("`"), nil)
+	}
+	return text
 }
 
 // inner passes on the text inside brackets.

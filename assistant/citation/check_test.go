@@ -91,6 +91,7 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"a task list stays", "- [ ] one\n- [x] two", "- [ ] one\n- [x] two"},
 		{"an unclosed bracket cannot become a link later", "see [the\nnext](https://evil.net/x)", "see \\[the\nnext\\](`evil.net/x`)"},
 		{"a backtick without its pair is no code", "a ` b ![x](https://evil.net/i)\nc", "a ` b x\nc"},
+		{"a backtick of the line before takes no bracket into code", "`a`[`b\n[`tls`](/guide/tls)x [](/guide/tls)", "`a`\\[`b\n[tls](https://docs.acme.com/guide/tls)x [docs.acme.com/guide/tls](https://docs.acme.com/guide/tls)"},
 		{"an address in pieces is none", "ht[tp](x)://evil.net and [ht](x)tp://evil.net", "ht tp://evil.net and ht tp://evil.net"},
 		{"an emphasised link stays", "**[Install](/install)**", "**[Install](https://docs.acme.com/install)**"},
 		{"code in a link's text stays", "[`tls` option](/guide/tls)", "[`tls` option](https://docs.acme.com/guide/tls)"},
@@ -104,6 +105,9 @@ func TestLinksOfAnAnswer(t *testing.T) {
 			got, _ := checked(c.in, nil)
 			if got != c.want {
 				t.Errorf("\ngot  %q\nwant %q", got, c.want)
+			}
+			if bad := offences(t, got); bad != nil {
+				t.Errorf("%q renders %v", got, bad)
 			}
 			for size := 1; size < 12; size++ {
 				if again, _ := checked(c.in, func() int { return size }); again != got {
@@ -123,7 +127,7 @@ func adversarial(rnd *rand.Rand) string {
 		"[y](https://evil.net/a)", "![y](https://evil.net/i.png)", "[y](/nope)", "[ok](/install)", "[ok](https://docs.acme.com/install#linux)", "[bad](/install#nope)",
 		"<https://evil.net>", "<img src=\"https://evil.net/i\">", "<script>", "<a href='https://evil.net'>", "<x-evil>", "[1]: https://evil.net/d\n", "[1]: /install\n", "[a][1]", "[1]", "![1]", "[y][", "[^1]", "[^1]: ",
 		"javascript:alert(1)", "(javascript:alert(1))", "[y](javascript:alert(1))", "[y](<https://evil.net/a b>)", "[y](https://evil.net \"t\")", "\"", "'", "é", "日本", "😀", "*", "**", "_", "~",
-		"[`a`](https://evil.net)", "[|](https://help.acme.io/)", "[`x|y`](/install)", "`[a](/nope)`", "[[y](https://evil.net)](/install)", "[![i](https://evil.net)](https://evil.net)", "https://docs.acme.com/install", "<https://docs.acme.com/nope>", "\r", "{", "}", "$", "...", ".", ",", ";",
+		"[`a`](https://evil.net)", "[|](https://help.acme.io/)", "[`x|y`](/install)", "`[a](/nope)`", "[`ok`](/install#linux)x", "[`ok`](https://docs.acme.com/install)&", "[[y](https://evil.net)](/install)", "[![i](https://evil.net)](https://evil.net)", "https://docs.acme.com/install", "<https://docs.acme.com/nope>", "\r", "{", "}", "$", "...", ".", ",", ";",
 	}
 	var b strings.Builder
 	for range 1 + rnd.IntN(30) {
