@@ -9,22 +9,9 @@
 package access
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 )
-
-// Store keeps small values by key. Get returns an error that wraps
-// fs.ErrNotExist for a key that doesn't exist; Delete and List may. List
-// returns the full keys of everything below prefix, in any order. They can
-// include keys of others, such as temporary files, which callers
-// skip. Keys consist of a-z 0-9 - _ . and slashes.
-type Store interface {
-	Get(ctx context.Context, key string) ([]byte, error)
-	Put(ctx context.Context, key string, value []byte) error
-	Delete(ctx context.Context, key string) error
-	List(ctx context.Context, prefix string) ([]string, error)
-}
 
 var label = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 

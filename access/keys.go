@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 const (
@@ -35,7 +37,7 @@ const (
 // Requests are authenticated from memory; Run keeps it up to date. While the
 // store fails, the keys read last remain valid.
 type Keys struct {
-	store Store
+	store store.Store
 	log   *slog.Logger
 
 	byHash atomic.Pointer[map[[sha256.Size]byte]*Key] // replaced, not modified
@@ -50,11 +52,11 @@ type Keys struct {
 
 // NewKeys returns Keys that has only the fixed keys until Reload or Run is
 // called. A nil store has no keys.
-func NewKeys(store Store, fixed []*Key, log *slog.Logger) *Keys {
+func NewKeys(s store.Store, fixed []*Key, log *slog.Logger) *Keys {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	ks := &Keys{store: store, log: log, stored: map[string]*Key{}, written: map[string]int64{}}
+	ks := &Keys{store: s, log: log, stored: map[string]*Key{}, written: map[string]int64{}}
 	ks.SetFixed(fixed)
 	return ks
 }

@@ -10,16 +10,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-// Store keeps what budgets have spent. Get returns an error for a key that does
-// not exist; List returns the full keys that begin with prefix.
-type Store interface {
-	Get(ctx context.Context, key string) ([]byte, error)
-	Put(ctx context.Context, key string, value []byte) error
-	Delete(ctx context.Context, key string) error
-	List(ctx context.Context, prefix string) ([]string, error)
-}
+	"github.com/caddy-docs/caddy-docs/store"
+)
 
 // Limit is what may be spent in a window: Tokens and Requests (0 for no such
 // limit) per hour or day. Windows begin at the full hour or day, UTC.
@@ -34,7 +27,7 @@ type BudgetOptions struct {
 	Site  string
 	Limit Limit
 	// Store keeps what was spent over restarts; nil for none.
-	Store Store
+	Store store.Store
 	// Log gets the failures of Store; default none.
 	Log *slog.Logger
 }

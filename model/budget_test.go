@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // memory is a Store in memory. While it is down everything fails.
@@ -66,7 +68,7 @@ func (s *memory) List(_ context.Context, prefix string) (keys []string, err erro
 	return keys, err
 }
 
-func budget(t *testing.T, s Store, l Limit) *Budget {
+func budget(t *testing.T, s store.Store, l Limit) *Budget {
 	t.Helper()
 	b, err := NewBudget(t.Context(), BudgetOptions{Site: "acme", Limit: l, Store: s})
 	if err != nil {

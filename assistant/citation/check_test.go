@@ -92,6 +92,7 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"an unclosed bracket cannot become a link later", "see [the\nnext](https://evil.net/x)", "see \\[the\nnext\\](`evil.net/x`)"},
 		{"a backtick without its pair is no code", "a ` b ![x](https://evil.net/i)\nc", "a ` b x\nc"},
 		{"a backtick of the line before takes no bracket into code", "`a`[`b\n[`tls`](/guide/tls)x [](/guide/tls)", "`a`\\[`b\n[tls](https://docs.acme.com/guide/tls)x [docs.acme.com/guide/tls](https://docs.acme.com/guide/tls)"},
+		{"a host that no URL can have is no link", "at https://(cdn.acme.com today", "at `(cdn.acme.com` today"},
 		{"an address in pieces is none", "ht[tp](x)://evil.net and [ht](x)tp://evil.net", "ht tp://evil.net and ht tp://evil.net"},
 		{"an emphasised link stays", "**[Install](/install)**", "**[Install](https://docs.acme.com/install)**"},
 		{"code in a link's text stays", "[`tls` option](/guide/tls)", "[`tls` option](https://docs.acme.com/guide/tls)"},

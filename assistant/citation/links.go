@@ -69,6 +69,9 @@ func (s *Site) isOwnHost(host string) bool {
 }
 
 func (s *Site) isAllowedHost(host string) bool {
+	if strings.ContainsFunc(host, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) && !strings.ContainsRune("-._", r) }) {
+		return false // no host has such a name
+	}
 	for _, a := range s.AllowLinks {
 		if u, err := url.Parse(a); err == nil && u.Host != "" {
 			a = u.Hostname()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 const (
@@ -43,7 +45,7 @@ type Options struct {
 // that share a store do not lock it: if two add a turn to one thread at the
 // same moment, one of the turns may be lost.
 type Keeper struct {
-	store Store
+	store store.Store
 	opts  Options
 
 	cache  *cache
@@ -54,15 +56,15 @@ type Keeper struct {
 }
 
 // NewKeeper returns a Keeper. A nil store is the same as Options.Off.
-func NewKeeper(store Store, o Options) *Keeper {
+func NewKeeper(s store.Store, o Options) *Keeper {
 	if o.TTL <= 0 {
 		o.TTL = defaultTTL
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Off = o.Off || store == nil
-	return &Keeper{store: store, opts: o, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
+	o.Off = o.Off || s == nil
+	return &Keeper{store: s, opts: o, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
 }
 
 // Open returns the thread with an id, and true, if it is known, not expired,

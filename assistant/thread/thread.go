@@ -4,7 +4,6 @@
 package thread
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,17 +31,6 @@ const (
 	maxSources = 50        // of a turn
 	maxSource  = 2000      // bytes of a URL
 )
-
-// Store keeps small values by key. Get returns an error that is
-// fs.ErrNotExist for a key that is not there, and so may List and Delete.
-// List returns the full keys of everything below prefix, and may include keys
-// that Put never wrote.
-type Store interface {
-	Get(ctx context.Context, key string) ([]byte, error)
-	Put(ctx context.Context, key string, value []byte) error
-	Delete(ctx context.Context, key string) error
-	List(ctx context.Context, prefix string) ([]string, error)
-}
 
 // Owner is whom a thread belongs to: only requests of the same owner continue
 // it. Organization and Site are DNS labels.

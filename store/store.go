@@ -1,0 +1,21 @@
+// Package store is what keys, threads and budgets are kept in: in Caddy, its
+// storage.
+package store
+
+import "context"
+
+// Store keeps small values by key. Several processes may share it. Keys
+// consist of a-z 0-9 - _ . and slashes.
+type Store interface {
+	// Get returns a value, and an error that wraps fs.ErrNotExist for a key
+	// that doesn't exist.
+	Get(ctx context.Context, key string) ([]byte, error)
+	// Put stores a value.
+	Put(ctx context.Context, key string, value []byte) error
+	// Delete removes a value. It may return fs.ErrNotExist.
+	Delete(ctx context.Context, key string) error
+	// List returns the full keys of everything below a prefix, in any order. It
+	// may return fs.ErrNotExist. The keys can include others' keys, such as
+	// temporary files, which callers skip.
+	List(ctx context.Context, prefix string) ([]string, error)
+}
