@@ -118,6 +118,8 @@ func (c *Checker) resolve(dest string) (address string, ok bool) {
 	default:
 		return "", false
 	}
+	// Renderers drop an empty port, and some end a bare URL at a capital letter.
+	u.Host = strings.ToLower(strings.TrimSuffix(u.Host, ":"))
 	if u.Host != "" && !c.site.isOwnHost(u.Host) {
 		return u.String(), u.Scheme != "" && c.site.isAllowedHost(u.Hostname())
 	}

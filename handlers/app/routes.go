@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -326,34 +324,16 @@ func (p place) host() string {
 	return ""
 }
 
-// url is the address of the first host that is served there, "" if there is
-// none that is constant.
+// url is the URL of the first host that is served there, "" if there is none
+// that is constant or the port is not known before the server starts.
 func (p place) url(h *caddyhttp.App) string {
-	for _, host := range p.hosts {
-		if strings.ContainsAny(host, "*{") {
-			continue
-		}
-		scheme, port := "http", ""
-		if len(p.server.TLSConnPolicies) > 0 {
-			scheme = "https"
-		}
-		if len(p.server.Listen) > 0 {
-			_, port, _ = net.SplitHostPort(p.server.Listen[0])
-		}
-		httpPort, httpsPort := 80, 443
-		if h.HTTPPort != 0 {
-			httpPort = h.HTTPPort
-		}
-		if h.HTTPSPort != 0 {
-			httpsPort = h.HTTPSPort
-		}
-		switch {
-		case port == "" || scheme == "http" && port == strconv.Itoa(httpPort) || scheme == "https" && port == strconv.Itoa(httpsPort):
-			return scheme + "://" + host
-		case port == "0":
-			return "" // chosen by the system when the server starts
-		}
-		return scheme + "://" + net.JoinHostPort(host, port)
+	host := p.host()
+	if host == "" {
+		return ""
 	}
-	return ""
+	urls := reach.URLs(h, p.server, host)
+	if len(urls) == 0 || urls[0].Port() == "0" {
+		return ""
+	}
+	return urls[0].String()
 }

@@ -114,11 +114,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	if err != nil {
 		return nil, err
 	}
-	s := &inside{server: server, routes: routes, chain: chain, scheme: "http", host: host}
-	if len(server.TLSConnPolicies) > 0 {
-		s.scheme = "https"
-	}
-	return s, nil
+	return &inside{server: server, routes: routes, chain: chain, scheme: scheme(server), host: host}, nil
 }
 
 // ask requests a path for a reader and follows redirects on the same host.

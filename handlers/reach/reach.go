@@ -168,11 +168,11 @@ func (s *Site) update(ctx context.Context, limit int) {
 		return
 	}
 	if len(due) > limit {
-		sample := make([]*retrieval.Document, limit)
-		for i := range sample {
-			sample[i] = due[i*len(due)/limit] // from all parts of the site
+		some := make([]*retrieval.Document, limit)
+		for i := range some {
+			some[i] = due[i*len(due)/limit] // from all parts of the site
 		}
-		due = sample
+		due = some
 	}
 	fallback, err := s.fallback(ctx)
 	if err != nil {

@@ -3,6 +3,7 @@ package reach
 import (
 	"cmp"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,17 +19,13 @@ func serverFor(h *caddyhttp.App, u *url.URL) *caddyhttp.Server {
 	if h == nil || u.Host == "" {
 		return nil
 	}
-	port := u.Port()
-	if port == "" {
-		port = strconv.Itoa(cmp.Or(h.HTTPPort, caddyhttp.DefaultHTTPPort))
-		if u.Scheme == "https" {
-			port = strconv.Itoa(cmp.Or(h.HTTPSPort, caddyhttp.DefaultHTTPSPort))
-		}
-	}
+	want := hostURL(h, u.Scheme, u.Hostname(), u.Port())
 	var found *caddyhttp.Server
 	for _, name := range slices.Sorted(maps.Keys(h.Servers)) {
 		server := h.Servers[name]
-		if (len(server.TLSConnPolicies) > 0) != (u.Scheme == "https") || !listensOn(server, port) {
+		if !slices.ContainsFunc(URLs(h, server, u.Hostname()), func(at url.URL) bool {
+			return at == want || at.Scheme == want.Scheme && at.Port() == "0"
+		}) {
 			continue
 		}
 		hosts := topHosts(server.Routes)
@@ -42,21 +39,44 @@ func serverFor(h *caddyhttp.App, u *url.URL) *caddyhttp.Server {
 	return found
 }
 
-// listensOn reports whether a server listens on a port. A server on port 0
-// listens on any.
-func listensOn(server *caddyhttp.Server, port string) bool {
+// URLs returns the URLs of a host on a server, for each address that it
+// listens on. Port 0 means any: one that the system chooses, or one of a proxy
+// in front of a socket, whose first URL has no port.
+func URLs(h *caddyhttp.App, server *caddyhttp.Server, host string) (urls []url.URL) {
 	for _, listen := range server.Listen {
 		a, err := caddy.ParseNetworkAddress(listen)
 		if err != nil {
 			continue
 		}
-		for p := a.StartPort; p <= a.EndPort; p++ {
-			if p == 0 || strconv.FormatUint(uint64(p), 10) == port {
-				return true
-			}
+		if a.IsUnixNetwork() {
+			urls = append(urls, hostURL(h, scheme(server), host, ""))
+		}
+		for port := uint64(a.StartPort); port <= uint64(a.EndPort); port++ {
+			urls = append(urls, hostURL(h, scheme(server), host, strconv.FormatUint(port, 10)))
 		}
 	}
-	return false
+	return urls
+}
+
+// scheme is the scheme of a server's URLs.
+func scheme(server *caddyhttp.Server) string {
+	if len(server.TLSConnPolicies) > 0 {
+		return "https"
+	}
+	return "http"
+}
+
+// hostURL is a URL with its port left out where it is the app's own for the
+// scheme.
+func hostURL(h *caddyhttp.App, scheme, host, port string) url.URL {
+	own := cmp.Or(h.HTTPPort, caddyhttp.DefaultHTTPPort)
+	if scheme == "https" {
+		own = cmp.Or(h.HTTPSPort, caddyhttp.DefaultHTTPSPort)
+	}
+	if port != "" && port != strconv.Itoa(own) {
+		host = net.JoinHostPort(host, port)
+	}
+	return url.URL{Scheme: scheme, Host: host}
 }
 
 // topHosts are the hosts of a server's routes, nil if one takes every host.
