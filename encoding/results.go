@@ -3,13 +3,15 @@ package encoding
 import (
 	"encoding/json"
 	"io"
+	"unicode/utf16"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Result is a search result as clients get it. SPEC.md, Search result item.
 type Result struct {
-	// Content is the matching section as text.
+	// Content is the matching section as text, "" if the request's fields
+	// don't name it.
 	Content string `json:"content"`
 	// Path is the page's path on the site without a leading slash, with
 	// #anchor if the section has one.
@@ -30,24 +32,51 @@ type Metadata struct {
 	URL string `json:"url"`
 	// Score is 0 to 1 and never rises down the list.
 	Score float64 `json:"score"`
+	// Snippet is the part of the section that says most about the query: one
+	// line of at most 200 characters.
+	Snippet string `json:"snippet,omitempty"`
+	// Highlights are the query's words.
+	Highlights *Highlights `json:"highlights,omitempty"`
 }
 
-// Results turns the hits of a search into what clients get.
-func Results(hits []retrieval.Hit) []Result {
+// Highlights are the query's words in texts, as ranges of UTF-16 code units,
+// which is how JavaScript counts: the first one, and the one after the last.
+type Highlights struct {
+	Title   [][2]int `json:"title,omitempty"`
+	Heading [][2]int `json:"heading,omitempty"`
+	Snippet [][2]int `json:"snippet,omitempty"`
+}
+
+// maxSnippet is the length of a snippet, in UTF-16 code units.
+const maxSnippet = 200
+
+// Results turns the hits of a search into what clients get. mark finds the
+// query's words. Without the sections' texts, descriptions and tags are left
+// out, too: that is for search as you type, where each byte counts.
+func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 	results := make([]Result, len(hits))
 	for i, h := range hits {
-		d, s := h.Document, &h.Document.Sections[h.Section]
+		d, section := h.Document, &h.Document.Sections[h.Section]
 		r := Result{
-			Content: s.Text,
-			Path:    d.Page,
+			Path: d.Page,
 			Metadata: Metadata{
-				Title: d.Title, Heading: s.Heading, Breadcrumbs: d.Breadcrumbs, Description: d.Description,
-				Version: d.Version, Language: d.Language, Tags: d.Tags, URL: d.URL, Score: h.Score,
+				Title: d.Title, Heading: section.Heading, Breadcrumbs: d.Breadcrumbs,
+				Version: d.Version, Language: d.Language, URL: d.URL, Score: h.Score,
 			},
 		}
-		if s.Anchor != "" {
-			r.Path += "#" + s.Anchor
-			r.Metadata.URL += "#" + s.Anchor
+		if !s.NoContent {
+			r.Content, r.Metadata.Description, r.Metadata.Tags = section.Text, d.Description, d.Tags
+		}
+		if !s.NoSnippet {
+			snippet, words := retrieval.Snippet(section.Text, mark, maxSnippet)
+			r.Metadata.Snippet = snippet
+			r.Metadata.Highlights = &Highlights{
+				Title: ranges(d.Title, mark(d.Title)), Heading: ranges(section.Heading, mark(section.Heading)), Snippet: ranges(snippet, words),
+			}
+		}
+		if section.Anchor != "" {
+			r.Path += "#" + section.Anchor
+			r.Metadata.URL += "#" + section.Anchor
 		}
 		if r.Metadata.Breadcrumbs == nil {
 			r.Metadata.Breadcrumbs = []string{}
@@ -55,6 +84,23 @@ func Results(hits []retrieval.Hit) []Result {
 		results[i] = r
 	}
 	return results
+}
+
+// ranges turns the spans of a text into ranges of UTF-16 code units. Those
+// that overlap or touch become one.
+func ranges(text string, spans []retrieval.Span) (out [][2]int) {
+	at, units := 0, 0
+	count := func(to int) int {
+		for _, r := range text[at:to] {
+			units += utf16.RuneLen(r)
+		}
+		at = to
+		return units
+	}
+	for _, s := range retrieval.Merge(spans) {
+		out = append(out, [2]int{count(s.Start), count(s.End)})
+	}
+	return out
 }
 
 // EncodeResults writes the body of the response to a search.

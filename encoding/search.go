@@ -23,6 +23,10 @@ type Search struct {
 	// Threshold is the body's scoreThreshold: 0–1, default 0.
 	Threshold float64
 	Filter    retrieval.Filter
+	// Offset is how many hits are skipped: 0–100.
+	Offset int
+	// NoContent and NoSnippet leave out what the body's fields don't name.
+	NoContent, NoSnippet bool
 }
 
 // DecodeSearch reads the body of a search. It returns an *Error if the body is
@@ -56,6 +60,26 @@ func DecodeSearch(body []byte) (*Search, error) {
 				if d.err == nil && !(s.Threshold >= 0 && s.Threshold <= 1) {
 					d.Fail("", wanted)
 				}
+			}
+		case "offset":
+			s.Offset = 0
+			if !d.Null() {
+				s.Offset = d.Integer(0, retrieval.MaxHits)
+			}
+		case "fields":
+			s.NoContent, s.NoSnippet = false, false
+			if !d.Null() {
+				s.NoContent, s.NoSnippet = true, true
+				d.Array(func(int) {
+					switch d.String() {
+					case "content":
+						s.NoContent = false
+					case "snippet":
+						s.NoSnippet = false
+					default:
+						d.Fail("", "content or snippet")
+					}
+				})
 			}
 		case "filter":
 			s.Filter = retrieval.Filter{}

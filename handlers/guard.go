@@ -163,7 +163,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 func allow(h http.Header, origin string) {
 	if origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, Retry-After, RateLimit-Policy")
+		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, Retry-After, RateLimit-Policy")
 	}
 }
 

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -76,7 +77,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	results, err := site.Results(asReader(r), q)
+	results, total, err := site.Results(asReader(r), q)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil // the client is gone
@@ -88,6 +89,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Total-Count", strconv.Itoa(total))
 	_ = encoding.EncodeResults(w, results) // an error means that the client is gone
 	return nil
 }

@@ -73,6 +73,9 @@ type Link struct {
 	Page, Anchor, Text string
 }
 
+// MaxHits is the most hits that a search returns.
+const MaxHits = 100
+
 // Filter narrows a search to pages with equal values, ignoring letter case.
 // An empty field matches every page.
 type Filter struct {
@@ -87,7 +90,7 @@ type Query struct {
 	Text string
 	// Vector is Text's embedding, nil for a keyword search. See HybridSearcher.
 	Vector []float32
-	// Limit is the maximum number of hits, 1–50.
+	// Limit is the maximum number of hits, 1–MaxHits.
 	Limit int
 	// Threshold is the minimum Score of a hit, 0–1.
 	Threshold float64
@@ -118,6 +121,20 @@ type Hit struct {
 	Score float64
 }
 
+// Span is a word of a query in a text, from byte Start up to End.
+type Span struct {
+	Start, End int
+	// Word tells the words of the query apart.
+	Word int
+	// Weight is more for words that are rarer on the site.
+	Weight float64
+}
+
+// Marker finds the words of a query in a text, as a search finds them: in all
+// their forms, by the beginning of the word that is being typed, and
+// corrected. The spans are in order and may overlap.
+type Marker func(text string) []Span
+
 // ErrNotReady is returned by Index.Search until the first generation is
 // published.
 var ErrNotReady = errors.New("the index is not ready yet")
@@ -136,6 +153,8 @@ type Index interface {
 	// Search returns the best hits, best first. If there are none, the slice
 	// is empty and not nil.
 	Search(ctx context.Context, q Query) ([]Hit, error)
+	// Mark returns a Marker of the words of a query.
+	Mark(q Query) Marker
 	// Page returns the document of a page, or nil if the index has none.
 	Page(ctx context.Context, page string) (*Document, error)
 	// Replace publishes a new generation: it replaces all documents at once,

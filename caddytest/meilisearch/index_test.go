@@ -34,6 +34,10 @@ func TestMeilisearchIsTheIndexOfASite(t *testing.T) {
 	if m.Calls("POST /multi-search") == 0 {
 		t.Error("the server was not asked")
 	}
+	marked := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"instal","fields":["snippet"],"offset":0}`})
+	if body := string(marked.Body); !strings.Contains(body, `"highlights":{"title":[[0,7]]`) || marked.Header.Get("X-Total-Count") == "" {
+		t.Errorf("the words of the query are not marked: %v %s", marked.Header, body)
+	}
 	for _, v := range caddytest.Versions {
 		if got := s.Ask(t, v, caddytest.InstallQuestion, nil); !got.Finished || got.Error != "" {
 			t.Errorf("v%d: %+v", v, got)

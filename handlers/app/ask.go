@@ -36,7 +36,8 @@ func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encod
 	if err != nil {
 		return nil, err
 	}
-	return site.Results(ctx, q)
+	results, _, err := site.Results(ctx, q)
+	return results, err
 }
 
 // AskSite answers the body of a v2 message request with a v2 stream, for an

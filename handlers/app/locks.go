@@ -48,33 +48,37 @@ func (a *App) openReach(r *LiveSite) error {
 	return nil
 }
 
-// search searches the pages that the reader of the context can open. Readers
-// who can open no locked page get what a search of the public pages finds.
-func (r *LiveSite) search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+// search searches the pages that the reader of the context can open, and
+// returns those that were searched. Readers who can open no locked page get
+// what a search of the public pages finds. For others, only enough hits are
+// looked for.
+func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	if r.reach == nil {
-		return r.index.searcher.Search(ctx, q)
+		hits, err = r.index.searcher.Search(ctx, q)
+		return hits, nil, err
 	}
 	view := r.reach.View()
 	q.Pages = view.Public
-	hits, err := r.index.searcher.Search(ctx, q)
+	hits, err = r.index.searcher.Search(ctx, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	pages = q.Pages
 	if view.Locked {
 		all := q
 		all.Pages, all.Limit = view.Served, maxLocked
 		candidates, err := r.index.searcher.Search(ctx, all)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if opened := r.opened(ctx, view, candidates, q.Limit); opened != nil {
-			hits = opened
+		if opened := r.opened(ctx, view, candidates, enough); opened != nil {
+			hits, pages = opened, all.Pages
 		}
 	}
 	for i := range hits {
 		hits[i].Document = view.Document(hits[i].Document)
 	}
-	return hits, nil
+	return hits, pages, nil
 }
 
 // opened returns the first limit candidates that the reader can open, nil if

@@ -36,7 +36,7 @@ func searchCommand(t *target) *cobra.Command {
 				return printJSON(cmd.OutOrStdout(), results)
 			}
 			for i, r := range results {
-				fmt.Fprintf(cmd.OutOrStdout(), "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r)), printable(r.Metadata.URL), excerpt(r.Content, 100))
+				fmt.Fprintf(cmd.OutOrStdout(), "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
 			}
 			if len(results) == 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")

@@ -18,11 +18,12 @@ type generation struct {
 	languages []language.Language
 
 	terms    map[string]uint32 // stem → number
-	sections postings          // by the whole text of sections
-	pages    postings          // by the whole text of pages
-	titles   postings          // pages by their titles
-	slugs    postings          // pages by the last segment of their paths
-	headings postings          // sections by their headings
+	forms    forms
+	sections postings // by the whole text of sections
+	pages    postings // by the whole text of pages
+	titles   postings // pages by their titles
+	slugs    postings // pages by the last segment of their paths
+	headings postings // sections by their headings
 
 	sectionIDF, pageIDF []float32 // by term
 	// Sums of the IDF of the words of titles and slugs, by page, and of
@@ -67,6 +68,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 		}
 		term[i] = t
 	}
+	g.forms = newForms(term, places, len(g.terms))
 	all := []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings}
 	for _, p := range all {
 		*p = make(postings, len(g.terms))

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxHits = 50
+	maxHits = retrieval.MaxHits
 	// secondSection is what the second section of a page is worth.
 	secondSection = .8
 	// variantFactor puts all variants of a page but one behind everything else.

@@ -95,7 +95,7 @@ func (x *Index) restore() {
 }
 
 // Search returns the best sections for a query, best first: the best of each
-// page before its others, and at most two of a page. A limit outside 1–50 is
+// page before its others, and at most two of a page. A limit outside 1–100 is
 // taken as the nearest of them. A vector whose length is not that of the
 // index's vectors is ignored. The error is retrieval.ErrNotReady before the
 // first generation, or that of ctx.

@@ -31,6 +31,8 @@ type parsedQuery struct {
 	length int
 	// language is that of the query, "" where its words show none.
 	language language.Language
+	// typed is the last word while it is being typed.
+	typed string
 }
 
 // queryWord is a word of a query with the terms it is searched by. In a
@@ -113,6 +115,9 @@ func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
 		}
 	}
 	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
+	if typing {
+		p.typed = last
+	}
 	unknown := 0
 	for i := 0; i < len(p.words); i++ {
 		x := &p.words[i]

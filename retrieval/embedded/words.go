@@ -38,6 +38,12 @@ func splitWords(text string, emit func(word string, k kind)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
+	splitSpans(text, func(word string, k kind, _, _ int) { emit(word, k) })
+}
+
+// splitSpans is splitWords for a text in the compatibility form. start and end
+// are the bytes that the word was made of.
+func splitSpans(text string, emit func(word string, k kind, start, end int)) {
 	s := splitter{emit: emit}
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -51,12 +57,12 @@ func splitWords(text string, emit func(word string, k kind)) {
 				}
 				j += n
 			}
-			bigrams(text[i:j], emit)
+			bigrams(text[i:j], func(word string, from int) { emit(word, plain, i+from, i+from+len(word)) })
 			i = j
 		case wordRune(r):
 			j := runEnd(text, i)
 			s.marked(text, i, j)
-			s.identifier(text[i:j])
+			s.identifier(text[i:j], i)
 			i = j
 		default:
 			i += size
@@ -86,7 +92,7 @@ func runEnd(text string, i int) int {
 }
 
 type splitter struct {
-	emit  func(string, kind)
+	emit  func(word string, k kind, start, end int)
 	parts []string
 }
 
@@ -106,32 +112,35 @@ func (s *splitter) marked(text string, i, j int) {
 			return
 		}
 		if r := rune(text[i]); r < utf8.RuneSelf && unicode.IsLetter(r) {
-			s.emit(strings.ToLower(text[k:j]), whole)
+			s.emit(strings.ToLower(text[k:j]), whole, k, j)
 		}
 	case '@':
 		if j < len(text) && text[j] == '/' {
 			k := runEnd(text, j+1)
 			if k > j+1 && k-i <= maxWord {
-				s.emit(strings.ToLower(text[i-1:k]), whole)
+				s.emit(strings.ToLower(text[i-1:k]), whole, i-1, k)
 			}
 		}
 	}
 }
 
 // identifier emits the plain words of a run and, if it has several, the whole
-// words: of each dotted part, and of the run.
-func (s *splitter) identifier(run string) {
+// words: of each dotted part, and of the run, which starts at byte at.
+func (s *splitter) identifier(run string, at int) {
 	s.parts = s.parts[:0]
 	dotted := 0
+	next := at
 	for piece := range strings.SplitSeq(run, ".") {
+		start := next
+		next += len(piece) + 1
 		if piece == "" {
 			continue
 		}
 		dotted++
 		from := len(s.parts)
-		s.piece(piece)
+		s.piece(piece, start)
 		if len(s.parts)-from > 1 {
-			s.join(s.parts[from:], "")
+			s.join(s.parts[from:], "", start, start+len(piece))
 		}
 	}
 	if dotted < 2 || len(s.parts) == 0 { // no parts: all are too long
@@ -142,32 +151,36 @@ func (s *splitter) identifier(run string) {
 	if last := s.parts[len(s.parts)-1]; last[0] >= '0' && last[0] <= '9' {
 		glue = "."
 	}
-	s.join(s.parts, glue)
+	s.join(s.parts, glue, at, at+len(run))
 }
 
-func (s *splitter) join(parts []string, glue string) {
+func (s *splitter) join(parts []string, glue string, start, end int) {
 	n := 0
 	for _, p := range parts {
 		n += len(p) + len(glue)
 	}
 	if n <= maxWord && len(parts) <= 8 {
-		s.emit(strings.Join(parts, glue), whole)
+		s.emit(strings.Join(parts, glue), whole, start, end)
 	}
 }
 
-// piece splits at '-', '_' and where camelCase changes.
-func (s *splitter) piece(piece string) {
+// piece splits at '-', '_' and where camelCase changes. The piece starts at
+// byte at.
+func (s *splitter) piece(piece string, at int) {
 	start := 0
 	var prev rune
 	cut := func(end int) {
-		w := piece[start:end]
+		w, from := piece[start:end], at+start
 		if w != "" && (!wordByte(w[0]) || !wordByte(w[len(w)-1])) {
-			w = strings.Trim(w, "-_'’")
+			trimmed := strings.TrimLeft(w, "-_'’")
+			from += len(w) - len(trimmed)
+			w = strings.TrimRight(trimmed, "-_'’")
 		}
 		if w != "" && len(w) <= maxWord {
+			to := from + len(w)
 			w = strings.ToLower(w)
 			s.parts = append(s.parts, w)
-			s.emit(w, plain)
+			s.emit(w, plain, from, to)
 		}
 		start = end
 	}
@@ -193,7 +206,7 @@ func (s *splitter) piece(piece string) {
 	cut(len(piece))
 }
 
-func bigrams(run string, emit func(string, kind)) {
+func bigrams(run string, emit func(word string, start int)) {
 	last := -1
 	for i := range run {
 		prev := last
@@ -202,10 +215,10 @@ func bigrams(run string, emit func(string, kind)) {
 			continue
 		}
 		_, n := utf8.DecodeRuneInString(run[i:])
-		emit(run[prev:i+n], plain)
+		emit(run[prev:i+n], prev)
 	}
 	if _, n := utf8.DecodeRuneInString(run); n == len(run) {
-		emit(run, plain)
+		emit(run, 0)
 	}
 }
 

@@ -181,6 +181,9 @@ func (x *Index) checkVersions() error {
 	return errors.Join(errs...)
 }
 
+// Mark returns a Marker of the words of a query, as this process finds them.
+func (x *Index) Mark(q retrieval.Query) retrieval.Marker { return x.local.Mark(q) }
+
 // Page returns the document of a page, or nil if there is none.
 func (x *Index) Page(ctx context.Context, page string) (*retrieval.Document, error) {
 	return x.local.Page(ctx, page)

@@ -30,7 +30,7 @@ const (
 	// are wanted, since several may be of one page.
 	candidatesPerHit = 4
 	minCandidates    = 50
-	maxHits          = 50
+	maxCandidates    = 200
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to some pages, since the server searches all of them.
 	narrowedFactor = 5
@@ -241,7 +241,7 @@ func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string
 	if terms != "" && q.Question {
 		terms += " " // the last word is complete
 	}
-	limit := int64(max(minCandidates, candidatesPerHit*min(max(q.Limit, 1), maxHits)))
+	limit := int64(min(max(minCandidates, candidatesPerHit*q.Limit), maxCandidates))
 	if q.Pages != nil {
 		limit *= narrowedFactor
 	}

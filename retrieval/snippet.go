@@ -1,0 +1,219 @@
+package retrieval
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxSnippetText bounds what is read of a section for its snippet, in bytes.
+	maxSnippetText = 100_000
+	// maxSnippetSpans bounds the words that a snippet is chosen by.
+	maxSnippetSpans = 500
+	// leadIn is how far before its first word a snippet may begin, as a share
+	// of its length.
+	leadIn = .4
+)
+
+// Snippet returns the part of a section's text that says most about a query,
+// on one line and at most limit characters (UTF-16 code units, as JavaScript
+// counts) long, and the query's words in it. "…" marks an end that is cut.
+// Without any word, it is the beginning of the text. limit is at least 20.
+func Snippet(text string, mark Marker, limit int) (string, []Span) {
+	if len(text) > maxSnippetText {
+		text = strings.ToValidUTF8(text[:maxSnippetText], "")
+	}
+	text = oneLine(text)
+	spans := mark(text)
+	if units(text) <= limit {
+		return text, spans
+	}
+	start := 0
+	if len(spans) > 0 {
+		start = bestStart(text, spans[:min(len(spans), maxSnippetSpans)], limit)
+	}
+	start = min(start, tailStart(text, limit-1))
+	head, room := "", limit-1 // for "…" at the end
+	if start > 0 {
+		head, room = "…", room-1
+	}
+	end := start + fitting(text[start:], room)
+	tail := "…"
+	switch rest := strings.TrimSpace(text[end:]); {
+	case rest == "":
+		tail = ""
+	case units(rest) <= 1: // which takes no more than "…"
+		end, tail = len(text), ""
+	default:
+		end = start + lastBreak(text[start:end], text[end:])
+	}
+	part := strings.TrimRight(text[start:end], " ")
+	var in []Span
+	for _, s := range spans {
+		if s.Start >= start && s.End <= start+len(part) {
+			s.Start += len(head) - start
+			s.End += len(head) - start
+			in = append(in, s)
+		}
+	}
+	return head + part + tail, in
+}
+
+// bestStart returns where to begin a snippet: before the words that together
+// weigh most within its length. A word that occurs again adds little.
+func bestStart(text string, spans []Span, limit int) int {
+	room := limit - int(leadIn*float64(limit))
+	best, from := -1.0, 0
+	for i, first := range spans {
+		if i > 0 && spans[i-1].Start == first.Start {
+			continue
+		}
+		value := 0.0
+		seen := map[int]bool{}
+		left := room
+		at := first.Start
+		for _, s := range spans[i:] {
+			if left -= units(text[at:max(at, s.End)]); left < 0 {
+				break
+			}
+			at = max(at, s.End)
+			if seen[s.Word] {
+				value += s.Weight / 10
+				continue
+			}
+			seen[s.Word] = true
+			value += s.Weight
+		}
+		if value > best {
+			best, from = value, first.Start
+		}
+	}
+	// Begin with the sentence, or else a few words before.
+	back := from
+	for n := int(leadIn*float64(limit)) - 2; back > 0; {
+		r, size := utf8.DecodeLastRuneInString(text[:back])
+		if n -= unitsOf(r); n < 0 {
+			break
+		}
+		back -= size
+	}
+	if back == 0 {
+		return 0
+	}
+	before := text[back:from]
+	sentence := -1
+	for _, end := range []string{". ", "! ", "? ", ": ", "。", "！", "？"} {
+		if i := strings.LastIndex(before, end); i >= 0 {
+			sentence = max(sentence, i+len(end))
+		}
+	}
+	if sentence >= 0 {
+		return back + sentence
+	}
+	if i := strings.IndexByte(before, ' '); i >= 0 {
+		return back + i + 1
+	}
+	return from - len(before)/2 + runeStart(text[from-len(before)/2:])
+}
+
+// tailStart returns where the last n characters of a text begin, or the first
+// word in them.
+func tailStart(text string, n int) int {
+	start := len(text)
+	for start > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:start])
+		if n -= unitsOf(r); n < 0 {
+			break
+		}
+		start -= size
+	}
+	if i := strings.IndexByte(text[start:], ' '); i >= 0 && start > 0 && text[start-1] != ' ' {
+		return start + i + 1
+	}
+	return start
+}
+
+// runeStart returns how many bytes of s continue a character.
+func runeStart(s string) (n int) {
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return n
+}
+
+// fitting returns how many bytes of s are at most n characters.
+func fitting(s string, n int) int {
+	for i, r := range s {
+		if n -= unitsOf(r); n < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// lastBreak returns where to end s, which rest follows, so that no word is
+// cut.
+func lastBreak(s, rest string) int {
+	last, _ := utf8.DecodeLastRuneInString(s)
+	next, _ := utf8.DecodeRuneInString(rest)
+	if !unicode.IsLetter(last) || !unicode.IsLetter(next) || last >= 0x2e80 {
+		return len(s)
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		return i
+	}
+	return len(s)
+}
+
+// oneLine returns a section's text without fences, marks of lists, and white
+// space other than single spaces.
+func oneLine(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			continue
+		}
+		line = strings.TrimPrefix(line, "- ")
+		for word := range strings.FieldsSeq(line) {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(word)
+		}
+	}
+	return b.String()
+}
+
+// Merge joins spans that overlap or touch, and returns them in order.
+func Merge(spans []Span) []Span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
+	merged := spans[:0]
+	for _, s := range spans {
+		if n := len(merged); n > 0 && s.Start <= merged[n-1].End {
+			merged[n-1].End = max(merged[n-1].End, s.End)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// units is the length of a text in UTF-16 code units.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += unitsOf(r)
+	}
+	return n
+}
+
+func unitsOf(r rune) int {
+	if r > 0xffff {
+		return 2
+	}
+	return 1
+}
