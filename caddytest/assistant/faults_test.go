@@ -42,6 +42,10 @@ func (brokenIndex) Search(context.Context, retrieval.Query) ([]retrieval.Hit, er
 	return nil, errBroken
 }
 
+func (brokenIndex) Mark(retrieval.Query) retrieval.Marker {
+	return func(string) []retrieval.Span { return nil }
+}
+
 func (brokenIndex) Page(context.Context, string) (*retrieval.Document, error) { return nil, errBroken }
 
 func (brokenIndex) Replace(context.Context, []*retrieval.Document, [][][]float32) error {
