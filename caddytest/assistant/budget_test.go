@@ -61,7 +61,7 @@ func TestABudgetIsKeptOverReloadsAndRestarts(t *testing.T) {
 // Keys are public: 1,000 requests from 100 addresses at once spend the
 // budget and at most one reply.
 func TestManyAtOnceSpendTheBudgetAndAtMostOneReply(t *testing.T) {
-	const tokens = 40_000
+	const tokens = 20_000
 	m, url := caddytest.StartModel(t)
 	m.Keep(2000)
 	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
@@ -74,7 +74,7 @@ func TestManyAtOnceSpendTheBudgetAndAtMostOneReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Ready("acme")
-	requests := 1000
+	requests := 500
 	if testing.Short() {
 		requests = 200
 	}
