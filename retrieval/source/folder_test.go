@@ -332,12 +332,12 @@ func TestAMissingFolderIsAnError(t *testing.T) {
 	}
 }
 
-// watched runs Watch and returns a function that waits for the next call of
-// changed that comes after what it does.
-func watched(t *testing.T, f *Folder) (after func(do func())) {
+// watching runs Watch, for at most 30 s, and returns a channel that holds an
+// element after a change.
+func watching(t *testing.T, f *Folder) (ctx context.Context, changes chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	changes := make(chan struct{}, 1)
+	changes = make(chan struct{}, 1)
 	done := make(chan error, 1)
 	go func() {
 		done <- f.Watch(ctx, func() {
@@ -353,6 +353,14 @@ func watched(t *testing.T, f *Folder) (after func(do func())) {
 			t.Errorf("watching ended with %v", err)
 		}
 	})
+	return ctx, changes
+}
+
+// watched runs Watch and returns a function that waits for the next call of
+// changed that comes after what it does.
+func watched(t *testing.T, f *Folder) (after func(do func())) {
+	t.Helper()
+	ctx, changes := watching(t, f)
 	next := func() {
 		t.Helper()
 		select {

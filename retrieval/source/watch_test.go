@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -37,21 +36,7 @@ func contents(t *testing.T, root string) (pages map[string]string, folders []str
 func TestEveryFolderIsWatchedAfterRandomOperations(t *testing.T) {
 	root := t.TempDir()
 	f := &Folder{Root: root, Interval: time.Hour}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	changes := make(chan struct{}, 1)
-	done := make(chan error, 1)
-	go func() {
-		done <- f.Watch(ctx, func() {
-			select {
-			case changes <- struct{}{}:
-			default:
-			}
-		})
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
+	ctx, changes := watching(t, f)
 	// index holds what was read after the last change that Watch reported.
 	index := map[string]string{}
 	follow := func() {
