@@ -80,10 +80,17 @@ func NewHybridSearcher(o HybridOptions) *HybridSearcher {
 // Search embeds the query's text, unless the query has a vector, and searches
 // the index. Its errors are the index's.
 func (h *HybridSearcher) Search(ctx context.Context, q Query) ([]Hit, error) {
+	return h.options.Index.Search(ctx, h.WithVector(ctx, q))
+}
+
+// WithVector returns the query with the vector of its text, if it has none and
+// gets one in time: a query that is searched for several times is embedded
+// once.
+func (h *HybridSearcher) WithVector(ctx context.Context, q Query) Query {
 	if q.Vector == nil && (h.options.Ready == nil || h.options.Ready()) {
 		q.Vector = h.vector(ctx, q.Text)
 	}
-	return h.options.Index.Search(ctx, q)
+	return q
 }
 
 // Counts returns the counts since the searcher was made.

@@ -37,8 +37,11 @@ const (
 // are required.
 type RefresherOptions struct {
 	// Site is the site's name in the log.
-	Site     string
-	Source   Source
+	Site   string
+	Source Source
+	// Origin names what Source reads: a folder or a URL. The files of another
+	// one are not those of the last run, so that none of them is missing.
+	Origin   string
 	Ingester Ingester
 	Index    Index
 	// Embedder, if not nil, makes vectors for the sections.
@@ -76,6 +79,7 @@ type Refresher struct {
 	table      *pageTable // nil before the first refresh
 	documents  []*Document
 	hold       hold
+	moved      bool                  // the index has the pages of another Origin
 	problems   map[Problem]time.Time // by when each was found
 	saveFailed bool
 }
@@ -292,6 +296,9 @@ func (r *Refresher) load() {
 	var err error
 	if r.table, err = loadPageTable(r.tablePath(), r.options.Ingester.Fingerprint()); err != nil {
 		r.log.Warn("the page table of the last run can't be used; all pages are read again", "error", err)
+	}
+	if r.moved = r.table.Origin != "" && r.table.Origin != r.options.Origin; r.moved {
+		r.table.Files = map[string]pageEntry{}
 	}
 	if r.embeddings != nil {
 		r.embeddings.load()

@@ -41,7 +41,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 
 	report := Report{Pages: len(r.documents), Sections: countSections(r.documents)}
 	// Pages that the configuration no longer includes are not missing.
-	wanted := slices.DeleteFunc(slices.Clone(r.documents), func(d *Document) bool { return !r.options.Ingester.Wants(d.File) })
+	wanted := slices.DeleteFunc(slices.Clone(r.documents), func(d *Document) bool { return r.moved || !r.options.Ingester.Wants(d.File) })
 	if report.Held = r.hold.check(wanted, files, time.Now()); report.Held != "" {
 		return report, nil
 	}
@@ -80,7 +80,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	report.compare(r.documents, documents)
 	report.Problems = r.setProblems(problems)
 
-	changed := !maps.Equal(r.table.Files, entries)
+	changed := !maps.Equal(r.table.Files, entries) || r.table.Origin != r.options.Origin
 	r.table.Files = entries
 	if r.mustPublish(report) {
 		if err := r.publish(ctx, documents); err != nil {
@@ -89,7 +89,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 		report.Published, changed = true, true
 		report.Pages, report.Sections = len(documents), countSections(documents)
 	}
-	if changed {
+	if r.table.Origin, r.moved = r.options.Origin, false; changed {
 		r.save()
 	}
 	if r.embeddings != nil {

@@ -93,6 +93,13 @@ func (r *Refresher) Status() Status {
 	return s
 }
 
+// Generation returns the number of the generation in the index.
+func (r *Refresher) Generation() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status.Generation
+}
+
 func (r *Refresher) setStatus(change func(*Status)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,6 +21,8 @@ type pageTable struct {
 	// Fingerprint is the Ingester's; with another one, all files are read.
 	Fingerprint string               `json:"fingerprint"`
 	Files       map[string]pageEntry `json:"files"`
+	// Origin is where the files are from.
+	Origin string `json:"origin,omitempty"`
 	// Vectors is the number of vectors of the current generation, Model the
 	// model that made them.
 	Vectors int    `json:"vectors,omitempty"`
@@ -49,7 +51,8 @@ func (e pageEntry) describes(d *Document) bool {
 }
 
 // loadPageTable reads the table at path. If there is none that fits the
-// fingerprint, it returns an empty one without a Fingerprint.
+// fingerprint, it returns an empty one without a Fingerprint, but with the
+// Origin.
 func loadPageTable(path, fingerprint string) (*pageTable, error) {
 	empty := &pageTable{Format: pageTableFormat, Files: map[string]pageEntry{}}
 	if path == "" {
@@ -66,6 +69,7 @@ func loadPageTable(path, fingerprint string) (*pageTable, error) {
 	if err := json.Unmarshal(data, &t); err != nil {
 		return empty, fmt.Errorf("reading %q: %w", path, err)
 	}
+	empty.Origin = t.Origin
 	if t.Format != pageTableFormat || t.Fingerprint != fingerprint || t.Files == nil {
 		return empty, nil
 	}

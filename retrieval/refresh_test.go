@@ -687,3 +687,46 @@ func TestARefresherThatHasStoppedLeavesItsIndexAlone(t *testing.T) {
 		}
 	})
 }
+
+// After a change of the configuration the pages are of another folder: those
+// of the one before are not missing, and a file of the same name and age is
+// another one.
+func TestPagesOfAnotherFolderAreNotHeldBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		after map[string]string
+		pages int
+	}{
+		"another folder":            {map[string]string{"new.md": "new", "page001.md": "other 1"}, 2},
+		"an empty folder":           {map[string]string{}, 0},
+		"the same pages, elsewhere": {numbered(20), 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir, index := t.TempDir(), newMemoryIndex()
+				open := func(origin string, files map[string]string) retrieval.Report {
+					t.Helper()
+					r := retrieval.NewRefresher(retrieval.RefresherOptions{Source: newMemorySource(files), Origin: origin, Ingester: lineIngester{}, Index: index, Dir: dir})
+					report, err := r.Refresh(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return report
+				}
+				open("/srv/one", numbered(20))
+				if report := open("/srv/two", c.after); report.Held != "" || report.Pages != c.pages || report.Read != len(c.after) {
+					t.Errorf("%+v", report)
+				}
+				if got := len(index.Documents()); got != c.pages {
+					t.Errorf("%d pages are in the index", got)
+				}
+				// From then on, this folder is guarded as well.
+				if report := open("/srv/two", map[string]string{}); (report.Held != "") != (c.pages >= 10) {
+					t.Errorf("emptied: %+v", report)
+				}
+				if report := open("/srv/two", c.after); report.Read != 0 && c.pages == 20 {
+					t.Errorf("as before: %+v", report)
+				}
+			})
+		})
+	}
+}

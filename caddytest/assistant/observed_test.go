@@ -28,7 +28,6 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 		return e != nil && e.Total > 0 && e.Done == e.Total
 	})
 	// Counters live as long as the process, and tests share it.
-	s.Finds("rockets") // the first search also looks which pages are served
 	before := s.Metrics(t)
 	for _, v := range caddytest.Versions {
 		s.Ask(t, v, caddytest.InstallQuestion, nil)

@@ -53,27 +53,30 @@ func (a *App) openReach(r *LiveSite) error {
 // what a search of the public pages finds. For others, only enough hits are
 // looked for.
 func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
+	if r.index.queries != nil {
+		q = r.index.queries.WithVector(ctx, q)
+	}
+	index := r.index.index
 	if r.reach == nil {
-		hits, err = r.index.searcher.Search(ctx, q)
+		hits, err = index.Search(ctx, q)
 		return hits, nil, err
 	}
 	view := r.reach.View()
-	q.Pages = view.Public
-	hits, err = r.index.searcher.Search(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	pages = q.Pages
 	if view.Locked {
 		all := q
 		all.Pages, all.Limit = view.Served, maxLocked
-		candidates, err := r.index.searcher.Search(ctx, all)
+		candidates, err := index.Search(ctx, all)
 		if err != nil {
 			return nil, nil, err
 		}
-		if opened := r.opened(ctx, view, candidates, enough); opened != nil {
-			hits, pages = opened, all.Pages
+		hits, pages = r.opened(ctx, view, candidates, enough), all.Pages
+	}
+	if hits == nil {
+		q.Pages = view.Public
+		if hits, err = index.Search(ctx, q); err != nil {
+			return nil, nil, err
 		}
+		pages = q.Pages
 	}
 	for i := range hits {
 		hits[i].Document = view.Document(hits[i].Document)

@@ -155,8 +155,8 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 // Meilisearch servers' settings, was to make a vector; ok is false where there
 // is none.
 func (c *siteIndex) embeddings() (counts retrieval.HybridCounts, ok bool) {
-	if h, ok := c.searcher.(interface{ Counts() retrieval.HybridCounts }); ok {
-		return h.Counts(), true
+	if c.queries != nil {
+		return c.queries.Counts(), true
 	}
 	if x, ok := c.index.(*meilisearch.Index); ok {
 		return x.EmbedderCounts()

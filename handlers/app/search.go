@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -22,8 +21,8 @@ func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.H
 // those that were searched.
 func (r *LiveSite) find(ctx context.Context, q *retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	ctx, s := startSpan(ctx, "docs.search")
-	if language := r.index.language.Load(); language != nil {
-		q.Prefer.Language = cmp.Or(q.Prefer.Language, *language)
+	if q.Prefer.Language == "" {
+		q.Prefer.Language = r.index.defaultLanguage()
 	}
 	hits, pages, err = r.search(ctx, *q, enough)
 	s.SetAttributes(attribute.Int("docs.hits", len(hits)))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -18,14 +19,11 @@ import (
 // search in it. Configurations that agree on everything that shapes it share
 // one, so that a reload does not index again. Replies in progress hold it too.
 type siteIndex struct {
-	index    retrieval.Index
-	searcher interface {
-		Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error)
-	}
+	index     retrieval.Index
+	queries   *retrieval.HybridSearcher // embeds queries, nil without an embedder
 	refresher *retrieval.Refresher
-	// language is preferred if neither request nor configuration names one.
-	language atomic.Pointer[string]
-	cancel   context.CancelFunc
+	language  atomic.Pointer[pagesLanguage]
+	cancel    context.CancelFunc
 	// looked is closed once the pages were looked at for the first time.
 	looked chan struct{}
 	done   chan struct{}
@@ -33,6 +31,24 @@ type siteIndex struct {
 	// holders counts the pool and the replies in progress; at zero the index is
 	// closed.
 	holders atomic.Int64
+}
+
+// pagesLanguage is the default language of the pages of a generation.
+type pagesLanguage struct {
+	generation uint64
+	language   string
+}
+
+// defaultLanguage is preferred if neither request nor configuration names one.
+// It is that of the pages which are searched now.
+func (c *siteIndex) defaultLanguage() string {
+	generation := c.refresher.Generation()
+	known := c.language.Load()
+	if known == nil || known.generation != generation {
+		known = &pagesLanguage{generation, ingest.DefaultLanguage(c.index.Documents())}
+		c.language.Store(known)
+	}
+	return known.language
 }
 
 type siteIndexKey struct{ hash string }
@@ -75,7 +91,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &siteIndex{index: index, searcher: index, looked: make(chan struct{}), done: make(chan struct{})}
+	c := &siteIndex{index: index, looked: make(chan struct{}), done: make(chan struct{})}
 	var embedder retrieval.Embedder
 	if a.embedders != nil {
 		if embedder, err = a.embedders.OpenEmbedder(log); err != nil {
@@ -85,7 +101,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	}
 	looked := sync.OnceFunc(func() { close(c.looked) })
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: r.Name, Source: src, Ingester: in, Index: index, Embedder: embedder,
+		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: in, Index: index, Embedder: embedder,
 		Dir: filepath.Join(dir, "pages"), Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
 			outcome := "unchanged"
@@ -97,10 +113,6 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			}
 			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
-			if err == nil && (report.Published || c.language.Load() == nil) {
-				language := ingest.DefaultLanguage(index.Documents())
-				c.language.Store(&language)
-			}
 			looked()
 			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
 				go debug.FreeOSMemory()
@@ -108,7 +120,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		},
 	})
 	if embedder != nil {
-		c.searcher = retrieval.NewHybridSearcher(retrieval.HybridOptions{
+		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{
 			Index: index, Embedder: embedder, Ready: c.refresher.HasVectors, Log: log,
 		})
 	}
