@@ -49,6 +49,11 @@ type Folder struct {
 	// Interval is the time between two listings in mode Poll, and if Events
 	// falls back to it. Default: 10 s.
 	Interval time.Duration
+	// Flat makes Watch notice changes of the directory's own entries only, not
+	// of those in the directories below it.
+	Flat bool
+	// Watcher is shared with other folders. Nil: one for this folder.
+	Watcher *Watcher
 	// Log is for warnings. Nil: slog.Default().
 	Log *slog.Logger
 }

@@ -75,7 +75,11 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 		start := time.Now()
 		err := f.events(ctx, interval, changed)
 		if limitReached(err) {
-			log.Warn("the limit of file watches is reached, so the folder is polled; "+
+			level := slog.LevelDebug // once is enough
+			if !f.watcher().limited.Swap(true) {
+				level = slog.LevelWarn
+			}
+			log.Log(ctx, level, "the limit of file watches is reached, so this folder, and others that follow, are polled; "+
 				"raise it with sysctl fs.inotify.max_user_watches=524288 (and fs.inotify.max_user_instances), then reload",
 				"folder", f.Root, "interval", interval, "error", err)
 			return poll(ctx, interval, changed)
@@ -112,7 +116,7 @@ func poll(ctx context.Context, interval time.Duration, changed func()) error {
 
 // events watches the folder until it must be watched again from the start.
 func (f *Folder) events(ctx context.Context, interval time.Duration, changed func()) error {
-	watcher, err := fsnotify.NewWatcher()
+	watcher, err := f.watcher().subscribe()
 	if err != nil {
 		return err
 	}
@@ -122,8 +126,8 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 	if err != nil {
 		return err
 	}
-	for parent := range parents {
-		if err := watcher.Add(parent); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+	for parent, names := range parents {
+		if err := watcher.Add(parent, names...); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
@@ -134,7 +138,7 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		missing = ticker.C
-	} else if err := watchTree(watcher, dir, watched); err != nil {
+	} else if err := f.watchTree(watcher, dir, watched); err != nil {
 		return err
 	}
 	missed := time.NewTicker(missedEvery)
@@ -151,15 +155,9 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 			if _, err := os.Stat(f.Root); err == nil {
 				return nil
 			}
-		case err, ok := <-watcher.Errors:
-			if !ok {
-				return nil
-			}
+		case err := <-watcher.Errors:
 			return err // events were lost
-		case event, ok := <-watcher.Events:
-			if !ok {
-				return nil
-			}
+		case event := <-watcher.Events:
 			parent, name := filepath.Split(event.Name)
 			parent = filepath.Clean(parent)
 			if slices.Contains(parents[parent], name) && !event.Has(fsnotify.Write) {
@@ -185,7 +183,7 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 
 // notable reports whether an event may change the pages, and watches the
 // folders that it creates.
-func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.Event, watched map[string]bool) (bool, error) {
+func (f *Folder) notable(watcher *subscription, dir string, event fsnotify.Event, watched map[string]bool) (bool, error) {
 	name := filepath.Base(event.Name)
 	// "..data" is the link that Kubernetes swaps when a volume changes.
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "..") {
@@ -199,8 +197,8 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 	case err != nil || info.Mode()&fs.ModeSymlink != 0:
 		return true, nil
 	case info.IsDir():
-		if event.Has(fsnotify.Create) {
-			return true, watchTree(watcher, event.Name, watched)
+		if event.Has(fsnotify.Create) && !f.Flat {
+			return true, f.watchTree(watcher, event.Name, watched)
 		}
 		return true, nil
 	}
@@ -210,12 +208,12 @@ func (f *Folder) notable(watcher *fsnotify.Watcher, dir string, event fsnotify.E
 
 // watchTree watches a folder and those below it. WalkDir lists a folder after
 // it is watched, so none that appears in between is missed.
-func watchTree(watcher *fsnotify.Watcher, dir string, watched map[string]bool) error {
+func (f *Folder) watchTree(watcher *subscription, dir string, watched map[string]bool) error {
 	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return nil // the listing reports unreadable folders
 		}
-		if p != dir && skipped(e.Name()) {
+		if p != dir && (f.Flat || skipped(e.Name())) {
 			return fs.SkipDir
 		}
 		watched[p] = true
@@ -281,6 +279,14 @@ func rootParents(root string) (parents map[string][]string, dir string, err erro
 
 func splitPath(p string) []string {
 	return strings.FieldsFunc(p, func(r rune) bool { return r == filepath.Separator || r == '/' })
+}
+
+// watcher is the one that the folder shares, or else its own.
+func (f *Folder) watcher() *Watcher {
+	if f.Watcher == nil {
+		f.Watcher = new(Watcher)
+	}
+	return f.Watcher
 }
 
 func sleep(ctx context.Context, d time.Duration) {
