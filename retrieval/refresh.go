@@ -49,6 +49,9 @@ type RefresherOptions struct {
 	// Dir is where the Refresher keeps its state between runs; "" keeps none.
 	// It is created if missing and must not be shared with another site.
 	Dir string
+	// Limit, if not nil, has room for the refreshes at a time of the Refreshers
+	// that share it.
+	Limit chan struct{}
 	// Log; nil: slog.Default().
 	Log *slog.Logger
 	// OnReport, if not nil, is called after each refresh. It must not block.
@@ -239,6 +242,15 @@ func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 		return
 	}
 	defer r.unlock()
+	if r.options.Limit != nil {
+		select {
+		case r.options.Limit <- struct{}{}:
+			defer func() { <-r.options.Limit }()
+		case <-ctx.Done():
+			call.err = ctx.Err()
+			return
+		}
+	}
 	call.report, call.err = r.refresh(ctx)
 	if r.options.OnReport != nil {
 		r.options.OnReport(call.report, call.err)

@@ -30,6 +30,9 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[app.Scope](): {object{"value": "2.x"}, func(o object) object {
 		return inApp(object{"sites": object{"acme": object{"root": "/srv", "versions": []any{o}}}})
 	}},
+	reflect.TypeFor[app.SiteFolders](): {object{"folders": "/srv/*", "site": object{"url": "https://{site}.acme.com"}}, func(o object) object {
+		return inApp(object{"site_folders": []any{o}})
+	}},
 	reflect.TypeFor[app.FixedKey](): {object{"key": "svc_dsc_0123456789abcdef", "organization": "acme"}, func(o object) object {
 		return inApp(object{"keys": []any{o}})
 	}},
@@ -92,6 +95,13 @@ var bad = []struct{ field, value, says string }{
 	{"App.sites", `{"Acme_Docs":{"root":"/srv"}}`, `sites: name "Acme_Docs": must be 1 to 63 of a-z 0-9 -`},
 	{"App.sites", `{"acme":null}`, `site acme: it is null`},
 	{"App.sites", `{"acme":{}}`, `site acme: has no pages`},
+	{"App.site_folders", `[{"folders":"/srv/*","site":{}}]`, `site_folders 1: url: "" must have {site}`},
+	{"App.site_folders", `[null]`, `site_folders 1: it is null`},
+	{"SiteFolders.folders", `"/srv/sites"`, `folders: "/srv/sites" must be a path in which one element is *`},
+	{"SiteFolders.folders", `"/srv/*/a/*"`, `must be a path in which one element is *`},
+	{"SiteFolders.site", `{"url":"https://{site}.acme.com","root":"/srv"}`, `root: is made of the folders; leave it out`},
+	{"SiteFolders.site", `{"url":"https://{site}.acme.com","sitemap":"https://acme.com/sitemap.xml"}`, `sitemap: the sites of folders have files`},
+	{"SiteFolders.site", `{"url":"{site}.acme.com"}`, `url: "a-site.acme.com" must be a URL`},
 	{"App.keys", `[{}]`, `key 1: key: is missing`},
 	{"App.index", `{"backend":"sqlite"}`, `unknown module: docs.index.sqlite`},
 	{"App.embedder", `{"provider":"none"}`, `unknown module: docs.embedder.none`},

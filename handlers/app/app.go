@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"sync"
 	"time"
 
@@ -29,6 +29,9 @@ type App struct {
 	// label: 1 to 63 of a-z 0-9 -, with no hyphen at either end. HTTP routes may
 	// define further sites, as the directive docs does.
 	Sites map[string]*Site `json:"sites,omitempty"`
+
+	// Folders whose folders are sites.
+	SiteFolders []*SiteFolders `json:"site_folders,omitempty"`
 
 	// Fixed keys. `caddy docs key create` makes others, which are stored.
 	Keys []*FixedKey `json:"keys,omitempty"`
@@ -70,11 +73,15 @@ type App struct {
 	// Hashes of the guest modules' configuration, with placeholders replaced.
 	indexHash, embedderHash, modelHash string
 
+	watcher *sharedWatcher
+	// refreshing has room for the refreshes of folders' sites at a time.
+	refreshing chan struct{}
+
 	found  *routeSites // what the routes define and serve; set by resolve
 	routes *reach.Routes
 
-	// releases are called by Cleanup, the last one first.
-	releases []func() error
+	// holds is released by Cleanup.
+	holds holder
 
 	// started ends when Start has succeeded, or there will be none.
 	started context.Context
@@ -82,6 +89,7 @@ type App struct {
 
 	mu    sync.RWMutex
 	sites map[string]*LiveSite // nil before Start
+	hosts map[string]int       // how many sites have a host
 	model *pooledModel         // nil before Start, and without a model
 
 	// background ends with Stop: what this configuration runs besides requests.
@@ -115,13 +123,13 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.started, a.ready = context.WithCancel(context.Background())
 	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
-	if a.exit, err = share(a, exitKey{}, newExit); err != nil {
+	if a.exit, err = share(&a.holds, exitKey{}, newExit); err != nil {
 		return err
 	}
-	if a.store, err = share(a, storeKey{}, newStore); err != nil {
+	if a.store, err = share(&a.holds, storeKey{}, newStore); err != nil {
 		return err
 	}
-	a.releases = append(a.releases, a.store.use(ctx.Storage()))
+	a.holds.releases = append(a.holds.releases, a.store.use(ctx.Storage()))
 
 	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
 		return err
@@ -139,6 +147,19 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		}
 		sites[name] = newLiveSite(name, s)
 	}
+
+	for i, f := range a.SiteFolders {
+		if f == nil {
+			return fmt.Errorf("site_folders %d: it is null; give it folders and site", i+1)
+		}
+		if err := f.provision(); err != nil {
+			return fmt.Errorf("sites %s: %w", f.Folders, err)
+		}
+	}
+	if a.watcher, err = share(&a.holds, watcherKey{}, func() (*sharedWatcher, error) { return new(sharedWatcher), nil }); err != nil {
+		return err
+	}
+	a.refreshing = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
 	if err := a.loadGuests(); err != nil {
 		return err
@@ -208,11 +229,18 @@ func loadGuest[T any](a *App, field string) (guest T, hash string, err error) {
 
 // Start brings the sites up: their indexes are loaded from disk, and
 // refreshed in the background. It does not wait for them.
-func (a *App) Start() error {
+func (a *App) Start() (err error) {
 	sites, err := a.resolve()
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			for _, r := range sites {
+				r.close()
+			}
+		}
+	}()
 	model, err := a.openModel()
 	if err != nil {
 		return err
@@ -223,11 +251,15 @@ func (a *App) Start() error {
 		}
 	}
 	a.mu.Lock()
-	a.sites, a.model = sites, model
+	a.setSites(sites)
+	a.model = model
 	a.mu.Unlock()
 	a.ready()
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
+	for _, f := range a.SiteFolders {
+		a.goBackground(func(ctx context.Context) { a.runFolders(ctx, f) })
+	}
 	return nil
 }
 
@@ -262,6 +294,9 @@ func (a *App) goBackground(f func(context.Context)) {
 func (a *App) Stop() error {
 	a.stop()
 	a.wait.Wait()
+	for _, r := range a.all() {
+		r.wait.Wait()
+	}
 	return nil
 }
 
@@ -274,11 +309,10 @@ func (a *App) Cleanup() error {
 	a.stop()
 	a.ready() // nobody waits for a start that failed
 	var errs []error
-	for _, release := range slices.Backward(a.releases) {
-		errs = append(errs, release())
+	for _, r := range a.all() {
+		errs = append(errs, r.close())
 	}
-	a.releases = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, a.holds.release())...)
 }
 
 // Keyring returns the keys that open the sites.

@@ -44,13 +44,14 @@ func (b *siteBudget) Destruct() error {
 }
 
 // openBudget finds or makes the budget of a site; nil where there is none.
-func (a *App) openBudget(site string) (*siteBudget, error) {
+func (a *App) openBudget(r *LiveSite) (*siteBudget, error) {
 	holder, ok := a.models.(BudgetHolder)
 	if !ok || holder.SiteBudget() == nil {
 		return nil, nil
 	}
 	limit := holder.SiteBudget().limit()
-	return share(a, budgetKey{site, limit}, func() (*siteBudget, error) {
+	site := r.Name
+	return share(&r.holds, budgetKey{site, limit}, func() (*siteBudget, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 		defer cancel()
 		b, err := model.NewBudget(ctx, model.BudgetOptions{Site: site, Limit: limit, Store: a.store, Log: a.ctx.Slogger()})

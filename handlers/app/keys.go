@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 func (a *App) fixKeys(sites map[string]*LiveSite) error {
 	var fixed []*access.Key
 	for i, f := range a.Keys {
-		k, err := f.key(sites)
+		k, err := f.key(sites, a.SiteFolders)
 		if err != nil {
 			name := fmt.Sprintf("key %d", i+1)
 			if f.Name != "" {
@@ -29,7 +30,7 @@ func (a *App) fixKeys(sites map[string]*LiveSite) error {
 }
 
 // key makes the key, nil while its organization is not known.
-func (f *FixedKey) key(sites map[string]*LiveSite) (*access.Key, error) {
+func (f *FixedKey) key(sites map[string]*LiveSite, folders []*SiteFolders) (*access.Key, error) {
 	hash := f.SHA256
 	if f.Key != "" {
 		secret, err := replaced("its value", f.Key)
@@ -41,7 +42,7 @@ func (f *FixedKey) key(sites map[string]*LiveSite) (*access.Key, error) {
 		}
 		hash = access.Hash(secret)
 	}
-	organization, err := f.organization(sites)
+	organization, err := f.organization(sites, folders)
 	if err != nil || organization == "" {
 		return nil, err
 	}
@@ -50,11 +51,24 @@ func (f *FixedKey) key(sites map[string]*LiveSite) (*access.Key, error) {
 
 // organization returns the organization that the key names, or else that of
 // its sites, or without them of all sites, if it is the same.
-func (f *FixedKey) organization(sites map[string]*LiveSite) (string, error) {
+func (f *FixedKey) organization(sites map[string]*LiveSite, folders []*SiteFolders) (string, error) {
 	if f.Organization != "" {
 		return f.Organization, nil
 	}
 	organization := ""
+	for _, from := range folders { // whose sites come and go
+		organization = from.organization()
+		switch {
+		case len(f.Sites) == 0 && organization == "":
+			return "", fmt.Errorf("the sites of %s have several organizations; write organization NAME, or sites NAME", from.Folders)
+		case len(f.Sites) > 0:
+			organization = "" // that of the site, if there is one
+			if sites[f.Sites[0]] == nil {
+				s := from.expand(f.Sites[0])
+				organization = cmp.Or(s.Organization, f.Sites[0])
+			}
+		}
+	}
 	for _, r := range sorted(sites) {
 		if len(f.Sites) > 0 && !slices.Contains(f.Sites, r.Name) {
 			continue

@@ -44,7 +44,7 @@ func (a *App) openReach(r *LiveSite) error {
 	if r.reach, err = reach.New(o); err != nil {
 		return err
 	}
-	a.goBackground(r.reach.Run)
+	r.goBackground(r.reach.Run)
 	return nil
 }
 

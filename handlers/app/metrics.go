@@ -69,6 +69,16 @@ func observeAttempt(a model.Attempt) {
 	}
 }
 
+// forgetMetrics removes the metrics of a site that is gone.
+func forgetMetrics(site string) {
+	m, of := collectors, prometheus.Labels{"site": site}
+	for _, v := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages} {
+		v.DeletePartialMatch(of)
+	}
+}
+
 // registerMetrics adds the collectors to the registry of a configuration.
 func (a *App) registerMetrics(r *prometheus.Registry) error {
 	m := collectors

@@ -58,7 +58,7 @@ func (a *App) openModel() (*pooledModel, error) {
 	if a.models == nil {
 		return nil, nil
 	}
-	m, err := share(a, modelKey{a.modelHash}, func() (*pooledModel, error) {
+	m, err := share(&a.holds, modelKey{a.modelHash}, func() (*pooledModel, error) {
 		m, err := a.models.OpenModel(a.ctx.Slogger())
 		return &pooledModel{m}, err
 	})

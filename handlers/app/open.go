@@ -14,13 +14,14 @@ import (
 
 // openSite gives a site its index, reply slots, budget and assistants.
 func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
+	r.ctx, r.cancel = context.WithCancel(a.background)
 	if r.index, err = a.openIndex(r); err != nil {
 		return err
 	}
 	if err := a.openReach(r); err != nil {
 		return err
 	}
-	if r.slots, err = share(a, replySlotsKey{r.Name}, newReplySlots); err != nil {
+	if r.slots, err = share(&r.holds, replySlotsKey{r.Name}, newReplySlots); err != nil {
 		return err
 	}
 	r.quoting = a.newAssistant(r)
@@ -28,15 +29,15 @@ func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
 	if model != nil {
 		r.answering = a.newAssistant(r)
 		r.answering.Model, r.answering.MaxTokens = observed{model}, a.models.AnswerTokens()
-		if r.budget, err = a.openBudget(r.Name); err != nil {
+		if r.budget, err = a.openBudget(r); err != nil {
 			return err
 		}
 		if r.budget != nil {
 			r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
 		}
-		a.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
+		r.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
 	}
-	a.goBackground(func(ctx context.Context) { a.announce(ctx, r, model) })
+	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, model) })
 	return nil
 }
 
@@ -54,9 +55,10 @@ func (a *App) newAssistant(r *LiveSite) *assistant.Assistant {
 }
 
 // announce writes the site's line of the start log, once its index is known.
+// Of the sites of folders, which may be a thousand, it writes what is wrong.
 func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 	log := a.log.With(zap.String("site", r.Name))
-	if !a.keys.Opened(r.Organization, r.Name) {
+	if r.folder == nil && !a.keys.Opened(r.Organization, r.Name) {
 		log.Warn("the site has no key", zap.String("run", "caddy docs key create --site "+r.Name))
 	}
 	select {
@@ -68,7 +70,14 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 	if _, err := a.checkAPI(ctx, r); err != nil && ctx.Err() == nil {
 		found := err.Error()
 		r.hidden.Store(&found)
-		log.Warn("the site's API can't be reached", zap.String("found", found), zap.String("do", whatToDo(err)))
+		warn := func() {
+			log.Warn("the site's API can't be reached", zap.String("found", found), zap.String("do", whatToDo(err)))
+		}
+		if r.folder == nil {
+			warn()
+		} else {
+			r.folder.hidden.Do(warn) // the others have the same routes
+		}
 	}
 	answers := "none: replies are extractive"
 	if model != nil {
@@ -88,6 +97,8 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 		log.Warn("the site has no index yet", zap.String("reason", cmp.Or(st.Error, st.Held)), zap.String("do", r.remedy(st)))
 	case st.Pages == 0:
 		log.Warn("the site has no pages", zap.String("do", r.remedy(st)))
+	case r.folder != nil:
+		log.Debug("the site is ready")
 	default:
 		log.Info("the site is ready")
 	}

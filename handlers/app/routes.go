@@ -14,6 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -24,7 +25,7 @@ func (a *App) FindSites() error {
 	sites, err := a.resolve()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sites = sites
+	a.setSites(sites)
 	return err
 }
 
@@ -61,13 +62,18 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 		sites[name] = newLiveSite(name, &site)
 		sites[name].at = &d.place
 	}
+	a.findFolderSites(sites)
 	unknown := func(who, name string) {
-		if sites[name] == nil && found.defined[name] == nil {
+		switch {
+		case sites[name] != nil || found.defined[name] != nil:
+		case len(a.SiteFolders) > 0:
+			a.log.Warn("a site has no folder yet", zap.String("site", name), zap.String("named_by", who))
+		default:
 			errs = append(errs, fmt.Errorf("%s names the site %s, which is not defined; defined are: %s",
 				who, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(sites)), ", "), "none")))
 		}
 	}
-	if len(found.defined)+len(sites) == 0 && found.all != nil {
+	if len(found.defined)+len(sites)+len(a.SiteFolders) == 0 && found.all != nil {
 		errs = append(errs, fmt.Errorf("%s serves all sites, but none is defined; write there: docs NAME, or in the global option docs: site NAME { root /path/to/docs }", found.all))
 	}
 	for name, at := range found.named {

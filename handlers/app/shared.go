@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/caddyserver/caddy/v2"
 )
@@ -13,14 +15,29 @@ import (
 // slots, the storage, and the end of the process. Each has its type of key.
 var shared = caddy.NewUsagePool()
 
-// share returns the shared value of a key, which open makes if no other
-// configuration has it. Cleanup releases it.
-func share[T caddy.Destructor](a *App, key any, open func() (T, error)) (value T, err error) {
+// holder holds shared values until it releases them.
+type holder struct {
+	releases []func() error // the last one first
+}
+
+// release releases what the holder holds. It may be called again.
+func (h *holder) release() error {
+	var errs []error
+	for _, release := range slices.Backward(h.releases) {
+		errs = append(errs, release())
+	}
+	h.releases = nil
+	return errors.Join(errs...)
+}
+
+// share returns the shared value of a key, which open makes if nobody holds
+// it, and lets h hold it.
+func share[T caddy.Destructor](h *holder, key any, open func() (T, error)) (value T, err error) {
 	v, _, err := shared.LoadOrNew(key, func() (caddy.Destructor, error) { return open() })
 	if err != nil {
 		return value, err
 	}
-	a.releases = append(a.releases, func() error {
+	h.releases = append(h.releases, func() error {
 		_, err := shared.Delete(key)
 		return err
 	})

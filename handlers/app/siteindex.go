@@ -51,6 +51,14 @@ func (c *siteIndex) defaultLanguage() string {
 	return known.language
 }
 
+// sharedWatcher watches the folders of all sites. Configurations share it.
+type sharedWatcher struct{ source.Watcher }
+
+type watcherKey struct{}
+
+// Destruct implements caddy.Destructor. The watcher ends with its last folder.
+func (*sharedWatcher) Destruct() error { return nil }
+
 type siteIndexKey struct{ hash string }
 
 // manySections is from how many sections on the memory that it took to build
@@ -67,7 +75,7 @@ func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	return share(a, siteIndexKey{hash}, func() (*siteIndex, error) { return a.newSiteIndex(r) })
+	return share(&r.holds, siteIndexKey{hash}, func() (*siteIndex, error) { return a.newSiteIndex(r) })
 }
 
 // newSiteIndex makes a site's index and begins to refresh it. It does not wait.
@@ -83,7 +91,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSource(s, in, log)
+	src, err := openSource(s, in, &a.watcher.Watcher, log)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +108,13 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		}
 	}
 	looked := sync.OnceFunc(func() { close(c.looked) })
+	var limit chan struct{}
+	if r.folder != nil {
+		limit = a.refreshing
+	}
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: in, Index: index, Embedder: embedder,
-		Dir: filepath.Join(dir, "pages"), Log: a.ctx.Slogger(),
+		Dir: filepath.Join(dir, "pages"), Limit: limit, Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
 			outcome := "unchanged"
 			switch {
@@ -145,7 +157,7 @@ func scopes(in []Scope) []ingest.Scope {
 }
 
 // openSource is the folder or the sitemap that a site's pages come from.
-func openSource(s *Site, in *ingest.Ingester, log *slog.Logger) (retrieval.Source, error) {
+func openSource(s *Site, in *ingest.Ingester, watcher *source.Watcher, log *slog.Logger) (retrieval.Source, error) {
 	if s.Sitemap != "" {
 		if _, err := source.ParseSitemapURL(s.Sitemap); err != nil {
 			return nil, err
@@ -161,7 +173,7 @@ func openSource(s *Site, in *ingest.Ingester, log *slog.Logger) (retrieval.Sourc
 	}
 	return &source.Folder{
 		Root: s.Root, Wants: in.Wants, MaxPage: ingest.MaxBytes,
-		Mode: mode, Interval: time.Duration(s.PollInterval), Log: log,
+		Mode: mode, Interval: time.Duration(s.PollInterval), Watcher: watcher, Log: log,
 	}, nil
 }
 

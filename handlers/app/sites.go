@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -39,9 +41,16 @@ type LiveSite struct {
 	Organization string
 	Config       *Site
 
-	origin string // of Config.URL
-	host   string // of Config.URL, without port
-	at     *place // the route that defines the site, nil for none
+	origin string       // of Config.URL
+	host   string       // of Config.URL, without port
+	at     *place       // the route that defines the site, nil for none
+	folder *SiteFolders // that the site's folder is of, nil for none
+
+	// holds is released, and ctx ends, when the site is closed.
+	holds  holder
+	ctx    context.Context
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
 
 	index     *siteIndex
 	reach     *reach.Site // nil with locks off
@@ -58,9 +67,42 @@ type LiveSite struct {
 func newLiveSite(name string, s *Site) *LiveSite {
 	r := &LiveSite{Name: name, Config: s, Organization: cmp.Or(s.Organization, name), origin: access.OriginOf(s.URL)}
 	if u, err := url.Parse(s.URL); err == nil {
-		r.host = u.Hostname()
+		r.host = strings.ToLower(u.Hostname())
 	}
 	return r
+}
+
+// goBackground runs f until the site is closed.
+func (r *LiveSite) goBackground(f func(context.Context)) {
+	r.wait.Go(func() { f(r.ctx) })
+}
+
+// close ends what the site runs, and releases what it holds. Replies in
+// progress go on.
+func (r *LiveSite) close() error {
+	if r.cancel == nil {
+		return nil // never opened
+	}
+	r.cancel()
+	r.wait.Wait()
+	return r.holds.release()
+}
+
+// addSite adds a site to those that requests are answered for. The caller
+// holds the lock.
+func (a *App) addSite(r *LiveSite) {
+	a.sites[r.Name] = r
+	if r.host != "" {
+		a.hosts[r.host]++
+	}
+}
+
+// setSites sets the sites. The caller holds the lock.
+func (a *App) setSites(sites map[string]*LiveSite) {
+	a.sites, a.hosts = make(map[string]*LiveSite, len(sites)), make(map[string]int)
+	for _, r := range sites {
+		a.addSite(r)
+	}
 }
 
 // provision resolves the site's placeholders and checks its configuration.
@@ -141,15 +183,8 @@ func (a *App) ServesAt(name, host string) bool {
 	if site == nil {
 		return false
 	}
-	if strings.EqualFold(site.host, host) {
-		return true
-	}
-	for _, r := range a.sites {
-		if r.host != "" && strings.EqualFold(r.host, host) {
-			return false
-		}
-	}
-	return true
+	host = strings.ToLower(host)
+	return site.host == host || a.hosts[host] == 0
 }
 
 // OriginAllowed reports whether pages of an origin may use a site's API with

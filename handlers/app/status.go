@@ -9,6 +9,8 @@ import (
 // Status is what GET /docs/status on the admin API answers.
 type Status struct {
 	Sites []SiteStatus `json:"sites"`
+	// Folders are the folders of sites.
+	Folders []FolderStatus `json:"folders,omitempty"`
 	// Model is the model's name, "" for extractive replies.
 	Model string `json:"model,omitempty"`
 	// Models are the endpoints that are asked, in order, and their breakers.
@@ -52,7 +54,11 @@ func (a *App) Status() Status {
 	if m := a.currentModel(); m != nil {
 		s.Model, s.Models = m.Name(), m.states()
 	}
-	for _, r := range a.all() {
+	sites := a.all()
+	for _, f := range a.SiteFolders {
+		s.Folders = append(s.Folders, f.status(sites))
+	}
+	for _, r := range sites {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),

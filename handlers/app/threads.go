@@ -60,7 +60,7 @@ func (a *App) threadsTTL() time.Duration {
 // openThreads finds or makes the threads of a ttl.
 func (a *App) openThreads() (err error) {
 	ttl := a.threadsTTL()
-	a.threads, err = share(a, threadsKey{ttl}, func() (*threads, error) {
+	a.threads, err = share(&a.holds, threadsKey{ttl}, func() (*threads, error) {
 		k := thread.NewKeeper(a.store, thread.Options{Off: ttl == 0, TTL: ttl, Log: a.ctx.Slogger()})
 		return &threads{Keeper: k, storing: make(chan struct{}, maxStoring)}, nil
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ func (a *App) Validate() error {
 			c.fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
 		}
 	}
+	for i, f := range a.SiteFolders {
+		c.within(fmt.Sprintf("site_folders %d", i+1), f.Validate())
+	}
 	for i, k := range a.Keys {
 		c.within(fmt.Sprintf("key %d", i+1), k.Validate())
 	}
@@ -62,6 +66,28 @@ func (a *App) Validate() error {
 	c.duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
 	c.replaced("data_dir", a.DataDir)
 	return c.err()
+}
+
+// Validate checks the folders and what their sites have in common.
+func (f *SiteFolders) Validate() error {
+	if f == nil {
+		return nil // Provision reports it
+	}
+	c := new(checker)
+	c.replaced("folders", f.Folders)
+	if elements := strings.Split(filepath.ToSlash(f.Folders), "/"); len(elements) < 2 || strings.Count(f.Folders, "*") != 1 || !slices.Contains(elements[1:], "*") {
+		c.fail("folders", "%q must be a path in which one element is *, like /srv/sites/* or /srv/sites/*/public", f.Folders)
+	}
+	if f.Site.Root != "" {
+		c.fail("root", "is made of the folders; leave it out")
+	}
+	if f.Site.Sitemap != "" {
+		c.fail("sitemap", "the sites of folders have files; leave it out")
+	}
+	if !strings.Contains(f.Site.URL, sitePlaceholder) {
+		c.fail("url", "%q must have {site}, the name of the folder, like https://{site}.docs.acme.com", f.Site.URL)
+	}
+	return errors.Join(c.err(), f.expand("a-site").Validate())
 }
 
 // Validate checks the name of the site and its fields.

@@ -96,9 +96,10 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 	return s.routes(matcher, api), nil
 }
 
-// parseDocs reads the directive docs: a site and the parts of its API.
+// parseDocs reads the directive docs: a site and the parts of its API. Without
+// a site it serves those of the global option, as assistant and search do.
 //
-//	docs [<@matcher>] <site> [<root>] {
+//	docs [<@matcher>] [<site> [<root>]] {
 //		only assistant|search...
 //		root <folder>
 //		sitemap <url> [<interval>]
@@ -141,9 +142,19 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	first := h.Token()
 	site, s := new(app.Site), new(settings)
 	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
-	args, err := l.between(1, 2)
+	least := 1
+	if optionHasSites(h) {
+		least = 0
+	}
+	args, err := l.between(least, 2)
 	if err != nil {
 		return nil, err
+	}
+	if len(args) == 0 {
+		if err := parseBlock(l, "docs", append([]word{s.onlyWord()}, s.words(apiAssistant)...), s.validate); err != nil {
+			return nil, err
+		}
+		return s.routes(matcher, s.only...), nil
 	}
 	name := args[0]
 	if err := siteArgument(h, "docs", name); err != nil {
@@ -165,6 +176,13 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	s.sites = []string{name}
 	s.guard.Define = &app.Definition{Name: name, Site: site}
 	return s.routes(matcher, s.only...), nil
+}
+
+// optionHasSites reports whether the global option docs defines sites.
+func optionHasSites(h httpcaddyfile.Helper) bool {
+	global, ok := h.Option("docs").(httpcaddyfile.App)
+	a := new(app.App)
+	return ok && json.Unmarshal(global.Value, a) == nil && len(a.Sites)+len(a.SiteFolders) > 0
 }
 
 func docsWords(site *app.Site, s *settings) []word {

@@ -38,8 +38,24 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, stop_words, suggestions, locks, at Caddyfile:5`,
 		},
 		"an unknown word in the docs option": {
+			inDocs("\t\tsit acme"),
+			`docs: unknown word "sit"; did you mean site?, at Caddyfile:3`,
+		},
+		"sites with a name": {
 			inDocs("\t\tsites acme"),
-			`docs: unknown word "sites"; did you mean site?, at Caddyfile:3`,
+			`sites: folders: "acme" must be a path in which one element is *, like /srv/sites/* or /srv/sites/*/public; write: sites <folders>, like: sites /srv/sites/*, at Caddyfile:3`,
+		},
+		"sites without a url": {
+			inDocs("\t\tsites /srv/sites/* {\n\t\t\tlocks off\n\t\t}"),
+			`sites /srv/sites/*: the sites need a url with their name, {site}; write in the block: url https://{site}.docs.acme.com, at Caddyfile:3`,
+		},
+		"sites with one url for all": {
+			inDocs("\t\tsites /srv/sites/* {\n\t\t\turl https://docs.acme.com\n\t\t}"),
+			`url: "https://docs.acme.com" must have {site}, the name of the folder, like https://{site}.docs.acme.com; write: url <url>, like: url https://{site}.docs.acme.com, at Caddyfile:4`,
+		},
+		"sites with a root": {
+			inDocs("\t\tsites /srv/sites/* {\n\t\t\troot /srv\n\t\t}"),
+			`sites: root is a word of site and the directive docs, not of this block, at Caddyfile:4`,
 		},
 		"a word of another block says where it belongs": {
 			inSite("rate_limit ip 1 1m"),

@@ -29,7 +29,7 @@ func roots() []word {
 	s := new(settings)
 	return []word{
 		{name: "docs", forms: []form{{block: (&option{app: new(app.App)}).words()}}},
-		{name: "docs", forms: []form{{args: "[<@matcher>] <site> [<root>]", block: docsWords(new(app.Site), s), optional: true}}},
+		{name: "docs", forms: []form{{args: "[<@matcher>] [<site> [<root>]]", block: docsWords(new(app.Site), s), optional: true}}},
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant), optional: true}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
 	}

@@ -80,6 +80,9 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 			if w.name == "embedder" && strings.HasPrefix(f.example, "meilisearch") {
 				input = "index meilisearch http://m\n" + input
 			}
+			if w.name == "sites" && f.block != nil {
+				input += " {\nurl https://{site}.acme.com\n}"
+			}
 			// A site has pages: sitemap is one way to have them, root another.
 			pages := "root /srv\n"
 			switch w.name {
@@ -91,6 +94,10 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 			for i := len(path) - 1; i > 0; i-- {
 				head := strings.TrimSpace(path[i])
 				switch {
+				case strings.HasPrefix(head, "sites "):
+					if w.name != "url" {
+						input = "url https://{site}.acme.com\n" + input
+					}
 				case strings.HasPrefix(head, "site "):
 					input = pages + input
 				case head == "docs" && path[0] == "directive":

@@ -49,6 +49,26 @@ type option struct {
 //				suggestions on|off
 //				locks on|off
 //			}
+//			sites <folders> {
+//				url <url>
+//				organization <name>
+//				name <text>
+//				version <version> [<glob>...]
+//				language <language> [<glob>...]
+//				include <glob>...
+//				exclude <glob>...
+//				clean_urls on|off
+//				anchors github|gitlab|goldmark|pandoc|none
+//				watch events|off|poll [<interval>]
+//				instructions <text>|<file>
+//				support_url <url>
+//				allow_links <host>...
+//				starter_questions <question>...
+//				synonyms <word> <word>...
+//				stop_words <word>...
+//				suggestions on|off
+//				locks on|off
+//			}
 //			key <key>|<placeholder> {
 //				organization <name>
 //				sites <site>...
@@ -119,6 +139,10 @@ func (o *option) words() []word {
 		{
 			name: "site", repeat: true, parse: o.parseSite,
 			forms: []form{{args: "<name>", example: "acme", block: siteWords(new(app.Site))}},
+		},
+		{
+			name: "sites", repeat: true, parse: o.parseSites,
+			forms: []form{{args: "<folders>", example: "/srv/sites/*", block: folderWords(new(app.Site))}},
 		},
 		{
 			name: "key", repeat: true, parse: o.parseKey,

@@ -37,6 +37,46 @@ func (o *option) parseSite(l line) error {
 	return nil
 }
 
+// parseSites reads `sites <folders> {…}` of the global option docs.
+func (o *option) parseSites(l line) error {
+	start := l.Token()
+	folders, err := l.one()
+	if err != nil {
+		return err
+	}
+	f := &app.SiteFolders{Folders: folders}
+	// The URL is checked at the end: it may come after other words.
+	validate := func() error {
+		try := app.SiteFolders{Folders: folders, Site: f.Site}
+		if try.Site.URL == "" {
+			try.Site.URL = "https://{site}.docs.acme.com"
+		}
+		return try.Validate()
+	}
+	if err := parseBlock(l, "sites", folderWords(&f.Site), validate); err != nil {
+		return err
+	}
+	if f.Site.URL == "" {
+		return at(start).Errf("sites %s: the sites need a url with their name, {site}; write in the block: url https://{site}.docs.acme.com", folders)
+	}
+	o.app.SiteFolders = append(o.app.SiteFolders, f)
+	return nil
+}
+
+// folderWords are the words of the sites of folders: those of a site, without
+// where its pages are.
+func folderWords(s *app.Site) []word {
+	words := []word{textWord("url", "<url>", "https://{site}.docs.acme.com", &s.URL)}
+	for _, w := range siteWords(s) {
+		switch w.name {
+		case "root", "sitemap", "allow_private", "url":
+		default:
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
 // siteWords are the words of a site. The global option docs has them in
 // `site`, the directive docs in its own block.
 func siteWords(s *app.Site) []word {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -80,6 +82,14 @@ func printStatus(out io.Writer, server string, st app.Status) {
 	for _, s := range st.Sites {
 		if p := s.Pages; p != nil && !p.AllPublic() {
 			fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
+		}
+	}
+	for _, f := range st.Folders {
+		if f.Held != "" {
+			fmt.Fprintf(out, "folders   %s: %s; the sites are still served\n", f.Folders, f.Held)
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Refused)) {
+			fmt.Fprintf(out, "folders   %s: %s is no site: %s\n", f.Folders, printable(name), printable(f.Refused[name]))
 		}
 	}
 	for _, s := range st.Sites {

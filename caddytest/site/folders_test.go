@@ -1,0 +1,224 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+// folderPage is a page of a site of a folder.
+func folderPage(site, word string) string {
+	return "<html lang=en><title>" + site + "</title><main><h1>" + site + "</h1><p>How to install " + site + " with a " + word + ".</p></main></html>"
+}
+
+const folderKeys = "\nkey svc_dsc_key_of_site_acme {\n\torganization acme\n}\nkey svc_dsc_key_of_site_beta {\n\torganization beta\n}\nkey svc_dsc_key_of_site_later {\n\tsites later\n}"
+
+// startFolders serves the folders of a folder at *.docs.test. lines are of the
+// block sites, block of the site block.
+func startFolders(t *testing.T, parent, lines, block string) (s *caddytest.Server, address string) {
+	t.Helper()
+	return startWithAdmin(t, "sites "+parent+"/* {\n\turl http://{site}.docs.test\n"+lines+"\n}"+folderKeys,
+		"http://*.docs.test:0 {\n\troot * "+parent+"/{labels.2}\n\tdocs {\n\t\trate_limit off\n\t}\n\t"+block+"\n}\n")
+}
+
+// searchAt searches a site at its host and returns the status and the URLs.
+func searchAt(s *caddytest.Server, site string, header map[string]string) (status int, urls string) {
+	r := s.Do(caddytest.Request{
+		Path: "/v1/search/" + site, Host: site + ".docs.test", Key: "-", Body: `{"query":"install"}`,
+		Header: merge(map[string]string{"X-API-Key": "svc_dsc_key_of_site_" + site}, header),
+	})
+	var results []caddytest.Result
+	_ = json.Unmarshal(r.Body, &results)
+	for _, r := range results {
+		urls += r.Metadata.URL + " "
+	}
+	return r.Status, urls
+}
+
+func merge(a, b map[string]string) map[string]string {
+	for k, v := range b {
+		a[k] = v
+	}
+	return a
+}
+
+// Sites come and go with their folders while requests run, without a reload
+// and without a request that fails.
+func TestSitesComeAndGoWithTheirFolders(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{
+		"acme/index.html":      folderPage("acme", "spanner"),
+		"beta/index.html":      folderPage("beta", "hammer"),
+		"Bad_Name/index.html":  folderPage("bad", "saw"),
+		".hidden/index.html":   folderPage("hidden", "saw"),
+		"a-file-that-is-no.md": "# No site",
+	})
+	s, address := startFolders(t, parent, "", "file_server")
+	found := func(site string) func() bool {
+		return func() bool {
+			status, urls := searchAt(s, site, nil)
+			return status == http.StatusOK && urls == "http://"+site+".docs.test/ "
+		}
+	}
+	for _, site := range []string{"acme", "beta"} {
+		caddytest.Until(t, site+" is found", found(site))
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/search/beta", Host: "beta.docs.test", Key: "svc_dsc_key_of_site_acme", Body: `{"query":"install"}`}); r.Status != http.StatusForbidden {
+		t.Errorf("the key of another site: %d", r.Status)
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/search/beta", Host: "acme.docs.test", Key: "svc_dsc_key_of_site_beta", Body: `{"query":"install"}`}); r.Status != http.StatusNotFound {
+		t.Errorf("a site at the host of another: %d", r.Status)
+	}
+
+	var stop atomic.Bool
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		for !stop.Load() {
+			if status, urls := searchAt(s, "acme", nil); status != http.StatusOK || urls == "" {
+				t.Errorf("acme while others come and go: %d %q", status, urls)
+				return
+			}
+		}
+	})
+	caddytest.Write(t, parent, map[string]string{"later/index.html": folderPage("later", "drill")})
+	caddytest.Until(t, "a new site is found, with the key that names it", found("later"))
+	caddytest.Write(t, parent, map[string]string{"later/new.html": folderPage("later", "plane")})
+	caddytest.Until(t, "its new page is found", func() bool {
+		_, urls := searchAt(s, "later", nil)
+		return strings.Contains(urls, "new.html")
+	})
+	out := mustRun(t, "--address", address, "key", "create", "--site", "later")
+	secret, _, _ := strings.Cut(out, "\n")
+	if !strings.Contains(out, "http://later.docs.test/v1/search/later") || !strings.Contains(out, "of organization later") {
+		t.Errorf("key create:\n%s", out)
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/search/later", Host: "later.docs.test", Key: secret, Body: `{"query":"install"}`}); r.Status != http.StatusOK {
+		t.Errorf("the new key: %d %s", r.Status, r.Body)
+	}
+
+	// A deploy that swaps the folder is no end of the site.
+	deploy := caddytest.Folder(t, map[string]string{"index.html": folderPage("beta", "mallet")})
+	if err := os.Rename(filepath.Join(parent, "beta"), filepath.Join(parent, ".old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(deploy, filepath.Join(parent, "beta")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the deployed page is found", func() bool {
+		r := s.Do(caddytest.Request{Path: "/v1/search/beta", Host: "beta.docs.test", Key: "svc_dsc_key_of_site_beta", Body: `{"query":"mallet"}`})
+		if r.Status != http.StatusOK {
+			t.Fatalf("during a deploy: %d %s", r.Status, r.Body)
+		}
+		return strings.Contains(string(r.Body), "mallet")
+	})
+
+	if err := os.RemoveAll(filepath.Join(parent, "later")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "a site without a folder is gone", func() bool {
+		status, _ := searchAt(s, "later", nil)
+		return status == http.StatusNotFound
+	})
+	caddytest.Until(t, "its data is gone", func() bool {
+		_, err := os.Stat(filepath.Join(s.Dir, "data", "later"))
+		return os.IsNotExist(err)
+	})
+	stop.Store(true)
+	clients.Wait()
+
+	status := mustRun(t, "--address", address, "status")
+	if strings.Contains(status, "later.docs.test") || !strings.Contains(status, "http://acme.docs.test") {
+		t.Errorf("status:\n%s", status)
+	}
+	for _, says := range []string{"Bad_Name", "must be 1 to 63"} {
+		if !strings.Contains(status, says) || !strings.Contains(s.Log(), says) {
+			t.Errorf("status or log do not say %q:\n%s", says, status)
+		}
+	}
+	if strings.Contains(status, ".hidden") || strings.Contains(status, "a-file") {
+		t.Errorf("status:\n%s", status)
+	}
+
+	// All folders missing at once is a disk that is not mounted.
+	if err := os.Rename(parent, parent+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "status says why the sites are still served", func() bool {
+		return strings.Contains(mustRun(t, "--address", address, "status"), "no such file")
+	})
+	if code, urls := searchAt(s, "acme", nil); code != http.StatusOK || urls == "" {
+		t.Errorf("acme without its folder: %d %q", code, urls)
+	}
+	if err := os.Rename(parent+"-away", parent); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the folders are back", func() bool {
+		return !strings.Contains(mustRun(t, "--address", address, "status"), "no such file")
+	})
+}
+
+// Locks are those of each site's own host.
+func TestLocksOfFolderSites(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{
+		"acme/index.html": folderPage("acme", "spanner"), "acme/internal/plan.html": folderPage("acme", "zebrafish"),
+		"beta/index.html": folderPage("beta", "hammer"), "beta/internal/plan.html": folderPage("beta", "zebrafish"),
+	})
+	s, address := startFolders(t, parent, "", "@lock {\n\t\thost acme.docs.test\n\t\tpath /internal/*\n\t}\n\tbasic_auth @lock {\n\t\treader "+readerHash+"\n\t}\n\tfile_server")
+	for _, site := range []string{"acme", "beta"} {
+		caddytest.Until(t, "all pages of "+site+" were asked for", func() bool {
+			out, _ := run(t, "--address", address, "pages", site)
+			return strings.Contains(out, "internal/plan") && !strings.Contains(out, "unknown")
+		})
+	}
+	for _, c := range []struct {
+		site   string
+		header map[string]string
+		locked bool
+	}{
+		{"acme", nil, true},
+		{"acme", map[string]string{"Authorization": readerLogin}, false},
+		{"beta", nil, false},
+	} {
+		status, urls := searchAt(s, c.site, c.header)
+		if status != http.StatusOK || strings.Contains(urls, "internal/plan") == c.locked || !strings.Contains(urls, c.site+".docs.test/ ") {
+			t.Errorf("%s with %v: %d %s", c.site, c.header, status, urls)
+		}
+	}
+}
+
+// What the folders decide, the configuration can't assume.
+func TestKeysOfFolderSitesNameTheirOrganization(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{"acme/public/index.html": folderPage("acme", "spanner")})
+	sites := "http://*.docs.test:0 {\n\tsearch\n}\n"
+	load := func(s *caddytest.Server, lines string) error {
+		return s.TryLoad(caddytest.Global(s.Dir, fmt.Sprintf("sites %s/*/public {\n\turl http://{site}.docs.test\n%s\n}", parent, lines)) + sites)
+	}
+	s := caddytest.New(t)
+	if err := load(s, ""); err == nil || !strings.Contains(err.Error(), "write organization NAME, or sites NAME") {
+		t.Errorf("a key for all sites: %v", err)
+	}
+	if err := load(s, "\torganization group\n"); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the folder below is found", func() bool {
+		r := s.Do(caddytest.Request{Path: "/v1/search/acme", Host: "acme.docs.test", Body: `{"query":"spanner"}`})
+		return strings.Contains(string(r.Body), "spanner")
+	})
+	// A site that is also defined is that of the definition.
+	other := caddytest.Folder(t, map[string]string{"index.html": folderPage("other", "chisel")})
+	s.Load("site acme {\n\troot "+other+"\n\torganization group\n}\nsites "+parent+"/*/public {\n\turl http://{site}.docs.test\n\torganization group\n}", sites)
+	caddytest.Until(t, "the defined site is found", func() bool {
+		r := s.Do(caddytest.Request{Path: "/v1/search/acme", Host: "acme.docs.test", Body: `{"query":"chisel"}`})
+		return strings.Contains(string(r.Body), "chisel")
+	})
+	if !strings.Contains(s.Log(), "another site has this name") {
+		t.Error("the log does not say that the folder is left out")
+	}
+}
