@@ -8,15 +8,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
 // Client is a release of the SDK's client.
@@ -153,103 +152,14 @@ type Outcome struct {
 	IsError bool               `json:"isError"`
 }
 
-// minNode is the oldest Node that runs all clients.
-const minNode = 20
-
 // dir is where this package's sources, and with them package.json, are.
 func dir() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Dir(file)
 }
 
-// checkNode says in one sentence what is missing.
-func checkNode(ctx context.Context) error {
-	out, err := exec.CommandContext(ctx, "node", "--version").Output()
-	if err != nil {
-		return fmt.Errorf("the tests with the real chat SDK clients need Node %d or later in the PATH (https://nodejs.org), or run go test with -short: %w", minNode, err)
-	}
-	version := strings.TrimSpace(string(out))
-	major, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-	if n, err := strconv.Atoi(major); err != nil || n < minNode {
-		return fmt.Errorf("the tests with the real chat SDK clients need Node %d or later, but node --version is %s; run go test with -short to do without", minNode, version)
-	}
-	if _, err := exec.LookPath("npm"); err != nil {
-		return fmt.Errorf("the tests with the real chat SDK clients need npm in the PATH, which comes with Node (https://nodejs.org): %w", err)
-	}
-	return nil
-}
-
-// Install installs the clients next to this package, unless those that the
-// lock file names are there already. Test binaries that call it at the same
-// time wait for each other.
-func Install(ctx context.Context) error {
-	if err := checkNode(ctx); err != nil {
-		return err
-	}
-	want, err := os.ReadFile(filepath.Join(dir(), "package-lock.json"))
-	if err != nil {
-		return fmt.Errorf("reading the list of chat SDK clients: %w", err)
-	}
-	stamp := filepath.Join(dir(), "node_modules", ".installed")
-	installed := func() bool {
-		have, err := os.ReadFile(stamp)
-		return err == nil && bytes.Equal(have, want)
-	}
-	if installed() {
-		return nil
-	}
-	unlock, err := lock(ctx, filepath.Join(dir(), "node_modules.lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if installed() {
-		return nil
-	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir = dir()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("installing the chat SDK clients with npm ci in %s: %w: %s", dir(), err, last(out))
-	}
-	if err := os.WriteFile(stamp, want, 0o644); err != nil {
-		return fmt.Errorf("noting that the chat SDK clients are installed: %w", err)
-	}
-	return nil
-}
-
-// staleLock is the age at which a lock is that of a process that died.
-const staleLock = 10 * time.Minute
-
-// lock makes a lock file and returns what removes it.
-func lock(ctx context.Context, file string) (unlock func(), err error) {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o644)
-		if err == nil {
-			_ = f.Close()
-			return func() { _ = os.Remove(file) }, nil
-		}
-		if !errors.Is(err, os.ErrExist) {
-			return nil, fmt.Errorf("locking the chat SDK clients: %w", err)
-		}
-		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > staleLock {
-			_ = os.Remove(file)
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for another test to install the chat SDK clients (%s): %w", file, ctx.Err())
-		case <-tick.C:
-		}
-	}
-}
-
-// last returns the last kilobyte of a program's output.
-func last(out []byte) string {
-	out = bytes.TrimSpace(out)
-	return string(out[max(0, len(out)-1000):])
-}
+// Install installs the clients next to this package.
+func Install(ctx context.Context) error { return npm.Install(ctx, dir()) }
 
 // Run installs the clients, runs the scenarios, some at the same time in one
 // Node process, and returns their results in order.
@@ -267,14 +177,14 @@ func Run(ctx context.Context, scenarios []Scenario) ([]Result, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("running the chat SDK clients: %w: %s", err, last(stderr.Bytes()))
+		return nil, fmt.Errorf("running the chat SDK clients: %w: %s", err, npm.Last(stderr.Bytes()))
 	}
 	var output struct {
 		Results   []Result
 		Unhandled []string
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &output); err != nil {
-		return nil, fmt.Errorf("reading what the chat SDK clients say: %w: %s", err, last(stdout.Bytes()))
+		return nil, fmt.Errorf("reading what the chat SDK clients say: %w: %s", err, npm.Last(stdout.Bytes()))
 	}
 	if len(output.Results) != len(scenarios) {
 		return nil, fmt.Errorf("%d results of %d scenarios", len(output.Results), len(scenarios))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -90,12 +91,15 @@ func newStand(t *testing.T) *stand {
 		return modelserver.Reply{Text: "Run [the installer](/install#linux)."}
 	})
 	files := map[string]string{}
+	for i := range 12 {
+		files[fmt.Sprintf("b%d.html", i)] = fmt.Sprintf("<!doctype html><html lang=\"en\"><head><title>Stage %d</title></head><body><main><h1>Stage %d</h1><p>It has a booster.</p></main></body></html>", i, i)
+	}
 	for name, content := range site {
 		title, body, _ := strings.Cut(content, "|")
 		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
 	}
 	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", ""),
-		"http://:0 {\n\tdocs acme "+caddytest.Folder(t, files)+" {\n\t\tsuggestions on\n\t}\n}\n")
+		"http://:0 {\n\tdocs acme "+caddytest.Folder(t, files)+" {\n\t\tclean_urls on\n\t\tsuggestions on\n\t}\n}\n")
 	caddy.Ready("acme")
 	target, err := url.Parse(caddy.Base)
 	if err != nil {
@@ -126,6 +130,9 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 		return
 	}
 	switch name, isWidget := strings.CutPrefix(r.URL.Path, "/v1/widget/"); {
+	case name == "broken.js" && isWidget:
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(broken(widget.Loader([]byte(`{"site":"acme"}`))))
 	case name == "acme.js" && isWidget:
 		w.Header().Set("Content-Type", "text/javascript")
 		config := map[string]any{}
@@ -165,6 +172,8 @@ func readBody(r *http.Request) string {
 	return string(b)
 }
 
+const patience = 8 * time.Second
+
 // page serves a page of the site. Its query sets the attributes of <html> and
 // the widget's settings.
 func (s *stand) page(w http.ResponseWriter, r *http.Request) {
@@ -186,6 +195,9 @@ func (s *stand) page(w http.ResponseWriter, r *http.Request) {
 		dir = "ltr"
 	}
 	src := "/v1/widget/acme.js"
+	if q.Has("broken") {
+		src = "/v1/widget/broken.js"
+	}
 	config := q.Get("config")
 	if c, err := r.Cookie("config"); err == nil && config == "" {
 		config, _ = url.QueryUnescape(c.Value)
@@ -195,8 +207,12 @@ func (s *stand) page(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html")
 	w.Header().Set("Content-Security-Policy", policy)
-	fmt.Fprintf(w, `<!doctype html><html lang=%q dir=%q><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title><script src=%q defer></script></head><body><main>%s</main></body></html>`,
-		lang, dir, title, html.EscapeString(src), body)
+	tag := fmt.Sprintf(`<script src="%s" defer %s></script>`, html.EscapeString(src), q.Get("tag"))
+	if q.Has("twice") {
+		tag += tag
+	}
+	fmt.Fprintf(w, `<!doctype html><html lang=%q dir=%q><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title>%s</head><body><main>%s</main></body></html>`,
+		lang, dir, title, tag, body)
 }
 
 var browser struct {
@@ -265,15 +281,22 @@ func newTab(t *testing.T, s *stand) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
-	t.Cleanup(cancel)
-	b := &tab{t, s, ctx}
-	b.do(chromedp.EmulateViewport(1280, 800))
-	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: helpers})
-	if err != nil {
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
 		t.Fatal(err)
 	}
+	b := &tab{t, s, ctx}
+	b.prepare()
 	return b
+}
+
+// prepare makes a new tab what tests expect.
+func (b *tab) prepare() {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(1280, 800))
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: helpers})
+	if err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // helpers are functions for the tests' expressions.
@@ -288,13 +311,16 @@ document.addEventListener('securitypolicyviolation', e => violations.push(e.viol
 globalThis.fired = []
 for (const n of ['open', 'close', 'search', 'click', 'ask', 'answer', 'feedback']) document.addEventListener('docs:' + n, e => fired.push([n, e.detail]))
 globalThis.errors = []
+Object.defineProperty(navigator, 'clipboard', { value: { writeText: async t => { globalThis.clip = t } } })
 addEventListener('error', e => errors.push(e.message))
 addEventListener('unhandledrejection', e => errors.push(String(e.reason)))
 `
 
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, actions...); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -302,7 +328,9 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // js is the value of an expression in the page.
 func js[T any](b *tab, expression string) T {
 	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
@@ -312,10 +340,10 @@ func js[T any](b *tab, expression string) T {
 // until waits for an expression to become true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(caddytest.Patience); !js[bool](b, "Boolean("+expression+")"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !js[bool](b, "Boolean("+expression+")"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("%s has passed before %s\nerrors %q, violations %q\n%s", caddytest.Patience, expression,
-				js[[]string](b, "errors"), js[[]string](b, "violations"), js[string](b, "root()?.innerHTML.slice(0, 3000) ?? ''"))
+			b.t.Fatalf("%s has passed before %s\nerrors %q, violations %q\n%s", patience, expression,
+				js[[]string](b, "errors"), js[[]string](b, "violations"), js[string](b, "root()?.textContent.slice(0, 600) ?? ''"))
 		}
 	}
 }
@@ -351,6 +379,24 @@ func (b *tab) key(keys string, modifiers ...chromedp.Modifier) {
 	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
+// enter presses Enter as a keyboard does: a page that prevents the key's
+// default sees no character.
+func (b *tab) enter(modifiers ...chromedp.Modifier) {
+	b.t.Helper()
+	var all int64
+	for _, m := range modifiers {
+		all |= int64(m)
+	}
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{
+			Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, Modifiers: all,
+		})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.until("seen(" + quote(selector) + ")")
@@ -369,7 +415,8 @@ func (b *tab) ask(question string) {
 	b.t.Helper()
 	js[bool](b, `Docs.ask(), true`)
 	b.until(`$('.ask .input') && $('.ask .input') === root().activeElement`)
-	b.key(question + "\r")
+	b.key(question)
+	b.enter()
 }
 
 // answered waits until the last answer has ended.

@@ -207,7 +207,7 @@ export function askView(app: App) {
     view, send, stop, opened,
     focus() {
       // On a phone the keyboard would hide the conversation.
-      (talk.turns.length && matchMedia('(hover:none)').matches ? turns : input).focus()
+      (talk.turns.length && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
     },
     fillIn(question: string) {
       if (question) input.value = question

@@ -1,0 +1,269 @@
+package widget
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+func testSearch(t *testing.T, s *stand) {
+	t.Run("Results come while the reader types, grouped by page", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.is(`document.activeElement === document.body && !$('dialog')`) // nothing before first use
+		b.open()
+		b.key("instaler")
+		b.until(`$$('.result').length > 1`)
+		b.is(`$$('[role=group]').length < $$('.result').length`)
+		b.is(`$('.page').textContent.includes('Install Acme')`)
+		b.is(`$$('.result').some(a => a.pathname === '/install' && a.hash === '#linux')`)
+		b.is(`$$('mark').length > 0 && $$('mark').every(m => /^install/i.test(m.textContent))`)
+		b.until(`/\d/.test(text('[role=status]'))`)
+		// Eight keystrokes are fewer searches, and the last one wins.
+		searches := 0
+		for _, body := range s.sent("/v1/search/acme") {
+			if strings.Contains(body, `"query":"inst`) {
+				searches++
+				if !strings.Contains(body, `"fields":["snippet"]`) {
+					t.Errorf("a search asks for whole sections: %s", body)
+				}
+			}
+		}
+		if searches > 4 {
+			t.Errorf("%d searches for 8 keystrokes", searches)
+		}
+		b.shoot("search")
+		b.calm()
+	})
+	t.Run("The list is a combobox that the keyboard walks", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.is(`$('.input').getAttribute('aria-expanded') === 'false'`)
+		b.key("installer")
+		b.until(`$$('.result').length > 1`)
+		b.is(`$('.input').getAttribute('aria-expanded') === 'true' && $('#' + $('.input').getAttribute('aria-controls')).role === 'listbox'`)
+		const active = `$('[role=option][aria-selected=true]')`
+		b.is(`!` + active)
+		b.key(kb.ArrowDown)
+		b.is(active + ` === $$('[role=option]')[0] && $('.input').getAttribute('aria-activedescendant') === ` + active + `.id && root().activeElement === $('.search .input')`)
+		b.key(kb.ArrowUp)
+		b.is(active + ` === $$('[role=option]').at(-1)`)
+		b.key(kb.ArrowDown)
+		b.is(active + ` === $$('[role=option]')[0]`)
+		b.key(kb.Escape)
+		b.until(`!$('dialog').open`)
+		b.is(`document.activeElement === document.body`)
+		b.calm()
+	})
+	t.Run("Enter opens the first result, whose words are marked there", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.key("administrator")
+		b.until(`$$('.result').length > 0`)
+		b.enter()
+		b.until(`location.pathname === '/install' && location.hash === '#linux'`)
+		b.until(`CSS.highlights.get('docs-hit')?.size > 0`)
+		b.is(`[...CSS.highlights.get('docs-hit')].every(r => /^administrator/i.test(String(r)))`)
+		b.shoot("highlight")
+		caddytest.Until(t, "the click is reported", func() bool {
+			all := strings.Join(s.sent("/v1/events/acme"), "\n")
+			return strings.Contains(all, `"type":"click","query":"administrator","path":"install#linux","position":1`) && strings.Contains(all, `"type":"search","query":"administrator"`)
+		})
+		// The search is among the recent ones now.
+		b.open()
+		b.until(`$$('[role=option]').some(o => o.textContent === 'administrator')`)
+		b.is(`!CSS.highlights.get('docs-hit')`)
+		b.shoot("recent")
+		js[bool](b, `$$('[role=option]').find(o => o.textContent === 'Clear').click(), true`)
+		b.until(`$$('[role=option]').length === 0`)
+		b.calm()
+	})
+	t.Run("A client-side router's page is marked too", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		js[bool](b, `document.addEventListener('click', e => {
+			const a = e.composedPath().find(n => n.href)
+			if (!a) return
+			e.preventDefault()
+			history.pushState({}, '', a.href)
+			const body = document.createElement('body'), main = document.createElement('main'), p = document.createElement('p')
+			p.textContent = 'The countdown begins.'
+			main.append(p); body.append(main)
+			setTimeout(() => document.body.replaceWith(body), 60)
+		}), true`)
+		b.open()
+		b.key("countdown")
+		b.until(`$$('.result').length > 0`)
+		b.enter()
+		b.until(`location.pathname === '/config' && [...CSS.highlights.get('docs-hit') ?? []].some(r => r.startContainer.isConnected && String(r) === 'countdown')`)
+		b.is(`root() && !$('dialog').open`)
+		b.open() // it still opens
+		b.calm()
+	})
+	t.Run("Nothing found offers to ask", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.key("qqxxzz")
+		b.until(`text('.search .note').includes('Nothing found') && $$('[role=option]').length === 1`)
+		b.shoot("nothing")
+		b.until(`text('[role=status]').includes('Nothing found')`)
+		b.key(kb.ArrowDown)
+		b.enter()
+		b.until(`text('.question') === 'qqxxzz'`)
+		b.answered()
+		b.calm()
+	})
+	t.Run("Shift and Enter ask what was typed", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.key("How about shift?")
+		b.enter(chromedp.ModifierShift)
+		b.until(`text('.question') === 'How about shift?'`)
+		b.answered()
+		b.calm()
+	})
+	t.Run("More results come on request", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.key("booster")
+		b.until(`$$('.result').length === 10`)
+		js[bool](b, `$$('[role=option]').find(o => o.textContent === 'More results').click(), true`)
+		b.until(`$$('.result').length === 12`)
+		b.is(`$('[aria-selected=true]') === $$('[role=option]')[10]`)
+		b.is(`!$$('[role=option]').some(o => o.textContent === 'More results')`)
+		b.calm()
+	})
+	t.Run("An error is a sentence, and asking stays possible", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		js[bool](b, `window.fetch = async () => new Response('{"error":"too many","code":"rate_limited"}', { status: 429, headers: { 'Retry-After': '7' } }), true`)
+		b.key("limited")
+		b.until(`text('.search .note') === 'Too many requests. Try again in 7 seconds.'`)
+		b.is(`$$('[role=option]').length === 1`)
+	})
+	t.Run("Links fill in and do not send", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/?q=never+sent", "")
+		b.until(`$('dialog')?.open && $('.search .input').value === 'never sent'`)
+		b.visit("/?ask=never+asked%3F", "")
+		b.until(`$('dialog')?.open && seen('.ask') && $('.ask .input').value === 'never asked?'`)
+		b.is(`$$('.turn').length === 0`)
+		for _, path := range []string{"/v1/search/acme", "/v2/assistant/acme/message"} {
+			if all := strings.Join(s.sent(path), "\n"); strings.Contains(all, "never") {
+				t.Errorf("sent: %s", all)
+			}
+		}
+		b.calm()
+	})
+}
+
+func testOpening(t *testing.T, s *stand) {
+	t.Run("A button, a shortcut, an element and the API open it", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.shoot("button")
+		b.click(".button")
+		b.until(`$('dialog')?.open && seen('.search')`)
+		b.key(kb.Escape)
+		b.until(`!$('dialog').open`)
+		b.is(`fired.map(f => f[0]).join() === 'open,close'`)
+		b.open()
+		b.key("k", chromedp.ModifierCtrl)
+		b.until(`!$('dialog').open`)
+		b.key("/")
+		b.is(`!$('dialog').open`)
+		js[bool](b, `Docs.open('ask'), true`)
+		b.until(`seen('.ask')`)
+		js[bool](b, `Docs.close(), true`)
+		b.until(`!$('dialog').open`)
+		js[bool](b, `Docs.search('thrust'), true`)
+		b.until(`$$('.result').length > 0 && $('.search .input').value === 'thrust'`)
+		js[bool](b, `Docs.ask('What is thrust?'), true`)
+		b.until(`seen('.ask') && $('.ask .input').value === 'What is thrust?' && $$('.turn').length === 0`)
+		js[bool](b, `Docs.destroy(), true`)
+		b.until(`!document.querySelector('caddy-docs') && !window.Docs`)
+		b.key("k", chromedp.ModifierCtrl)
+		b.is(`!document.querySelector('caddy-docs')`)
+		b.calm()
+	})
+	t.Run("Settings change the button, the shortcut and the colours", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", `{"position":"h1","shortcut":"/","accent":"#0a7","theme":"[data-theme=dark]","title":"Acme help","placeholder":"Search Acme"}`)
+		b.is(`!$('.button')`)
+		js[bool](b, `document.querySelector('h1').click(), true`)
+		b.until(`$('dialog')?.open`)
+		b.is(`$('dialog').ariaLabel === 'Acme help' && $('.search .input').placeholder === 'Search Acme'`)
+		b.is(`getComputedStyle($('.send')).backgroundColor === 'rgb(0, 170, 119)'`)
+		b.is(`getComputedStyle($('dialog')).backgroundColor === 'rgb(255, 255, 255)'`)
+		js[bool](b, `document.documentElement.dataset.theme = 'dark', true`)
+		b.until(`getComputedStyle($('dialog')).backgroundColor === 'rgb(23, 25, 30)'`)
+		b.key(kb.Escape)
+		b.until(`!$('dialog').open`)
+		// A letter belongs to whoever types.
+		js[bool](b, `{ const i = document.createElement('input'); document.body.append(i); i.focus() }; true`)
+		b.key("/")
+		b.is(`!$('dialog').open && document.querySelector('input').value === '/'`)
+		js[bool](b, `document.activeElement.blur(), true`)
+		b.key("/")
+		b.until(`$('dialog').open`)
+		b.calm()
+	})
+	t.Run("Attributes of the tag override the settings", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/?tag=data-position%3D%22bottom-left%22+data-features%3D%22search%22+data-accent%3D%22%23c00%22", "")
+		b.is(`getComputedStyle($('.button')).left === '16px' && getComputedStyle($('.button')).backgroundColor === 'rgb(204, 0, 0)'`)
+		b.open()
+		b.is(`$$('.mode').length === 1`)
+		b.key("installer")
+		b.until(`$$('.result').length > 1`)
+		b.is(`!$('.action')`)
+		b.calm()
+	})
+	t.Run("A page that runs the tag again has one box, and one that removes it gets it back", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/?twice=1", "")
+		b.is(`document.querySelectorAll('caddy-docs').length === 1`)
+		js[bool](b, `document.querySelector('caddy-docs').remove(), true`)
+		b.until(`document.querySelector('caddy-docs')`)
+		b.open()
+		b.calm()
+	})
+	t.Run("Readers in ten languages have their own words", func(t *testing.T) {
+		b := newTab(t, s)
+		for _, c := range [][2]string{{"de", "Suche"}, {"fr", "Recherche"}, {"es", "Buscar"}, {"pt-BR", "Pesquisar"}, {"it", "Cerca"}, {"ru", "Поиск"}, {"zh-Hans", "搜索"}, {"ja", "検索"}, {"ko", "검색"}, {"en", "Search"}, {"xx", "Search"}} {
+			b.visit("/?lang="+c[0], "")
+			b.is(`text('.button').startsWith(` + quote(c[1]) + `)`)
+			b.open()
+			b.is(`text('.mode') === ` + quote(c[1]))
+		}
+		b.visit("/?lang=nl", `{"strings":{"nl":{"open":"Zoek of vraag","ask":"Vraag"}}}`)
+		b.is(`text('.button').startsWith('Zoek of vraag')`)
+		b.open()
+		b.is(`text('.ask-mode') === 'Vraag' && text('.mode') === 'Search'`)
+		b.calm()
+	})
+	t.Run("A page's vote is asked for at its end", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/config", `{"features":["search","page_feedback"]}`)
+		b.until(`seen('.page-feedback')`)
+		b.shoot("page-feedback")
+		b.click(".page-feedback .down")
+		b.until(`seen('.why')`)
+		js[bool](b, `$('.why .note').focus(), true`)
+		b.key("votes from here\r")
+		caddytest.Until(t, "the vote is sent", func() bool {
+			return strings.Contains(strings.Join(s.sent("/v1/feedback/acme"), "\n"), `"path":"/config","rating":"down","reasons":[],"comment":"votes from here"`)
+		})
+		b.calm()
+	})
+}
