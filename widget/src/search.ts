@@ -34,7 +34,7 @@ export function searchView(app: App) {
       const query = input.value.trim()
       if (shiftKey && canAsk && query) return ask(query)
       if (active < 0 && query !== found) await search()
-      options[Math.max(active, 0)]?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey }))
+      options[Math.max(active, 0)]?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, composed: true, ctrlKey, metaKey }))
     },
   })
   const list = h('div.results', { id: 'results', role: 'listbox', 'aria-label': s.search })
@@ -148,8 +148,8 @@ export function searchView(app: App) {
   }
 
   function option({ path, metadata }: Item, query: string) {
-    const { title, heading = title, url, snippet = '', highlights: { title: t, heading: hd = t, snippet: sn } = {} } = metadata
-    const link = anchor(url, app.base, h('span.heading', {}, marked(heading, hd)), h('span.snippet', {}, marked(snippet, sn))) as HTMLAnchorElement
+    const { title, heading = title, url, snippet = '', highlights: { title: t, heading: hd, snippet: sn } = {} } = metadata
+    const link = anchor(url, app.base, h('span.heading', {}, marked(heading, heading === title ? t : hd)), h('span.snippet', {}, marked(snippet, sn))) as HTMLAnchorElement
     link.className = link.part.value = 'option result'
     link.role = 'option'
     link.tabIndex = -1
@@ -161,10 +161,10 @@ export function searchView(app: App) {
       app.emit('click', { path, position }, { query })
       kept.set('recent', [...new Set([query, ...kept.get<string[]>('recent') ?? []])].slice(0, 5))
       if (event.ctrlKey || event.metaKey || event.shiftKey) return
-      const words = [...link.querySelectorAll('mark')].map(m => m.textContent!)
-      app.tab.set('resume', { path: link.pathname, words })
-      // Without a load, under a client-side router, the page changes now.
-      for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, app)
+      const resume = { path: link.pathname, words: [...link.querySelectorAll('mark')].map(m => m.textContent!) }
+      app.tab.set('resume', resume)
+      // Under a client-side router the page changes without a load, in a while.
+      for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, app, resume)
       app.leave()
     })
     return link
@@ -200,10 +200,11 @@ function marked(text: string, ranges: Ranges = []) {
   return out
 }
 
+interface Resume { path?: string, words?: string[], panel?: boolean }
+
 /** arrive marks the words of a search on the page that it has led to. It
  * returns whether a panel was open on the page before. */
-export function arrive(app: App) {
-  const resume = app.tab.get<{ path?: string, words?: string[], panel?: boolean }>('resume')
+export function arrive(app: App, resume = app.tab.get<Resume>('resume')) {
   if (resume?.words && resume.path === location.pathname) {
     app.tab.set('resume')
     mark([...new Set(resume.words)])
