@@ -13,7 +13,7 @@ import (
 func TestTheLanguageOfTheFrontPageIsPreferredFromTheFirstSearchOn(t *testing.T) {
 	folder := caddytest.Folder(t, map[string]string{
 		"index.html":   `<html lang="en"><title>Home</title><main><h1>Home</h1><p>All about editors.</p></main></html>`,
-		"tabs.html":    `<html lang="en"><title>Tabs</title><main><h1>Tabs</h1><p>How to open tabs, and what else there is to know about them in the editor.</p></main></html>`,
+		"x/tabs.html":  `<html lang="en"><title>Tabs</title><main><h1>Tabs</h1><p>Tabs tabs tabs.</p></main></html>`,
 		"tr/tabs.html": `<html lang="tr"><title>Tabs</title><main><h1>Tabs</h1><p>Tabs tabs tabs.</p></main></html>`,
 		"tr/home.html": `<html lang="tr"><title>Ev</title><main><h1>Ev</h1><p>Editor.</p></main></html>`,
 		"tr/more.html": `<html lang="tr"><title>Daha</title><main><h1>Daha</h1><p>Editor.</p></main></html>`,
@@ -33,7 +33,7 @@ func TestTheLanguageOfTheFrontPageIsPreferredFromTheFirstSearchOn(t *testing.T) 
 		}
 		return found[0].Path
 	}
-	if got := first(start()); !strings.HasPrefix(got, "tabs") {
+	if got := first(start()); !strings.HasPrefix(got, "x/tabs") {
 		t.Fatalf("at first %s is found", got)
 	}
 	if err := os.Rename(folder, folder+"-away"); err != nil {
@@ -41,7 +41,7 @@ func TestTheLanguageOfTheFrontPageIsPreferredFromTheFirstSearchOn(t *testing.T) 
 	}
 	s := start()
 	caddytest.Until(t, "the folder is looked for", func() bool { return strings.Contains(s.Log(), "no such file or directory") })
-	if got := first(s); !strings.HasPrefix(got, "tabs") {
+	if got := first(s); !strings.HasPrefix(got, "x/tabs") {
 		t.Errorf("after a restart %s is found", got)
 	}
 }
