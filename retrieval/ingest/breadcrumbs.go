@@ -15,34 +15,57 @@ import (
 
 // Complete gives documents, which must be all of the site's, what only the
 // whole site can say: those without breadcrumbs get the titles of the pages
-// above them or, for a folder that is no page, the folder's name. Completed
-// documents are copies, since an index may hold the originals, and their Hash
-// gets a suffix (see retrieval.Document.Hash). The slice is changed in place
-// and returned.
+// above them or, for a folder that is no page, the folder's name, and a
+// description that is the front page's, which generators give to pages
+// without one, is removed. Completed documents are copies, since an index may
+// hold the originals, and their Hash gets a suffix (see
+// retrieval.Document.Hash). The slice is changed in place and returned.
 func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Document {
 	titles := make(map[string]string, len(documents))
+	site := "" // the site's description
 	for _, d := range documents {
 		titles[d.Page] = d.Title
+		if d.Page == "" {
+			site = d.Description
+		}
 	}
 	for i, d := range documents {
-		hash, completed, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-		if d.Page == "" || completed == "" && len(d.Breadcrumbs) > 0 {
+		if d.Page == "" {
 			continue
 		}
-		trail := trailAbove(d, titles)
-		if slices.Equal(trail, d.Breadcrumbs) {
+		hash, suffix, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
+		sum, removed := strings.CutSuffix(suffix, withoutDescription)
+		trail := d.Breadcrumbs
+		if sum != "" || len(trail) == 0 { // it has none of its own
+			trail = trailAbove(d, titles)
+			sum = ""
+			if len(trail) > 0 {
+				s := sha256.Sum256([]byte(strings.Join(trail, "\n")))
+				sum = hex.EncodeToString(s[:8])
+			}
+		}
+		remove := d.Description != "" && d.Description == site
+		if slices.Equal(trail, d.Breadcrumbs) && !remove {
 			continue
 		}
 		c := *d
 		c.Breadcrumbs, c.Hash = trail, hash
-		if len(trail) > 0 {
-			sum := sha256.Sum256([]byte(strings.Join(trail, "\n")))
-			c.Hash += retrieval.HashSuffix + hex.EncodeToString(sum[:8])
+		if remove {
+			c.Description = ""
+		}
+		if remove || removed {
+			sum += withoutDescription
+		}
+		if sum != "" {
+			c.Hash += retrieval.HashSuffix + sum
 		}
 		documents[i] = &c
 	}
 	return documents
 }
+
+// withoutDescription ends the Hash of a document whose description was removed.
+const withoutDescription = "~"
 
 // trailAbove names the pages or folders above d, outermost first.
 func trailAbove(d *retrieval.Document, titles map[string]string) []string {
@@ -53,6 +76,9 @@ func trailAbove(d *retrieval.Document, titles map[string]string) []string {
 			name := path.Base(at)
 			if version, language := conventional(name+"/x", "x.md"); version != "" || language != "" || docsSegments[name] {
 				continue // every page's trail would begin with it
+			}
+			if strings.Trim(name, "0123456789") == "" {
+				continue // year, month and day of a post
 			}
 			title = humanize(name)
 		}

@@ -60,10 +60,15 @@ func contentRoots(root *html.Node) (roots []*html.Node, framed bool) {
 	if hasText(articles) && h1 == nil {
 		return articles, false
 	}
-	if roots = first(findAll(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })); len(roots) > 0 {
-		return roots, true
+	return body(root), true
+}
+
+// body is the whole page.
+func body(root *html.Node) []*html.Node {
+	if roots := first(findAll(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })); len(roots) > 0 {
+		return roots
 	}
-	return []*html.Node{root}, true
+	return []*html.Node{root}
 }
 
 var contentIDs = set("content main-content content-area mw-content-text docs-content")

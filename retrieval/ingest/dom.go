@@ -124,6 +124,25 @@ func firstElement(n *html.Node) *html.Node {
 	return nil
 }
 
+// nextElement and previousElement are the elements next to n, nil if there is
+// none or text comes before it.
+func nextElement(n *html.Node) *html.Node {
+	return besides(n, func(n *html.Node) *html.Node { return n.NextSibling })
+}
+
+func previousElement(n *html.Node) *html.Node {
+	return besides(n, func(n *html.Node) *html.Node { return n.PrevSibling })
+}
+
+func besides(n *html.Node, step func(*html.Node) *html.Node) *html.Node {
+	for n = step(n); n != nil && n.Type != html.ElementNode; n = step(n) {
+		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" {
+			return nil
+		}
+	}
+	return n
+}
+
 // textOf is the text below n with white space collapsed.
 func textOf(n *html.Node) string {
 	var b builder

@@ -39,12 +39,11 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	}
 	base, _ := url.Parse(doc.URL)
 	roots, framed := contentRoots(root)
-	w := &htmlWalker{b: &builder{in: in, base: base}, page: true, framed: framed}
-	for _, r := range roots {
-		w.children(r)
-		w.b.flush()
+	w := in.walk(base, roots, framed)
+	if len(w.b.sections) == 0 && !framed { // the text is elsewhere, as on front pages
+		roots, framed = body(root), true
+		w = in.walk(base, roots, framed)
 	}
-	w.b.finish()
 	h1 := w.b.firstH1()
 	if n := findHeading(root); h1 == "" && n != nil {
 		h1 = headingText(n)
@@ -64,6 +63,17 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Links = w.b.links
 	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
 	return nil
+}
+
+// walk reads the text below the elements that hold it.
+func (in *Ingester) walk(base *url.URL, roots []*html.Node, framed bool) *htmlWalker {
+	w := &htmlWalker{b: &builder{in: in, base: base}, page: true, framed: framed}
+	for _, r := range roots {
+		w.children(r)
+		w.b.flush()
+	}
+	w.b.finish()
+	return w
 }
 
 // contentLanguage is the language of an element or of one around it within the

@@ -44,6 +44,49 @@ func TestNotesAboutThePageAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestMarksOfFootnotesAndLinksToSourcesAreLeftOut(t *testing.T) {
+	for in, want := range map[string]string{
+		`<p>semantic versioning<sup id="fnref:2"><a class="footnote-ref" href="#fn:2">2</a></sup>, so</p>`:                                                              "semantic versioning, so", // Python-Markdown
+		`<p>callouts<sup id="fnref:1"><a href="#fn:1" class="footnote" rel="footnote" role="doc-noteref">1</a></sup> draw</p>`:                                          "callouts draw",           // kramdown
+		`<p>Kites<sup><a href="#user-content-fn-1" id="user-content-fnref-1" data-footnote-ref aria-describedby="l">1</a></sup> fly</p>`:                                "Kites fly",               // GitHub, remark
+		`<p>Kites <a class="footnote-reference brackets" href="#id2" id="id1" role="doc-noteref"><span>[</span>1<span>]</span></a> fly</p>`:                             "Kites fly",               // Sphinx
+		`<p>A note. <a class="reversefootnote" href="#fnref:1" role="doc-backlink">&#8617;</a></p>`:                                                                     "A note.",
+		`<dl><dt class="sig" id="k.f"><span class="pre">k.f</span><a href="_modules/k.html#f"><span class="viewcode-link">[source]</span></a></dt><dd>Flies.</dd></dl>`: "k.f\n\nFlies.",
+	} {
+		doc := read(t, Options{}, "a.html", "<main><h1>A</h1>"+in+"</main>")
+		if got := doc.Sections[len(doc.Sections)-1].Text; got != want {
+			t.Errorf("%s became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestListsOfThePagesOwnSectionsAreLeftOut(t *testing.T) {
+	for in, want := range map[string]string{
+		`<h2 class="text-delta">Table of contents</h2><ol id="markdown-toc"><li><a href=#b>B</a></li></ol>`: "", // Just the Docs
+		`<hr><h2>Contents</h2><ul><li><a href=/a/b>B</a><ul><li><a href=/a/c>C</a></li></ul></li></ul>`:     "",
+		`<p>On this page</p><ul id="markdown-toc"><li><a href=#b>B</a></li></ul>`:                           "On this page",
+		`<h2 id=c>Contents</h2><ul><li><a href=/a/b>B</a> has more</li></ul>`:                               "Contents: - B has more",
+		`<h2 id=c>Contents</h2><p>The box contains a kite.</p>`:                                             "Contents: The box contains a kite.",
+	} {
+		doc := read(t, Options{}, "a.html", "<main><h1>A</h1><p>Text.</p>"+in+"</main>")
+		got := strings.TrimSpace(strings.TrimPrefix(doc.Sections[0].Text, "Text."))
+		if len(doc.Sections) > 1 {
+			got = doc.Sections[1].Heading + ": " + doc.Sections[1].Text
+		}
+		if got != want {
+			t.Errorf("%s became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAFrontPageOutsideOfTheContentElementIsRead(t *testing.T) {
+	doc := read(t, Options{}, "index.html", `<body><header>Menu</header><section><h1>Kites that fly</h1><p>For strong winds.</p></section>`+
+		`<main><nav>Pages</nav><article class="md-content__inner"></article></main><footer>Imprint</footer>`)
+	if doc.Title != "Kites that fly" || dump(doc) == "" || doc.Sections[0].Text != "For strong winds." {
+		t.Error(dump(doc))
+	}
+}
+
 func TestIncludesOfMdBookAreLeftOut(t *testing.T) {
 	doc := read(t, Options{}, "a.md", "# A\n\n{{#include intro.md}}\n\nText {{ name }}.\n\n```rust\n{{#rustdoc_include ../listings/a.rs:here}}\n```\n\n```rust\nlet a = 1;\n{{#include b.rs}}\n```\n\n`{{#include x}}`\n")
 	if got, want := doc.Sections[0].Text, "Text {{ name }}.\n\n```rust\nlet a = 1;\n```\n\n{{#include x}}"; got != want {

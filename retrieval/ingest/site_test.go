@@ -19,8 +19,9 @@ func TestPagesGetTheTitlesOfThePagesAboveThem(t *testing.T) {
 		{Page: "guide/start", Title: "Start", Hash: "2"},
 		{Page: "api/http-server/run", Title: "Run", Hash: "3"},
 		{Page: "own/page", Title: "Page", Breadcrumbs: []string{"Its own"}, Hash: "4"},
+		{Page: "blog/2026/11/22/release", Title: "Release", Hash: "5"},
 	}
-	want := [][]string{nil, nil, {"The guide"}, {"Api", "Http server"}, {"Its own"}}
+	want := [][]string{nil, nil, {"The guide"}, {"Api", "Http server"}, {"Its own"}, {"Blog"}}
 	docs := in.Complete(slices.Clone(given))
 	for i, d := range docs {
 		if len(d.Breadcrumbs) != len(want[i]) || len(want[i]) > 0 && !strings.EqualFold(strings.Join(d.Breadcrumbs, "/"), strings.Join(want[i], "/")) {
@@ -46,6 +47,29 @@ func TestPagesGetTheTitlesOfThePagesAboveThem(t *testing.T) {
 	docs[1] = &renamed
 	if d := in.Complete(docs)[2]; !slices.Equal(d.Breadcrumbs, []string{"Manual"}) || strings.Count(d.Hash, retrieval.HashSuffix) != 1 {
 		t.Errorf("after a rename: %q %s", d.Breadcrumbs, d.Hash)
+	}
+}
+
+func TestADescriptionOfTheWholeSiteIsRemoved(t *testing.T) {
+	in := mustNew(t, Options{})
+	given := []*retrieval.Document{
+		{Page: "", Title: "Kite", Description: "A kite's docs", Hash: "0"},
+		{Page: "guide", Title: "Guide", Description: "How to fly", Hash: "1"},
+		{Page: "guide/wind", Title: "Wind", Description: "A kite's docs", Hash: "2"},
+		{Page: "api/send", Title: "Send", Description: "A kite's docs", Breadcrumbs: []string{"Its own"}, Hash: "3"},
+	}
+	docs := in.Complete(slices.Clone(given))
+	again := in.Complete(slices.Clone(docs))
+	for i, want := range []string{"A kite's docs", "How to fly", "", ""} {
+		if docs[i].Description != want || again[i] != docs[i] {
+			t.Errorf("%s: description %q, want %q", docs[i].Page, docs[i].Description, want)
+		}
+		if own, _, changed := strings.Cut(docs[i].Hash, retrieval.HashSuffix); own != given[i].Hash || changed != (docs[i] != given[i]) {
+			t.Errorf("%s: hash %s", docs[i].Page, docs[i].Hash)
+		}
+	}
+	if given[2].Description == "" || !slices.Equal(again[3].Breadcrumbs, []string{"Its own"}) || !slices.Equal(again[2].Breadcrumbs, []string{"Guide"}) {
+		t.Errorf("breadcrumbs %q and %q", again[2].Breadcrumbs, again[3].Breadcrumbs)
 	}
 }
 

@@ -15,7 +15,7 @@ var skippedTags = map[atom.Atom]bool{
 	atom.Map: true, atom.Dialog: true, atom.Title: true, atom.Datalist: true, atom.Progress: true, atom.Meter: true,
 }
 
-var skippedRoles = set("navigation search contentinfo dialog alertdialog menu menubar toolbar")
+var skippedRoles = set("navigation search contentinfo dialog alertdialog menu menubar toolbar doc-toc doc-noteref doc-backlink")
 
 var skippedLabels = []string{"breadcrumb", "breadcrumbs", "table of contents", "on this page", "pagination", "pager", "cookie consent"}
 
@@ -37,7 +37,9 @@ var skippedClasses = set(`
 	copybtn copy-button copy-btn copy clipboard md-clipboard
 	contributors giscus utterances disqus comments ethical-ad adsbygoogle carbonads
 	rst-versions version-switcher version-selector language-switcher md-version
-	katex-html mjx-assistive-mml`)
+	katex-html mjx-assistive-mml
+	viewcode-link footnote-ref footnote-reference footnote-backref reversefootnote
+	markdown-toc md-post__meta md-post__action`)
 
 // skippedFragments are parts of such classes that generators extend.
 var skippedFragments = []string{
@@ -56,12 +58,12 @@ func (w *htmlWalker) skips(n *html.Node) bool {
 	if !w.page {
 		return false // the page's author wrote it
 	}
-	for _, key := range []string{"data-docs-ignore", "data-pagefind-ignore", "data-docsearch-ignore"} {
+	for _, key := range []string{"data-docs-ignore", "data-pagefind-ignore", "data-docsearch-ignore", "data-footnote-ref", "data-footnote-backref"} {
 		if hasAttr(n, key) {
 			return true
 		}
 	}
-	return w.skipsTag(n) || w.skipsRole(n) || skipsClass(n)
+	return w.skipsTag(n) || w.skipsRole(n) || skipsClass(n) || isContents(n)
 }
 
 func (w *htmlWalker) skipsTag(n *html.Node) bool {
@@ -105,6 +107,42 @@ func skipsClass(n *html.Node) bool {
 	}
 	return hasClass(n, "d-none") && !strings.Contains(class, "-block") && !strings.Contains(class, "-flex") ||
 		hasClass(n, "pageinfo") && archivedVersion.MatchString(textOf(n))
+}
+
+var contentsTitles = map[string]bool{
+	"contents": true, "table of contents": true, "page contents": true, "on this page": true, "in this article": true,
+}
+
+// isContents reports whether n is the heading of a list of links to the
+// sections of the page or to the pages below it, or that list.
+func isContents(n *html.Node) bool {
+	heading, list := n, n
+	switch {
+	case isHeading(n):
+		list = nextElement(n)
+	case n.DataAtom == atom.Ul || n.DataAtom == atom.Ol:
+		heading = previousElement(n)
+	default:
+		return false
+	}
+	return heading != nil && list != nil && isHeading(heading) && (list.DataAtom == atom.Ul || list.DataAtom == atom.Ol) &&
+		contentsTitles[strings.ToLower(headingText(heading))] && onlyLinks(list)
+}
+
+// onlyLinks reports whether all text below n is in links.
+func onlyLinks(n *html.Node) bool {
+	if n.Type == html.TextNode {
+		return strings.TrimSpace(n.Data) == ""
+	}
+	if n.DataAtom == atom.A {
+		return true
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if !onlyLinks(c) {
+			return false
+		}
+	}
+	return true
 }
 
 func inSummary(n *html.Node) bool {
