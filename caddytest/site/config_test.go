@@ -209,3 +209,41 @@ func TestADocsDirectiveInANamedRouteHasTheRootOfItsInvocation(t *testing.T) {
 		t.Error("no results")
 	}
 }
+
+// Doctor says what clients get for Markdown that nothing renders.
+func TestMarkdownThatNothingRendersIsReported(t *testing.T) {
+	folder := caddytest.Folder(t, map[string]string{"index.md": "# Kite\n\nA kite flies.\n", "wind.md": "# Wind\n\nKites need wind.\n\n## Gusts\n\nToo much of it.\n"})
+	for name, c := range map[string]struct {
+		block, lines string
+		ok           bool
+		says         []string
+	}{
+		"served as files":        {"docs acme\nfile_server", "", true, []string{"all public; 2 of 2 are served as text, not rendered, for example /index.md; to render", "/docs/recipes/markdown.md"}},
+		"not served":             {"docs acme", "", false, []string{"none of the 2 pages is served, for example /", "is not handled by any route; all count as public", "/docs/recipes/markdown.md", "url https://"}},
+		"served at another host": {"docs acme {\nurl https://kite.example.com\n}", "", true, []string{"all count as public: this Caddy serves none of them"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.Start(t, c.lines, "http://localhost:0 {\n\troot * "+folder+"\n\t"+c.block+"\n}\n")
+			s.Ready("acme")
+			allAsked(t)
+			found := false
+			for _, check := range caddytest.App(t).Doctor(t.Context()) {
+				if check.What != "site acme pages" {
+					continue
+				}
+				found = true
+				if check.OK != c.ok {
+					t.Errorf("ok is %v", check.OK)
+				}
+				for _, says := range c.says {
+					if !strings.Contains(check.Found+" "+check.Do, says) {
+						t.Errorf("%+v lacks %q", check, says)
+					}
+				}
+			}
+			if !found {
+				t.Error("doctor says nothing of the pages")
+			}
+		})
+	}
+}

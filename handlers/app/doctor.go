@@ -147,6 +147,9 @@ func (r *LiveSite) checkPages(add func(what string, err error, found, do string)
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
 	case r.reach == nil:
 		add(what, nil, "all count as public: locks are off", "")
+	case r.reach.View().Elsewhere && r.reach.Here():
+		p := pages[0]
+		add(what, fmt.Errorf("none of the %d pages is served, for example %s: %s; all count as public", len(pages), p.URL, p.Why), "", r.serve(p.File))
 	case r.reach.View().Elsewhere:
 		add(what, nil, "all count as public: this Caddy serves none of them", "")
 	case n.Unknown > 0:
@@ -154,8 +157,29 @@ func (r *LiveSite) checkPages(add func(what string, err error, found, do string)
 	case n.Locked > 0:
 		add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
 	default:
-		add(what, nil, "all public", "")
+		found := "all public"
+		if raw, p := reach.Raw(pages); p != nil {
+			found += fmt.Sprintf("; %d of %d are served as text, not rendered, for example %s; to render Markdown, see %s", raw, len(pages), p.URL, renderMarkdown)
+		}
+		add(what, nil, found, "")
 	}
+}
+
+// renderMarkdown is the page of the manual with a Caddyfile that renders
+// Markdown.
+const renderMarkdown = "https://github.com/caddy-docs/caddy-docs/blob/main/docs/recipes/markdown.md"
+
+// serve is what makes this Caddy serve the pages of a site, of which one is
+// in file.
+func (r *LiveSite) serve(file string) string {
+	elsewhere := "if they are served elsewhere, write where: url https://…, in the block of site " + r.Name
+	switch {
+	case r.Config.Root == "":
+		return "add the reverse_proxy to the upstream; " + elsewhere
+	case strings.HasSuffix(file, ".md") || strings.HasSuffix(file, ".mdx"):
+		return "render them (" + renderMarkdown + "), or serve the built site and name its folder; " + elsewhere
+	}
+	return "add: root * " + r.Config.Root + " and file_server; " + elsewhere
 }
 
 // writable returns an error if files can't be written to a folder, which is

@@ -31,7 +31,7 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, apiCtxKey{}, &reached), insideTimeout)
 	defer cancel()
-	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger)
+	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger, false)
 	if err != nil {
 		return false, 0, err
 	}

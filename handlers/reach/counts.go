@@ -52,6 +52,19 @@ func Count(pages []Page) (c Counts) {
 	return c
 }
 
+// Raw returns how many pages are served as text, and the first of them.
+func Raw(pages []Page) (n int, first *Page) {
+	for i, p := range pages {
+		if p.State != Public || !p.Raw {
+			continue
+		}
+		if n++; first == nil {
+			first = &pages[i]
+		}
+	}
+	return n, first
+}
+
 // FirstNotServed returns a page that is not served, and what leaves it out of
 // the index: a line of the site's block. It returns nil if all are served.
 func FirstNotServed(pages []Page) (example *Page, exclude string) {
@@ -85,11 +98,16 @@ func (s *Site) report() {
 		return
 	}
 	s.reported = true
+	pages := s.Pages()
 	if v.Elsewhere {
-		s.log.Info("this Caddy serves none of the site's pages; all of them count as public", "pages", len(s.documents()))
+		const message = "this Caddy serves none of the site's pages; all of them count as public"
+		if s.here && len(pages) > 0 {
+			s.log.Warn(message, "pages", len(pages), "example", pages[0].URL, "why", pages[0].Why, "see", "caddy docs doctor")
+		} else {
+			s.log.Info(message, "pages", len(pages))
+		}
 		return
 	}
-	pages := s.Pages()
 	if p, exclude := FirstNotServed(pages); p != nil {
 		s.log.Warn("some pages are left out because they are not served", "pages", Count(pages).NotServed, "of", len(pages),
 			"example", p.URL, "why", p.Why, "write", exclude)

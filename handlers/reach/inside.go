@@ -30,8 +30,10 @@ const (
 	readersAtOnce    = 64
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
-	// maxHashed is how much of a body is compared with other bodies.
+	// maxHashed is how much of a body is compared with other bodies, and maxRead
+	// how much is read before the handler is stopped.
 	maxHashed = 256 << 10
+	maxRead   = 16 << 20
 )
 
 // answer is what a request for a page gets.
@@ -118,7 +120,8 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 }
 
 // ask requests a path for a reader and follows redirects on the same host.
-// With body the answer identifies the body, too.
+// With body the answer identifies the body, too. The method is GET: templates,
+// for example, fail only where there is a body.
 func (s *inside) ask(ctx context.Context, path string, c *reader, body bool) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
 	defer cancel()
@@ -159,25 +162,17 @@ func (s *inside) askIn(ctx context.Context, slots chan struct{}, path string, c 
 }
 
 func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) (answer, error) {
-	method := http.MethodHead
-	if body {
-		method = http.MethodGet
-	}
 	for redirects := 0; ; {
 		target, err := url.ParseRequestURI(path)
 		if err != nil {
 			return answer{}, fmt.Errorf("path %q: %w", path, err)
 		}
-		w, err := s.once(context.WithValue(ctx, insideCtxKey{}, true), method, target, c)
+		w, err := s.once(context.WithValue(ctx, insideCtxKey{}, true), http.MethodGet, target, c, body)
 		if err != nil {
 			return answer{}, err
 		}
-		got := answer{status: w.status, contentType: w.header.Get("Content-Type"), path: target.Path, body: w.hash.Sum64()}
-		switch {
-		case method == http.MethodHead && (w.status == http.StatusMethodNotAllowed || w.status == http.StatusNotImplemented):
-			method = http.MethodGet
-			continue
-		case w.status < 300 || w.status > 399 || w.header.Get("Location") == "":
+		got := answer{status: w.status, contentType: w.contentType(), path: target.Path, body: w.hash.Sum64()}
+		if w.status < 300 || w.status > 399 || w.header.Get("Location") == "" {
 			return got, nil
 		}
 		base := *target
@@ -198,8 +193,8 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 }
 
 // once makes one request.
-func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader) (w *discarded, err error) {
-	w = &discarded{header: make(http.Header)}
+func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader, body bool) (w *discarded, err error) {
+	w = &discarded{header: make(http.Header), wanted: body}
 	w.hash.SetSeed(seed)
 	header := c.header.Clone()
 	if header == nil {
@@ -242,13 +237,25 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 	return w, err
 }
 
-// discarded is a response of which the status, the header and a hash of the
-// body remain.
+// discarded is a response of which the status, the header and, if it is
+// wanted, a hash of the body remain.
 type discarded struct {
 	header http.Header
 	status int
+	wanted bool
 	hash   maphash.Hash
-	hashed int
+	// read is how much of the body there was, and kind the content type by its
+	// first bytes.
+	read int
+	kind string
+}
+
+// contentType is the response's, or what clients take the body for.
+func (w *discarded) contentType() string {
+	if declared := w.header.Get("Content-Type"); declared != "" {
+		return declared
+	}
+	return w.kind
 }
 
 // Header implements http.ResponseWriter.
@@ -261,16 +268,20 @@ func (w *discarded) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter. Past maxHashed it fails, so that
+// Write implements http.ResponseWriter. Past maxRead it fails, so that
 // handlers stop.
 func (w *discarded) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	if w.hashed >= maxHashed {
+	if w.read >= maxRead {
 		return 0, io.ErrShortWrite
 	}
-	n := min(len(p), maxHashed-w.hashed)
-	w.hash.Write(p[:n])
-	w.hashed += n
+	if w.read == 0 && len(p) > 0 {
+		w.kind = http.DetectContentType(p)
+	}
+	if w.wanted && w.read < maxHashed {
+		w.hash.Write(p[:min(len(p), maxHashed-w.read)])
+	}
+	w.read += len(p)
 	return len(p), nil
 }
 

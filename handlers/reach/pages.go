@@ -38,8 +38,11 @@ type Page struct {
 	// site's URL is known.
 	URL string
 	// Why is the reason for the state, for people; "" for pages that a stranger
-	// got.
+	// got as HTML.
 	Why string
+	// Raw reports that the page is served as text, as a Markdown file is, in
+	// which links to sections lead nowhere.
+	Raw bool
 
 	asked time.Time
 	path  string // of URL, as it is asked for
@@ -61,6 +64,9 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer
 			continue
 		}
 		p.State, p.Why = state, why
+		if state == Public && !isHTML(a.contentType) {
+			p.Raw, p.Why = true, "is served as text, not rendered"
+		}
 		if p.path = a.path; state != Public { // where a login is, say
 			p.path = unescape(candidate)
 		}
@@ -107,6 +113,13 @@ func samePage(from, to string) bool {
 func bare(p string) string {
 	p = strings.TrimSuffix(p, "/")
 	return strings.TrimSuffix(strings.TrimSuffix(p, path.Ext(p)), "/index")
+}
+
+// isHTML reports whether a content type is one in which headings have ids.
+func isHTML(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
 // isText reports whether a content type is one of pages.

@@ -53,6 +53,7 @@ type Options struct {
 type Site struct {
 	base      *url.URL
 	inside    *inside // nil: no server of this Caddy serves the site
+	here      bool    // a server of this Caddy has the site's host
 	documents func() []*retrieval.Document
 	log       *slog.Logger
 
@@ -80,7 +81,8 @@ type View struct {
 	// Complete reports that all pages were asked for.
 	Complete bool
 
-	// moved has the documents of the pages that are not at their own URL.
+	// moved has the documents of the pages that are not at their own URL, or
+	// have no anchors there.
 	moved map[string]*retrieval.Document
 }
 
@@ -116,6 +118,7 @@ func New(o Options) (*Site, error) {
 	if server == nil {
 		server = serverFor(o.HTTP, base)
 	}
+	s.here = server != nil && (base.Host == "" || serverFor(o.HTTP, base) != nil || MatchesHost(topHosts(server.Routes), base.Hostname()))
 	s.view.Store(&View{Elsewhere: true})
 	if server != nil {
 		s.inside, err = newInside(o.Routes, server, cmp.Or(base.Host, o.Host, "localhost"))
@@ -127,6 +130,10 @@ func New(o Options) (*Site, error) {
 	}
 	return s, nil
 }
+
+// Here reports whether this Caddy has the site's host, so that readers ask it
+// for the pages.
+func (s *Site) Here() bool { return s.here }
 
 // View returns what may be searched now.
 func (s *Site) View() *View { return s.view.Load() }
@@ -253,10 +260,8 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		default:
 			continue
 		}
-		if p.URL != d.URL {
-			moved := *d
-			moved.URL = p.URL
-			v.moved[d.Page] = &moved
+		if p.URL != d.URL || p.Raw {
+			v.moved[d.Page] = p.served(d)
 		}
 	}
 	switch {
@@ -269,6 +274,19 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		}
 	}
 	s.view.Store(v)
+}
+
+// served is the document as the page is served.
+func (p *Page) served(d *retrieval.Document) *retrieval.Document {
+	c := *d
+	c.URL = p.URL
+	if p.Raw {
+		c.Sections = slices.Clone(d.Sections)
+		for i := range c.Sections {
+			c.Sections[i].Anchor = ""
+		}
+	}
+	return &c
 }
 
 // findDuplicates finds pages that are served at one URL, of which the one
@@ -414,7 +432,7 @@ func (s *Site) Pages() []Page {
 			p = *known
 		}
 		if v.Elsewhere {
-			p.State, p.Why = Public, "is not served by this Caddy"
+			p.State, p.Why = Public, cmp.Or(p.Why, "is not served by this Caddy")
 		}
 		all = append(all, p)
 	}

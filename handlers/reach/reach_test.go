@@ -187,6 +187,50 @@ func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
 	})
 }
 
+// A template that renders all pages fails for those that do not exist only
+// where there is a body, so HEAD says nothing.
+func TestTemplatesDecideWhichPagesAreServed(t *testing.T) {
+	root := write(t, "docs/markdown/install.md")
+	page := `{{$file := printf "/docs/markdown/%s.md" (trimPrefix "/docs/" .OriginalReq.URL.Path)}}{{if not (fileExists $file)}}{{httpError 404}}{{end}}<h1>Page</h1>{{include $file}}`
+	if err := os.WriteFile(filepath.Join(root, "docs", "page.html"), []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	block := "root * " + root + "\ntemplates\n@page {\n\tpath /docs/*\n\tnot path *.md\n}\nrewrite @page /docs/page.html\nfile_server"
+	s := site(t, block, []*retrieval.Document{
+		{Page: "docs/install", File: "docs/install.md", URL: base + "/docs/install", Hash: "1"},
+		{Page: "docs/markdown/install", File: "docs/markdown/install.md", URL: base + "/docs/markdown/install", Hash: "2"},
+	})
+	for _, p := range s.Pages() {
+		switch want := base + "/docs/install"; {
+		case p.File == "docs/install.md" && (p.State != Public || p.URL != want || p.Raw):
+			t.Errorf("%s is %+v", p.File, p)
+		case p.File == "docs/markdown/install.md" && (p.State != Public || p.URL != base+"/docs/markdown/install.md" || !p.Raw):
+			t.Errorf("%s is %+v", p.File, p)
+		}
+	}
+}
+
+func TestPagesServedAsTextHaveNoAnchors(t *testing.T) {
+	d := &retrieval.Document{Page: "guide", File: "guide.md", URL: base + "/guide", Hash: "1", Sections: []retrieval.Section{{Anchor: "install", Text: "x"}}}
+	for block, want := range map[string]string{
+		"file_server": base + "/guide.md#",
+		"header /guide.md Content-Type text/plain\nfile_server":                    base + "/guide.md#",
+		"header /guide Content-Type text/html\nrespond /guide \"<h2 id=install>\"": base + "/guide#install",
+	} {
+		s := site(t, "root * "+write(t, "guide.md")+"\n"+block, []*retrieval.Document{d})
+		got := s.View().Document(d)
+		if url := got.URL + "#" + got.Sections[0].Anchor; url != want {
+			t.Errorf("%s: %s, want %s", block, url, want)
+		}
+		if raw, _ := Raw(s.Pages()); (raw == 1) != strings.HasSuffix(want, "#") {
+			t.Errorf("%s: %d pages are raw", block, raw)
+		}
+	}
+	if d.Sections[0].Anchor == "" {
+		t.Error("a document of the index was changed")
+	}
+}
+
 func TestTwoFilesAtOneURLAreOnePage(t *testing.T) {
 	root := write(t, "guide.html", "guide/index.md")
 	docs := []*retrieval.Document{
@@ -339,7 +383,7 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 		"all served":    {"file_server", ""},
 		"raw files":     {"@md path /guide/raw* /more*\nerror @md 404\nfile_server", `level=WARN msg="some pages are left out because they are not served" pages=2 of=4 example=` + base + `/guide/raw why="/guide/raw responds with Not Found" write="exclude /**.md"`},
 		"one page":      {"error /guide* 404\nfile_server {\n\thide more.md\n}", `write="exclude /guide.html"`},
-		"none served":   {"respond 404", `level=INFO msg="this Caddy serves none of the site's pages; all of them count as public" pages=4`},
+		"none served":   {"respond 404", `level=WARN msg="this Caddy serves none of the site's pages; all of them count as public" pages=4 example=` + base + `/ why="/ responds with Not Found"`},
 		"another files": {"error /guide.html 404\nerror /guide 404\nerror /guide/ 404\nfile_server", `write="exclude /guide.html"`},
 	} {
 		t.Run(name, func(t *testing.T) {
