@@ -24,9 +24,12 @@ func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Docum
 	titles := make(map[string]string, len(documents))
 	site := "" // the site's description
 	for _, d := range documents {
-		titles[d.Page] = d.Title
-		if d.Page == "" {
+		switch {
+		case d.Page == "":
 			site = d.Description
+		case isConventional(d.Page): // the front page of a language or a version
+		default:
+			titles[d.Page] = d.Title
 		}
 	}
 	for i, d := range documents {

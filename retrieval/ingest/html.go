@@ -27,7 +27,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		return fmt.Errorf("%w: its robots meta says noindex", errSkip)
 	case h.refresh:
 		return fmt.Errorf("%w: it only sends readers to another page", errSkip)
-	case name == "404" || name == "404.html":
+	case isErrorPage(doc):
 		return fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
 		return fmt.Errorf("%w: it is a generated index of names", errSkip)
@@ -63,6 +63,13 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Links = w.b.links
 	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
 	return nil
+}
+
+// isErrorPage reports whether a page is the site's for URLs of no page: 404,
+// below nothing but a language or a version.
+func isErrorPage(doc *retrieval.Document) bool {
+	dir, name := path.Split(doc.Page)
+	return (name == "404" || name == "404.html") && (dir == "" || isConventional(strings.TrimSuffix(dir, "/")))
 }
 
 // walk reads the text below the elements that hold it.

@@ -148,7 +148,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		return nil, fmt.Errorf("%w: it is a draft", errSkip)
 	case front.truth("noindex", "unlisted", "hidden", "search_exclude", "searchexclude"), strings.Contains(front.text("robots"), "noindex"):
 		return nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)
-	case strings.TrimSuffix(path.Base(doc.File), path.Ext(doc.File)) == "404":
+	case isErrorPage(doc):
 		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
 	body, odd := bounded(prepare(body, mdx))

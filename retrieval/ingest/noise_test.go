@@ -79,6 +79,26 @@ func TestListsOfThePagesOwnSectionsAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestANoticeBelowTheTitleOfAStarlightPageIsLeftOut(t *testing.T) {
+	doc := read(t, Options{}, "tr/a.html", `<main data-pagefind-body lang="en"><div><h1 id="_top">Tabs</h1><p class="sl-flex astro-x"><svg></svg><span>Bu içerik henüz dilinizde mevcut değil.</span></p></div><div class="sl-markdown-content"><p>Use tabs.</p></div></main>`)
+	if got := doc.Sections[0].Text; got != "Use tabs." || doc.Language != "en" {
+		t.Errorf("%q in %q", got, doc.Language)
+	}
+}
+
+func TestOnlyThePageForMissingURLsIsAnErrorPage(t *testing.T) {
+	in := mustNew(t, Options{})
+	for file, found := range map[string]bool{
+		"404.html": false, "404/index.html": false, "zh-cn/404.html": false, "v2/404/index.html": false, "404.md": false,
+		"templates/404/index.html": true, "errors/404.md": true,
+	} {
+		doc, _, err := in.Document(file, []byte("<main>\n\n# Custom 404 page\n\nWrite one.\n"))
+		if err != nil || (doc != nil) != found {
+			t.Errorf("%s: found is %v, %v", file, doc != nil, err)
+		}
+	}
+}
+
 func TestAFrontPageOutsideOfTheContentElementIsRead(t *testing.T) {
 	doc := read(t, Options{}, "index.html", `<body><header>Menu</header><section><h1>Kites that fly</h1><p>For strong winds.</p></section>`+
 		`<main><nav>Pages</nav><article class="md-content__inner"></article></main><footer>Imprint</footer>`)

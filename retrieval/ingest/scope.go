@@ -124,6 +124,17 @@ func conventional(page, file string) (version, language string) {
 	return version, language
 }
 
+// isConventional reports whether a path consists of versions and languages
+// alone.
+func isConventional(p string) bool {
+	for s := range strings.SplitSeq(p, "/") {
+		if version, language := conventional(s+"/x", "x.md"); version == "" && language == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // DefaultLanguage returns the language of a site's front page, or of most of
 // its pages if that has none. It is "" if no page has a language.
 func DefaultLanguage(documents []*retrieval.Document) string {

@@ -20,8 +20,10 @@ func TestPagesGetTheTitlesOfThePagesAboveThem(t *testing.T) {
 		{Page: "api/http-server/run", Title: "Run", Hash: "3"},
 		{Page: "own/page", Title: "Page", Breadcrumbs: []string{"Its own"}, Hash: "4"},
 		{Page: "blog/2026/11/22/release", Title: "Release", Hash: "5"},
+		{Page: "zh-cn", Title: "文档", Hash: "6"},
+		{Page: "zh-cn/guide/start", Title: "开始", Hash: "7"},
 	}
-	want := [][]string{nil, nil, {"The guide"}, {"Api", "Http server"}, {"Its own"}, {"Blog"}}
+	want := [][]string{nil, nil, {"The guide"}, {"Api", "Http server"}, {"Its own"}, {"Blog"}, nil, {"Guide"}}
 	docs := in.Complete(slices.Clone(given))
 	for i, d := range docs {
 		if len(d.Breadcrumbs) != len(want[i]) || len(want[i]) > 0 && !strings.EqualFold(strings.Join(d.Breadcrumbs, "/"), strings.Join(want[i], "/")) {

@@ -82,6 +82,9 @@ func (w *htmlWalker) skipsTag(n *html.Node) bool {
 		return len(findAll(n, func(n *html.Node) bool {
 			return n.DataAtom == atom.Input && (attr(n, "type") == "search" || attr(n, "name") == "q")
 		})) > 0
+	case atom.P: // Starlight's notes below the title: not translated, a draft
+		title := previousElement(n)
+		return hasClass(n, "sl-flex") && title != nil && title.DataAtom == atom.H1
 	case atom.Span: // VitePress's label on a code block
 		return n.Parent != nil && hasClass(n, "lang") && classLanguage(n.Parent) != ""
 	}
