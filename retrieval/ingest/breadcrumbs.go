@@ -3,6 +3,7 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -92,15 +93,25 @@ func trailAbove(d *retrieval.Document, titles map[string]string) []string {
 	return trail
 }
 
-// breadcrumbTrail reads the titles above an HTML page from its JSON-LD, else
-// from its breadcrumb navigation. The page's title and "Home" are left out.
-func breadcrumbTrail(root *html.Node, h head, title string) []string {
-	trail := h.breadcrumbs
-	if trail == nil {
-		for _, nav := range findAll(root, isBreadcrumbs) {
-			if trail = trailOf(nav); len(trail) > 0 {
-				break
+// breadcrumbTrail reads the titles above an HTML page from its JSON-LD or its
+// breadcrumb navigation, whichever has more: JSON-LD lacks groups without a
+// page. The page's own title and "Home" are left out.
+func (in *Ingester) breadcrumbTrail(root *html.Node, h head, page, title string) []string {
+	var trail []string
+	for i, c := range h.breadcrumbs {
+		if i == len(h.breadcrumbs)-1 && c.url != "" {
+			if u, err := url.Parse(c.url); err == nil && page != "" && strings.HasSuffix("/"+in.pageOf(u), "/"+page) {
+				break // the page itself, whose name here may be shorter than its title
 			}
+		}
+		trail = append(trail, c.name)
+	}
+	for _, nav := range findAll(root, isBreadcrumbs) {
+		if t := trailOf(nav); len(t) > 0 {
+			if len(t) >= len(trail) {
+				trail = t
+			}
+			break
 		}
 	}
 	if n := len(trail); n > 0 && strings.EqualFold(trail[n-1], title) {
@@ -126,9 +137,15 @@ func trailOf(nav *html.Node) []string {
 	var trail []string
 	for _, n := range items {
 		title := strings.Trim(textOf(n), " /›»>→·|")
-		if title != "" && !hasClass(n, "wy-breadcrumbs-aside") && !hidden(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
+		if title != "" && !isCurrent(n) && !hasClass(n, "wy-breadcrumbs-aside") && !hidden(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
 			trail = append(trail, title)
 		}
 	}
 	return trail
+}
+
+// isCurrent reports whether a breadcrumb is the page's own.
+func isCurrent(n *html.Node) bool {
+	return hasClass(n, "breadcrumbs__item--active") ||
+		len(findAll(n, func(n *html.Node) bool { return attr(n, "aria-current") == "page" })) > 0
 }

@@ -14,7 +14,8 @@ type head struct {
 	title, ogTitle, siteName, description string
 	language, ownLanguage, version        string
 	canonical, generator                  string
-	tags, keywords, breadcrumbs           []string
+	tags, keywords                        []string
+	breadcrumbs                           []crumb
 	noindex, refresh, deprecated          bool
 	sphinx, sphinxSearch, taxonomy        bool
 }
@@ -121,37 +122,44 @@ func (h *head) script(n *html.Node) {
 	h.sphinxSearch = h.sphinxSearch || strings.Contains(src, "searchtools.js")
 }
 
+// crumb is a breadcrumb in JSON-LD.
+type crumb struct{ name, url string }
+
 // jsonBreadcrumbs reads schema.org's BreadcrumbList from JSON-LD.
-func jsonBreadcrumbs(data []byte) []string {
+func jsonBreadcrumbs(data []byte) []crumb {
 	var page any
 	if len(data) > 256<<10 || json.Unmarshal(data, &page) != nil {
 		return nil
 	}
-	return tidyList(breadcrumbNames(page))
+	return breadcrumbList(page)
 }
 
-// breadcrumbNames finds a BreadcrumbList: alone, in a list or in a graph.
-func breadcrumbNames(v any) (names []string) {
+// breadcrumbList finds a BreadcrumbList: alone, in a list or in a graph.
+func breadcrumbList(v any) (crumbs []crumb) {
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
-			if names = breadcrumbNames(e); names != nil {
+			if crumbs = breadcrumbList(e); crumbs != nil {
 				break
 			}
 		}
 	case map[string]any:
 		if v["@type"] != "BreadcrumbList" {
-			return breadcrumbNames(v["@graph"])
+			return breadcrumbList(v["@graph"])
 		}
 		items, _ := v["itemListElement"].([]any)
 		for _, i := range items {
 			item, _ := i.(map[string]any)
-			name, _ := item["name"].(string)
-			if inner, _ := item["item"].(map[string]any); name == "" {
-				name, _ = inner["name"].(string)
+			var c crumb
+			c.name, _ = item["name"].(string)
+			c.url, _ = item["item"].(string)
+			if inner, ok := item["item"].(map[string]any); ok {
+				name, _ := inner["name"].(string)
+				c.name = firstOf(c.name, name)
+				c.url, _ = inner["@id"].(string)
 			}
-			names = append(names, name)
+			crumbs = append(crumbs, c)
 		}
 	}
-	return names
+	return crumbs
 }

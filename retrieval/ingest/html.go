@@ -46,7 +46,9 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	}
 	h1 := w.b.firstH1()
 	if n := findHeading(root); h1 == "" && n != nil {
-		h1 = headingText(n)
+		if h1 = headingText(n); isSiteName(h1, h.title) { // mdBook's bar
+			h1, h.siteName = "", firstOf(h.siteName, h1)
+		}
 	}
 	doc.Title = firstOf(clean(h1), clean(h.ogTitle), withoutSiteName(clean(h.title), h.siteName), humanize(name))
 	doc.Description = clean(h.description)
@@ -57,7 +59,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	}
 	doc.Tags = tidyList(append(h.tags, w.tags...))
 	doc.Keywords = tidyList(h.keywords)
-	doc.Breadcrumbs = breadcrumbTrail(root, h, doc.Title)
+	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
 	doc.Deprecated = h.deprecated || deprecatedBanner(root)
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
@@ -101,9 +103,18 @@ var listPage = regexp.MustCompile(`^(?:[a-z]{2}(?:-[A-Za-z]{2,4})?/)?(?:` +
 	`(?:blog|news|posts)/(?:category|authors?|archives?)(?:/[^/]+){0,2}|` +
 	`(?:authors|archives)/[^/]+)(?:/page/\d+)?$|(?:^|/)page/\d+$`)
 
+// isSiteName reports whether a heading outside of the text is the site's name:
+// what follows the page's own title in the <title>.
+func isSiteName(heading, title string) bool {
+	own, ok := strings.CutSuffix(clean(title), clean(heading))
+	return ok && heading != "" && slices.ContainsFunc(titleSeparators, func(sep string) bool { return len(own) > len(sep) && strings.HasSuffix(own, sep) })
+}
+
+var titleSeparators = []string{" | ", " — ", " – ", " · ", " :: ", " - "}
+
 // withoutSiteName drops what follows the last separator of a <title>.
 func withoutSiteName(title, site string) string {
-	for _, sep := range []string{" | ", " — ", " – ", " · ", " :: ", " - "} {
+	for _, sep := range titleSeparators {
 		if i := strings.LastIndex(title, sep); i > 0 {
 			if site == "" || sep != " - " || strings.EqualFold(title[i+len(sep):], site) {
 				return strings.TrimSpace(title[:i])

@@ -133,3 +133,36 @@ func TestElementsThatBrowsersShowApartAreApart(t *testing.T) {
 		t.Errorf("title %q", doc.Title)
 	}
 }
+
+// mdBook has its book's name in an h1 of a bar outside of the text, and a
+// chapter may begin with an h2.
+func TestTheNameOfTheSiteIsNoTitle(t *testing.T) {
+	for in, want := range map[string]string{
+		`<title>Using threads - Kite</title><div id="mdbook-menu-bar"><h1 class="menu-title">Kite</h1></div><main><h2 id="t"><a class="header" href="#t">Using threads</a></h2><p>x</main>`: "Using threads",
+		`<title>Kite</title><div><h1>Kite</h1></div><main><p>x</main>`:                               "Kite",
+		`<title>Wind | Kite</title><div class="hero"><h1>All about wind</h1></div><main><p>x</main>`: "All about wind",
+	} {
+		if got := read(t, Options{}, "a.html", in).Title; got != want {
+			t.Errorf("%s has the title %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestTheBreadcrumbOfThePageItselfIsLeftOut(t *testing.T) {
+	list := func(last string) string {
+		return `<script type="application/ld+json">{"@type":"BreadcrumbList","itemListElement":[{"name":"Guide","item":"https://x.com/guide"},{"name":"Short","item":"` + last + `"}]}</script>`
+	}
+	nav := `<nav class="breadcrumbs"><ul><li>Group</li><li>Guide</li><li class="breadcrumbs__item--active">Short</li></ul></nav>`
+	for in, want := range map[string]string{
+		list("https://x.com/guide/a"):       "Guide",
+		list("https://x.com/guide/b"):       "Guide > Short",
+		nav:                                 "Group > Guide",
+		list("https://x.com/guide/a") + nav: "Group > Guide",
+		`<nav aria-label="Breadcrumb"><ol><li><a href=/>Guide</a></li><li><span aria-current="page">Short</span></li></ol></nav>`: "Guide",
+	} {
+		doc := read(t, Options{URL: "https://x.com"}, "guide/a.html", in+"<main><h1>A long title</h1><p>x</main>")
+		if got := strings.Join(doc.Breadcrumbs, " > "); got != want {
+			t.Errorf("%s has %q, want %q", in, got, want)
+		}
+	}
+}
