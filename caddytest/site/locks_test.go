@@ -336,3 +336,31 @@ func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 		}
 	}
 }
+
+// A search embeds its query once, also where it looks among locked pages and
+// then among the others.
+func TestASearchAmongLockedPagesEmbedsItsQueryOnce(t *testing.T) {
+	_, url := caddytest.StartModel(t)
+	s := startBehindProxy(t, "embedder "+url+" fake-embed", "root * "+privateFolder(t)+"\ndocs acme\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server\nhandle /metrics {\n\tmetrics\n}")
+	s.Ready("acme")
+	allAsked(t)
+	caddytest.Until(t, "the pages have vectors", func() bool {
+		e := caddytest.App(t).Status().Sites[0].Index.Embeddings
+		return e != nil && e.Total > 0 && e.Done == e.Total
+	})
+	queries := func() (n float64) {
+		for name, v := range s.Metrics(t) {
+			if strings.HasPrefix(name, "caddy_docs_query_embeddings_total") {
+				n += v
+			}
+		}
+		return n
+	}
+	before := queries()
+	for i, client := range []string{"198.51.100.7", "10.1.2.3"} {
+		s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"reactor plan"}`, Header: map[string]string{"X-Forwarded-For": client}})
+		if n := queries() - before; n != float64(i+1) {
+			t.Errorf("%d searches count %v queries", i+1, n)
+		}
+	}
+}
