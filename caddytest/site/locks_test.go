@@ -199,6 +199,32 @@ func behindProxy(dir, docs string) string {
 	return strings.Replace(caddytest.Global(dir, docs), "{\n", "{\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1/8\n\t}\n", 1)
 }
 
+// The site's URL is a proxy's, which speaks TLS: the locks of the server behind
+// it count.
+func TestLocksCountBehindAProxyThatSpeaksTLS(t *testing.T) {
+	for name, address := range map[string]string{"any host": "http://:0", "its host": "http://localhost:0"} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.New(t)
+			folder := privateFolder(t)
+			docs := "\t\tsite acme {\n\t\t\troot " + folder + "\n\t\t\turl https://localhost\n\t\t}\n"
+			block := "root * " + folder + "\nsearch acme\nrespond /internal/* 403\nfile_server"
+			if err := s.TryLoad(behindProxy(s.Dir, docs) + address + " {\n" + block + "\n}\n"); err != nil {
+				t.Fatal(err)
+			}
+			allAsked(t)
+			for _, p := range caddytest.App(t).Site("acme").Pages() {
+				want := reach.Public
+				if strings.HasPrefix(p.Document.Page, "internal/") {
+					want = reach.Locked
+				}
+				if p.State != want {
+					t.Errorf("page %s is %v, must be %v", p.Document.Page, p.State, want)
+				}
+			}
+		})
+	}
+}
+
 // allAsked waits until a stranger's request was made for each page of acme.
 func allAsked(t *testing.T) {
 	t.Helper()

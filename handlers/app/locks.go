@@ -40,6 +40,13 @@ func (a *App) openReach(r *LiveSite) error {
 	o.HTTP, _ = loaded.(*caddyhttp.App)
 	if r.at != nil {
 		o.Server, o.Host, o.Prefix = r.at.server, r.at.host(), r.at.pages
+	} else {
+		for _, p := range a.apiRoutes(r) {
+			if len(p.hosts) == 0 { // behind a proxy, perhaps
+				o.Other = p.server
+				break
+			}
+		}
 	}
 	if r.reach, err = reach.New(o); err != nil {
 		return err

@@ -38,8 +38,9 @@ const (
 type Options struct {
 	Routes *Routes
 	HTTP   *caddyhttp.App
-	// Server serves the site. Default: the server for the host of URL.
-	Server *caddyhttp.Server
+	// Server serves the site. Default: the server for the host of URL, else
+	// Other.
+	Server, Other *caddyhttp.Server
 	// URL is the site's, "" if it is not known. Host is then what clients send
 	// as Host (default: localhost), and Prefix the path that the pages are below.
 	URL, Host, Prefix string
@@ -116,7 +117,7 @@ func New(o Options) (*Site, error) {
 	s := &Site{base: base, documents: o.Documents, log: o.Log, pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
 	server := o.Server
 	if server == nil {
-		server = serverFor(o.HTTP, base)
+		server = cmp.Or(serverFor(o.HTTP, base), o.Other)
 	}
 	s.here = server != nil && (base.Host == "" || serverFor(o.HTTP, base) != nil || MatchesHost(topHosts(server.Routes), base.Hostname()))
 	s.view.Store(&View{Elsewhere: true})

@@ -14,26 +14,38 @@ import (
 )
 
 // serverFor returns the server that serves the host of a site's URL, nil if
-// this Caddy serves it nowhere.
-func serverFor(h *caddyhttp.App, u *url.URL) *caddyhttp.Server {
+// this Caddy serves it nowhere: the one that listens at the URL, else one that
+// has the host in its routes, since a proxy in front of it may change the port
+// and the scheme.
+func serverFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 	if h == nil || u.Host == "" {
 		return nil
 	}
 	want := hostURL(h, u.Scheme, u.Hostname(), u.Port())
-	var found *caddyhttp.Server
+	best := 0
 	for _, name := range slices.Sorted(maps.Keys(h.Servers)) {
 		server := h.Servers[name]
-		if !slices.ContainsFunc(URLs(h, server, u.Hostname()), func(at url.URL) bool {
-			return at == want || at.Scheme == want.Scheme && at.Port() == "0"
-		}) {
+		hosts := topHosts(server.Routes)
+		named := MatchesHost(hosts, u.Hostname())
+		if hosts != nil && !named {
 			continue
 		}
-		hosts := topHosts(server.Routes)
-		if MatchesHost(hosts, u.Hostname()) {
-			return server
+		match := 0
+		switch {
+		case slices.ContainsFunc(URLs(h, server, u.Hostname()), func(at url.URL) bool {
+			return at == want || at.Scheme == want.Scheme && at.Port() == "0"
+		}):
+			match = 3
+			if named {
+				match = 4
+			}
+		case named && scheme(server) == want.Scheme:
+			match = 2
+		case named:
+			match = 1
 		}
-		if hosts == nil {
-			found = server // takes every host
+		if match > best {
+			found, best = server, match
 		}
 	}
 	return found
