@@ -17,7 +17,7 @@ import (
 // are loaded by readers of that language, in place of nothing.
 const (
 	maxLoader = 3000
-	maxAll    = 16500
+	maxAll    = 16000
 )
 
 func TestDistIsBuiltFromTheSources(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 const longAnswer = "Use the installer:\n\n```sh\nsudo acme-install --prefix /opt/acme --with-a-very-long-option-that-does-not-fit-into-the-width-of-the-dialog-at-all yes\n```\n\n1. Download the **archive**.\n2. Run [the installer](/install#linux).\n   - on *Linux*\n   - on Windows\n\n| system | command |\n|:--|--:|\n| Linux | `acme-install` |\n| Windows | `acme-setup.exe` |\n\n> Restart the rocket afterwards.\n\nSee also [thrust limits](/config#thrust)."
 
 func testAsk(t *testing.T, s *stand) {
-	s.on("How do I install", modelserver.Reply{Text: longAnswer})
 	t.Run("An answer has code, tables, lists, links and sources", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")
@@ -239,7 +238,6 @@ func testAsk(t *testing.T, s *stand) {
 }
 
 func testErrors(t *testing.T, s *stand) {
-	s.on("breaks off", modelserver.Reply{Text: "These words stay. Then nothing.", Fault: modelserver.Cut, After: 3})
 	t.Run("Errors are sentences with what to do, and half an answer is kept", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,15 @@ func (s *stand) sent(path string) (bodies []string) {
 	}
 	return bodies
 }
+
+// all returns the requests so far.
+func (s *stand) all() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+func reply(text string) modelserver.Reply { return modelserver.Reply{Text: text} }
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
@@ -414,6 +424,8 @@ func (b *tab) open() {
 func (b *tab) ask(question string) {
 	b.t.Helper()
 	js[bool](b, `Docs.ask(), true`)
+	b.until(`seen('.ask')`)
+	js[bool](b, `$('.ask .input').focus(), true`) // a phone's keyboard does not come by itself
 	b.until(`$('.ask .input') && $('.ask .input') === root().activeElement`)
 	b.key(question)
 	b.enter()
@@ -442,6 +454,14 @@ func (b *tab) media(features ...string) {
 		all = append(all, &emulation.MediaFeature{Name: features[i], Value: features[i+1]})
 	}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: all}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// print shows the page as it is printed.
+func (b *tab) print() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
 		b.t.Fatal(err)
 	}
 }

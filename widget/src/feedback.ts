@@ -32,6 +32,7 @@ export function feedback(app: App, body: (r: Rating) => object, rated?: string |
     form.hidden = !rating
     form.replaceChildren(...i ? (['wrong', 'incomplete', 'unclear'] as const).map(r => h('label.chip', {}, h('input', { type: 'checkbox', value: r }), s[r])) : [],
       note, h('button.chip', {}, s.send))
+    form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
   show()
   return [...buttons, form]

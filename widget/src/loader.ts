@@ -78,7 +78,7 @@ if (!window.Docs) {
   if (!own && position !== 'none') {
     const label = strings?.[language]?.open ?? RegExp(language + ' (\\S+)').exec(labels)?.[1] ?? 'Search'
     root.append(h(position === 'bottom-left' ? 'button.button.left' : 'button.button', {
-      type: 'button', 'aria-haspopup': 'dialog', 'aria-label': label, click: () => open(), pointerenter: soon, focus: soon,
+      type: 'button', 'aria-haspopup': 'dialog', click: () => open(), pointerenter: soon, focus: soon,
     }, icon(icons.search), h('span', {}, label), h('kbd', {}, shortcuts[0]?.map(k => k === 'mod' ? mac ? '⌘' : 'Ctrl' : k.toUpperCase()).join(' '))))
   }
 

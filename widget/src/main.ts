@@ -5,6 +5,7 @@ import { askView } from './ask'
 import { adopt, h, icons, press } from './dom'
 import { unmark } from './highlight'
 import css from './main.css'
+import { pageFeedback } from './page'
 import { arrive, searchView } from './search'
 import english, { type Strings } from './strings/en'
 import type { Api, Context, Mode } from './types'
@@ -138,6 +139,6 @@ export async function mount(context: Context): Promise<Api> {
     show('search')
     search.fillIn(query)
   }
-  if (app.has('page_feedback')) import('./page').then(m => m.pageFeedback(app))
+  if (app.has('page_feedback')) pageFeedback(app)
   return api
 }

@@ -1,0 +1,193 @@
+package widget
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+)
+
+// axe returns what axe-core finds on the page. It comes by DevTools: Trusted
+// Types would refuse it as a script of the page.
+func (b *tab) axe(state string) {
+	b.t.Helper()
+	if axe == "" {
+		b.t.Skip("axe-core is not installed")
+	}
+	if !js[bool](b, `Boolean(window.axe)`) {
+		js[bool](b, axe+"\n;true")
+	}
+	found := js[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`)
+	for _, f := range found {
+		b.t.Errorf("axe, %s: %s", state, f)
+	}
+}
+
+var axe string
+
+func loadAxe(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	if err := npm.Install(t.Context(), "."); err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	axe = string(source)
+}
+
+func testLooks(t *testing.T, s *stand) {
+	loadAxe(t)
+	for _, size := range []struct {
+		name          string
+		width, height int64
+		touch         bool
+	}{{"1280", 1280, 800, false}, {"390", 390, 760, true}} {
+		for _, scheme := range []string{"light", "dark"} {
+			t.Run("axe finds nothing in any state, "+size.name+" "+scheme, func(t *testing.T) {
+				b := newTab(t, s)
+				options := []chromedp.EmulateViewportOption{}
+				if size.touch {
+					options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
+				}
+				b.do(chromedp.EmulateViewport(size.width, size.height, options...))
+				b.media("prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
+				state := func(name string) {
+					b.t.Helper()
+					b.axe(name)
+					b.shoot(fmt.Sprintf("%s-%s-%s", name, size.name, scheme))
+				}
+				b.visit("/", `{"starters":["How do I install Acme?"],"support":"/help"}`)
+				b.is(`matchMedia('(prefers-color-scheme: dark)').matches === ` + fmt.Sprint(scheme == "dark"))
+				state("button")
+				b.open()
+				state("search-empty")
+				b.key("installer")
+				b.until(`$$('.result').length > 1`)
+				b.key(kb.ArrowDown)
+				state("search-results")
+				js[bool](b, `$('.search .input').value = '', Docs.search('qqxxzz'), true`)
+				b.until(`text('.search .note')`)
+				state("search-nothing")
+				js[bool](b, `Docs.open('ask'), true`)
+				b.until(`seen('.ask')`)
+				state("ask-empty")
+				b.click(".chips .chip")
+				b.until(`seen('span.chip')`)
+				state("ask-about")
+				b.ask("How do I install Acme?")
+				b.answered()
+				state("ask-answer")
+				b.click(".down")
+				b.until(`seen('.why')`)
+				b.click(".sources summary")
+				state("ask-feedback")
+				b.ask("It breaks off")
+				b.answered()
+				state("ask-error")
+				if !size.touch {
+					b.click(".aside")
+					b.until(`$('dialog.panel')?.open`)
+					state("ask-panel")
+				} else {
+					b.is(`$('dialog').getBoundingClientRect().width === innerWidth && $('dialog').getBoundingClientRect().height === innerHeight`)
+				}
+				b.is(`$('.turns').scrollWidth <= $('.turns').clientWidth + 1`) // nothing makes it wide
+				b.calm()
+			})
+		}
+	}
+	t.Run("Right-to-left pages have the box right to left", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/?dir=rtl&lang=ar", `{"strings":{"ar":{"search":"بحث"}}}`)
+		b.open()
+		b.is(`getComputedStyle($('dialog')).direction === 'rtl' && $('.field svg').getBoundingClientRect().left > $('.input').getBoundingClientRect().left`)
+		b.ask("How do I install Acme?")
+		b.answered()
+		b.is(`getComputedStyle($('.code')).direction === 'ltr'`)
+		b.shoot("rtl")
+		b.calm()
+	})
+	t.Run("It is not printed, does not move where motion is reduced, and shows in forced colours", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.media("prefers-reduced-motion", "reduce", "forced-colors", "active")
+		b.is(`matchMedia('(forced-colors: active)').matches && root().getAnimations().length === 0`)
+		b.key("installer")
+		b.until(`$$('.result').length > 1`)
+		b.key(kb.ArrowDown)
+		b.is(`getComputedStyle($('[aria-selected=true]')).outlineStyle === 'solid'`)
+		b.shoot("forced-colors")
+		b.print()
+		b.is(`getComputedStyle(document.querySelector('caddy-docs')).display === 'none' && !seen('dialog')`)
+		b.calm()
+	})
+}
+
+func testHostile(t *testing.T, s *stand) {
+	evil := []string{
+		"![x](https://evil.test/i.png) [y](https://evil.test/a) <https://evil.test/b> https://evil.test/c www.evil.test",
+		"<img src=https://evil.test/h.png onerror=\"globalThis.pwned=1\"><script>globalThis.pwned=1</script><a href=\"https://evil.test/x\">z</a><iframe src=\"https://evil.test\"></iframe>",
+		"[a](javascript:globalThis.pwned=1) [b](JaVaScRiPt:globalThis.pwned=1) [c](data:text/html,<script>1</script>) [d](vbscript:x) [e](&#106;avascript:globalThis.pwned=1) [f](//evil.test/p)",
+		"A line\u2028separator ```\u2028 [a](javascript:1) and \u2029 more",
+		"```html\n<img src=\"https://evil.test/i.png\">\n[x](https://evil.test)\nnot closed",
+		"| a | b |\n|---|---|\n| ![x](https://evil.test/t.png) | [y](https://evil.test/t) |",
+		"[x][1]\n\n[1]: https://evil.test/ref\n\n- [ ] ![z](https://evil.test/z.png)",
+		"> ```\n> [x](https://evil.test/q)\n[y](https://evil.test/r)",
+		strings.Repeat("> ", 3000) + "deep " + strings.Repeat("[", 3000) + strings.Repeat("*a_b~~", 2000),
+		strings.Repeat("- ", 2000) + "\n" + strings.Repeat(" ", 5000) + "x" + strings.Repeat("`", 2000) + strings.Repeat("![", 2000),
+	}
+	t.Run("A hostile answer links and loads nothing foreign", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		for i, text := range evil {
+			q := fmt.Sprintf("Hostile answer %d.", i)
+			s.on(q, reply(text))
+			b.ask(q)
+			b.until(fmt.Sprintf(`$$('.turn').length === %d`, i+1))
+			b.answered()
+		}
+		foreign := js[[]string](b, `$$('[href],[src],[srcset],[action],[style*=url]').filter(e => new URL(e.href || e.src || e.action || '', location.href).origin !== location.origin).map(e => e.outerHTML)`)
+		if len(foreign) > 0 {
+			t.Errorf("foreign: %q", foreign)
+		}
+		b.is(`!globalThis.pwned && $$('img,iframe,script,object,svg image').length === 0`)
+		b.calm()
+		for _, r := range s.all() {
+			if strings.Contains(r.host, "evil") || strings.Contains(r.path, "/i.png") {
+				t.Errorf("requested: %s %s", r.host, r.path)
+			}
+		}
+		b.shoot("hostile")
+	})
+	t.Run("Without the server's checks it still runs and loads nothing", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		js[bool](b, `{
+			const own = window.fetch
+			window.fetch = async (u, o) => {
+				if (!String(u).includes('/message')) return own(u, o)
+				const text = `+quote(strings.Join(evil, "\n\n"))+`
+				const frame = e => 'data: ' + JSON.stringify(e) + '\n\n'
+				return new Response(frame({ type: 'start', messageId: 'm' }) + frame({ type: 'source-url', sourceId: 's', url: 'javascript:globalThis.pwned=1', title: '<img src=x>' })
+					+ frame({ type: 'text-start', id: '1' }) + [...text].map(c => frame({ type: 'text-delta', id: '1', delta: c })).join('') + frame({ type: 'finish', messageMetadata: {} }))
+			}
+		}; true`)
+		b.ask("Unchecked?")
+		b.answered()
+		b.is(`!globalThis.pwned && $$('img,iframe,script,object').length === 0 && $$('a').every(a => /^https?:$/.test(a.protocol))`)
+		b.is(`$$('a').filter(a => a.origin !== location.origin).every(a => a.target === '_blank' && a.rel === 'noopener noreferrer')`)
+		b.is(`text('.sources li') === '<img src=x>' && !$('.sources a')`)
+		b.calm()
+	})
+}
