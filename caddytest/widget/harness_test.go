@@ -50,7 +50,7 @@ type stand struct {
 	mu       sync.Mutex
 	requests []request
 	replies  map[string]modelserver.Reply // by question
-	refuse   map[string]http.HandlerFunc  // by path
+	handle   map[string]http.HandlerFunc  // by path
 }
 
 type request struct {
@@ -84,12 +84,22 @@ func (s *stand) all() []request {
 	return slices.Clone(s.requests)
 }
 
+// extra serves a script of a test.
+func (s *stand) extra(path string, script []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle[path] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(script)
+	}
+}
+
 func reply(text string) modelserver.Reply { return modelserver.Reply{Text: text} }
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
 	model, modelURL := caddytest.StartModel(t)
-	s := &stand{model: model, replies: map[string]modelserver.Reply{}, refuse: map[string]http.HandlerFunc{}}
+	s := &stand{model: model, replies: map[string]modelserver.Reply{}, handle: map[string]http.HandlerFunc{}}
 	model.Answer(func(r *modelserver.Request) modelserver.Reply {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -133,10 +143,10 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 	body := readBody(r)
 	s.mu.Lock()
 	s.requests = append(s.requests, request{r.Method, r.Host, r.URL.Path, body, r.Header.Clone()})
-	refused := s.refuse[r.URL.Path]
+	own := s.handle[r.URL.Path]
 	s.mu.Unlock()
-	if refused != nil {
-		refused(w, r)
+	if own != nil {
+		own(w, r)
 		return
 	}
 	switch name, isWidget := strings.CutPrefix(r.URL.Path, "/v1/widget/"); {

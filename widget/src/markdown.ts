@@ -170,7 +170,7 @@ export function renderer(out: HTMLElement, s: Labels, base: string) {
     const [head, marks] = lines.slice(0, 2).map(cells)
     return (old = h('div.table', { tabindex: 0, role: 'group', 'aria-label': head.join() }, h('table'))) => {
       const rows = lines.map((source, line) => ({
-        kind: 'tr', line, source,
+        kind: 'tr', line, source: marks + source,
         make: () => h('tr', {}, ...head.map((_, i) => {
           const cell = inline(h(line ? 'td' : 'th'), cells(source)[i] ?? '')
           if (marks[i].endsWith(':')) cell.style.textAlign = marks[i][0] === ':' ? 'center' : 'end'

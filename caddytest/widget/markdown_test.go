@@ -1,0 +1,195 @@
+package widget
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// mdCase is a text, and what of it is code and what is a link.
+type mdCase struct {
+	Name, Markdown string
+	Code, Links    []string
+	// Except says why one of them decides otherwise.
+	Except map[string]string
+}
+
+// decided is what one of them takes for code and for links.
+type decided struct{ code, links string }
+
+// of joins both so that they can be compared: code by its lines, without the
+// characters that the checker leaves out since they may begin blocks.
+func of(code, links []string) decided {
+	var lines []string
+	for _, c := range code {
+		for line := range strings.SplitSeq(c, "\n") {
+			line = strings.TrimLeft(strings.ReplaceAll(line, "`", ""), " \t>-+*.)~0123456789")
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	slices.Sort(links)
+	return decided{strings.Join(lines, "\n"), strings.Join(slices.Compact(links), " ")}
+}
+
+// read returns what HTML marks as code and as links.
+func read(t *testing.T, source string) decided {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code, links []string
+	for n := range root.Descendants() {
+		switch {
+		case n.Type == html.ElementNode && n.Data == "code":
+			var text strings.Builder
+			for c := range n.Descendants() {
+				if c.Type == html.TextNode {
+					text.WriteString(c.Data)
+				}
+			}
+			code = append(code, text.String())
+		case n.Type == html.ElementNode && n.Data == "a":
+			for _, a := range n.Attr {
+				if a.Key == "href" {
+					links = append(links, a.Val)
+				}
+			}
+		}
+	}
+	return of(code, links)
+}
+
+// testMarkdown: one table decides for the checker of answers and for the
+// widget what is code and what is a link, as the renderers of other clients
+// do.
+func testMarkdown(t *testing.T, s *stand) {
+	source, err := os.ReadFile("testdata/markdown.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []mdCase
+	if err := json.Unmarshal(source, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		t.Skip("npm packages and a browser take seconds to start")
+	}
+	if err := npm.Install(t.Context(), "."); err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, len(cases))
+	for i, c := range cases {
+		texts[i] = c.Markdown
+	}
+	input, _ := json.Marshal(texts)
+	cmd := exec.CommandContext(t.Context(), "node", "render.mjs")
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var others []map[string]string
+	if err := json.Unmarshal(out, &others); err != nil {
+		t.Fatal(err)
+	}
+
+	built := api.Build(api.BuildOptions{EntryPoints: []string{"../../widget/src/markdown.ts"}, Bundle: true, Format: api.FormatESModule, Outdir: "out"})
+	if len(built.Errors) > 0 {
+		t.Fatal(built.Errors)
+	}
+	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
+	b := newTab(t, s)
+	b.visit("/", "")
+	render := func(text string, size int) decided {
+		t.Helper()
+		return read(t, js[string](b, `import('/extra/markdown.js').then(m => {
+			const out = document.createElement('div'), text = `+quote(text)+`
+			const show = m.renderer(out, { code: 'Code', copy: 'Copy', copied: 'Copied' }, 'https://docs.acme.com')
+			if (`+quote(strings.Repeat("x", size))+`) for (let i = 1; i < text.length; i++) show(text.slice(0, i))
+			show(text)
+			return out.outerHTML
+		})`))
+	}
+	for i, c := range cases {
+		want := of(c.Code, c.Links)
+		checker := citation.NewChecker(&citation.Site{URL: "https://docs.acme.com", AllowLinks: []string{"github.com"}, Page: func(string) *retrieval.Document { return nil }})
+		checked := string(checker.End(checker.Append(nil, []byte(c.Markdown))))
+		got := map[string]decided{
+			"checker": of([]string{checker.Code()}, checker.Cited()),
+			"widget":  render(c.Markdown, 0),
+		}
+		for name, source := range others[i] {
+			got[name] = read(t, source)
+		}
+		for name, d := range got {
+			why, excepted := c.Except[name]
+			switch {
+			case d != want && !excepted:
+				t.Errorf("%s: %s takes %q for code and %q for links of\n%s", c.Name, name, d.code, d.links, c.Markdown)
+			case d == want && excepted:
+				t.Errorf("%s: %s decides as the others, so %q is wrong", c.Name, name, why)
+			}
+		}
+		if streamed := render(c.Markdown, 1); streamed != got["widget"] {
+			t.Errorf("%s: shown as it grows, %q and %q; whole, %q and %q", c.Name, streamed.code, streamed.links, got["widget"].code, got["widget"].links)
+		}
+		// What the checker passes is decided alike by all that show it.
+		passed := render(checked, 0)
+		passed.links = strings.NewReplacer("%28", "(", "%29", ")").Replace(passed.links)
+		if c.Except == nil && passed != want {
+			t.Errorf("%s: of the checked text %q, the widget takes %q for code and %q for links", c.Name, checked, passed.code, passed.links)
+		}
+	}
+	b.calm()
+}
+
+// Blocks that are finished keep their elements, and the last one its own as
+// far as it has not changed: a selection in them stays.
+func testRenderer(t *testing.T, s *stand) {
+	built := api.Build(api.BuildOptions{EntryPoints: []string{"../../widget/src/markdown.ts"}, Bundle: true, Format: api.FormatESModule, Outdir: "out"})
+	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
+	b := newTab(t, s)
+	b.visit("/", "")
+	moved := js[[]string](b, `import('/extra/markdown.js').then(m => {
+		const out = document.createElement('div'), text = `+quote(strings.Repeat(longAnswer+"\n\n", 8))+`
+		const show = m.renderer(out, { code: 'Code', copy: 'Copy', copied: 'Copied' }, location.origin)
+		const bad = [], seen = new Map(), observer = new MutationObserver(all => {
+			for (const { target, removedNodes } of all) for (const [e, html] of seen) if (e.contains(target) || [...removedNodes].includes(e)) bad.push(html)
+		})
+		observer.observe(out, { subtree: true, childList: true, characterData: true })
+		for (let i = 4; i < text.length + 4; i += 4) {
+			show(text.slice(0, i))
+			for (const r of observer.takeRecords()) for (const [e, html] of seen) if (e.contains(r.target) || [...r.removedNodes].includes(e)) bad.push(html)
+			// All but the last two blocks are finished; so are all items but the last.
+			for (const e of [...out.children].slice(0, -2)) seen.set(e, e.outerHTML.slice(0, 80))
+			const list = out.lastElementChild
+			if (list && /^(OL|UL)$/.test(list.tagName)) for (const e of [...list.children].slice(0, -2)) seen.set(e, e.outerHTML.slice(0, 80))
+		}
+		const whole = document.createElement('div')
+		m.renderer(whole, { code: 'Code', copy: 'Copy', copied: 'Copied' }, location.origin)(text)
+		if (whole.innerHTML !== out.innerHTML) {
+			let i = 0
+			while (whole.innerHTML[i] === out.innerHTML[i]) i++
+			bad.push('differs from the whole: ' + out.innerHTML.slice(i - 50, i + 200) + ' / ' + whole.innerHTML.slice(i - 50, i + 200))
+		}
+		if (seen.size < 30) bad.push('only ' + seen.size + ' blocks were watched')
+		return bad.slice(0, 5)
+	})`)
+	if len(moved) > 0 {
+		t.Errorf("changed after they were finished: %q", moved)
+	}
+}
