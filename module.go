@@ -29,7 +29,9 @@ func init() {
 	caddy.RegisterModule(new(handlers.ClientLimit)) // http.handlers.docs_client_limit
 	caddy.RegisterModule(new(handlers.Search))      // http.handlers.docs_search
 	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
+	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
+	caddy.RegisterModule(new(handlers.Widget))      // http.handlers.docs_widget
 
-	grammar.Register() // directives docs, assistant, search; global option docs
+	grammar.Register() // directives docs, assistant, search, docs_widget; global option docs
 	command.Register() // caddy docs …
 }

@@ -124,6 +124,12 @@ func (ks *Keys) AllowsOrigin(organization, site, origin string) bool {
 	})
 }
 
+// ListsOrigin reports whether any valid key that opens the site names origin.
+func (ks *Keys) ListsOrigin(organization, site, origin string) bool {
+	o, err := ParseOrigin(origin)
+	return err == nil && ks.any(organization, site, func(k *Key) bool { return k.covers(o) })
+}
+
 // Opened reports whether any valid key opens the site.
 func (ks *Keys) Opened(organization, site string) bool {
 	return ks.any(organization, site, func(*Key) bool { return true })

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/widget"
 )
 
 // The parts of the API, as paths and configuration name them. To add one, add
@@ -18,6 +20,8 @@ import (
 const (
 	apiAssistant = "assistant"
 	apiSearch    = "search"
+	apiToken     = "token"
+	apiWidget    = "widget"
 )
 
 // apis are the paths and methods of the parts.
@@ -31,6 +35,8 @@ var apis = map[string]struct {
 }{
 	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
 	apiSearch:    {methods: []string{http.MethodPost}},
+	apiToken:     {methods: []string{http.MethodPost}},
+	apiWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},
 }
 
 // endpoint is what the path of a request to the API says. SPEC.md, Endpoints.
@@ -44,6 +50,9 @@ type endpoint struct {
 	// resume is set for …/message/{chatId}/stream, where a chat hook asks for
 	// a reply that is still in progress.
 	resume bool
+	// chunk is the name of a part of the widget's script, which belongs to no
+	// site.
+	chunk string
 }
 
 // endpointVar is the variable of the request that holds its endpoint.
@@ -101,7 +110,7 @@ func parsePath(path string) (endpoint, bool) {
 	if api.parse != nil {
 		e, ok = api.parse(rest)
 	}
-	if !ok || e.site == "" || strings.Contains(e.site, "/") {
+	if !ok || e.site == "" && e.chunk == "" || strings.Contains(e.site, "/") {
 		return endpoint{}, false
 	}
 	e.api, e.version = name, version
@@ -120,6 +129,15 @@ func parseMessagePath(rest string) (endpoint, bool) {
 	}
 	chat, ok = strings.CutSuffix(chat, "/stream")
 	return endpoint{site: site, resume: true}, ok && chat != "" && !strings.Contains(chat, "/")
+}
+
+// parseScriptPath reads {domain}.js and the names of the script's chunks.
+func parseScriptPath(rest string) (endpoint, bool) {
+	if _, ok := widget.Chunk(rest); ok {
+		return endpoint{chunk: rest}, true
+	}
+	site, ok := strings.CutSuffix(rest, ".js")
+	return endpoint{site: site}, ok
 }
 
 // v2Path returns the path of the v2 endpoint next to the v1 endpoint of this

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
@@ -30,8 +31,13 @@ import (
 //	{http.auth.user.client}        the client IP, IPv6 as its /64
 //
 // The client IP is Caddy's {client_ip}, which respects trusted_proxies.
+//
+// It also takes the browser tokens of the handler docs_token, sent in the same
+// way. Their ID is widget, and their organization that of the site in the
+// request's path.
 type KeyAuth struct {
 	keys keyring
+	app  *app.App // nil in tests of keys
 }
 
 // keyring is what a request needs of access.Keys.
@@ -56,19 +62,29 @@ func (ka *KeyAuth) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	ka.keys = a.Keyring()
+	ka.keys, ka.app = a.Keyring(), a
 	return nil
 }
 
 // Authenticate implements caddyauth.Authenticator. It never returns an
 // error: Caddy logs errors, so that anyone could fill the log with wrong keys.
 func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyauth.User, bool, error) {
-	key, ok := ka.keys.Authenticate(token(r))
+	text := token(r)
+	if ka.app != nil && access.IsToken(text) {
+		return ka.authenticateToken(w, r, text)
+	}
+	key, ok := ka.keys.Authenticate(text)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return caddyauth.User{}, false, nil
 	}
-	caddyhttp.SetVar(r.Context(), identityVar, identity{key})
+	return accept(r, identity{key, SourceAPI})
+}
+
+// accept sets the identity of a request.
+func accept(r *http.Request, id identity) (caddyauth.User, bool, error) {
+	caddyhttp.SetVar(r.Context(), identityVar, id)
+	key := id.key
 	return caddyauth.User{
 		ID: key.ID,
 		Metadata: map[string]string{
@@ -100,9 +116,27 @@ func asReader(r *http.Request) context.Context {
 
 const identityVar = "docs_key"
 
+// Sources of requests, as SourceOf returns them.
+const (
+	SourceAPI    = "api"
+	SourceWidget = "widget"
+)
+
 // identity wraps the key, so that a variable set by the directive vars can't
 // be mistaken for one.
-type identity struct{ key *access.Key }
+type identity struct {
+	key    *access.Key
+	source string
+}
+
+// SourceOf returns where a request comes from: SourceWidget if it was sent with
+// a browser token, or else SourceAPI.
+func SourceOf(r *http.Request) string {
+	if id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity); ok && id.source != "" {
+		return id.source
+	}
+	return SourceAPI
+}
 
 // IdentityFrom returns the key that KeyAuth accepted, and false if there was
 // none.

@@ -90,8 +90,13 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		he = caddyhttp.HandlerError{StatusCode: http.StatusInternalServerError, Err: err}
 	}
 	h := w.Header()
-	if he.StatusCode == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
-		h.Set("WWW-Authenticate", "Bearer")
+	if he.StatusCode == http.StatusUnauthorized {
+		if h.Get("WWW-Authenticate") == "" {
+			h.Set("WWW-Authenticate", "Bearer")
+		}
+		if p, ok := caddyhttp.GetVar(r.Context(), refusedVar).(*problem); ok {
+			err = p
+		}
 	}
 	// Pages of every origin can read errors. They say nothing that depends on
 	// whether the site exists, unless the request has a key.

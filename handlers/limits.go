@@ -53,6 +53,14 @@ type Limits struct {
 
 // DefaultLimits returns the limits of an API that the operator didn't change.
 func DefaultLimits(api string) Limits {
+	if api == apiToken {
+		// A page asks for one each 15 minutes, and an address may be that of an
+		// office.
+		return Limits{IP: &Limit{Events: 600, Window: time.Hour}}
+	}
+	if api == apiWidget {
+		return Limits{} // bytes that are in memory
+	}
 	l := Limits{Organization: &Limit{Events: 10_000, Window: time.Hour}}
 	if api == apiAssistant {
 		l.IP = &Limit{Events: 10_000, Window: 24 * time.Hour}

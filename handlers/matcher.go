@@ -22,7 +22,8 @@ import (
 // the name of a site, and for an endpoint that takes POST only with a valid
 // key.
 type MatchAPI struct {
-	// The part of the API to match: "assistant" or "search". Default: all.
+	// The part of the API to match: "assistant", "search", "token" or "widget".
+	// Default: all.
 	Only string `json:"only,omitempty"`
 
 	// Narrows GET and HEAD to these sites. Default: all sites.
@@ -71,7 +72,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 // path. For endpoints that need a key it must not depend on which sites there
 // are: strangers would learn it.
 func (m *MatchAPI) reads(r *http.Request, e endpoint) bool {
-	if e.resume {
+	if e.resume || e.chunk != "" {
 		return true // no page has such a path
 	}
 	if !slices.Contains(e.methods(), r.Method) { // a mistake, which 405 explains

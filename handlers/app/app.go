@@ -64,6 +64,7 @@ type App struct {
 	log     *zap.Logger
 	store   *store
 	keys    *access.Keys
+	tokens  *access.Tokens
 	threads *threads
 	exit    *exit
 
@@ -166,6 +167,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	}
 	a.routes = reach.NewRoutes(ctx)
 	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
+	a.tokens = access.NewTokens(a.store, ctx.Slogger())
 	if err := a.fixKeys(sites); err != nil {
 		return err
 	}
@@ -317,6 +319,9 @@ func (a *App) Cleanup() error {
 
 // Keyring returns the keys that open the sites.
 func (a *App) Keyring() *access.Keys { return a.keys }
+
+// Tokens returns the browser tokens of the sites.
+func (a *App) Tokens() *access.Tokens { return a.tokens }
 
 // Conversations returns the threads.
 func (a *App) Conversations() *thread.Keeper { return a.threads.Keeper }

@@ -81,6 +81,7 @@ func (a *App) Doctor(ctx context.Context) []Check {
 			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 		}
 		r.checkPages(add)
+		r.checkWidget(add)
 		for _, p := range st.Problems {
 			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "fix the page; the site is searched without it")
 		}

@@ -58,6 +58,7 @@ type LiveSite struct {
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
 	budget    *siteBudget          // nil: no bound
 	slots     *replySlots
+	widget    widgetState
 
 	// hidden says why the API could not be reached after the start, nil if it
 	// could.
@@ -192,6 +193,12 @@ func (a *App) ServesAt(name, host string) bool {
 func (a *App) OriginAllowed(site, origin string) bool {
 	r := a.Site(site)
 	return r != nil && (r.OwnOrigin(origin) || a.keys.AllowsOrigin(r.Organization, r.Name, origin))
+}
+
+// OriginListed reports whether an origin is that of the site's URL, or a key of
+// the site names it.
+func (a *App) OriginListed(r *LiveSite, origin string) bool {
+	return r.OwnOrigin(origin) || a.keys.ListsOrigin(r.Organization, r.Name, origin)
 }
 
 // OwnOrigin reports whether an origin is that of the site's URL.

@@ -22,6 +22,7 @@ import (
 const (
 	apiAssistant = "assistant"
 	apiSearch    = "search"
+	apiWidget    = "widget"
 )
 
 // settings are what the words of a directive set.
@@ -31,11 +32,13 @@ type settings struct {
 	only      []string // words of onlyNames; empty: all
 	guard     handlers.Guard
 	assistant handlers.Assistant // its max_body is that of the search, too
+	widget    handlers.Widget
+	noWidget  bool // widget off
 }
 
 // validate checks the values of the words.
 func (s *settings) validate() error {
-	return errors.Join(s.guard.Validate(), s.assistant.Validate())
+	return errors.Join(s.guard.Validate(), s.assistant.Validate(), s.widget.Validate())
 }
 
 // parseAssistant reads the directive assistant.
@@ -90,17 +93,22 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 		}
 		s.sites = append(s.sites, name)
 	}
-	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, s.words(api), s.validate); err != nil {
+	words := s.words
+	if api == directiveWidget {
+		s.widget.Sites = s.sites
+		words = func(string) []word { return append([]word{s.injectWord()}, s.widgetWords()...) }
+	}
+	if err := parseBlock(line{h.Dispenser, &word{name: api}}, api, words(api), s.validate); err != nil {
 		return nil, err
 	}
-	return s.routes(matcher, api), nil
+	return s.routes(matcher, strings.TrimPrefix(api, "docs_")), nil
 }
 
 // parseDocs reads the directive docs: a site and the parts of its API. Without
 // a site it serves those of the global option, as assistant and search do.
 //
 //	docs [<@matcher>] [<site> [<root>]] {
-//		only assistant|search...
+//		only assistant|search|widget...
 //		root <folder>
 //		sitemap <url> [<interval>]
 //		allow_private on|off
@@ -133,6 +141,19 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //		max_body <size>
 //		finish_event auto|literal|sdk
 //		max_concurrent_replies <n>
+//		widget inject|on|off {
+//			position bottom-right|bottom-left|none|<selector>
+//			accent <color>
+//			theme auto|light|dark|<attribute>
+//			shortcut <keys>|off
+//			placeholder <text>
+//			title <text>
+//			features search|ask|feedback|page_feedback...
+//			strings <language> <file>
+//			conversations session|local|off
+//			starters <question>...
+//			events plain|text
+//		}
 //	}
 func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, "docs <site> [<root>]")
@@ -163,6 +184,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if len(args) == 2 {
 		site.Root = args[1]
 	}
+	s.sites, s.widget.Sites = []string{name}, []string{name}
 	validate := func() error { return errors.Join(site.Validate(), s.validate()) }
 	if err := parseBlock(l, "docs "+name, docsWords(site, s), validate); err != nil {
 		return nil, err
@@ -170,10 +192,12 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if len(s.only) > 0 && !slices.Contains(s.only, apiAssistant) && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
 		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only %s leaves out; remove them, or only", name, strings.Join(s.only, " "))
 	}
+	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, handlers.Widget{Sites: s.sites})) {
+		return nil, at(first).Errf("docs %s: widget needs the part widget, which only %s leaves out; remove one of them", name, strings.Join(s.only, " "))
+	}
 	if err := checkDefined(h, at(first), name, site); err != nil {
 		return nil, err
 	}
-	s.sites = []string{name}
 	s.guard.Define = &app.Definition{Name: name, Site: site}
 	return s.routes(matcher, s.only...), nil
 }
@@ -187,7 +211,7 @@ func optionHasSites(h httpcaddyfile.Helper) bool {
 
 func docsWords(site *app.Site, s *settings) []word {
 	words := append([]word{s.onlyWord()}, siteWords(site)...)
-	return append(words, s.words(apiAssistant)...)
+	return append(append(words, s.words(apiAssistant)...), s.widgetWord())
 }
 
 // onlyWord is the word only: the parts to serve.

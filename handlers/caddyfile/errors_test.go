@@ -543,11 +543,31 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
-			`only: "chat" is not a part; write: only assistant|search..., like: only search, at Caddyfile:3`,
+			`only: "chat" is not a part; write: only assistant|search|widget..., like: only search, at Caddyfile:3`,
 		},
 		"docs with only and a word twice": {
 			inBlock("\tdocs acme {\n\t\tonly search search\n\t}"),
-			`only: search is named twice; keep one; write: only assistant|search..., like: only search, at Caddyfile:3`,
+			`only: search is named twice; keep one; write: only assistant|search|widget..., like: only search, at Caddyfile:3`,
+		},
+		"docs with a widget that only leaves out": {
+			inBlock("\tdocs acme {\n\t\tonly search\n\t\twidget inject\n\t}"),
+			`docs acme: widget needs the part widget, which only search leaves out; remove one of them, at Caddyfile:2`,
+		},
+		"widget with an unknown mode": {
+			inBlock("\tdocs acme {\n\t\twidget yes\n\t}"),
+			`widget: "yes" must be inject, on or off; write: widget inject|on|off, like: widget inject, at Caddyfile:3`,
+		},
+		"widget with a color that is none": {
+			inBlock("\tdocs acme {\n\t\twidget on {\n\t\t\taccent \"url(x);}\"\n\t\t}\n\t}"),
+			`accent: "url(x);}" must be a CSS color like #0a7, teal or rgb(0 120 90); write: accent <color>, like: accent "#0a7", at Caddyfile:4`,
+		},
+		"widget with an unknown feature": {
+			inBlock("\tdocs_widget acme {\n\t\tfeatures search chat\n\t}"),
+			`features: "chat" must be one of search, ask, feedback, page_feedback; write: features search|ask|feedback|page_feedback..., like: features search ask, at Caddyfile:3`,
+		},
+		"docs_widget that injects one of two": {
+			inBlock("\tdocs_widget acme beta {\n\t\tinject\n\t}"),
+			`inject: needs exactly one site, the one whose box the pages get; 2 are named; write: inject [on|off], like: inject on, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),

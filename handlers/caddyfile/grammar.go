@@ -24,7 +24,7 @@ func Grammar() string {
 }
 
 // roots are the words that open the blocks: the global option docs and the
-// three directives.
+// directives.
 func roots() []word {
 	s := new(settings)
 	return []word{
@@ -32,6 +32,7 @@ func roots() []word {
 		{name: "docs", forms: []form{{args: "[<@matcher>] [<site> [<root>]]", block: docsWords(new(app.Site), s), optional: true}}},
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant), optional: true}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
+		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},
 	}
 }
 

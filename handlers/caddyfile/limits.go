@@ -20,12 +20,15 @@ type limits struct {
 }
 
 // of returns the limits of an API: those that are written, and the defaults
-// of the others.
-func (s *limits) of(api string) handlers.Limits {
+// of the others. Those of an open part are its own, unless all are off.
+func (s *limits) of(api string, open bool) handlers.Limits {
 	if s.off {
 		return handlers.Limits{}
 	}
 	l := handlers.DefaultLimits(api)
+	if open {
+		return l
+	}
 	if s.IP != nil {
 		l.IP = s.IP
 	}

@@ -1,5 +1,5 @@
 // Package caddyfile is the Caddyfile grammar of caddy-docs: the global option
-// docs and the directives docs, assistant and search. It turns them into the
+// docs and the directives docs, assistant, search and docs_widget. It turns them into the
 // JSON of the app "docs" and into routes of its handlers.
 //
 // The grammar is defined by tables of words (siteWords, modelWords …). It only
@@ -14,9 +14,10 @@ import (
 )
 
 // Register adds the global option and the directives to the Caddyfile
-// adapter. Each directive comes before invoke: behind basic_auth, so that
-// private documentation stays private, and before handle and route, which
-// would take the API's requests. assistant and search come before
+// adapter. Each directive comes before templates: behind basic_auth, so that
+// private documentation stays private, behind encode, which compresses pages
+// that got the widget's tag, and before templates, handle and route, which make
+// those pages or would take the API's requests. assistant and search come before
 // docs, so that one of them next to docs has its own settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)
@@ -24,6 +25,7 @@ func Register() {
 		directive(apiAssistant, parseAssistant)
 		directive(apiSearch, parseSearch)
 	}
+	directive(directiveWidget, parseWidget)
 	directive("docs", parseDocs)
 }
 
@@ -34,5 +36,5 @@ func directive(name string, parse httpcaddyfile.UnmarshalFunc) {
 		}
 	}()
 	httpcaddyfile.RegisterDirective(name, parse)
-	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "invoke")
+	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "templates")
 }

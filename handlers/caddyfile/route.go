@@ -23,17 +23,27 @@ type part struct {
 	only string
 	// handler returns the handler at the end of the route.
 	handler func(s *settings) json.RawMessage
+	// open parts need no key. Their limits are their own.
+	open bool
 }
 
 // parts are the parts of the API in the order of their routes.
 var parts = []part{
-	{apiAssistant, apiAssistant, func(s *settings) json.RawMessage {
+	{api: apiAssistant, only: apiAssistant, handler: func(s *settings) json.RawMessage {
 		a := s.assistant
 		a.Sites = s.sites
 		return module("docs_assistant", &a)
 	}},
-	{apiSearch, apiSearch, func(s *settings) json.RawMessage {
+	{api: apiSearch, only: apiSearch, handler: func(s *settings) json.RawMessage {
 		return module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody})
+	}},
+	{api: "token", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
+		return module("docs_token", &handlers.Token{Sites: s.sites})
+	}},
+	{api: apiWidget, only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
+		w := s.widget
+		w.Inject = false
+		return module("docs_widget", &w)
 	}},
 }
 
@@ -51,11 +61,14 @@ func onlyNames() (names []string) {
 // named ones, or all.
 func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []httpcaddyfile.ConfigValue) {
 	for _, p := range parts {
-		if len(only) > 0 && !slices.Contains(only, p.only) {
+		if len(only) > 0 && !slices.Contains(only, p.only) || p.only == apiWidget && s.noWidget {
 			continue
 		}
 		routes = append(routes, s.route(p, matcher))
 		s.guard.Define = nil // the first route defines the site
+	}
+	if s.widget.Inject {
+		routes = append(routes, s.inject(matcher))
 	}
 	return routes
 }
@@ -67,10 +80,12 @@ func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []htt
 //	→ docs_api → authentication {docs_key} → docs_client_limit
 //	→ rate_limit → docs_assistant, docs_search …
 //
+// Open parts have no authentication.
+//
 // It is terminal, and its handlers are flat: nothing falls through to the
 // site, and errors go to docs_api, the outermost, which renders them.
 func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	limits := s.limits.of(p.api)
+	limits := s.limits.of(p.api, p.open)
 
 	match := maps.Clone(matcher)
 	if match == nil {
@@ -78,20 +93,31 @@ func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigVa
 	}
 	match["docs_api"] = caddyconfig.JSON(&handlers.MatchAPI{Only: p.api, Sites: s.sites}, nil)
 
-	chain := append([]json.RawMessage{
-		module("docs_api", &handlers.Guard{
-			Errors: s.guard.Errors, RateLimitPolicy: limits.PolicyHeader(), Define: s.guard.Define,
-		}),
-		module("authentication", &caddyauth.Authentication{
+	chain := []json.RawMessage{module("docs_api", &handlers.Guard{
+		Errors: s.guard.Errors, RateLimitPolicy: limits.PolicyHeader(), Define: s.guard.Define,
+	})}
+	if !p.open {
+		chain = append(chain, module("authentication", &caddyauth.Authentication{
 			ProvidersRaw: caddy.ModuleMap{"docs_key": json.RawMessage("{}")},
-		}),
-	}, limits.Handlers(p.api)...)
+		}))
+	}
+	chain = append(chain, limits.Handlers(p.api)...)
 
 	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{
 		MatcherSetsRaw: caddyhttp.RawMatcherSets{match},
 		HandlersRaw:    append(chain, p.handler(s)),
 		Terminal:       true,
 	}}
+}
+
+// inject is the route that puts the widget's tag into pages. It is not
+// terminal: it wraps the handlers of the rest of the block.
+func (s *settings) inject(matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
+	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &handlers.Widget{Sites: s.sites, Inject: true})}}
+	if matcher != nil {
+		r.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
+	}
+	return httpcaddyfile.ConfigValue{Class: "route", Value: r}
 }
 
 func module(name string, v any) json.RawMessage {

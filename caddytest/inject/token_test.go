@@ -1,0 +1,145 @@
+// Package inject tests how the widget gets into pages and to its token.
+package inject
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+const search = "/v1/search/acme"
+
+// sites are two sites on one host, one of them with a key for another origin.
+func sites(t *testing.T) *caddytest.Server {
+	t.Helper()
+	folder := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nThe widget of the front page.\n"})
+	s := caddytest.Start(t, "key svc_dsc_0123456789abcdef {\norganization acme\norigins https://app.example\n}\nkey "+caddytest.Key+" {\norganization acme\norigins https://none.example\n}",
+		"http://:0 {\n\troot "+folder+"\n\tdocs acme\n\tdocs beta {\n\t\torganization acme\n\t}\n\tfile_server\n}\n")
+	caddytest.Until(t, "the site is ready", func() bool {
+		r := s.Do(caddytest.Request{Path: search, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": s.Base}})
+		return r.Status == 200
+	})
+	return s
+}
+
+// token asks for a token, with headers.
+func token(t *testing.T, s *caddytest.Server, site, origin string) (string, *caddytest.Response) {
+	t.Helper()
+	r := s.Do(caddytest.Request{Path: "/v1/token/" + site, Key: "-", Header: map[string]string{"Origin": origin}})
+	var body struct {
+		Token     string
+		ExpiresIn int
+	}
+	if r.Status == 200 {
+		if err := json.Unmarshal(r.Body, &body); err != nil || body.ExpiresIn != 900 || !strings.HasPrefix(body.Token, "svc_dsc_") {
+			t.Errorf("token %s: %v", r.Body, err)
+		}
+	}
+	return body.Token, r
+}
+
+func TestATokenOpensTheSiteForPagesThatAskedForIt(t *testing.T) {
+	s := sites(t)
+	for _, origin := range []string{s.Base, "https://app.example"} {
+		tok, r := token(t, s, "acme", origin)
+		if r.Status != 200 || r.Header.Get("Access-Control-Allow-Origin") != origin || r.Header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("%s: %d %v %s", origin, r.Status, r.Header, r.Body)
+		}
+		found := s.Do(caddytest.Request{Path: search, Key: tok, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": origin}})
+		if found.Status != 200 || !strings.Contains(string(found.Body), "front page") || found.Header.Get("Access-Control-Allow-Origin") != origin {
+			t.Errorf("%s: %d %v %s", origin, found.Status, found.Header, found.Body)
+		}
+		asked := s.Do(caddytest.Request{Path: "/v2/assistant/acme/message", Key: tok, Body: caddytest.Question("What is the widget?", nil), Header: map[string]string{"Origin": origin}})
+		if asked.Status != 200 || !strings.Contains(string(asked.Body), `"finish"`) {
+			t.Errorf("%s: asking: %d %s", origin, asked.Status, asked.Body)
+		}
+	}
+	for origin, code := range map[string]string{"https://evil.example": "origin_not_allowed", "": "origin_missing", "null": "origin_missing"} {
+		if _, r := token(t, s, "acme", origin); r.Status != 403 || r.Error(t).Code != code {
+			t.Errorf("origin %q: %d %s", origin, r.Status, r.Body)
+		}
+	}
+	if _, r := token(t, s, "nowhere", s.Base); r.Status != 404 {
+		t.Errorf("an unknown site: %d", r.Status)
+	}
+}
+
+func TestAStolenTokenIsWorthNothing(t *testing.T) {
+	s := sites(t)
+	tok, _ := token(t, s, "acme", s.Base)
+	text, signature, _ := strings.Cut(tok, ".")
+	for name, c := range map[string]struct {
+		path, token, origin, code string
+	}{
+		"on another origin":       {search, tok, "https://evil.example", "token_origin"},
+		"on another of the site":  {search, tok, "https://app.example", "token_origin"},
+		"without an origin":       {search, tok, "", "token_origin"},
+		"for another site":        {"/v1/search/beta", tok, s.Base, "token_site"},
+		"for a site that is none": {"/v1/search/nowhere", tok, s.Base, "token_site"},
+		"tampered":                {search, text + "x." + signature, s.Base, "token_invalid"},
+		"without its signature":   {search, text + ".", s.Base, "token_invalid"},
+		"asked in the assistant":  {"/v2/assistant/beta/message", tok, s.Base, "token_site"},
+	} {
+		r := s.Do(caddytest.Request{Path: c.path, Key: c.token, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": c.origin}})
+		if r.Status != 401 || r.Error(t).Code != c.code || r.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%s: %d %s", name, r.Status, r.Body)
+		}
+		if strings.Contains(string(r.Body), "widget") {
+			t.Errorf("%s: %s", name, r.Body)
+		}
+	}
+	if log := s.Log(); strings.Contains(log, tok) {
+		t.Error("the token is in the log")
+	}
+}
+
+func TestATokenIsForOneNetwork(t *testing.T) {
+	folder := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nThe widget of the front page.\n"})
+	s := caddytest.New(t)
+	if err := s.TryLoad(strings.Replace(caddytest.Global(s.Dir, ""), "admin off", "admin off\n\tservers {\n\t\ttrusted_proxies static 127.0.0.1 ::1\n\t}", 1) +
+		"http://:0 {\n\troot " + folder + "\n\tdocs acme\n\tfile_server\n}\n"); err != nil {
+		t.Fatal(err)
+	}
+	s.Ready("acme")
+	from := func(address string) map[string]string {
+		return map[string]string{"Origin": s.Base, "X-Forwarded-For": address}
+	}
+	r := s.Do(caddytest.Request{Path: "/v1/token/acme", Key: "-", Header: from("203.0.113.9")})
+	var body struct{ Token string }
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for address, code := range map[string]string{"203.0.113.200": "", "203.0.114.9": "token_network", "2001:db8::1": "token_network"} {
+		r := s.Do(caddytest.Request{Path: search, Key: body.Token, Body: `{"query":"widget"}`, Header: from(address)})
+		if code == "" && r.Status != 200 || code != "" && (r.Status != 401 || r.Error(t).Code != code) {
+			t.Errorf("from %s: %d %s", address, r.Status, r.Body)
+		}
+	}
+}
+
+func TestTokensAreLimitedByAddress(t *testing.T) {
+	s := sites(t)
+	last := 0
+	for range 605 {
+		_, r := token(t, s, "acme", "https://evil.example") // refused ones count, too
+		last = r.Status
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("after 605 requests: %d", last)
+	}
+}
+
+func TestWidgetOffIssuesNoTokens(t *testing.T) {
+	s := caddytest.Start(t, "", "http://:0 {\n\troot "+caddytest.Folder(t, map[string]string{"index.html": "<title>x</title>"})+"\n\tdocs acme {\n\t\twidget off\n\t}\n\tfile_server\n}\n")
+	s.Ready("acme")
+	for _, path := range []string{"/v1/token/acme", "/v1/widget/acme.js"} {
+		for _, method := range []string{"POST", "GET"} {
+			if r := s.Do(caddytest.Request{Method: method, Path: path, Header: map[string]string{"Origin": s.Base}}); r.Status != 404 && r.Status != 405 {
+				t.Errorf("%s %s: %d", method, path, r.Status)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package caddyfile
+
+import (
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
+
+// directiveWidget serves the widget apart from the rest of docs.
+const directiveWidget = "docs_widget"
+
+// parseWidget reads the directive docs_widget.
+//
+//	docs_widget [<@matcher>] [<site>...] {
+//		inject [on|off]
+//		position bottom-right|bottom-left|none|<selector>
+//		accent <color>
+//		theme auto|light|dark|<attribute>
+//		shortcut <keys>|off
+//		placeholder <text>
+//		title <text>
+//		features search|ask|feedback|page_feedback...
+//		strings <language> <file>
+//		conversations session|local|off
+//		starters <question>...
+//		events plain|text
+//	}
+func parseWidget(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	return parseAPI(h, directiveWidget)
+}
+
+// widgetWord is the word widget of the directive docs.
+func (s *settings) widgetWord() word {
+	return word{
+		name: "widget", field: "inject",
+		forms: []form{{args: "inject|on|off", example: "inject", block: s.widgetWords(), optional: true}},
+		parse: func(l line) error {
+			mode, err := l.one()
+			if err != nil {
+				return err
+			}
+			switch mode {
+			case "inject":
+				s.widget.Inject = true
+			case "on":
+			case "off":
+				s.noWidget = true
+				return nil // without a block
+			default:
+				return l.refuse("%q must be inject, on or off", mode)
+			}
+			return parseBlock(l, "widget", s.widgetWords(), s.widget.Validate)
+		},
+	}
+}
+
+// injectWord is the word inject of the directive docs_widget.
+func (s *settings) injectWord() word {
+	return word{name: "inject", forms: is("[on|off]", "on"), parse: func(l line) error {
+		args, err := l.between(0, 1)
+		if err == nil && len(args) == 1 && args[0] != "on" && args[0] != "off" {
+			err = l.refuse("%q must be on or off", args[0])
+		}
+		s.widget.Inject = len(args) == 0 || args[0] == "on"
+		return err
+	}}
+}
+
+// widgetWords are the settings of the widget.
+func (s *settings) widgetWords() []word {
+	w := &s.widget
+	return []word{
+		textWord("position", "bottom-right|bottom-left|none|<selector>", "bottom-left", &w.Position),
+		textWord("accent", "<color>", `"#0a7"`, &w.Accent),
+		textWord("theme", "auto|light|dark|<attribute>", "[data-theme=dark]", &w.Theme),
+		textWord("shortcut", "<keys>|off", "mod+k", &w.Shortcut),
+		textWord("placeholder", "<text>", `"Search the docs"`, &w.Placeholder),
+		textWord("title", "<text>", `"Acme docs"`, &w.Title),
+		listWord("features", "search|ask|feedback|page_feedback...", "search ask", &w.Features),
+		{name: "strings", forms: is("<language> <file>", "de ./widget.de.json"), repeat: true, parse: func(l line) error {
+			args, err := l.between(2, 2)
+			if err != nil {
+				return err
+			}
+			if w.Strings[args[0]] != "" {
+				return l.refuse("%s has a file already; keep one", args[0])
+			}
+			if w.Strings == nil {
+				w.Strings = map[string]string{}
+			}
+			w.Strings[args[0]] = args[1]
+			return nil
+		}},
+		textWord("conversations", "session|local|off", "local", &w.Conversations),
+		listWord("starters", "<question>...", `"How do I install it?"`, &w.Starters),
+		textWord("events", "plain|text", "text", &w.Events),
+	}
+}

@@ -1,0 +1,462 @@
+package handlers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+)
+
+const (
+	// maxInjected is the length of the longest page that gets the tag.
+	maxInjected = 4 << 20
+	// maxHead is how much of a page is looked at for the end of its head.
+	maxHead = 256 << 10
+	// suffixName begins what is added to the ETags of pages with the tag.
+	suffixName = "-docs"
+)
+
+// inject passes a request on, and puts the tag into the page that comes back.
+func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || reach.IsInside(r) || len(wd.Sites) != 1 ||
+		!wd.app.AwaitStart(r.Context()) {
+		return next.ServeHTTP(w, r)
+	}
+	site := wd.app.Site(wd.Sites[0])
+	if site == nil {
+		return next.ServeHTTP(w, r)
+	}
+	tag := `<script src="` + html.EscapeString(prefix(r)+"/v1/"+apiWidget+"/"+site.Name+".js") + `" defer></script>`
+	sum := sha256.Sum256([]byte(tag))
+	in := &injector{
+		ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w},
+		r:                     r, site: site, tag: tag, suffix: suffixName + hex.EncodeToString(sum[:3]),
+	}
+	restore := in.prepare(r)
+	err := next.ServeHTTP(in, r)
+	restore()
+	return in.finish(err)
+}
+
+// prefix returns the beginning of the path that handle_path stripped.
+func prefix(r *http.Request) string {
+	before, ok := strings.CutSuffix(originalURL(r).Path, r.URL.Path)
+	if !ok {
+		return ""
+	}
+	return before
+}
+
+// injector puts the tag into a page on its way to the client: before the end of
+// its head, which is all that it holds back.
+type injector struct {
+	*caddyhttp.ResponseWriterWrapper
+	r      *http.Request
+	site   *app.LiveSite
+	tag    string
+	suffix string // of ETags
+
+	state    injection
+	status   int
+	known    bool // the client has this page with the tag
+	flushing bool
+	head     []byte // held back
+	next     int    // the length of head at which to look again
+}
+
+// injection is how far an injector is.
+type injection uint8
+
+const (
+	untouched injection = iota // no header was written
+	sniffing                   // a 200 without a type, which its first bytes will say
+	holding                    // a page whose head is being read
+	passing                    // everything goes on to the client
+)
+
+// prepare asks the handlers behind for a whole page that is not encoded, and
+// returns a function that restores the header: others read it later, such as
+// the access log.
+func (in *injector) prepare(r *http.Request) (restore func()) {
+	if !asksForPage(r) {
+		return func() {}
+	}
+	names := []string{"Accept-Encoding", "Range", "If-Range", "If-Modified-Since", "If-None-Match"}
+	saved := make([][]string, len(names))
+	for i, name := range names {
+		saved[i] = r.Header[name]
+		delete(r.Header, name)
+	}
+	// The handlers behind know the ETag without our suffix. A copy without it
+	// is of the page without the tag.
+	var tags []string
+	for _, etag := range strings.Split(strings.Join(saved[len(names)-1], ","), ",") {
+		etag = strings.TrimSpace(etag)
+		if page, ok := strings.CutSuffix(etag, in.suffix+`"`); ok {
+			tags, in.known = append(tags, page+`"`), true
+		} else if etag == "*" {
+			tags = append(tags, etag)
+		}
+	}
+	if len(tags) > 0 {
+		r.Header.Set("If-None-Match", strings.Join(tags, ", "))
+	}
+	return func() {
+		for i, name := range names {
+			if delete(r.Header, name); saved[i] != nil {
+				r.Header[name] = saved[i]
+			}
+		}
+	}
+}
+
+// asksForPage reports whether a request is probably for an HTML page, so that
+// others may be answered in parts and compressed.
+func asksForPage(r *http.Request) bool {
+	switch ext := path.Ext(r.URL.Path); ext {
+	case "", ".html", ".htm":
+		return true
+	default:
+		media := mime.TypeByExtension(ext)
+		return strings.HasSuffix(r.URL.Path, "/") ||
+			strings.Contains(r.Header.Get("Accept"), "text/html") && (media == "" || strings.HasPrefix(media, "text/html") || strings.HasPrefix(media, "text/markdown"))
+	}
+}
+
+// WriteHeader decides what happens to the response.
+func (in *injector) WriteHeader(status int) {
+	if in.state != untouched || status >= 100 && status < 200 && status != http.StatusSwitchingProtocols {
+		in.ResponseWriterWrapper.WriteHeader(status)
+		return
+	}
+	in.status = status
+	h := in.Header()
+	switch {
+	case status == http.StatusNotModified && in.known:
+		in.addSuffix()
+		in.pass()
+	case status != http.StatusOK || !in.mayHaveTag():
+		in.pass()
+	case h.Get("Content-Type") == "" && in.r.Method == http.MethodGet:
+		in.state = sniffing
+	case !isPage(h.Get("Content-Type")) || in.refused(h.Values("Content-Security-Policy")):
+		in.pass()
+	case in.r.Method == http.MethodHead:
+		h.Del("Content-Length") // of the page without the tag
+		in.change()
+		in.pass()
+	default:
+		in.state = holding
+	}
+}
+
+// mayHaveTag reports whether the header of a 200 leaves room for the tag.
+func (in *injector) mayHaveTag() bool {
+	h := in.Header()
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") || h.Get("Content-Range") != "" {
+		return false
+	}
+	n, err := strconv.ParseInt(h.Get("Content-Length"), 10, 64)
+	return err != nil || n <= maxInjected
+}
+
+// isPage reports whether a type is that of an HTML page whose letters are
+// ASCII's.
+func isPage(contentType string) bool {
+	media, params, err := mime.ParseMediaType(contentType)
+	return err == nil && media == "text/html" && !strings.HasPrefix(strings.ToLower(params["charset"]), "utf-16")
+}
+
+// pass writes the header; everything goes on from now on.
+func (in *injector) pass() {
+	in.state = passing
+	in.ResponseWriterWrapper.WriteHeader(in.status)
+}
+
+// change makes the header that of a page with the tag.
+func (in *injector) change() {
+	h := in.Header()
+	in.addSuffix()
+	for _, name := range []string{"Accept-Ranges", "Digest", "Content-Digest", "Repr-Digest", "Content-Md5"} {
+		h.Del(name)
+	}
+}
+
+func (in *injector) addSuffix() {
+	h := in.Header()
+	if etag, ok := strings.CutSuffix(h.Get("ETag"), `"`); ok && !strings.HasSuffix(etag, in.suffix) {
+		h.Set("ETag", etag+in.suffix+`"`)
+	}
+}
+
+// Write passes on what it gets, or holds it back until the head is whole.
+func (in *injector) Write(p []byte) (int, error) {
+	if in.state == untouched {
+		in.WriteHeader(http.StatusOK)
+	}
+	if in.state == sniffing && len(p) > 0 {
+		in.sniff(p)
+	}
+	if in.state != holding {
+		return in.ResponseWriterWrapper.Write(p)
+	}
+	in.head = append(in.head, p...)
+	if len(in.head) < in.next {
+		return len(p), nil
+	}
+	return len(p), in.look(false)
+}
+
+// sniff decides by the first bytes what a page without a type is, as net/http
+// does.
+func (in *injector) sniff(p []byte) {
+	h := in.Header()
+	h.Set("Content-Type", http.DetectContentType(p))
+	if isPage(h.Get("Content-Type")) && !in.refused(h.Values("Content-Security-Policy")) {
+		in.state = holding
+		return
+	}
+	in.pass()
+}
+
+// look puts the tag into what is held back, if that has the end of the head.
+func (in *injector) look(whole bool) error {
+	head := readHead(in.head, whole)
+	switch {
+	case head.at >= 0 && (head.hasTag || !head.document || in.refused(head.policies)):
+		return in.release("", 0)
+	case head.at >= 0:
+		return in.release(in.tag, head.at)
+	case len(in.head) > maxHead || whole:
+		return in.release("", 0)
+	}
+	in.next = len(in.head) + len(in.head)/4 + 1 // not again for every byte
+	return nil
+}
+
+// release sends what was held back, with the tag at a place in it.
+func (in *injector) release(tag string, at int) error {
+	h := in.Header()
+	if tag != "" {
+		if n, err := strconv.Atoi(h.Get("Content-Length")); err == nil {
+			h.Set("Content-Length", strconv.Itoa(n+len(tag)))
+		}
+		in.change()
+	}
+	in.pass()
+	held := in.head
+	in.head = nil
+	if tag != "" {
+		held = slices.Insert(held, at, []byte(tag)...)
+	}
+	if _, err := in.ResponseWriterWrapper.Write(held); err != nil {
+		return err
+	}
+	if in.flushing {
+		return http.NewResponseController(in.ResponseWriterWrapper.ResponseWriter).Flush()
+	}
+	return nil
+}
+
+// ReadFrom lets files be sent by the system, once the head has been.
+func (in *injector) ReadFrom(from io.Reader) (n int64, err error) {
+	if in.state == untouched {
+		in.WriteHeader(http.StatusOK)
+	}
+	buf := make([]byte, 32<<10)
+	for in.state != passing {
+		read, err := from.Read(buf)
+		n += int64(read)
+		if _, err := in.Write(buf[:read]); err != nil {
+			return n, err
+		}
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	rest, err := in.ResponseWriterWrapper.ReadFrom(from)
+	return n + rest, err
+}
+
+// FlushError sends what there is, except a head that is not whole.
+func (in *injector) FlushError() error {
+	if in.state == untouched {
+		in.WriteHeader(http.StatusOK)
+	}
+	if in.state == sniffing {
+		return nil // nothing was written
+	}
+	if in.state == holding {
+		in.flushing = true
+		return in.look(false)
+	}
+	return http.NewResponseController(in.ResponseWriterWrapper.ResponseWriter).Flush()
+}
+
+// Flush implements http.Flusher.
+func (in *injector) Flush() { _ = in.FlushError() }
+
+// finish sends what is still held back. A handler that failed leaves the
+// response to others if none of it was sent.
+func (in *injector) finish(err error) error {
+	switch {
+	case in.state == sniffing:
+		in.pass()
+	case in.state == holding && err == nil:
+		return in.look(true)
+	}
+	return err
+}
+
+// refused reports whether one of the policies of a page refuses the widget,
+// and notes it for doctor.
+func (in *injector) refused(policies []string) bool {
+	for _, p := range policies {
+		for policy := range strings.SplitSeq(p, ",") {
+			if directive := refusing(policy, in.r.Host); directive != "" {
+				in.site.WidgetRefused(in.r.URL.Path, directive)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusing returns the directive of a Content-Security-Policy that refuses a
+// script of the page's own origin, or its requests; "" if none does.
+func refusing(policy, host string) string {
+	directives := map[string][]string{}
+	for d := range strings.SplitSeq(policy, ";") {
+		if words := strings.Fields(d); len(words) > 0 {
+			if name := strings.ToLower(words[0]); directives[name] == nil {
+				directives[name] = words
+			}
+		}
+	}
+	first := func(names ...string) []string {
+		for _, n := range names {
+			if directives[n] != nil {
+				return directives[n]
+			}
+		}
+		return nil
+	}
+	for _, words := range [][]string{first("script-src-elem", "script-src", "default-src"), first("connect-src", "default-src")} {
+		if words == nil {
+			continue
+		}
+		script := !strings.HasPrefix(strings.ToLower(words[0]), "connect")
+		allowed := slices.ContainsFunc(words[1:], func(source string) bool {
+			switch source = strings.ToLower(source); source {
+			case "'self'", "*", "https:", "http:":
+				return true
+			}
+			_, after, ok := strings.Cut(source, "://")
+			if !ok {
+				after = source
+			}
+			return strings.EqualFold(strings.TrimSuffix(after, "/"), host)
+		})
+		strict := script && slices.ContainsFunc(words[1:], func(s string) bool { return strings.EqualFold(s, "'strict-dynamic'") })
+		if !allowed || strict {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// pageHead is what the beginning of a page says.
+type pageHead struct {
+	at       int  // where the tag belongs, -1 if that is not known yet
+	document bool // it is a page, and no part of one
+	hasTag   bool
+	policies []string // in meta elements
+}
+
+// inHead are the elements that a head may have. Any other one ends it.
+var inHead = []string{"html", "head", "title", "meta", "link", "script", "style", "base", "noscript", "template"}
+
+// readHead reads a page as far as it is there, or whole.
+func readHead(page []byte, whole bool) pageHead {
+	head := pageHead{at: -1}
+	z := html.NewTokenizer(bytes.NewReader(page))
+	z.SetMaxBuf(maxHead + 1)
+	at, raw := 0, false
+	for {
+		kind := z.Next()
+		size := len(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			if whole {
+				head.at = len(page)
+			}
+			return head
+		case html.DoctypeToken:
+			head.document = true
+		case html.TextToken:
+			text := z.Raw()
+			last := at+size == len(page) && !whole
+			if !raw && !last && bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && r != '\ufeff' }) {
+				head.at = at
+				return head
+			}
+		case html.EndTagToken:
+			raw = false
+			if name, _ := z.TagName(); string(name) == "head" {
+				head.at = at
+				return head
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			if !slices.Contains(inHead, token.Data) {
+				head.at = at
+				return head
+			}
+			raw = kind == html.StartTagToken && slices.Contains([]string{"title", "script", "style", "noscript", "template"}, token.Data)
+			switch token.Data {
+			case "html", "head", "title":
+				head.document = true
+			case "script":
+				head.hasTag = head.hasTag || strings.Contains(attr(token, "src"), "/v1/"+apiWidget+"/")
+			case "meta":
+				if strings.EqualFold(attr(token, "http-equiv"), "content-security-policy") {
+					head.policies = append(head.policies, attr(token, "content"))
+				}
+			}
+		}
+		at += size
+	}
+}
+
+func attr(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// Interface guards
+var (
+	_ http.ResponseWriter = (*injector)(nil)
+	_ http.Flusher        = (*injector)(nil)
+	_ io.ReaderFrom       = (*injector)(nil)
+)

@@ -1,0 +1,137 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Token is http.handlers.docs_token: POST /v1/token/{domain}, which gives the
+// widget a browser token. It needs no key, so that none is part of a page. The
+// token works for 15 minutes, for this site, on pages of the origin that asked,
+// and from the client's network (the /24 of an IPv4 address, the /48 of an IPv6
+// address). The origin must be the request's own host, that of the site's URL,
+// or one that a key of the site names.
+type Token struct {
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	app *app.App
+}
+
+// CaddyModule returns the Caddy module information.
+func (Token) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_token",
+		New: func() caddy.Module { return new(Token) },
+	}
+}
+
+// Provision finds the app.
+func (t *Token) Provision(ctx caddy.Context) (err error) {
+	t.app, err = docsApp(ctx)
+	return err
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (t *Token) NamedSites() []string { return t.Sites }
+
+// Validate checks the configuration.
+func (t *Token) Validate() error { return validSites(t.Sites) }
+
+func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != apiToken {
+		return next.ServeHTTP(w, r)
+	}
+	site, err := open(w, r, t.app, t.Sites, e.site)
+	if err != nil {
+		return err
+	}
+	origin := r.Header.Get("Origin")
+	switch {
+	case origin == "" || origin == "null":
+		return fail(http.StatusForbidden, "origin_missing", "tokens are for pages in browsers, which send an Origin header; programs use an API key", nil)
+	case !sameHost(r, origin) && !t.app.OriginListed(site, origin):
+		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	_ = json.NewEncoder(w).Encode(struct {
+		Token     string `json:"token"`
+		ExpiresIn int    `json:"expiresIn"`
+	}{
+		t.app.Tokens().Issue(r.Context(), access.Token{Site: site.Name, Origin: origin, Address: address(r)}, time.Now()),
+		int(access.TokenLife.Seconds()),
+	})
+	return nil
+}
+
+// open returns the site of a request that needs no key.
+func open(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, name string) (*app.LiveSite, error) {
+	if !a.AwaitStart(r.Context()) {
+		return nil, searchFailed(w, retrieval.ErrNotReady)
+	}
+	site := a.Site(name)
+	if site == nil || !served(a, sites, name, r.Host) {
+		return nil, fail(http.StatusNotFound, "unknown_site", "there is no documentation site of this name here", nil)
+	}
+	if a.Exiting() {
+		return nil, stopping(w, a, name)
+	}
+	return site, nil
+}
+
+// address returns the IP of a request's client, respecting trusted_proxies.
+func address(r *http.Request) string {
+	ip, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	return ip
+}
+
+// authenticateToken is Authenticate for a browser token.
+func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, text string) (caddyauth.User, bool, error) {
+	refuse := func(code, message string) (caddyauth.User, bool, error) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		caddyhttp.SetVar(r.Context(), refusedVar, &problem{message: message, code: code})
+		return caddyauth.User{}, false, nil
+	}
+	e, ok := endpointOf(r)
+	if !ok || !ka.app.AwaitStart(r.Context()) {
+		return refuse("token_invalid", "this token is not valid here")
+	}
+	err := ka.app.Tokens().Check(r.Context(), text, access.Token{Site: e.site, Origin: r.Header.Get("Origin"), Address: address(r)}, time.Now())
+	switch {
+	case errors.Is(err, access.ErrTokenExpired):
+		return refuse("token_expired", "this token has expired; get another one at /v1/token/{domain}")
+	case errors.Is(err, access.ErrTokenSite):
+		return refuse("token_site", "this token is for another site")
+	case errors.Is(err, access.ErrTokenOrigin):
+		return refuse("token_origin", "this token is for pages of another origin")
+	case errors.Is(err, access.ErrTokenNetwork):
+		return refuse("token_network", "this token is for a client of another network; get another one at /v1/token/{domain}")
+	}
+	site := ka.app.Site(e.site)
+	if err != nil || site == nil {
+		return refuse("token_invalid", "this token is not valid here; get another one at /v1/token/{domain}")
+	}
+	return accept(r, identity{&access.Key{ID: SourceWidget, Organization: site.Organization, Sites: []string{site.Name}}, SourceWidget})
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Token)(nil)
+	_ caddy.Validator             = (*Token)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Token)(nil)
+)

@@ -1,0 +1,363 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/widget"
+)
+
+// Widget is http.handlers.docs_widget. It serves the search-and-ask box for
+// readers: GET /v1/widget/{domain}.js, a script with the site's settings in it,
+// and the chunks that the script loads at first use. With inject, it puts the
+// tag of that script into the HTML pages of the handlers behind it.
+//
+// The script is public and the same for every page, so any origin may load it.
+// What it asks for needs a token, which only the site's own pages get.
+type Widget struct {
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	// Puts the script's tag into the HTML pages that the handlers behind this
+	// one serve. Needs exactly one site. Default: false.
+	Inject bool `json:"inject,omitempty"`
+
+	// Where the button is: "bottom-right", "bottom-left", "none", or the CSS
+	// selector of elements that open the box when they are clicked. Default:
+	// bottom-right.
+	Position string `json:"position,omitempty"`
+
+	// The color of buttons and marks: any CSS color. Default: the box's own.
+	Accent string `json:"accent,omitempty"`
+
+	// "auto" (as the reader's system), "light", "dark", or the attribute of the
+	// page's html or body element that marks its dark mode, like
+	// [data-theme=dark]. Default: auto.
+	Theme string `json:"theme,omitempty"`
+
+	// The keys that open the box, like mod+k, where mod is Ctrl, or Command on
+	// a Mac; several with commas; "off" for none. Default: mod+k.
+	Shortcut string `json:"shortcut,omitempty"`
+
+	// The text in the empty search field, at most 200 characters. Default: in
+	// the page's language.
+	Placeholder string `json:"placeholder,omitempty"`
+
+	// The heading of the box, at most 200 characters. Default: the site's name.
+	Title string `json:"title,omitempty"`
+
+	// What the box offers: search, ask, feedback (on answers), page_feedback
+	// (on pages). Default: search, ask and feedback.
+	Features []string `json:"features,omitempty"`
+
+	// The texts of the box by language: the name of a JSON file with the texts
+	// to replace. Default: none.
+	Strings map[string]string `json:"strings,omitempty"`
+
+	// How long the reader's browser keeps a conversation: "session", "local"
+	// (until the reader deletes it) or "off". Default: session.
+	Conversations string `json:"conversations,omitempty"`
+
+	// Up to five questions to begin with. Default: the site's starter
+	// questions.
+	Starters []string `json:"starters,omitempty"`
+
+	// Set to "text" to put questions and queries into the events that the box
+	// sends to the page. Default: plain, without them.
+	Events string `json:"events,omitempty"`
+
+	app     *app.App
+	strings map[string]map[string]string
+
+	scripts *scripts
+}
+
+// scripts are what was served, by site and chunk.
+type scripts struct {
+	sync.Mutex
+	assets map[string]*asset
+}
+
+const (
+	maxStringsFile = 64 << 10 // bytes
+	maxLabel       = 200      // characters
+	maxStarters    = 5
+)
+
+// CaddyModule returns the Caddy module information.
+func (*Widget) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_widget",
+		New: func() caddy.Module { return new(Widget) },
+	}
+}
+
+// Provision finds the app and reads the files of strings.
+func (wd *Widget) Provision(ctx caddy.Context) (err error) {
+	wd.scripts = &scripts{assets: make(map[string]*asset)}
+	wd.strings = make(map[string]map[string]string)
+	for name, file := range wd.Strings {
+		if wd.strings[name], err = readStrings(file); err != nil {
+			return &app.FieldError{Field: "strings", Problem: fmt.Sprintf("%s: %v", name, err)}
+		}
+	}
+	wd.app, err = docsApp(ctx)
+	return err
+}
+
+// readStrings reads a file of texts.
+func readStrings(file string) (texts map[string]string, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxStringsFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxStringsFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", file, maxStringsFile)
+	}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		return nil, fmt.Errorf(`%s must be a JSON object of texts, like {"open": "Search the docs"}: %w`, file, err)
+	}
+	return texts, nil
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (wd *Widget) NamedSites() []string { return wd.Sites }
+
+var (
+	// cssColor is a color by name, in hexadecimal digits or as a function.
+	cssColor = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]+|[a-z-]+\([-+.,%/ 0-9A-Za-z]+\))$`)
+	// cssSelector has no character that could end the attribute or script that
+	// it is in.
+	cssSelector = regexp.MustCompile(`^[^{}<>;@\\]{1,200}$`)
+	attribute   = regexp.MustCompile(`^(\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`)
+	shortcut    = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
+)
+
+// Validate checks the configuration.
+func (wd *Widget) Validate() error {
+	errs := []error{validSites(wd.Sites)}
+	fail := func(field, format string, args ...any) {
+		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
+	if wd.Inject && len(wd.Sites) != 1 {
+		fail("inject", "needs exactly one site, the one whose box the pages get; %d are named", len(wd.Sites))
+	}
+	switch p := wd.Position; {
+	case p == "", p == "bottom-right", p == "bottom-left", p == "none":
+	case !cssSelector.MatchString(p) || !strings.ContainsAny(p, "#.[") && !strings.Contains(p, " "):
+		fail("position", "%q must be bottom-right, bottom-left, none, or a CSS selector like #search", p)
+	}
+	if c := wd.Accent; c != "" && (len(c) > 100 || !cssColor.MatchString(c)) {
+		fail("accent", "%q must be a CSS color like #0a7, teal or rgb(0 120 90)", c)
+	}
+	switch t := wd.Theme; {
+	case t == "", t == "auto", t == "light", t == "dark":
+	case len(t) > 200 || !attribute.MatchString(t):
+		fail("theme", "%q must be auto, light, dark, or the attribute that marks dark pages, like [data-theme=dark]", t)
+	}
+	if s := wd.Shortcut; s != "" && s != "off" {
+		for _, keys := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+			if !shortcut.MatchString(strings.ToLower(keys)) {
+				fail("shortcut", "%q must be keys like mod+k or ctrl+shift+f, or off", keys)
+			}
+		}
+	}
+	for field, text := range map[string]string{"placeholder": wd.Placeholder, "title": wd.Title} {
+		if utf8.RuneCountInString(text) > maxLabel {
+			fail(field, "must have at most %d characters", maxLabel)
+		}
+	}
+	features := []string{"search", "ask", "feedback", "page_feedback"}
+	for i, f := range wd.Features {
+		if !slices.Contains(features, f) {
+			fail("features", "%q must be one of %s", f, strings.Join(features, ", "))
+		} else if slices.Contains(wd.Features[:i], f) {
+			fail("features", "%s is named twice", f)
+		}
+	}
+	for name := range wd.Strings {
+		if language.Of(name) == "" {
+			fail("strings", "%q must be a language like de or fr", name)
+		}
+	}
+	switch wd.Conversations {
+	case "", "session", "local", "off":
+	default:
+		fail("conversations", "%q must be session, local or off", wd.Conversations)
+	}
+	if len(wd.Starters) > maxStarters {
+		fail("starters", "%d questions; at most %d fit", len(wd.Starters), maxStarters)
+	}
+	for _, s := range wd.Starters {
+		if s == "" || utf8.RuneCountInString(s) > maxLabel {
+			fail("starters", "a question must have 1 to %d characters", maxLabel)
+		}
+	}
+	if wd.Events != "" && wd.Events != "plain" && wd.Events != "text" {
+		fail("events", "%q must be plain or text", wd.Events)
+	}
+	return errors.Join(errs...)
+}
+
+func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if wd.Inject {
+		return wd.inject(w, r, next)
+	}
+	e, ok := endpointOf(r)
+	if !ok || e.api != apiWidget {
+		return next.ServeHTTP(w, r)
+	}
+	script, err := wd.script(w, r, e)
+	if err != nil {
+		return err
+	}
+	script.serve(w, r)
+	return nil
+}
+
+// script returns what an endpoint serves.
+func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*asset, error) {
+	var site *app.LiveSite
+	if e.chunk == "" {
+		var err error
+		if site, err = open(w, r, wd.app, wd.Sites, e.site); err != nil {
+			return nil, err
+		}
+	}
+	wd.scripts.Lock()
+	defer wd.scripts.Unlock()
+	key := e.site + "/" + e.chunk
+	if a := wd.scripts.assets[key]; a != nil {
+		return a, nil
+	}
+	body, ok := widget.Chunk(e.chunk)
+	if !ok {
+		config, err := json.Marshal(wd.config(site))
+		if err != nil {
+			return nil, err
+		}
+		body = widget.Loader(config)
+	}
+	a := newAsset(body, e.chunk != "")
+	wd.scripts.assets[key] = a
+	return a, nil
+}
+
+// widgetConfig is what the script is told; see Config in widget/src/types.ts.
+type widgetConfig struct {
+	Site          string                       `json:"site"`
+	Title         string                       `json:"title,omitempty"`
+	Placeholder   string                       `json:"placeholder,omitempty"`
+	Accent        string                       `json:"accent,omitempty"`
+	Theme         string                       `json:"theme,omitempty"`
+	Shortcut      string                       `json:"shortcut,omitempty"`
+	Position      string                       `json:"position,omitempty"`
+	Features      []string                     `json:"features,omitempty"`
+	Conversations string                       `json:"conversations,omitempty"`
+	Strings       map[string]map[string]string `json:"strings,omitempty"`
+	Support       string                       `json:"support,omitempty"`
+	Starters      []string                     `json:"starters,omitempty"`
+	Events        string                       `json:"events,omitempty"`
+	Languages     []string                     `json:"languages,omitempty"`
+}
+
+func (wd *Widget) config(site *app.LiveSite) widgetConfig {
+	c := widgetConfig{
+		Site: site.Name, Title: cmp.Or(wd.Title, site.Config.Name), Placeholder: wd.Placeholder, Accent: wd.Accent,
+		Theme: wd.Theme, Shortcut: wd.Shortcut, Position: wd.Position, Features: wd.Features,
+		Conversations: wd.Conversations, Strings: wd.strings, Support: site.Config.SupportURL,
+		Starters: wd.Starters, Events: wd.Events,
+	}
+	if len(c.Starters) == 0 {
+		c.Starters = site.Config.StarterQuestions
+	}
+	for _, l := range site.Config.Languages {
+		c.Languages = append(c.Languages, l.Value)
+	}
+	return c
+}
+
+// asset is a script in memory, compressed once.
+type asset struct {
+	body, gzip []byte
+	hash       string
+	immutable  bool
+}
+
+func newAsset(body []byte, immutable bool) *asset {
+	sum := sha256.Sum256(body)
+	a := &asset{body: body, hash: hex.EncodeToString(sum[:8]), immutable: immutable}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(body)
+	_ = z.Close() // writes to memory don't fail
+	a.gzip = b.Bytes()
+	return a
+}
+
+func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	// The script is the same for all origins, unlike what the guard set.
+	h.Del("Vary")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Del("Access-Control-Expose-Headers")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Type", "text/javascript; charset=utf-8")
+	h.Set("Cache-Control", "public, max-age=300")
+	if a.immutable {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	body := a.body
+	h.Set("ETag", `"`+a.hash+`"`)
+	if slices.Contains(encode.AcceptedEncodings(r, []string{"gzip"}), "gzip") {
+		body = a.gzip
+		h.Set("ETag", `"`+a.hash+`.gz"`)
+		h.Set("Content-Encoding", "gzip")
+	}
+	if strings.Contains(r.Header.Get("If-None-Match"), `"`+a.hash) {
+		h.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // an error means that the client is gone
+	}
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Widget)(nil)
+	_ caddy.Validator             = (*Widget)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Widget)(nil)
+)
