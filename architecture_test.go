@@ -19,7 +19,7 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"handlers/app", "handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval", "widget"},
+	"handlers":              {"handlers/app", "handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval", "retrieval/language", "widget"},
 	"handlers/reach":        {"retrieval"},
 	"handlers/app":          {"handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},

@@ -32,11 +32,13 @@ const (
 
 // inject passes a request on, and puts the tag into the page that comes back.
 func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || reach.IsInside(r) || len(wd.Sites) != 1 ||
-		!wd.app.AwaitStart(r.Context()) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || reach.IsInside(r) || !wd.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	site := wd.app.Site(wd.Sites[0])
+	site := wd.app.SiteAt(r.Host)
+	if len(wd.Sites) > 0 {
+		site = wd.app.Site(wd.Sites[0])
+	}
 	if site == nil {
 		return next.ServeHTTP(w, r)
 	}

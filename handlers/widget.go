@@ -41,7 +41,8 @@ type Widget struct {
 	Sites []string `json:"sites,omitempty"`
 
 	// Puts the script's tag into the HTML pages that the handlers behind this
-	// one serve. Needs exactly one site. Default: false.
+	// one serve: that of the only site above, or without one that of the site
+	// whose url has the request's host. Default: false.
 	Inject bool `json:"inject,omitempty"`
 
 	// Where the button is: "bottom-right", "bottom-left", "none", or the CSS
@@ -166,8 +167,8 @@ func (wd *Widget) Validate() error {
 	fail := func(field, format string, args ...any) {
 		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
-	if wd.Inject && len(wd.Sites) != 1 {
-		fail("inject", "needs exactly one site, the one whose box the pages get; %d are named", len(wd.Sites))
+	if wd.Inject && len(wd.Sites) > 1 {
+		fail("inject", "takes one site, the one whose box the pages get, or none; %d are named", len(wd.Sites))
 	}
 	switch p := wd.Position; {
 	case p == "", p == "bottom-right", p == "bottom-left", p == "none":
@@ -254,7 +255,7 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 	wd.scripts.Lock()
 	defer wd.scripts.Unlock()
 	key := e.site + "/" + e.chunk
-	if a := wd.scripts.assets[key]; a != nil {
+	if a := wd.scripts.assets[key]; a != nil && a.site == site {
 		return a, nil
 	}
 	body, ok := widget.Chunk(e.chunk)
@@ -266,6 +267,7 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 		body = widget.Loader(config)
 	}
 	a := newAsset(body, e.chunk != "")
+	a.site = site
 	wd.scripts.assets[key] = a
 	return a, nil
 }
@@ -309,6 +311,7 @@ type asset struct {
 	body, gzip []byte
 	hash       string
 	immutable  bool
+	site       *app.LiveSite // whose settings are in it; nil for a chunk
 }
 
 func newAsset(body []byte, immutable bool) *asset {

@@ -319,7 +319,7 @@ func TestTheManualHasTheWholeGrammar(t *testing.T) {
 func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 	page := manualPages(t)["json"]
 	for heading, types := range map[string][]any{
-		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}},
+		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}, app.SiteFolders{}},
 		"### Sites":                          {app.Site{}, app.Scope{}},
 		"#### Scopes":                        {app.Scope{}},
 		"### Keys":                           {app.FixedKey{}},
@@ -331,6 +331,8 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
 		"## http.handlers.docs_search":       {handlers.Search{}},
 		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
+		"## http.handlers.docs_token":        {handlers.Token{}},
+		"## http.handlers.docs_widget":       {handlers.Widget{}},
 		"## http.matchers.docs_api":          {handlers.MatchAPI{}},
 	} {
 		fields := map[string]bool{}
@@ -446,7 +448,7 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 			continue
 		}
 		text := readFile(t, file)
-		for _, form := range []string{`fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`} {
+		for _, form := range []string{`fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`, `refuse\("(\w+)"`} {
 			for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
 				codes[m[1]] = true
 			}

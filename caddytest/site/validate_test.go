@@ -63,6 +63,8 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.ClientLimit](): {object{"handler": "docs_client_limit", "zone": "z", "max_events": 1, "window": "1m"}, inRoute},
 	reflect.TypeFor[handlers.Search]():      {object{"handler": "docs_search"}, inRoute},
 	reflect.TypeFor[handlers.Assistant]():   {object{"handler": "docs_assistant"}, inRoute},
+	reflect.TypeFor[handlers.Token]():       {object{"handler": "docs_token"}, inRoute},
+	reflect.TypeFor[handlers.Widget]():      {object{"handler": "docs_widget"}, inRoute},
 	reflect.TypeFor[handlers.KeyAuth](): {object{}, func(o object) object {
 		return inRoute(object{"handler": "authentication", "providers": object{"docs_key": o}})
 	}},
@@ -87,7 +89,7 @@ var free = map[string]string{
 	"Search.anonymous": "a switch", "Assistant.anonymous": "a switch",
 	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
-	"Guard.rate_limit_policy": "a text",
+	"Guard.rate_limit_policy": "a text", "Widget.inject": "a switch",
 }
 
 // bad are values that can't work, by type and field, and the error for each.
@@ -174,6 +176,22 @@ var bad = []struct{ field, value, says string }{
 	{"ClientLimit.zone", `""`, `zone`},
 	{"ClientLimit.max_events", `-1`, `-1`},
 	{"ClientLimit.window", `"1ms"`, `1ms`},
+	{"Token.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Widget.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Widget.position", `"top"`, `position: "top" must be bottom-right, bottom-left, none, or a CSS selector like #search`},
+	{"Widget.accent", `"</script>"`, `accent: "</script>" must be a CSS color`},
+	{"Widget.theme", `"[x"`, `theme: "[x" must be auto, light, dark, or the attribute`},
+	{"Widget.shortcut", `"hyper+k"`, `shortcut: "hyper+k" must be keys like mod+k`},
+	{"Widget.placeholder", `"` + strings.Repeat("x", 201) + `"`, `placeholder: must have at most 200 characters`},
+	{"Widget.title", `"` + strings.Repeat("x", 201) + `"`, `title: must have at most 200 characters`},
+	{"Widget.features", `["chat"]`, `features: "chat" must be one of search, ask, feedback, page_feedback`},
+	{"Widget.features", `["ask","ask"]`, `features: ask is named twice`},
+	{"Widget.strings", `{"de":"no-such-file.json"}`, `strings: de: open no-such-file.json`},
+	{"Widget.strings", `{"english":"x.json"}`, `strings: `},
+	{"Widget.conversations", `"forever"`, `conversations: "forever" must be session, local or off`},
+	{"Widget.starters", `["1","2","3","4","5","6"]`, `starters: 6 questions; at most 5 fit`},
+	{"Widget.starters", `[""]`, `starters: a question must have 1 to 200 characters`},
+	{"Widget.events", `"all"`, `events: "all" must be plain or text`},
 	{"Search.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Search.max_body", `-1`, `max_body: -1 must be from 1000 to 100000000 bytes`},
 	{"Assistant.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},

@@ -175,17 +175,39 @@ func (a *App) Site(name string) *LiveSite {
 // ServesAt reports whether a route that names no sites serves one at a host:
 // it serves the sites whose URL has that host, or all if there are none.
 func (a *App) ServesAt(name, host string) bool {
-	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[:i]
-	}
+	host = withoutPort(host)
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	site := a.sites[name]
 	if site == nil {
 		return false
 	}
-	host = strings.ToLower(host)
 	return site.host == host || a.hosts[host] == 0
+}
+
+// SiteAt returns the only site whose URL has a host, nil if there are several
+// or none.
+func (a *App) SiteAt(host string) *LiveSite {
+	host = withoutPort(host)
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.hosts[host] != 1 {
+		return nil
+	}
+	for _, r := range a.sites {
+		if r.host == host {
+			return r
+		}
+	}
+	return nil
+}
+
+// withoutPort returns the name of a Host header.
+func withoutPort(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return strings.ToLower(host)
 }
 
 // OriginAllowed reports whether pages of an origin may use a site's API with

@@ -172,7 +172,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	if len(args) == 0 {
-		if err := parseBlock(l, "docs", append([]word{s.onlyWord()}, s.words(apiAssistant)...), s.validate); err != nil {
+		if err := parseBlock(l, "docs", append(append([]word{s.onlyWord()}, s.words(apiAssistant)...), s.widgetWord()), s.validate); err != nil {
 			return nil, err
 		}
 		return s.routes(matcher, s.only...), nil

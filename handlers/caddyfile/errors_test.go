@@ -567,7 +567,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs_widget that injects one of two": {
 			inBlock("\tdocs_widget acme beta {\n\t\tinject\n\t}"),
-			`inject: needs exactly one site, the one whose box the pages get; 2 are named; write: inject [on|off], like: inject on, at Caddyfile:3`,
+			`inject: takes one site, the one whose box the pages get, or none; 2 are named; write: inject [on|off], like: inject on, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),
