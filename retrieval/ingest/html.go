@@ -34,11 +34,14 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	case (h.generator != "" || h.taxonomy) && !h.sphinx && listPage.MatchString(doc.Page):
 		return fmt.Errorf("%w: it is a generated list of pages", errSkip)
 	}
+	roots, framed := contentRoots(root)
+	if !h.sphinx && listPage.MatchString(doc.Page) && listsPages(roots) {
+		return fmt.Errorf("%w: it lists pages", errSkip)
+	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u
 	}
 	base, _ := url.Parse(doc.URL)
-	roots, framed := contentRoots(root)
 	w := in.walk(base, roots, framed)
 	if len(w.b.sections) == 0 && !framed { // the text is elsewhere, as on front pages
 		roots, framed = body(root), true
@@ -111,6 +114,32 @@ func isSiteName(heading, title string) bool {
 }
 
 var titleSeparators = []string{" | ", " — ", " – ", " · ", " :: ", " - "}
+
+// listsPages reports whether a page's text is a list of links to pages: all
+// headings below the title are such links or, without headings, all items of
+// its lists.
+func listsPages(roots []*html.Node) bool {
+	links, other := 0, 0
+	for _, is := range []func(*html.Node) bool{
+		func(n *html.Node) bool { return headingLevel(n) > 1 },
+		func(n *html.Node) bool { return n.DataAtom == atom.Li },
+	} {
+		for _, r := range roots {
+			for _, n := range findAll(r, is) {
+				toPage := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A && !strings.HasPrefix(attr(n, "href"), "#") })
+				if len(toPage) > 0 && onlyLinks(n) {
+					links++
+				} else {
+					other++
+				}
+			}
+		}
+		if links+other > 0 {
+			break
+		}
+	}
+	return links > 0 && other == 0
+}
 
 // withoutSiteName drops what follows the last separator of a <title>.
 func withoutSiteName(title, site string) string {

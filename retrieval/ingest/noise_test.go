@@ -27,6 +27,23 @@ func TestListsAndTemplatesAreNoPages(t *testing.T) {
 	}
 }
 
+// Hugo names itself on the front page alone.
+func TestListsOfPagesAreKnownByTheirLinks(t *testing.T) {
+	in := mustNew(t, Options{})
+	for body, found := range map[string]bool{
+		`<h1>Line</h1><section><h2><a href="/guide/wind/">Wind</a></h2><p>Kite needs wind.</p></section>`: false,
+		`<h1>Tags</h1><ul><li><a href="/tags/line/">Line</a></li></ul>`:                                   false,
+		`<h1>Tags</h1><p>How to tag a release.</p>`:                                                       true,
+		`<h1>Tags</h1><h2 id="a">Annotated<a href="#a">#</a></h2><p>Use them.</p>`:                        true,
+		`<h1>Tags</h1><ul><li><a href="/git">git</a> knows tags.</li></ul>`:                               true,
+	} {
+		doc, _, err := in.Document("tags/index.html", []byte("<html><head><title>x</title></head><body><main>"+body+"</main></body></html>"))
+		if err != nil || (doc != nil) != found {
+			t.Errorf("%s: found is %v, %v", body, doc != nil, err)
+		}
+	}
+}
+
 func TestNotesAboutThePageAreLeftOut(t *testing.T) {
 	for _, note := range []string{
 		"Last updated on <time>Nov 22, 2026</time> <a href=/e>Improve this page</a>", "<a href=/e>Edit this page on GitHub</a>",
