@@ -221,7 +221,7 @@ func TestWrongCommandsShowTheUsage(t *testing.T) {
 		{[]string{"search"}, []string{`search SITE "query"`, "--size"}},
 		{[]string{"search", "acme"}, []string{`search SITE "query"`}},
 		{[]string{"pages"}, []string{"pages SITE"}},
-		{[]string{"status", "acme"}, []string{"docs status"}},
+		{[]string{"doctor", "acme"}, []string{"docs doctor"}},
 	} {
 		_, err := run(t, c.args...)
 		for _, says := range c.says {

@@ -222,3 +222,63 @@ func TestKeysOfFolderSitesNameTheirOrganization(t *testing.T) {
 		t.Error("the log does not say that the folder is left out")
 	}
 }
+
+// With many sites, status and doctor stay short and begin with what is wrong.
+// All sites share one watch of the system.
+func TestManySitesStayReadable(t *testing.T) {
+	const n = 100
+	files := map[string]string{"a-good-one/index.html": folderPage("good", "spanner"), "Bad/index.html": "x", "zz-empty/readme.txt": "x"}
+	for i := range n {
+		files[fmt.Sprintf("site-%d/index.html", i)] = folderPage("site", "hammer")
+	}
+	parent := caddytest.Folder(t, files)
+	s, address := startWithAdmin(t, "sites "+parent+"/* {\n\turl http://{site}.docs.test\n\torganization group\n}\nkey svc_dsc_key_of_some_sites {\n\torganization group\n\tsites a-good-one zz-empty\n}",
+		"http://*.docs.test:0 {\n\troot * "+parent+"/{labels.2}\n\tdocs\n\tfile_server\n}\n")
+	caddytest.Until(t, "all sites are ready", func() bool { return strings.Contains(s.Log(), "the sites of a folder are ready") })
+
+	out := mustRun(t, "--address", address, "status")
+	lines := strings.Split(out, "\n")
+	if len(lines) > 60 || strings.Contains(lines[1], "a-good-one") || !strings.Contains(out, "and 82 more sites, 81 of them with problems") {
+		t.Errorf("status has %d lines:\n%s", len(lines), out)
+	}
+	if out := mustRun(t, "--address", address, "status", "--all"); strings.Count(out, "\nsite-") != n {
+		t.Errorf("status --all:\n%s", out)
+	}
+	if out := mustRun(t, "--address", address, "status", "a-good-one"); !strings.Contains(out, "a-good-one") || strings.Contains(out, "site-1") {
+		t.Errorf("status a-good-one:\n%s", out)
+	}
+	if _, err := run(t, "--address", address, "status", "nobody"); err == nil || len(err.Error()) > 500 || !strings.Contains(err.Error(), "and 82 more") {
+		t.Errorf("status of a site that is not there: %v", err)
+	}
+
+	out, _ = run(t, "--address", address, "doctor")
+	lines = strings.Split(out, "\n")
+	if len(lines) > 40 || !strings.HasPrefix(out, "FAIL") || strings.LastIndex(out, "FAIL") > strings.Index(out, "ok    ") {
+		t.Errorf("doctor has %d lines:\n%s", len(lines), out)
+	}
+	for _, says := range []string{"and 99 more sites, such as", "more checks of sites", "site zz-empty index", "Bad", "no key opens it"} {
+		if !strings.Contains(out, says) {
+			t.Errorf("doctor does not say %q:\n%s", says, out)
+		}
+	}
+	if out, _ := run(t, "--address", address, "doctor", "--all"); strings.Count(out, "no key opens it") != n {
+		t.Errorf("doctor --all:\n%s", out)
+	}
+	if got := inotifyInstances(t); got > 1 {
+		t.Errorf("%d sites use %d instances of inotify", n, got)
+	}
+}
+
+// inotifyInstances counts those of this process.
+func inotifyInstances(t *testing.T) (n int) {
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0 // not Linux
+	}
+	for _, fd := range fds {
+		if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.Contains(to, "inotify") {
+			n++
+		}
+	}
+	return n
+}

@@ -130,7 +130,16 @@ func (a *App) adminSite(name string) (*LiveSite, error) {
 	for i, r := range all {
 		names[i] = r.Name
 	}
-	return nil, adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, strings.Join(names, ", "))
+	return nil, adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, FirstOf(names))
+}
+
+// FirstOf lists names for an error: of many the first.
+func FirstOf(names []string) string {
+	const most = 20
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 func adminError(status int, format string, args ...any) error {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +47,19 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
 	add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
 
-	for _, r := range a.all() {
+	sites := a.all()
+	for _, f := range a.SiteFolders {
+		st, what := f.status(sites), "sites "+f.Folders
+		if st.Held != "" {
+			add(what, fmt.Errorf("%s; the sites are still served", st.Held), "", "make the folder readable for the user that runs Caddy, or put the folders back; a reload takes it as it is")
+		} else {
+			add(what, nil, fmt.Sprintf("%d sites", st.Sites), "")
+		}
+		for _, name := range slices.Sorted(maps.Keys(st.Refused)) {
+			add(what+" folder "+name, fmt.Errorf("%s", st.Refused[name]), "", "rename the folder, or move it to another one; it is no site")
+		}
+	}
+	for _, r := range sites {
 		site := "site " + r.Name
 		if a.keys.Opened(r.Organization, r.Name) {
 			add(site+" key", nil, "there is one", "")

@@ -128,6 +128,14 @@ func (r *LiveSite) CanOpenAll(ctx context.Context, urls []string) bool {
 	return r.reach == nil || r.reach.CanOpenAll(ctx, urls)
 }
 
+// pageCounts returns how many pages clients get in which way.
+func (r *LiveSite) pageCounts() reach.Counts {
+	if r.reach != nil {
+		return r.reach.Counts()
+	}
+	return reach.Counts{Public: len(r.index.index.Documents())}
+}
+
 // Pages returns the pages of the index by URL, with what clients get there.
 // It is empty before the index is open.
 func (r *LiveSite) Pages() []reach.Page {

@@ -69,7 +69,7 @@ func (a *App) Status() Status {
 		}
 		if r.index != nil {
 			st.Index = r.index.refresher.Status()
-			counts := reach.Count(r.Pages())
+			counts := r.pageCounts()
 			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)

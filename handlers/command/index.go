@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +96,7 @@ func unknownSite(site string, st app.Status) error {
 	for i, s := range st.Sites {
 		names[i] = s.Name
 	}
-	return fmt.Errorf("there is no site %q; there are: %s", site, strings.Join(names, ", "))
+	return fmt.Errorf("there is no site %q; there are: %s", site, app.FirstOf(names))
 }
 
 // progress shows the progress of a refresh on a terminal until stop is called.

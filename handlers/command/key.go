@@ -122,7 +122,7 @@ func completeKey(k *access.Key, st app.Status) error {
 	}
 	for _, s := range k.Sites {
 		if !slices.Contains(names, s) {
-			return fmt.Errorf("there is no site %q; there are: %s", s, strings.Join(names, ", "))
+			return fmt.Errorf("there is no site %q; there are: %s", s, app.FirstOf(names))
 		}
 	}
 	slices.Sort(organizations)
@@ -140,7 +140,7 @@ func completeKey(k *access.Key, st app.Status) error {
 		k.Organization = organizations[0]
 		return nil
 	}
-	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", strings.Join(organizations, ", "))
+	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", app.FirstOf(organizations))
 }
 
 // snippet is what a front-end developer pastes next.

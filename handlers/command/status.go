@@ -26,9 +26,13 @@ func (t *target) status(ctx context.Context) (app.Status, error) {
 }
 
 func statusCommand(t *target) *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.NoArgs, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "status [SITE]... [--all]", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.ArbitraryArgs, SilenceUsage: true,
+		Long: `Shows the sites of the running server, or those that are named, and the state of
+their indexes. Sites with problems come first. Of many sites, the first 20 are
+shown; --all shows each.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			running := true
 			st, err := ask(cmd.Context(), t, http.MethodGet, path("status"), nil, t.offline, func(a *app.App) (app.Status, error) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
@@ -42,21 +46,64 @@ func statusCommand(t *target) *cobra.Command {
 			if running {
 				server = t.asked
 			}
+			if len(args) > 0 {
+				if st, err = onlySites(st, args); err != nil {
+					return err
+				}
+				all = true
+			}
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), struct {
 					Server string `json:"server,omitempty"`
 					app.Status
 				}{server, st})
 			}
-			printStatus(cmd.OutOrStdout(), server, st)
+			printStatus(cmd.OutOrStdout(), server, st, all)
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "Show every site")
+	return cmd
+}
+
+// onlySites narrows a status to some sites.
+func onlySites(st app.Status, names []string) (app.Status, error) {
+	var sites []app.SiteStatus
+	for _, name := range names {
+		i := slices.IndexFunc(st.Sites, func(s app.SiteStatus) bool { return s.Name == name })
+		if i < 0 {
+			return st, unknownSite(name, st)
+		}
+		sites = append(sites, st.Sites[i])
+	}
+	st.Sites = sites
+	return st, nil
+}
+
+// maxSites is how many sites are shown unless all are wanted.
+const maxSites = 20
+
+// troubled reports whether an operator should look at a site.
+func troubled(s app.SiteStatus) bool {
+	return !s.HasKey || s.APIProblem != "" || stateOf(s.Index) != "ready" || s.Index.Pages == 0 || s.Pages != nil && s.Pages.NotServed > 0
 }
 
 // printStatus prints the status of the server at an address, or of a
 // configuration without one.
-func printStatus(out io.Writer, server string, st app.Status) {
+func printStatus(out io.Writer, server string, st app.Status, all bool) {
+	slices.SortStableFunc(st.Sites, func(a, b app.SiteStatus) int {
+		switch {
+		case troubled(a) == troubled(b):
+			return 0
+		case troubled(a):
+			return -1
+		}
+		return 1
+	})
+	var hidden []app.SiteStatus
+	if !all && len(st.Sites) > maxSites {
+		st.Sites, hidden = st.Sites[:maxSites], st.Sites[maxSites:]
+	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
 	for _, s := range st.Sites {
@@ -68,6 +115,13 @@ func printStatus(out io.Writer, server string, st app.Status) {
 			stateOf(s.Index), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
 	}
 	w.Flush()
+	if len(hidden) > 0 {
+		n := 0
+		for n < len(hidden) && troubled(hidden[n]) {
+			n++
+		}
+		fmt.Fprintf(out, "and %d more sites, %d of them with problems; caddy docs status --all shows them, caddy docs status SITE one\n", len(hidden), n)
+	}
 	fmt.Fprintln(out)
 	if server != "" {
 		fmt.Fprintf(out, "server    %s\n", server)

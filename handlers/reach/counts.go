@@ -36,20 +36,24 @@ func (c Counts) String() string {
 // Count counts pages by state.
 func Count(pages []Page) (c Counts) {
 	for _, p := range pages {
-		switch p.State {
-		case Public:
-			c.Public++
-		case Locked:
-			c.Locked++
-		case NotServed:
-			c.NotServed++
-		case Duplicate:
-			c.Duplicate++
-		default:
-			c.Unknown++
-		}
+		c.add(p.State)
 	}
 	return c
+}
+
+func (c *Counts) add(s State) {
+	switch s {
+	case Public:
+		c.Public++
+	case Locked:
+		c.Locked++
+	case NotServed:
+		c.NotServed++
+	case Duplicate:
+		c.Duplicate++
+	default:
+		c.Unknown++
+	}
 }
 
 // Raw returns how many pages are served as text, and the first of them.

@@ -421,6 +421,24 @@ func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
 	return true
 }
 
+// Counts returns how many pages are in each state.
+func (s *Site) Counts() (c Counts) {
+	v := s.View()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.documents() {
+		switch known := s.pages[d.Page]; {
+		case v.Elsewhere:
+			c.add(Public)
+		case known == nil:
+			c.add(Unknown)
+		default:
+			c.add(known.State)
+		}
+	}
+	return c
+}
+
 // Pages returns the pages with their states, by URL.
 func (s *Site) Pages() []Page {
 	v := s.View()

@@ -43,8 +43,8 @@ type Index struct {
 	current atomic.Pointer[generation]
 	scratch sync.Pool // of *scratch
 
-	replacing sync.Mutex // guards lexicon and closed
-	lexicon   *lexicon
+	replacing sync.Mutex // guards words and closed
+	words     []word     // of the lexicon, which is made again for each Replace
 	closed    bool
 }
 
@@ -58,7 +58,7 @@ func Open(o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{dir: o.Dir, log: o.Log, wording: w, lexicon: newLexicon(nil)}
+	x := &Index{dir: o.Dir, log: o.Log, wording: w}
 	if x.log == nil {
 		x.log = slog.Default()
 	}
@@ -89,7 +89,7 @@ func (x *Index) restore() {
 	case err != nil:
 		x.log.Warn("the stored search index can't be read and is rebuilt", "file", file, "error", err)
 	default:
-		x.lexicon = lex
+		x.words = lex.words
 		x.current.Store(g)
 	}
 }
@@ -160,7 +160,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if err != nil {
 		return err
 	}
-	old, lex := x.current.Load(), x.lexicon
+	old, lex := x.current.Load(), newLexicon(x.words)
 	if old != nil && len(lex.words) > 2*old.wordsUsed+10_000 {
 		// Most words are of pages that are gone: start over with all pages.
 		old, lex = nil, newLexicon(nil)
@@ -169,12 +169,13 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if err != nil {
 		return err
 	}
+	lex.words = append(make([]word, 0, len(lex.words)), lex.words...) // without room to grow
 	g := newGeneration(documents, words, lex.words, matrix)
 	if len(g.byPage) != len(documents) {
 		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(g.byPage))
 	}
 	x.current.Store(g)
-	x.lexicon = lex
+	x.words = lex.words
 	if x.dir == "" {
 		return nil
 	}

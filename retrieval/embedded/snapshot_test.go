@@ -167,7 +167,7 @@ func FuzzSnapshot(f *testing.F) {
 			f.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := encode(&b, x.current.Load(), x.lexicon); err != nil {
+		if err := encode(&b, x.current.Load(), newLexicon(x.words)); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())

@@ -46,7 +46,7 @@ type suggestion struct {
 
 // newSpelling takes the words of a lexicon that are in any place.
 func newSpelling(words []word, places []uint32) *spelling {
-	s := &spelling{}
+	s := &spelling{words: make([]spelled, 0, len(words))}
 	for i, n := range places {
 		if text := words[i].Text; n > 0 && strings.ContainsFunc(text, isLetter) {
 			s.words = append(s.words, spelled{text: text, places: n})
@@ -62,6 +62,15 @@ func newSpelling(words []word, places []uint32) *spelling {
 		kept = append(kept, w)
 	}
 	s.words = slices.Clip(kept)
+	var lengths [len(s.byLength)]int
+	for _, w := range s.words {
+		if n := utf8.RuneCountInString(w.text); n < len(lengths) {
+			lengths[n]++
+		}
+	}
+	for n := range s.byLength {
+		s.byLength[n] = make([]correction, 0, lengths[n])
+	}
 	for i, w := range s.words {
 		if n := utf8.RuneCountInString(w.text); n < len(s.byLength) {
 			s.byLength[n] = append(s.byLength[n], correction{lettersOf(w.text), uint32(i)})
