@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -64,8 +65,22 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && !m.reads(r, e) {
 		return false, nil
 	}
+	if len(m.Sites) > 0 && !slices.Contains(m.Sites, e.site) && m.elsewhere(r, e) {
+		return false, nil
+	}
 	caddyhttp.SetVar(r.Context(), endpointVar, e)
 	return true, nil
+}
+
+// elsewhere reports whether another route of this host serves the site: a
+// second docs directive in the block.
+func (m *MatchAPI) elsewhere(r *http.Request, e endpoint) bool {
+	server, _ := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, host, e.site)
 }
 
 // reads reports whether a GET or HEAD is for the API and not for a page of that

@@ -33,6 +33,9 @@ type Document struct {
 	// Version and Language are "" if neither the page nor the site's
 	// configuration has one.
 	Version, Language string
+	// XDefault pages are those for readers whose language the site lacks
+	// (hreflang="x-default").
+	XDefault bool
 	// Tags are the page's tags, for filters. Keywords are words that the
 	// author wants the page to be found by.
 	Tags, Keywords []string

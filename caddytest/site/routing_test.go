@@ -190,3 +190,26 @@ func TestASiteMayBeBroughtTwiceIfItIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+// Each of two docs directives in a block serves its own site.
+func TestTwoSitesInABlock(t *testing.T) {
+	guide, api := caddytest.AcmeFolder(t), caddytest.AcmeFolder(t)
+	key := "key svc_dsc_two_sites_0123456789 {\n\torganization acme\n}"
+	s := caddytest.Start(t, key, "http://:0 {\n\troot * "+guide+"\n\tdocs guide {\n\t\torganization acme\n\t}\n\tdocs api "+api+" {\n\t\torganization acme\n\t}\n\tfile_server\n}\n")
+	for _, site := range []string{"guide", "api"} {
+		for _, path := range []string{"/v1/search/" + site, "/v2/assistant/" + site + "/message"} {
+			body := `{"query":"install"}`
+			if strings.HasSuffix(path, "message") {
+				body = caddytest.Question("install", nil)
+			}
+			var r *caddytest.Response
+			caddytest.Until(t, "the index is ready", func() bool {
+				r = s.Do(caddytest.Request{Path: path, Key: "svc_dsc_two_sites_0123456789", Body: body})
+				return r.Status != http.StatusServiceUnavailable
+			})
+			if r.Status != http.StatusOK {
+				t.Errorf("%s: %d %s", path, r.Status, r.Body)
+			}
+		}
+	}
+}

@@ -44,6 +44,14 @@ func (p place) takesHost(host string) bool {
 	return len(p.hosts) == 0 || reach.MatchesHost(p.hosts, host)
 }
 
+// ServesAPI reports whether a route of a server names a site and takes the host.
+// It is for use after AwaitStart.
+func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
+	return a.found != nil && slices.ContainsFunc(a.found.apis, func(p *apiRoute) bool {
+		return p.server == server && p.takesHost(host) && slices.Contains(p.sites, site)
+	})
+}
+
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
 func (p *apiRoute) base(h *caddyhttp.App, r *LiveSite) string {

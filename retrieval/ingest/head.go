@@ -13,7 +13,7 @@ import (
 type head struct {
 	title, ogTitle, siteName, description string
 	language, ownLanguage, version        string
-	canonical, generator                  string
+	canonical, xDefault, generator        string
 	tags, keywords                        []string
 	breadcrumbs                           []crumb
 	noindex, refresh, deprecated          bool
@@ -42,6 +42,9 @@ func readHead(root *html.Node) head {
 			for rel := range strings.FieldsSeq(strings.ToLower(attr(n, "rel"))) {
 				if rel == "canonical" && h.canonical == "" {
 					h.canonical = attr(n, "href")
+				}
+				if rel == "alternate" && strings.EqualFold(strings.TrimSpace(attr(n, "hreflang")), "x-default") {
+					h.xDefault = attr(n, "href")
 				}
 			}
 		case atom.Script:

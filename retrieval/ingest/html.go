@@ -66,6 +66,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Deprecated = h.deprecated || deprecatedBanner(root)
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
+	_, doc.XDefault = in.canonical(doc.Page, doc.URL, h.xDefault)
 	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
 	return nil
 }

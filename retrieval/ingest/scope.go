@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -135,21 +137,32 @@ func isConventional(p string) bool {
 	return true
 }
 
-// DefaultLanguage returns the language of a site's front page, or of most of
-// its pages if that has none. It is "" if no page has a language.
+// DefaultLanguage returns the language of a site's front page, else of most of
+// its pages for readers of any language (hreflang="x-default"), else of most of
+// its pages. It is "" if no page has a language.
 func DefaultLanguage(documents []*retrieval.Document) string {
-	pages := map[string]int{}
-	most := ""
+	all, xDefault := map[string]int{}, map[string]int{}
 	for _, d := range documents {
-		if d.Page == "" && d.Language != "" {
-			return d.Language
-		}
 		if d.Language == "" {
 			continue
 		}
-		pages[d.Language]++
-		if n := pages[d.Language]; n > pages[most] || n == pages[most] && d.Language < most {
-			most = d.Language
+		if d.Page == "" {
+			return d.Language
+		}
+		all[d.Language]++
+		if d.XDefault {
+			xDefault[d.Language]++
+		}
+	}
+	return cmp.Or(mostFrequent(xDefault), mostFrequent(all))
+}
+
+// mostFrequent returns the key with the highest count, of equals the first.
+func mostFrequent(counts map[string]int) string {
+	most := ""
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		if counts[k] > counts[most] {
+			most = k
 		}
 	}
 	return most

@@ -101,6 +101,32 @@ func TestLinksLeadToPagesOfTheSite(t *testing.T) {
 	}
 }
 
+// Pages name as x-default the page for readers of any language: here the
+// English one, though most pages are Turkish and the front page says nothing.
+func TestTheDefaultLanguageIsThatOfXDefault(t *testing.T) {
+	in, err := New(Options{URL: "https://docs.acme.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := func(file, language string) *retrieval.Document {
+		doc, _, err := in.Document(file, []byte(`<html lang="`+language+`"><head><title>Tabs</title>
+			<link rel="alternate" hreflang="tr" href="/tr/tabs.html">
+			<link rel="alternate" hreflang="x-default" href="/en/tabs.html"></head>
+			<body><main><h1>Tabs</h1><p>Text of the page.</p></main></body></html>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	docs := []*retrieval.Document{page("index.html", ""), page("tr/tabs.html", "tr"), page("tr/other.html", "tr"), page("en/tabs.html", "en")}
+	if got := DefaultLanguage(docs); got != "en" {
+		t.Errorf("the default language is %q", got)
+	}
+	if docs[1].XDefault || !docs[3].XDefault {
+		t.Error("the wrong page is x-default")
+	}
+}
+
 func TestTheDefaultLanguageIsThatOfTheFrontPageOrOfMostPages(t *testing.T) {
 	pages := func(list string) (docs []*retrieval.Document) {
 		for p := range strings.FieldsSeq(list) {
