@@ -19,7 +19,7 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"handlers/app", "handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "retrieval", "retrieval/language", "widget"},
+	"handlers":              {"handlers/app", "handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "dashboard", "retrieval", "retrieval/language", "widget"},
 	"handlers/reach":        {"retrieval"},
 	"handlers/app":          {"handlers/reach", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
@@ -41,6 +41,7 @@ var arrows = map[string][]string{
 	"encoding/datastream":   {"assistant/reply", "encoding"},
 	"encoding/uimessage":    {"assistant/reply", "encoding"},
 	"access":                {"store"},
+	"dashboard":             {"access", "assistant", "insights", "retrieval", "store"},
 	"insights":              {"retrieval/language"},
 	"insights/database":     {"insights"},
 	"insights/sqlite":       {"insights", "insights/database"},
@@ -60,7 +61,7 @@ var only = map[string][]string{
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/evanw/esbuild":              {"widget/build"},
-	"net/http":                              {"handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"net/http":                              {"dashboard", "handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

@@ -31,7 +31,8 @@ func init() {
 	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
 	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
 	caddy.RegisterModule(new(handlers.Widget))      // http.handlers.docs_widget
+	caddy.RegisterModule(new(handlers.Dashboard))   // http.handlers.docs_dashboard
 
-	grammar.Register() // directives docs, assistant, search, docs_widget; global option docs
+	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard; global option docs
 	command.Register() // caddy docs …
 }

@@ -339,6 +339,7 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
 		"## http.handlers.docs_token":        {handlers.Token{}},
 		"## http.handlers.docs_widget":       {handlers.Widget{}},
+		"## http.handlers.docs_dashboard":    {handlers.Dashboard{}},
 		"## http.matchers.docs_api":          {handlers.MatchAPI{}},
 	} {
 		fields := map[string]bool{}

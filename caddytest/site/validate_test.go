@@ -65,6 +65,7 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Assistant]():   {object{"handler": "docs_assistant"}, inRoute},
 	reflect.TypeFor[handlers.Token]():       {object{"handler": "docs_token"}, inRoute},
 	reflect.TypeFor[handlers.Widget]():      {object{"handler": "docs_widget"}, inRoute},
+	reflect.TypeFor[handlers.Dashboard]():   {object{"handler": "docs_dashboard"}, inRoute},
 	reflect.TypeFor[handlers.KeyAuth](): {object{}, func(o object) object {
 		return inRoute(object{"handler": "authentication", "providers": object{"docs_key": o}})
 	}},
@@ -199,6 +200,14 @@ var bad = []struct{ field, value, says string }{
 	{"Assistant.finish_event", `"litteral"`, `finish_event: "litteral" must be auto, literal or sdk`},
 	{"Assistant.max_concurrent_replies", `-1`, `max_concurrent_replies: -1 must be from 1 to 1000000`},
 	{"Assistant.write_timeout", `"-1s"`, `write_timeout: -1s must be from 1s to 1h`},
+	{"Dashboard.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Dashboard.user", `"dana"`, `user: "dana" must be a placeholder, like {http.auth.user.id}`},
+	{"Dashboard.groups", `"ops"`, `groups: "ops" must be a placeholder`},
+	{"Dashboard.admins", `["{http.auth.user.id}"]`, `admins: "{http.auth.user.id}" must be a name`},
+	{"Dashboard.admins", `["@ops"]`, `admins: "@ops" is a group, but groups names no placeholder`},
+	{"Dashboard.members", `{"Acme Inc":["dana"]}`, `members: organization "Acme Inc": must be 1 to 63`},
+	{"Dashboard.members", `{"acme":[]}`, `members: organization acme has no user`},
+	{"Dashboard.viewers", `{"acme":[" dana"]}`, `viewers: " dana" must be the name of a user`},
 	{"MatchAPI.only", `"chat"`, `only: "chat" must be one of `},
 	{"MatchAPI.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +85,7 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		}
 		var site *LiveSite
 		if site, err = a.adminSite(name); err == nil {
-			a.goBackground(func(ctx context.Context) { _, _ = site.index.refresher.Refresh(ctx) }) // it logs errors
+			a.refreshSoon(site)
 			status, answer = http.StatusAccepted, site.index.refresher.Status()
 		}
 	case "GET pages":

@@ -26,6 +26,19 @@ func (a *App) Refresh(ctx context.Context, name string) (retrieval.Report, error
 	return report, nil
 }
 
+// RefreshSoon looks for changes of a site's pages in the background.
+func (a *App) RefreshSoon(name string) error {
+	site, err := a.adminSite(name)
+	if err == nil {
+		a.refreshSoon(site)
+	}
+	return err
+}
+
+func (a *App) refreshSoon(site *LiveSite) {
+	a.goBackground(func(ctx context.Context) { _, _ = site.index.refresher.Refresh(ctx) }) // it logs errors
+}
+
 // SearchSite answers the body of a search request, for an operator.
 func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encoding.Result, error) {
 	site, err := a.adminSite(name)

@@ -28,7 +28,9 @@ type Status struct {
 type SiteStatus struct {
 	Name         string `json:"name"`
 	Organization string `json:"organization"`
-	URL          string `json:"url,omitempty"`
+	// Title is the site's name for people.
+	Title string `json:"title,omitempty"`
+	URL   string `json:"url,omitempty"`
 	// API is the URL that the site's API is below: its path alone if the host
 	// is not known, "" if no route serves it.
 	API string `json:"api,omitempty"`
@@ -60,7 +62,7 @@ func (a *App) Status() Status {
 	}
 	for _, r := range sites {
 		st := SiteStatus{
-			Name: r.Name, Organization: r.Organization, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
+			Name: r.Name, Organization: r.Organization, Title: r.Config.Name, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),
 		}
 		st.API, _ = a.api(r)

@@ -81,6 +81,22 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inBlock("\tsearch acme {\n\t\tfinish_event auto\n\t}"),
 			`search: finish_event is a word of the directive docs and the directive assistant, not of this block, at Caddyfile:3`,
 		},
+		"a path of the dashboard": {
+			inBlock("\tdocs_dashboard /admin/*"),
+			`docs_dashboard: /admin/* is a path; to serve it there, use handle_path /admin/* and write docs_dashboard in its block, at Caddyfile:2`,
+		},
+		"a user of the dashboard who is the same for all": {
+			inBlock("\tdocs_dashboard {\n\t\tuser dana\n\t}"),
+			`user: "dana" must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone; write: user <placeholder>, like: user {http.auth.user.id}, at Caddyfile:3`,
+		},
+		"a member of the dashboard without a name": {
+			inBlock("\tdocs_dashboard {\n\t\tmember acme\n\t}"),
+			`member: needs another argument; write: member <organization> <user>|<@group>..., like: member acme-inc dana, at Caddyfile:3`,
+		},
+		"a group of the dashboard without groups": {
+			inBlock("\tdocs_dashboard {\n\t\tviewer acme @ops\n\t}"),
+			`viewer: "@ops" is a group, but groups names no placeholder to take them from; write: viewer <organization> <user>|<@group>..., like: viewer acme-inc dana, at Caddyfile:3`,
+		},
 		"a word twice": {
 			inSite("root /other"),
 			`site acme: root is written twice, first at Caddyfile:4; keep one, at Caddyfile:5`,

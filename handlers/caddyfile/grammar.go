@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -33,6 +34,7 @@ func roots() []word {
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant), optional: true}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
 		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},
+		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(handlers.Dashboard)), optional: true}}},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func docComments(t *testing.T) string {
 	t.Helper()
 	blocks := map[string]string{}
-	for _, file := range []string{"option.go", "directive.go", "widget.go"} {
+	for _, file := range []string{"option.go", "directive.go", "widget.go", "dashboard.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func docComments(t *testing.T) string {
 			}
 		}
 	}
-	return strings.Join([]string{blocks["parseOption"], blocks["parseDocs"], blocks["parseAssistant"], blocks["parseSearch"], blocks["parseWidget"]}, "\n")
+	return strings.Join([]string{blocks["parseOption"], blocks["parseDocs"], blocks["parseAssistant"], blocks["parseSearch"], blocks["parseWidget"], blocks["parseDashboard"]}, "\n")
 }
 
 func TestDocCommentsHaveTheGrammarOfTheirParsers(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package caddyfile is the Caddyfile grammar of caddy-docs: the global option
-// docs and the directives docs, assistant, search and docs_widget. It turns them into the
+// docs and the directives docs, assistant, search, docs_widget and
+// docs_dashboard. It turns them into the
 // JSON of the app "docs" and into routes of its handlers.
 //
 // The grammar is defined by tables of words (siteWords, modelWords …). It only
@@ -27,6 +28,7 @@ func Register() {
 	}
 	directive(directiveWidget, parseWidget)
 	directive("docs", parseDocs)
+	directive(dashboardDirective, parseDashboard)
 }
 
 func directive(name string, parse httpcaddyfile.UnmarshalFunc) {

@@ -1,0 +1,321 @@
+// Package dashboard tests the dashboard in a real browser, in front of a real
+// Caddy, with and without JavaScript.
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+)
+
+const patience = 8 * time.Second
+
+// pages are the documentation of both organizations.
+var pages = map[string]string{
+	"index.html":   "<!doctype html><html lang=en><title>Acme</title><main><h1>Acme</h1><p>It runs rockets from a configuration file.</p></main>",
+	"install.html": "<!doctype html><html lang=en><title>Install Acme</title><main><h1>Install Acme</h1><p>Download the archive and unpack it.</p><h2 id=linux>On Linux</h2><p>Run the installer with administrator rights.</p></main>",
+	"config.html":  "<!doctype html><html lang=en><title>Configure</title><main><h1>Configure</h1><p>The file acme.toml holds the settings.</p><h2 id=thrust>Thrust limits</h2><p>Set max_thrust to the newtons that your rocket may use.</p></main>",
+}
+
+// password is that of every user.
+const password = "pw"
+
+// start runs a Caddy with two organizations, and the dashboard behind
+// basic_auth with a user of each role.
+func start(t *testing.T) *caddytest.Server {
+	t.Helper()
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var users strings.Builder
+	for _, name := range []string{"ada", "mia", "vic", "rob"} {
+		users.WriteString("\t\t" + name + " " + string(hash) + "\n")
+	}
+	folder := caddytest.Folder(t, pages)
+	s := caddytest.Start(t, `
+		site acme-docs {
+			root `+folder+`
+			organization acme
+			name "Acme Docs"
+		}
+		site rival-docs {
+			root `+folder+`
+			organization rival
+		}
+		key `+caddytest.Key+` {
+			organization acme
+			name "the fixed key"
+		}`, `http://:0 {
+	search
+	basic_auth {
+`+users.String()+`	}
+	docs_dashboard {
+		admin ada
+		member acme mia
+		viewer acme vic
+		member rival rob
+	}
+}
+`)
+	caddytest.Until(t, "both sites are ready", func() bool { return strings.Count(s.Log(), "the site is ready") >= 2 })
+	return s
+}
+
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	stop []func()
+	skip string
+}
+
+// TestMain stops the browser that the tests share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for i := len(browser.stop) - 1; i >= 0; i-- {
+		browser.stop[i]()
+	}
+	os.Exit(code)
+}
+
+func startBrowser() {
+	binary := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			binary = path
+			break
+		}
+	}
+	if binary == "" {
+		browser.skip = "no Chromium is installed: apt-get install chromium"
+		return
+	}
+	dir, err := os.MkdirTemp("", "dashboard-browser")
+	if err != nil {
+		browser.skip = err.Error()
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
+	)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) }, cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	browser.ctx = ctx
+	browser.stop = append(browser.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
+	if err := chromedp.Do(ctx); err != nil {
+		browser.skip = "Chromium does not start: " + err.Error()
+	}
+}
+
+// tab is a tab of the browser, with its own cookies.
+type tab struct {
+	t    *testing.T
+	ctx  context.Context
+	base string // with the user's name and password
+}
+
+// newTab opens a tab for a user, "" for none.
+func newTab(t *testing.T, s *caddytest.Server, user string) *tab {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	browser.once.Do(startBrowser)
+	if browser.skip != "" {
+		t.Skip(browser.skip)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
+		t.Fatal(err)
+	}
+	u, err := url.Parse(s.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user != "" {
+		u.User = url.UserPassword(user, password)
+	}
+	b := &tab{t, ctx, u.String()}
+	b.size(1280, 900)
+	_, err = chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: helpers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// helpers are what the tests' expressions use.
+const helpers = `
+globalThis.$ = s => document.querySelector(s)
+globalThis.$$ = s => [...document.querySelectorAll(s)]
+globalThis.text = s => $(s)?.textContent.trim() ?? ''
+globalThis.bad = []
+document.addEventListener('securitypolicyviolation', e => bad.push(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))
+addEventListener('error', e => bad.push(e.message))
+addEventListener('unhandledrejection', e => bad.push(String(e.reason)))
+`
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// js is the value of an expression in the page.
+func js[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// until waits for an expression to become true, also over a navigation.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")", chromedp.EvalAwaitPromise))
+		cancel()
+		if ok && err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s has passed before %s (%v)\n%s", patience, expression, err, js[string](b, "document.body?.innerText.slice(0, 2000) ?? ''"))
+		}
+	}
+}
+
+// is checks an expression.
+func (b *tab) is(expression string) {
+	b.t.Helper()
+	if !js[bool](b, "Boolean("+expression+")") {
+		b.t.Errorf("not so: %s", expression)
+	}
+}
+
+func (b *tab) visit(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base + path))
+}
+
+func (b *tab) size(width, height int64) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+// dark and light switch the colors.
+func (b *tab) colors(scheme string) {
+	b.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// withoutScripts turns JavaScript of pages off. Expressions still work.
+func (b *tab) withoutScripts() {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// check looks at a page as every test does: no violation of its policy, no
+// error, nothing that axe finds, no scrolling to the side; in both colors, on
+// a desktop and on a phone.
+func (b *tab) check(name string) {
+	b.t.Helper()
+	axe := axeSource(b.t)
+	for _, width := range []int64{1280, 390} {
+		b.size(width, 900)
+		for _, scheme := range []string{"light", "dark"} {
+			b.colors(scheme)
+			if over := js[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+				b.t.Errorf("%s is %v pixels too wide for %d", name, over, width)
+			}
+			// What axe finds depends on the width or the colors, hardly on both.
+			if axe != "" && (width > 1000) == (scheme == "light") {
+				found := js[[]string](b, `(async () => {
+					if (!globalThis.axe) { `+axe+` }
+					const r = await axe.run(document, { resultTypes: ['violations'] })
+					return r.violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.target + ' ' + n.failureSummary))
+				})()`)
+				for _, f := range found {
+					b.t.Errorf("%s, %d %s: axe: %s", name, width, scheme, f)
+				}
+			}
+			b.shoot(name, width, scheme)
+		}
+	}
+	b.size(1280, 900)
+	b.colors("light")
+	if bad := js[[]string](b, "bad"); len(bad) > 0 {
+		b.t.Errorf("%s: %q", name, bad)
+	}
+}
+
+var axe struct {
+	once   sync.Once
+	source string
+}
+
+// axeSource is axe-core of the widget's tests, "" where npm can't install it.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	axe.once.Do(func() {
+		const dir = "../widget"
+		err := npm.Install(context.Background(), dir)
+		if err == nil {
+			var data []byte
+			data, err = os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+			axe.source = string(data)
+		}
+		if err != nil {
+			t.Errorf("axe-core: %v", err)
+		}
+	})
+	return axe.source
+}
+
+// shoot keeps a picture of the whole page in the folder that DASHBOARD_SHOTS
+// names, if any.
+func (b *tab) shoot(name string, width int64, scheme string) {
+	b.t.Helper()
+	dir := os.Getenv("DASHBOARD_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,155 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// twoOrganizations is a server with a site of acme and one of rival.
+type twoOrganizations struct{ refreshed []string }
+
+func (*twoOrganizations) Sites() []Site {
+	ready := retrieval.Status{Ready: true, Pages: 3, Sections: 9}
+	return []Site{
+		{Name: "acme-docs", Organization: "acme", Title: "Acme", Index: ready},
+		{Name: "rival-docs", Organization: "rival", Title: "Rival", Index: ready},
+	}
+}
+
+func (s *twoOrganizations) Refresh(_ context.Context, site string) error {
+	s.refreshed = append(s.refreshed, site)
+	return nil
+}
+
+// visitors of all kinds.
+var visitors = map[string]*Visitor{
+	"a stranger":            nil,
+	"someone without roles": {Name: "nobody"},
+	"a viewer":              {Name: "vic", Roles: map[string]Role{"acme": Viewer}},
+	"a member":              {Name: "mia", Roles: map[string]Role{"acme": Member}},
+	"an admin":              {Name: "ada", Admin: true},
+	"a member of another":   {Name: "rob", Roles: map[string]Role{"rival": Member}},
+}
+
+// samples are what the parameters of routes are in tests.
+var samples = strings.NewReplacer("{id}", "k0001")
+
+// ask sends a request as a browser does from a page of the dashboard.
+func ask(t *testing.T, d *Dashboard, method, path string, v *Visitor, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(url.Values{}.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	d.Serve(w, r, "", v)
+	return w
+}
+
+// Every route of a site, asked for by everyone.
+func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
+	d := New(new(twoOrganizations), slog.New(slog.DiscardHandler))
+	notFound := ask(t, d, http.MethodGet, "/acme/no-such-site", visitors["a member of another"]).Body.String()
+	if len(Routes()) < 2 {
+		t.Fatalf("only these routes are known: %v", Routes())
+	}
+	for _, route := range Routes() {
+		if route.Role != Viewer && route.Role != Member && route.Role != Admin {
+			t.Errorf("%s %s is open to the role %v", route.Method, route.Path, route.Role)
+		}
+		if route.Method != http.MethodGet && route.Role < Member {
+			t.Errorf("%s %s changes something, but is open to viewers", route.Method, route.Path)
+		}
+		path := strings.TrimSuffix("/acme/acme-docs/"+samples.Replace(route.Path), "/")
+		if strings.Contains(path, "{") {
+			t.Fatalf("%s has a parameter without a sample", route.Path)
+		}
+		for name, v := range visitors {
+			got := ask(t, d, route.Method, path, v)
+			role := Nobody
+			if v != nil {
+				role = v.In("acme")
+			}
+			switch {
+			case v == nil:
+				if got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "Acme") {
+					t.Errorf("%s: %s %s is %d:\n%s", name, route.Method, path, got.Code, got.Body)
+				}
+			case role == Nobody:
+				if got.Code != http.StatusNotFound || v.Name == "rob" && got.Body.String() != notFound {
+					t.Errorf("%s: %s %s is %d, or differs from a site that does not exist:\n%s", name, route.Method, path, got.Code, got.Body)
+				}
+			case role < route.Role:
+				if got.Code != http.StatusForbidden {
+					t.Errorf("%s: %s %s is %d, want 403", name, route.Method, path, got.Code)
+				}
+			default:
+				if c := got.Code; c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusNotFound || c >= 500 {
+					t.Errorf("%s: %s %s is %d:\n%s", name, route.Method, path, c, got.Body)
+				}
+			}
+			if strings.Contains(got.Body.String(), "rival") && v != nil && v.In("rival") == Nobody {
+				t.Errorf("%s: %s %s tells of another organization:\n%s", name, route.Method, path, got.Body)
+			}
+		}
+	}
+}
+
+// A form that another site sends is refused before it has an effect.
+func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	for name, header := range map[string][2]string{
+		"another site":      {"Sec-Fetch-Site", "cross-site"},
+		"another subdomain": {"Sec-Fetch-Site", "same-site"},
+		"an old browser":    {"Origin", "https://evil.example"},
+	} {
+		s := new(twoOrganizations)
+		d := New(s, slog.New(slog.DiscardHandler))
+		got := ask(t, d, http.MethodPost, "/acme/acme-docs/refresh", visitors["an admin"], func(r *http.Request) {
+			r.Header.Del("Sec-Fetch-Site")
+			r.Header.Set(header[0], header[1])
+		})
+		if got.Code != http.StatusForbidden || len(s.refreshed) > 0 {
+			t.Errorf("%s: %d, refreshed %v", name, got.Code, s.refreshed)
+		}
+	}
+}
+
+// GET changes nothing, also where a form of that name exists.
+func TestFormsTakePostOnly(t *testing.T) {
+	s := new(twoOrganizations)
+	d := New(s, slog.New(slog.DiscardHandler))
+	got := ask(t, d, http.MethodGet, "/acme/acme-docs/refresh", visitors["an admin"])
+	if got.Code != http.StatusMethodNotAllowed || got.Header().Get("Allow") != "POST" || len(s.refreshed) > 0 {
+		t.Errorf("%d, Allow %q, refreshed %v", got.Code, got.Header().Get("Allow"), s.refreshed)
+	}
+}
+
+// Addresses stay below the path that the dashboard is served at.
+func TestAddressesKeepThePathOfTheDashboard(t *testing.T) {
+	d := New(new(twoOrganizations), slog.New(slog.DiscardHandler))
+	w := httptest.NewRecorder()
+	d.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), "/a b", visitors["a member"])
+	if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != "/a%20b/acme/acme-docs" {
+		t.Errorf("the front page is %d, leads to %s", w.Code, got)
+	}
+	w = httptest.NewRecorder()
+	d.Serve(w, httptest.NewRequest(http.MethodGet, "/acme/acme-docs", nil), "/dash", visitors["a member"])
+	for _, attribute := range []string{`href="`, `src="`, `action="`} {
+		for _, rest := range strings.Split(w.Body.String(), attribute)[1:] {
+			if address, _, _ := strings.Cut(rest, `"`); !strings.HasPrefix(address, "/dash/") && address != "#main" {
+				t.Errorf("%s%s leaves the dashboard", attribute, address)
+			}
+		}
+	}
+}

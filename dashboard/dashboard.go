@@ -1,0 +1,185 @@
+// Package dashboard is the pages that an organization sees of its sites: what
+// state they are in, what readers look for, the keys, and who did what. It
+// renders HTML on the server; everything works without JavaScript.
+//
+// It knows nothing of Caddy: a Server says what there is and does what forms
+// ask for, and the caller says who the visitor is. To add a page, add a file
+// with its handlers, a template of the same name, and its lines in routes.
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Dashboard serves the pages.
+type Dashboard struct {
+	server Server
+	log    *slog.Logger
+	guard  *http.CrossOriginProtection
+}
+
+// New returns a dashboard of a server's sites.
+func New(s Server, log *slog.Logger) *Dashboard {
+	return &Dashboard{server: s, log: log, guard: http.NewCrossOriginProtection()}
+}
+
+// request is a request for a page.
+type request struct {
+	*http.Request
+	w       http.ResponseWriter
+	d       *Dashboard
+	base    string
+	visitor *Visitor
+	sites   []Site // that the visitor may see
+	site    *Site  // nil for pages that are not of one site
+	params  map[string]string
+	page    string
+}
+
+// maxForm bounds the body of a form.
+const maxForm = 64 << 10
+
+// Serve answers a request. base is the path that was stripped from it, without
+// a slash at the end; visitor is nil for a stranger, who gets the assets and,
+// at any address, the page to sign in.
+func (d *Dashboard) Serve(w http.ResponseWriter, r *http.Request, base string, visitor *Visitor) {
+	setHeader(w.Header())
+	q := &request{Request: r, w: w, d: d, base: base, visitor: visitor}
+	if err := q.serve(); err != nil {
+		q.fail(err)
+	}
+}
+
+func (q *request) serve() error {
+	if name, ok := strings.CutPrefix(q.URL.Path, own+"assets/"); ok {
+		return q.asset(name)
+	}
+	if q.Method != http.MethodGet && q.Method != http.MethodHead {
+		if err := q.d.guard.Check(q.Request); err != nil {
+			return fail(http.StatusForbidden, "This form was sent from another site.")
+		}
+		q.Body = http.MaxBytesReader(q.w, q.Body, maxForm)
+		if err := q.ParseForm(); err != nil {
+			return fail(http.StatusBadRequest, "The form is too large or can't be read.")
+		}
+	}
+	if q.visitor == nil {
+		return q.signIn()
+	}
+	q.sites = slices.DeleteFunc(q.d.server.Sites(), func(s Site) bool { return q.visitor.In(s.Organization) == Nobody })
+	if q.URL.Path == "/" || q.URL.Path == "" {
+		return q.front()
+	}
+	return q.route()
+}
+
+// signIn answers a stranger.
+func (q *request) signIn() error {
+	return q.render(http.StatusUnauthorized, "signin", "Sign in", nil)
+}
+
+// front leads to the only site, or shows all.
+func (q *request) front() error {
+	if q.Method != http.MethodGet && q.Method != http.MethodHead {
+		return notAllowed(http.MethodGet)
+	}
+	if len(q.sites) == 1 {
+		return q.redirect("/" + q.sites[0].Organization + "/" + q.sites[0].Name)
+	}
+	return q.render(http.StatusOK, "sites", "Sites", nil)
+}
+
+// route finds the page of /{organization}/{domain}/…. What the visitor has no
+// role for does not exist for him.
+func (q *request) route() error {
+	path, slash := strings.CutSuffix(q.URL.Path, "/")
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if len(parts) < 2 {
+		return errNotFound
+	}
+	i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == parts[0] && s.Name == parts[1] })
+	if i < 0 {
+		return errNotFound
+	}
+	q.site = &q.sites[i]
+	var methods []string
+	for _, r := range routes {
+		params, ok := r.match(parts[2:])
+		if !ok {
+			continue
+		}
+		if r.method != q.Method && (r.method != http.MethodGet || q.Method != http.MethodHead) {
+			methods = append(methods, r.method)
+			continue
+		}
+		if slash && r.method == http.MethodGet {
+			return q.redirect(path)
+		}
+		if r.role == Nobody || q.visitor.In(q.site.Organization) < r.role {
+			return fail(http.StatusForbidden, "Your role in this organization is "+q.visitor.In(q.site.Organization).String()+"; this takes "+r.role.String()+".")
+		}
+		q.params, q.page = params, r.page()
+		return r.serve(q)
+	}
+	if len(methods) > 0 {
+		return notAllowed(methods...)
+	}
+	return errNotFound
+}
+
+// redirect leads to a path of the dashboard.
+func (q *request) redirect(path string) error {
+	q.w.Header().Set("Location", (&url.URL{Path: q.base + path}).EscapedPath())
+	q.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// at is the path of a page of the site.
+func (q *request) at(page string) string {
+	return strings.TrimSuffix("/"+q.site.Organization+"/"+q.site.Name+"/"+page, "/")
+}
+
+// failure is an error that the visitor reads.
+type failure struct {
+	status  int
+	message string
+	allow   []string
+}
+
+func (f *failure) Error() string { return f.message }
+
+func fail(status int, message string) error { return &failure{status: status, message: message} }
+
+var errNotFound = fail(http.StatusNotFound, "There is no such page.")
+
+func notAllowed(methods ...string) error {
+	return &failure{http.StatusMethodNotAllowed, "This page does not take such a request.", methods}
+}
+
+// fail renders an error. What the visitor can't fix is only logged.
+func (q *request) fail(err error) {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		if errors.Is(err, context.Canceled) && q.Context().Err() != nil {
+			return // the visitor is gone
+		}
+		q.d.log.Error("a page of the dashboard failed", "path", q.URL.Path, "error", err)
+		f = &failure{status: http.StatusInternalServerError, message: "Something went wrong on the server. Its log says what."}
+	}
+	if len(f.allow) > 0 {
+		q.w.Header().Set("Allow", strings.Join(f.allow, ", "))
+	}
+	title := http.StatusText(f.status)
+	if f.status == http.StatusNotFound {
+		title = "Not found"
+	}
+	if err := q.render(f.status, "error", title, f.message); err != nil {
+		q.d.log.Error("the page of an error failed", "error", err)
+	}
+}

@@ -1,0 +1,262 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// own is the path of what belongs to no site: no organization has this name.
+const own = "/-/"
+
+//go:embed templates assets
+var files embed.FS
+
+// assets are the files that pages load, by name, with their hash in it.
+var assets = make(map[string]asset)
+
+// assetNames are the names with their hash, by those without.
+var assetNames = make(map[string]string)
+
+type asset struct {
+	content     []byte
+	contentType string
+}
+
+// pages are the templates of the pages, by name.
+var pages = make(map[string]*template.Template)
+
+func init() {
+	for name, contentType := range map[string]string{
+		"dashboard.css": "text/css; charset=utf-8", "dashboard.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
+		content, err := files.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		ext := path.Ext(name)
+		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		assets[hashed], assetNames[name] = asset{content, contentType}, hashed
+	}
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	entries, err := files.ReadDir("templates")
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "layout.html" && name != "parts.html" {
+			t := template.Must(template.Must(layout.Clone()).ParseFS(files, "templates/"+name))
+			pages[strings.TrimSuffix(name, ".html")] = t
+		}
+	}
+}
+
+// policy allows what the pages need: their own stylesheet, script and forms.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func setHeader(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	h.Set("Cache-Control", "no-store")
+}
+
+// asset answers with a file. Its name changes with its content.
+func (q *request) asset(name string) error {
+	a, ok := assets[name]
+	if !ok {
+		return errNotFound
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", a.contentType)
+	h.Set("Content-Length", strconv.Itoa(len(a.content)))
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	if q.Method != http.MethodHead {
+		_, _ = q.w.Write(a.content) // an error means that the visitor is gone
+	}
+	return nil
+}
+
+// view is what templates get.
+type view struct {
+	Title   string
+	Visitor *Visitor
+	Site    *Site
+	Sites   []Site
+	// Data is the page's own.
+	Data any
+
+	q *request
+}
+
+// render writes a page. Nothing is sent if its template fails.
+func (q *request) render(status int, name, title string, data any) error {
+	var b bytes.Buffer
+	v := &view{Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, q: q}
+	if err := pages[name].Execute(&b, v); err != nil {
+		return fmt.Errorf("rendering %s: %w", name, err)
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	q.w.WriteHeader(status)
+	if q.Method != http.MethodHead {
+		_, _ = q.w.Write(b.Bytes())
+	}
+	return nil
+}
+
+// To is the address of a path of the dashboard.
+func (v *view) To(path string) string { return v.q.base + path }
+
+// At is the address of a page of the site.
+func (v *view) At(parts ...string) string { return v.q.base + v.q.at(strings.Join(parts, "/")) }
+
+// Of is the address of a site.
+func (v *view) Of(s Site) string { return v.q.base + "/" + s.Organization + "/" + s.Name }
+
+// Asset is the address of a file.
+func (v *view) Asset(name string) string { return v.q.base + own + "assets/" + assetNames[name] }
+
+// May reports whether the visitor has a role at the site.
+func (v *view) May(role string) bool {
+	if v.Site == nil {
+		return v.Visitor != nil && v.Visitor.Admin
+	}
+	have := v.Visitor.In(v.Site.Organization)
+	switch role {
+	case "admin":
+		return have >= Admin
+	case "member":
+		return have >= Member
+	}
+	return have >= Viewer
+}
+
+// Role is the visitor's role at the site.
+func (v *view) Role() string {
+	if v.Site == nil {
+		return ""
+	}
+	return v.Visitor.In(v.Site.Organization).String()
+}
+
+// Organizations reports whether the visitor sees sites of several.
+func (v *view) Organizations() bool {
+	for _, s := range v.Sites {
+		if s.Organization != v.Sites[0].Organization {
+			return true
+		}
+	}
+	return false
+}
+
+// navSection is a group of links.
+type navSection struct {
+	Title string
+	Pages []navPage
+}
+
+type navPage struct {
+	page
+	Href    string
+	Current bool
+}
+
+// Nav are the links of the site.
+func (v *view) Nav() (nav []navSection) {
+	if v.Site == nil {
+		return nil
+	}
+	for _, s := range sections {
+		n := navSection{Title: s.title}
+		for _, p := range s.pages {
+			n.Pages = append(n.Pages, navPage{p, v.At(p.Path), p.Path == v.q.page})
+		}
+		nav = append(nav, n)
+	}
+	return nav
+}
+
+// functions are those of templates.
+var functions = template.FuncMap{
+	"count": func(n any) string { return thousands(fmt.Sprint(n)) },
+	"short": func(n int, s string) string { return cut(s, n) },
+	"day":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
+	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"utc":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
+	"join":  strings.Join,
+	"plural": func(n int, one, many string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return thousands(strconv.Itoa(n)) + " " + many
+	},
+	"icon": icon,
+}
+
+// thousands puts commas into a number.
+func thousands(digits string) string {
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, c := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return sign + b.String()
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	i := 0
+	for at := range s {
+		if i == n {
+			return s[:at] + "…"
+		}
+		i++
+	}
+	return s
+}
+
+// icons are drawn in a square of 24.
+var icons = map[string]string{
+	"home":     "M4 11.5 12 5l8 6.5V20h-5.5v-5h-5v5H4z",
+	"key":      "M14.5 9.5a4.5 4.5 0 1 0-4 4.47L12 12.5h2V11h1.5zM13 13l7 7M17 17l2-2",
+	"file":     "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
+	"search":   "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5",
+	"question": "M4 5h16v11H12l-4 4v-4H4zM10 9a2 2 0 1 1 2.6 1.9c-.4.2-.6.4-.6.9M12 13.6v.1",
+	"chat":     "M4 5h16v11H12l-4 4v-4H4zM8 9h8M8 12h5",
+	"thumb":    "M7 10v10H4V10zM7 10l4-7c1.5 0 2.4 1 2.2 2.4L12.7 9H19c1 0 1.6.9 1.4 1.8l-1.6 7.5c-.2 1-1 1.7-2 1.7H7",
+	"play":     "M7 4.5v15l12-7.5z",
+	"list":     "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
+	"user":     "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6",
+	"external": "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
+	"check":    "M5 12.5l4.5 4.5L19 7.5",
+	"alert":    "M12 4l9 16H3zM12 10v4M12 17v.01",
+	"copy":     "M9 9h11v11H9zM5 15H4V4h11v1",
+	"switch":   "M8 10l4-4 4 4M8 14l4 4 4-4",
+}
+
+// icon draws an icon that says nothing to those who don't see it.
+func icon(name string) template.HTML {
+	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="` + icons[name] + `"/></svg>`) //nolint:gosec // constants
+}

@@ -1,0 +1,80 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+)
+
+// route is a page or a form below /{organization}/{domain}. GET changes
+// nothing.
+type route struct {
+	method string
+	// path is what follows /{organization}/{domain}/: keys, keys/{id}/revoke.
+	path string
+	// role is the least that may.
+	role  Role
+	serve func(*request) error
+}
+
+var routes []route
+
+func init() { // the handlers need routes to render the navigation
+	routes = []route{
+		{http.MethodGet, "", Viewer, overview},
+		{http.MethodPost, "refresh", Member, refresh},
+	}
+}
+
+// section is a group of links beside the pages.
+type section struct {
+	title string
+	pages []page
+}
+
+// page is a link beside the pages.
+type page struct{ Path, Title, Icon string }
+
+// sections are the links of a site.
+var sections = []section{
+	{"", []page{{"", "Overview", "home"}}},
+}
+
+// page is the page in the navigation that the route belongs to.
+func (r *route) page() string {
+	name, _, _ := strings.Cut(r.path, "/")
+	return name
+}
+
+// match compares the elements of a path with the route's.
+func (r *route) match(parts []string) (params map[string]string, ok bool) {
+	var want []string
+	if r.path != "" {
+		want = strings.Split(r.path, "/")
+	}
+	if len(want) != len(parts) {
+		return nil, false
+	}
+	params = map[string]string{}
+	for i, w := range want {
+		if strings.HasPrefix(w, "{") {
+			params[strings.Trim(w, "{}")] = parts[i]
+		} else if w != parts[i] {
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+// Route is a route of a site, for tests of who may use it.
+type Route struct {
+	Method, Path string
+	Role         Role
+}
+
+// Routes returns all routes of a site.
+func Routes() (all []Route) {
+	for _, r := range routes {
+		all = append(all, Route{r.method, r.path, r.role})
+	}
+	return all
+}

@@ -1,0 +1,83 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Server is what the dashboard shows, and what its forms change.
+type Server interface {
+	// Sites returns the sites that the dashboard is for, by organization and
+	// name. The caller may change the slice.
+	Sites() []Site
+	// Refresh looks for changes of a site's pages in the background.
+	Refresh(ctx context.Context, site string) error
+}
+
+// Site is a site and its state.
+type Site struct {
+	Name         string
+	Organization string
+	// Title is the site's name for people, "" for none.
+	Title string
+	// URL is where its pages are, "" if that is not known.
+	URL string
+	// API is the URL that its API is below, a path if the host is not known, ""
+	// if no route serves it.
+	API   string
+	Index retrieval.Status
+	// Pages are the pages by what a stranger gets, nil before the index is
+	// open.
+	Pages *PageCounts
+	// Model and Embedder are "" for none.
+	Model    string
+	Embedder string
+	// Budgets are the limits on the model, none without.
+	Budgets []Budget
+	// Threads is how long conversations are kept, "" if they are not.
+	Threads string
+	// Problems are what needs someone.
+	Problems []Problem
+}
+
+// Label is what people call the site.
+func (s *Site) Label() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.Name
+}
+
+// PageCounts are how many pages are in each state.
+type PageCounts struct {
+	Public, Locked, NotServed, Duplicate, Unknown int
+}
+
+// Budget is what a site may spend on its model in a window of time, and has.
+type Budget struct {
+	Spent, Limit int64
+	// Unit is tokens or requests.
+	Unit string
+	// Until is when the window ends.
+	Until time.Time
+	// Exhausted is set while replies quote the pages instead.
+	Exhausted bool
+}
+
+// Percent is the share that is spent, up to 100.
+func (b Budget) Percent() int64 {
+	if b.Limit <= 0 || b.Spent >= b.Limit {
+		return 100
+	}
+	return 100 * max(b.Spent, 0) / b.Limit
+}
+
+// Problem is something that does not work, and what to do.
+type Problem struct {
+	What, Do string
+	// Admin is set for what only administrators are shown: paths and addresses
+	// of the server.
+	Admin bool
+}

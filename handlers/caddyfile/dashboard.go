@@ -1,0 +1,86 @@
+package caddyfile
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/handlers"
+)
+
+const dashboardDirective = "docs_dashboard"
+
+// parseDashboard reads the directive docs_dashboard.
+//
+//	docs_dashboard [<@matcher>] [<site>...] {
+//		user <placeholder>
+//		groups <placeholder>
+//		admin <user>|<@group>...
+//		member <organization> <user>|<@group>...
+//		viewer <organization> <user>|<@group>...
+//	}
+func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	h.Next()
+	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
+		return nil, h.Errf("%s: %s is a path; to serve it there, use handle_path %s/* and write %s in its block", dashboardDirective, h.Val(), strings.TrimRight(h.Val(), "/*"), dashboardDirective)
+	}
+	h.Reset()
+	matcher, err := start(h, dashboardDirective+" <site>")
+	if err != nil {
+		return nil, err
+	}
+	d := new(handlers.Dashboard)
+	for h.NextArg() {
+		name := h.Val()
+		if err := siteArgument(h, dashboardDirective, name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(d.Sites, name) {
+			return nil, h.Errf("%s: site %s is named twice; keep one", dashboardDirective, name)
+		}
+		d.Sites = append(d.Sites, name)
+	}
+	if err := parseBlock(line{h.Dispenser, &word{name: dashboardDirective}}, dashboardDirective, dashboardWords(d), d.Validate); err != nil {
+		return nil, err
+	}
+	route := caddyhttp.Route{HandlersRaw: []json.RawMessage{module(dashboardDirective, d)}, Terminal: true}
+	if matcher != nil {
+		route.MatcherSetsRaw = []caddy.ModuleMap{matcher}
+	}
+	return []httpcaddyfile.ConfigValue{{Class: "route", Value: route}}, nil
+}
+
+// dashboardWords are the words of the directive docs_dashboard.
+func dashboardWords(d *handlers.Dashboard) []word {
+	return []word{
+		textWord("user", "<placeholder>", "{http.auth.user.id}", &d.User),
+		textWord("groups", "<placeholder>", "{header.Remote-Groups}", &d.Groups),
+		fieldOf("admins", listWord("admin", "<user>|<@group>...", "dana", &d.Admins)),
+		rulesWord("member", "members", &d.Members),
+		rulesWord("viewer", "viewers", &d.Viewers),
+	}
+}
+
+func fieldOf(field string, w word) word {
+	w.field = field
+	return w
+}
+
+// rulesWord is a word with an organization and its users.
+func rulesWord(name, field string, to *map[string][]string) word {
+	return word{name: name, field: field, forms: is("<organization> <user>|<@group>...", "acme-inc dana"), repeat: true, parse: func(l line) error {
+		args, err := l.some(2)
+		if err != nil {
+			return err
+		}
+		if *to == nil {
+			*to = make(map[string][]string)
+		}
+		(*to)[args[0]] = append((*to)[args[0]], args[1:]...)
+		return nil
+	}}
+}

@@ -1,0 +1,193 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// Dashboard is http.handlers.docs_dashboard: the pages on which an
+// organization sees its sites and manages their keys, at
+// /{organization}/{domain}. It answers every request that reaches it.
+//
+// It is closed to everyone without an identity. Whatever authenticates the
+// request before it, such as basic_auth, forward_auth or a client
+// certificate, says who the visitor is (User, Groups); the rules (Admins,
+// Members, Viewers) say what that visitor may. What a visitor has no role for
+// does not exist for them (404).
+//
+// Serve it on its own host: a script in the pages of a documentation site on
+// the same host could use it with the visitor's identity.
+type Dashboard struct {
+	// The sites that are shown. Default: all.
+	Sites []string `json:"sites,omitempty"`
+
+	// The visitor's name, as a placeholder that is empty for strangers.
+	// A request header, such as {http.request.header.Remote-User}, is safe only
+	// behind a handler that deletes it from clients' requests, as forward_auth
+	// does. Default: {http.auth.user.id}.
+	User string `json:"user,omitempty"`
+
+	// The visitor's groups, as a placeholder whose value separates them by
+	// commas, semicolons or |. Default: none.
+	Groups string `json:"groups,omitempty"`
+
+	// The users, and the groups as @group, who see and manage all
+	// organizations. * is everyone with a name. Default: everyone with a name, if
+	// there are no members and viewers either.
+	Admins []string `json:"admins,omitempty"`
+
+	// The users and @groups who see and manage an organization, by its name.
+	Members map[string][]string `json:"members,omitempty"`
+
+	// The users and @groups who see an organization and change nothing, by its
+	// name.
+	Viewers map[string][]string `json:"viewers,omitempty"`
+
+	app       *app.App
+	dashboard *dashboard.Dashboard
+}
+
+// CaddyModule returns the Caddy module information.
+func (Dashboard) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_dashboard",
+		New: func() caddy.Module { return new(Dashboard) },
+	}
+}
+
+// Provision finds the app.
+func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
+	if d.User == "" {
+		d.User = "{http.auth.user.id}"
+	}
+	if d.app, err = docsApp(ctx); err != nil {
+		return err
+	}
+	d.dashboard = dashboard.New(&dashboardServer{d.app, d.Sites}, ctx.Slogger())
+	return nil
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (d *Dashboard) NamedSites() []string { return d.Sites }
+
+// maxRules bounds the users and groups of one list.
+const maxRules = 10_000
+
+// Validate checks the configuration.
+func (d *Dashboard) Validate() error {
+	errs := []error{validSites(d.Sites)}
+	for field, placeholder := range map[string]string{"user": d.User, "groups": d.Groups} {
+		if placeholder != "" && !strings.Contains(placeholder, "{") {
+			errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)})
+		}
+	}
+	errs = append(errs, d.validRules("admins", d.Admins))
+	for field, rules := range map[string]map[string][]string{"members": d.Members, "viewers": d.Viewers} {
+		for _, organization := range slices.Sorted(maps.Keys(rules)) {
+			if err := access.CheckName("organization", organization); err != nil {
+				errs = append(errs, &app.FieldError{Field: field, Problem: err.Error()})
+			}
+			if len(rules[organization]) == 0 {
+				errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("organization %s has no user; name users or @groups", organization)})
+			}
+			errs = append(errs, d.validRules(field, rules[organization]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Dashboard) validRules(field string, names []string) error {
+	refuse := func(format string, args ...any) error {
+		return &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
+	}
+	if len(names) > maxRules {
+		return refuse("has %d users, at most %d are possible; name a @group", len(names), maxRules)
+	}
+	for _, name := range names {
+		switch {
+		case strings.TrimSpace(name) != name || name == "" || name == "@":
+			return refuse("%q must be the name of a user, or of a group as @group, without spaces around it", name)
+		case strings.Contains(name, "{"):
+			return refuse("%q must be a name; the placeholder for the visitor belongs to user", name)
+		case strings.HasPrefix(name, "@") && d.Groups == "":
+			return refuse("%q is a group, but groups names no placeholder to take them from", name)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP serves the dashboard.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	if !d.app.AwaitStart(r.Context()) {
+		w.Header().Set("Retry-After", "5")
+		return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the app docs has not started"))
+	}
+	d.dashboard.Serve(w, r, stripped(r), d.visitor(r))
+	return nil
+}
+
+// stripped is the path that handle_path or uri strip_prefix took from a
+// request.
+func stripped(r *http.Request) string {
+	base, ok := strings.CutSuffix(originalURL(r).Path, r.URL.Path)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(base, "/")
+}
+
+// visitor returns who sends a request, nil for a stranger. The keys of our own
+// API are public: they identify nobody here.
+func (d *Dashboard) visitor(r *http.Request) *dashboard.Visitor {
+	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if _, isKey := IdentityFrom(r); !ok || isKey {
+		return nil
+	}
+	name := strings.TrimSpace(repl.ReplaceAll(d.User, ""))
+	if name == "" {
+		return nil
+	}
+	names := map[string]bool{name: !strings.HasPrefix(name, "@"), "*": true}
+	for group := range strings.FieldsFuncSeq(repl.ReplaceAll(d.Groups, ""), func(r rune) bool { return strings.ContainsRune(",;|", r) }) {
+		if group = strings.TrimSpace(group); group != "" {
+			names["@"+group] = true
+		}
+	}
+	named := func(rules []string) bool {
+		return slices.ContainsFunc(rules, func(rule string) bool { return names[rule] })
+	}
+	v := &dashboard.Visitor{
+		Name:  name,
+		Admin: named(d.Admins) || len(d.Admins)+len(d.Members)+len(d.Viewers) == 0,
+		Roles: make(map[string]dashboard.Role),
+	}
+	for organization, rules := range d.Viewers {
+		if named(rules) {
+			v.Roles[organization] = dashboard.Viewer
+		}
+	}
+	for organization, rules := range d.Members {
+		if named(rules) {
+			v.Roles[organization] = dashboard.Member
+		}
+	}
+	return v
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Dashboard)(nil)
+	_ caddy.Validator             = (*Dashboard)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Dashboard)(nil)
+)

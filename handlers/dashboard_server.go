@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// dashboardServer is what the dashboard shows of the app.
+type dashboardServer struct {
+	app   *app.App
+	names []string // of the sites, empty for all
+}
+
+// Sites implements dashboard.Server.
+func (s *dashboardServer) Sites() (sites []dashboard.Site) {
+	st := s.app.Status()
+	for i := range st.Sites {
+		if len(s.names) == 0 || slices.Contains(s.names, st.Sites[i].Name) {
+			sites = append(sites, describeSite(&st, &st.Sites[i]))
+		}
+	}
+	slices.SortFunc(sites, func(a, b dashboard.Site) int {
+		return cmp.Or(cmp.Compare(a.Organization, b.Organization), cmp.Compare(a.Name, b.Name))
+	})
+	return sites
+}
+
+// Refresh implements dashboard.Server.
+func (s *dashboardServer) Refresh(_ context.Context, site string) error {
+	return s.app.RefreshSoon(site)
+}
+
+func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {
+	site := dashboard.Site{
+		Name: of.Name, Organization: of.Organization, Title: of.Title, URL: of.URL, API: of.API,
+		Index: of.Index, Model: st.Model, Embedder: st.Embedder,
+	}
+	if st.ThreadsTTL > 0 {
+		site.Threads = app.Days(time.Duration(st.ThreadsTTL * float64(time.Second)))
+	}
+	if p := of.Pages; p != nil {
+		site.Pages = &dashboard.PageCounts{Public: p.Public, Locked: p.Locked, NotServed: p.NotServed, Duplicate: p.Duplicate, Unknown: p.Unknown}
+	}
+	if b := of.Budget; b != nil {
+		if b.Tokens > 0 {
+			site.Budgets = append(site.Budgets, dashboard.Budget{Spent: b.SpentTokens, Limit: b.Tokens, Unit: "tokens", Until: b.Until, Exhausted: b.SpentTokens >= b.Tokens})
+		}
+		if b.Requests > 0 {
+			site.Budgets = append(site.Budgets, dashboard.Budget{Spent: b.SpentRequests, Limit: b.Requests, Unit: "requests", Until: b.Until, Exhausted: b.SpentRequests >= b.Requests})
+		}
+	}
+	site.Problems = problemsOf(st, of)
+	return site
+}
+
+// problemsOf are what of a status needs someone.
+func problemsOf(st *app.Status, of *app.SiteStatus) (problems []dashboard.Problem) {
+	add := func(admin bool, what, do string) {
+		problems = append(problems, dashboard.Problem{What: what, Do: do, Admin: admin})
+	}
+	if of.APIProblem != "" {
+		add(true, "The API is not reached: "+of.APIProblem, "caddy docs doctor says what to change in the Caddyfile.")
+	}
+	if !of.HasKey {
+		add(false, "No key opens the site, so that nobody can search it.", "Create one on the page API keys.")
+	}
+	switch {
+	case of.Index.Error != "":
+		add(true, "The pages can't be read: "+of.Index.Error, "The previous ones are searched until it is fixed.")
+	case of.Index.Held != "":
+		add(false, "The pages found are held back: "+of.Index.Held, "Put the pages back, or wait: once the folder is quiet it is taken as it is.")
+	case of.Index.Ready && of.Index.Pages == 0:
+		add(false, "The site has no pages.", "Write pages, or check include and exclude.")
+	}
+	if n := of.Index.ProblemCount; n > 0 {
+		add(false, fmt.Sprintf("%d of the pages can't be read.", n), "The page Content lists them.")
+	}
+	if of.Pages != nil && of.Pages.NotServed > 0 {
+		add(false, fmt.Sprintf("%d pages are in the index, but their addresses are not served.", of.Pages.NotServed), "The page Content lists them. Serve them, or exclude them.")
+	}
+	if e := of.Index.Embeddings; e != nil && e.Error != "" {
+		add(true, "The embedder does not answer: "+e.Error, "Search is keyword search until it does.")
+	}
+	for _, m := range st.Models {
+		if m.Breaker == "open" {
+			add(true, "The model "+m.Model+" does not answer: "+m.LastError, "Replies come from the next model, or quote the pages.")
+		}
+	}
+	if of.Budget != nil && of.Budget.Spent {
+		add(false, "The budget for the model is spent.", "Answers quote the pages until "+of.Budget.Until.UTC().Format("2 Jan 15:04")+" UTC.")
+	}
+	return problems
+}
