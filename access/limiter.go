@@ -57,23 +57,24 @@ func NewLimiter(limit int, window time.Duration) *Limiter {
 	}
 }
 
-// Take counts a request of client and returns 0. If client has reached the
-// limit, Take counts nothing and returns how long until its next request is
-// allowed, which is at most the window and one bucket.
-func (l *Limiter) Take(client string) (wait time.Duration) {
+// Take counts a request of client. It returns how many more requests client
+// may send now, -1 if it had reached the limit and the request was not counted,
+// and how long until the oldest of its requests leaves the window.
+func (l *Limiter) Take(client string) (left int, reset time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	elapsed := time.Since(l.start)
 	c := l.count(client, elapsed)
 	now := int64(elapsed / l.bucket)
 	c.advance(now)
-	if c.total >= l.limit {
-		free := time.Duration(c.oldest()+bucketsPerWindow+1) * l.bucket
-		return free - elapsed
+	left = -1
+	if c.total < l.limit {
+		c.buckets[now%int64(len(c.buckets))]++
+		c.total++
+		left = l.limit - c.total
 	}
-	c.buckets[now%int64(len(c.buckets))]++
-	c.total++
-	return 0
+	free := time.Duration(c.oldest()+bucketsPerWindow+1) * l.bucket
+	return left, free - elapsed
 }
 
 // count returns the count of a client, a new one if it has none in the window.

@@ -42,7 +42,7 @@ func TestALimiterNeverExceedsItsLimitAndIsAtMostOneBucketLate(t *testing.T) {
 						pace /= 20
 					}
 					time.Sleep(time.Duration(rnd.Int64N(int64(pace) + 1)))
-					wait := l.Take("reader")
+					wait := take(l, "reader")
 					if wait == 0 {
 						taken = append(taken, time.Now())
 						if since(tt.limit+1) <= tt.window {
@@ -69,17 +69,17 @@ func TestAClientIsAllowedAfterItsWaitAndNotBefore(t *testing.T) {
 		l := NewLimiter(3, time.Minute)
 		time.Sleep(7 * time.Second)
 		for range 3 {
-			if wait := l.Take("reader"); wait != 0 {
+			if wait := take(l, "reader"); wait != 0 {
 				t.Fatal(wait)
 			}
 		}
-		wait := l.Take("reader")
+		wait := take(l, "reader")
 		time.Sleep(wait - 1)
-		if again := l.Take("reader"); again != 1 {
+		if again := take(l, "reader"); again != 1 {
 			t.Errorf("1ns before the end of the wait, the wait is %s", again)
 		}
 		time.Sleep(1)
-		if again := l.Take("reader"); again != 0 {
+		if again := take(l, "reader"); again != 0 {
 			t.Errorf("refused after its wait, for %s", again)
 		}
 	})
@@ -88,10 +88,10 @@ func TestAClientIsAllowedAfterItsWaitAndNotBefore(t *testing.T) {
 func TestRefusedRequestsSpendNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(2, time.Minute)
-		l.Take("reader")
-		l.Take("reader")
+		take(l, "reader")
+		take(l, "reader")
 		for range 1000 {
-			if l.Take("reader") == 0 {
+			if take(l, "reader") == 0 {
 				return // freed although it went on asking
 			}
 			time.Sleep(time.Minute / 500)
@@ -105,15 +105,15 @@ func TestAClientThatWasIdleHasItsWholeLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := NewLimiter(50, time.Hour)
 			for range 60 {
-				l.Take("reader")
+				take(l, "reader")
 			}
 			time.Sleep(idle)
 			for i := range 50 {
-				if wait := l.Take("reader"); wait != 0 {
+				if wait := take(l, "reader"); wait != 0 {
 					t.Fatalf("request %d after %s is refused for %s", i+1, idle, wait)
 				}
 			}
-			if l.Take("reader") == 0 {
+			if take(l, "reader") == 0 {
 				t.Errorf("51 requests are allowed after %s", idle)
 			}
 		})
@@ -124,11 +124,11 @@ func TestIdleClientsAreForgottenAfterTwoWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(5, time.Hour)
 		for i := range 1000 {
-			l.Take(strconv.Itoa(i))
+			take(l, strconv.Itoa(i))
 		}
 		for range 2 {
 			time.Sleep(time.Hour + time.Hour/bucketsPerWindow)
-			l.Take("reader")
+			take(l, "reader")
 		}
 		if n := len(l.recent) + len(l.older); n != 1 {
 			t.Errorf("%d clients are kept, want 1", n)
@@ -139,11 +139,11 @@ func TestIdleClientsAreForgottenAfterTwoWindows(t *testing.T) {
 func TestManyClientsDoNotResetABusyOne(t *testing.T) {
 	l := NewLimiter(3, time.Hour)
 	for range 3 {
-		l.Take("busy")
+		take(l, "busy")
 	}
 	for i := range 3 * maxClients {
-		l.Take(strconv.Itoa(i))
-		if i%1000 == 0 && l.Take("busy") == 0 {
+		take(l, strconv.Itoa(i))
+		if i%1000 == 0 && take(l, "busy") == 0 {
 			t.Fatalf("allowed again after %d other clients", i)
 		}
 	}
@@ -164,7 +164,7 @@ func TestAHundredThousandClientsTakeAtMost30MB(t *testing.T) {
 	for i := range 100_000 {
 		client := Client(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff))
 		for range 3 {
-			l.Take(client)
+			take(l, client)
 		}
 	}
 	used := heap() - before
@@ -184,7 +184,31 @@ func BenchmarkLimiter(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		l.Take(clients[i%len(clients)])
+		take(l, clients[i%len(clients)])
 		i++
 	}
+}
+
+// take has a client send a request, and returns how long it has to wait, 0 if
+// the request was allowed.
+func take(l *Limiter, client string) (wait time.Duration) {
+	if left, reset := l.Take(client); left < 0 {
+		return reset
+	}
+	return 0
+}
+
+func TestALimiterReturnsWhatIsLeftAndWhenThereIsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(3, 24*time.Minute)
+		for i, want := range []struct {
+			left  int
+			reset time.Duration
+		}{{2, 25 * time.Minute}, {1, 24 * time.Minute}, {0, 23 * time.Minute}, {-1, 22 * time.Minute}} {
+			if left, reset := l.Take("reader"); left != want.left || reset != want.reset {
+				t.Errorf("request %d: %d left, %s", i+1, left, reset)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }

@@ -19,8 +19,9 @@ import (
 // each client within a sliding window. A client is Caddy's {client_ip}, which
 // respects trusted_proxies; the addresses of an IPv6 /64 are one client.
 //
-// A client over its limit gets the error 429 with a Retry-After header in
-// seconds. Refused requests don't count. The window advances in steps of a
+// Each response has a RateLimit header with the number of requests that the
+// client has left (draft-ietf-httpapi-ratelimit-headers). A client over its
+// limit gets the error 429 with a Retry-After header in seconds. Refused requests don't count. The window advances in steps of a
 // 24th: a client never has more than its limit within any window, and waits
 // at most one step longer than it would have to.
 //
@@ -86,8 +87,9 @@ func (c *ClientLimit) poolKey() string {
 
 func (c *ClientLimit) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	name := client(r.Context())
-	wait := c.limiter.Take(name)
-	if wait == 0 {
+	left, wait := c.limiter.Take(name)
+	w.Header().Set("RateLimit", rateLimit("ip", max(left, 0), wait))
+	if left >= 0 {
 		return next.ServeHTTP(w, r)
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))

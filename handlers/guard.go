@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -98,6 +100,9 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 			err = p
 		}
 	}
+	if he.StatusCode == http.StatusTooManyRequests {
+		organizationLeft(h, r)
+	}
 	// Pages of every origin can read errors. They say nothing that depends on
 	// whether the site exists, unless the request has a key.
 	allow(h, r.Header.Get("Origin"))
@@ -111,6 +116,20 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	}
 	writeError(w, r, he.StatusCode, id, err)
 	return nil
+}
+
+// organizationLeft adds to the RateLimit header of a request that was over its
+// organization's limit. caddy-ratelimit reports what is left only then.
+func organizationLeft(h http.Header, r *http.Request) {
+	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	if !ok {
+		return
+	}
+	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err == nil && strings.Contains(zone, "_organization_") {
+		h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
+	}
 }
 
 // pass hands an error to the error routes of the server, and reports whether
@@ -168,7 +187,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 func allow(h http.Header, origin string) {
 	if origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, Retry-After, RateLimit-Policy")
+		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, Retry-After, RateLimit, RateLimit-Policy")
 	}
 }
 

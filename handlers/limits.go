@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -113,4 +114,13 @@ func (l Limits) PolicyHeader() string {
 	add("ip", l.IP)
 	add("organization", l.Organization)
 	return strings.Join(policies, ", ")
+}
+
+// rateLimit returns a value of the RateLimit header
+// (draft-ietf-httpapi-ratelimit-headers): the requests that a policy of
+// PolicyHeader leaves, and the time until there are more.
+//
+//	"ip";r=9999;t=86400
+func rateLimit(policy string, left int, reset time.Duration) string {
+	return fmt.Sprintf("%q;r=%d;t=%d", policy, left, int(math.Ceil(reset.Seconds())))
 }

@@ -269,6 +269,7 @@ func TestLimits(t *testing.T) {
 	s := caddytest.Start(t, "key "+caddytest.Key+" {\n\torigins https://app.acme.test\n}", "http://:0 {\n\tdocs acme "+caddytest.AcmeFolder(t)+" {\n\t\trate_limit organization 1000 1m\n\t\trate_limit ip 30 1m\n\t}\n}\n")
 	s.Ready("acme")
 	var limited *caddytest.Response
+	left := -1
 	for range 100 {
 		r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`, Header: map[string]string{"Origin": "https://app.acme.test"}})
 		if r.Status == http.StatusTooManyRequests {
@@ -278,12 +279,22 @@ func TestLimits(t *testing.T) {
 		if policy := r.Header.Get("RateLimit-Policy"); !strings.Contains(policy, "q=30") || !strings.Contains(policy, "w=60") {
 			t.Fatalf("RateLimit-Policy is %q", policy)
 		}
+		var now, seconds int
+		if _, err := fmt.Sscanf(r.Header.Get("RateLimit"), `"ip";r=%d;t=%d`, &now, &seconds); err != nil || seconds < 1 || seconds > 63 {
+			t.Fatalf("RateLimit is %q: %v", r.Header.Get("RateLimit"), err)
+		}
+		if left >= 0 && now != left-1 {
+			t.Fatalf("%d are left after %d", now, left)
+		}
+		left = now
 	}
 	if limited == nil {
 		t.Fatal("100 requests passed a limit of 30")
 	}
 	e := limited.Error(t)
-	if limited.Header.Get("Retry-After") == "" || e.Code != "rate_limited" || limited.Header.Get("Access-Control-Allow-Origin") == "" {
+	if limited.Header.Get("Retry-After") == "" || e.Code != "rate_limited" || limited.Header.Get("Access-Control-Allow-Origin") == "" ||
+		left != 0 || !strings.HasPrefix(limited.Header.Get("RateLimit"), `"ip";r=0;t=`) ||
+		!strings.Contains(limited.Header.Get("Access-Control-Expose-Headers"), "RateLimit,") {
 		t.Errorf("%+v %v", e, limited.Header)
 	}
 	// A reload keeps what was counted; another limit takes effect.
@@ -357,5 +368,18 @@ func TestKeysAreNeitherLoggedNorInTheConfig(t *testing.T) {
 	caddytest.Until(t, "the reply is logged", func() bool { return strings.Contains(s.Log(), `"outcome":"extractive"`) })
 	if log := s.Log(); strings.Contains(log, secret) || strings.Contains(log, "a reader's own name") {
 		t.Errorf("the log holds a key or a fingerprint")
+	}
+}
+
+func TestAnOrganizationOverItsLimitReadsThatNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	s := caddytest.Start(t, "", caddytest.Site(caddytest.AcmeFolder(t), "rate_limit organization 2 1h"))
+	var r *caddytest.Response
+	caddytest.Until(t, "the organization is over its limit", func() bool {
+		r = s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`})
+		return r.Status == http.StatusTooManyRequests
+	})
+	if want := `"organization";r=0;t=` + r.Header.Get("Retry-After"); r.Header.Get("RateLimit") != want {
+		t.Errorf("RateLimit is %q instead of %q", r.Header.Get("RateLimit"), want)
 	}
 }

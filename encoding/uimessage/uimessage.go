@@ -14,9 +14,10 @@ import (
 
 // SetHeader sets the header of a streamed reply. no-transform keeps
 // compression off: it costs more than it saves for events as small as these,
-// and holds them back.
+// and holds them back. The charset is for clients that take text without one
+// for Latin-1, as Python's requests does.
 func SetHeader(h http.Header) {
-	h.Set("Content-Type", "text/event-stream")
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
