@@ -62,8 +62,7 @@ func testAsk(t *testing.T, s *stand) {
 		b.until(`text('.answer p') === 'A third answer.'`)
 		b.answered()
 		b.is(`$$('.turn').length === 1`)
-		bodies := s.sent("/v2/assistant/acme/message")
-		if last := bodies[len(bodies)-1]; !strings.Contains(last, "regenerate-message") {
+		if last := s.asked("Wait for me"); !strings.Contains(last, "regenerate-message") {
 			t.Errorf("another answer is asked for with %s", last)
 		}
 		b.calm()
@@ -135,15 +134,7 @@ func testAsk(t *testing.T, s *stand) {
 		b.enter()
 		b.until(`$('.question')`)
 		b.answered()
-		var selection, page string
-		for _, body := range s.sent("/v2/assistant/acme/message") {
-			if strings.Contains(body, "selection mean?") {
-				selection = body
-			}
-			if strings.Contains(body, "page mean?") {
-				page = body
-			}
-		}
+		selection, page := s.asked("selection mean?"), s.asked("page mean?")
 		if !strings.Contains(selection, `"context":[{"type":"textSelection","value":"Thrust limits","path":"/config"}]`) || !strings.Contains(selection, `"currentPath":"/config"`) {
 			t.Errorf("about the selection: %s", selection)
 		}
@@ -163,11 +154,10 @@ func testAsk(t *testing.T, s *stand) {
 		b.is(`!$('dialog')?.open`)
 		js[bool](b, `Docs.open('ask'), true`)
 		b.until(`text('.question').includes('after a load') && $$('.answer pre').length === 1 && $$('.sources a').length > 1`)
-		b.ask("And then?")
+		b.ask("And then, after a load?")
 		b.until(`$$('.turn').length === 2`)
 		b.answered()
-		bodies := s.sent("/v2/assistant/acme/message")
-		if last := bodies[len(bodies)-1]; !strings.Contains(last, `"threadId":"thr_`) || !strings.Contains(last, "after a load") {
+		if last := s.asked("And then, after a load?"); !strings.Contains(last, `"threadId":"thr_`) || !strings.Contains(last, "Acme after a load") {
 			t.Errorf("the conversation is not carried on: %s", last)
 		}
 		b.click(".aside")
@@ -225,13 +215,8 @@ func testAsk(t *testing.T, s *stand) {
 		b.ask("Is this kept? No.")
 		b.answered()
 		b.is(`localStorage.length === 0 && sessionStorage.length === 0`)
-		bodies := s.sent("/v2/assistant/acme/message")
-		found := false
-		for _, body := range bodies {
-			found = found || strings.Contains(body, "Is this kept") && strings.Contains(body, `"fp":"anonymous"`)
-		}
-		if !found {
-			t.Error("the reader is not anonymous")
+		if body := s.asked("Is this kept"); !strings.Contains(body, `"fp":"anonymous"`) {
+			t.Errorf("the reader is not anonymous: %s", body)
 		}
 		b.calm()
 	})

@@ -96,6 +96,16 @@ func (s *stand) extra(path string, script []byte) {
 
 func reply(text string) modelserver.Reply { return modelserver.Reply{Text: text} }
 
+// asked returns the body of the question that holds a text.
+func (s *stand) asked(text string) (last string) {
+	for _, body := range s.sent("/v2/assistant/acme/message") {
+		if strings.Contains(body, text) {
+			last = body
+		}
+	}
+	return last
+}
+
 func newStand(t *testing.T) *stand {
 	t.Helper()
 	model, modelURL := caddytest.StartModel(t)
@@ -295,6 +305,7 @@ func newTab(t *testing.T, s *stand) *tab {
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}
+	t.Parallel()
 	browser.once.Do(startBrowser)
 	if browser.skip != "" {
 		t.Skip(browser.skip)
