@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -127,5 +128,51 @@ func TestTheSourcesPassTheTypeChecker(t *testing.T) {
 	defer cancel()
 	if out, err := exec.CommandContext(ctx, tsc, "-p", ".").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The manual names every text, custom property and event, and nothing else.
+func TestTheManualDescribesTheWidget(t *testing.T) {
+	read := func(names ...string) (all string) {
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(b)
+		}
+		return all
+	}
+	manual := read("../docs/widget.md")
+	for _, c := range []struct{ source, form, prefix string }{
+		{read("src/strings/en.ts"), `(?m)^  (\w+)(?:\?)?: '`, ""},
+		{read("src/button.css", "src/main.css", "src/highlight.ts"), `var\(--docs-([\w-]+)`, "--docs-"},
+		{read("docs.d.ts"), `'docs:(\w+)'`, "docs:"},
+	} {
+		found := regexp.MustCompile(c.form).FindAllStringSubmatch(c.source, -1)
+		if len(found) < 5 {
+			t.Errorf("only %d of %s", len(found), c.form)
+		}
+		for _, m := range found {
+			if !strings.Contains(manual, "`"+c.prefix+m[1]+"`") {
+				t.Errorf("docs/widget.md does not have `%s%s`", c.prefix, m[1])
+			}
+		}
+	}
+	source := read("src/button.css", "src/main.css", "src/highlight.ts")
+	for _, m := range regexp.MustCompile("`--docs-([\\w-]+)`").FindAllStringSubmatch(manual, -1) {
+		if !strings.Contains(source, "--docs-"+m[1]) {
+			t.Errorf("--docs-%s of docs/widget.md does nothing", m[1])
+		}
+	}
+	parts := regexp.MustCompile("The names of parts are (.*?):").FindStringSubmatch(manual)
+	if parts == nil {
+		t.Fatal("docs/widget.md names no parts")
+	}
+	scripts := read("src/loader.ts", "src/main.ts", "src/search.ts", "src/ask.ts", "src/feedback.ts", "src/page.ts", "src/markdown.ts")
+	for _, m := range regexp.MustCompile("`([\\w-]+)`").FindAllStringSubmatch(parts[1], -1) {
+		if !regexp.MustCompile(`'(\w+\.)(\w+\.)*` + m[1] + `['.]|[' ]` + m[1] + `[' ]`).MatchString(scripts) {
+			t.Errorf("the part %s of docs/widget.md does not exist", m[1])
+		}
 	}
 }

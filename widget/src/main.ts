@@ -83,7 +83,7 @@ export async function mount(context: Context): Promise<Api> {
     if (!dialog.open) {
       before = document.activeElement as HTMLElement
       ask.opened()
-      dialog.classList.toggle('panel', !!panel)
+      for (const names of [dialog.classList, dialog.part]) names.toggle('panel', !!panel)
       if (panel) dialog.show()
       else dialog.showModal()
       app.client.authorize().catch(() => {})
