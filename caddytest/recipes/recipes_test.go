@@ -35,6 +35,8 @@ type recipe struct {
 	// which is /v1/search/acme.
 	filter string
 	api    string
+	// host is sent as Host if the Caddyfile's is a wildcard.
+	host   string
 	header map[string]string
 	// check checks more.
 	check func(t *testing.T, s *site)
@@ -83,6 +85,12 @@ var all = map[string]recipe{
 	}},
 	"languages": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *site) {
 		s.finds(t, "rafale", `{"language":"fr"}`, "/fr/guide/wind/#rafales")
+	}},
+	"hosts": {files: "mkdocs", prepare: folders, query: "gusts", want: "/guide/wind/#gusts", host: "acme.docs.acme.com", check: func(t *testing.T, s *site) {
+		other := &site{Server: s.Server, host: "blog.docs.acme.com", api: "/v1/search/blog"}
+		if r := other.do(http.MethodPost, other.api, `{"query":"gusts"}`); r.Status != http.StatusForbidden {
+			t.Errorf("the key of acme opens blog: %d %s", r.Status, r.Body)
+		}
 	}},
 	"cdn": {files: "mkdocs", prepare: trusted, query: "gusts", want: "/guide/wind/#gusts", check: headers},
 	"nginx": {files: "mkdocs", prepare: func(_ *testing.T, _, _, caddyfile string) string {
@@ -133,12 +141,12 @@ func (r recipe) run(t *testing.T, file string) {
 	}
 	state := t.TempDir()
 	caddyfile = strings.NewReplacer("/srv/docs", dir, "/srv/shared/caddy", filepath.Join(state, "shared"), "/var/lib/caddy/docs", filepath.Join(state, "data")).Replace(caddyfile)
-	host := regexp.MustCompile(`(?m)^(?:http://)?([\w.]+) \{$`).FindStringSubmatch(caddyfile)
+	host := regexp.MustCompile(`(?m)^(?:http://)?([\w.*]+) \{$`).FindStringSubmatch(caddyfile)
 	if host == nil {
 		t.Fatal("the Caddyfile has no site")
 	}
 	caddyfile = strings.Replace(caddyfile, host[0], "http://"+host[1]+":0 {", 1)
-	s := &site{Server: caddytest.NewIn(t, state), host: host[1], api: cmp.Or(r.api, "/v1/search/acme"), header: r.header}
+	s := &site{Server: caddytest.NewIn(t, state), host: cmp.Or(r.host, host[1]), api: cmp.Or(r.api, "/v1/search/acme"), header: r.header}
 	if err := s.TryLoad(withGlobal(state, caddyfile)); err != nil {
 		t.Fatalf("%v\n%s", err, caddyfile)
 	}
@@ -165,8 +173,11 @@ func withGlobal(dir, caddyfile string) string {
 	if !strings.Contains(caddyfile, "\tstorage ") {
 		options += fmt.Sprintf("\tstorage file_system %q\n", filepath.Join(dir, "storage"))
 	}
-	key := "\t\tkey " + caddytest.Key + "\n"
+	key := "\t\tkey " + caddytest.Key + " {\n\t\t\torganization acme\n\t\t}\n"
 	if strings.Contains(caddyfile, "\n\tdocs {\n") && strings.HasPrefix(caddyfile, "{\n") {
+		if !strings.Contains(caddyfile, "\tdata_dir ") {
+			key += fmt.Sprintf("\t\tdata_dir %q\n", filepath.Join(dir, "data"))
+		}
 		caddyfile = strings.Replace(caddyfile, "\n\tdocs {\n", "\n\tdocs {\n"+key, 1)
 	} else {
 		options += fmt.Sprintf("\tdocs {\n\t\tdata_dir %q\n%s\t}\n", filepath.Join(dir, "data"), key)
@@ -320,6 +331,17 @@ func versions(t *testing.T, _, dir, caddyfile string) string {
 		}
 	}
 	return caddyfile
+}
+
+// folders moves the site into a folder of sites.
+func folders(t *testing.T, _, dir, caddyfile string) string {
+	sites := filepath.Join(filepath.Dir(dir), "sites")
+	for _, name := range []string{"acme", "blog"} {
+		if err := os.CopyFS(filepath.Join(sites, name), os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.ReplaceAll(caddyfile, "/srv/sites", sites)
 }
 
 // trusted makes the test the CDN.

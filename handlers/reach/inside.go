@@ -245,7 +245,7 @@ type discarded struct {
 	wanted bool
 	hash   maphash.Hash
 	// read is how much of the body there was, and kind the content type by its
-	// first bytes.
+	// first bytes, if the header has none.
 	read int
 	kind string
 }
@@ -275,7 +275,7 @@ func (w *discarded) Write(p []byte) (int, error) {
 	if w.read >= maxRead {
 		return 0, io.ErrShortWrite
 	}
-	if w.read == 0 && len(p) > 0 {
+	if w.read == 0 && len(p) > 0 && w.header.Get("Content-Type") == "" {
 		w.kind = http.DetectContentType(p)
 	}
 	if w.wanted && w.read < maxHashed {
