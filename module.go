@@ -20,6 +20,8 @@ func init() {
 	caddy.RegisterModule(new(app.MeilisearchIndex)) // docs.index.meilisearch
 	caddy.RegisterModule(new(app.OpenAIEmbedder))   // docs.embedder.openai
 	caddy.RegisterModule(new(app.OpenAIModel))      // docs.llm.openai
+	caddy.RegisterModule(new(app.SQLiteInsights))   // docs.insights.sqlite
+	caddy.RegisterModule(new(app.PostgresInsights)) // docs.insights.postgres
 	caddy.RegisterModule(new(app.Admin))            // admin.api.docs
 
 	// The HTTP side.
@@ -32,6 +34,8 @@ func init() {
 	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
 	caddy.RegisterModule(new(handlers.Widget))      // http.handlers.docs_widget
 	caddy.RegisterModule(new(handlers.Dashboard))   // http.handlers.docs_dashboard
+	caddy.RegisterModule(new(handlers.Feedback))    // http.handlers.docs_feedback
+	caddy.RegisterModule(new(handlers.Events))      // http.handlers.docs_events
 
 	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard; global option docs
 	command.Register() // caddy docs …

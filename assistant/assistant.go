@@ -154,4 +154,10 @@ type Result struct {
 	// Retrieval and FirstToken are the times from the start of Reply.
 	Retrieval, FirstToken time.Duration
 	Passages              int
+	// Nearest is the page of the best passage, CitedPages are those that the
+	// answer links to.
+	Nearest    string
+	CitedPages []string
+	// Language is the question's, as a code.
+	Language string
 }

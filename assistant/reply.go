@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -124,6 +125,17 @@ func (r *run) finish(context.Context) error {
 func (r *run) result() *Result {
 	r.res.Answer = r.answer.text.String()
 	r.res.FirstToken = r.answer.first
+	if best := r.byScore(); len(best) > 0 {
+		r.res.Nearest = best[0].document.Page
+	}
+	for _, p := range r.passages {
+		if slices.Contains(r.res.Cited, p.id) && !slices.Contains(r.res.CitedPages, p.document.Page) {
+			r.res.CitedPages = append(r.res.CitedPages, p.document.Page)
+		}
+	}
+	if r.q != nil {
+		r.res.Language = string(r.q.language)
+	}
 	return r.res
 }
 

@@ -19,6 +19,8 @@ import (
 // the parts of package caddyfile.
 const (
 	apiAssistant = "assistant"
+	apiEvents    = "events"
+	apiFeedback  = "feedback"
 	apiSearch    = "search"
 	apiToken     = "token"
 	apiWidget    = "widget"
@@ -34,6 +36,8 @@ var apis = map[string]struct {
 	versions int
 }{
 	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
+	apiEvents:    {methods: []string{http.MethodPost}},
+	apiFeedback:  {methods: []string{http.MethodPost}},
 	apiSearch:    {methods: []string{http.MethodPost}},
 	apiToken:     {methods: []string{http.MethodPost}},
 	apiWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},

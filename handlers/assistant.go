@@ -200,14 +200,10 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 		}
 	}
 
-	ended := &app.Reply{
-		Site: site, Owner: owner, Thread: in.ThreadID, Regenerated: req.Regenerate,
-		RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
-	}
-	if key != nil {
-		ended.Key = key.ID
-	}
-	a.app.Replied(traced, ended)
+	a.app.Replied(traced, &app.Reply{
+		Site: site, Owner: owner, Thread: in.ThreadID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
+		Message: in.MessageID, RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
+	})
 	endSpan(err)
 	return nil
 }

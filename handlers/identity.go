@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -41,6 +42,15 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	return site, key, nil
+}
+
+// askerOf names the sender of a request that was admitted.
+func askerOf(r *http.Request, key *access.Key) app.Asker {
+	from := app.Asker{Source: insights.Source(SourceOf(r))}
+	if key != nil {
+		from.Key = key.ID
+	}
+	return from
 }
 
 // validSites checks the names of the sites that a route serves.

@@ -63,8 +63,15 @@ func DefaultLimits(api string) Limits {
 		return Limits{} // bytes that are in memory
 	}
 	l := Limits{Organization: &Limit{Events: 10_000, Window: time.Hour}}
-	if api == apiAssistant {
+	switch api {
+	case apiAssistant:
 		l.IP = &Limit{Events: 10_000, Window: 24 * time.Hour}
+	case apiEvents:
+		// One for each search and click of a reader. They must not use up what
+		// is for the readers of a whole organization.
+		l = Limits{IP: &Limit{Events: 120, Window: time.Minute}, Organization: &Limit{Events: 50_000, Window: time.Hour}}
+	case apiFeedback:
+		l.IP = &Limit{Events: 60, Window: time.Hour}
 	}
 	return l
 }

@@ -59,7 +59,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	if !ok || e.api != apiSearch {
 		return next.ServeHTTP(w, r)
 	}
-	site, _, err := admit(w, r, s.app, s.Sites, s.Anonymous, e.site)
+	site, key, err := admit(w, r, s.app, s.Sites, s.Anonymous, e.site)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,8 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		}
 		return searchFailed(w, err)
 	}
+
+	s.app.Searched(site, askerOf(r, key), q, results)
 
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -48,16 +48,19 @@ func (p Privacy) Clean(e *Event) bool {
 	case e.Click != nil:
 		c := *e.Click
 		c.Query = p.text(FoldQuery(c.Query), maxQuery)
-		c.Path = cut(Redact(c.Path), maxPath)
+		c.Path = pageOf(c.Path)
 		c.Position = min(max(c.Position, 1), 1000)
 		e.Click = &c
 	case e.Reply != nil:
 		r := *e.Reply
 		r.Question = p.text(r.Question, maxQuestion)
+		if r.Thread == "" { // of a command, which keeps no conversation
+			r.Thread = r.Message
+		}
 		for _, s := range []*string{&r.Thread, &r.Message, &r.Outcome, &r.Answered, &r.Model, &r.Language} {
 			*s = cut(*s, maxName)
 		}
-		r.Page, r.Nearest = cut(Redact(r.Page), maxPath), cut(r.Nearest, maxPath)
+		r.Page, r.Nearest = pageOf(r.Page), pageOf(r.Nearest)
 		r.Cited = list(r.Cited, maxPath)
 		r.InputTokens, r.OutputTokens = number(r.InputTokens), number(r.OutputTokens)
 		r.FirstToken, r.Took = min(max(r.FirstToken, 0), maxCount), min(max(r.Took, 0), maxCount)
@@ -65,7 +68,7 @@ func (p Privacy) Clean(e *Event) bool {
 	case e.Vote != nil:
 		v := *e.Vote
 		v.Thread, v.Message, v.Rating = cut(v.Thread, maxName), cut(v.Message, maxName), cut(v.Rating, 4)
-		v.Path = cut(Redact(v.Path), maxPath)
+		v.Path = pageOf(v.Path)
 		v.Comment = p.text(v.Comment, maxComment)
 		v.Reasons = list(v.Reasons, 50)
 		if p.NoTexts {
@@ -76,6 +79,15 @@ func (p Privacy) Clean(e *Event) bool {
 		return false
 	}
 	return true
+}
+
+// pageOf returns a path as pages are named: without slashes around it, and
+// without query and fragment, which may hold anything.
+func pageOf(path string) string {
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	return cut(Redact(strings.Trim(path, "/")), maxPath)
 }
 
 // FoldQuery returns a query as it is stored: in lower case, with single

@@ -63,7 +63,7 @@ func (s *Search) Weak() bool { return s.Hits > 0 && s.Top != nil && *s.Top < Wea
 // Click is a click on a result of a search.
 type Click struct {
 	Query string `json:"query,omitempty"`
-	// Path is the page, with its fragment.
+	// Path is the page, as results name it.
 	Path string `json:"path"`
 	// Position counts from 1.
 	Position int `json:"position"`

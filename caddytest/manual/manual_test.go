@@ -325,11 +325,16 @@ func TestTheManualHasTheWholeGrammar(t *testing.T) {
 func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 	page := manualPages(t)["json"]
 	for heading, types := range map[string][]any{
-		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}, app.SiteFolders{}},
+		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}, app.SiteFolders{}, app.Insights{}},
 		"### Sites":                          {app.Site{}, app.Scope{}},
 		"#### Scopes":                        {app.Scope{}},
 		"### Keys":                           {app.FixedKey{}},
 		"### Threads":                        {app.Threads{}},
+		"### Insights":                       {app.Insights{}},
+		"## docs.insights.sqlite":            {app.SQLiteInsights{}},
+		"## docs.insights.postgres":          {app.PostgresInsights{}},
+		"## http.handlers.docs_feedback":     {handlers.Feedback{}},
+		"## http.handlers.docs_events":       {handlers.Events{}},
 		"## docs.index.meilisearch":          {app.MeilisearchIndex{}},
 		"## docs.embedder.openai":            {app.OpenAIEmbedder{}},
 		"## docs.llm.openai":                 {app.OpenAIModel{}},

@@ -55,6 +55,13 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[app.Budget](): {object{"tokens": 1, "per": "1h"}, func(o object) object {
 		return inApp(object{"llm": object{"provider": "openai", "url": "http://m/v1", "model": "m", "budget": o}})
 	}},
+	reflect.TypeFor[app.Insights](): {object{}, func(o object) object { return inApp(object{"insights": o}) }},
+	reflect.TypeFor[app.SQLiteInsights](): {object{"backend": "sqlite"}, func(o object) object {
+		return inApp(object{"insights": object{"store": o}})
+	}},
+	reflect.TypeFor[app.PostgresInsights](): {object{"backend": "postgres", "dsn": "postgres://docs@db/docs"}, func(o object) object {
+		return inApp(object{"insights": object{"store": o}})
+	}},
 	reflect.TypeFor[app.Admin]():      {object{}, nil},
 	reflect.TypeFor[handlers.Guard](): {object{"handler": "docs_api"}, inRoute},
 	reflect.TypeFor[app.Definition](): {object{"name": "acme", "site": object{"root": "/srv"}}, func(o object) object {
@@ -62,6 +69,8 @@ var configs = map[reflect.Type]struct {
 	}},
 	reflect.TypeFor[handlers.ClientLimit](): {object{"handler": "docs_client_limit", "zone": "z", "max_events": 1, "window": "1m"}, inRoute},
 	reflect.TypeFor[handlers.Search]():      {object{"handler": "docs_search"}, inRoute},
+	reflect.TypeFor[handlers.Feedback]():    {object{"handler": "docs_feedback"}, inRoute},
+	reflect.TypeFor[handlers.Events]():      {object{"handler": "docs_events"}, inRoute},
 	reflect.TypeFor[handlers.Assistant]():   {object{"handler": "docs_assistant"}, inRoute},
 	reflect.TypeFor[handlers.Token]():       {object{"handler": "docs_token"}, inRoute},
 	reflect.TypeFor[handlers.Widget]():      {object{"handler": "docs_widget"}, inRoute},
@@ -86,8 +95,8 @@ func inServer(route object) object {
 
 // free are the fields for which any value is valid.
 var free = map[string]string{
-	"Site.clean_urls": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch",
-	"Search.anonymous": "a switch", "Assistant.anonymous": "a switch",
+	"Site.clean_urls": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch", "Insights.off": "a switch",
+	"Search.anonymous": "a switch", "Feedback.anonymous": "a switch", "Events.anonymous": "a switch", "Assistant.anonymous": "a switch",
 	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
 	"Guard.rate_limit_policy": "a text", "Widget.inject": "a switch",
@@ -110,6 +119,16 @@ var bad = []struct{ field, value, says string }{
 	{"App.embedder", `{"provider":"none"}`, `unknown module: docs.embedder.none`},
 	{"App.llm", `{"provider":"none"}`, `unknown module: docs.llm.none`},
 	{"App.threads", `{"ttl":"1s"}`, `threads: ttl: 1s must be from 1m to 3650d`},
+	{"App.insights", `{"off":true,"texts":"off"}`, `insights: off: insights are off, or have other settings`},
+	{"Insights.store", `{"backend":"mysql"}`, `unknown module: docs.insights.mysql`},
+	{"Insights.retention", `"1h"`, `retention: 1h must be from 1d to 400d`},
+	{"Insights.texts", `"some"`, `texts: "some" must be on or off`},
+	{"Insights.clicks", `"some"`, `clicks: "some" must be on or off`},
+	{"Insights.jsonl", `"https://acme.com/events"`, `jsonl: "https://acme.com/events" must be a file, not a URL`},
+	{"Insights.jsonl", `"/var/{http.request.host}"`, `{http.request.host}`},
+	{"SQLiteInsights.file", `"/var/lib/"`, `file: "/var/lib/" must be a file, not a folder`},
+	{"PostgresInsights.dsn", `"mysql://db/docs"`, `dsn: the connection string must be like postgres://`},
+	{"PostgresInsights.dsn", `""`, `dsn: is missing`},
 	{"App.stop_timeout", `"-1s"`, `stop_timeout: -1s must be from 100ms to 1d`},
 	{"App.data_dir", `"/var/{http.request.host}"`, `{http.request.host}`},
 	{"Site.root", `"https://docs.acme.com"`, `root: "https://docs.acme.com" must be a folder`},
@@ -194,6 +213,8 @@ var bad = []struct{ field, value, says string }{
 	{"Widget.starters", `[""]`, `starters: a question must have 1 to 200 characters`},
 	{"Widget.events", `"all"`, `events: "all" must be plain or text`},
 	{"Search.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Feedback.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"Events.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Search.max_body", `-1`, `max_body: -1 must be from 1000 to 100000000 bytes`},
 	{"Assistant.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Assistant.max_body", `10`, `max_body: 10 must be from 1000 to 100000000 bytes`},

@@ -51,6 +51,10 @@ type App struct {
 	// How long conversations are kept. Default: 30 days.
 	Threads *Threads `json:"threads,omitempty"`
 
+	// What is recorded of searches, questions, clicks and feedback. Default: in a
+	// file in data_dir, for 90 days.
+	Insights *Insights `json:"insights,omitempty"`
+
 	// How long replies in progress may continue when the process ends and the HTTP
 	// app has no grace_period, from 1s to 24h; then they end with an error in
 	// the stream. Default: 30s.
@@ -68,9 +72,14 @@ type App struct {
 	threads *threads
 	exit    *exit
 
+	recording *recording
+	recorder  *recorder // nil before Start, and with insights off
+	silent    bool      // records nothing, see Silence
+
 	indexes   IndexOpener
 	embedders EmbedderOpener // nil without an embedder
 	models    ModelOpener    // nil without a model
+	stores    InsightsOpener
 	// Hashes of the guest modules' configuration, with placeholders replaced.
 	indexHash, embedderHash, modelHash string
 
@@ -179,6 +188,9 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.openThreads(); err != nil {
 		return err
 	}
+	if err := a.loadInsights(); err != nil {
+		return fmt.Errorf("insights: %w", err)
+	}
 	if err := a.registerMetrics(ctx.GetMetricsRegistry()); err != nil {
 		return err
 	}
@@ -252,11 +264,15 @@ func (a *App) Start() (err error) {
 			return fmt.Errorf("site %s: %w", r.Name, err)
 		}
 	}
+	if err := a.openInsights(); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	a.setSites(sites)
 	a.model = model
 	a.mu.Unlock()
 	a.ready()
+	a.announceInsights()
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
 	for _, f := range a.SiteFolders {

@@ -47,6 +47,8 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
 	add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
 
+	a.checkInsights(ctx, add)
+
 	sites := a.all()
 	for _, f := range a.SiteFolders {
 		st, what := f.status(sites), "sites "+f.Folders

@@ -28,6 +28,10 @@ type metrics struct {
 	attempts      *prometheus.CounterVec   // endpoint, model, outcome
 	attemptFirst  *prometheus.HistogramVec // endpoint, model
 	threadsFailed prometheus.Counter
+	events        *prometheus.CounterVec // site, kind, source
+	answered      *prometheus.CounterVec // site, answered
+	clicks        *prometheus.CounterVec // site
+	feedback      *prometheus.CounterVec // site, rating
 	refreshes     *prometheus.CounterVec // site, outcome
 	pages         *prometheus.GaugeVec   // site
 }
@@ -56,6 +60,10 @@ func newMetrics() *metrics {
 		attempts:      counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),
 		attemptFirst:  seconds("model_first_token_seconds", "Time from a request to a model endpoint to its first token.", "endpoint", "model"),
 		threadsFailed: counter("threads_failed_total", "Turns of conversations that could not be stored at once.").WithLabelValues(),
+		events:        counter("events_total", "Events for the insights by kind (search, click, reply, vote) and source (api, widget, mcp, command), recorded or not.", "site", "kind", "source"),
+		answered:      counter("answered_total", "Replies by whether the documentation answered (yes, partly, no).", "site", "answered"),
+		clicks:        counter("clicks_total", "Clicks on search results.", "site"),
+		feedback:      counter("feedback_total", "Votes for replies and pages by rating (up, down).", "site", "rating"),
 		refreshes:     counter("index_refreshes_total", "Refreshes of indexes by outcome (new, unchanged, failed).", "site", "outcome"),
 		pages:         gauge("pages", "Pages in the index.", "site"),
 	}
@@ -84,7 +92,7 @@ func (a *App) registerMetrics(r *prometheus.Registry) error {
 	m := collectors
 	for _, c := range []prometheus.Collector{
 		m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.attempts, m.attemptFirst,
-		m.threadsFailed, m.refreshes, m.pages, (*readings)(a),
+		m.threadsFailed, m.refreshes, m.pages, m.events, m.answered, m.clicks, m.feedback, (*readings)(a),
 	} {
 		if err := r.Register(c); err != nil {
 			if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); !already {
@@ -126,6 +134,14 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	}
 	reading("keys", "API keys held in memory.")(gauge, float64(a.keys.Len()))
 	reading("thread_storage_failures_total", "Times that the storage of threads failed.")(counter, float64(a.threads.Failures()))
+
+	if a.recorder != nil {
+		st := a.recorder.Status()
+		reading("insights_stored_total", "Events that were stored.")(counter, float64(st.Stored))
+		reading("insights_dropped_total", "Events that were dropped because the store failed and the buffer was full.")(counter, float64(st.Dropped))
+		reading("insights_buffered", "Events that wait to be stored.")(gauge, float64(st.Buffered))
+		reading("insights_failing", "1 while events can't be stored.")(gauge, one(st.Error != ""))
+	}
 
 	sections := reading("sections", "Sections in the index.", "site")
 	ready := reading("index_ready", "1 once a site has an index to answer from.", "site")

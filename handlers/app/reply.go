@@ -21,10 +21,14 @@ type Reply struct {
 	Owner       thread.Owner
 	Thread      string
 	Regenerated bool
-	Key         string
-	RequestID   string
-	Version     int
-	Took        time.Duration
+	// From is what asked, and Page where.
+	From Asker
+	Page string
+	// Message is the id of the answer.
+	Message   string
+	RequestID string
+	Version   int
+	Took      time.Duration
 	// Result is nil if there was no answer at all.
 	Result *assistant.Result
 	Err    error
@@ -58,6 +62,7 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 	if res.Question != "" && (res.Answer != "" || r.Gone) {
 		a.keep(ctx, r, res)
 	}
+	a.recordReply(r, res)
 
 	m, site := collectors, r.Site.Name
 	m.replies.WithLabelValues(site, "v"+strconv.Itoa(r.Version), outcome, res.Model).Inc()
@@ -75,7 +80,7 @@ func (a *App) Replied(ctx context.Context, r *Reply) {
 	level := zapcore.InfoLevel
 	fields := []zap.Field{
 		zap.String("site", site), zap.String("outcome", outcome), zap.String("request_id", r.RequestID),
-		zap.String("thread", r.Thread), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.Key),
+		zap.String("thread", r.Thread), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.From.Key),
 		zap.Int("version", r.Version), zap.String("model", res.Model), zap.String("answered", res.Answered),
 		zap.Int("passages", res.Passages), zap.String("finish", res.Reason),
 		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", r.Took),

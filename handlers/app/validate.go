@@ -63,6 +63,9 @@ func (a *App) Validate() error {
 	if a.Threads != nil {
 		c.within("threads", a.Threads.Validate())
 	}
+	if a.Insights != nil {
+		c.within("insights", a.Insights.Validate())
+	}
 	c.duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
 	c.replaced("data_dir", a.DataDir)
 	return c.err()

@@ -21,6 +21,8 @@ import (
 // The parts of the API, as the directives and JSON name them.
 const (
 	apiAssistant = "assistant"
+	apiEvents    = "events"
+	apiFeedback  = "feedback"
 	apiSearch    = "search"
 	apiWidget    = "widget"
 )

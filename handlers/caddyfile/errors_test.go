@@ -461,6 +461,26 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			inDocs("\t\tthreads off 30d"),
 			`threads: "30d" is too many; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,
 		},
+		"insights that are neither off nor a block": {
+			inDocs("\t\tinsights on"),
+			`insights: "on" must be off, or a block; write: insights, or: insights off, at Caddyfile:3`,
+		},
+		"insights kept for an hour": {
+			inDocs("\t\tinsights {\n\t\t\tretention 1h\n\t\t}"),
+			`retention: 1h must be from 1d to 400d; write: retention <duration>, like: retention 90d, at Caddyfile:4`,
+		},
+		"insights with half of the texts": {
+			inDocs("\t\tinsights {\n\t\t\ttexts some\n\t\t}"),
+			`texts: "some" must be on or off; write: texts on|off, like: texts off, at Caddyfile:4`,
+		},
+		"insights in an unknown store": {
+			inDocs("\t\tinsights {\n\t\t\tstore mysql\n\t\t}"),
+			`store: "mysql" is not known, and this build of Caddy has no module docs.insights.mysql; write: store sqlite [<file>], or: store postgres <dsn>, or: store <module> ..., like: store sqlite /var/lib/caddy/insights.db, at Caddyfile:4`,
+		},
+		"insights in Postgres with a password": {
+			inDocs("\t\tinsights {\n\t\t\tstore postgres postgres://docs:hunter2@db/docs\n\t\t}"),
+			`store: a password in the configuration would show at GET /config/ and in autosave.json; name the source of the whole connection string, {env.NAME} or {file./path/to/file}; write: store postgres <dsn>, like: store postgres {env.DOCS_DATABASE}, at Caddyfile:4`,
+		},
 		"threads kept for a second": {
 			inDocs("\t\tthreads ttl 1s"),
 			`threads: ttl: 1s must be from 1m to 3650d; write: threads ttl <duration>, or: threads off, like: threads ttl 30d, at Caddyfile:3`,

@@ -122,7 +122,7 @@ func TestTheExampleOfEveryWordIsTakenByTheParser(t *testing.T) {
 
 func TestEveryWordHasAnExample(t *testing.T) {
 	everyWord(func(path []string, w *word, f *form) {
-		if f.example == "" && len(path) > 1 && f.args != "<module> ..." {
+		if f.example == "" && f.args != "" && len(path) > 1 && f.args != "<module> ..." {
 			t.Errorf("%s: %s %s has none", path, w.name, f.args)
 		}
 	})
@@ -174,6 +174,8 @@ func TestNoSecretIsInErrorsOrAdaptedConfigs(t *testing.T) {
 		"an api_key":                      inDocs("llm http://m/v1 x {\napi_key " + secret + "\n}"),
 		"an api_key that is half hidden":  inDocs("llm http://m/v1 x {\napi_key {env.A}" + secret + "\n}"),
 		"an api_key of Meilisearch":       inDocs("index meilisearch http://m {\nsearch_key " + secret + "\n}"),
+		"a database with a password":      inDocs("insights {\nstore postgres postgres://docs:" + secret + "@db/docs\n}"),
+		"a database with a password word": inDocs("insights {\nstore postgres \"host=db password=" + secret + "\"\n}"),
 		"an address with a password":      inDocs("embedder http://me:" + secret + "@m/v1 x"),
 	} {
 		t.Run(name, func(t *testing.T) {

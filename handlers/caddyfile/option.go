@@ -103,6 +103,16 @@ type option struct {
 //			llm <module> ...
 //			threads ttl <duration>
 //			threads off
+//			insights {
+//				store sqlite [<file>]
+//				store postgres <dsn>
+//				store <module> ...
+//				retention <duration>
+//				texts on|off
+//				clicks on|off
+//				jsonl <file>|stdout
+//			}
+//			insights off
 //			data_dir <folder>
 //		}
 //	}
@@ -164,6 +174,10 @@ func (o *option) words() []word {
 				return err
 			},
 		}),
+		once(a.Insights != nil, word{name: "insights", forms: insightsForms(), parse: func(l line) (err error) {
+			a.Insights, err = parseInsights(l)
+			return err
+		}}),
 		once(a.DataDir != "", textWord("data_dir", "<folder>", "/var/lib/caddy/docs", &a.DataDir)),
 	}
 }

@@ -37,6 +37,12 @@ var parts = []part{
 	{api: apiSearch, only: apiSearch, handler: func(s *settings) json.RawMessage {
 		return module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody})
 	}},
+	{api: apiFeedback, only: apiAssistant, handler: func(s *settings) json.RawMessage {
+		return module("docs_feedback", &handlers.Feedback{Sites: s.sites})
+	}},
+	{api: apiEvents, only: apiSearch, handler: func(s *settings) json.RawMessage {
+		return module("docs_events", &handlers.Events{Sites: s.sites})
+	}},
 	{api: "token", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
 		return module("docs_token", &handlers.Token{Sites: s.sites})
 	}},

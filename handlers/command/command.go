@@ -194,6 +194,7 @@ func (t *target) offline() (a *app.App, done func(), err error) {
 		return nil, nil, fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
 	}
 	a = loaded.(*app.App)
+	a.Silence()
 	done = func() { _ = a.Stop(); _ = a.Cleanup() }
 	if err := a.FindSites(); err != nil {
 		done()

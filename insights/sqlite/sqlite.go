@@ -75,7 +75,7 @@ func address(file, settings string) string {
 		"?_pragma=busy_timeout(3000)&_pragma=synchronous(NORMAL)&_pragma=temp_store(2)&_pragma=cache_size(-16000)&" + settings
 }
 
-var errReplaced = errors.New("the file was removed or replaced while it was open")
+var errReplaced = fmt.Errorf("the file was removed or replaced while it was open: %w", insights.ErrLost)
 
 // Append stores a batch. SQLite would go on writing to a file that was
 // removed; the error lets the recorder open it again.

@@ -1,0 +1,382 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+const (
+	defaultRetention = 90 * day
+
+	// closeTimeout is how long the end of a configuration waits for what is
+	// buffered to be stored.
+	closeTimeout = 5 * time.Second
+
+	// insightsTimeout bounds the check that doctor makes.
+	insightsTimeout = 5 * time.Second
+)
+
+// ErrNoInsights is returned where insights are off.
+var ErrNoInsights = errors.New("insights are off for this server; remove insights off from the global option docs")
+
+// recording is where events go. Configurations share it, so that replies that
+// began before a reload are recorded by the newest one.
+type recording struct {
+	mu sync.RWMutex
+	in []*recorderIn // of the current configurations, the newest last
+
+	// shown are the last results that the widget was given, to judge the final
+	// query of a typing session by.
+	shown shownSearches
+}
+
+// recorderIn is a recorder in use by a configuration, nil with insights off.
+type recorderIn struct {
+	recorder *recorder
+	privacy  insights.Privacy
+}
+
+type recordingKey struct{}
+
+func newRecording() (*recording, error) { return new(recording), nil }
+
+// Destruct implements caddy.Destructor.
+func (*recording) Destruct() error { return nil }
+
+// use makes a recorder the newest, until drop is called.
+func (r *recording) use(in *recorderIn) (drop func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.in = append(r.in, in)
+	return func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.in = slices.DeleteFunc(r.in, func(other *recorderIn) bool { return other == in })
+		return nil
+	}
+}
+
+// add gives an event to the newest recorder.
+func (r *recording) add(e insights.Event) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if len(r.in) == 0 {
+		return
+	}
+	if in := r.in[len(r.in)-1]; in.recorder != nil {
+		in.recorder.Add(e, in.privacy)
+	}
+}
+
+// recorder is a recorder that configurations share.
+type recorder struct{ *insights.Recorder }
+
+type recorderKey struct{ hash string }
+
+// Destruct stores what is buffered.
+func (r *recorder) Destruct() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return r.Close(ctx)
+}
+
+// loadInsights loads the store's module and finds where events go. Nothing is
+// opened yet.
+func (a *App) loadInsights() (err error) {
+	if a.recording, err = share(&a.holds, recordingKey{}, newRecording); err != nil {
+		return err
+	}
+	a.stores = new(SQLiteInsights)
+	if a.Insights == nil || a.Insights.StoreRaw == nil {
+		return nil
+	}
+	loaded, err := a.ctx.LoadModule(a.Insights, "StoreRaw")
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if a.stores, ok = loaded.(InsightsOpener); !ok {
+		return errors.New("the store's module does not implement the interface of its namespace")
+	}
+	return nil
+}
+
+// openInsights begins to record. The store is opened at the first event or
+// query, so that a store that can't be opened keeps nothing from starting.
+func (a *App) openInsights() error {
+	if a.silent {
+		return nil
+	}
+	in := new(recorderIn)
+	if i := a.insights(); !i.Off {
+		in.privacy = insights.Privacy{NoTexts: i.Texts == "off", NoClicks: i.Clicks == "off"}
+		hash, err := hashOf(a.stores, a.DataDir, i.JSONL, i.Retention)
+		if err != nil {
+			return err
+		}
+		in.recorder, err = share(&a.holds, recorderKey{hash}, func() (*recorder, error) {
+			o := insights.RecorderOptions{
+				Open: func(ctx context.Context) (insights.Store, error) { return a.stores.OpenInsights(ctx, a.DataDir) },
+				Log:  a.ctx.Slogger(), Retention: a.retention(),
+			}
+			switch i.JSONL {
+			case "":
+			case "stdout":
+				o.Outlet = insights.NewOutlet(os.Stdout)
+			default:
+				o.Outlet = insights.NewFileOutlet(i.JSONL)
+			}
+			return &recorder{insights.NewRecorder(o)}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	a.recorder = in.recorder
+	a.holds.releases = append(a.holds.releases, a.recording.use(in))
+	return nil
+}
+
+// Silence makes a Start that follows record nothing: commands that work without
+// a server leave no files behind.
+func (a *App) Silence() { a.silent = true }
+
+// insights returns the configuration, never nil.
+func (a *App) insights() *Insights {
+	if a.Insights == nil {
+		return new(Insights)
+	}
+	return a.Insights
+}
+
+func (a *App) retention() time.Duration {
+	return cmp.Or(time.Duration(a.insights().Retention), defaultRetention)
+}
+
+// InsightsStore returns the store of what was recorded, for queries. The error
+// is ErrNoInsights where insights are off. Before Start it opens the store for
+// the caller alone; done closes that one.
+func (a *App) InsightsStore(ctx context.Context) (s insights.Store, done func(), err error) {
+	switch {
+	case a.insights().Off:
+		return nil, nil, ErrNoInsights
+	case a.recorder != nil:
+		s, err = a.recorder.Store(ctx)
+		return s, func() {}, err
+	}
+	if f, ok := a.stores.(*SQLiteInsights); ok && !f.exists(a.DataDir) {
+		return nil, nil, fmt.Errorf("nothing has been recorded yet: there is no file %s", f.file(a.DataDir))
+	}
+	if s, err = a.stores.OpenInsights(ctx, a.DataDir); err != nil {
+		return nil, nil, err
+	}
+	return s, func() { _ = s.Close() }, nil
+}
+
+// Asker is what sent a request.
+type Asker struct {
+	Source insights.Source
+	// Key is the id of its key, "" without one.
+	Key string
+}
+
+func (r *LiveSite) event(from Asker) insights.Event {
+	return insights.Event{
+		At: time.Now(), Scope: insights.Scope{Organization: r.Organization, Site: r.Name},
+		Source: from.Source, Key: from.Key,
+	}
+}
+
+// record counts an event and passes it on.
+func (a *App) record(e insights.Event) {
+	m := collectors
+	m.events.WithLabelValues(e.Site, e.Kind(), string(e.Source)).Inc()
+	switch {
+	case e.Click != nil:
+		m.clicks.WithLabelValues(e.Site).Inc()
+	case e.Vote != nil && e.Vote.Rating != "":
+		m.feedback.WithLabelValues(e.Site, e.Vote.Rating).Inc()
+	case e.Reply != nil && e.Reply.Judged():
+		m.answered.WithLabelValues(e.Site, e.Reply.Answered).Inc()
+	}
+	a.recording.add(e)
+}
+
+// Searched records a search. Those of the widget are requests of a typing
+// session: only what they found is remembered, for the final query that
+// TypedQuery reports.
+func (a *App) Searched(site *LiveSite, from Asker, q *encoding.Search, found []encoding.Result) {
+	if q.Offset > 0 { // a further page of the same search
+		return
+	}
+	s := insights.Search{Query: q.Query, Hits: len(found), Language: q.Filter.Language}
+	if len(found) > 0 {
+		s.Top = &found[0].Metadata.Score
+		s.Language = cmp.Or(s.Language, found[0].Metadata.Language)
+	}
+	if from.Source == insights.Widget {
+		a.recording.shown.put(site.Name, s)
+		return
+	}
+	e := site.event(from)
+	e.Search = &s
+	a.record(e)
+}
+
+// TypedQuery records the final query of a typing session. tracked is false if
+// clicks on its results are not reported.
+func (a *App) TypedQuery(site *LiveSite, from Asker, query string, hits int, tracked bool) {
+	s, ok := a.recording.shown.get(site.Name, query)
+	if !ok { // another Caddy answered it
+		s = insights.Search{Query: query, Hits: hits}
+	}
+	s.Tracked = tracked
+	e := site.event(from)
+	e.Search = &s
+	a.record(e)
+}
+
+// Clicked records a click on a result.
+func (a *App) Clicked(site *LiveSite, from Asker, c insights.Click) {
+	e := site.event(from)
+	e.Click = &c
+	a.record(e)
+}
+
+// Voted records a vote. It returns false if the vote is for a conversation
+// that is not one of the site.
+func (a *App) Voted(ctx context.Context, site *LiveSite, from Asker, v insights.Vote) bool {
+	if v.Thread != "" && a.threadsTTL() > 0 {
+		t, err := a.threads.Read(ctx, site.Organization, v.Thread)
+		if err == nil && (t == nil || t.Site != site.Name) {
+			return false
+		}
+		v.Known = err == nil
+	}
+	e := site.event(from)
+	e.Vote = &v
+	a.record(e)
+	return true
+}
+
+// recordReply records a reply that has ended.
+func (a *App) recordReply(r *Reply, res *assistant.Result) {
+	if res.Question == "" {
+		return
+	}
+	e := r.Site.event(r.From)
+	e.Reply = &insights.Reply{
+		Thread: r.Thread, Message: r.Message, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
+		Model: res.Model, Language: res.Language, Page: r.Page, Nearest: res.Nearest, Cited: res.CitedPages,
+		InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens,
+		FirstToken: res.FirstToken.Milliseconds(), Took: r.Took.Milliseconds(), Regenerated: r.Regenerated,
+	}
+	a.record(e)
+}
+
+// EraseInsights deletes what an erasure names, the texts of the conversations
+// included. An empty name means the only site.
+func (a *App) EraseInsights(ctx context.Context, name string, e insights.Erasure) (done insights.Erased, err error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return done, err
+	}
+	if err := e.Check(); err != nil {
+		return done, err
+	}
+	s, closed, err := a.InsightsStore(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer closed()
+	if done, err = s.Erase(ctx, insights.Scope{Organization: site.Organization, Site: site.Name}, e); err != nil {
+		return done, err
+	}
+	if e.Thread != "" && !slices.Contains(done.Threads, e.Thread) {
+		done.Threads = append(done.Threads, e.Thread)
+	}
+	for _, id := range done.Threads {
+		t, err := a.threads.Read(ctx, site.Organization, id)
+		if err == nil && t != nil && t.Site == site.Name {
+			err = a.threads.Delete(ctx, site.Organization, id)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// checkInsights reports whether events can be stored.
+func (a *App) checkInsights(ctx context.Context, add func(what string, err error, found, do string)) {
+	if a.insights().Off {
+		add("insights", nil, "off", "")
+		return
+	}
+	where := a.stores.Describe(a.DataDir)
+	if a.recorder == nil {
+		add("insights", nil, where, "")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, insightsTimeout)
+	defer cancel()
+	err := a.recorder.Check(ctx)
+	st := a.recorder.Status()
+	add("insights", err, where+", kept for "+Days(a.retention()), "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
+	if st.OutletError != "" {
+		add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
+	}
+}
+
+// announceInsights logs where events go.
+func (a *App) announceInsights() {
+	if a.recorder == nil {
+		return
+	}
+	a.log.Info("insights are recorded", zap.String("store", a.stores.Describe(a.DataDir)), zap.String("kept_for", Days(a.retention())))
+}
+
+// shownSearches are the last searches of typing sessions, by site and query.
+type shownSearches struct {
+	mu    sync.Mutex
+	by    map[string]insights.Search
+	older map[string]insights.Search
+}
+
+// maxShown bounds each of the two generations of shownSearches.
+const maxShown = 5000
+
+func shownKey(site, query string) string { return site + "\x00" + strings.TrimSpace(query) }
+
+func (s *shownSearches) put(site string, search insights.Search) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.by) >= maxShown || s.by == nil {
+		s.by, s.older = make(map[string]insights.Search), s.by
+	}
+	s.by[shownKey(site, search.Query)] = search
+}
+
+func (s *shownSearches) get(site, query string) (insights.Search, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := shownKey(site, query)
+	if found, ok := s.by[key]; ok {
+		return found, true
+	}
+	found, ok := s.older[key]
+	return found, ok
+}
