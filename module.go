@@ -31,6 +31,7 @@ func init() {
 	caddy.RegisterModule(new(handlers.ClientLimit)) // http.handlers.docs_client_limit
 	caddy.RegisterModule(new(handlers.Search))      // http.handlers.docs_search
 	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
+	caddy.RegisterModule(new(handlers.Ask))         // http.handlers.docs_ask
 	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
 	caddy.RegisterModule(new(handlers.Widget))      // http.handlers.docs_widget
 	caddy.RegisterModule(new(handlers.Dashboard))   // http.handlers.docs_dashboard

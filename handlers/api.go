@@ -18,6 +18,7 @@ import (
 // its name here, its paths and methods to apis, its handler, and its route to
 // the parts of package caddyfile.
 const (
+	apiAsk       = "ask"
 	apiAssistant = "assistant"
 	apiEvents    = "events"
 	apiFeedback  = "feedback"
@@ -35,6 +36,7 @@ var apis = map[string]struct {
 	// versions is the number of generations. Default: 1.
 	versions int
 }{
+	apiAsk:       {methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}},
 	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
 	apiEvents:    {methods: []string{http.MethodPost}},
 	apiFeedback:  {methods: []string{http.MethodPost}},

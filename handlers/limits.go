@@ -59,6 +59,9 @@ func DefaultLimits(api string) Limits {
 		// office.
 		return Limits{IP: &Limit{Events: 600, Window: time.Hour}}
 	}
+	if api == apiAsk {
+		return Limits{IP: &Limit{Events: 300, Window: time.Hour}}
+	}
 	if api == apiWidget {
 		return Limits{} // bytes that are in memory
 	}

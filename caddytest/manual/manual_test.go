@@ -342,6 +342,7 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
 		"## http.handlers.docs_search":       {handlers.Search{}},
 		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
+		"## http.handlers.docs_ask":          {handlers.Ask{}},
 		"## http.handlers.docs_token":        {handlers.Token{}},
 		"## http.handlers.docs_widget":       {handlers.Widget{}},
 		"## http.handlers.docs_dashboard":    {handlers.Dashboard{}},

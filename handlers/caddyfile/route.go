@@ -46,6 +46,9 @@ var parts = []part{
 	{api: "token", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
 		return module("docs_token", &handlers.Token{Sites: s.sites})
 	}},
+	{api: "ask", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
+		return module("docs_ask", &handlers.Ask{Sites: s.sites, MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
+	}},
 	{api: apiWidget, only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
 		w := s.widget
 		w.Inject = false

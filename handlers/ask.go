@@ -1,0 +1,317 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/assistant/thread"
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Ask is http.handlers.docs_ask: /v1/ask/{domain}?q=…, a page that searches the
+// site and works without JavaScript. GET shows results; a button on the page
+// sends POST, which also shows an answer, so that crawlers, which only follow
+// links, cost nothing. It needs no key: limit it by docs_client_limit.
+type Ask struct {
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	// The most replies in progress at a time for a site, from 1 to 1,000,000,
+	// together with those of docs_assistant. Default: 5000.
+	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
+
+	app *app.App
+	log *zap.Logger
+}
+
+const (
+	askResults  = 10
+	maxAskBody  = 16 << 10
+	askTemplate = "page"
+)
+
+// CaddyModule returns the Caddy module information.
+func (Ask) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_ask",
+		New: func() caddy.Module { return new(Ask) },
+	}
+}
+
+// Provision finds the app.
+func (a *Ask) Provision(ctx caddy.Context) (err error) {
+	a.log = ctx.Logger()
+	a.MaxConcurrentReplies = cmp.Or(a.MaxConcurrentReplies, 5000)
+	a.app, err = docsApp(ctx)
+	return err
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (a *Ask) NamedSites() []string { return a.Sites }
+
+// Validate checks the configuration.
+func (a *Ask) Validate() error {
+	var err error
+	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
+		err = &app.FieldError{Field: "max_concurrent_replies", Problem: fmt.Sprintf("%d must be from 1 to 1000000", n)}
+	}
+	return errors.Join(validSites(a.Sites), err)
+}
+
+func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != apiAsk {
+		return next.ServeHTTP(w, r)
+	}
+	site, err := open(w, r, a.app, a.Sites, e.site)
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	if r.Method == http.MethodPost {
+		// Another site's page must not spend this one's model.
+		if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) {
+			return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxAskBody)
+		defer bodyDeadline(w, r, maxAskBody)()
+		if err := r.ParseForm(); err != nil {
+			return fail(http.StatusBadRequest, "bad_request", "the form is invalid; open this page again", err)
+		}
+		query = r.PostForm
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return searchFailed(w, retrieval.ErrNotReady)
+	}
+	defer release()
+
+	p := &askPage{
+		Site: cmp.Or(site.Config.Name, site.Name), Home: cmp.Or(site.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
+		Query: strings.TrimSpace(query.Get("q")), Path: originalURL(r).EscapedPath(), Support: site.Config.SupportURL,
+	}
+	switch n := utf8.RuneCountInString(p.Query); {
+	case n > encoding.MaxQuery:
+		p.Query, p.Problem = "", fmt.Sprintf("The question is too long: it may have %d characters.", encoding.MaxQuery)
+	case n > 0:
+		a.search(r, site, p, query.Get("offset"))
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", askPolicy)
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
+	if r.Method == http.MethodPost && p.Query != "" {
+		a.answer(r, site, p)
+	}
+	var body bytes.Buffer
+	if err := askTemplates.ExecuteTemplate(&body, askTemplate, p); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, _ = body.WriteTo(w) // an error means that the client is gone
+	}
+	return nil
+}
+
+// askPage is what the page shows.
+type askPage struct {
+	Site, Home, Query, Path, Support string
+	Style                            template.CSS
+	Problem                          string
+	Results                          []askResult
+	Searched                         bool
+	Total                            int
+	Next, Previous                   string
+	Answered                         bool
+	Answer                           template.HTML
+	Sources                          []askSource
+}
+
+type askResult struct {
+	URL         string
+	Breadcrumbs string
+	Title       []piece
+	Snippet     []piece
+}
+
+type askSource struct{ URL, Title string }
+
+// piece is a part of a text, marked if the query has it.
+type piece struct {
+	Text string
+	Mark bool
+}
+
+// pieces splits a text at ranges of UTF-16 code units.
+func pieces(text string, ranges [][2]int) (out []piece) {
+	units := utf16.Encode([]rune(text))
+	at := 0
+	add := func(to int, mark bool) {
+		if to > at {
+			out = append(out, piece{string(utf16.Decode(units[at:to])), mark})
+			at = to
+		}
+	}
+	for _, r := range ranges {
+		add(r[0], false)
+		add(r[1], true)
+	}
+	add(len(units), false)
+	return out
+}
+
+// search fills in the results.
+func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset string) {
+	from, err := strconv.Atoi(offset)
+	if err != nil || from < 0 || from > retrieval.MaxHits {
+		from = 0
+	}
+	results, total, err := site.Results(asReader(r), &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from, NoContent: true})
+	if err != nil {
+		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", requestID(r)), zap.Error(err))
+		p.Problem = "Search is unavailable at the moment. Try again in a few seconds."
+		return
+	}
+	p.Searched, p.Total = true, total
+	for _, one := range results {
+		m := one.Metadata
+		found := askResult{
+			URL: m.URL, Breadcrumbs: strings.Join(m.Breadcrumbs, " › "),
+			Title: pieces(m.Title, m.Highlights.Title), Snippet: pieces(m.Snippet, m.Highlights.Snippet),
+		}
+		if m.Heading != "" && m.Heading != m.Title {
+			found.Title = append(append(found.Title, piece{" › ", false}), pieces(m.Heading, m.Highlights.Heading)...)
+		}
+		p.Results = append(p.Results, found)
+	}
+	link := func(to int) string {
+		return p.Path + "?" + url.Values{"q": {p.Query}, "offset": {strconv.Itoa(to)}}.Encode()
+	}
+	if from+askResults < total {
+		p.Next = link(from + askResults)
+	}
+	if from > 0 {
+		p.Previous = link(max(0, from-askResults))
+	}
+}
+
+// answer asks the assistant, as docs_assistant does.
+func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
+	body, _ := json.Marshal(map[string]any{ // texts always marshal
+		"fp": "anonymous", "messages": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"type": "text", "text": p.Query}}}},
+	})
+	req, err := uimessage.Decode(body)
+	if err != nil {
+		p.Problem = "The question can't be read. Ask it in other words."
+		return
+	}
+	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
+	if !ok {
+		a.app.Refused(site.Name, "busy")
+		p.Problem = "Too many questions are being answered at the moment. Try again in a few seconds."
+		return
+	}
+	defer freeSlot()
+
+	began := time.Now()
+	defer a.app.Opened(site.Name)()
+	traced, endSpan := a.app.Step(asReader(r), "reply")
+	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
+	defer cancel(nil)
+	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
+	t, _ := a.app.Conversations().Open(ctx, "", owner)
+	id := requestID(r)
+	sources := new(sourceSink)
+	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, ThreadID: t.ID, Trace: a.app.Step}, sources)
+	a.app.Replied(traced, &app.Reply{
+		Site: site, Owner: owner, Thread: t.ID, RequestID: id, Version: 2, Took: time.Since(began),
+		Result: res, Err: err, Gone: r.Context().Err() != nil,
+	})
+	endSpan(err)
+	if res == nil || res.Answer == "" {
+		p.Problem = "The question could not be answered at the moment. Try again, or look at the results."
+		return
+	}
+	var answer bytes.Buffer
+	if err := answerMarkdown.Convert([]byte(res.Answer), &answer); err != nil {
+		p.Problem = "The answer can't be shown. Look at the results."
+		return
+	}
+	p.Answered, p.Sources = true, sources.list
+	p.Answer = template.HTML(answer.String()) //nolint:gosec // goldmark leaves HTML out and refuses dangerous links
+}
+
+// answerMarkdown renders answers. It leaves HTML out and refuses scripts in
+// links, which is goldmark's default. The page's policy allows no style
+// attributes.
+var answerMarkdown = goldmark.New(goldmark.WithExtensions(
+	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough,
+))
+
+// sourceSink keeps the sources of a reply.
+type sourceSink struct{ list []askSource }
+
+func (s *sourceSink) Send(e *reply.Event) error {
+	if e.Kind == reply.Source {
+		s.list = append(s.list, askSource{e.URL, cmp.Or(e.Title, e.URL)})
+	}
+	return nil
+}
+
+func (*sourceSink) Flush() error { return nil }
+
+//go:embed ask.html
+var askSourceText string
+
+//go:embed ask.css
+var askStyle string
+
+var (
+	askTemplates = template.Must(template.New(askTemplate).Parse(askSourceText))
+	// askPolicy lets the page have its own stylesheet and forms, and nothing
+	// else.
+	askPolicy = "default-src 'none'; style-src 'sha256-" + styleHash() + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+func styleHash() string {
+	sum := sha256.Sum256([]byte(askStyle))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Ask)(nil)
+	_ caddy.Validator             = (*Ask)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Ask)(nil)
+	_ reply.Sink                  = (*sourceSink)(nil)
+)
