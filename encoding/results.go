@@ -47,12 +47,17 @@ type Highlights struct {
 	Snippet [][2]int `json:"snippet,omitempty"`
 }
 
-// maxSnippet is the length of a snippet, in UTF-16 code units.
-const maxSnippet = 200
+// Lengths of snippets, in UTF-16 code units.
+const (
+	maxSnippet = 200
+	// shortSnippet is that of results without the sections' texts.
+	shortSnippet = 120
+)
 
 // Results turns the hits of a search into what clients get. mark finds the
-// query's words. Without the sections' texts, descriptions and tags are left
-// out, too: that is for search as you type, where each byte counts.
+// query's words. Without the sections' texts, snippets are short, and
+// descriptions and tags are left out: that is for search as you type, where
+// each byte counts.
 func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 	results := make([]Result, len(hits))
 	for i, h := range hits {
@@ -64,11 +69,13 @@ func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 				Version: d.Version, Language: d.Language, URL: d.URL, Score: h.Score,
 			},
 		}
+		length := shortSnippet
 		if !s.NoContent {
+			length = maxSnippet
 			r.Content, r.Metadata.Description, r.Metadata.Tags = section.Text, d.Description, d.Tags
 		}
 		if !s.NoSnippet {
-			snippet, words := retrieval.Snippet(section.Text, mark, maxSnippet)
+			snippet, words := retrieval.Snippet(section.Text, mark, length)
 			r.Metadata.Snippet = snippet
 			r.Metadata.Highlights = &Highlights{
 				Title: ranges(d.Title, mark(d.Title)), Heading: ranges(section.Heading, mark(section.Heading)), Snippet: ranges(snippet, words),

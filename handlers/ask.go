@@ -196,7 +196,7 @@ func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset str
 	if err != nil || from < 0 || from > retrieval.MaxHits {
 		from = 0
 	}
-	results, total, err := site.Results(asReader(r), &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from, NoContent: true})
+	results, total, err := site.Results(asReader(r), &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from})
 	if err != nil {
 		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", requestID(r)), zap.Error(err))
 		p.Problem = "Search is unavailable at the moment. Try again in a few seconds."
