@@ -42,7 +42,7 @@ func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if site == nil {
 		return next.ServeHTTP(w, r)
 	}
-	tag := `<script src="` + html.EscapeString(prefix(r)+"/v1/"+apiWidget+"/"+site.Name+".js") + `" defer></script>`
+	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+apiWidget+"/"+site.Name+".js") + `" defer></script>`
 	sum := sha256.Sum256([]byte(tag))
 	in := &injector{
 		ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w},
@@ -52,15 +52,6 @@ func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	err := next.ServeHTTP(in, r)
 	restore()
 	return in.finish(err)
-}
-
-// prefix returns the beginning of the path that handle_path stripped.
-func prefix(r *http.Request) string {
-	before, ok := strings.CutSuffix(originalURL(r).Path, r.URL.Path)
-	if !ok {
-		return ""
-	}
-	return before
 }
 
 // injector puts the tag into a page on its way to the client: before the end of
