@@ -33,11 +33,10 @@ func (o *Outlet) Write(events []Event) {
 		return
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
+	lines := NewLineWriter(&b)
 	var err error
 	for i := range events {
-		if err = enc.Encode(line{events[i].Kind(), events[i]}); err != nil {
+		if err = lines.Write(events[i]); err != nil {
 			break
 		}
 	}
@@ -49,11 +48,30 @@ func (o *Outlet) Write(events []Event) {
 	o.mu.Unlock()
 }
 
-// line is an event with its kind in front.
-type line struct {
-	Kind string `json:"kind"`
-	Event
+// LineWriter writes events as JSON, one on a line.
+type LineWriter struct {
+	enc   *json.Encoder
+	lines int
 }
+
+// NewLineWriter returns a LineWriter to w.
+func NewLineWriter(w io.Writer) *LineWriter {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return &LineWriter{enc: enc}
+}
+
+// Write writes an event, its kind in front.
+func (w *LineWriter) Write(e Event) error {
+	w.lines++
+	return w.enc.Encode(struct {
+		Kind string `json:"kind"`
+		Event
+	}{e.Kind(), e})
+}
+
+// Lines is how many events were written.
+func (w *LineWriter) Lines() int { return w.lines }
 
 func (o *Outlet) write(data []byte) error {
 	if o.to != nil {

@@ -28,6 +28,10 @@ import (
 //	DELETE /docs/keys/{id}            revoke
 //	POST   /docs/search/{site}        a search body; results as the API gives them, without a key
 //	POST   /docs/ask/{site}           a v2 message body; the v2 stream, without a key
+//	GET    /docs/insights/{site}      what readers look for, in the last ?days=30
+//	DELETE /docs/insights/{site}      erase {"thread"}, {"text"} or {"day"}
+//	GET    /docs/export/{site}        the events of the last ?days=30, as lines of JSON
+//	POST   /docs/backup               copy the insights to ?file=
 //	POST   /docs/explain/{site}       a v2 message body; the passages and the prompt that its answer is made from
 type Admin struct{}
 
@@ -60,6 +64,9 @@ func serveAdmin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method+" "+what == "POST ask" {
 		uimessage.SetHeader(w.Header())
 		return asAdminError(a.AskSite(r.Context(), name, body, w, http.NewResponseController(w).Flush))
+	}
+	if r.Method+" "+what == "GET export" { // as it is read
+		return asAdminError(a.exportAdmin(w, r, name))
 	}
 	status, answer, err := a.admin(r, what, name, body)
 	if err != nil {
@@ -103,11 +110,15 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		answer, err = a.keys.Revoke(ctx, name)
 	case "POST search":
 		answer, err = a.SearchSite(ctx, name, body)
+	case "GET insights", "DELETE insights":
+		answer, err = a.insightsAdmin(r, name, body)
+	case "POST backup":
+		answer, err = a.backupAdmin(r)
 	case "POST explain":
 		answer, err = a.ExplainSite(ctx, name, body)
 	default:
 		switch what {
-		case "status", "doctor", "index", "pages", "queries", "keys", "search", "ask", "explain":
+		case "status", "doctor", "index", "pages", "queries", "keys", "search", "ask", "explain", "insights", "export", "backup":
 			err = adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 		default:
 			err = adminError(http.StatusNotFound, "there is no /docs/%s", what)

@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// InsightsReport is what the command line and the weekly report show of a
+// site.
+type InsightsReport struct {
+	insights.Scope
+	From insights.Date `json:"from"`
+	To   insights.Date `json:"to"`
+
+	Overview        insights.Overview     `json:"overview"`
+	Unanswered      []insights.Gap        `json:"unanswered"`
+	UnansweredPages []insights.GapPage    `json:"unanswered_pages"`
+	Top             []insights.QueryStats `json:"top_searches"`
+	NoResult        []insights.QueryStats `json:"no_result"`
+	Weak            []insights.QueryStats `json:"weak"`
+	LowClicks       []insights.QueryStats `json:"low_clicks"`
+	Feedback        []insights.Feedback   `json:"feedback"`
+	// Status is that of the recorder; nil for a server that does not run.
+	Status *insights.RecorderStatus `json:"status,omitempty"`
+}
+
+// maxReportDays is the longest period of a report: as long as counts are kept.
+const maxReportDays = 400
+
+// ReportInsights returns the report of a site for the last days.
+func (a *App) ReportInsights(ctx context.Context, name string, days int) (*InsightsReport, error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return nil, err
+	}
+	if days < 1 || days > maxReportDays {
+		return nil, adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
+	}
+	s, done, err := a.InsightsStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	p := insights.LastDays(days, time.Now())
+	r := &InsightsReport{Scope: insights.Scope{Organization: site.Organization, Site: site.Name}, From: p.From, To: p.To}
+	if r.Overview, err = s.Overview(ctx, r.Scope, p); err != nil {
+		return nil, err
+	}
+	gaps := insights.GapQuery{Period: p, State: insights.New}
+	if r.Unanswered, err = s.Unanswered(ctx, r.Scope, gaps); err != nil {
+		return nil, err
+	}
+	if r.UnansweredPages, err = s.UnansweredPages(ctx, r.Scope, gaps); err != nil {
+		return nil, err
+	}
+	for kind, to := range map[insights.SearchKind]*[]insights.QueryStats{
+		insights.TopSearches: &r.Top, insights.NoResult: &r.NoResult, insights.WeakSearches: &r.Weak, insights.LowClicks: &r.LowClicks,
+	} {
+		if *to, err = s.Searches(ctx, r.Scope, insights.SearchQuery{Period: p, Kind: kind}); err != nil {
+			return nil, err
+		}
+	}
+	if r.Feedback, err = s.Feedback(ctx, r.Scope, insights.FeedbackQuery{Period: p}); err != nil {
+		return nil, err
+	}
+	if a.recorder != nil {
+		st := a.recorder.Status()
+		r.Status = &st
+	}
+	return r, nil
+}
+
+// ExportInsights calls each with the events of the last days.
+func (a *App) ExportInsights(ctx context.Context, name string, days int, each func(insights.Event) error) error {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return err
+	}
+	if days < 1 || days > maxReportDays {
+		return adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
+	}
+	s, done, err := a.InsightsStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.Export(ctx, insights.Scope{Organization: site.Organization, Site: site.Name}, insights.LastDays(days, time.Now()), each)
+}
+
+// BackupInsights writes a copy of the store to a file that must not exist.
+func (a *App) BackupInsights(ctx context.Context, file string) error {
+	s, done, err := a.InsightsStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	b, ok := s.(insights.Backuper)
+	if !ok {
+		return adminError(http.StatusConflict, "this store has its own backups; for Postgres, use pg_dump --table='docs_*'")
+	}
+	return b.Backup(ctx, file)
+}
+
+// daysOf reads the parameter days, 30 without it.
+func daysOf(q url.Values) (int, error) {
+	text := q.Get("days")
+	if text == "" {
+		return 30, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, adminError(http.StatusBadRequest, "days %q must be a number", text)
+	}
+	return n, nil
+}
+
+// insightsAdmin answers requests below /docs/insights/.
+func (a *App) insightsAdmin(r *http.Request, name string, body []byte) (answer any, err error) {
+	ctx := r.Context()
+	switch r.Method {
+	case http.MethodGet:
+		days, err := daysOf(r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		return a.ReportInsights(ctx, name, days)
+	case http.MethodDelete:
+		var e insights.Erasure
+		if err := json.Unmarshal(body, &e); err != nil {
+			return nil, adminError(http.StatusBadRequest, "reading the erasure: %w", err)
+		}
+		if err := e.Check(); err != nil {
+			return nil, adminError(http.StatusBadRequest, "%w", err)
+		}
+		return a.EraseInsights(ctx, name, e)
+	}
+	return nil, adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/insights", r.Method)
+}
+
+// exportAdmin answers a request with events, as lines of JSON.
+func (a *App) exportAdmin(w http.ResponseWriter, r *http.Request, name string) error {
+	days, err := daysOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	out := insights.NewLineWriter(w)
+	w.Header().Set("Content-Type", "application/jsonl")
+	err = a.ExportInsights(r.Context(), name, days, out.Write)
+	if err != nil && out.Lines() > 0 {
+		// A status can't follow any more; a cut body is an error to the client.
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// backupAdmin writes a backup on the server's machine.
+func (a *App) backupAdmin(r *http.Request) (any, error) {
+	file := r.URL.Query().Get("file")
+	if file == "" {
+		return nil, adminError(http.StatusBadRequest, "file must name the file to write")
+	}
+	if err := a.BackupInsights(r.Context(), file); err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	return map[string]string{"file": file}, nil
+}

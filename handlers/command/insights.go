@@ -1,0 +1,256 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+func insightsCommand(t *target) *cobra.Command {
+	var unanswered, searches, feedback bool
+	var days int
+	cmd := &cobra.Command{
+		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Long: `Shows the numbers of the last days, the questions that the pages did not answer,
+and the searches that found nothing. With --unanswered, --searches or --feedback
+it shows these alone.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := t.report(cmd.Context(), args[0], days)
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			all := !unanswered && !searches && !feedback
+			if t.json {
+				return printJSON(out, part(r, unanswered, searches, feedback))
+			}
+			if all {
+				printNumbers(out, r)
+			}
+			if all || unanswered {
+				printGaps(out, r)
+			}
+			if all || searches {
+				printSearches(out, r)
+			}
+			if all || feedback {
+				printFeedback(out, r)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&days, "days", 30, "How many days, today included, 1 to 400")
+	f.BoolVar(&unanswered, "unanswered", false, "Only the questions that were not answered")
+	f.BoolVar(&searches, "searches", false, "Only the searches")
+	f.BoolVar(&feedback, "feedback", false, "Only the feedback")
+	cmd.AddCommand(insightsBackupCommand(t), insightsExportCommand(t), insightsEraseCommand(t))
+	return cmd
+}
+
+func reportCommand(t *target) *cobra.Command {
+	var days int
+	cmd := &cobra.Command{
+		Use: "report SITE", Short: "Prints a summary of the last days as Markdown, for a mail", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := t.report(cmd.Context(), args[0], days)
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			writeReport(cmd.OutOrStdout(), r)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", 7, "How many days, today included, 1 to 400")
+	return cmd
+}
+
+func (t *target) report(ctx context.Context, site string, days int) (*app.InsightsReport, error) {
+	return ask(ctx, t, http.MethodGet, path("insights", site)+"?days="+strconv.Itoa(days), nil, t.offline, func(a *app.App) (*app.InsightsReport, error) {
+		return a.ReportInsights(ctx, site, days)
+	})
+}
+
+// part is the part of a report that the flags select.
+func part(r *app.InsightsReport, unanswered, searches, feedback bool) any {
+	if !unanswered && !searches && !feedback {
+		return r
+	}
+	out := map[string]any{}
+	if unanswered {
+		out["unanswered"], out["unanswered_pages"] = r.Unanswered, r.UnansweredPages
+	}
+	if searches {
+		out["top_searches"], out["no_result"], out["weak"], out["low_clicks"] = r.Top, r.NoResult, r.Weak, r.LowClicks
+	}
+	if feedback {
+		out["feedback"] = r.Feedback
+	}
+	return out
+}
+
+func printNumbers(out io.Writer, r *app.InsightsReport) {
+	o := r.Overview
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "%s TO %s\tNOW\tBEFORE\n", r.From, r.To)
+	fmt.Fprintf(w, "searches\t%d\t%d\n", o.Searches, o.Before.Searches)
+	fmt.Fprintf(w, "without a result\t%s\t%s\n", rate(o.NoResultRate()), rate(o.Before.NoResultRate()))
+	fmt.Fprintf(w, "click rate\t%s\t%s\n", rate(o.ClickRate()), rate(o.Before.ClickRate()))
+	fmt.Fprintf(w, "questions\t%d\t%d\n", o.Replies, o.Before.Replies)
+	fmt.Fprintf(w, "answered\t%s\t%s\n", rate(o.AnsweredRate()), rate(o.Before.AnsweredRate()))
+	fmt.Fprintf(w, "up / down\t%d / %d\t%d / %d\n", o.Up, o.Down, o.Before.Up, o.Before.Down)
+	if s := r.Status; s != nil && s.Error != "" {
+		fmt.Fprintf(w, "NOT STORED\t%s\n", printable(s.Error))
+	}
+	w.Flush()
+}
+
+func printGaps(out io.Writer, r *app.InsightsReport) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "\nUNANSWERED\tASKED\tNEAREST PAGE\tLAST")
+	for _, g := range r.Unanswered {
+		page := "-"
+		if len(g.Pages) > 0 {
+			page = printable(g.Pages[0])
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", excerpt(printable(g.Wording), 70), g.Asked, cmp.Or(page, "-"), g.Last.Format(time.DateOnly))
+	}
+	w.Flush()
+}
+
+func printSearches(out io.Writer, r *app.InsightsReport) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, list := range []struct {
+		title string
+		rows  []insights.QueryStats
+	}{{"NO RESULT", r.NoResult}, {"WEAK", r.Weak}, {"FEW CLICKS", r.LowClicks}, {"TOP", r.Top}} {
+		fmt.Fprintf(w, "\n%s\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST\n", list.title)
+		for _, q := range list.rows {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
+		}
+	}
+	w.Flush()
+}
+
+func printFeedback(out io.Writer, r *app.InsightsReport) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT")
+	for _, f := range r.Feedback {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Rating, f.State, excerpt(printable(cmp.Or(f.Question, f.Page, "-")), 60), cmp.Or(excerpt(printable(f.Comment), 60), "-"))
+	}
+	w.Flush()
+}
+
+func insightsBackupCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copies the insights to a file, while the server runs", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			uri := "/docs/backup?file=" + url.QueryEscape(file)
+			_, err = ask(cmd.Context(), t, http.MethodPost, uri, nil, t.offline, func(a *app.App) (map[string]string, error) {
+				return nil, a.BackupInsights(cmd.Context(), file)
+			})
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), "written:", file)
+			}
+			return err
+		},
+	}
+}
+
+func insightsExportCommand(t *target) *cobra.Command {
+	var days int
+	cmd := &cobra.Command{
+		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := bufio.NewWriter(cmd.OutOrStdout())
+			resp, err := t.open(cmd.Context(), http.MethodGet, path("export", args[0])+"?days="+strconv.Itoa(days), nil)
+			if errors.Is(err, errNotRunning) {
+				a, done, err := t.offline()
+				if err != nil {
+					return err
+				}
+				defer done()
+				if err := a.ExportInsights(cmd.Context(), args[0], days, insights.NewLineWriter(w).Write); err != nil {
+					return err
+				}
+				return w.Flush()
+			}
+			if err != nil {
+				return err
+			}
+			defer resp.Body.Close()
+			if _, err := io.Copy(w, resp.Body); err != nil {
+				return fmt.Errorf("the export broke off: %w", err)
+			}
+			return w.Flush()
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", 30, "How many days, today included, 1 to 400")
+	return cmd
+}
+
+func insightsEraseCommand(t *target) *cobra.Command {
+	var e insights.Erasure
+	var day string
+	cmd := &cobra.Command{
+		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Long: `Erases what was recorded of a conversation (--thread), every query, question and
+comment that contains a text, in any case (--text), or everything of a day, UTC
+(--day). The conversations that are erased are deleted from where threads are
+stored as well.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if day != "" {
+				d, err := insights.ParseDate(day)
+				if err != nil {
+					return fmt.Errorf("--day: %w", err)
+				}
+				e.Day = &d
+			}
+			if err := e.Check(); err != nil {
+				return err
+			}
+			body, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			done, err := ask(cmd.Context(), t, http.MethodDelete, path("insights", args[0]), body, t.offline, func(a *app.App) (insights.Erased, error) {
+				return a.EraseInsights(cmd.Context(), args[0], e)
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), done)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d rows erased, and the texts of %d conversations\n", done.Rows, len(done.Threads))
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&e.Thread, "thread", "", "The ID of a conversation")
+	f.StringVar(&e.Text, "text", "", "A text of at least three characters")
+	f.StringVar(&day, "day", "", "A day, like 2026-11-22")
+	return cmd
+}

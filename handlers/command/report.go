@@ -1,0 +1,111 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// reportRows bounds the lists of a report.
+const reportRows = 20
+
+// writeReport writes a report as Markdown, fit for a mail.
+func writeReport(w io.Writer, r *app.InsightsReport) {
+	o := r.Overview
+	fmt.Fprintf(w, "# %s: %s to %s\n\n", md(r.Site), r.From, r.To)
+	fmt.Fprintln(w, "| | this period | before |\n|---|---|---|")
+	row := func(name, now, before string) { fmt.Fprintf(w, "| %s | %s | %s |\n", name, now, before) }
+	row("searches", number(o.Searches), number(o.Before.Searches))
+	row("without a result", rate(o.NoResultRate()), rate(o.Before.NoResultRate()))
+	row("click rate", rate(o.ClickRate()), rate(o.Before.ClickRate()))
+	row("questions", number(o.Replies), number(o.Before.Replies))
+	row("answered", rate(o.AnsweredRate()), rate(o.Before.AnsweredRate()))
+	row("failed", number(o.Failed), number(o.Before.Failed))
+	row("thumbs up / down", fmt.Sprintf("%d / %d", o.Up, o.Down), fmt.Sprintf("%d / %d", o.Before.Up, o.Before.Down))
+	if t := o.FirstToken; t != nil {
+		row("first token, p50 / p95", fmt.Sprintf("%.1f s / %.1f s", t.P50/1000, t.P95/1000), "")
+	}
+
+	heading := func(title string, n int) bool {
+		if n > 0 {
+			fmt.Fprintf(w, "\n## %s\n\n", title)
+		}
+		return n > 0
+	}
+	if heading("Pages to write", len(r.UnansweredPages)) {
+		for _, p := range first(r.UnansweredPages) {
+			fmt.Fprintf(w, "- %s: %d unanswered", md(cmp.Or(p.Page, "(no page is near)")), p.Asked)
+			if len(p.Wordings) > 0 {
+				fmt.Fprintf(w, ", such as “%s”", md(p.Wordings[0]))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	if heading("Unanswered questions", len(r.Unanswered)) {
+		for _, g := range first(r.Unanswered) {
+			fmt.Fprintf(w, "- %d × %s", g.Asked, md(g.Wording))
+			if len(g.Pages) > 0 {
+				fmt.Fprintf(w, " (nearest page: %s)", md(g.Pages[0]))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	if heading("Searches without a result", len(r.NoResult)) {
+		for _, q := range first(r.NoResult) {
+			fmt.Fprintf(w, "- %d × %s\n", q.NoResult, md(q.Query))
+		}
+	}
+	if heading("Searches with few clicks", len(r.LowClicks)) {
+		for _, q := range first(r.LowClicks) {
+			fmt.Fprintf(w, "- %s: %d clicks in %d searches\n", md(q.Query), q.Clicked, q.Tracked)
+		}
+	}
+	down := 0
+	for _, f := range r.Feedback {
+		if f.Rating == "down" && f.State == insights.New {
+			down++
+		}
+	}
+	if heading("Thumbs down", down) {
+		for _, f := range r.Feedback {
+			if f.Rating != "down" || f.State != insights.New {
+				continue
+			}
+			fmt.Fprintf(w, "- %s", md(cmp.Or(f.Question, f.Page, f.Thread)))
+			if f.Comment != "" {
+				fmt.Fprintf(w, ": “%s”", md(f.Comment))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	if o.Searches+o.Replies == 0 {
+		fmt.Fprintln(w, "\nNothing was searched for or asked.")
+	}
+}
+
+func first[T any](list []T) []T { return list[:min(len(list), reportRows)] }
+
+func number(n int64) string { return fmt.Sprint(n) }
+
+// rate formats a share; nothing to divide by is not 0.
+func rate(r *float64) string {
+	if r == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*(*r))
+}
+
+var mdEscapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,
+)
+
+// md writes a stranger's text on one line, without Markdown, HTML and control
+// characters. A zero-width space keeps mail programs from linking URLs.
+func md(s string) string {
+	s = excerpt(printable(s), 200)
+	return strings.ReplaceAll(mdEscapes.Replace(s), "://", ":\u200b//")
+}
