@@ -30,7 +30,7 @@ func preText(out *strings.Builder, n *html.Node) {
 				out.WriteByte('\n')
 				continue
 			}
-			if isLineNumber(c) {
+			if isLineNumber(c) || hasClass(c, "boring") { // mdBook hides these lines
 				continue
 			}
 			preText(out, c)

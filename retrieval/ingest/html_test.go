@@ -37,7 +37,7 @@ func TestContentElementsOfGenerators(t *testing.T) {
 <pre><pre class="playground"><code class="language-rust edition2021"><span class="boring">fn main() {
 </span>x();
 <span class="boring">}</span></code></pre></pre></main><nav class="nav-wrapper"><a rel="next" href="b.html">Next</a></nav></div></div></div></body></html>`,
-			"Start", "", "# Start [start]\nFirst.\n\n## Install [install]\n```rust\nfn main() {\nx();\n}\n```",
+			"Start", "", "# Start [start]\nFirst.\n\n## Install [install]\n```rust\nx();\n```",
 		},
 		{
 			"Jekyll with Just the Docs", `<html lang="en-US"><body><div class="side-bar"><nav>Menu</nav></div><div class="main" id="top"><div id="main-header" class="main-header"><div class="search"><input type="text" aria-label="Search"></div></div>

@@ -124,6 +124,28 @@ func TestAFrontPageOutsideOfTheContentElementIsRead(t *testing.T) {
 	}
 }
 
+func TestTheDateBelowTheTitleIsLeftOut(t *testing.T) {
+	for in, want := range map[string]string{
+		`<main><h1>Wind</h1> <time datetime="2026-11-22">November 22, 2026</time> <p>Kite needs wind.</main>`:                          "Kite needs wind.", // Hugo
+		`<article><header><h1>Wind</h1><p class="post-meta"><time>Nov 22, 2026</time> • Ada</p></header><p>Kite needs wind.</article>`: "Kite needs wind.", // Jekyll
+		`<main><h1>Releases</h1><p>Version 2: <time>2026-11-22</time></main>`:                                                          "Version 2: 2026-11-22",
+	} {
+		if got := read(t, Options{}, "a.html", in).Sections[0].Text; got != want {
+			t.Errorf("%s became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestLinesThatMdBookHidesAreLeftOut(t *testing.T) {
+	doc := read(t, Options{}, "a.html", `<main><h1>A</h1><pre><pre class="playground"><code class="language-rust"><span class="boring">#![allow(unused)]
+</span><span class="boring">fn main() {
+</span>let knots = 5;
+<span class="boring">}</span></code></pre></pre></main>`)
+	if got, want := doc.Sections[0].Text, "```rust\nlet knots = 5;\n```"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestIncludesOfMdBookAreLeftOut(t *testing.T) {
 	doc := read(t, Options{}, "a.md", "# A\n\n{{#include intro.md}}\n\nText {{ name }}.\n\n```rust\n{{#rustdoc_include ../listings/a.rs:here}}\n```\n\n```rust\nlet a = 1;\n{{#include b.rs}}\n```\n\n`{{#include x}}`\n")
 	if got, want := doc.Sections[0].Text, "Text {{ name }}.\n\n```rust\nlet a = 1;\n```\n\n{{#include x}}"; got != want {

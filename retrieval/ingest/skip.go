@@ -39,7 +39,7 @@ var skippedClasses = set(`
 	rst-versions version-switcher version-selector language-switcher md-version
 	katex-html mjx-assistive-mml
 	viewcode-link footnote-ref footnote-reference footnote-backref reversefootnote
-	markdown-toc md-post__meta md-post__action`)
+	markdown-toc md-post__meta md-post__action post-meta entry-meta article-meta`)
 
 // skippedFragments are parts of such classes that generators extend.
 var skippedFragments = []string{
@@ -82,6 +82,9 @@ func (w *htmlWalker) skipsTag(n *html.Node) bool {
 		return len(findAll(n, func(n *html.Node) bool {
 			return n.DataAtom == atom.Input && (attr(n, "type") == "search" || attr(n, "name") == "q")
 		})) > 0
+	case atom.Time: // when the page was published
+		title := previousElement(n)
+		return title != nil && title.DataAtom == atom.H1
 	case atom.P: // Starlight's notes below the title: not translated, a draft
 		title := previousElement(n)
 		return hasClass(n, "sl-flex") && title != nil && title.DataAtom == atom.H1
