@@ -19,11 +19,12 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"handlers/app", "handlers/reach", "insights", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "dashboard", "retrieval", "retrieval/language", "widget"},
+	"handlers":              {"handlers/app", "agents", "handlers/reach", "insights", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "dashboard", "retrieval", "retrieval/language", "widget"},
 	"handlers/reach":        {"retrieval"},
-	"handlers/app":          {"handlers/reach", "insights", "insights/postgres", "insights/sqlite", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
+	"handlers/app":          {"handlers/reach", "agents", "insights", "insights/postgres", "insights/sqlite", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
 	"handlers/command":      {"encoding", "insights", "handlers/app", "access", "retrieval", "retrieval/eval", "assistant"},
+	"agents":                {},
 	"assistant":             {"assistant/citation", "assistant/reply", "retrieval", "retrieval/language"},
 	"assistant/citation":    {"retrieval"},
 	"assistant/reply":       {},
@@ -61,7 +62,8 @@ var only = map[string][]string{
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/evanw/esbuild":              {"widget/build"},
-	"net/http":                              {"dashboard", "handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"github.com/modelcontextprotocol/":      {"agents"},
+	"net/http":                              {"agents", "dashboard", "handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

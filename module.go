@@ -37,7 +37,10 @@ func init() {
 	caddy.RegisterModule(new(handlers.Dashboard))   // http.handlers.docs_dashboard
 	caddy.RegisterModule(new(handlers.Feedback))    // http.handlers.docs_feedback
 	caddy.RegisterModule(new(handlers.Events))      // http.handlers.docs_events
+	caddy.RegisterModule(new(handlers.Page))        // http.handlers.docs_page
+	caddy.RegisterModule(new(handlers.MCP))         // http.handlers.docs_mcp
+	caddy.RegisterModule(new(handlers.LLMs))        // http.handlers.docs_llms
 
-	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard; global option docs
+	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard, docs_mcp, docs_llms; global option docs
 	command.Register() // caddy docs …
 }

@@ -9,6 +9,7 @@
 //	go run ./bench input              # CPU time of bad input
 //	go run ./bench locks              # asking for pages as a stranger and as a reader
 //	go run ./bench answers            # links and follow-up questions, over the manual
+//	go run ./bench markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go and Linux, and Node with npm for MiniSearch, Pagefind and the AI
@@ -78,6 +79,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "markdown" {
+		return runMarkdown(args[1:])
+	}
 	if len(args) > 0 && args[0] == "answers" {
 		return runAnswers(ctx, args[1:])
 	}

@@ -22,6 +22,8 @@ const (
 	apiAssistant = "assistant"
 	apiEvents    = "events"
 	apiFeedback  = "feedback"
+	apiMCP       = "mcp"
+	apiPage      = "page"
 	apiSearch    = "search"
 	apiToken     = "token"
 	apiWidget    = "widget"
@@ -40,6 +42,8 @@ var apis = map[string]struct {
 	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
 	apiEvents:    {methods: []string{http.MethodPost}},
 	apiFeedback:  {methods: []string{http.MethodPost}},
+	apiMCP:       {methods: []string{http.MethodPost}, parse: parseMCPPath},
+	apiPage:      {methods: []string{http.MethodPost}},
 	apiSearch:    {methods: []string{http.MethodPost}},
 	apiToken:     {methods: []string{http.MethodPost}},
 	apiWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},
@@ -59,6 +63,8 @@ type endpoint struct {
 	// chunk is the name of a part of the widget's script, which belongs to no
 	// site.
 	chunk string
+	// full is set for /v1/mcp/{domain}/full.
+	full bool
 }
 
 // endpointVar is the variable of the request that holds its endpoint.
@@ -144,6 +150,12 @@ func parseScriptPath(rest string) (endpoint, bool) {
 	}
 	site, ok := strings.CutSuffix(rest, ".js")
 	return endpoint{site: site}, ok
+}
+
+// parseMCPPath reads {domain} and {domain}/full.
+func parseMCPPath(rest string) (endpoint, bool) {
+	site, full := strings.CutSuffix(rest, "/full")
+	return endpoint{site: site, full: full}, true
 }
 
 // v2Path returns the path of the v2 endpoint next to the v1 endpoint of this

@@ -62,7 +62,7 @@ func DefaultLimits(api string) Limits {
 	if api == apiAsk {
 		return Limits{IP: &Limit{Events: 300, Window: time.Hour}}
 	}
-	if api == apiWidget {
+	if api == apiWidget || api == apiMCP {
 		return Limits{} // bytes that are in memory
 	}
 	l := Limits{Organization: &Limit{Events: 10_000, Window: time.Hour}}

@@ -34,6 +34,7 @@ type metrics struct {
 	feedback      *prometheus.CounterVec // site, rating
 	refreshes     *prometheus.CounterVec // site, outcome
 	pages         *prometheus.GaugeVec   // site
+	tools         *prometheus.CounterVec // site, tool
 }
 
 func newMetrics() *metrics {
@@ -65,6 +66,7 @@ func newMetrics() *metrics {
 		clicks:        counter("clicks_total", "Clicks on search results.", "site"),
 		feedback:      counter("feedback_total", "Votes for replies and pages by rating (up, down).", "site", "rating"),
 		refreshes:     counter("index_refreshes_total", "Refreshes of indexes by outcome (new, unchanged, failed).", "site", "outcome"),
+		tools:         counter("mcp_calls_total", "Calls of MCP tools (search, fetch, other).", "site", "tool"),
 		pages:         gauge("pages", "Pages in the index.", "site"),
 	}
 }
@@ -82,17 +84,20 @@ func forgetMetrics(site string) {
 	m, of := collectors, prometheus.Labels{"site": site}
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
-	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages} {
+	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages, m.tools} {
 		v.DeletePartialMatch(of)
 	}
 }
+
+// ToolCalled counts a call of an MCP tool.
+func (a *App) ToolCalled(site, tool string) { collectors.tools.WithLabelValues(site, tool).Inc() }
 
 // registerMetrics adds the collectors to the registry of a configuration.
 func (a *App) registerMetrics(r *prometheus.Registry) error {
 	m := collectors
 	for _, c := range []prometheus.Collector{
 		m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.attempts, m.attemptFirst,
-		m.threadsFailed, m.refreshes, m.pages, m.events, m.answered, m.clicks, m.feedback, (*readings)(a),
+		m.threadsFailed, m.refreshes, m.pages, m.events, m.answered, m.clicks, m.feedback, m.tools, (*readings)(a),
 	} {
 		if err := r.Register(c); err != nil {
 			if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); !already {

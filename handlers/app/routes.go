@@ -61,6 +61,7 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 		}
 		sites[name] = newLiveSite(name, &site)
 		sites[name].at = &d.place
+		sites[name].hosts = d.hosts
 	}
 	a.findFolderSites(sites)
 	unknown := func(who, name string) {
@@ -78,6 +79,9 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 	}
 	for name, at := range found.named {
 		unknown(at.String(), name)
+		if r := sites[name]; r != nil {
+			r.hosts = union(r.hosts, at.hosts)
+		}
 	}
 	for i, k := range a.Keys {
 		for _, name := range k.Sites {
@@ -201,22 +205,18 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				if r := here.server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) {
 					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
 				}
-			case definer:
-				if d := h.DefinedSite(); d != nil {
-					f.define(d, here)
-				}
-			case namer:
-				names := h.NamedSites()
-				if len(names) == 0 && f.all == nil {
-					f.all = &here
-				}
-				for _, name := range names {
-					if _, ok := f.named[name]; !ok {
-						f.named[name] = here
+			default:
+				if h, ok := handler.(definer); ok {
+					if d := h.DefinedSite(); d != nil {
+						f.define(d, here)
+						continue
 					}
 				}
-				if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
-					f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})
+				if h, ok := handler.(namer); ok {
+					f.name(h.NamedSites(), here)
+					if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
+						f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})
+					}
 				}
 			}
 		}
@@ -238,6 +238,21 @@ func servePages(routes caddyhttp.RouteList) bool {
 		}
 	}
 	return false
+}
+
+// name notes the sites that a route names, all if there are none.
+func (f *routeSites) name(names []string, at place) {
+	if len(names) == 0 && f.all == nil {
+		f.all = &at
+	}
+	for _, name := range names {
+		known, ok := f.named[name]
+		if !ok {
+			known = at
+		}
+		known.hosts = union(known.hosts, at.hosts)
+		f.named[name] = known
+	}
 }
 
 // define notes a site. Several routes may define the same one, such as a

@@ -22,6 +22,7 @@ type siteIndex struct {
 	index     retrieval.Index
 	queries   *retrieval.HybridSearcher // embeds queries, nil without an embedder
 	refresher *retrieval.Refresher
+	written   *markdownPages
 	language  atomic.Pointer[pagesLanguage]
 	cancel    context.CancelFunc
 	// looked is closed once the pages were looked at for the first time.
@@ -107,13 +108,21 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			return nil, err
 		}
 	}
+	c.written = &markdownPages{ingester: in}
+	var ingester retrieval.Ingester = in
+	if folder, ok := src.(*source.Folder); ok {
+		c.written.folder = folder
+	} else {
+		c.written.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
+		ingester = c.written.fetched
+	}
 	looked := sync.OnceFunc(func() { close(c.looked) })
 	var limit chan struct{}
 	if r.folder != nil {
 		limit = a.refreshing
 	}
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: in, Index: index, Embedder: embedder,
+		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: index, Embedder: embedder,
 		Dir: filepath.Join(dir, "pages"), Limit: limit, Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
 			outcome := "unchanged"
@@ -125,6 +134,9 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			}
 			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
+			if report.Published && c.written.fetched != nil {
+				c.written.fetched.clean(index.Documents())
+			}
 			looked()
 			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
 				go debug.FreeOSMemory()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -43,6 +44,7 @@ type LiveSite struct {
 
 	origin string       // of Config.URL
 	host   string       // of Config.URL, without port
+	hosts  []string     // of the routes that define or name the site
 	at     *place       // the route that defines the site, nil for none
 	folder *SiteFolders // that the site's folder is of, nil for none
 
@@ -53,6 +55,7 @@ type LiveSite struct {
 	wait   sync.WaitGroup
 
 	index     *siteIndex
+	served    atomic.Pointer[served]
 	reach     *reach.Site // nil with locks off
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
@@ -208,6 +211,44 @@ func withoutPort(host string) string {
 		host = host[:i]
 	}
 	return strings.ToLower(host)
+}
+
+// SitesAt returns the names of the sites that a route that names none serves
+// at a host: see ServesAt.
+func (a *App) SitesAt(host string) (names []string) {
+	host = withoutPort(host)
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for name, r := range a.sites {
+		if r.host == host || a.hosts[host] == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// IsHost reports whether a host, perhaps with a port, is that of the site's
+// URL. Any is if the URL is not known.
+func (r *LiveSite) IsHost(host string) bool {
+	host = withoutPort(host)
+	return r.host == "" || strings.EqualFold(r.host, host)
+}
+
+// KnownHost reports whether a request for the site may have a host: that of
+// the site's URL, those of the routes that name the site, and addresses. A
+// page of another site could otherwise reach a server in a private network by
+// a name of its own (DNS rebinding). Any may if neither URL nor hosts are
+// configured.
+func (r *LiveSite) KnownHost(host string) bool {
+	host = strings.Trim(withoutPort(host), "[]")
+	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if r.host == "" && len(r.hosts) == 0 || slices.ContainsFunc(r.hosts, func(h string) bool { return strings.Contains(h, "{") }) {
+		return true
+	}
+	return strings.EqualFold(r.host, host) || reach.MatchesHost(r.hosts, host)
 }
 
 // OriginAllowed reports whether pages of an origin may use a site's API with

@@ -25,6 +25,11 @@ const (
 	apiFeedback  = "feedback"
 	apiSearch    = "search"
 	apiWidget    = "widget"
+	partMCP      = "mcp"
+	partLLMs     = "llms"
+
+	directiveMCP  = "docs_mcp"
+	directiveLLMs = "docs_llms"
 )
 
 // settings are what the words of a directive set.
@@ -35,7 +40,8 @@ type settings struct {
 	guard     handlers.Guard
 	assistant handlers.Assistant // its max_body is that of the search, too
 	widget    handlers.Widget
-	noWidget  bool // widget off
+	mcpKey    bool            // the MCP server wants a key
+	off       map[string]bool // parts that are left out, by their word
 }
 
 // validate checks the values of the words.
@@ -79,6 +85,29 @@ func parseSearch(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	return parseAPI(h, apiSearch)
 }
 
+// parseMCP reads the directive docs_mcp.
+//
+//	docs_mcp [<@matcher>] [<site>...] {
+//		rate_limit organization|ip <n> <window>
+//		rate_limit distributed {
+//			read_interval <duration>
+//			write_interval <duration>
+//			purge_age <duration>
+//		}
+//		rate_limit off
+//		require_key on|off
+//	}
+func parseMCP(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	return parseAPI(h, directiveMCP)
+}
+
+// parseLLMs reads the directive docs_llms.
+//
+//	docs_llms [<@matcher>] [<site>...]
+func parseLLMs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
+	return parseAPI(h, directiveLLMs)
+}
+
 func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, api+" <site>")
 	if err != nil {
@@ -110,7 +139,9 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 // a site it serves those of the global option, as assistant and search do.
 //
 //	docs [<@matcher>] [<site> [<root>]] {
-//		only assistant|search|widget...
+//		only assistant|search|widget|mcp|llms...
+//		mcp off|key
+//		llms off
 //		root <folder>
 //		sitemap <url> [<interval>]
 //		allow_private on|off
@@ -174,7 +205,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	if len(args) == 0 {
-		if err := parseBlock(l, "docs", append(append([]word{s.onlyWord()}, s.words(apiAssistant)...), s.widgetWord()), s.validate); err != nil {
+		if err := parseBlock(l, "docs", append(append(s.partWords(), s.words(apiAssistant)...), s.widgetWord()), s.validate); err != nil {
 			return nil, err
 		}
 		return s.routes(matcher, s.only...), nil
@@ -212,8 +243,42 @@ func optionHasSites(h httpcaddyfile.Helper) bool {
 }
 
 func docsWords(site *app.Site, s *settings) []word {
-	words := append([]word{s.onlyWord()}, siteWords(site)...)
-	return append(append(words, s.words(apiAssistant)...), s.widgetWord())
+	return append(slices.Concat(s.partWords(), siteWords(site), s.words(apiAssistant)), s.widgetWord())
+}
+
+// partWords are the words that say which parts docs serves.
+func (s *settings) partWords() []word {
+	return []word{s.onlyWord(), s.partWord(partMCP, "off|key"), s.partWord(partLLMs, "off")}
+}
+
+// leaveOut leaves out a part.
+func (s *settings) leaveOut(part string) {
+	if s.off == nil {
+		s.off = map[string]bool{}
+	}
+	s.off[part] = true
+}
+
+// partWord is the word for a part that docs serves: off leaves it out, and key
+// closes the MCP server to requests without one.
+func (s *settings) partWord(name, args string) word {
+	return word{name: name, forms: is(args, "off"), parse: func(l line) error {
+		v, err := l.one()
+		switch {
+		case err != nil:
+			return err
+		case v == "off":
+			s.leaveOut(name)
+			if slices.Contains(s.only, name) {
+				return l.refuse("off leaves out what only names; keep one of them")
+			}
+		case v == "key" && name == partMCP:
+			s.mcpKey = true
+		default:
+			return l.refuse("%q is not known", v)
+		}
+		return nil
+	}}
 }
 
 // onlyWord is the word only: the parts to serve.
@@ -230,6 +295,9 @@ func (s *settings) onlyWord() word {
 			}
 			if slices.Contains(s.only, name) {
 				return l.refuse("%s is named twice; keep one", name)
+			}
+			if s.off[name] {
+				return l.refuse("%s is off; keep one of them", name)
 			}
 			s.only = append(s.only, name)
 		}
@@ -305,6 +373,12 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 // words are the words of the directive of an API.
 func (s *settings) words(api string) []word {
 	a := &s.assistant
+	switch api {
+	case directiveMCP:
+		return []word{s.limits.word(), switchWord("require_key", &s.mcpKey)}
+	case directiveLLMs:
+		return nil
+	}
 	words := []word{
 		s.limits.word(),
 		textWord("errors", "pass", "pass", &s.guard.Errors),

@@ -59,7 +59,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a word of another block says where it belongs": {
 			inSite("rate_limit ip 1 1m"),
-			`site acme: rate_limit is a word of the directive docs, the directive assistant and the directive search, not of this block, at Caddyfile:5`,
+			`site acme: rate_limit is a word of the directive docs, the directive assistant, the directive search and the directive docs_mcp, not of this block, at Caddyfile:5`,
 		},
 		"an unknown word of a directive": {
 			inBlock("\tsearch acme {\n\t\tratelimit off\n\t}"),
@@ -579,11 +579,11 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"docs with only and another word": {
 			inBlock("\tdocs acme {\n\t\tonly chat\n\t}"),
-			`only: "chat" is not a part; write: only assistant|search|widget..., like: only search, at Caddyfile:3`,
+			`only: "chat" is not a part; write: only assistant|search|widget|mcp|llms..., like: only search, at Caddyfile:3`,
 		},
 		"docs with only and a word twice": {
 			inBlock("\tdocs acme {\n\t\tonly search search\n\t}"),
-			`only: search is named twice; keep one; write: only assistant|search|widget..., like: only search, at Caddyfile:3`,
+			`only: search is named twice; keep one; write: only assistant|search|widget|mcp|llms..., like: only search, at Caddyfile:3`,
 		},
 		"docs with a widget that only leaves out": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\twidget inject\n\t}"),

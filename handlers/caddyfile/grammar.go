@@ -35,6 +35,8 @@ func roots() []word {
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
 		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},
 		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(handlers.Dashboard)), optional: true}}},
+		{name: directiveMCP, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveMCP), optional: true}}},
+		{name: directiveLLMs, forms: is("[<@matcher>] [<site>...]", "")},
 	}
 }
 

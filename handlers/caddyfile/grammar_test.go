@@ -35,7 +35,7 @@ func docComments(t *testing.T) string {
 			}
 		}
 	}
-	return strings.Join([]string{blocks["parseOption"], blocks["parseDocs"], blocks["parseAssistant"], blocks["parseSearch"], blocks["parseWidget"], blocks["parseDashboard"]}, "\n")
+	return strings.Join([]string{blocks["parseOption"], blocks["parseDocs"], blocks["parseAssistant"], blocks["parseSearch"], blocks["parseWidget"], blocks["parseDashboard"], blocks["parseMCP"], blocks["parseLLMs"]}, "\n")
 }
 
 func TestDocCommentsHaveTheGrammarOfTheirParsers(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // adapter. Each directive comes before templates: behind basic_auth, so that
 // private documentation stays private, behind encode, which compresses pages
 // that got the widget's tag, and before templates, handle and route, which make
-// those pages or would take the API's requests. assistant and search come before
+// those pages, would run Markdown, or would take the API's requests. assistant and search come before
 // docs, so that one of them next to docs has its own settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)
@@ -27,6 +27,8 @@ func Register() {
 		directive(apiSearch, parseSearch)
 	}
 	directive(directiveWidget, parseWidget)
+	directive(directiveMCP, parseMCP)
+	directive(directiveLLMs, parseLLMs)
 	directive("docs", parseDocs)
 	directive(dashboardDirective, parseDashboard)
 }

@@ -25,6 +25,9 @@ type part struct {
 	handler func(s *settings) json.RawMessage
 	// open parts need no key. Their limits are their own.
 	open bool
+	// site is set for parts on the site's own paths. Their routes have no
+	// matcher of ours and let requests pass.
+	site bool
 }
 
 // parts are the parts of the API in the order of their routes.
@@ -54,6 +57,27 @@ var parts = []part{
 		w.Inject = false
 		return module("docs_widget", &w)
 	}},
+	{api: "page", only: apiSearch, handler: func(s *settings) json.RawMessage {
+		return module("docs_page", &handlers.Page{Sites: s.sites})
+	}},
+	{api: partMCP, only: partMCP, open: true, handler: (*settings).mcpHandler},
+	{api: partMCP, only: partMCP, site: true, handler: (*settings).mcpHandler},
+	{api: partLLMs, only: partLLMs, site: true, handler: func(s *settings) json.RawMessage {
+		return module("docs_llms", &handlers.LLMs{Sites: s.sites, Define: s.guard.Define})
+	}},
+}
+
+// mcpHandler returns the MCP server. Only on the site's own paths it defines
+// the site: docs_api does so elsewhere.
+func (s *settings) mcpHandler() json.RawMessage {
+	m := &handlers.MCP{Sites: s.sites, RequireKey: s.mcpKey, Unlimited: s.limits.off}
+	if l := s.limits.IP; l != nil {
+		m.ClientLimit = &handlers.MCPLimit{MaxEvents: l.Events, Window: caddy.Duration(l.Window)}
+	}
+	if l := s.limits.Organization; l != nil {
+		m.ToolLimit = &handlers.MCPLimit{MaxEvents: l.Events, Window: caddy.Duration(l.Window)}
+	}
+	return module("docs_mcp", m)
 }
 
 // onlyNames are the words that may follow "only".
@@ -70,7 +94,7 @@ func onlyNames() (names []string) {
 // named ones, or all.
 func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []httpcaddyfile.ConfigValue) {
 	for _, p := range parts {
-		if len(only) > 0 && !slices.Contains(only, p.only) || p.only == apiWidget && s.noWidget {
+		if len(only) > 0 && !slices.Contains(only, p.only) || s.off[p.only] {
 			continue
 		}
 		routes = append(routes, s.route(p, matcher))
@@ -92,8 +116,17 @@ func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []htt
 // Open parts have no authentication.
 //
 // It is terminal, and its handlers are flat: nothing falls through to the
-// site, and errors go to docs_api, the outermost, which renders them.
+// site, and errors go to docs_api, the outermost, which renders them. Parts on
+// the site's own paths are a route with their handler alone, which lets all
+// other requests pass.
 func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
+	if p.site {
+		route := caddyhttp.Route{HandlersRaw: []json.RawMessage{p.handler(s)}}
+		if len(matcher) > 0 {
+			route.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
+		}
+		return httpcaddyfile.ConfigValue{Class: "route", Value: route}
+	}
 	limits := s.limits.of(p.api, p.open)
 
 	match := maps.Clone(matcher)

@@ -42,7 +42,7 @@ func (s *settings) widgetWord() word {
 				s.widget.Inject = true
 			case "on":
 			case "off":
-				s.noWidget = true
+				s.leaveOut(apiWidget)
 				return nil // without a block
 			default:
 				return l.refuse("%q must be inject, on or off", mode)

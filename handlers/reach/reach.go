@@ -66,6 +66,7 @@ type Site struct {
 	mu     sync.Mutex
 	pages  map[string]*Page // by Document.Page
 	opened map[openedKey]opened
+	free   map[string]freePath
 }
 
 // View is what may be searched. Its sets are nil if all pages are in them.

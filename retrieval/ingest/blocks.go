@@ -39,7 +39,13 @@ func (p *preparer) top() int {
 func (p *preparer) indentFor(column int) int {
 	t := p.top()
 	for t >= 0 && p.open[t].indented && column <= p.open[t].column {
+		closing, indent := p.open[t].closing, p.open[t].indent
 		p.open = p.open[:t]
+		if closing != "" {
+			p.separate()
+			p.indent = indent
+			p.paragraph(closing)
+		}
 		t = p.top()
 	}
 	if t < 0 {
@@ -57,6 +63,27 @@ var (
 	directive  = regexp.MustCompile(`^:{3,}[ \t]*(?:\{?[\w-]+\}?)?[ \t]*(?:\[([^\]]*)\])?[ \t]*(\{[^}]*\})?[ \t]*(.*)$`)
 )
 
+var (
+	// directiveKind and admonitionWord match the kind of a note.
+	directiveKind  = regexp.MustCompile(`^:{3,}[ \t]*\{?[ \t]*\.?([\w-]*)`)
+	admonitionWord = regexp.MustCompile(`[A-Za-z]\w*`)
+)
+
+// openNote writes the mark of a note of a kind, if it is one, and returns what
+// closes it.
+func (p *preparer) openNote(kind string, titled bool) (closing string) {
+	kind = strings.TrimPrefix(strings.ToLower(kind), "callout-")
+	if !p.marked || admonitionKinds[kind] == "" {
+		return ""
+	}
+	mark := `<div class="admonition ` + kind + `"`
+	if titled {
+		mark += ` data-title`
+	}
+	p.paragraph(mark + ">")
+	return "</div>"
+}
+
 // block rewrites a line that opens or closes a directive (:::note), an
 // admonition (!!! note) or a tab (=== "Tab"), and reports whether it did.
 func (p *preparer) block(line string) bool {
@@ -71,6 +98,15 @@ func (p *preparer) block(line string) bool {
 			title = a[1] + a[2]
 		}
 		p.separate()
+		kind := directiveKind.FindStringSubmatch(line)
+		switch {
+		case !p.marked:
+		case kind[1] == "" && title == "" && len(p.notes) > 0:
+			p.paragraph(p.notes[len(p.notes)-1])
+			p.notes = p.notes[:len(p.notes)-1]
+		default:
+			p.notes = append(p.notes, p.openNote(kind[1], title != ""))
+		}
 		p.paragraph(title)
 		return true
 	case '!', '?', '=':
@@ -79,8 +115,16 @@ func (p *preparer) block(line string) bool {
 			return false
 		}
 		p.separate()
-		p.paragraph(strings.ReplaceAll(m[1], `\"`, `"`))
-		p.push(openBlock{block: true, indented: true, column: p.column, content: -1, indent: p.indent})
+		closing := ""
+		if p.marked && line[0] != '=' {
+			closing = p.openNote(admonitionWord.FindString(line), m[1] != "")
+		}
+		title := strings.ReplaceAll(m[1], `\"`, `"`)
+		if p.marked && line[0] == '=' && title != "" {
+			title = "**" + title + "**"
+		}
+		p.paragraph(title)
+		p.push(openBlock{block: true, indented: true, column: p.column, content: -1, indent: p.indent, closing: closing})
 		return true
 	}
 	return false

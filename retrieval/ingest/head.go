@@ -13,7 +13,7 @@ import (
 type head struct {
 	title, ogTitle, siteName, description string
 	language, ownLanguage, version        string
-	canonical, xDefault, generator        string
+	canonical, xDefault, generator, date  string
 	tags, keywords                        []string
 	breadcrumbs                           []crumb
 	noindex, refresh, deprecated          bool
@@ -22,7 +22,9 @@ type head struct {
 
 var (
 	// sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
-	sphinxTitle   = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
+	sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
+	// dateValue matches the beginning of an ISO date.
+	dateValue     = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 	sphinxVersion = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
 )
 
@@ -104,6 +106,14 @@ func (h *head) meta(n *html.Node) {
 		h.noindex = h.noindex || strings.Contains(c, "noindex") || c == "none"
 	case "deprecated":
 		h.deprecated = content != "false"
+	case "article:modified_time", "og:updated_time", "last-modified", "dcterms.modified", "docs:date":
+		if dateValue.MatchString(content) {
+			h.date = content
+		}
+	case "article:published_time", "date":
+		if dateValue.MatchString(content) {
+			first(&h.date)
+		}
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
 		// A page that reloads itself has no url.

@@ -97,12 +97,16 @@ func (p *preparer) write(t tag, end int) {
 		p.push(openBlock{name: t.name})
 	case block:
 		p.separate()
+		closing := ""
+		if !closed {
+			closing = p.openNote(t.noteKind(), text != "")
+		}
 		if href := t.attr("href"); text != "" && plainLink.MatchString(href) {
 			text = "[" + text + "](" + href + ")"
 		}
 		p.paragraph(text)
 		if !closed {
-			p.push(openBlock{name: t.name, block: true, column: p.column, content: -1, indent: p.indent})
+			p.push(openBlock{name: t.name, block: true, column: p.column, content: -1, indent: p.indent, closing: closing})
 		}
 	case closed:
 		if !p.heading {
@@ -133,6 +137,10 @@ func (p *preparer) closeTag(name string, end int) {
 			continue
 		}
 		p.open = p.open[:i]
+		if b.block && b.closing != "" { // of a note
+			p.separate()
+			p.indent = b.indent
+		}
 		p.emit(b.closing)
 		switch {
 		case isHeadingTag(name):
@@ -144,6 +152,17 @@ func (p *preparer) closeTag(name string, end int) {
 		}
 		return
 	}
+}
+
+// noteKind is the kind of note that a component shows, "" for others.
+func (t tag) noteKind() string {
+	switch t.name {
+	case "Note", "Tip", "Info", "Warning", "Caution", "Danger", "Important", "Check", "Error":
+		return t.name
+	case "Callout", "Admonition", "Aside", "Alert", "Hint":
+		return firstOf(t.attr("type"), t.attr("kind"), t.attr("intent"), t.attr("style"), t.attr("variant"), "note")
+	}
+	return ""
 }
 
 // fieldTags document a parameter or field in their attributes.

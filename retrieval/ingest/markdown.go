@@ -22,9 +22,10 @@ import (
 )
 
 // newConverter renders GitHub's Markdown, with footnotes if wanted and
-// definition lists, as HTML. MDX has neither indented code nor raw HTML. With
-// headingIDs headings get goldmark's own ids, as Caddy's templates make them.
-func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
+// definition lists, as HTML. MDX has neither indented code nor raw HTML, except
+// the marks of notes if it is marked (see prepareFor). With headingIDs headings
+// get goldmark's own ids, as Caddy's templates make them.
+func newConverter(mdx, footnotes, headingIDs, marked bool) goldmark.Markdown {
 	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
 	if footnotes {
 		extensions = append(extensions, extension.Footnote)
@@ -50,6 +51,9 @@ func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
 			),
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)
+	}
+	if mdx && marked {
+		p.AddOptions(parser.WithBlockParsers(util.Prioritized(parser.NewHTMLBlockParser(), 900)))
 	}
 	if headingIDs {
 		p.AddOptions(parser.WithAutoHeadingID())
@@ -111,9 +115,9 @@ func renderInlineTag(w util.BufWriter, src []byte, node ast.Node, entering bool)
 
 var textTag = regexp.MustCompile(`(?i)^<(?:br|img)\b`)
 
-func renderFootnote(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+func renderFootnote(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		_, _ = w.WriteString("<div>")
+		fmt.Fprintf(w, `<div data-footnote="%d">`, node.(*east.Footnote).Index)
 	} else {
 		_, _ = w.WriteString("</div>\n")
 	}
@@ -124,7 +128,7 @@ func renderFootnote(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.
 // not of the text.
 func renderFootnoteLink(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		fmt.Fprintf(w, "<sup hidden>%d</sup>", node.(*east.FootnoteLink).Index)
+		fmt.Fprintf(w, "<sup hidden data-footnote-ref>%d</sup>", node.(*east.FootnoteLink).Index)
 	}
 	return ast.WalkContinue, nil
 }
@@ -158,7 +162,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		warnings = append(warnings, fmt.Sprintf("the page has %d footnote marks, which are read as text", footnotes))
 	}
 	var rendered bytes.Buffer
-	if err := newConverter(mdx, footnotes <= maxFootnotes, in.options.Anchors == "goldmark").Convert(body, &rendered); err != nil {
+	if err := newConverter(mdx, footnotes <= maxFootnotes, in.options.Anchors == "goldmark", false).Convert(body, &rendered); err != nil {
 		return nil, fmt.Errorf("rendering Markdown: %w", err)
 	}
 	base, _ := url.Parse(doc.URL)

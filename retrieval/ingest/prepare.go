@@ -10,7 +10,11 @@ import (
 // shortcodes and Liquid's tags (shortcodes.go). Content that is indented below
 // such a block moves to the block's own column: CommonMark would take it for
 // code.
-func prepare(src []byte, mdx bool) []byte {
+func prepare(src []byte, mdx bool) []byte { return prepareFor(src, mdx, false) }
+
+// prepareFor is prepare. If marked, notes become <div class="admonition KIND">
+// with Markdown inside, so that their kind is not lost.
+func prepareFor(src []byte, mdx, marked bool) []byte {
 	jsx := mdx
 	if !mdx {
 		var other bool
@@ -18,7 +22,7 @@ func prepare(src []byte, mdx bool) []byte {
 			return src
 		}
 	}
-	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
+	p := &preparer{src: src, mdx: mdx, jsx: jsx, marked: marked, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
 	for p.pos < len(p.src) {
 		p.line()
 	}
@@ -40,8 +44,10 @@ var (
 type preparer struct {
 	src     []byte
 	pos     int
-	mdx     bool // all tags are JSX, braces are expressions
-	jsx     bool // components' tags are JSX
+	mdx     bool     // all tags are JSX, braces are expressions
+	jsx     bool     // components' tags are JSX
+	marked  bool     // notes keep their kind
+	notes   []string // open directives: the closing tags of notes, "" of others
 	out     []byte
 	bol     bool // nothing is written in the output's line yet
 	indent  int  // of the output's line

@@ -163,3 +163,29 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
+
+// ReadPage reads one page as it is now. The name is of a Snapshot's file.
+func (f *Folder) ReadPage(file string) ([]byte, error) {
+	root, err := os.OpenRoot(f.Root)
+	if err != nil {
+		return nil, fmt.Errorf("opening folder %q: %w", f.Root, err)
+	}
+	s := folderSnapshot{folder: f, root: root}
+	defer s.Close()
+	data, err := s.read(filepath.FromSlash(file), cmp.Or(f.MaxPage, defaultMaxPage))
+	if err != nil {
+		return nil, fmt.Errorf("reading page %q: %w", file, err)
+	}
+	return data, nil
+}
+
+// Serves reports whether a file, also one that is no page, is in the folder.
+func (f *Folder) Serves(file string) bool {
+	root, err := os.OpenRoot(f.Root)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(file))
+	return err == nil && info.Mode().IsRegular()
+}

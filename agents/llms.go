@@ -1,0 +1,255 @@
+// Package agents is what programs that read documentation get of a site:
+// llms.txt (this file) and the tools of the Model Context Protocol. It is pure,
+// and the only importer of the protocol's SDK.
+package agents
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxIndex is the length of llms.txt and of each of its parts in characters.
+// Clients cut what is longer, and afdocs warns of it.
+const MaxIndex = 50_000
+
+// maxDescription is the length of a page's description in llms.txt.
+const maxDescription = 300
+
+// Site is what the files say of the site.
+type Site struct {
+	// Title is the site's name for readers.
+	Title string
+	// Description is a sentence or two: that of the front page.
+	Description string
+	// URL is the site's URL without a slash at its end. llms.txt is below it.
+	URL string
+	// Language and Version are those of the pages that come first.
+	Language, Version string
+}
+
+// Page is a public page.
+type Page struct {
+	Title, Description string
+	// Markdown is the URL of the page as Markdown.
+	Markdown string
+	// Section is the name of the part of the site that the page belongs to, ""
+	// for pages at the top.
+	Section           string
+	Language, Version string
+}
+
+// section is a list of pages under one heading.
+type section struct {
+	title, slug string
+	lines       []string
+	size        int // characters
+}
+
+// Index returns llms.txt and its parts by their names below the site's URL:
+// "llms.txt", and "llms/guide.txt" where one file would be longer than
+// MaxIndex. Pages and sections keep the order of pages; those of the site's
+// language and version come first.
+func Index(site Site, pages []Page) map[string]string {
+	sections := sectionsOf(site, pages)
+	head := indexHead(site, len(pages))
+	total := utf8.RuneCountInString(head)
+	for _, s := range sections {
+		total += s.size + utf8.RuneCountInString(s.title) + 6
+	}
+	files := map[string]string{}
+	// The largest sections move to files of their own until the rest fits.
+	bySize := slices.Clone(sections)
+	slices.SortStableFunc(bySize, func(a, b *section) int { return cmp.Compare(b.size, a.size) })
+	for _, s := range bySize {
+		if total <= MaxIndex {
+			break
+		}
+		total -= s.size
+		count := len(s.lines)
+		parts := s.split()
+		s.lines = nil
+		for i, part := range parts {
+			name, title := "llms/"+s.slug+".txt", s.title
+			if len(parts) > 1 {
+				name = fmt.Sprintf("llms/%s-%d.txt", s.slug, i+1)
+				title = fmt.Sprintf("%s, part %d of %d", s.title, i+1, len(parts))
+			}
+			files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", site.Title, title, site.URL, strings.Join(part, "\n"))
+			line := fmt.Sprintf("- [%s](%s/%s): %d of %d pages", escape(title), site.URL, name, len(part), count)
+			s.lines = append(s.lines, line)
+			total += utf8.RuneCountInString(line) + 1
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.title, strings.Join(s.lines, "\n"))
+	}
+	files["llms.txt"] = b.String()
+	return files
+}
+
+func indexHead(site Site, pages int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", oneLine(site.Title))
+	if site.Description != "" {
+		fmt.Fprintf(&b, "> %s\n\n", oneLine(site.Description))
+	}
+	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/llms-full.txt\n", site.URL, pages, site.URL)
+	return b.String()
+}
+
+// sectionsOf groups pages, those of the site's language and version first.
+func sectionsOf(site Site, pages []Page) []*section {
+	var first, others []*section
+	byTitle := map[string]*section{}
+	slugs := map[string]bool{}
+	for _, p := range pages {
+		var also []string // what tells the page's section from those that come first
+		if p.Version != "" && site.Version != "" && !strings.EqualFold(p.Version, site.Version) {
+			also = append(also, "version "+p.Version)
+		}
+		if p.Language != "" && site.Language != "" && !sameLanguage(p.Language, site.Language) {
+			also = append(also, "language "+p.Language)
+		}
+		title := cmp.Or(oneLine(p.Section), "Pages")
+		if len(also) > 0 {
+			title = upperFirst(strings.Join(also, ", "))
+		}
+		s := byTitle[title]
+		if s == nil {
+			s = &section{title: title, slug: slugOf(title, slugs)}
+			byTitle[title] = s
+			if len(also) > 0 {
+				others = append(others, s)
+			} else {
+				first = append(first, s)
+			}
+		}
+		line := "- [" + escape(oneLine(p.Title)) + "](" + p.Markdown + ")"
+		if d := cut(oneLine(p.Description), maxDescription); d != "" {
+			line += ": " + d
+		}
+		s.lines = append(s.lines, line)
+		s.size += utf8.RuneCountInString(line) + 1
+	}
+	return append(first, others...)
+}
+
+// sameLanguage ignores the region: pages in en-US are those of a site in en.
+func sameLanguage(a, b string) bool {
+	a, _, _ = strings.Cut(a, "-")
+	b, _, _ = strings.Cut(b, "-")
+	return strings.EqualFold(a, b)
+}
+
+// split returns a section's lines in parts that fit into a file.
+func (s *section) split() [][]string {
+	const room = MaxIndex - 1000 // for the head
+	var parts [][]string
+	size := 0
+	for _, line := range s.lines {
+		n := utf8.RuneCountInString(line) + 1
+		if len(parts) == 0 || size+n > room {
+			parts, size = append(parts, nil), 0
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], line)
+		size += n
+	}
+	return parts
+}
+
+// slugOf is the name of a section's file. used has those that are taken.
+func slugOf(title string, used map[string]bool) string {
+	slug := strings.Trim(strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), "-"), "-")
+	if len(slug) > 60 {
+		slug = strings.Trim(slug[:60], "-")
+	}
+	slug = cmp.Or(slug, "part")
+	for base, n := slug, 2; used[slug]; n++ {
+		slug = base + "-" + strconv.Itoa(n)
+	}
+	used[slug] = true
+	return slug
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// NewestVersion returns the version that most readers want: the one that is
+// called stable or latest, else the highest number. "" if no page has a
+// version.
+func NewestVersion(versions []string) string {
+	best := ""
+	for _, v := range versions {
+		if v != "" && (best == "" || compareVersions(v, best) > 0) {
+			best = v
+		}
+	}
+	return best
+}
+
+// movingVersions are named by what they are. The higher, the likelier readers
+// want them; numbers have 2.
+var movingVersions = map[string]int{"stable": 4, "current": 3, "latest": 3, "lts": 3}
+
+func compareVersions(a, b string) int {
+	rank := func(v string) int {
+		v = strings.ToLower(v)
+		if r := movingVersions[v]; r > 0 {
+			return r
+		}
+		if strings.IndexFunc(strings.TrimPrefix(v, "v"), unicode.IsDigit) == 0 {
+			if strings.ContainsAny(v, "-") { // a prerelease
+				return 1
+			}
+			return 2
+		}
+		return 0 // next, main, nightly
+	}
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+		return c
+	}
+	split := func(v string) []string {
+		return strings.FieldsFunc(v, func(r rune) bool { return r == '.' || r == '-' || r == 'v' || r == 'V' })
+	}
+	x, y := split(a), split(b)
+	for i := range min(len(x), len(y)) {
+		n, errN := strconv.Atoi(x[i])
+		m, errM := strconv.Atoi(y[i])
+		c := cmp.Compare(n, m)
+		if errN != nil || errM != nil {
+			c = cmp.Compare(x[i], y[i])
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(x), len(y))
+}
+
+// oneLine collapses white space.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// escape keeps a title from ending its link.
+func escape(s string) string {
+	return strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]").Replace(s)
+}
+
+// cut shortens a text to n characters, at a blank if it can.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	s = string([]rune(s)[:n-1])
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,.;:") + "…"
+}

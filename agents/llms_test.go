@@ -1,0 +1,80 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestIndexListsPagesBySection(t *testing.T) {
+	files := Index(Site{Title: "Acme", Description: "Docs of\nAcme.", URL: "https://docs.acme.com", Language: "en", Version: "2.x"}, []Page{
+		{Title: "Welcome", Markdown: "https://docs.acme.com/index.md"},
+		{Title: "Set [up]", Description: "How to set up.", Markdown: "https://docs.acme.com/guide/set-up.md", Section: "Guide", Language: "en-US", Version: "2.x"},
+		{Title: "Installer", Markdown: "https://docs.acme.com/fr/guide.md", Section: "Guide", Language: "fr", Version: "2.x"},
+		{Title: "Old", Markdown: "https://docs.acme.com/v1/guide.md", Section: "Guide", Language: "en", Version: "1.x"},
+	})
+	want := `# Acme
+
+> Docs of Acme.
+
+Each link below leads to a page as Markdown. Every page of https://docs.acme.com has this form at its URL with .md, or with the header Accept: text/markdown. All 4 pages in one file: https://docs.acme.com/llms-full.txt
+
+## Pages
+
+- [Welcome](https://docs.acme.com/index.md)
+
+## Guide
+
+- [Set \[up\]](https://docs.acme.com/guide/set-up.md): How to set up.
+
+## Language fr
+
+- [Installer](https://docs.acme.com/fr/guide.md)
+
+## Version 1.x
+
+- [Old](https://docs.acme.com/v1/guide.md)
+`
+	if len(files) != 1 || files["llms.txt"] != want {
+		t.Errorf("got %v", files)
+	}
+}
+
+func TestLongIndexesAreSplitIntoLinkedParts(t *testing.T) {
+	var pages []Page
+	for i := range 10_000 {
+		section := []string{"Small", "Reference", "Reference", "Reference", "Guide"}[i%5]
+		if section == "Small" && i > 100 {
+			section = "Reference"
+		}
+		pages = append(pages, Page{Title: fmt.Sprintf("Page %d", i), Description: strings.Repeat("word ", 30), Markdown: fmt.Sprintf("https://x.example/p%d.md", i), Section: section})
+	}
+	files := Index(Site{Title: "X", URL: "https://x.example"}, pages)
+	listed := 0
+	for name, text := range files {
+		if n := utf8.RuneCountInString(text); n > MaxIndex {
+			t.Errorf("%s has %d characters", name, n)
+		}
+		listed += strings.Count(text, "/p")
+		if name != "llms.txt" && !strings.Contains(files["llms.txt"], "https://x.example/"+name) {
+			t.Errorf("%s is linked nowhere", name)
+		}
+	}
+	if listed != len(pages) {
+		t.Errorf("%d of %d pages are listed", listed, len(pages))
+	}
+	if !strings.Contains(files["llms.txt"], "- [Page 0](https://x.example/p0.md)") {
+		t.Error("a small section isn't listed in llms.txt itself")
+	}
+}
+
+func TestNewestVersion(t *testing.T) {
+	for want, versions := range map[string][]string{
+		"10.0": {"9.1", "10.0", "2.x"}, "v2": {"v1", "v2", "v2-beta", "next"}, "stable": {"1.0", "stable", "latest", "main"}, "": {"", ""}, "next": {"next", ""},
+	} {
+		if got := NewestVersion(versions); got != want {
+			t.Errorf("of %v: %q, want %q", versions, got, want)
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Docs is a site's documentation, as the reader of the context sees it.
+type Docs interface {
+	// Search returns the best sections, best first.
+	Search(ctx context.Context, q Query) ([]Hit, error)
+	// Page returns the page at a URL of the site, also a path or the URL of
+	// its Markdown, without the anchor; nil if there is none for this reader.
+	Page(ctx context.Context, address string) (*PageText, error)
+	// Pages returns up to n public pages from an offset, and how many there are.
+	Pages(ctx context.Context, offset, n int) (pages []Listed, total int)
+}
+
+// Query is a search. Language and Version may be "".
+type Query struct {
+	Text, Language, Version string
+	Limit                   int
+}
+
+// Hit is a section that a search found.
+type Hit struct {
+	// Title is the page's, Heading the section's, "" for the page's beginning.
+	Title, Heading string
+	// URL is the section's, with its anchor.
+	URL string
+	// Text is the section's text, Language and Version the page's.
+	Text, Language, Version string
+}
+
+// PageText is a page.
+type PageText struct {
+	Title, URL, Language, Version string
+	// Markdown is the page with front matter.
+	Markdown []byte
+}
+
+// Listed is a page in a list.
+type Listed struct {
+	Title, Description string
+	// Markdown is the URL of the page as Markdown.
+	Markdown string
+}
+
+// About is what the server says of the site.
+type About struct {
+	// Name is the site's name in the configuration, Title the one for readers.
+	Name, Title, Description string
+	// URL is the site's URL without a slash at its end.
+	URL string
+	// Languages and Versions are those of the pages, the favored ones first.
+	Languages, Versions []string
+	// Full adds arguments that the contract of OpenAI's connectors doesn't know.
+	Full bool
+}
+
+const (
+	// maxResult bounds the text of a result in estimated tokens. Clients warn
+	// of results beyond 10,000 and cut them at 25,000.
+	maxResult = 9_000
+	// maxQuery is the length in characters up to which a query is read.
+	maxQuery = 1000
+	// searchLimit is how many results a search has, maxLimit how many a client
+	// may ask for.
+	searchLimit, maxLimit = 10, 30
+	// listPage is how many pages a list of resources has.
+	listPage = 200
+	// maxBody bounds a request in bytes.
+	maxBody = 1 << 20
+)
+
+// NewHandler returns the MCP server of a site: stateless, with JSON responses,
+// for all revisions of the protocol that the SDK knows. It checks neither Host
+// nor Origin and answers no preflight: that is the caller's part.
+func NewHandler(about About, docs Docs) http.Handler {
+	s := &server{about: about, docs: docs}
+	server := mcp.NewServer(&mcp.Implementation{
+		Name: about.Name, Title: about.Title, Description: cut(oneLine(about.Description), 500), WebsiteURL: about.URL, Version: "1",
+	}, &mcp.ServerOptions{
+		Instructions: s.instructions(),
+		// Without listChanged a subscription ends at once. Prompts are declared
+		// because clients list them unasked.
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+		},
+		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+			c.TTLMs, c.CacheScope = 60_000, "public"
+			if _, ok := req.(*mcp.ReadResourceRequest); ok {
+				c.CacheScope = "private" // it may be locked
+			}
+		},
+	})
+	server.AddTool(s.searchTool(), s.search)
+	server.AddTool(s.fetchTool(), s.fetch)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: "page", Title: "Page of " + about.Title, MIMEType: "text/markdown",
+		Description: "A page of " + about.Title + " as Markdown, by its path.", URITemplate: about.URL + "/{+path}",
+	}, s.read)
+	server.AddReceivingMiddleware(s.listResources)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // it refuses all requests behind a proxy; the caller checks Host
+	})
+}
+
+// server has the tools of one site.
+type server struct {
+	about About
+	docs  Docs
+}
+
+// what says what site this is. Clients show models the first words of
+// descriptions and instructions, and cut them at 2 KB.
+func (s *server) what() string {
+	out := s.about.Title
+	var more []string
+	if len(s.about.Languages) > 0 {
+		more = append(more, "language "+strings.Join(s.about.Languages, ", "))
+	}
+	if len(s.about.Versions) > 0 {
+		more = append(more, "version "+strings.Join(s.about.Versions, ", "))
+	}
+	if len(more) > 0 {
+		out += " (" + strings.Join(more, "; ") + ")"
+	}
+	return out
+}
+
+func (s *server) instructions() string {
+	text := s.what() + ": the documentation at " + s.about.URL + "."
+	if s.about.Description != "" {
+		text += " " + cut(oneLine(s.about.Description), 500)
+	}
+	return text + " For any question about " + s.about.Title + ", call search with a few keywords or the question, then fetch with the id of the best result. Cite the url of what you use. Pages change: prefer these tools to memory."
+}
+
+func (s *server) searchTool() *mcp.Tool {
+	properties := map[string]any{
+		"query": map[string]any{"type": "string", "description": "Keywords or a question, in the language of the documentation."},
+	}
+	if s.about.Full {
+		if len(s.about.Languages) > 1 {
+			properties["language"] = map[string]any{"type": "string", "description": "Only pages in this language: " + strings.Join(s.about.Languages, ", ") + "."}
+		}
+		if len(s.about.Versions) > 1 {
+			properties["version"] = map[string]any{"type": "string", "description": "Only pages of this version: " + strings.Join(s.about.Versions, ", ") + "."}
+		}
+		properties["limit"] = map[string]any{"type": "integer", "description": fmt.Sprintf("The number of results, %d by default and %d at most.", searchLimit, maxLimit)}
+	}
+	return &mcp.Tool{
+		Name: "search", Title: "Search " + s.about.Title,
+		Description: s.what() + ": searches the documentation. Returns the id, title and url of matching sections, best first. Read them with fetch.",
+		InputSchema: schema(properties, "query"), Annotations: readOnly("Search " + s.about.Title),
+	}
+}
+
+func (s *server) fetchTool() *mcp.Tool {
+	return &mcp.Tool{
+		Name: "fetch", Title: "Read a page of " + s.about.Title,
+		Description: s.what() + ": returns a page of the documentation, or one of its sections, as Markdown. A long page comes in parts: the end of the text says how to read on.",
+		InputSchema: schema(map[string]any{
+			"id": map[string]any{"type": "string", "description": "The id of a search result, or the URL of a page of " + s.about.URL + "; with #anchor only that section."},
+		}, "id"),
+		Annotations: readOnly("Read a page of " + s.about.Title),
+	}
+}
+
+func schema(properties map[string]any, required string) map[string]any {
+	return map[string]any{"type": "object", "properties": properties, "required": []string{required}}
+}
+
+func readOnly(title string) *mcp.ToolAnnotations {
+	no := false
+	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+}
+
+// result writes a value as the only text of a result, as JSON without escaped
+// angle brackets, which would cost tokens. There is no structuredContent:
+// some clients show models nothing else where it is present.
+func result(v any) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSuffix(b.String(), "\n")}}}, nil
+}
+
+// refuse is the result of a call that the model can correct.
+func refuse(format string, args ...any) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
+}
+
+type searchResult struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+	// Of the full server.
+	Text     string `json:"text,omitempty"`
+	Language string `json:"language,omitempty"`
+	Version  string `json:"version,omitempty"`
+}
+
+// maxSnippet is the length of a result's text in characters.
+const maxSnippet = 400
+
+func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	arguments := parseArguments(req.Params.Arguments)
+	text := arguments.text("query", "q", "question", "userquery", "search", "searchquery", "searchterm", "text", "prompt", "input", "term", "terms", "keywords", "keyword")
+	if text == "" {
+		return refuse(`search needs the argument query: {"query": "keywords or a question"}`), nil
+	}
+	q := Query{Text: cut(text, maxQuery), Limit: searchLimit}
+	if s.about.Full {
+		q.Language, q.Version = arguments.named("language"), arguments.named("version")
+		if n, err := strconv.ParseFloat(arguments.named("limit"), 64); err == nil {
+			q.Limit = min(max(int(n), 1), maxLimit)
+		}
+	}
+	hits, err := s.docs.Search(ctx, q)
+	if err != nil {
+		return refuse("search is unavailable at the moment; try again in a few seconds"), nil
+	}
+	results := make([]searchResult, 0, len(hits))
+	for _, h := range hits {
+		r := searchResult{ID: h.URL, Title: h.Title, URL: h.URL}
+		if h.Heading != "" && h.Heading != h.Title {
+			r.Title = cmp.Or(h.Title, h.Heading) + " › " + h.Heading
+		}
+		if s.about.Full {
+			r.Text, r.Language, r.Version = cut(oneLine(h.Text), maxSnippet), h.Language, h.Version
+		}
+		results = append(results, r)
+	}
+	return result(map[string]any{"results": results})
+}
+
+type fetchResult struct {
+	ID       string            `json:"id"`
+	Title    string            `json:"title"`
+	Text     string            `json:"text"`
+	URL      string            `json:"url"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	id := parseArguments(req.Params.Arguments).text("id", "url", "uri", "path", "page", "href", "link", "documentid", "docid", "pageid")
+	if id == "" || len(id) > 4000 {
+		return refuse(`fetch needs the argument id: {"id": "%s/…"}, the id of a search result`, s.about.URL), nil
+	}
+	address, fragment, _ := strings.Cut(id, "#")
+	page, err := s.docs.Page(ctx, address)
+	switch {
+	case err != nil:
+		return refuse("the page can't be read at the moment; try again in a few seconds"), nil
+	case page == nil:
+		return refuse("there is no page %s; use the id of a search result", cut(id, 300)), nil
+	}
+	anchor, number := splitPart(fragment)
+	text := withoutFrontMatter(string(page.Markdown))
+	out := fetchResult{ID: page.URL, Title: page.Title, URL: page.URL, Metadata: map[string]string{}}
+	if section, heading, ok := sectionOf(text, anchor); ok {
+		text = section
+		out.URL, out.ID = page.URL+"#"+anchor, page.URL+"#"+anchor
+		if heading != page.Title {
+			out.Title += " › " + heading
+		}
+		out.Metadata["page"] = page.URL
+	} else {
+		anchor = ""
+	}
+	parts := split(text, maxResult)
+	number = min(max(number, 1), len(parts))
+	out.Text = parts[number-1]
+	if len(parts) > 1 {
+		out.ID = page.URL + "#" + partID(anchor, number)
+		out.Metadata["part"] = fmt.Sprintf("%d of %d", number, len(parts))
+	}
+	if number < len(parts) {
+		next := page.URL + "#" + partID(anchor, number+1)
+		out.Metadata["next"] = next
+		out.Text += fmt.Sprintf("\n\n[Part %d of %d. To read on, call fetch with the id %q.]", number, len(parts), next)
+	}
+	if page.Language != "" {
+		out.Metadata["language"] = page.Language
+	}
+	if page.Version != "" {
+		out.Metadata["version"] = page.Version
+	}
+	return result(out)
+}
+
+// read reads a page as a resource.
+func (s *server) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	address, fragment, _ := strings.Cut(uri, "#")
+	page, err := s.docs.Page(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if page == nil {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	_, number := splitPart(fragment)
+	parts := split(string(page.Markdown), maxResult)
+	number = min(max(number, 1), len(parts))
+	text := parts[number-1]
+	if number < len(parts) {
+		text += fmt.Sprintf("\n\n[Part %d of %d. To read on, read the resource %s#%s.]\n", number, len(parts), address, partID("", number+1))
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/markdown", Text: text}}}, nil
+}
+
+// listResources lists the public pages, which are too many to be kept by the
+// SDK's server as well.
+func (s *server) listResources(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method != "resources/list" {
+			return next(ctx, method, req)
+		}
+		offset := 0
+		if p, ok := req.GetParams().(*mcp.ListResourcesParams); ok && p != nil && p.Cursor != "" {
+			var err error
+			if offset, err = strconv.Atoi(p.Cursor); err != nil || offset < 1 {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is none of this list"}
+			}
+		}
+		// The SDK's own, empty list carries what the revision of the request
+		// wants in a result.
+		if r, ok := req.(*mcp.ListResourcesRequest); ok && r.Params != nil {
+			r.Params.Cursor = ""
+		}
+		empty, err := next(ctx, method, req)
+		list, ok := empty.(*mcp.ListResourcesResult)
+		if err != nil || !ok {
+			return empty, err
+		}
+		pages, total := s.docs.Pages(ctx, offset, listPage)
+		for _, p := range pages {
+			list.Resources = append(list.Resources, &mcp.Resource{
+				URI: p.Markdown, Name: cmp.Or(p.Title, p.Markdown), Title: p.Title, Description: cut(oneLine(p.Description), maxDescription), MIMEType: "text/markdown",
+			})
+		}
+		if offset+len(pages) < total && len(pages) > 0 {
+			list.NextCursor = strconv.Itoa(offset + len(pages))
+		}
+		return list, nil
+	}
+}

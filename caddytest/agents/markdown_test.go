@@ -1,0 +1,298 @@
+// Package agents tests what programs that read documentation get of a real
+// Caddy: Markdown, llms.txt and the Model Context Protocol.
+package agents
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+// files are a site of HTML and Markdown.
+var files = map[string]string{
+	"index.html":             "<html lang=en><title>Acme</title><meta name=description content='All about Acme.'><main><h1>Acme Docs</h1><p>Welcome. <a href=/guide/install.html>Install</a></p></main></html>",
+	"guide/install.html":     "<html lang=en><title>Install</title><nav>Menu</nav><main><h1>Install Acme</h1><p>Run the <b>installer</b>, see <a href=../api.html>the API</a>.</p><h2 id=linux>On Linux</h2><pre><code class=language-sh>apt install acme\n</code></pre><h2 id=mac>On a Mac</h2><p>Use brew.</p></main></html>",
+	"guide/upgrade.html":     "<html lang=en><meta name=description content='Newer releases.'><main><h1>Upgrade</h1><p>Read the &#123;{.Notes}} first.</p></main></html>",
+	"api.html":               "<html lang=en><main><h1>API</h1><p>Call acme.send().</p></main></html>",
+	"api.md":                 "the site's own Markdown",
+	"private/secret.html":    "<html lang=en><main><h1>Secret</h1><p>The password is rosebud.</p></main></html>",
+	"hidden/page/index.html": "<html lang=en><main><h1>Hidden</h1><p>Below a folder.</p></main></html>",
+}
+
+// login opens /private/*.
+const login = "Basic cmVhZGVyOnNlY3JldA=="
+
+const block = `http://localhost:0 {
+	root * %q
+	basic_auth /private/* {
+		reader $2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W
+	}
+	docs acme {
+		name "Acme Docs"
+		%s
+	}
+	encode
+	templates
+	file_server
+}
+`
+
+// start serves the files, with lines in the docs block.
+func start(t *testing.T, lines string) (s *caddytest.Server, root string) {
+	t.Helper()
+	root = caddytest.Folder(t, files)
+	s = caddytest.Start(t, "", fmt.Sprintf(block, root, lines))
+	ready(t, s)
+	return s, root
+}
+
+// ready waits until the pages and their locks are known.
+func ready(t *testing.T, s *caddytest.Server) {
+	t.Helper()
+	caddytest.Until(t, "the locks are known", func() bool {
+		return get(s, "/llms.txt").Status != http.StatusServiceUnavailable
+	})
+}
+
+func get(s *caddytest.Server, path string, header ...string) *caddytest.Response {
+	h := map[string]string{}
+	for i := 0; i+1 < len(header); i += 2 {
+		h[header[i]] = header[i+1]
+	}
+	return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: h})
+}
+
+const forMarkdown = "text/markdown, text/html, */*"
+
+// The tests of one site share it: it takes a second until the locks of a new
+// one are known.
+func TestSite(t *testing.T) {
+	s, root := start(t, "")
+	for name, test := range map[string]func(*testing.T, *caddytest.Server){
+		"locked pages as Markdown":     lockedPages,
+		"the page endpoint":            pageEndpoint,
+		"tools in both eras":           toolsInBothEras,
+		"tools take what models write": toolsTakeWhatModelsWrite,
+		"locked pages in tools":        lockedPagesInTools,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, s) })
+	}
+	t.Run("MCP over HTTP", func(t *testing.T) { mcpOverHTTP(t, s, root) })
+}
+
+func TestPagesAsMarkdown(t *testing.T) {
+	s, root := start(t, "")
+
+	r := get(s, "/guide/install.md")
+	want := "---\ntitle: Install Acme\nurl: " + s.Base + "/guide/install.html\nlanguage: en\n---\n\n> All pages of this documentation: " + s.Base + "/llms.txt\n\n# Install Acme\n\nRun the **installer**, see [the API](" + s.Base + "/api.html).\n\n## [On Linux](#linux)\n\n```sh\napt install acme\n```\n\n## [On a Mac](#mac)\n\nUse brew.\n"
+	if string(r.Body) != want {
+		t.Errorf("got %d:\n%s\nwant:\n%s", r.Status, r.Body, want)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "text/markdown; charset=utf-8", "X-Robots-Tag": "noindex", "Cache-Control": "public, no-cache", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := r.Header.Get(name); got != value {
+			t.Errorf("%s is %q, want %q", name, got, value)
+		}
+	}
+	if again := get(s, "/guide/install.md", "If-None-Match", r.Header.Get("ETag")); again.Status != http.StatusNotModified {
+		t.Errorf("with its ETag: %d", again.Status)
+	}
+
+	// The same at the page's own URL, for those who want it.
+	negotiated := get(s, "/guide/install.html", "Accept", forMarkdown)
+	if string(negotiated.Body) != want || negotiated.Header.Get("Cache-Control") != "private, no-cache" || negotiated.Header.Get("X-Robots-Tag") != "" {
+		t.Errorf("negotiated: %d %v\n%s", negotiated.Status, negotiated.Header, negotiated.Body)
+	}
+	html := get(s, "/guide/install.html", "Accept", "text/html,*/*;q=0.8")
+	if !strings.Contains(string(html.Body), "<nav>") {
+		t.Errorf("a browser got: %s", html.Body)
+	}
+	for name, r := range map[string]*caddytest.Response{"negotiated": negotiated, "HTML": html} {
+		if !strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Accept") {
+			t.Errorf("%s: Vary is %q", name, r.Header.Values("Vary"))
+		}
+	}
+	if negotiated.Header.Get("ETag") == html.Header.Get("ETag") {
+		t.Error("both forms have the same ETag")
+	}
+	if links := strings.Join(html.Header.Values("Link"), ", "); !strings.Contains(links, "<"+s.Base+`/guide/install.md>; rel="alternate"; type="text/markdown"`) {
+		t.Errorf("Link is %s", links)
+	}
+
+	// Every form of a page's name; text that looks like a template stays.
+	for path, has := range map[string]string{
+		"/index.md": "# Acme Docs", "/guide/install.html.md": "# Install Acme", "/hidden/page.md": "# Hidden", "/hidden/page/index.md": "# Hidden",
+	} {
+		if r := get(s, path); r.Status != http.StatusOK || !strings.Contains(string(r.Body), has) {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	if r := get(s, "/guide/upgrade.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "# Upgrade\n\nRead the {{.Notes}} first.") {
+		t.Errorf("text that looks like a template: %d %s", r.Status, r.Body)
+	}
+
+	// The site's own files win.
+	if r := get(s, "/api.md"); string(r.Body) != "the site's own Markdown" {
+		t.Errorf("the site's own file: %s", r.Body)
+	}
+	for _, path := range []string{"/none.md", "/guide/.md", "/.md", "/guide/install.md/", "/%2e%2e/x.md", "/llms/none.txt"} {
+		if r := get(s, path); r.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, r.Status)
+		}
+	}
+	if r := s.Do(caddytest.Request{Method: "HEAD", Path: "/guide/install.md", Key: "-"}); r.Status != http.StatusOK || len(r.Body) > 0 || r.Header.Get("ETag") == "" {
+		t.Errorf("HEAD: %d %v", r.Status, r.Header)
+	}
+
+	// As fresh as the files.
+	caddytest.Write(t, root, map[string]string{"guide/install.html": strings.Replace(files["guide/install.html"], "Use brew", "Use ports", 1)})
+	caddytest.Until(t, "the page is new", func() bool { return strings.Contains(string(get(s, "/guide/install.md").Body), "Use ports") })
+	if err := os.Remove(filepath.Join(root, "guide", "install.html")); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the page is gone", func() bool { return get(s, "/guide/install.md").Status == http.StatusNotFound })
+}
+
+func lockedPages(t *testing.T, s *caddytest.Server) {
+	for _, path := range []string{"/private/secret.md", "/private/secret.html"} {
+		if r := get(s, path, "Accept", forMarkdown); r.Status == http.StatusOK || strings.Contains(string(r.Body), "rosebud") {
+			t.Errorf("a stranger got %s: %d %s", path, r.Status, r.Body)
+		}
+		if r := get(s, path, "Accept", forMarkdown, "Authorization", login); !strings.Contains(string(r.Body), "# Secret") || r.Header.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("the reader got %s: %d %v %s", path, r.Status, r.Header, r.Body)
+		}
+	}
+	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/sitemap.xml"} {
+		if r := get(s, path, "Authorization", login); strings.Contains(string(r.Body), "ecret") || strings.Contains(string(r.Body), "rosebud") {
+			t.Errorf("%s has the locked page: %s", path, r.Body)
+		}
+	}
+	for _, body := range []string{`{"path":"private/secret"}`, `{"path":"/private/secret.html"}`, `{"path":"` + s.Base + `/private/secret.md"}`} {
+		if r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: body}); r.Status != http.StatusNotFound || strings.Contains(string(r.Body), "rosebud") {
+			t.Errorf("%s: %d %s", body, r.Status, r.Body)
+		}
+	}
+}
+
+func pageEndpoint(t *testing.T, s *caddytest.Server) {
+	for _, path := range []string{"guide/install", "/guide/install", "guide/install.html", "/guide/install.md#linux", s.Base + "/guide/install.html#mac"} {
+		body, _ := json.Marshal(map[string]string{"path": path})
+		r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: string(body)})
+		var page struct{ Path, Content string }
+		if err := json.Unmarshal(r.Body, &page); err != nil || page.Path != "guide/install" || !strings.Contains(page.Content, "## [On Linux](#linux)") {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+	for body, status := range map[string]int{
+		`{"path":"none"}`: 404, `{"path":"https://other.example/guide/install"}`: 200, `{}`: 400, `{"path":1}`: 400, `[]`: 400, `{"path":"` + strings.Repeat("x", 3000) + `"}`: 400,
+	} {
+		if r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: body}); r.Status != status {
+			t.Errorf("%.60s: %d, want %d %s", body, r.Status, status, r.Body)
+		}
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: `{"path":"api"}`, Key: "-"}); r.Status != http.StatusUnauthorized {
+		t.Errorf("without a key: %d", r.Status)
+	}
+}
+
+func TestLLMs(t *testing.T) {
+	s, root := start(t, "")
+	r := get(s, "/llms.txt")
+	want := "# Acme Docs\n\n> All about Acme.\n\n"
+	if !strings.HasPrefix(string(r.Body), want) || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("llms.txt: %d %v\n%s", r.Status, r.Header, r.Body)
+	}
+	for _, line := range []string{
+		"- [Acme Docs](" + s.Base + "/index.md): All about Acme.", "## Guide", "- [Install Acme](" + s.Base + "/guide/install.md)",
+		"- [Upgrade](" + s.Base + "/guide/upgrade.md): Newer releases.",
+	} {
+		if !strings.Contains(string(r.Body), line+"\n") {
+			t.Errorf("llms.txt lacks %q:\n%s", line, r.Body)
+		}
+	}
+	full := get(s, "/llms-full.txt")
+	for _, text := range []string{"# Install Acme", "url: " + s.Base + "/guide/install.html", "Call acme.send()."} {
+		if !strings.Contains(string(full.Body), text) {
+			t.Errorf("llms-full.txt lacks %q:\n%s", text, full.Body)
+		}
+	}
+	var sitemap struct {
+		URLs []string `xml:"url>loc"`
+	}
+	if err := xml.Unmarshal(get(s, "/sitemap.xml").Body, &sitemap); err != nil || len(sitemap.URLs) != 5 || sitemap.URLs[0] != s.Base+"/" {
+		t.Errorf("sitemap: %v %v", err, sitemap.URLs)
+	}
+	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/sitemap.xml"} {
+		first := get(s, path)
+		if again := get(s, path, "If-None-Match", first.Header.Get("ETag")); first.Header.Get("ETag") == "" || again.Status != http.StatusNotModified {
+			t.Errorf("%s again: %d", path, again.Status)
+		}
+	}
+	if r := get(s, "/robots.txt"); r.Status != http.StatusNotFound {
+		t.Errorf("robots.txt: %d", r.Status)
+	}
+	caddytest.Write(t, root, map[string]string{"guide/new.html": "<main><h1>Brand new</h1><p>Text."})
+	caddytest.Until(t, "the new page is listed", func() bool { return strings.Contains(string(get(s, "/llms.txt").Body), "Brand new") })
+	caddytest.Write(t, root, map[string]string{"llms.txt": "the site's own", "sitemap.xml": "<own/>"})
+	if r := get(s, "/llms.txt"); string(r.Body) != "the site's own" {
+		t.Errorf("the site's own llms.txt: %s", r.Body)
+	}
+	if r := get(s, "/sitemap.xml"); string(r.Body) != "<own/>" {
+		t.Errorf("the site's own sitemap: %s", r.Body)
+	}
+}
+
+func TestLLMsOff(t *testing.T) {
+	root := caddytest.Folder(t, files)
+	s := caddytest.Start(t, "", fmt.Sprintf(block, root, "llms off"))
+	s.Ready("acme")
+	for _, path := range []string{"/llms.txt", "/guide/install.md", "/sitemap.xml"} {
+		if r := get(s, path); r.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, r.Status)
+		}
+	}
+	if r := get(s, "/api.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "<h1>") || r.Header.Get("Link") != "" {
+		t.Errorf("the page: %v %s", r.Header, r.Body)
+	}
+}
+
+// A site that answers every path with its only page, at a path, with its API
+// on the same host.
+func TestOnePageSitesBelowAPath(t *testing.T) {
+	root := caddytest.Folder(t, files)
+	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {
+	handle_path /docs/* {
+		root * %[1]q
+		docs acme {
+			url http://localhost/docs
+		}
+		try_files {path} {path}.html /index.html
+		file_server
+	}
+}
+`, root))
+	caddytest.Until(t, "the locks are known", func() bool { return get(s, "/docs/llms.txt").Status == http.StatusOK })
+	if r := get(s, "/docs/guide/install.md"); !strings.Contains(string(r.Body), "# Install Acme") {
+		t.Errorf("a page: %d %s", r.Status, r.Body)
+	}
+	if r := get(s, "/docs/llms.txt"); !strings.Contains(string(r.Body), "(http://localhost/docs/guide/install.md)") || !strings.Contains(string(r.Body), "(http://localhost/docs/index.md)") {
+		t.Errorf("llms.txt: %s", r.Body)
+	}
+	if r := get(s, "/docs/api.md"); string(r.Body) != "the site's own Markdown" {
+		t.Errorf("the site's own file: %s", r.Body)
+	}
+	if r := get(s, "/docs/none.md"); !strings.Contains(string(r.Body), "<h1>Acme Docs") {
+		t.Errorf("a page that doesn't exist: %s", r.Body)
+	}
+	if r := get(s, "/llms.txt"); r.Status == http.StatusOK && len(r.Body) > 0 {
+		t.Errorf("outside of the site: %d %s", r.Status, r.Body)
+	}
+}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// agentDocs is a site as the tools of agents see it.
+type agentDocs struct {
+	site *LiveSite
+	base string // the site's URL without a slash at its end
+}
+
+// AgentDocs returns the site for the tools of agents, on behalf of the reader
+// of each context. base is the site's URL where the configuration has none.
+func (r *LiveSite) AgentDocs(base string) agents.Docs { return &agentDocs{r, base} }
+
+// errClosed is the error after the site is gone.
+var errClosed = errors.New("the site is closed")
+
+// Search implements agents.Docs.
+func (d *agentDocs) Search(ctx context.Context, q agents.Query) ([]agents.Hit, error) {
+	release, ok := d.site.Acquire()
+	if !ok {
+		return nil, errClosed
+	}
+	defer release()
+	found, err := d.site.Search(ctx, retrieval.Query{
+		Text: q.Text, Limit: q.Limit, Filter: retrieval.Filter{Language: q.Language, Version: q.Version}, Prefer: d.site.Prefer(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]agents.Hit, 0, len(found))
+	for _, h := range found {
+		section := h.Document.Sections[h.Section]
+		address := Absolute(d.base, h.Document.URL)
+		if section.Anchor != "" {
+			address += "#" + (&url.URL{Fragment: section.Anchor}).EscapedFragment()
+		}
+		// A long section is in the index in parts that share its address.
+		if slices.ContainsFunc(hits, func(h agents.Hit) bool { return h.URL == address }) {
+			continue
+		}
+		hits = append(hits, agents.Hit{
+			Title: h.Document.Title, Heading: section.Heading, URL: address, Text: section.Text,
+			Language: h.Document.Language, Version: h.Document.Version,
+		})
+	}
+	return hits, nil
+}
+
+// Page implements agents.Docs.
+func (d *agentDocs) Page(ctx context.Context, address string) (*agents.PageText, error) {
+	release, ok := d.site.Acquire()
+	if !ok {
+		return nil, errClosed
+	}
+	defer release()
+	doc := d.site.PageNamed(address)
+	if doc == nil || !d.site.CanOpen(ctx, doc) {
+		return nil, nil
+	}
+	md, err := d.site.Markdown(ctx, doc, d.base)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoPage) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &agents.PageText{Title: doc.Title, URL: Absolute(d.base, doc.URL), Language: doc.Language, Version: doc.Version, Markdown: md}, nil
+}
+
+// Pages implements agents.Docs.
+func (d *agentDocs) Pages(_ context.Context, offset, n int) (pages []agents.Listed, total int) {
+	release, ok := d.site.Acquire()
+	if !ok {
+		return nil, 0
+	}
+	defer release()
+	public, _ := d.site.PublicPages()
+	offset = min(offset, len(public))
+	for _, p := range public[offset:min(offset+n, len(public))] {
+		pages = append(pages, agents.Listed{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
+	}
+	return pages, len(public)
+}
+
+// maxNamed is how many languages and versions of a site tools name.
+const maxNamed = 20
+
+// About is what the tools of agents say of the site.
+func (r *LiveSite) About(base string) agents.About {
+	about := agents.About{Name: r.Name, Title: r.Title(), URL: base}
+	language, version := r.favored()
+	s := r.pages()
+	about.Description = s.description
+	languages, versions := union([]string{language}, s.languages), union([]string{version}, s.versions)
+	tidy := func(all []string) []string {
+		all = slices.DeleteFunc(all, func(s string) bool { return s == "" || len(s) > 50 })
+		return all[:min(len(all), maxNamed)]
+	}
+	about.Languages, about.Versions = tidy(languages), tidy(versions)
+	return about
+}
+
+// PageNamed finds a page by what clients name it: a URL of the site, a path
+// with or without the leading slash and the path of the site's URL, its path
+// in search results, the path of its Markdown; each perhaps with an anchor.
+// Nil if there is none. Whether the reader can open it is not asked.
+func (r *LiveSite) PageNamed(name string) *retrieval.Document {
+	u, err := url.Parse(strings.TrimSpace(name))
+	if err != nil || u.Host != "" && !r.IsHost(u.Host) {
+		return nil
+	}
+	path := "/" + strings.TrimPrefix(u.Path, "/")
+	for _, p := range []string{path, r.Prefix() + path} {
+		if d := r.PageAt(p); d != nil {
+			return d
+		}
+		if d := r.PageAtMarkdown(p); d != nil {
+			return d
+		}
+	}
+	s := r.pages()
+	page := strings.Trim(u.Path, "/")
+	for _, d := range s.documents {
+		if d.Page == page && (s.view == nil || s.view.Served == nil || s.view.Served.Has(page)) {
+			if s.view != nil {
+				d = s.view.Document(d)
+			}
+			return d
+		}
+	}
+	return nil
+}

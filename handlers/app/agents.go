@@ -1,0 +1,303 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
+)
+
+// Prefix is the path of the site's URL, without a slash at its end.
+func (r *LiveSite) Prefix() string {
+	u, err := url.Parse(r.Config.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.Path, "/")
+}
+
+// Title is the site's name for readers.
+func (r *LiveSite) Title() string { return cmp.Or(r.Config.Name, r.Name) }
+
+// served is the site's pages as they are served at one moment.
+type served struct {
+	documents []*retrieval.Document // of the index, for comparison
+	view      *reach.View
+
+	byPath map[string]*retrieval.Document // by pagePath, the public and locked pages
+	public []*retrieval.Document          // in the order of llms.txt
+	etag   string                         // changes with the public pages
+
+	// Of the public pages: the front page's description, the values that occur,
+	// and the version that most readers want.
+	description         string
+	languages, versions []string
+	newest              string
+}
+
+// pages returns the site's pages now.
+func (r *LiveSite) pages() *served {
+	var view *reach.View
+	if r.reach != nil {
+		view = r.reach.View()
+	}
+	documents := r.index.index.Documents()
+	s := r.served.Load()
+	if s != nil && s.view == view && len(s.documents) == len(documents) && (len(documents) == 0 || &s.documents[0] == &documents[0]) {
+		return s
+	}
+	s = &served{documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}
+	order := r.order(documents)
+	sum := fnv.New128a()
+	for _, d := range order {
+		if view != nil {
+			if view.Served != nil && !view.Served.Has(d.Page) {
+				continue
+			}
+			d = view.Document(d)
+		}
+		if u, err := url.Parse(d.URL); err == nil {
+			s.byPath[pagePath(u.Path)] = d
+		}
+		if view == nil || view.Public == nil || view.Public.Has(d.Page) {
+			s.public = append(s.public, d)
+			if d.Page == "" {
+				s.description = d.Description
+			}
+			if !slices.Contains(s.languages, d.Language) {
+				s.languages = append(s.languages, d.Language)
+			}
+			if !slices.Contains(s.versions, d.Version) {
+				s.versions = append(s.versions, d.Version)
+			}
+			fmt.Fprintf(sum, "%s\n%s\n", d.Hash, d.URL)
+		}
+	}
+	s.newest = agents.NewestVersion(s.versions)
+	s.etag = hex.EncodeToString(sum.Sum(nil))
+	r.served.Store(s)
+	return s
+}
+
+// order sorts pages as the site presents them: the front page, then those of
+// each part of the site in the order in which the front page links to them,
+// then by URL.
+func (r *LiveSite) order(documents []*retrieval.Document) []*retrieval.Document {
+	rank := map[string]int{}
+	for _, d := range documents {
+		if d.Page != "" {
+			continue
+		}
+		for i, l := range d.Links {
+			if _, known := rank[l.Page]; !known {
+				rank[l.Page] = i
+			}
+		}
+	}
+	parts := map[string]int{}
+	rankOf := func(d *retrieval.Document) int {
+		if n, ok := rank[d.Page]; ok {
+			return n
+		}
+		return math.MaxInt
+	}
+	for _, d := range documents {
+		part := partOf(d)
+		if best, ok := parts[part]; !ok || rankOf(d) < best {
+			parts[part] = rankOf(d)
+		}
+	}
+	order := slices.Clone(documents)
+	slices.SortFunc(order, func(a, b *retrieval.Document) int {
+		pa, pb := partOf(a), partOf(b)
+		return cmp.Or(
+			cmp.Compare(min(len(a.Page), 1), min(len(b.Page), 1)),
+			cmp.Compare(parts[pa], parts[pb]), cmp.Compare(pa, pb),
+			cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.URL, b.URL),
+		)
+	})
+	return order
+}
+
+// partOf is the part of the site that a page belongs to.
+func partOf(d *retrieval.Document) string {
+	if len(d.Breadcrumbs) == 0 {
+		return ""
+	}
+	return d.Breadcrumbs[0]
+}
+
+// pagePath is the path of a page without what its forms differ in: a slash at
+// the end, index, an extension.
+func pagePath(p string) string {
+	p = path.Clean("/" + p)
+	switch ext := path.Ext(p); ext {
+	case ".html", ".htm", ".md", ".mdx":
+		p = strings.TrimSuffix(p, ext)
+	}
+	if p == "/index" {
+		return "/"
+	}
+	return strings.TrimSuffix(p, "/index")
+}
+
+// PageAt returns the page that is served at a path of the site, nil if there
+// is none. Whether the reader can open it is not asked.
+func (r *LiveSite) PageAt(p string) *retrieval.Document {
+	d := r.pages().byPath[pagePath(p)]
+	if d == nil {
+		return nil
+	}
+	if u, err := url.Parse(d.URL); err == nil && path.Ext(p) == ".mdx" && path.Ext(u.Path) != ".mdx" {
+		return nil
+	}
+	return d
+}
+
+// PageAtMarkdown returns the page whose Markdown is at a path that ends with
+// .md: /x.md is the page at /x, /x/ or /x.html, and so are /x/index.md and
+// /x.html.md.
+func (r *LiveSite) PageAtMarkdown(p string) *retrieval.Document {
+	p, ok := strings.CutSuffix(p, ".md")
+	if !ok || p == "" || strings.HasSuffix(p, "/") {
+		return nil
+	}
+	return r.PageAt(p)
+}
+
+// MarkdownURL is the URL of a page as Markdown, in the form of the page's own
+// URL.
+func (r *LiveSite) MarkdownURL(pageURL string) string {
+	u, err := url.Parse(pageURL)
+	if err != nil {
+		return pageURL
+	}
+	p := u.Path
+	switch ext := path.Ext(p); {
+	case strings.HasSuffix(p, "/index.html"):
+		p = strings.TrimSuffix(p, ".html")
+	case ext == ".html" || ext == ".htm" || ext == ".md" || ext == ".mdx":
+		p = strings.TrimSuffix(p, ext)
+	case strings.TrimSuffix(p, "/") == r.Prefix():
+		p = r.Prefix() + "/index"
+	default:
+		p = strings.TrimSuffix(p, "/")
+	}
+	u.Path, u.RawPath = p+".md", ""
+	return u.String()
+}
+
+// CanOpen reports whether the reader of the context can open a page.
+func (r *LiveSite) CanOpen(ctx context.Context, d *retrieval.Document) bool {
+	return r.reach == nil || r.reach.CanOpen(ctx, d)
+}
+
+// IsPublic reports whether anyone can open a page.
+func (r *LiveSite) IsPublic(d *retrieval.Document) bool {
+	if r.reach == nil {
+		return true
+	}
+	v := r.reach.View()
+	return v.Elsewhere || v.Public == nil || v.Public.Has(d.Page)
+}
+
+// Known reports whether the site's pages and their locks are known.
+func (r *LiveSite) Known() bool {
+	if !r.index.refresher.Status().Ready {
+		return false
+	}
+	if r.reach == nil {
+		return true
+	}
+	v := r.reach.View()
+	return v.Complete || v.Elsewhere
+}
+
+// Markdown returns a page as Markdown. base is the site's URL where the
+// configuration has none.
+func (r *LiveSite) Markdown(ctx context.Context, d *retrieval.Document, base string) ([]byte, error) {
+	return r.index.written.Markdown(ctx, d, base, true)
+}
+
+// MarkdownOnce is Markdown for a reader of all pages, which are not kept in
+// memory.
+func (r *LiveSite) MarkdownOnce(ctx context.Context, d *retrieval.Document, base string) ([]byte, error) {
+	return r.index.written.Markdown(ctx, d, base, false)
+}
+
+// HasFile reports whether the site's folder has a file at a path of the site.
+func (r *LiveSite) HasFile(p string) bool {
+	folder := r.index.written.folder
+	if folder == nil {
+		return false
+	}
+	rest, ok := strings.CutPrefix(path.Clean("/"+p), r.Prefix()+"/")
+	return ok && rest != "" && folder.Serves(rest)
+}
+
+// Free reports whether the site has nothing at a path.
+func (r *LiveSite) Free(ctx context.Context, p string) bool {
+	if r.PageAt(p) != nil || r.HasFile(p) {
+		return false
+	}
+	return r.reach == nil || r.reach.Free(ctx, p)
+}
+
+// PublicPages returns the public pages in the order of llms.txt, with a tag
+// that changes with them.
+func (r *LiveSite) PublicPages() (pages []*retrieval.Document, etag string) {
+	s := r.pages()
+	return s.public, s.etag
+}
+
+// favored are the language and version of the pages that most readers want.
+func (r *LiveSite) favored() (language, version string) {
+	prefer := r.Prefer()
+	language, version = prefer.Language, prefer.Version
+	language = cmp.Or(language, r.index.defaultLanguage())
+	return language, cmp.Or(version, r.pages().newest)
+}
+
+// Absolute is a URL of the site with scheme and host.
+func Absolute(base, address string) string {
+	b, err := url.Parse(base)
+	if err != nil {
+		return address
+	}
+	u, err := b.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.String()
+}
+
+// LLMs returns llms.txt and its parts (agents.Index). base is the site's URL
+// without a slash at its end.
+func (r *LiveSite) LLMs(base string) map[string]string {
+	site := agents.Site{Title: r.Title(), URL: base}
+	site.Language, site.Version = r.favored()
+	s := r.pages()
+	site.Description = s.description
+	pages := make([]agents.Page, len(s.public))
+	for i, d := range s.public {
+		pages[i] = agents.Page{
+			Title: d.Title, Description: d.Description, Markdown: Absolute(base, r.MarkdownURL(d.URL)),
+			Section: partOf(d), Language: d.Language, Version: d.Version,
+		}
+	}
+	return agents.Index(site, pages)
+}
+
+// ErrNoPage is the error of Markdown for a page that is gone.
+var ErrNoPage = ingest.ErrNoPage

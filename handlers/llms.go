@@ -1,0 +1,310 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// LLMs is http.handlers.docs_llms. On the host of a site it serves what
+// programs read instead of the site's HTML:
+//
+//	<page>.md        the page as Markdown; also the page itself for clients
+//	                 that prefer text/markdown to text/html
+//	/llms.txt        the list of the public pages, with its parts /llms/*.txt
+//	/llms-full.txt   the text of all public pages
+//	/sitemap.xml     the addresses of all public pages
+//
+// The site's own files win: each of these is served only where the site would
+// answer 404, or with an HTML page for a path at which no file is. Pages that
+// readers can't open are served to nobody else. Responses to requests for
+// pages get a Link to their Markdown and Vary: Accept. All other requests pass.
+type LLMs struct {
+	// The sites to serve. Default: the sites whose url has the request's host,
+	// or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	// A site that this route defines, as the directive docs does.
+	Define *app.Definition `json:"define,omitempty"`
+
+	app *app.App
+	log *zap.Logger
+}
+
+// CaddyModule returns the Caddy module information.
+func (LLMs) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_llms",
+		New: func() caddy.Module { return new(LLMs) },
+	}
+}
+
+// Provision finds the app and checks the site that this route defines.
+func (l *LLMs) Provision(ctx caddy.Context) (err error) {
+	l.log = ctx.Logger()
+	if l.app, err = docsApp(ctx); err != nil {
+		return err
+	}
+	if l.Define != nil {
+		return l.Define.Provision()
+	}
+	return nil
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (l *LLMs) NamedSites() []string { return l.Sites }
+
+// DefinedSite returns the site that this route defines, nil for none.
+func (l *LLMs) DefinedSite() *app.Definition { return l.Define }
+
+// Validate checks the configuration.
+func (l *LLMs) Validate() error {
+	err := validSites(l.Sites)
+	if l.Define != nil {
+		err = errors.Join(err, l.Define.Validate())
+	}
+	return err
+}
+
+func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || !l.app.AwaitStart(r.Context()) {
+		return next.ServeHTTP(w, r)
+	}
+	site, path := siteAt(l.app, l.Sites, r)
+	if site == nil {
+		return next.ServeHTTP(w, r)
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return next.ServeHTTP(w, r)
+	}
+	defer release()
+	hasFile := func() bool { return site.HasFile(path) }
+	if serve := l.file(site, strings.TrimPrefix(path, site.Prefix()+"/")); serve != nil {
+		return unlessFile(w, r, next, hasFile, func() error { return serve(w, r) })
+	}
+	ctx := asReader(r)
+	if d := site.PageAtMarkdown(path); d != nil && site.CanOpen(ctx, d) {
+		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, site, d, false) })
+	}
+	d := site.PageAt(path)
+	if d == nil || strings.HasSuffix(path, ".md") || !site.CanOpen(ctx, d) {
+		return next.ServeHTTP(w, r)
+	}
+	h := w.Header()
+	h.Add("Vary", "Accept")
+	if wantsMarkdown(r) {
+		return l.page(w, r, site, d, true)
+	}
+	base := baseURL(site, r)
+	h.Add("Link", "<"+app.Absolute(base, site.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
+	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
+	return next.ServeHTTP(w, r)
+}
+
+// siteAt returns the site that a request is for, and the path in it: of the
+// sites of a route the one with the longest path in its URL.
+func siteAt(a *app.App, sites []string, r *http.Request) (site *app.LiveSite, path string) {
+	names := sites
+	if len(names) == 0 {
+		names = a.SitesAt(r.Host)
+	}
+	for _, p := range []string{originalURL(r).Path, r.URL.Path} {
+		for _, name := range names {
+			s := a.Site(name)
+			if s != nil && strings.HasPrefix(p+"/", s.Prefix()+"/") && (site == nil || len(s.Prefix()) > len(site.Prefix())) {
+				site, path = s, p
+			}
+		}
+		if site != nil {
+			break
+		}
+	}
+	return site, path
+}
+
+// baseURL is the site's URL without a slash at its end: the configured one,
+// else the host of the request.
+func baseURL(site *app.LiveSite, r *http.Request) string {
+	if site.Config.URL != "" {
+		return site.Config.URL
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: r.Host}).String()
+}
+
+// file returns what serves a file of a site, nil for other files.
+func (l *LLMs) file(site *app.LiveSite, name string) func(http.ResponseWriter, *http.Request) error {
+	switch {
+	case name == "llms.txt", strings.HasPrefix(name, "llms/") && strings.HasSuffix(name, ".txt"):
+		return func(w http.ResponseWriter, r *http.Request) error { return l.index(w, r, site, name) }
+	case name == "llms-full.txt":
+		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, site) }
+	case name == "sitemap.xml":
+		return func(w http.ResponseWriter, r *http.Request) error { return l.sitemap(w, r, site) }
+	}
+	return nil
+}
+
+// notYet is the error while the pages or their locks are not known: an empty
+// list would be taken for the site's.
+func notYet(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", "2")
+	return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
+}
+
+var notFound = caddyhttp.Error(http.StatusNotFound, nil)
+
+// index serves llms.txt and its parts.
+func (l *LLMs) index(w http.ResponseWriter, r *http.Request, site *app.LiveSite, name string) error {
+	if !site.Known() {
+		return notYet(w)
+	}
+	text, ok := site.LLMs(baseURL(site, r))[name]
+	if !ok {
+		return notFound
+	}
+	serveText(w, r, "text/plain; charset=utf-8", []byte(text))
+	return nil
+}
+
+// serveText serves a text that everyone may read and keep, if they ask whether
+// it is still the newest.
+func serveText(w http.ResponseWriter, r *http.Request, contentType string, text []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "public, no-cache")
+	}
+	sum := sha256.Sum256(text)
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+}
+
+// page serves a page as Markdown: at its own URL if negotiated, else at the
+// URL with .md.
+func (l *LLMs) page(w http.ResponseWriter, r *http.Request, site *app.LiveSite, d *retrieval.Document, negotiated bool) error {
+	base := baseURL(site, r)
+	md, err := site.Markdown(r.Context(), d, base)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrNoPage) {
+			l.log.Warn("a page can't be served as Markdown", zap.String("site", site.Name), zap.String("page", d.File), zap.Error(err))
+		}
+		return notFound
+	}
+	h := w.Header()
+	switch {
+	case negotiated:
+		// Shared caches often ignore Vary: Accept.
+		h.Set("Cache-Control", "private, no-cache")
+	case !site.IsPublic(d):
+		h.Set("Cache-Control", "private, no-cache")
+		h.Set("X-Robots-Tag", "noindex")
+	default:
+		h.Set("X-Robots-Tag", "noindex")
+	}
+	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
+	serveText(w, r, "text/markdown; charset=utf-8", withDirective(md, base))
+	return nil
+}
+
+// withDirective puts a line before the text of a page that leads agents to
+// the list of all pages.
+func withDirective(md []byte, base string) []byte {
+	const mark = "\n---\n\n"
+	i := bytes.Index(md, []byte(mark))
+	if i < 0 {
+		return md
+	}
+	i += len(mark)
+	return bytes.Join([][]byte{md[:i], []byte("> All pages of this documentation: " + base + "/llms.txt\n\n"), md[i:]}, nil)
+}
+
+// full serves the public pages one after the other, without holding them.
+func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) error {
+	if !site.Known() {
+		return notYet(w)
+	}
+	base := baseURL(site, r)
+	pages, tag := site.PublicPages()
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cache-Control", "public, no-cache")
+	sum := sha256.Sum256([]byte(tag + base))
+	tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	h.Set("ETag", tag)
+	for match := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		if match = strings.TrimPrefix(strings.TrimSpace(match), "W/"); match == tag || match == "*" {
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", site.Title(), len(pages), base)
+	for _, d := range pages {
+		md, err := site.MarkdownOnce(r.Context(), d, base)
+		if err != nil {
+			continue // it is gone, and so from the next list
+		}
+		if _, err := w.Write(append(md, '\n')); err != nil || r.Context().Err() != nil {
+			return nil // the client is gone
+		}
+	}
+	return nil
+}
+
+// maxSitemap is the number of URLs that a sitemap may have.
+const maxSitemap = 50_000
+
+// sitemap serves the addresses of the public pages.
+func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, site *app.LiveSite) error {
+	if !site.Known() {
+		return notYet(w)
+	}
+	base := baseURL(site, r)
+	pages, _ := site.PublicPages()
+	var b bytes.Buffer
+	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, d := range pages[:min(len(pages), maxSitemap)] {
+		b.WriteString("<url><loc>")
+		_ = xml.EscapeText(&b, []byte(app.Absolute(base, d.URL)))
+		b.WriteString("</loc></url>\n")
+	}
+	b.WriteString("</urlset>\n")
+	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), b.Bytes())
+	return nil
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*LLMs)(nil)
+	_ caddy.Validator             = (*LLMs)(nil)
+	_ caddyhttp.MiddlewareHandler = (*LLMs)(nil)
+)

@@ -1,0 +1,334 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// MCP is http.handlers.docs_mcp, a server of the Model Context Protocol for
+// each site, at
+//
+//	POST /v1/mcp/{domain}       behind the handler docs_api
+//	POST /v1/mcp/{domain}/full  the same with optional arguments
+//	POST /mcp                   on the site's own host, where the site has nothing
+//
+// Its tools are search and fetch, and its resources are the pages. It is open
+// without a key: the chat hosts that most people use can't send one. A key
+// that is sent must be valid, and the credentials that open a locked page to
+// its reader open it here, too.
+//
+// On the host of a site it also answers the paths below /.well-known/ at which
+// clients look for OAuth with 404, unless the site has a file there: a site
+// made of one page would answer with HTML, which clients take for a login.
+type MCP struct {
+	// The sites to serve. Default: the sites whose url has the request's host,
+	// or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	// Closes the server to requests without a key. Default: false.
+	RequireKey bool `json:"require_key,omitempty"`
+
+	// The requests that each client may send. Default: 5,000 an hour.
+	ClientLimit *MCPLimit `json:"client_limit,omitempty"`
+
+	// The calls of each tool of a site. Default: 10,000 an hour.
+	ToolLimit *MCPLimit `json:"tool_limit,omitempty"`
+
+	// Turns both limits off. Default: false.
+	Unlimited bool `json:"unlimited,omitempty"`
+
+	// A site that this route defines, as the directive docs does.
+	Define *app.Definition `json:"define,omitempty"`
+
+	app   *app.App
+	log   *zap.Logger
+	guard *Guard
+
+	clients, tools *access.Limiter // nil without limits
+	pooled         []string
+
+	mu      sync.Mutex
+	servers map[serverKey]mcpServer
+}
+
+// MCPLimit is a number of requests within a sliding window.
+type MCPLimit struct {
+	// The number of requests, from 1 to 1,000,000.
+	MaxEvents int `json:"max_events"`
+
+	// The length of the window: whole seconds, from 1s to 31d.
+	Window caddy.Duration `json:"window"`
+}
+
+// serverKey is what a server is for. The URL is that of the site.
+type serverKey struct {
+	site, url string
+	full      bool
+}
+
+// mcpServer is the server of a site while the site says the same of itself.
+type mcpServer struct {
+	about   agents.About
+	site    *app.LiveSite
+	handler http.Handler
+}
+
+// CaddyModule returns the Caddy module information.
+func (*MCP) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_mcp",
+		New: func() caddy.Module { return new(MCP) },
+	}
+}
+
+// Provision finds the app and the counts of the limits, which all routes with
+// the same limit share.
+func (m *MCP) Provision(ctx caddy.Context) (err error) {
+	m.log = ctx.Logger()
+	if m.app, err = docsApp(ctx); err != nil {
+		return err
+	}
+	m.guard = &Guard{app: m.app, log: m.log}
+	m.servers = make(map[serverKey]mcpServer)
+	if !m.Unlimited {
+		m.clients = m.limiter("docs_mcp_ip", cmp.Or(m.ClientLimit, &MCPLimit{5_000, caddy.Duration(time.Hour)}))
+		m.tools = m.limiter("docs_mcp_tool", cmp.Or(m.ToolLimit, &MCPLimit{10_000, caddy.Duration(time.Hour)}))
+	}
+	if m.Define != nil {
+		return m.Define.Provision()
+	}
+	return nil
+}
+
+func (m *MCP) limiter(name string, l *MCPLimit) *access.Limiter {
+	key := fmt.Sprintf("%s %d %d", name, l.MaxEvents, l.Window)
+	limiter, _ := clientLimiters.LoadOrStore(key, access.NewLimiter(max(l.MaxEvents, 1), time.Duration(l.Window)))
+	m.pooled = append(m.pooled, key)
+	return limiter.(*access.Limiter)
+}
+
+// Cleanup releases the counts.
+func (m *MCP) Cleanup() error {
+	var errs []error
+	for _, key := range m.pooled {
+		_, err := clientLimiters.Delete(key)
+		errs = append(errs, err)
+	}
+	m.pooled = nil
+	return errors.Join(errs...)
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (m *MCP) NamedSites() []string { return m.Sites }
+
+// DefinedSite returns the site that this route defines, nil for none.
+func (m *MCP) DefinedSite() *app.Definition { return m.Define }
+
+// Validate checks the configuration.
+func (m *MCP) Validate() error {
+	errs := []error{validSites(m.Sites)}
+	for field, l := range map[string]*MCPLimit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
+		if l == nil {
+			continue
+		}
+		if err := (Limit{l.MaxEvents, time.Duration(l.Window)}).Check(); err != nil {
+			errs = append(errs, &app.FieldError{Field: field, Problem: err.Error()})
+		}
+	}
+	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
+		errs = append(errs, &app.FieldError{Field: "unlimited", Problem: "true excludes client_limit and tool_limit; keep one of them"})
+	}
+	if m.Define != nil {
+		errs = append(errs, m.Define.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if reach.IsInside(r) {
+		return next.ServeHTTP(w, r)
+	}
+	if e, ok := caddyhttp.GetVar(r.Context(), endpointVar).(endpoint); ok { // behind docs_api
+		if e.api != apiMCP {
+			return next.ServeHTTP(w, r)
+		}
+		return m.serve(w, r, e)
+	}
+	if e, ok := parseRequest(r); ok {
+		// A GET of a client that knows no key: the matcher docs_api leaves it to
+		// the site's pages, but clients want to read that there is no stream.
+		if e.api == apiMCP && !m.RequireKey && m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && served(m.app, m.Sites, e.site, r.Host) {
+			return m.guarded(w, r, e)
+		}
+		return next.ServeHTTP(w, r)
+	}
+	path := originalURL(r).Path
+	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) || !m.app.AwaitStart(r.Context()) {
+		return next.ServeHTTP(w, r)
+	}
+	site, path := siteAt(m.app, m.Sites, r)
+	if site == nil {
+		return next.ServeHTTP(w, r)
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return next.ServeHTTP(w, r)
+	}
+	defer release()
+	switch {
+	case isDiscovery(path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return unlessFile(w, r, next, func() bool { return site.HasFile(path) }, func() error {
+			http.Error(w, "404 page not found", http.StatusNotFound)
+			return nil
+		})
+	case path != site.Prefix()+"/mcp" || !site.Free(r.Context(), path):
+		return next.ServeHTTP(w, r)
+	}
+	return m.guarded(w, r, endpoint{api: apiMCP, version: 1, site: site.Name})
+}
+
+// guarded answers like the API: with CORS, errors as JSON, and 405 for other
+// methods.
+func (m *MCP) guarded(w http.ResponseWriter, r *http.Request, e endpoint) error {
+	caddyhttp.SetVar(r.Context(), endpointVar, e)
+	return m.guard.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return m.serve(w, r, e) }))
+}
+
+// isDiscovery reports whether clients look for OAuth at a path.
+func isDiscovery(path string) bool {
+	name, ok := strings.CutPrefix(path, "/.well-known/")
+	return ok && (strings.HasPrefix(name, "oauth-") || strings.HasPrefix(name, "openid-configuration")) || strings.HasSuffix(path, "/mcp/.well-known/openid-configuration")
+}
+
+// serve answers a request of the protocol.
+func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
+	if token(r) != "" {
+		auth := &KeyAuth{keys: m.app.Keyring(), app: m.app}
+		if _, ok, _ := auth.Authenticate(w, r); !ok {
+			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
+		}
+	}
+	site, _, err := admit(w, r, m.app, m.Sites, !m.RequireKey, e.site)
+	if err != nil {
+		return err
+	}
+	if !site.KnownHost(r.Host) {
+		return fail(http.StatusForbidden, "host_not_allowed", "this site is not served at this host", nil)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !m.app.OriginAllowed(site.Name, origin) {
+		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+	}
+	if m.clients != nil {
+		if err := m.take(w, m.clients, client(r.Context())); err != nil {
+			return err
+		}
+	}
+	body, err := readBody(w, r, 0)
+	if err != nil {
+		return err
+	}
+	tool := toolOf(body)
+	if m.tools != nil && tool != "" {
+		if err := m.take(w, m.tools, site.Name+" "+tool); err != nil {
+			return err
+		}
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return searchFailed(w, retrieval.ErrNotReady)
+	}
+	defer release()
+	if tool != "" {
+		m.app.ToolCalled(site.Name, tool)
+	}
+	r = r.WithContext(asReader(r))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	// There are no sessions and no streams to resume.
+	r.Header.Del("Mcp-Session-Id")
+	r.Header.Del("Last-Event-ID")
+	// The SDK wants clients to take both.
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	m.server(site, r, e.full).ServeHTTP(w, r)
+	return nil
+}
+
+// take counts a request, or returns the error 429.
+func (m *MCP) take(w http.ResponseWriter, l *access.Limiter, name string) error {
+	left, wait := l.Take(name)
+	if left >= 0 {
+		return nil
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	return caddyhttp.Error(http.StatusTooManyRequests, nil)
+}
+
+// toolOf is the tool that a request calls, "" for other requests. Unknown
+// names are one.
+func toolOf(body []byte) string {
+	var call struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(body, &call) != nil || call.Method != "tools/call" {
+		return ""
+	}
+	if call.Params.Name == "search" || call.Params.Name == "fetch" {
+		return call.Params.Name
+	}
+	return "other"
+}
+
+// maxServers bounds the servers of a route: the URL of a site without one in
+// its configuration is that of the request.
+const maxServers = 100
+
+// server returns the MCP server of a site, a new one if what it says of the
+// site has changed.
+func (m *MCP) server(site *app.LiveSite, r *http.Request, full bool) http.Handler {
+	base := baseURL(site, r)
+	about := site.About(base)
+	about.Full = full
+	key := serverKey{site.Name, base, full}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.servers[key]; ok && s.site == site && reflect.DeepEqual(s.about, about) {
+		return s.handler
+	}
+	if len(m.servers) >= maxServers {
+		clear(m.servers)
+	}
+	handler := agents.NewHandler(about, site.AgentDocs(base))
+	m.servers[key] = mcpServer{about, site, handler}
+	return handler
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*MCP)(nil)
+	_ caddy.Validator             = (*MCP)(nil)
+	_ caddy.CleanerUpper          = (*MCP)(nil)
+	_ caddyhttp.MiddlewareHandler = (*MCP)(nil)
+)

@@ -1,0 +1,101 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Page is http.handlers.docs_page: POST /v1/page/{domain}, a page as Markdown.
+// It stays closed (401) unless an identity was set before it, by the
+// authentication handler with the docs_key provider.
+type Page struct {
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	// Opens the endpoint to everyone, without a key.
+	Anonymous bool `json:"anonymous,omitempty"`
+
+	app *app.App
+}
+
+// CaddyModule returns the Caddy module information.
+func (Page) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_page",
+		New: func() caddy.Module { return new(Page) },
+	}
+}
+
+// Provision finds the app.
+func (p *Page) Provision(ctx caddy.Context) (err error) {
+	p.app, err = docsApp(ctx)
+	return err
+}
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (p *Page) NamedSites() []string { return p.Sites }
+
+// Validate checks the configuration.
+func (p *Page) Validate() error { return validSites(p.Sites) }
+
+// maxPageBody is the longest body of a request, in bytes.
+const maxPageBody = 10_000
+
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != apiPage {
+		return next.ServeHTTP(w, r)
+	}
+	site, _, err := admit(w, r, p.app, p.Sites, p.Anonymous, e.site)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxPageBody)
+	if err != nil {
+		return err
+	}
+	var q struct {
+		Path *string `json:"path"`
+	}
+	if err := json.Unmarshal(body, &q); err != nil || q.Path == nil || len(*q.Path) > 2000 {
+		return fail(http.StatusBadRequest, "bad_request", `the body must be {"path": "guide/install"}: the page's path, as in search results, of at most 2000 bytes`, nil)
+	}
+	release, ok := site.Acquire()
+	if !ok {
+		return searchFailed(w, retrieval.ErrNotReady)
+	}
+	defer release()
+	d := site.PageNamed(*q.Path)
+	if d == nil || !site.CanOpen(asReader(r), d) {
+		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
+	}
+	md, err := site.Markdown(r.Context(), d, baseURL(site, r))
+	if err != nil {
+		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(struct { // an error means that the client is gone
+		Path    string `json:"path"`
+		Content string `json:"content"`
+	}{d.Page, string(md)})
+	return nil
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Page)(nil)
+	_ caddy.Validator             = (*Page)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Page)(nil)
+)

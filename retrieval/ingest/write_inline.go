@@ -1,0 +1,490 @@
+package ingest
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// inline is running text as Markdown. White space collapses.
+type inline struct {
+	out   []byte
+	space bool // white space is due before the next word
+	// single: line breaks become blanks, as in headings. cell: they become
+	// <br>, and blocks are separated by it, as in the cells of tables.
+	single, cell bool
+}
+
+// String returns the text without white space around it.
+func (l *inline) String() string { return strings.TrimSpace(string(l.out)) }
+
+// raw writes Markdown as it is.
+func (l *inline) raw(s string) {
+	if s == "" {
+		return
+	}
+	l.due()
+	if s[0] == '[' && len(l.out) > 0 && l.out[len(l.out)-1] == '!' {
+		l.out = append(l.out[:len(l.out)-1], `\!`...) // no image
+	}
+	l.out = append(l.out, s...)
+}
+
+func (l *inline) due() {
+	if n := len(l.out); l.space && n > 0 && l.out[n-1] != '\n' && l.out[n-1] != ' ' {
+		l.out = append(l.out, ' ')
+	}
+	l.space = false
+}
+
+// br is a hard line break.
+func (l *inline) br() {
+	s := bytes.TrimRight(l.out, " ")
+	l.space = false
+	switch {
+	case len(s) == 0 || s[len(s)-1] == '\n' || bytes.HasSuffix(s, []byte("<br>")):
+	case l.single:
+		l.space = true
+	case l.cell:
+		l.out = append(s, "<br>"...)
+	default:
+		l.out = append(s, "  \n"...)
+	}
+}
+
+// text writes text, with the characters escaped that Markdown would read
+// otherwise.
+func (l *inline) text(s string) {
+	for i, r := range s {
+		switch {
+		case r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u2060':
+			continue
+		case unicode.IsSpace(r):
+			l.space = true
+			continue
+		}
+		l.due()
+		if l.escapes(s, i, r) {
+			l.out = append(l.out, '\\')
+		}
+		l.out = utf8.AppendRune(l.out, r)
+	}
+}
+
+// escapes reports whether the rune at s[i] would be read as markup.
+func (l *inline) escapes(s string, i int, r rune) bool {
+	if r >= utf8.RuneSelf {
+		return false
+	}
+	rest := s[i+1:]
+	next, _ := utf8.DecodeRuneInString(rest)
+	switch r {
+	case '\\':
+		return rest == "" || strings.IndexByte("\\`*_{}[]()#+-.!<>|~&", rest[0]) >= 0
+	case '`':
+		return true
+	case '*':
+		before, _ := utf8.DecodeLastRune(l.out)
+		return !(isBlank(before) && isBlank(next))
+	case '_':
+		before, _ := utf8.DecodeLastRune(l.out)
+		return !(isWord(before) && isWord(next)) && !(isBlank(before) && isBlank(next))
+	case '~':
+		return strings.HasPrefix(rest, "~")
+	case '<':
+		return next == '/' || next == '!' || next == '?' || next < utf8.RuneSelf && unicode.IsLetter(next)
+	case '&':
+		return entity.MatchString(rest)
+	case ']':
+		return next == '(' || next == '[' || next == ':'
+	case '[':
+		return next == '^'
+	}
+	return false
+}
+
+var entity = regexp.MustCompile(`^(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
+
+func isWord(r rune) bool  { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+func isBlank(r rune) bool { return r == utf8.RuneError || unicode.IsSpace(r) }
+
+// wrapped is the text between two marks, "" without a word.
+func (l *inline) wrapped(mark string) string {
+	s := l.String()
+	if s == "" {
+		return ""
+	}
+	if strings.Contains(s, mark) || strings.HasSuffix(s, `\`) {
+		return s
+	}
+	return mark + s + mark
+}
+
+// lineStart matches the beginning of a line that would be another block.
+var lineStart = regexp.MustCompile(`(?m)^(?:(#{1,6}|[-+*]|>)(?:[ \t]|$)|(\d{1,9})([.)])(?:[ \t]|$)|(>)|(=+[ \t]*$|-{2,}[ \t]*$)|(~~~|:::))`)
+
+// escapeStarts escapes what would make a paragraph another block.
+func escapeStarts(s string) string {
+	if !strings.ContainsAny(s[:1], "#-+*>0123456789=~:") && !strings.Contains(s, "\n") {
+		return s
+	}
+	return lineStart.ReplaceAllStringFunc(s, func(m string) string {
+		if i := strings.IndexAny(m, ".)"); i > 0 && m[0] >= '0' && m[0] <= '9' {
+			return m[:i] + `\` + m[i:]
+		}
+		return `\` + m
+	})
+}
+
+// inlines writes the children of n.
+func (w *writer) inlines(l *inline, n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.inline(l, c)
+	}
+}
+
+// inline writes a node within running text.
+func (w *writer) inline(l *inline, n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		s := n.Data
+		if p := n.Parent; !w.walk.page && p != nil && n.NextSibling == nil && p.DataAtom != atom.Code && strings.Contains(s, "{:") {
+			s = attributes.ReplaceAllString(s, "")
+		}
+		l.text(s)
+		return
+	case html.ElementNode:
+	default:
+		return
+	}
+	if isFootnoteMark(n) {
+		l.raw(footnoteMark(n))
+		return
+	}
+	if w.skips(n) {
+		return
+	}
+	if w.walk.page && isApart(n) {
+		l.space = true
+		defer func() { l.space = true }()
+	}
+	switch n.DataAtom {
+	case atom.Br:
+		l.br()
+	case atom.Img:
+		w.image(l, n)
+	case atom.A:
+		w.link(l, n)
+	case atom.Code, atom.Samp, atom.Tt:
+		w.code(l, n)
+	case atom.Strong, atom.B:
+		w.wrap(l, n, "**")
+	case atom.Em, atom.I, atom.Cite, atom.Dfn:
+		w.wrap(l, n, "*")
+	case atom.Del, atom.S, atom.Strike:
+		w.wrap(l, n, "~~")
+	case atom.Kbd, atom.Sub, atom.Sup:
+		var inner inline
+		inner.single = true
+		w.inlines(&inner, n)
+		if s := inner.String(); s != "" {
+			l.raw("<" + n.Data + ">" + s + "</" + n.Data + ">")
+			l.space = inner.space
+		}
+	case atom.Q:
+		l.raw(`"`)
+		w.inlines(l, n)
+		l.raw(`"`)
+	case atom.Button:
+		l.space = true
+		w.inlines(l, n)
+		l.space = true
+	case atom.Pre:
+		var code strings.Builder
+		preText(&code, n)
+		l.space = true
+		for i, line := range strings.Split(strings.Trim(code.String(), "\n"), "\n") {
+			if i > 0 {
+				l.br()
+			}
+			if line = strings.TrimRight(line, " \t"); line != "" {
+				l.raw(codeSpan(line))
+			}
+		}
+		l.space = true
+	default:
+		if tex := texOf(n); tex != "" {
+			l.raw(tex)
+			return
+		}
+		block := isWritten(n)
+		if block {
+			l.separate(n)
+		}
+		w.inlines(l, n)
+		if block {
+			l.separate(n)
+		}
+	}
+}
+
+// separate keeps a block within running text apart from what is around it.
+func (l *inline) separate(n *html.Node) {
+	switch {
+	case l.cell && n.DataAtom != atom.Span && !bytes.HasSuffix(l.out, []byte("- ")):
+		l.br()
+		if n.DataAtom == atom.Li && len(l.out) > 0 {
+			l.space = true
+		}
+	default:
+		l.space = true
+	}
+}
+
+// wrap writes emphasis. White space within it moves out, and a mark that
+// Markdown would not take for one is left out.
+func (w *writer) wrap(l *inline, n *html.Node, mark string) {
+	inner := inline{single: l.single, cell: l.cell}
+	w.inlines(&inner, n)
+	s := inner.String()
+	if s == "" {
+		l.space = l.space || inner.space || len(inner.out) > 0 && textOf(n) == ""
+		return
+	}
+	if startsBlank(n) {
+		l.space = true
+	}
+	before, _ := utf8.DecodeLastRune(l.out)
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	after := nextRune(n)
+	ends := endsBlank(n)
+	left := l.space || len(l.out) == 0 || !isWord(before) || isWord(first)
+	right := ends || !isWord(after) || isWord(last)
+	same := len(l.out) > 0 && !l.space && before == rune(mark[0])
+	if !left || !right || same || strings.Contains(s, mark) || strings.Contains(s, "\n") || strings.HasSuffix(s, `\`) {
+		l.raw(s)
+	} else {
+		l.raw(mark + s + mark)
+	}
+	l.space = ends || inner.space
+}
+
+func startsBlank(n *html.Node) bool { return unicode.IsSpace(edgeRune(n, true)) }
+
+func endsBlank(n *html.Node) bool { return unicode.IsSpace(edgeRune(n, false)) }
+
+// edgeRune is the first or the last rune of the text of n, utf8.RuneError
+// without text.
+func edgeRune(n *html.Node, first bool) rune {
+	if n.Type == html.TextNode {
+		if first {
+			r, _ := utf8.DecodeRuneInString(n.Data)
+			return r
+		}
+		r, _ := utf8.DecodeLastRuneInString(n.Data)
+		return r
+	}
+	c := n.LastChild
+	if first {
+		c = n.FirstChild
+	}
+	for c != nil {
+		if r := edgeRune(c, first); r != utf8.RuneError {
+			return r
+		}
+		if first {
+			c = c.NextSibling
+		} else {
+			c = c.PrevSibling
+		}
+	}
+	return utf8.RuneError
+}
+
+// nextRune is the first rune of the text right after an element.
+func nextRune(n *html.Node) rune {
+	if n.NextSibling == nil {
+		return ' '
+	}
+	if r := edgeRune(n.NextSibling, true); r != utf8.RuneError {
+		return r
+	}
+	return ' '
+}
+
+// code writes a code span, as a link if a single link is all of it.
+func (w *writer) code(l *inline, n *html.Node) {
+	if w.hasBlock(n) { // code of several lines without a pre
+		w.inlines(l, n)
+		return
+	}
+	var b builder
+	var links []*html.Node
+	var add func(*html.Node)
+	add = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				b.words(c.Data)
+			case c.Type != html.ElementNode || w.walk.skips(c):
+			case c.DataAtom == atom.Br:
+				b.words(" ")
+			default:
+				if c.DataAtom == atom.A {
+					links = append(links, c)
+				}
+				add(c)
+			}
+		}
+	}
+	add(n)
+	s := string(b.line)
+	if s == "" {
+		return
+	}
+	if startsBlank(n) {
+		l.space = true
+	}
+	s = codeSpan(s)
+	if len(links) == 1 && textOf(links[0]) == textOf(n) {
+		if href := w.address(attr(links[0], "href")); href != "" {
+			s = "[" + s + "](" + href + ")"
+		}
+	}
+	if len(l.out) > 0 && l.out[len(l.out)-1] == '`' && !l.space {
+		l.raw("\u200b") // two spans would be one
+	}
+	l.raw(s)
+	l.space = b.space || endsBlank(n)
+}
+
+// codeSpan writes code of one line.
+func codeSpan(s string) string {
+	longest := 0
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
+	}
+	fence := strings.Repeat("`", longest+1)
+	if s != "" && (s[0] == '`' || s[len(s)-1] == '`') {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// link writes a link, or only its words if it leads nowhere.
+func (w *writer) link(l *inline, n *html.Node) {
+	if w.walk.page && isPermalink(n) {
+		return
+	}
+	inner := inline{single: true}
+	w.inlines(&inner, n)
+	s := inner.String()
+	href := w.address(attr(n, "href"))
+	if startsBlank(n) {
+		l.space = true
+	}
+	switch {
+	case s == "":
+		l.space = l.space || inner.space
+		return
+	case href == "" || strings.Contains(s, "](") && !strings.HasPrefix(s, "!["):
+		l.raw(s)
+	case s == href && !strings.ContainsAny(s, " <>") && strings.Contains(s, "://"):
+		l.raw("<" + s + ">")
+	default:
+		l.raw("[" + linkText(s) + "](" + href + ")")
+	}
+	l.space = inner.space || endsBlank(n)
+}
+
+// linkText escapes the brackets that would end a link's text.
+func linkText(s string) string {
+	if strings.HasPrefix(s, "![") || !strings.ContainsAny(s, "[]") {
+		return s
+	}
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			depth++
+		case ']':
+			if depth--; depth < 0 {
+				i = len(s)
+			}
+		}
+	}
+	if depth == 0 {
+		return s // balanced brackets are allowed
+	}
+	return strings.NewReplacer(`\[`, `\[`, `\]`, `\]`, "[", `\[`, "]", `\]`).Replace(s)
+}
+
+// address makes a link's target absolute. It is "" for one that leads nowhere.
+func (w *writer) address(href string) string {
+	href = strings.TrimSpace(href)
+	if href == "" || href == "#" || len(href) > 2000 {
+		return ""
+	}
+	u, err := w.base.Parse(href)
+	if err != nil {
+		return ""
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "", "http", "https", "mailto", "tel", "ftp":
+	case "javascript", "data", "vbscript", "blob":
+		return ""
+	}
+	s := u.String()
+	if strings.ContainsAny(s, "() <>") {
+		if strings.ContainsAny(s, "<>\n") {
+			return ""
+		}
+		return "<" + s + ">"
+	}
+	return s
+}
+
+// image writes an image by its alternative text. Those without are decoration.
+func (w *writer) image(l *inline, n *html.Node) {
+	var alt inline
+	alt.single = true
+	if s := attr(n, "alt"); len(s) < 500 {
+		alt.text(s)
+	}
+	s := alt.String()
+	if s == "" {
+		return
+	}
+	src := w.address(firstOf(attr(n, "src"), attr(n, "data-src")))
+	if src == "" {
+		l.space = true
+		l.raw(s)
+		l.space = true
+		return
+	}
+	l.raw("![" + linkText(s) + "](" + src + ")")
+}
+
+// texOf is the TeX of a formula, "" for other elements.
+func texOf(n *html.Node) string {
+	if n.DataAtom != atom.Math && !hasClass(n, "katex") && n.Data != "mjx-container" {
+		return ""
+	}
+	for _, a := range findAll(n, func(n *html.Node) bool { return n.Data == "annotation" }) {
+		if tex := textOf(a); strings.HasSuffix(attr(a, "encoding"), "x-tex") && tex != "" {
+			if n.Parent != nil && hasClass(n.Parent, "katex-display") || attr(n, "display") == "block" {
+				return "$$" + tex + "$$"
+			}
+			return "$" + tex + "$"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package ingest
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// maxColumns bounds the columns that a cell may span.
+const maxColumns = 100
+
+// table writes a table. Blocks in its cells are separated by <br>; a table
+// with code blocks or tables in its cells is written as those blocks.
+func (f *flow) table(n *html.Node) {
+	w := f.w
+	f.flush()
+	if numbered(n) {
+		if pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre }); len(pres) > 0 {
+			f.add(w.fence(pres[len(pres)-1]))
+			return
+		}
+	}
+	rows := tableRows(n, nil)
+	if holdsBlocks(rows) {
+		f.tableAsBlocks(n, rows)
+		return
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom == atom.Caption && !w.skips(c) {
+			var l inline
+			w.inlines(&l, c)
+			f.add(l.wrapped("**"))
+		}
+	}
+	var lines [][]string
+	columns := 0
+	headed := false
+	for _, row := range rows {
+		if w.skips(row) {
+			continue
+		}
+		var cells []string
+		words, heads := false, true
+		for c := row.FirstChild; c != nil && len(cells) < maxColumns; c = c.NextSibling {
+			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || w.skips(c) {
+				continue
+			}
+			s := w.cell(c)
+			words = words || s != ""
+			heads = heads && c.DataAtom == atom.Th
+			cells = append(cells, s)
+			span, _ := strconv.Atoi(attr(c, "colspan"))
+			for range min(span, maxColumns) - 1 {
+				cells = append(cells, "")
+			}
+		}
+		if !words {
+			continue
+		}
+		if len(lines) == 0 {
+			headed = heads || row.Parent != nil && row.Parent.DataAtom == atom.Thead
+		}
+		columns = max(columns, len(cells))
+		lines = append(lines, cells)
+	}
+	if len(lines) == 0 {
+		return
+	}
+	if !headed {
+		lines = append([][]string{nil}, lines...)
+	}
+	var b strings.Builder
+	for i, cells := range lines {
+		b.WriteByte('|')
+		for c := range columns {
+			s := ""
+			if c < len(cells) {
+				s = cells[c]
+			}
+			b.WriteString(" " + s)
+			if s != "" {
+				b.WriteByte(' ')
+			}
+			b.WriteByte('|')
+		}
+		if i == 0 {
+			b.WriteString("\n|" + strings.Repeat(" --- |", columns))
+		}
+		if i < len(lines)-1 {
+			b.WriteByte('\n')
+		}
+	}
+	f.add(b.String())
+}
+
+// tableRows are the rows of a table, without those of tables in its cells.
+func tableRows(n *html.Node, rows []*html.Node) []*html.Node {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch c.DataAtom {
+		case atom.Tr:
+			rows = append(rows, c)
+		case atom.Thead, atom.Tbody, atom.Tfoot:
+			rows = tableRows(c, rows)
+		}
+	}
+	return rows
+}
+
+// holdsBlocks reports whether cells hold what no line of a table can: code of
+// several lines, headings, tables.
+func holdsBlocks(rows []*html.Node) bool {
+	for _, row := range rows {
+		for _, n := range findAll(row, func(n *html.Node) bool {
+			return n.DataAtom == atom.Pre || n.DataAtom == atom.Table || isHeading(n) && attr(n, "id") != ""
+		}) {
+			if n.DataAtom != atom.Pre || strings.Contains(strings.TrimSpace(rawText(n)), "\n") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tableAsBlocks writes the cells one after the other.
+func (f *flow) tableAsBlocks(table *html.Node, rows []*html.Node) {
+	for c := table.FirstChild; c != nil; c = c.NextSibling {
+		if c.DataAtom == atom.Caption {
+			f.node(c)
+		}
+	}
+	for _, row := range rows {
+		if f.w.skips(row) {
+			continue
+		}
+		for c := row.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type == html.ElementNode && !f.w.skips(c) {
+				f.apart(c)
+			}
+		}
+	}
+}
+
+// cell writes a cell in one line.
+func (w *writer) cell(n *html.Node) string {
+	l := inline{cell: true}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.cellNode(&l, c)
+	}
+	s := strings.TrimSuffix(l.String(), "<br>")
+	s = strings.ReplaceAll(s, "\n", " ")
+	return strings.ReplaceAll(s, "|", `\|`)
+}
+
+func (w *writer) cellNode(l *inline, n *html.Node) {
+	switch n.DataAtom {
+	case atom.Ul, atom.Ol:
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.DataAtom == atom.Li && !w.skips(c) {
+				l.br()
+				l.raw("- ")
+				w.inlines(l, c)
+			}
+		}
+		l.br()
+	default:
+		w.inline(l, n)
+	}
+}
