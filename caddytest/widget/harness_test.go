@@ -46,6 +46,7 @@ var site = map[string]string{
 type stand struct {
 	*httptest.Server
 	model *modelserver.Server
+	caddy *caddytest.Server
 
 	mu       sync.Mutex
 	requests []request
@@ -129,8 +130,9 @@ func newStand(t *testing.T) *stand {
 		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
 	}
 	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", ""),
-		"http://:0 {\n\tdocs acme "+caddytest.Folder(t, files)+" {\n\t\tclean_urls on\n\t\tsuggestions on\n\t}\n}\n")
+		"http://:0 {\n\tbind 127.0.0.1\n\theader Content-Security-Policy \""+policy+"\"\n\troot "+caddytest.Folder(t, files)+"\n\tdocs acme {\n\t\tclean_urls on\n\t\tsuggestions on\n\t\twidget inject\n\t}\n\ttry_files {path} {path}.html\n\tfile_server\n}\n")
 	caddy.Ready("acme")
+	s.caddy = caddy
 	target, err := url.Parse(caddy.Base)
 	if err != nil {
 		t.Fatal(err)
@@ -147,8 +149,8 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-// serve serves what Caddy does not: the script, the token, and the pages with
-// their policy. ?config= of a page's tag changes the widget's settings.
+// serve passes the API on to Caddy, and serves pages with their policy. ?config=
+// of a page's tag changes the widget's settings.
 func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
 	body := readBody(r)
 	s.mu.Lock()
@@ -163,27 +165,15 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 	case name == "broken.js" && isWidget:
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = w.Write(broken(widget.Loader([]byte(`{"site":"acme"}`))))
-	case name == "acme.js" && isWidget:
+	case name == "acme.js" && isWidget && r.URL.Query().Has("config"):
 		w.Header().Set("Content-Type", "text/javascript")
 		config := map[string]any{}
-		if c := r.URL.Query().Get("config"); c != "" {
-			if err := json.Unmarshal([]byte(c), &config); err != nil {
-				panic(err)
-			}
+		if err := json.Unmarshal([]byte(r.URL.Query().Get("config")), &config); err != nil {
+			panic(err)
 		}
 		config["site"] = "acme"
 		b, _ := json.Marshal(config)
 		_, _ = w.Write(widget.Loader(b))
-	case isWidget:
-		chunk, ok := widget.Chunk(name)
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = w.Write(chunk)
-	case r.URL.Path == "/v1/token/acme":
-		fmt.Fprintf(w, `{"token":%q,"expiresIn":900}`, caddytest.Key)
 	case r.URL.Path == "/v1/feedback/acme", r.URL.Path == "/v1/events/acme":
 		w.WriteHeader(http.StatusNoContent)
 	case strings.HasPrefix(r.URL.Path, "/v"):

@@ -47,16 +47,17 @@ export function client(base: string, site: string) {
   return { authorize, post }
 }
 
-/** events reads a UI message stream: lines of "data: {…}", each with an
- * empty line behind it. */
-export async function * events(body: ReadableStream<BufferSource>) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+/** read reads a UI message stream: lines of "data: {…}", each with an empty
+ * line behind it. A generator would cost more than all else in an answer. */
+export async function read(body: ReadableStream<BufferSource>, event: (e: any) => void) {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
   let buffer = ''
   for (;;) {
     const { value, done } = await reader.read()
     if (done) return
-    const frames = (buffer + value).split('\n\n')
+    const frames = (buffer + decoder.decode(value, { stream: true })).split('\n\n')
     buffer = frames.pop()!
-    for (const frame of frames) if (frame.startsWith('data: {')) yield JSON.parse(frame.slice(6))
+    for (const frame of frames) if (frame.startsWith('data: {')) event(JSON.parse(frame.slice(6)))
   }
 }

@@ -1,5 +1,5 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
-import { events, Failure } from './api'
+import { Failure, read } from './api'
 import { App, fill } from './app'
 import { h, icon, icons, name, press } from './dom'
 import { feedback } from './feedback'
@@ -152,7 +152,7 @@ export function askView(app: App) {
         trigger: replaced?.answer && 'regenerate-message',
         messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
       }, { signal: own.signal })
-      for await (const event of events(response.body!)) {
+      await read(response.body!, event => {
         const data = event.messageMetadata
         talk.thread = data?.threadId ?? talk.thread
         switch (event.type) {
@@ -164,10 +164,11 @@ export function askView(app: App) {
             break
           case 'text-delta':
             turn.answer += event.delta
-            frame ||= requestAnimationFrame(() => {
+            // Twenty times a second is smooth, and costs a third of every frame.
+            frame ||= setTimeout(() => {
               frame = 0
               render()
-            })
+            }, turn.answer.length > 50 ? 50 : 0)
             break
           case 'source-url': turn.sources.push(event); break
           case 'data-suggestions': turn.next = event.data.questions; break
@@ -177,12 +178,12 @@ export function askView(app: App) {
             turn.cited = data.cited
             turn.answered = data.answered
         }
-      }
+      })
       if (!ended) throw new Failure(s.broke)
     } catch (error) {
       turn.problem = own.signal.aborted ? s.stopped : app.explain(error)
     }
-    cancelAnimationFrame(frame)
+    clearTimeout(frame)
     run()
     finish()
     save()

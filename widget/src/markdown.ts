@@ -158,7 +158,8 @@ export function renderer(out: HTMLElement, s: Labels, base: string) {
         old = h('div.code', {}, h('div.bar', {}, h('span'), copier(s, () => e.textContent!)),
           h('pre', { tabindex: 0, role: 'group', 'aria-label': s.code }, e))
       }
-      old.querySelector('span')!.textContent = language
+      const name = old.querySelector('span')!
+      if (name.textContent !== language) name.textContent = language
       const shown = old.querySelector('code')!.firstChild as Text
       if (text.startsWith(shown.data)) shown.appendData(text.slice(shown.length))
       else shown.data = text
