@@ -192,7 +192,7 @@ func readBody(r *http.Request) string {
 	return string(b)
 }
 
-const patience = 8 * time.Second
+const patience = caddytest.Patience
 
 // page serves a page of the site. Its query sets the attributes of <html> and
 // the widget's settings.
