@@ -96,6 +96,9 @@ type Site struct {
 	Version, Language string
 	// Suggestions ends answers with follow-up questions.
 	Suggestions bool
+	// SuggestionsFence writes them into the text, as a code block of the
+	// language suggestions.
+	SuggestionsFence bool
 	// StarterQuestions are the operator's; at most three are used. They end a
 	// reply that has no answer, and replace Suggestions that find no follow-up
 	// question.

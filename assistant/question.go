@@ -139,12 +139,16 @@ const (
 	// maxPerhaps is the most terms of a question that may continue the one
 	// before though no word in it says so ("how long must the client wait?").
 	maxPerhaps = 6
+	// shownWords is how many words of what the reader sees join a question that
+	// points at it. To any other question they would only add noise.
+	shownWords = 10
 	// followWords is how many words of the last question join a follow-up.
 	followWords = 8
 )
 
 // searchText is the question and, if it refers to something said or shown
-// before, terms of that: the nearer, the more of them.
+// before, terms of that: the nearer, the more of them. A question that points
+// at nothing decides alone what is found, whatever the reader sees.
 func (q *inquiry) searchText(shown []reply.Context) string {
 	have := make(map[string]bool, len(q.terms))
 	for _, t := range q.terms {
@@ -165,12 +169,10 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			b.WriteString(t.word)
 		}
 	}
-	for i := range shown {
-		n := 4
-		if leans || len(have) < 4 {
-			n = 10
+	if points(q.asked, len(have)) {
+		for i := range shown {
+			add(shown[i].Value, shownWords)
 		}
-		add(shown[i].Value, n)
 	}
 	plain := b.String()
 	perhaps := !leans && len(have) <= maxPerhaps && len(q.earlier) > 0
@@ -233,13 +235,26 @@ func leansBack(asked string, n int) bool {
 	if n <= 2 || n > 8 {
 		return n <= 2
 	}
-	words := strings.FieldsFunc(strings.ToLower(clip(asked, 400)), notInWord)
+	words := wordsOf(asked)
 	for i, w := range words {
 		if pointers[w] || i == 0 && continuations[w] || i == 1 && continuations[words[0]+" "+w] {
 			return true
 		}
 	}
 	return false
+}
+
+// points reports whether a question with n terms is about what the reader sees:
+// it names nothing itself, or has a pronoun.
+func points(asked string, n int) bool {
+	if n <= 1 || n > 8 {
+		return n <= 1
+	}
+	return slices.ContainsFunc(wordsOf(asked), func(w string) bool { return shownPointers[w] })
+}
+
+func wordsOf(asked string) []string {
+	return strings.FieldsFunc(strings.ToLower(clip(asked, 400)), notInWord)
 }
 
 // notInWord reports whether a character of a lower-case text ends a word.
@@ -274,6 +289,12 @@ var (
 		"ça, cela, celui, celle, ceci, ceux, celles, lui, eux, y, en",
 		"eso, esto, ese, esa, ello, ellos, ahí, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
 		"это, этот, эта, они, его, её, ее, их, там",
+	)
+	// shownPointers refer to what the reader sees.
+	shownPointers = wordSet(
+		"this, these, that, those, it, its, above, here, dies, dieser, dieses, diese, diesen, hier",
+		"ceci, cela, ça, cet, cette, ces, ici, esto, este, esta, eso, aquí, isto, isso, esse, essa, questo, questa, qui",
+		"это, этот, эта, эти, этого, здесь, 这, 这个, 这段, これ, この, 이, 이것",
 	)
 )
 

@@ -16,12 +16,21 @@ const maxSuggestions = 3
 
 // suggest sends follow-up questions as a data part: {"questions": […]}. If there
 // are none, and after a reply that has no answer, they are the operator's
-// starter questions.
+// starter questions. With SuggestionsFence they are in the text instead.
 func (r *run) suggest(context.Context) error {
 	site := &r.a.Site
 	var questions []string
 	if site.Suggestions && r.res.Answered != "no" {
-		questions = r.followUps()
+		found := r.followUps()
+		if site.SuggestionsFence {
+			r.answer.send([]byte(fenced(found)))
+			return nil
+		}
+		for _, f := range found {
+			questions = append(questions, f.text)
+		}
+	} else if site.SuggestionsFence {
+		return nil // starter questions have no page to link to
 	}
 	if len(questions) == 0 && (site.Suggestions || r.res.Answered == "no") {
 		questions = r.starters()
@@ -50,15 +59,34 @@ func (r *run) starters() []string {
 	return out
 }
 
+// followUp is a question and the section that answers it.
+type followUp struct{ text, url string }
+
+// fenced writes follow-up questions as Mintlify's assistant does, one
+// (text)[url] a line.
+func fenced(found []followUp) string {
+	if len(found) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\n```suggestions\n")
+	plain := strings.NewReplacer("(", "", ")", "", "`", "")
+	for _, f := range found {
+		fmt.Fprintf(&b, "(%s)[%s]\n", plain.Replace(f.text), strings.ReplaceAll(f.url, "]", "%5D"))
+	}
+	b.WriteString("```")
+	return b.String()
+}
+
 // followUps are made of the headings near the passages, so that each has an
 // answer and none costs a call of the model.
-func (r *run) followUps() []string {
+func (r *run) followUps() []followUp {
 	used := make(map[string]bool)
 	for i := range r.passages {
 		used[strings.ToLower(heading(&r.passages[i], r.passages[i].section))] = true
 	}
 	asked := stems(r.q.asked, r.q.language)
-	var questions []string
+	var questions []followUp
 	for i := range r.passages {
 		p := &r.passages[i]
 		for _, j := range []int{p.section + 1, p.section + 2, p.section - 1} {
@@ -72,9 +100,9 @@ func (r *run) followUps() []string {
 			}
 			used[strings.ToLower(h)] = true
 			if strings.HasSuffix(h, "?") || strings.HasSuffix(h, "？") {
-				questions = append(questions, h)
+				questions = append(questions, followUp{h, sectionURL(p.document, j)})
 			} else {
-				questions = append(questions, fmt.Sprintf(r.say(asks), h))
+				questions = append(questions, followUp{fmt.Sprintf(r.say(asks), h), sectionURL(p.document, j)})
 			}
 			break // one for each passage
 		}

@@ -53,16 +53,21 @@ func refusesTools(err error) bool {
 func (r *run) sendTool(name, argument, value string, ps []passage) {
 	r.toolCalls++
 	id := cmp.Or(r.in.MessageID, r.key) + "-" + strconv.Itoa(r.toolCalls)
+	type metadata struct {
+		Title string `json:"title"`
+	}
 	type hit struct {
 		Path  string  `json:"path"`
 		Title string  `json:"title"`
 		URL   string  `json:"url"`
 		Score float64 `json:"score"`
+		// Metadata is where clients made for Mintlify's API read the title.
+		Metadata metadata `json:"metadata"`
 	}
 	found := make([]hit, len(ps))
 	for i := range ps {
 		p := &ps[i]
-		found[i] = hit{p.document.Page, p.title, p.url, math.Round(p.score*1000) / 1000}
+		found[i] = hit{p.document.Page, p.title, p.url, math.Round(p.score*1000) / 1000, metadata{p.title}}
 		if a := p.document.Sections[p.section].Anchor; a != "" {
 			found[i].Path += "#" + a
 		}

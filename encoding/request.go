@@ -443,6 +443,9 @@ func (r *request) finish() (*reply.Request, error) {
 	if r.ThreadID == "" {
 		r.ThreadID = r.named
 	}
+	if r.Transport || r.ChatID != "" {
+		r.QuestionID = r.Messages[r.question].ID
+	}
 	if first := min(r.question, len(r.Messages)-maxMessages); first > 0 {
 		r.Messages = r.Messages[first:]
 	}

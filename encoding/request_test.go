@@ -136,7 +136,7 @@ func TestV1Conversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &reply.Request{
-		Fingerprint: "u1", ChatID: "chat", ThreadID: "t-1", PageSize: 5, CurrentPath: "/intro",
+		Fingerprint: "u1", ChatID: "chat", ThreadID: "t-1", PageSize: 5, CurrentPath: "/intro", QuestionID: "m5",
 		Filter:  reply.Filter{Version: "2.x", Language: "en"},
 		Context: []reply.Context{{Type: "code", Value: "x", Path: "p", ElementID: "e"}},
 		Messages: []reply.Message{

@@ -31,8 +31,9 @@ type Assistant struct {
 	// request's host, or all sites if there are none.
 	Sites []string `json:"sites,omitempty"`
 
-	// The longest request body, in bytes, from 1,000 to 100,000,000. Default:
-	// 1,000,000.
+	// The longest request body, in bytes, from 1,000 to 100,000,000, without
+	// images and other files that are not text: those are skipped while a body
+	// of up to 20,000,000 bytes is read. Default: 1,000,000.
 	MaxBody int64 `json:"max_body,omitempty"`
 
 	// Whether v2's finish event carries threadId at its top level: "literal"
@@ -112,7 +113,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	body, err := readBody(w, r, a.MaxBody)
+	body, err := readMessages(w, r, a.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 	}
 
 	a.app.Replied(traced, &app.Reply{
-		Site: site, Owner: owner, Thread: in.ThreadID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
+		Site: site, Owner: owner, Thread: in.ThreadID, QuestionID: req.QuestionID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
 		Message: in.MessageID, RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
 	})
 	endSpan(err)
@@ -209,16 +210,12 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 }
 
 // conversation returns the thread that a request continues, and its turns
-// except those about pages that the reader can no longer open.
+// before the question except those about pages that the reader can no longer open.
 func (a *Assistant) conversation(ctx context.Context, site *app.LiveSite, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
 	ctx, endSpan := a.app.Step(ctx, "thread")
 	defer endSpan(nil)
 	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
-	turns := t.Turns
-	if req.Regenerate && len(turns) > 0 {
-		turns = turns[:len(turns)-1]
-	}
-	for _, t := range turns {
+	for _, t := range t.Before(req.QuestionID, req.Regenerate) {
 		if !site.CanOpenAll(ctx, t.Sources) {
 			continue
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/caddy-docs/caddy-docs/encoding"
 )
 
 // Bounds of max_body, in bytes. A chat hook sends the whole conversation with
@@ -19,6 +21,10 @@ const (
 	defaultMaxBody = 1_000_000
 	minMaxBody     = 1_000
 	maxMaxBody     = 100_000_000
+
+	// maxFiles bounds a body with its files, which chat hooks send again with
+	// every later question.
+	maxFiles = 20_000_000
 )
 
 // A body may take bodyTime, and a second more for each bodyRate bytes. Caddy
@@ -32,22 +38,42 @@ const (
 // client that went away only once its body was read.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	limit = cmp.Or(limit, defaultMaxBody)
+	return readJSON(w, r, limit, limit)
+}
+
+// readMessages is readBody for messages. It skips files that are not text, and
+// the limit is for the rest.
+func readMessages(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	limit = cmp.Or(limit, defaultMaxBody)
+	return readJSON(w, r, limit, max(limit, maxFiles))
+}
+
+// readJSON reads a body of at most whole bytes. If that is more than limit,
+// files are skipped, and limit is for the rest.
+func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))) {
 		return nil, fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)
 	}
-	tooLarge := func() error {
+	tooLarge := func(what string, limit int64) error {
 		w.Header().Set("Connection", "close")
 		return fail(http.StatusRequestEntityTooLarge, "too_large",
-			fmt.Sprintf("the body is larger than %s; send fewer or shorter messages", humanize.Bytes(uint64(limit))), nil)
+			fmt.Sprintf("%s is larger than %s; send fewer or shorter messages", what, humanize.Bytes(uint64(limit))), nil)
 	}
-	if r.ContentLength > limit {
-		return nil, tooLarge()
+	if r.ContentLength > whole {
+		return nil, tooLarge("the body", whole)
 	}
-	defer bodyDeadline(w, r, limit)()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	defer bodyDeadline(w, r, whole)()
+	var from io.Reader = http.MaxBytesReader(w, r.Body, whole)
+	if whole > limit {
+		from = io.LimitReader(encoding.SkipFiles(from), limit+1)
+	}
+	body, err := io.ReadAll(from)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, tooLarge()
+		return nil, tooLarge("the body", whole)
+	}
+	if err == nil && int64(len(body)) > limit {
+		return nil, tooLarge("the body without its files", limit)
 	}
 	if err != nil {
 		w.Header().Set("Connection", "close")

@@ -97,6 +97,10 @@ type Request struct {
 	// Transport is true if the body has a trigger: the mark of an AI SDK
 	// transport, whose finish event must carry nothing but messageMetadata.
 	Transport bool
+	// QuestionID is the chat hook's id of the question. It is the same when the
+	// question is edited or asked again. "" if the body is not a hook's: other
+	// clients give the same id to all questions.
+	QuestionID string
 	// Regenerate is true if the client asks for another answer to the same
 	// question.
 	Regenerate bool

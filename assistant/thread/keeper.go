@@ -99,11 +99,11 @@ func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known
 	return t, false
 }
 
-// Append adds a turn to a thread that Open returned, or with replaceLast
-// replaces the last one (a regenerated answer). Texts too long for a thread are
+// Append adds a turn to a thread that Open returned, after those that Before
+// returns: it replaces the others. Texts too long for a thread are
 // cut. After an error of the store the turn is kept in memory, and stored when
 // the store works again.
-func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, replaceLast bool) error {
+func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, regenerate bool) error {
 	if k.opts.Off {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, repl
 	if turn.At.IsZero() {
 		turn.At = t.Updated
 	}
-	data, err := t.add(turn, replaceLast)
+	data, err := t.add(turn, regenerate)
 	if err != nil {
 		return fmt.Errorf("thread %s: %w", id, err)
 	}

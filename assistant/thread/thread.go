@@ -30,6 +30,8 @@ const (
 	maxBytes   = 256 << 10 // of JSON
 	maxSources = 50        // of a turn
 	maxSource  = 2000      // bytes of a URL
+
+	maxMessageID = 200 // bytes
 )
 
 // Owner is whom a thread belongs to: only requests of the same owner continue
@@ -57,7 +59,10 @@ func (o Owner) Hash() string {
 type Turn struct {
 	At       time.Time `json:"at"`
 	Question string    `json:"question"`
-	Answer   string    `json:"answer"`
+	// MessageID is the chat hook's id of the question, "" if it can't be told
+	// from that of another question.
+	MessageID string `json:"messageId,omitempty"`
+	Answer    string `json:"answer"`
 	// Sources are the URLs of the passages of the answer.
 	Sources []string `json:"sources,omitempty"`
 	// Answered says whether the question was answered, and Model who wrote the
@@ -132,17 +137,32 @@ func (t *Thread) ownedBy(o Owner) bool {
 	return t.Organization == o.Organization && t.Site == o.Site && t.Owner == o.Hash()
 }
 
-// add appends a turn, or replaces the last one, and drops the oldest turns until
-// the thread is within its bounds. It returns the thread as it is stored.
-func (t *Thread) add(turn Turn, replaceLast bool) ([]byte, error) {
+// Before returns the turns before that of a question: those before the turn
+// with its message id, which is asked again or was edited, else all. With
+// regenerate and no such turn, the last one is left out.
+func (t *Thread) Before(messageID string, regenerate bool) []Turn {
+	if messageID != "" {
+		if i := slices.IndexFunc(t.Turns, func(turn Turn) bool { return turn.MessageID == messageID }); i >= 0 {
+			return t.Turns[:i]
+		}
+	}
+	if regenerate && len(t.Turns) > 0 {
+		return t.Turns[:len(t.Turns)-1]
+	}
+	return t.Turns
+}
+
+// add appends a turn to those before it, and drops the oldest turns until the
+// thread is within its bounds. It returns the thread as it is stored.
+func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 	turn.Question = cut(turn.Question, maxBytes/8)
 	turn.Answer = cut(turn.Answer, maxBytes/4)
+	if len(turn.MessageID) > maxMessageID || !utf8.ValidString(turn.MessageID) {
+		turn.MessageID = ""
+	}
 	turn.Sources = slices.DeleteFunc(slices.Clone(turn.Sources), func(s string) bool { return len(s) > maxSource || !utf8.ValidString(s) })
 	turn.Sources = turn.Sources[:min(len(turn.Sources), maxSources)]
-	if replaceLast && len(t.Turns) > 0 {
-		t.Turns = t.Turns[:len(t.Turns)-1]
-	}
-	t.Turns = append(t.Turns, turn)
+	t.Turns = append(t.Before(turn.MessageID, regenerate), turn)
 	if over := len(t.Turns) - maxTurns; over > 0 {
 		t.Turns = t.Turns[over:]
 	}

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,6 +70,95 @@ func TestThreadsOffKeepsNone(t *testing.T) {
 			if strings.Contains(n, "threads") {
 				t.Errorf("stored: %s", n)
 			}
+		}
+	}
+}
+
+// A chat hook gives an edited question, or one that is asked again, the id that
+// it had. What the thread has from there on is left out, also where the app
+// sends only the newest message.
+func TestAnEditedQuestionReplacesItsTurnAndTheLaterOnes(t *testing.T) {
+	s := caddytest.StartAcme(t)
+	thread := ""
+	ask := func(id, trigger, text string) (searched string) {
+		t.Helper()
+		fields := map[string]any{
+			"messages": []any{map[string]any{"id": id, "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
+		}
+		if trigger != "" {
+			fields["trigger"] = trigger
+		}
+		if thread != "" {
+			fields["threadId"] = thread
+		}
+		r := s.AskBody(caddytest.Question("", fields))
+		if thread != "" && r.ThreadID != thread {
+			t.Errorf("the thread changed from %s to %s", thread, r.ThreadID)
+		}
+		thread = r.ThreadID
+		return fmt.Sprint(r.Tools[0].Input)
+	}
+	ask("a", "submit-message", "How do I install Acme on Linux?")
+	if q := ask("b", "submit-message", "And on Windows?"); !strings.Contains(q, "Linux") {
+		t.Errorf("a follow-up is searched as %s", q)
+	}
+	if q := ask("c", "submit-message", "And there?"); !strings.Contains(q, "Windows") {
+		t.Errorf("the next one is searched as %s", q)
+	}
+	if q := ask("b", "regenerate-message", "And on Windows?"); !strings.Contains(q, "Linux") || strings.Contains(q, "there") {
+		t.Errorf("the second question, asked again, is searched as %s", q)
+	}
+	if q := ask("a", "submit-message", "And the countdown?"); strings.Contains(q, "Linux") || strings.Contains(q, "Windows") {
+		t.Errorf("the first question, edited, is searched as %s", q)
+	}
+	if q := ask("d", "submit-message", "And there?"); !strings.Contains(q, "countdown") || strings.Contains(q, "Linux") {
+		t.Errorf("after the edit, the next one is searched as %s", q)
+	}
+	// A client made by hand may give all questions one id.
+	ask("x", "", "How do I install Acme on Linux?")
+	if q := ask("x", "", "And on Windows?"); !strings.Contains(q, "Linux") {
+		t.Errorf("with the id of the question before, a follow-up is searched as %s", q)
+	}
+}
+
+// Chat hooks send the images of a conversation again with every question.
+func TestBigImagesDoNotCountAgainstMaxBody(t *testing.T) {
+	s := caddytest.StartAcme(t)
+	image := func(bytes int) map[string]any {
+		return map[string]any{"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:image/png;base64," + strings.Repeat("A", bytes)}
+	}
+	body := func(parts ...any) string {
+		parts = append(parts, map[string]any{"type": "text", "text": caddytest.InstallQuestion})
+		return caddytest.Question("", map[string]any{"messages": []any{map[string]any{"id": "a", "role": "user", "parts": parts}}})
+	}
+	if r := s.AskBody(body(image(600_000), image(600_000), image(15_000_000))); !strings.Contains(r.Text, "acme-install") {
+		t.Errorf("with 16 MB of images, the answer is %s", r.Text)
+	}
+	r := s.Do(caddytest.Request{Path: caddytest.V2Path, Body: body(map[string]any{"type": "reasoning", "text": strings.Repeat("A", 1_100_000)})})
+	if e := r.Error(t); r.Status != 413 || e.Code != "too_large" || !strings.Contains(e.Error, "without its files is larger than 1.0 MB") {
+		t.Errorf("1.1 MB of text: %d %+v", r.Status, e)
+	}
+}
+
+// Mintlify's widget shows metadata.title of the search's results, and the lines
+// (text)[url] of a code block.
+func TestClientsOfMintlifysAPIFindTitlesAndSuggestions(t *testing.T) {
+	s := caddytest.Start(t, "", caddytest.Site(caddytest.AcmeFolder(t), "suggestions fence", "url https://docs.acme.test"))
+	s.Ready("acme")
+	for version, r := range s.AskAll(t, caddytest.InstallQuestion, nil) {
+		results, _ := r.Tools[0].Output.([]any)
+		if len(results) == 0 {
+			t.Fatalf("v%d: no results: %+v", version, r.Tools)
+		}
+		for _, result := range results {
+			m, _ := result.(map[string]any)["metadata"].(map[string]any)
+			if title, _ := m["title"].(string); !strings.Contains(title, "Acme") && title == "" {
+				t.Errorf("v%d: %v", version, result)
+			}
+		}
+		form := regexp.MustCompile("\n```suggestions\n(\\([^()]+\\)\\[https://docs\\.acme\\.test/[^]\n]+\\]\n){1,3}```$")
+		if !form.MatchString(r.Text) || len(r.Data) > 0 && r.Data[0].Name == "suggestions" {
+			t.Errorf("v%d: %s\n%+v", version, r.Text, r.Data)
 		}
 	}
 }

@@ -90,6 +90,11 @@ type Site struct {
 	// Adds up to three follow-up questions to each answer. Default: false.
 	Suggestions bool `json:"suggestions,omitempty"`
 
+	// Writes follow-up questions into the text of answers, as a code block of
+	// the language suggestions with a line (text)[url] for each, as Mintlify's
+	// assistant does. Needs suggestions. Default: false.
+	SuggestionsFence bool `json:"suggestions_fence,omitempty"`
+
 	// Whether pages are shown only to readers whose own requests for them
 	// succeed: "on", or "off" to treat every page of the index as public.
 	// Default: on.

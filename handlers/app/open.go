@@ -48,7 +48,7 @@ func (a *App) newAssistant(r *LiveSite) *assistant.Assistant {
 		Site: assistant.Site{
 			Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
 			AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
-			Suggestions: s.Suggestions, StarterQuestions: s.StarterQuestions,
+			Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
 		},
 		Search: r, Log: a.ctx.Slogger(),
 	}

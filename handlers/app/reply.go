@@ -20,6 +20,7 @@ type Reply struct {
 	Site        *LiveSite
 	Owner       thread.Owner
 	Thread      string
+	QuestionID  string
 	Regenerated bool
 	// From is what asked, and Page where.
 	From Asker

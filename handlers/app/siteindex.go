@@ -71,7 +71,7 @@ const manySections = 2000
 func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
 	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
-	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.Locks = nil, nil, false, ""
+	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks = nil, nil, false, false, ""
 	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash)
 	if err != nil {
 		return nil, err

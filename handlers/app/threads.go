@@ -74,7 +74,7 @@ func (a *App) openThreads() (err error) {
 func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	outcome := r.outcome()
 	turn := thread.Turn{
-		At: time.Now(), Question: res.Question, Answer: res.Answer, Sources: res.Sources,
+		At: time.Now(), Question: res.Question, MessageID: r.QuestionID, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
 	}
 	t := a.threads

@@ -139,7 +139,14 @@ func siteWords(s *app.Site) []word {
 			return err
 		}},
 		listWord("stop_words", "<word>...", "acme app", &s.StopWords),
-		switchWord("suggestions", &s.Suggestions),
+		{name: "suggestions", forms: is("on|off|fence", "on"), parse: func(l line) error {
+			v, err := l.one()
+			if err == nil && v != "on" && v != "off" && v != "fence" {
+				err = l.refuse("%q must be on, off or fence", v)
+			}
+			s.Suggestions, s.SuggestionsFence = v == "on" || v == "fence", v == "fence"
+			return err
+		}},
 		{name: "locks", forms: is("on|off", "off"), parse: func(l line) (err error) {
 			s.Locks, err = l.one()
 			return err

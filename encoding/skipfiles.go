@@ -1,0 +1,94 @@
+package encoding
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	// keptOfFile is how much of a skipped file's data URL is kept: its type.
+	keptOfFile = 500
+	// maxMediaType is the longest media type of a data URL, with parameters.
+	maxMediaType = 200
+)
+
+// SkipFiles returns a reader of the JSON in r in which data URLs of other types
+// than text/* end after their first 500 bytes. Only their type is ever read
+// (attachment), but chat hooks send the images of a conversation again with
+// each question.
+func SkipFiles(r io.Reader) io.Reader { return &fileSkipper{r: r} }
+
+// fileSkipper copies JSON. It looks only at strings: a string begins with a
+// quote outside of one, and ends with the next quote that is not escaped.
+type fileSkipper struct {
+	r        io.Reader
+	inString bool
+	escape   int    // bytes of an escape sequence that are still to come
+	head     []byte // the beginning of the string
+	length   int    // of the string so far
+	skip     bool   // the string is a file
+}
+
+func (f *fileSkipper) Read(p []byte) (int, error) {
+	for {
+		n, err := f.r.Read(p)
+		if kept := f.filter(p[:n]); kept > 0 || err != nil || len(p) == 0 {
+			return kept, err
+		}
+	}
+}
+
+// filter moves the bytes that are kept to the beginning of p, and returns their
+// number.
+func (f *fileSkipper) filter(p []byte) (kept int) {
+	for _, c := range p {
+		if f.keep(c) {
+			p[kept] = c
+			kept++
+		}
+	}
+	return kept
+}
+
+func (f *fileSkipper) keep(c byte) bool {
+	switch {
+	case !f.inString:
+		if c == '"' {
+			f.inString, f.head, f.length, f.skip = true, f.head[:0], 0, false
+		}
+		return true
+	case f.escape > 0:
+		f.escape--
+		if f.escape == 0 && c == 'u' {
+			f.escape = 4
+		}
+	case c == '\\':
+		// A sequence that begins is kept or skipped as a whole.
+		f.escape = 1
+		f.skip = f.skip || f.length >= keptOfFile && f.isFile()
+	case c == '"':
+		f.inString = false
+		return true
+	default:
+		f.skip = f.skip || f.length >= keptOfFile && f.isFile()
+	}
+	if len(f.head) < maxMediaType {
+		f.head = append(f.head, c)
+	}
+	f.length++
+	return !f.skip
+}
+
+// isFile reports whether the string is a data URL of a type that is not read.
+// One without a type may be text.
+func (f *fileSkipper) isFile() bool {
+	if !hasScheme(f.head, "data:") {
+		return false
+	}
+	mediaType, _, ok := bytes.Cut(f.head[len("data:"):], []byte(","))
+	if !ok || bytes.IndexByte(mediaType, ' ') >= 0 {
+		return false
+	}
+	mediaType, _, _ = bytes.Cut(mediaType, []byte(";"))
+	return len(mediaType) > 0 && !hasScheme(mediaType, "text/")
+}
