@@ -43,7 +43,7 @@ func mustRun(t *testing.T, args ...string) string {
 func commandConfig(t *testing.T, dir string) (caddyfile, address string) {
 	t.Helper()
 	socket := filepath.Join(dir, "admin.sock")
-	text := strings.Replace(caddytest.Global(dir, "site acme {\n\troot "+caddytest.AcmeFolder(t)+"\n\turl http://docs.acme.test\n}"), "admin off", "admin unix/"+socket, 1)
+	text := strings.Replace(caddytest.Global(dir, "site acme {\n\troot "+caddytest.AcmeFolder(t)+"\n\turl https://docs.acme.test\n}"), "admin off", "admin unix/"+socket, 1)
 	return text + "http://:0 {\n\tsearch\n\tassistant\n}\n", "unix/" + socket
 }
 
@@ -84,7 +84,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	if out := docs("index", "acme", "--wait"); !strings.Contains(out, "acme: 4 pages (+0 −0 ~0)") {
 		t.Errorf("index: %s", out)
 	}
-	if out := docs("search", "acme", "install on linux"); !strings.Contains(out, "http://docs.acme.test/guide/install#on-linux") {
+	if out := docs("search", "acme", "install on linux"); !strings.Contains(out, "https://docs.acme.test/guide/install#on-linux") {
 		t.Errorf("search:\n%s", out)
 	}
 	if out := docs("ask", "acme", "How do I install Acme on Linux?"); !strings.Contains(out, "sudo acme-install") || !strings.Contains(out, "Sources") {
@@ -115,7 +115,7 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	if strings.Contains(s.Log(), made.Secret) {
 		t.Error("the secret is in the log")
 	}
-	if out := docs("key", "create"); !strings.Contains(out, "http://docs.acme.test/v1/search/acme") || !strings.Contains(out, "DefaultChatTransport") {
+	if out := docs("key", "create"); !strings.Contains(out, "https://docs.acme.test/v1/search/acme") || !strings.Contains(out, "DefaultChatTransport") {
 		t.Errorf("key create prints no snippet:\n%s", out)
 	}
 	docs("key", "revoke", made.Key.ID)

@@ -42,7 +42,7 @@ func (a *App) openReach(r *LiveSite) error {
 		o.Server, o.Host, o.Prefix = r.at.server, r.at.host(), r.at.pages
 	} else {
 		for _, p := range a.apiRoutes(r) {
-			if len(p.hosts) == 0 { // behind a proxy, perhaps
+			if len(p.hosts) == 0 && slices.ContainsFunc(p.trail, func(s step) bool { return servePages(s.routes) }) { // behind a proxy, perhaps
 				o.Other = p.server
 				break
 			}
