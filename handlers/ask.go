@@ -100,8 +100,10 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 			return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxAskBody)
-		defer bodyDeadline(w, r, maxAskBody)()
-		if err := r.ParseForm(); err != nil {
+		clearDeadline := bodyDeadline(w, r, maxAskBody)
+		err := r.ParseForm()
+		clearDeadline()
+		if err != nil {
 			return fail(http.StatusBadRequest, "bad_request", "the form is invalid; open this page again", err)
 		}
 		query = r.PostForm

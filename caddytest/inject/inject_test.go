@@ -13,7 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caddyserver/caddy/v2"
+
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 const tag = `<script src="/v1/widget/acme.js" defer></script>`
@@ -320,6 +323,17 @@ func TestPoliciesDecideAboutTheTag(t *testing.T) {
 		s := block(t, map[string]string{"index.html": page}, "\theader Content-Security-Policy `"+policy+"`\n\tfile_server")
 		if got := strings.Contains(string(get(s, "/", navigation).Body), tag); got != want {
 			t.Errorf("%q: tag %v", policy, got)
+		}
+		loaded, err := caddy.ActiveContext().App("docs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := false
+		for _, c := range loaded.(*app.App).Doctor(t.Context()) {
+			said = said || c.What == "site acme widget" && !c.OK && strings.Contains(c.Found, "the Content-Security-Policy of / refuses it")
+		}
+		if said == want {
+			t.Errorf("%q: doctor names the page: %v", policy, said)
 		}
 	}
 }
