@@ -282,9 +282,15 @@ func (a *App) recordReply(r *Reply, res *assistant.Result) {
 		Thread: r.Thread, Message: r.Message, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
 		Model: res.Model, Language: res.Language, Page: r.Page, Nearest: res.Nearest, Cited: res.CitedPages,
 		InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens,
-		FirstToken: res.FirstToken.Milliseconds(), Took: r.Took.Milliseconds(), Regenerated: r.Regenerated,
+		FirstToken: milliseconds(res.FirstToken), Took: milliseconds(r.Took), Regenerated: r.Regenerated,
 	}
 	a.record(e)
+}
+
+// milliseconds rounds up: an answer that quotes the pages has its first token
+// in less than one, and 0 means that there was none.
+func milliseconds(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
 // EraseInsights deletes what an erasure names, the texts of the conversations
