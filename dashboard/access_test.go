@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,11 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // twoOrganizations is a server with a site of acme and one of rival.
-type twoOrganizations struct{ refreshed []string }
+type twoOrganizations struct {
+	refreshed, added, revoked []string
+	pages                     []Page
+}
 
 func (*twoOrganizations) Sites() []Site {
 	ready := retrieval.Status{Ready: true, Pages: 3, Sections: 9}
@@ -23,9 +29,71 @@ func (*twoOrganizations) Sites() []Site {
 	}
 }
 
+func (s *twoOrganizations) Pages(context.Context, string) ([]Page, error) { return s.pages, nil }
+
+func (*twoOrganizations) Search(context.Context, string, string) ([]Result, int, error) {
+	return []Result{{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}, 1, nil
+}
+
+func (*twoOrganizations) Explain(context.Context, string, string) (*assistant.Explanation, error) {
+	return &assistant.Explanation{Query: "install", Answered: "yes"}, nil
+}
+
+func (*twoOrganizations) Keys(context.Context) ([]*access.Key, error) {
+	return []*access.Key{
+		{ID: "k0001", Name: "of Acme", Organization: "acme"},
+		{ID: "k0002", Name: "of rival", Organization: "rival"},
+		{ID: "fixed-1", Organization: "acme", Fixed: true},
+	}, nil
+}
+
+func (s *twoOrganizations) AddKey(_ context.Context, record []byte) error {
+	s.added = append(s.added, string(record))
+	return nil
+}
+
+func (s *twoOrganizations) RevokeKey(_ context.Context, id string) error {
+	s.revoked = append(s.revoked, id)
+	return nil
+}
+
 func (s *twoOrganizations) Refresh(_ context.Context, site string) error {
 	s.refreshed = append(s.refreshed, site)
 	return nil
+}
+
+func newDashboard(s Server) *Dashboard {
+	log := slog.New(slog.DiscardHandler)
+	return New(s, NewLogins(memory{}, log), log)
+}
+
+// memory is a store.
+type memory map[string][]byte
+
+func (m memory) Get(_ context.Context, key string) ([]byte, error) {
+	if v, ok := m[key]; ok {
+		return v, nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (m memory) Put(_ context.Context, key string, value []byte) error {
+	m[key] = value
+	return nil
+}
+
+func (m memory) Delete(_ context.Context, key string) error {
+	delete(m, key)
+	return nil
+}
+
+func (m memory) List(_ context.Context, prefix string) (keys []string, err error) {
+	for k := range m {
+		if strings.HasPrefix(k, prefix+"/") {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
 }
 
 // visitors of all kinds.
@@ -59,7 +127,7 @@ func ask(t *testing.T, d *Dashboard, method, path string, v *Visitor, change ...
 
 // Every route of a site, asked for by everyone.
 func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
-	d := New(new(twoOrganizations), slog.New(slog.DiscardHandler))
+	d := newDashboard(new(twoOrganizations))
 	notFound := ask(t, d, http.MethodGet, "/acme/no-such-site", visitors["a member of another"]).Body.String()
 	if len(Routes()) < 2 {
 		t.Fatalf("only these routes are known: %v", Routes())
@@ -114,7 +182,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		"an old browser":    {"Origin", "https://evil.example"},
 	} {
 		s := new(twoOrganizations)
-		d := New(s, slog.New(slog.DiscardHandler))
+		d := newDashboard(s)
 		got := ask(t, d, http.MethodPost, "/acme/acme-docs/refresh", visitors["an admin"], func(r *http.Request) {
 			r.Header.Del("Sec-Fetch-Site")
 			r.Header.Set(header[0], header[1])
@@ -128,7 +196,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 // GET changes nothing, also where a form of that name exists.
 func TestFormsTakePostOnly(t *testing.T) {
 	s := new(twoOrganizations)
-	d := New(s, slog.New(slog.DiscardHandler))
+	d := newDashboard(s)
 	got := ask(t, d, http.MethodGet, "/acme/acme-docs/refresh", visitors["an admin"])
 	if got.Code != http.StatusMethodNotAllowed || got.Header().Get("Allow") != "POST" || len(s.refreshed) > 0 {
 		t.Errorf("%d, Allow %q, refreshed %v", got.Code, got.Header().Get("Allow"), s.refreshed)
@@ -137,7 +205,7 @@ func TestFormsTakePostOnly(t *testing.T) {
 
 // Addresses stay below the path that the dashboard is served at.
 func TestAddressesKeepThePathOfTheDashboard(t *testing.T) {
-	d := New(new(twoOrganizations), slog.New(slog.DiscardHandler))
+	d := newDashboard(new(twoOrganizations))
 	w := httptest.NewRecorder()
 	d.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), "/a b", visitors["a member"])
 	if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != "/a%20b/acme/acme-docs" {

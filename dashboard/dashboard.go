@@ -20,13 +20,14 @@ import (
 // Dashboard serves the pages.
 type Dashboard struct {
 	server Server
+	logins *Logins
 	log    *slog.Logger
 	guard  *http.CrossOriginProtection
 }
 
 // New returns a dashboard of a server's sites.
-func New(s Server, log *slog.Logger) *Dashboard {
-	return &Dashboard{server: s, log: log, guard: http.NewCrossOriginProtection()}
+func New(s Server, logins *Logins, log *slog.Logger) *Dashboard {
+	return &Dashboard{server: s, logins: logins, log: log, guard: http.NewCrossOriginProtection()}
 }
 
 // request is a request for a page.
@@ -46,8 +47,9 @@ type request struct {
 const maxForm = 64 << 10
 
 // Serve answers a request. base is the path that was stripped from it, without
-// a slash at the end; visitor is nil for a stranger, who gets the assets and,
-// at any address, the page to sign in.
+// a slash at the end; visitor is whom a login before the dashboard has
+// identified, or nil. One without a role may have a session of the dashboard's
+// own. A stranger gets the assets and, at any address, the page to sign in.
 func (d *Dashboard) Serve(w http.ResponseWriter, r *http.Request, base string, visitor *Visitor) {
 	setHeader(w.Header())
 	q := &request{Request: r, w: w, d: d, base: base, visitor: visitor}
@@ -69,19 +71,29 @@ func (q *request) serve() error {
 			return fail(http.StatusBadRequest, "The form is too large or can't be read.")
 		}
 	}
+	if q.visitor == nil || !q.visitor.known() {
+		v, err := q.session()
+		if err != nil {
+			return err
+		}
+		if v != nil {
+			q.visitor = v
+		}
+	}
+	switch q.URL.Path {
+	case LoginPath:
+		return q.login()
+	case logoutPath:
+		return q.logout()
+	}
 	if q.visitor == nil {
-		return q.signIn()
+		return q.signIn(http.StatusUnauthorized, "")
 	}
 	q.sites = slices.DeleteFunc(q.d.server.Sites(), func(s Site) bool { return q.visitor.In(s.Organization) == Nobody })
 	if q.URL.Path == "/" || q.URL.Path == "" {
 		return q.front()
 	}
 	return q.route()
-}
-
-// signIn answers a stranger.
-func (q *request) signIn() error {
-	return q.render(http.StatusUnauthorized, "signin", "Sign in", nil)
 }
 
 // front leads to the only site, or shows all.

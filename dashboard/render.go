@@ -17,6 +17,12 @@ import (
 // own is the path of what belongs to no site: no organization has this name.
 const own = "/-/"
 
+// Paths that belong to no site.
+const (
+	LoginPath  = own + "login"
+	logoutPath = own + "logout"
+)
+
 //go:embed templates assets
 var files embed.FS
 
@@ -147,6 +153,9 @@ func (v *view) May(role string) bool {
 	return have >= Viewer
 }
 
+// Known reports whether the visitor has any role.
+func (v *view) Known() bool { return v.Visitor.known() }
+
 // Role is the visitor's role at the site.
 func (v *view) Role() string {
 	if v.Site == nil {
@@ -200,6 +209,7 @@ var functions = template.FuncMap{
 	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"utc":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
 	"join":  strings.Join,
+	"add":   func(a, b int) int { return a + b },
 	"plural": func(n int, one, many string) string {
 		if n == 1 {
 			return "1 " + one

@@ -22,6 +22,11 @@ func init() { // the handlers need routes to render the navigation
 	routes = []route{
 		{http.MethodGet, "", Viewer, overview},
 		{http.MethodPost, "refresh", Member, refresh},
+		{http.MethodGet, "keys", Viewer, keys},
+		{http.MethodPost, "keys", Member, createKey},
+		{http.MethodPost, "keys/{id}/revoke", Member, revokeKey},
+		{http.MethodGet, "content", Viewer, content},
+		{http.MethodGet, "try", Viewer, try},
 	}
 }
 
@@ -37,6 +42,8 @@ type page struct{ Path, Title, Icon string }
 // sections are the links of a site.
 var sections = []section{
 	{"", []page{{"", "Overview", "home"}}},
+	{"Documentation", []page{{"content", "Content", "file"}, {"try", "Try", "play"}}},
+	{"Access", []page{{"keys", "API keys", "key"}}},
 }
 
 // page is the page in the navigation that the route belongs to.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -12,6 +14,21 @@ type Server interface {
 	// Sites returns the sites that the dashboard is for, by organization and
 	// name. The caller may change the slice.
 	Sites() []Site
+	// Pages returns a site's pages by URL, or retrieval.ErrNotReady.
+	Pages(ctx context.Context, site string) ([]Page, error)
+	// Search returns the first results of a query as a stranger gets them, and
+	// how many there are. The error may wrap ErrRefused.
+	Search(ctx context.Context, site, query string) (results []Result, total int, err error)
+	// Explain returns what a stranger's question is answered from. The error may
+	// wrap ErrRefused.
+	Explain(ctx context.Context, site, question string) (*assistant.Explanation, error)
+
+	// Keys returns the keys of all organizations.
+	Keys(ctx context.Context) ([]*access.Key, error)
+	// AddKey stores a key by its access.Record, RevokeKey deletes one.
+	AddKey(ctx context.Context, record []byte) error
+	RevokeKey(ctx context.Context, id string) error
+
 	// Refresh looks for changes of a site's pages in the background.
 	Refresh(ctx context.Context, site string) error
 }

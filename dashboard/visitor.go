@@ -28,6 +28,21 @@ type Visitor struct {
 	Admin bool
 	// Roles are those of single organizations.
 	Roles map[string]Role
+
+	session string // its ID, "" for a login of others
+}
+
+// Session reports whether the dashboard itself signed the visitor in.
+func (v *Visitor) Session() bool { return v.session != "" }
+
+// known reports whether the visitor has any role.
+func (v *Visitor) known() bool {
+	for _, r := range v.Roles {
+		if r > Nobody {
+			return true
+		}
+	}
+	return v.Admin
 }
 
 // In returns the visitor's role in an organization.

@@ -20,8 +20,9 @@ import (
 // organization sees its sites and manages their keys, at
 // /{organization}/{domain}. It answers every request that reaches it.
 //
-// It is closed to everyone without an identity. Whatever authenticates the
-// request before it, such as basic_auth, forward_auth or a client
+// It is closed to everyone without an identity. `caddy docs login` prints a
+// one-time link for a session where there is no other login. Otherwise,
+// whatever authenticates the request before it, such as basic_auth, forward_auth or a client
 // certificate, says who the visitor is (User, Groups); the rules (Admins,
 // Members, Viewers) say what that visitor may. What a visitor has no role for
 // does not exist for them (404).
@@ -74,7 +75,7 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 	if d.app, err = docsApp(ctx); err != nil {
 		return err
 	}
-	d.dashboard = dashboard.New(&dashboardServer{d.app, d.Sites}, ctx.Slogger())
+	d.dashboard = dashboard.New(&dashboardServer{d.app, d.Sites}, d.app.Logins(), ctx.Slogger())
 	return nil
 }
 

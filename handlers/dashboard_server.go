@@ -3,12 +3,18 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // dashboardServer is what the dashboard shows of the app.
@@ -34,6 +40,86 @@ func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 // Refresh implements dashboard.Server.
 func (s *dashboardServer) Refresh(_ context.Context, site string) error {
 	return s.app.RefreshSoon(site)
+}
+
+// Pages implements dashboard.Server.
+func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashboard.Page, err error) {
+	all, err := s.app.SitePages(ctx, site)
+	for _, p := range all {
+		pages = append(pages, dashboard.Page{
+			URL: p.URL, File: p.File, Title: p.Title, Sections: p.Sections, Language: p.Language, Version: p.Version, State: p.State, Why: p.Why,
+		})
+	}
+	return pages, err
+}
+
+// tryResults is how many results the dashboard shows.
+const tryResults = 20
+
+// Search implements dashboard.Server.
+func (s *dashboardServer) Search(ctx context.Context, site, query string) (found []dashboard.Result, total int, err error) {
+	live := s.app.Site(site)
+	if live == nil {
+		return nil, 0, retrieval.ErrNotReady
+	}
+	release, ok := live.Acquire()
+	if !ok {
+		return nil, 0, retrieval.ErrNotReady
+	}
+	defer release()
+	body, err := json.Marshal(map[string]any{"query": query, "pageSize": tryResults})
+	if err != nil {
+		return nil, 0, err
+	}
+	q, err := encoding.DecodeSearch(body)
+	if err != nil {
+		return nil, 0, refused(err)
+	}
+	results, total, err := live.Results(ctx, q)
+	for _, r := range results {
+		m := r.Metadata
+		found = append(found, dashboard.Result{
+			Title: m.Title, Heading: m.Heading, URL: m.URL, Snippet: m.Snippet, Language: m.Language, Version: m.Version, Score: m.Score,
+		})
+	}
+	return found, total, err
+}
+
+// Explain implements dashboard.Server.
+func (s *dashboardServer) Explain(ctx context.Context, site, question string) (*assistant.Explanation, error) {
+	body, err := json.Marshal(map[string]any{
+		"fp": "dashboard", "messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.app.ExplainSite(ctx, site, body)
+	return e, refused(err)
+}
+
+// refused marks errors that the visitor can fix.
+func refused(err error) error {
+	if e, ok := errors.AsType[*encoding.Error](err); ok {
+		return fmt.Errorf("%w: %s", dashboard.ErrRefused, e.Message)
+	}
+	return err
+}
+
+// Keys implements dashboard.Server.
+func (s *dashboardServer) Keys(ctx context.Context) ([]*access.Key, error) {
+	return s.app.Keyring().List(ctx)
+}
+
+// AddKey implements dashboard.Server.
+func (s *dashboardServer) AddKey(ctx context.Context, record []byte) error {
+	_, err := s.app.Keyring().Add(ctx, record)
+	return err
+}
+
+// RevokeKey implements dashboard.Server.
+func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
+	_, err := s.app.Keyring().Revoke(ctx, id)
+	return err
 }
 
 func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {

@@ -4,7 +4,9 @@ package dashboard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"html"
 	"net/url"
 	"os"
 	"os/exec"
@@ -32,6 +34,16 @@ var pages = map[string]string{
 	"config.html":  "<!doctype html><html lang=en><title>Configure</title><main><h1>Configure</h1><p>The file acme.toml holds the settings.</p><h2 id=thrust>Thrust limits</h2><p>Set max_thrust to the newtons that your rocket may use.</p></main>",
 }
 
+// hostile are texts that visitors and writers can put anywhere.
+var hostile = map[string]string{
+	"a script":    `<script>bad.push("script")</script><img src=x onerror=bad.push("img")>`,
+	"a template":  `{{"x"}} ${7*7} javascript:bad.push(1)`,
+	"a formula":   `=HYPERLINK("http://evil.example","x")`,
+	"bidi":        "safe \u202egnp.exe\u2066 \u202d end",
+	"a long word": strings.Repeat("x", 100_000),
+	"RTL":         "كيف أثبت البرنامج؟ שלום",
+}
+
 // password is that of every user.
 const password = "pw"
 
@@ -48,24 +60,34 @@ func start(t *testing.T) *caddytest.Server {
 		users.WriteString("\t\t" + name + " " + string(hash) + "\n")
 	}
 	folder := caddytest.Folder(t, pages)
+	for name, text := range hostile {
+		title := html.EscapeString(text)
+		caddytest.Write(t, folder, map[string]string{"hostile " + name + ".html": "<!doctype html><html lang=en><title>" + title + "</title><main><h1>" + title + "</h1><p>A hostile page: " + title + "</p></main>"})
+	}
 	s := caddytest.Start(t, `
 		site acme-docs {
 			root `+folder+`
 			organization acme
 			name "Acme Docs"
+			locks off
 		}
 		site rival-docs {
 			root `+folder+`
 			organization rival
+			locks off
 		}
 		key `+caddytest.Key+` {
 			organization acme
 			name "the fixed key"
 		}`, `http://:0 {
 	search
-	basic_auth {
+	@closed not path /open/* /v1/*
+	basic_auth @closed {
 `+users.String()+`	}
-	docs_dashboard {
+	handle_path /open/* {
+		docs_dashboard
+	}
+	docs_dashboard @closed {
 		admin ada
 		member acme mia
 		viewer acme vic
@@ -263,7 +285,7 @@ func (b *tab) check(name string) {
 			if axe != "" && (width > 1000) == (scheme == "light") {
 				found := js[[]string](b, `(async () => {
 					if (!globalThis.axe) { `+axe+` }
-					const r = await axe.run(document, { resultTypes: ['violations'] })
+					const r = await axe.run(document, { resultTypes: ['violations'], ...(innerWidth < 1000 && { runOnly: ['color-contrast', 'scrollable-region-focusable', 'link-name', 'button-name', 'summary-name'] }) })
 					return r.violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.target + ' ' + n.failureSummary))
 				})()`)
 				for _, f := range found {
@@ -318,4 +340,9 @@ func (b *tab) shoot(name string, width int64, scheme string) {
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
 }

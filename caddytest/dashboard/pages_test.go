@@ -1,13 +1,17 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/chromedp/chromedp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 // One Caddy serves all tests of the dashboard: a process has only one.
@@ -15,6 +19,10 @@ func TestTheDashboard(t *testing.T) {
 	s := start(t)
 	t.Run("A stranger gets nothing", func(t *testing.T) { testStranger(t, s) })
 	t.Run("Overview", func(t *testing.T) { testOverview(t, s) })
+	t.Run("API keys", func(t *testing.T) { testKeys(t, s) })
+	t.Run("Content", func(t *testing.T) { testContent(t, s) })
+	t.Run("Try", func(t *testing.T) { testTry(t, s) })
+	t.Run("Signing in with a link", func(t *testing.T) { testSignIn(t, s) })
 }
 
 func testStranger(t *testing.T, s *caddytest.Server) {
@@ -26,19 +34,14 @@ func testStranger(t *testing.T, s *caddytest.Server) {
 }
 
 func testOverview(t *testing.T, s *caddytest.Server) {
-	for name, prepare := range map[string]func(*tab){"with scripts": func(*tab) {}, "without scripts": (*tab).withoutScripts} {
-		t.Run(name, func(t *testing.T) {
-			b := newTab(t, s, "mia")
-			prepare(b)
-			b.visit("/")
-			b.until(`text('h1') === 'Overview' && location.pathname === '/acme/acme-docs'`)
-			b.is(`text('.where') === 'Acme Docs' && text('main').includes('3 in ')`)
-			b.is(`!document.body.textContent.includes('rival')`)
-			b.do(chromedp.Click("main form button"))
-			b.until(`text('h1') === 'Overview'`)
-			caddytest.Until(t, "the pages are refreshed", func() bool { return strings.Count(s.Log(), "index refreshed") >= 2 })
-		})
-	}
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, _ bool) {
+		b.visit("/")
+		b.until(`text('h1') === 'Overview' && location.pathname === '/acme/acme-docs'`)
+		b.is(`text('.where') === 'Acme Docs' && text('main').includes('9 in ')`)
+		b.is(`!document.body.textContent.includes('rival')`)
+		b.do(chromedp.Click("main form button"))
+		b.until(`text('h1') === 'Overview'`)
+	})
 	b := newTab(t, s, "ada")
 	b.visit("/")
 	b.until(`$$('.tile').length === 2`)
@@ -55,4 +58,160 @@ func testOverview(t *testing.T, s *caddytest.Server) {
 	b.visit("/acme/acme-docs")
 	b.until(`text('h1') === 'Not found'`)
 	b.check("not found")
+}
+
+// eachWay runs a test with and without the scripts of the pages.
+func eachWay(t *testing.T, s *caddytest.Server, user string, f func(t *testing.T, b *tab, scripts bool)) {
+	t.Run("with scripts", func(t *testing.T) { f(t, newTab(t, s, user), true) })
+	t.Run("without scripts", func(t *testing.T) {
+		b := newTab(t, s, user)
+		b.withoutScripts()
+		f(t, b, false)
+	})
+}
+
+func testKeys(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		b.visit("/acme/acme-docs/keys")
+		b.until(`text('h1') === 'API keys'`)
+		b.is(`$('#expires').value === '90d'`)
+		b.is(`text('main').includes('the fixed key') && text('main').includes('in the configuration')`)
+		b.do(chromedp.SendKeys("#name", "Front end"), chromedp.SendKeys("#origins", "https://app.example.com"), chromedp.Click("[name=sites]"), chromedp.Click(".form button"))
+		b.until(`$('#secret')`)
+		secret := js[string](b, `text('#secret')`)
+		if r := s.Do(caddytest.Request{Path: "/v1/search/acme-docs", Key: secret, Body: `{"query":"rockets"}`}); r.Status != http.StatusOK {
+			t.Errorf("a search with the new key is %d %s", r.Status, r.Body)
+		}
+		if scripts {
+			b.is(`!$('[data-copy=secret]').hidden`)
+			b.check("key created")
+		} else {
+			b.is(`$('[data-copy=secret]').hidden`)
+		}
+		b.visit("/acme/acme-docs/keys")
+		b.until(`$$('tbody tr').length === 2 && !document.body.textContent.includes(` + quote(secret) + `)`)
+		b.do(chromedp.Click("details.act summary"), chromedp.WaitVisible("details.act button"))
+		if scripts {
+			b.check("keys")
+		}
+		b.do(chromedp.Click("details.act button"))
+		b.until(`$$('tbody tr').length === 1`)
+		if r := s.Do(caddytest.Request{Path: "/v1/search/acme-docs", Key: secret, Body: `{"query":"rockets"}`}); r.Status != http.StatusUnauthorized {
+			t.Errorf("a search with the revoked key is %d", r.Status)
+		}
+	})
+	t.Run("hostile names", func(t *testing.T) {
+		b := newTab(t, s, "mia")
+		n := 1
+		for name, text := range hostile {
+			b.visit("/acme/acme-docs/keys")
+			b.until(`$('#name')`)
+			js[bool](b, `$('#name').removeAttribute('maxlength'), $('#name').value = `+quote(text)+`, $('#origins').value = '', $('.form').submit(), true`)
+			if name == "a long word" {
+				b.until(`$('[role=alert]') || text('h1') === 'Bad Request'`)
+				continue
+			}
+			b.until(`$('#secret')`)
+			n++
+			b.is(fmt.Sprintf(`$$('tbody tr').length === %d && [...$$('tbody th bdi')].some(e => e.textContent === %s)`, n, quote(text)))
+		}
+		b.visit("/acme/acme-docs/keys")
+		b.until(`$$('tbody tr').length > 4`)
+		b.check("hostile keys")
+	})
+	t.Run("a viewer only reads", func(t *testing.T) {
+		b := newTab(t, s, "vic")
+		b.visit("/acme/acme-docs/keys")
+		b.until(`text('h1') === 'API keys'`)
+		b.is(`!$('main form') && $$('tbody tr').length > 1`)
+	})
+}
+
+func testContent(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		b.visit("/acme/acme-docs/content")
+		b.until(`$$('tbody tr').length === 9`)
+		if scripts {
+			b.check("content")
+		}
+		b.do(chromedp.SendKeys("[name=find]", "thrust"), chromedp.Click("form[role=search] button"))
+		b.until(`text('.empty h2') === 'No page matches'`)
+		b.do(chromedp.Click(".empty a"))
+		b.until(`$$('tbody tr').length === 9`)
+		b.do(chromedp.SendKeys("[name=find]", "install"), chromedp.Click("form[role=search] button"))
+		b.until(`$$('tbody tr').length === 1 && text('tbody').includes('Install Acme')`)
+	})
+}
+
+func testTry(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "vic", func(t *testing.T, b *tab, scripts bool) {
+		b.visit("/acme/acme-docs/try")
+		b.do(chromedp.SendKeys("#q", "thrust limits"), chromedp.Click("form[aria-label=Search] button"))
+		b.until(`text('tbody tr').includes('Thrust limits')`)
+		if scripts {
+			b.check("try search")
+		}
+		b.do(chromedp.SendKeys("#question", "How do I limit the thrust of my rocket?"), chromedp.Click("form[aria-label=Ask] button"))
+		b.until(`text('#how') === 'How it is answered' && text('main').includes('max_thrust')`)
+		if scripts {
+			b.check("try question")
+		}
+	})
+	t.Run("hostile texts", func(t *testing.T) {
+		b := newTab(t, s, "vic")
+		for name, text := range hostile {
+			query := text[:min(len(text), 2000)]
+			b.visit("/acme/acme-docs/try?q=" + url.QueryEscape(query))
+			b.until(`text('h1') === 'Try'`)
+			b.is(`bad.length === 0`)
+			if name != "a long word" {
+				b.is(`$('#q').value === ` + quote(query))
+			}
+		}
+		b.visit("/acme/acme-docs/try?q=hostile")
+		b.until(`$$('tbody tr').length >= 5`)
+		b.check("hostile results")
+	})
+}
+
+func testSignIn(t *testing.T, s *caddytest.Server) {
+	loaded, err := caddy.ActiveContext().App("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newLogin := func(body string) *app.Login {
+		login, err := loaded.(*app.App).NewLogin(t.Context(), []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return login
+	}
+	t.Run("the link", func(t *testing.T) {
+		b := newTab(t, s, "")
+		b.visit("/open/-/login#" + newLogin(`{}`).Code)
+		b.until(`$('#code')?.value.length === 14 && location.hash === ''`)
+		b.check("sign in")
+		b.do(chromedp.Click(".alone button"))
+		b.until(`$$('.tile').length === 2 && location.pathname === '/open/'`)
+		b.do(chromedp.Click(".tile"))
+		b.until(`text('h1') === 'Overview' && location.pathname === '/open/acme/acme-docs'`)
+		b.do(chromedp.Click(".who summary"), chromedp.Click(".who button"))
+		b.until(`text('h1') === 'Sign in'`)
+		b.visit("/open/acme/acme-docs")
+		b.until(`text('h1') === 'Sign in'`)
+	})
+	t.Run("the code, without scripts", func(t *testing.T) {
+		b := newTab(t, s, "")
+		b.withoutScripts()
+		b.visit("/open/acme/acme-docs/keys")
+		b.do(chromedp.SendKeys("#code", "AAAA-BBBB-CCCC"), chromedp.Click(".alone button"))
+		b.until(`text('[role=alert]').startsWith('This code is not valid')`)
+		b.do(chromedp.SendKeys("#code", strings.ToLower(newLogin(`{"organization":"acme","name":"Mia"}`).Code)), chromedp.Click(".alone button"))
+		b.until(`text('h1') === 'API keys' && location.pathname === '/open/acme/acme-docs/keys' && text('.who').includes('Mia')`)
+		b.visit("/open/rival/rival-docs")
+		b.until(`text('h1') === 'Not found'`)
+	})
+	if _, err := loaded.(*app.App).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
+		t.Errorf("an unknown organization: %v", err)
+	}
 }

@@ -22,3 +22,23 @@ addEventListener('keydown', e => {
 		open.querySelector('summary').focus()
 	}
 })
+
+// A link to sign in has the code behind its #, where no log sees it.
+const code = document.querySelector('[data-code]')
+if (code && /^#[A-Za-z2-7-]{12,14}$/.test(location.hash)) {
+	code.value = location.hash.slice(1)
+	history.replaceState(null, '', location.pathname)
+	code.form.querySelector('button').focus()
+}
+
+// Buttons that copy.
+for (const b of document.querySelectorAll('[data-copy]')) {
+	if (!navigator.clipboard) break
+	b.hidden = false
+	b.addEventListener('click', async () => {
+		await navigator.clipboard.writeText(document.getElementById(b.dataset.copy).textContent)
+		const label = b.lastChild
+		label.textContent = 'Copied'
+		setTimeout(() => { label.textContent = 'Copy' }, 2000)
+	})
+}

@@ -26,6 +26,9 @@ import (
 //	GET    /docs/keys                 keys, without secrets
 //	POST   /docs/keys                 store a key made by the client: its record, not its secret
 //	DELETE /docs/keys/{id}            revoke
+//	GET    /docs/logins               sessions of the dashboard
+//	POST   /docs/logins               make a code that signs in to the dashboard, once
+//	DELETE /docs/logins/{id}          end a session, or all
 //	POST   /docs/search/{site}        a search body; results as the API gives them, without a key
 //	POST   /docs/ask/{site}           a v2 message body; the v2 stream, without a key
 //	GET    /docs/insights/{site}      what readers look for, in the last ?days=30
@@ -108,6 +111,13 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		}
 	case "DELETE keys":
 		answer, err = a.keys.Revoke(ctx, name)
+	case "GET logins":
+		answer, err = a.logins.Sessions(ctx)
+	case "POST logins":
+		status = http.StatusCreated
+		answer, err = a.NewLogin(ctx, body)
+	case "DELETE logins":
+		answer, err = a.EndLogins(ctx, name)
 	case "POST search":
 		answer, err = a.SearchSite(ctx, name, body)
 	case "GET insights", "DELETE insights":
@@ -118,7 +128,7 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		answer, err = a.ExplainSite(ctx, name, body)
 	default:
 		switch what {
-		case "status", "doctor", "index", "pages", "queries", "keys", "search", "ask", "explain", "insights", "export", "backup":
+		case "status", "doctor", "index", "pages", "queries", "keys", "logins", "search", "ask", "explain", "insights", "export", "backup":
 			err = adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/%s", r.Method, what)
 		default:
 			err = adminError(http.StatusNotFound, "there is no /docs/%s", what)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
+	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
@@ -70,6 +71,7 @@ type App struct {
 	keys    *access.Keys
 	tokens  *access.Tokens
 	threads *threads
+	logins  *dashboard.Logins
 	exit    *exit
 
 	recording *recording
@@ -175,6 +177,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	a.routes = reach.NewRoutes(ctx)
+	a.logins = dashboard.NewLogins(a.store, ctx.Slogger())
 	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
 	a.tokens = access.NewTokens(a.store, ctx.Slogger())
 	if err := a.fixKeys(sites); err != nil {
@@ -273,6 +276,7 @@ func (a *App) Start() (err error) {
 	a.mu.Unlock()
 	a.ready()
 	a.announceInsights()
+	a.announceDashboards()
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
 	for _, f := range a.SiteFolders {

@@ -139,7 +139,9 @@ type routeSites struct {
 	named   map[string]place
 	all     *place // serves all sites, nil for none
 	apis    []*apiRoute
-	errs    []error
+	// dashboards are the routes of docs_dashboard.
+	dashboards []place
+	errs       []error
 }
 
 // findRoutes walks the routes of all servers. It works on the provisioned
@@ -214,6 +216,9 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				}
 				if h, ok := handler.(namer); ok {
 					f.name(h.NamedSites(), here)
+					if caddy.GetModuleName(h) == "docs_dashboard" {
+						f.dashboards = append(f.dashboards, here)
+					}
 					if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
 						f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})
 					}

@@ -1,0 +1,178 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// keysData is what the page of the keys shows.
+type keysData struct {
+	Keys []keyRow
+	// Form is what was sent, if it was refused.
+	Form     keyForm
+	Problem  string
+	Expiries []expiry
+	// Created is a key that was just made.
+	Created *createdKey
+}
+
+// keyForm is the form for a new key.
+type keyForm struct {
+	Name, Origins, Expires string
+	Sites                  []string
+}
+
+// Has reports whether a site is ticked.
+func (f keyForm) Has(site string) bool { return slices.Contains(f.Sites, site) }
+
+type expiry struct{ Value, Title string }
+
+// expiries are the choices, as access.ParseExpiry reads them.
+var expiries = []expiry{{"7d", "7 days"}, {"30d", "30 days"}, {"60d", "60 days"}, {"90d", "90 days"}, {"never", "Never"}}
+
+const defaultExpiry = "90d"
+
+// keyRow is a key in the table.
+type keyRow struct {
+	*access.Key
+	// Badge and Mood say in which state the key is.
+	Badge, Mood string
+	Expired     bool
+}
+
+// createdKey is a key with its secret, which is shown once.
+type createdKey struct {
+	*access.Key
+	Secret, Widget, Curl string
+}
+
+// expiresSoon is when a key gets a badge.
+const expiresSoon = 7 * 24 * time.Hour
+
+func keys(q *request) error {
+	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}})
+}
+
+// keysPage shows the keys of the site's organization.
+func (q *request) keysPage(status int, data keysData) error {
+	all, err := q.organizationKeys()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, k := range all {
+		data.Keys = append(data.Keys, describeKey(k, now))
+	}
+	data.Expiries = expiries
+	return q.render(status, "keys", "API keys", data)
+}
+
+// organizationKeys returns the keys of the site's organization, the newest
+// first.
+func (q *request) organizationKeys() ([]*access.Key, error) {
+	all, err := q.d.server.Keys(q.Context())
+	if err != nil {
+		return nil, fmt.Errorf("listing the keys: %w", err)
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(k *access.Key) bool { return k.Organization != q.site.Organization })
+	slices.SortStableFunc(all, func(a, b *access.Key) int { return b.Created.Compare(a.Created) })
+	return all, nil
+}
+
+func describeKey(k *access.Key, now time.Time) keyRow {
+	row := keyRow{Key: k, Badge: "active", Mood: "good"}
+	left := k.Expires.Sub(now)
+	switch {
+	case k.Expired(now):
+		row.Badge, row.Mood, row.Expired = "expired", "bad", true
+	case !k.Expires.IsZero() && left < 24*time.Hour:
+		row.Badge, row.Mood = "expires today", "warn"
+	case !k.Expires.IsZero() && left < expiresSoon:
+		row.Badge, row.Mood = fmt.Sprintf("expires in %d days", int(left/(24*time.Hour))), "warn"
+	}
+	return row
+}
+
+// createKey makes a key and shows its secret.
+func createKey(q *request) error {
+	form := keyForm{
+		Name: strings.TrimSpace(q.PostFormValue("name")), Origins: q.PostFormValue("origins"),
+		Expires: q.PostFormValue("expires"), Sites: q.PostForm["sites"],
+	}
+	refuse := func(err error) error {
+		return q.keysPage(http.StatusBadRequest, keysData{Form: form, Problem: err.Error()})
+	}
+	if !slices.ContainsFunc(expiries, func(e expiry) bool { return e.Value == form.Expires }) {
+		return refuse(errors.New("choose one of the expiries"))
+	}
+	for _, name := range form.Sites {
+		if !slices.ContainsFunc(q.sites, func(s Site) bool { return s.Organization == q.site.Organization && s.Name == name }) {
+			return refuse(errors.New("choose sites of the organization"))
+		}
+	}
+	now := time.Now()
+	expires, err := access.ParseExpiry(form.Expires, now)
+	if err != nil {
+		return refuse(err)
+	}
+	secret, made, err := access.Make(access.Key{
+		Name: form.Name, Organization: q.site.Organization, Sites: form.Sites, Expires: expires,
+		Origins: strings.FieldsFunc(form.Origins, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' }),
+	}, now)
+	if err != nil {
+		return refuse(err)
+	}
+	record, err := access.Record(made)
+	if err != nil {
+		return err
+	}
+	if err := q.d.server.AddKey(q.Context(), record); err != nil {
+		return fmt.Errorf("storing a key: %w", err)
+	}
+	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}, Created: q.show(secret, made)})
+}
+
+// show returns a new key with what is pasted next.
+func (q *request) show(secret string, k *access.Key) *createdKey {
+	site := q.site
+	if len(k.Sites) > 0 && !slices.Contains(k.Sites, site.Name) {
+		i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })
+		site = &q.sites[i]
+	}
+	base := site.API
+	if u, err := url.Parse(base); err != nil || u.Host == "" {
+		base = "https://YOUR-SITE" + base
+	}
+	return &createdKey{
+		Key: k, Secret: secret,
+		Widget: fmt.Sprintf(`<script src="%s/v1/widget/%s.js" defer></script>`, base, site.Name),
+		Curl: fmt.Sprintf("curl %[1]s/v1/search/%[2]s \\\n  -H 'Authorization: Bearer %[3]s' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"query\":\"install\"}'",
+			base, site.Name, secret),
+	}
+}
+
+// revokeKey revokes a key of the organization.
+func revokeKey(q *request) error {
+	all, err := q.organizationKeys()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(k *access.Key) bool { return k.ID == q.params["id"] })
+	if i < 0 {
+		return errNotFound
+	}
+	if all[i].Fixed {
+		return fail(http.StatusConflict, "This key is part of the configuration. Remove it there and reload.")
+	}
+	if err := q.d.server.RevokeKey(q.Context(), all[i].ID); err != nil && !errors.Is(err, access.ErrUnknownKey) {
+		return fmt.Errorf("revoking a key: %w", err)
+	}
+	return q.redirect(q.at("keys"))
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/dashboard"
+)
+
+// Logins returns the codes and sessions of the dashboards.
+func (a *App) Logins() *dashboard.Logins { return a.logins }
+
+// Login is what POST /docs/logins on the admin API answers: a code that signs
+// in to the dashboard, once.
+type Login struct {
+	Code    string    `json:"code"`
+	Expires time.Time `json:"expires"`
+	// URLs are the links with the code, one for each dashboard whose address is
+	// known.
+	URLs []string `json:"urls"`
+	// Dashboards is how many there are.
+	Dashboards int `json:"dashboards"`
+}
+
+// LoginRequest is the body of POST /docs/logins.
+type LoginRequest struct {
+	// Organization is that of a member; "" is for an administrator of all.
+	Organization string `json:"organization"`
+	// Name is shown in the dashboard.
+	Name string `json:"name"`
+}
+
+// NewLogin makes a code for the dashboards.
+func (a *App) NewLogin(ctx context.Context, body []byte) (*Login, error) {
+	var r LoginRequest
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, adminError(http.StatusBadRequest, "reading the request: %w", err)
+		}
+	}
+	if r.Organization != "" {
+		if err := access.CheckName("organization", r.Organization); err != nil {
+			return nil, adminError(http.StatusBadRequest, "%w", err)
+		}
+		var names []string
+		for _, s := range a.all() {
+			if !slices.Contains(names, s.Organization) {
+				names = append(names, s.Organization)
+			}
+		}
+		if !slices.Contains(names, r.Organization) {
+			return nil, adminError(http.StatusNotFound, "there is no organization %q; there are: %s", r.Organization, FirstOf(names))
+		}
+	}
+	urls := []string{}
+	dashboards := 0
+	if a.found != nil {
+		dashboards = len(a.found.dashboards)
+	}
+	if dashboards == 0 {
+		return nil, adminError(http.StatusNotFound, "there is no dashboard; write docs_dashboard into a site block")
+	}
+	code, err := a.logins.Code(ctx, r.Organization, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range a.found.dashboards {
+		if u := a.dashboardURL(at); u != "" {
+			urls = append(urls, u+dashboard.LoginPath+"#"+code)
+		}
+	}
+	return &Login{code, time.Now().Add(dashboard.CodeTTL).UTC(), urls, dashboards}, nil
+}
+
+// EndLogins ends a session by its ID, or with "all" every one.
+func (a *App) EndLogins(ctx context.Context, id string) ([]dashboard.Session, error) {
+	ended, err := a.logins.End(ctx, id)
+	if errors.Is(err, dashboard.ErrSession) {
+		err = adminError(http.StatusNotFound, "there is no session %q; caddy docs login list shows them", id)
+	}
+	return ended, err
+}
+
+// dashboardURL is the address of a dashboard, "" if its host is not known.
+func (a *App) dashboardURL(at place) string {
+	u := at.url(a.found.http)
+	if u == "" {
+		return ""
+	}
+	return u + at.prefix
+}
+
+// announceDashboards writes where the dashboards are.
+func (a *App) announceDashboards() {
+	for _, at := range a.found.dashboards {
+		where := a.dashboardURL(at)
+		if where == "" {
+			where = fmt.Sprint(at, at.prefix)
+		}
+		a.log.Info("the dashboard is ready", zap.String("url", where), zap.String("sign_in", "caddy docs login"))
+	}
+}

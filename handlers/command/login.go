@@ -1,0 +1,117 @@
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+func loginCommand(t *target) *cobra.Command {
+	cmd := &cobra.Command{Use: "login [--organization O] [--name N]", Short: "Prints a link that signs in to the dashboard; lists and ends its sessions", SilenceUsage: true}
+	create := loginCreateCommand(t)
+	// caddy docs login alone is the usual one.
+	cmd.Args, cmd.RunE, cmd.Long = create.Args, create.RunE, create.Long
+	cmd.Flags().AddFlagSet(create.Flags())
+	cmd.AddCommand(loginListCommand(t), loginRevokeCommand(t))
+	return cmd
+}
+
+func loginCreateCommand(t *target) *cobra.Command {
+	var r app.LoginRequest
+	cmd := &cobra.Command{
+				Long: `Prints a link that signs in to the dashboard, once and within 10 minutes, for
+a session of at most 7 days. Without --organization, it is for an administrator
+of all organizations; with it, for a member of that organization.`,
+		Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			body, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			login, err := ask(cmd.Context(), t, http.MethodPost, path("logins"), body, t.offline, func(a *app.App) (*app.Login, error) {
+				return a.NewLogin(cmd.Context(), body)
+			})
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			if t.json {
+				return printJSON(out, login)
+			}
+			for _, u := range login.URLs {
+				fmt.Fprintln(out, u)
+			}
+			if len(login.URLs) == 0 {
+				fmt.Fprintf(out, "Open %s on the dashboard's host.\n", dashboard.LoginPath)
+			}
+			fmt.Fprintf(out, "\nThe code is %s. It signs in once, until %s, as %s.\n", login.Code, login.Expires.Local().Format("15:04"),
+				cmp.Or(member(r.Organization), "administrator"))
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Organization, "organization", "", "The organization of a member (default: an administrator of all)")
+	f.StringVar(&r.Name, "name", "", "The name of the person, for the dashboard and its audit trail")
+	return cmd
+}
+
+func member(organization string) string {
+	if organization == "" {
+		return ""
+	}
+	return "member of " + organization
+}
+
+func loginListCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "Lists the sessions of the dashboard", Args: cobra.NoArgs, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sessions, err := ask(cmd.Context(), t, http.MethodGet, path("logins"), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
+				return a.Logins().Sessions(cmd.Context())
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), sessions)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED")
+			for _, s := range sessions {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), cmp.Or(member(s.Organization), "administrator"), day(s.Created, "-"), day(s.Seen, "-"))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func loginRevokeCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID|all", Short: "Ends a session of the dashboard, or all", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ended, err := ask(cmd.Context(), t, http.MethodDelete, path("logins", args[0]), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
+				return a.EndLogins(cmd.Context(), args[0])
+			})
+			if err != nil {
+				return err
+			}
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), ended)
+			}
+			for _, s := range ended {
+				fmt.Fprintf(cmd.OutOrStdout(), "The session %s of %s is ended.\n", s.ID, printable(s.Name))
+			}
+			if len(ended) == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), "There are no sessions.")
+			}
+			return nil
+		},
+	}
+}
