@@ -26,7 +26,7 @@ func loginCommand(t *target) *cobra.Command {
 func loginCreateCommand(t *target) *cobra.Command {
 	var r app.LoginRequest
 	cmd := &cobra.Command{
-				Long: `Prints a link that signs in to the dashboard, once and within 10 minutes, for
+		Long: `Prints a link that signs in to the dashboard, once and within 10 minutes, for
 a session of at most 7 days. Without --organization, it is for an administrator
 of all organizations; with it, for a member of that organization.`,
 		Args: cobra.NoArgs, SilenceUsage: true,
