@@ -42,6 +42,7 @@ type bench struct {
 	root    string
 	queries string
 	sizes   string
+	sites   int
 	profile string
 
 	dir   string // temporary
@@ -93,6 +94,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
+	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
 	wanted := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {

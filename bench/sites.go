@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// manySites and pagesASite are the size of the folder of sites.
-const (
-	manySites  = 1000
-	pagesASite = 20
-)
+// pagesASite is the size of a site of the folder of sites.
+const pagesASite = 20
 
 // benchSites measures a folder of sites: the first start, the restart, and
 // what they cost.
 func benchSites(ctx context.Context, b *bench) error {
-	sites := manySites
+	sites := b.sites
 	if b.short {
 		sites /= 10
 	}
 	parent := filepath.Join(b.dir, "sites")
 	bytes, err := writeSites(parent, sites)
+	if err != nil {
+		return err
+	}
+	addr, err := freeAddress() // one for all: another URL is another site
 	if err != nil {
 		return err
 	}
@@ -45,10 +46,11 @@ func benchSites(ctx context.Context, b *bench) error {
 		}
 		for _, start := range []string{"first start", "restart"} {
 			begin := time.Now()
-			srv, err := b.startSites(ctx, options, data)
+			srv, err := b.startSites(ctx, addr, options, data)
 			if err != nil {
 				return err
 			}
+			b.profileCPU(ctx, srv, strings.ReplaceAll(start, " ", "-"), 15*time.Second)
 			if err := srv.sitesReady(ctx, sites, start == "restart"); err != nil {
 				return err
 			}
@@ -87,11 +89,7 @@ func benchSites(ctx context.Context, b *bench) error {
 }
 
 // startSites starts Caddy with the hosts of the sites.
-func (b *bench) startSites(ctx context.Context, options, data string) (*server, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
+func (b *bench) startSites(ctx context.Context, addr, options, data string) (*server, error) {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	}
 	defer snapshot.Close()
 	files := r.selectFiles(snapshot.Files())
+	if len(r.options.Index.Documents()) == 0 {
+		r.documents = nil // also if the index has lost them
+	}
 
 	report := Report{Pages: len(r.documents), Sections: countSections(r.documents)}
 	// Pages that the configuration no longer includes are not missing.
@@ -309,6 +312,9 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
 	r.documents = documents
+	if published := r.options.Index.Documents(); len(published) == len(documents) && r.embeddings == nil {
+		r.documents = published // they may be outlines
+	}
 	r.table.Fingerprint, r.table.Vectors, r.table.Model = r.options.Ingester.Fingerprint(), known, model
 	if r.embeddings != nil {
 		r.embeddings.keys = keys

@@ -47,6 +47,11 @@ type Document struct {
 	Sections []Section
 	// Links are the links from this page to others of the same site.
 	Links []Link
+
+	// Outline is set if the index has the whole document on disk: the fields
+	// of Sections are empty here, and Links are those of the front page alone.
+	// A Loader has the whole document.
+	Outline bool
 }
 
 // HashSuffix separates the two parts of Document.Hash.
@@ -162,7 +167,7 @@ type Index interface {
 	Page(ctx context.Context, page string) (*Document, error)
 	// Replace publishes a new generation: it replaces all documents at once,
 	// so that no search sees two generations. The documents must not be changed
-	// afterwards. vectors, if not nil, has a vector for each section of each
+	// afterwards. An outline from Documents stands for its document. vectors, if not nil, has a vector for each section of each
 	// document, nil for a section without one.
 	Replace(ctx context.Context, documents []*Document, vectors [][][]float32) error
 	// Documents returns the current generation's documents in any order. The
@@ -170,6 +175,12 @@ type Index interface {
 	Documents() []*Document
 	// Close releases the index's resources.
 	Close() error
+}
+
+// Loader is an Index whose Documents may be outlines.
+type Loader interface {
+	// Load returns the current generation's documents as a whole.
+	Load(ctx context.Context) ([]*Document, error)
 }
 
 // VectorKeeper is an Index that keeps its vectors in a server, where they may

@@ -282,3 +282,31 @@ func inotifyInstances(t *testing.T) (n int) {
 	}
 	return n
 }
+
+// A site whose index is only on disk is searched, and is indexed again if its
+// file is gone.
+func TestASiteOfAFolderIsSearchedFromDiskAndIndexedAgain(t *testing.T) {
+	parent := caddytest.Folder(t, map[string]string{"acme/index.html": folderPage("acme", "spanner"), "acme/more.html": folderPage("acme", "drill")})
+	s, address := startFolders(t, parent, "", "file_server")
+	snapshot := filepath.Join(s.Dir, "data", "acme", "index", "index.snapshot")
+	caddytest.Until(t, "the index is stored", func() bool {
+		_, err := os.Stat(snapshot)
+		return err == nil
+	})
+	if out := mustRun(t, "--address", address, "pages", "acme"); !strings.Contains(out, "/more.html") {
+		t.Errorf("pages of a site that nobody has searched:\n%s", out)
+	}
+	if err := os.Remove(snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := searchAt(s, "acme", nil); status != http.StatusServiceUnavailable {
+		t.Errorf("without its file: %d, want 503", status)
+	}
+	caddytest.Until(t, "the site is indexed again", func() bool {
+		status, urls := searchAt(s, "acme", nil)
+		return status == http.StatusOK && strings.Contains(urls, "/more.html")
+	})
+	if _, err := os.Stat(snapshot); err != nil {
+		t.Error(err)
+	}
+}

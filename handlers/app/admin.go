@@ -101,7 +101,7 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 	case "GET pages":
 		answer, err = a.SitePages(ctx, name)
 	case "GET queries":
-		answer, err = a.Queries(name)
+		answer, err = a.Queries(ctx, name)
 	case "GET keys":
 		answer, err = a.keys.List(ctx)
 	case "POST keys":

@@ -95,10 +95,16 @@ func (a *App) ExplainSite(ctx context.Context, name string, body []byte) (*assis
 
 // Queries proposes queries to evaluate a site's search with, made from its
 // pages.
-func (a *App) Queries(name string) ([]eval.Query, error) {
+func (a *App) Queries(ctx context.Context, name string) ([]eval.Query, error) {
 	site, err := a.adminSite(name)
 	if err != nil {
 		return nil, err
 	}
-	return eval.Generate(site.index.index.Documents()), nil
+	documents := site.index.index.Documents()
+	if l, ok := site.index.index.(retrieval.Loader); ok {
+		if documents, err = l.Load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return eval.Generate(documents), nil
 }

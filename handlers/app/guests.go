@@ -26,7 +26,11 @@ type IndexOptions struct {
 	// Locker is Caddy's storage: its locks are shared by all Caddys of a
 	// cluster.
 	Locker certmagic.Locker
-	Log    *slog.Logger
+	// Idle is how long after its last search an index may leave memory; 0: it
+	// stays. Lost is called if the site must then be indexed again.
+	Idle time.Duration
+	Lost func()
+	Log  *slog.Logger
 }
 
 // IndexOpener is a module of the namespace docs.index.
@@ -121,7 +125,9 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 // OpenIndex opens the index inside the process, with what an earlier run
 // left on disk.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
-	return embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log})
+	return embedded.Open(embedded.Options{
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Idle: o.Idle, Lost: o.Lost, Log: o.Log,
+	})
 }
 
 // CaddyModule returns the Caddy module information.

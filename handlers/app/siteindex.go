@@ -67,12 +67,16 @@ type siteIndexKey struct{ hash string }
 // in which an operator would see twice what the site needs.
 const manySections = 2000
 
+// idleSite is how long after its last search the index of a site of folders,
+// of which there may be a thousand, leaves memory.
+const idleSite = time.Minute
+
 // openIndex finds or makes a site's index.
 func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
 	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks = nil, nil, false, false, ""
-	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash)
+	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash, r.folder != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +100,24 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := a.indexes.OpenIndex(IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, Locker: a.store, Log: log})
+	c := &siteIndex{looked: make(chan struct{}), done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	o := IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, Locker: a.store, Log: log}
+	if r.folder != nil && a.embedders == nil { // embedding reads the texts
+		o.Idle = idleSite
+		o.Lost = func() { go func() { _, _ = c.refresher.Refresh(ctx) }() } // its errors are in the log
+	}
+	index, err := a.indexes.OpenIndex(o)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	c := &siteIndex{index: index, looked: make(chan struct{}), done: make(chan struct{})}
+	c.index = index
 	var embedder retrieval.Embedder
 	if a.embedders != nil {
 		if embedder, err = a.embedders.OpenEmbedder(log); err != nil {
+			cancel()
 			index.Close()
 			return nil, err
 		}
@@ -148,8 +162,6 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			Index: index, Embedder: embedder, Ready: c.refresher.HasVectors, Log: log,
 		})
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.cancel = cancel
 	c.holders.Store(1)
 	go func() {
 		defer close(c.done)

@@ -241,7 +241,7 @@ func generateQueries(ctx context.Context, t *target, site string, out io.Writer)
 		if _, err := a.Refresh(ctx, site); err != nil {
 			return nil, err
 		}
-		return a.Queries(site)
+		return a.Queries(ctx, site)
 	})
 	if err != nil {
 		return err

@@ -83,17 +83,37 @@ type View struct {
 	// Complete reports that all pages were asked for.
 	Complete bool
 
-	// moved has the documents of the pages that are not at their own URL, or
-	// have no anchors there.
-	moved map[string]*retrieval.Document
+	// moved has the pages that are not at their own URL, or have no anchors
+	// there.
+	moved map[string]moved
 }
 
 // Document returns a document with the URL that its page is served at.
 func (v *View) Document(d *retrieval.Document) *retrieval.Document {
-	if moved := v.moved[d.Page]; moved != nil && moved.Hash == d.Hash {
-		return moved
+	if m, ok := v.moved[d.Page]; ok && m.hash == d.Hash {
+		return m.document(d)
 	}
 	return d
+}
+
+// moved is where and how a page is served.
+type moved struct {
+	hash string // of its document
+	url  string
+	raw  bool
+}
+
+// document returns a document as its page is served.
+func (m *moved) document(d *retrieval.Document) *retrieval.Document {
+	c := *d
+	c.URL = m.url
+	if m.raw {
+		c.Sections = slices.Clone(d.Sections)
+		for i := range c.Sections {
+			c.Sections[i].Anchor = ""
+		}
+	}
+	return &c
 }
 
 type openedKey struct {
@@ -245,7 +265,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.findDuplicates(documents)
-	v := &View{Complete: true, moved: make(map[string]*retrieval.Document)}
+	v := &View{Complete: true, moved: make(map[string]moved)}
 	public, served := make(map[string]bool), make(map[string]bool)
 	for _, d := range documents {
 		p := s.pages[d.Page]
@@ -263,7 +283,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 			continue
 		}
 		if p.URL != d.URL || p.Raw {
-			v.moved[d.Page] = p.served(d)
+			v.moved[d.Page] = moved{d.Hash, p.URL, p.Raw}
 		}
 	}
 	switch {
@@ -276,19 +296,6 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		}
 	}
 	s.view.Store(v)
-}
-
-// served is the document as the page is served.
-func (p *Page) served(d *retrieval.Document) *retrieval.Document {
-	c := *d
-	c.URL = p.URL
-	if p.Raw {
-		c.Sections = slices.Clone(d.Sections)
-		for i := range c.Sections {
-			c.Sections[i].Anchor = ""
-		}
-	}
-	return &c
 }
 
 // findDuplicates finds pages that are served at one URL, of which the one

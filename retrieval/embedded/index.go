@@ -30,20 +30,29 @@ type Options struct {
 	// StopWords carry no meaning on this site. They are removed from queries
 	// that have other words. Pages are indexed with them.
 	StopWords []string
+	// Idle, if not 0, is how long after its last search the index leaves
+	// memory. Until the next search it is only on disk, in Dir, from where it
+	// is loaded within milliseconds. Documents then returns outlines. A large
+	// index stays in memory.
+	Idle time.Duration
+	// Lost is called if the index was not in memory and its snapshot can't be
+	// used: the site must be indexed again. It must not block.
+	Lost func()
 	// Log gets warnings; nil is slog.Default().
 	Log *slog.Logger
 }
 
 // Index implements retrieval.Index. A search works on one generation, takes no
-// lock, and doesn't wait for Replace.
+// lock, and doesn't wait for Replace, unless it has to load the index.
 type Index struct {
 	dir     string
 	log     *slog.Logger
 	wording wording
-	current atomic.Pointer[generation]
-	scratch sync.Pool // of *scratch
+	current atomic.Pointer[generation] // nil before the first one, and if it is only on disk
+	scratch sync.Pool                  // of *scratch
+	idle    idle
 
-	replacing sync.Mutex // guards words and closed
+	replacing sync.Mutex // guards changes of current, and:
 	words     []word     // of the lexicon, which is made again for each Replace
 	closed    bool
 }
@@ -59,6 +68,9 @@ func Open(o Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{dir: o.Dir, log: o.Log, wording: w}
+	if x.dir != "" {
+		x.idle.after, x.idle.lost = o.Idle, o.Lost
+	}
 	if x.log == nil {
 		x.log = slog.Default()
 	}
@@ -80,18 +92,29 @@ func (x *Index) restore() {
 			}
 		}
 	}
-	g, lex, err := load(x.dir)
+	c, err := load(x.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, errSnapshot):
-		x.log.Warn("the stored search index can't be used and is rebuilt", "file", file, "error", err)
-		_ = os.Remove(file)
 	case err != nil:
-		x.log.Warn("the stored search index can't be read and is rebuilt", "file", file, "error", err)
+		x.unusable(err)
+	case x.unloads(c.docs):
+		x.idle.outlines.Store(outlines(c.docs))
 	default:
-		x.words = lex.words
+		g, _ := c.generation(context.Background(), nil) // it only fails with the context
+		x.words = c.lexicon.words
 		x.current.Store(g)
 	}
+}
+
+// unusable logs why a snapshot can't be used, and removes it if it never can.
+func (x *Index) unusable(err error) {
+	file := filepath.Join(x.dir, snapshotFile)
+	if errors.Is(err, errSnapshot) {
+		x.log.Warn("the stored search index can't be used and is rebuilt", "file", file, "error", err)
+		_ = os.Remove(file)
+		return
+	}
+	x.log.Warn("the stored search index can't be read and is rebuilt", "file", file, "error", err)
 }
 
 // Search returns the best sections for a query, best first: the best of each
@@ -100,9 +123,9 @@ func (x *Index) restore() {
 // index's vectors is ignored. The error is retrieval.ErrNotReady before the
 // first generation, or that of ctx.
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
-	g := x.current.Load()
-	if g == nil {
-		return nil, retrieval.ErrNotReady
+	g, err := x.generation()
+	if err != nil {
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,9 +144,9 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 
 // Page returns the document of a page, nil if there is none.
 func (x *Index) Page(_ context.Context, page string) (*retrieval.Document, error) {
-	g := x.current.Load()
-	if g == nil {
-		return nil, retrieval.ErrNotReady
+	g, err := x.generation()
+	if err != nil {
+		return nil, err
 	}
 	if i, ok := g.byPage[page]; ok {
 		return g.docs[i], nil
@@ -131,8 +154,12 @@ func (x *Index) Page(_ context.Context, page string) (*retrieval.Document, error
 	return nil, nil
 }
 
-// Documents returns the current documents, nil before the first generation.
+// Documents returns the current documents, nil before the first generation. Of
+// an index that leaves memory, they are outlines.
 func (x *Index) Documents() []*retrieval.Document {
+	if o := x.idle.outlines.Load(); o != nil {
+		return *o
+	}
 	if g := x.current.Load(); g != nil {
 		return g.docs
 	}
@@ -147,6 +174,8 @@ var errClosed = errors.New("the index is closed")
 // language are those of the current generation is not analyzed again; one
 // without a hash always is.
 //
+// An outline that Documents returned stands for the whole document.
+//
 // It is an error if two documents have the same page, or if vectors don't
 // match the documents or each other; then, and if ctx is canceled, the current
 // generation stays.
@@ -156,33 +185,60 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if x.closed {
 		return errClosed
 	}
+	documents, err := x.whole(documents)
+	if err != nil {
+		return err
+	}
 	matrix, err := newMatrix(documents, vectors)
 	if err != nil {
 		return err
 	}
-	old, lex := x.current.Load(), newLexicon(x.words)
+	if n := countPages(documents); n != len(documents) {
+		return fmt.Errorf("%d documents have only %d different pages", len(documents), n)
+	}
+	old, unloads := x.current.Load(), x.unloads(documents)
+	if unloads && old == nil {
+		return x.replaceOnDisk(ctx, &contents{docs: documents, lexicon: newLexicon(nil), vectors: matrix})
+	}
+	lex := newLexicon(x.words)
 	if old != nil && len(lex.words) > 2*old.wordsUsed+10_000 {
 		// Most words are of pages that are gone: start over with all pages.
 		old, lex = nil, newLexicon(nil)
 	}
-	words, err := analyzeAll(ctx, documents, old, lex)
+	c := &contents{docs: documents, lexicon: lex, vectors: matrix}
+	g, err := c.generation(ctx, old)
 	if err != nil {
 		return err
 	}
-	lex.words = append(make([]word, 0, len(lex.words)), lex.words...) // without room to grow
-	g := newGeneration(documents, words, lex.words, matrix)
-	if len(g.byPage) != len(documents) {
-		return fmt.Errorf("%d documents have only %d different pages", len(documents), len(g.byPage))
-	}
-	x.current.Store(g)
 	x.words = lex.words
+	x.current.Store(g)
+	x.idle.outlines.Store(nil)
 	if x.dir == "" {
 		return nil
 	}
-	if err := save(x.dir, g, lex); err != nil {
-		x.log.Warn("the search index can't be stored; the next start reads all pages again", "folder", x.dir, "error", err)
+	saved := x.save(c)
+	if unloads && saved {
+		x.idle.outlines.Store(outlines(documents))
+		x.unloadLater(x.idle.after)
 	}
 	return nil
+}
+
+// save writes the snapshot. A failure is logged.
+func (x *Index) save(c *contents) bool {
+	err := save(x.dir, c)
+	if err != nil {
+		x.log.Warn("the search index can't be stored; the next start reads all pages again", "folder", x.dir, "error", err)
+	}
+	return err == nil
+}
+
+func countPages(documents []*retrieval.Document) int {
+	pages := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		pages[d.Page] = true
+	}
+	return len(pages)
 }
 
 // Close waits for a Replace that is running; later ones fail. Searches go on.
@@ -190,5 +246,8 @@ func (x *Index) Close() error {
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
 	x.closed = true
+	if x.idle.timer != nil {
+		x.idle.timer.Stop()
+	}
 	return nil
 }

@@ -24,8 +24,8 @@ type markedWord struct {
 // Mark returns a Marker of the words of a query, which marks nothing before
 // the first generation.
 func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
-	g := x.current.Load()
-	if g == nil {
+	g, err := x.generation()
+	if err != nil {
 		return func(string) []retrieval.Span { return nil }
 	}
 	g = g.only(q.Pages)

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
@@ -16,7 +17,8 @@ import (
 
 // A snapshot is what the next start needs to answer without reading the site
 // again: documents, their words and their vectors, from which it makes a
-// generation. The file has
+// generation. That of an index which nobody searches has no words: they are
+// counted when it is loaded. The file has
 //
 //	a header with the version     snapshotHeader
 //	gob: contents, a page at a time
@@ -41,102 +43,131 @@ type snapshotStart struct {
 // snapshotPage follows for each page.
 type snapshotPage struct {
 	Document *retrieval.Document
-	Words    *pageWords
+	Words    *pageWords // nil on all pages, or on none
 	// Sections are those with a vector; Vectors has these one after another.
 	Sections []int
 	Vectors  []float32
 }
 
-// save writes the snapshot of a generation to a folder.
-func save(dir string, g *generation, lex *lexicon) error {
+// contents are what a snapshot holds.
+type contents struct {
+	docs    []*retrieval.Document
+	words   []*pageWords // of docs, nil if they are not counted yet
+	lexicon *lexicon     // of words
+	vectors *matrix      // nil without vectors
+}
+
+// generation makes the generation of the contents. Words of the same documents
+// that are in old are not counted again.
+func (c *contents) generation(ctx context.Context, old *generation) (g *generation, err error) {
+	if c.words == nil {
+		if c.words, err = analyzeAll(ctx, c.docs, old, c.lexicon); err != nil {
+			return nil, err
+		}
+	}
+	lex := c.lexicon
+	lex.words = append(make([]word, 0, len(lex.words)), lex.words...) // without room to grow
+	return newGeneration(c.docs, c.words, lex.words, c.vectors), nil
+}
+
+// save writes a snapshot to a folder.
+func save(dir string, c *contents) error {
 	return retrieval.WriteFile(filepath.Join(dir, snapshotFile), func(w io.Writer) error {
 		sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-		if err := encode(io.MultiWriter(w, sum), g, lex); err != nil {
+		if err := encode(io.MultiWriter(w, sum), c); err != nil {
 			return err
 		}
 		return binary.Write(w, binary.BigEndian, sum.Sum32())
 	})
 }
 
-func encode(w io.Writer, g *generation, lex *lexicon) error {
+func encode(w io.Writer, c *contents) error {
 	if _, err := io.WriteString(w, snapshotHeader); err != nil {
 		return err
 	}
 	e := gob.NewEncoder(w)
-	start := snapshotStart{Words: lex.words}
-	m := g.vectors
+	var start snapshotStart
+	if c.words != nil {
+		start.Words = c.lexicon.words
+	}
+	m := c.vectors
 	if m != nil {
 		start.Dimension = m.dim
 	}
 	if err := e.Encode(start); err != nil {
 		return err
 	}
-	row := 0
-	for i, d := range g.docs {
-		p := snapshotPage{Document: d, Words: g.words[i]}
+	row, first := 0, uint32(0)
+	for i, d := range c.docs {
+		p := snapshotPage{Document: d}
+		if c.words != nil {
+			p.Words = c.words[i]
+		}
+		next := first + uint32(len(d.Sections))
 		if m != nil {
 			from := row
-			for ; row < len(m.section) && m.section[row] < g.first[i+1]; row++ {
-				p.Sections = append(p.Sections, int(m.section[row]-g.first[i]))
+			for ; row < len(m.section) && m.section[row] < next; row++ {
+				p.Sections = append(p.Sections, int(m.section[row]-first))
 			}
 			p.Vectors = m.values[from*m.dim : row*m.dim]
 		}
 		if err := e.Encode(p); err != nil {
 			return err
 		}
+		first = next
 	}
 	return nil
 }
 
 // load reads the snapshot of a folder. The error wraps fs.ErrNotExist if there
 // is none, and errSnapshot if it can't be used.
-func load(dir string) (*generation, *lexicon, error) {
+func load(dir string) (*contents, error) {
 	f, err := os.Open(filepath.Join(dir, snapshotFile))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	size := info.Size() - crc32.Size
 	if size < 0 {
-		return nil, nil, fmt.Errorf("%w: %d bytes", errSnapshot, info.Size())
+		return nil, fmt.Errorf("%w: %d bytes", errSnapshot, info.Size())
 	}
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, size)); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var want uint32
 	if err := binary.Read(io.NewSectionReader(f, size, crc32.Size), binary.BigEndian, &want); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if sum.Sum32() != want {
-		return nil, nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
+		return nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
 	}
-	g, lex, err := decode(io.NewSectionReader(f, 0, size))
+	c, err := decode(io.NewSectionReader(f, 0, size))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errSnapshot, err)
+		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
-	return g, lex, nil
+	return c, nil
 }
 
 // decode reads what encode wrote. Whatever r holds, it allocates in proportion
-// to it, and returns a generation that can be searched or an error.
-func decode(r io.Reader) (*generation, *lexicon, error) {
+// to it, and returns contents that make a generation, or an error.
+func decode(r io.Reader) (*contents, error) {
 	in := bufio.NewReader(r)
 	header := make([]byte, len(snapshotHeader))
 	if _, err := io.ReadFull(in, header); err != nil || string(header) != snapshotHeader {
-		return nil, nil, fmt.Errorf("header %q, want %q", header, snapshotHeader)
+		return nil, fmt.Errorf("header %q, want %q", header, snapshotHeader)
 	}
 	d := gob.NewDecoder(in)
 	var start snapshotStart
 	if err := d.Decode(&start); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if start.Dimension < 0 || start.Dimension > maxDimensions {
-		return nil, nil, fmt.Errorf("vectors of %d dimensions", start.Dimension)
+		return nil, fmt.Errorf("vectors of %d dimensions", start.Dimension)
 	}
 	var (
 		docs     []*retrieval.Document
@@ -149,40 +180,39 @@ func decode(r io.Reader) (*generation, *lexicon, error) {
 		if err := d.Decode(&p); err == io.EOF {
 			break
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("page %d: %w", i, err)
+			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
 		if err := p.validate(len(start.Words), start.Dimension); err != nil {
-			return nil, nil, fmt.Errorf("page %d: %w", i, err)
+			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
-		docs, words = append(docs, p.Document), append(words, p.Words)
+		docs = append(docs, p.Document)
+		if p.Words != nil {
+			words = append(words, p.Words)
+		}
+		if len(words) != 0 && len(words) != len(docs) {
+			return nil, fmt.Errorf("page %d: some pages have words and others have none", i)
+		}
 		for _, s := range p.Sections {
 			matrix.section = append(matrix.section, sections+uint32(s))
 		}
 		matrix.values = append(matrix.values, p.Vectors...)
 		sections += uint32(len(p.Document.Sections))
 	}
-	lex := newLexicon(start.Words)
-	if start.Dimension == 0 {
-		return newGeneration(docs, words, lex.words, nil), lex, nil
+	c := &contents{docs: docs, words: words, lexicon: newLexicon(start.Words)}
+	if start.Dimension > 0 {
+		c.vectors = &matrix
 	}
-	return newGeneration(docs, words, lex.words, &matrix), lex, nil
+	return c, nil
 }
 
 // validate reports what would break a search.
 func (p *snapshotPage) validate(words, dimension int) error {
-	if p.Document == nil || p.Words == nil || len(p.Words.Sections) != len(p.Document.Sections) {
-		return errors.New("words don't match sections")
+	if p.Document == nil {
+		return errors.New("no document")
 	}
-	for _, w := range p.Words.Head {
-		if int(w.Word) >= words {
-			return fmt.Errorf("no word %d", w.Word)
-		}
-	}
-	for i := range p.Words.Sections {
-		for _, w := range p.Words.Sections[i].Words {
-			if int(w.Word) >= words {
-				return fmt.Errorf("no word %d", w.Word)
-			}
+	if p.Words != nil {
+		if err := p.Words.validate(p.Document, words); err != nil {
+			return err
 		}
 	}
 	if len(p.Vectors) != len(p.Sections)*dimension {
@@ -196,6 +226,26 @@ func (p *snapshotPage) validate(words, dimension int) error {
 	for _, v := range p.Vectors {
 		if !(v >= -1.01 && v <= 1.01) {
 			return fmt.Errorf("a vector holds %v", v)
+		}
+	}
+	return nil
+}
+
+// validate reports what would break a generation with a number of words.
+func (c *pageWords) validate(d *retrieval.Document, words int) error {
+	if len(c.Sections) != len(d.Sections) {
+		return errors.New("words don't match sections")
+	}
+	for _, w := range c.Head {
+		if int(w.Word) >= words {
+			return fmt.Errorf("no word %d", w.Word)
+		}
+	}
+	for i := range c.Sections {
+		for _, w := range c.Sections[i].Words {
+			if int(w.Word) >= words {
+				return fmt.Errorf("no word %d", w.Word)
+			}
 		}
 	}
 	return nil

@@ -167,16 +167,24 @@ func FuzzSnapshot(f *testing.F) {
 			f.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := encode(&b, x.current.Load(), newLexicon(x.words)); err != nil {
-			f.Fatal(err)
+		g := x.current.Load()
+		for _, words := range [][]*pageWords{g.words, nil} {
+			b.Reset()
+			if err := encode(&b, &contents{docs: g.docs, words: words, lexicon: newLexicon(x.words), vectors: g.vectors}); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(bytes.Clone(b.Bytes()))
 		}
-		f.Add(b.Bytes())
 	}
 	f.Add([]byte(snapshotHeader))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, _, err := decode(bytes.NewReader(data))
+		c, err := decode(bytes.NewReader(data))
 		if err != nil {
 			return
+		}
+		g, err := c.generation(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
 		q := retrieval.Query{Text: "install 設定 caddyfil", Limit: 10}
 		if g.vectors != nil {
