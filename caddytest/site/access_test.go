@@ -330,6 +330,9 @@ func TestErrorsThatArePassedLogNoKey(t *testing.T) {
 			if r := ask(secret[:len(secret)-1]); r.Status != 401 || !strings.HasPrefix(string(r.Body), c.unauthorized) {
 				t.Errorf("a wrong key: %d %s", r.Status, r.Body)
 			}
+			caddytest.Until(t, "the index is ready", func() bool {
+				return !strings.Contains(string(ask(secret).Body), "index_not_ready")
+			})
 			if r := ask(secret); r.Status != 503 || !strings.HasPrefix(string(r.Body), c.failed) {
 				t.Errorf("a search that fails: %d %s", r.Status, r.Body)
 			}

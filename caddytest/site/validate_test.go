@@ -76,6 +76,12 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Token]():       {object{"handler": "docs_token"}, inRoute},
 	reflect.TypeFor[handlers.Widget]():      {object{"handler": "docs_widget"}, inRoute},
 	reflect.TypeFor[handlers.Dashboard]():   {object{"handler": "docs_dashboard"}, inRoute},
+	reflect.TypeFor[handlers.LLMs]():        {object{"handler": "docs_llms"}, inRoute},
+	reflect.TypeFor[handlers.Page]():        {object{"handler": "docs_page"}, inRoute},
+	reflect.TypeFor[handlers.MCP]():         {object{"handler": "docs_mcp", "tool_limit": object{"max_events": 1, "window": "1m"}}, inRoute},
+	reflect.TypeFor[handlers.MCPLimit](): {object{"max_events": 1, "window": "1m"}, func(o object) object {
+		return inRoute(object{"handler": "docs_mcp", "client_limit": o})
+	}},
 	reflect.TypeFor[handlers.KeyAuth](): {object{}, func(o object) object {
 		return inRoute(object{"handler": "authentication", "providers": object{"docs_key": o}})
 	}},
@@ -101,6 +107,7 @@ var free = map[string]string{
 	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
 	"Guard.rate_limit_policy": "a text", "Widget.inject": "a switch",
+	"Page.anonymous": "a switch", "MCP.require_key": "a switch", "Site.suggestions_fence": "a switch",
 }
 
 // bad are values that can't work, by type and field, and the error for each.
@@ -218,6 +225,16 @@ var bad = []struct{ field, value, says string }{
 	{"Search.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Feedback.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Events.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"LLMs.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"LLMs.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
+	{"Page.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"MCP.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
+	{"MCP.define", `{"name":"acme","site":{"watch":"sometimes"}}`, `site acme: watch: "sometimes" must be`},
+	{"MCP.client_limit", `{}`, `client_limit`},
+	{"MCP.tool_limit", `{"max_events":-1,"window":"1m"}`, `tool_limit`},
+	{"MCP.unlimited", `true`, `unlimited: true excludes client_limit and tool_limit`},
+	{"MCPLimit.max_events", `-1`, `-1`},
+	{"MCPLimit.window", `"1ms"`, `1ms`},
 	{"Search.max_body", `-1`, `max_body: -1 must be from 1000 to 100000000 bytes`},
 	{"Assistant.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Assistant.max_body", `10`, `max_body: 10 must be from 1000 to 100000000 bytes`},
