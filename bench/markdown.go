@@ -24,9 +24,18 @@ import (
 // articles are the elements that hold a page's article, by generator: an
 // attribute and one of its values.
 var articles = [][2]string{
-	{"class", "theme-doc-markdown"}, {"class", "vp-doc"}, {"class", "md-content__inner"}, {"class", "sl-markdown-content"},
-	{"class", "td-content"}, {"class", "bd-article"}, {"class", "rst-content"}, {"id", "furo-main-content"}, {"id", "content"},
-	{"role", "main"}, {"", "article"}, {"", "main"},
+	{"class", "theme-doc-markdown"},
+	{"class", "vp-doc"},
+	{"class", "md-content__inner"},
+	{"class", "sl-markdown-content"},
+	{"class", "td-content"},
+	{"class", "bd-article"},
+	{"class", "rst-content"},
+	{"id", "furo-main-content"},
+	{"id", "content"},
+	{"role", "main"},
+	{"", "article"},
+	{"", "main"},
 }
 
 // runMarkdown measures what is lost and gained when the pages of folders are

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -53,9 +54,7 @@ func (w *fallbackWriter) Header() http.Header {
 func (w *fallbackWriter) keepHeader() {
 	h := w.ResponseWriter.Header()
 	clear(h)
-	for name, values := range w.header {
-		h[name] = values
-	}
+	maps.Copy(h, w.header)
 }
 
 // WriteHeader implements http.ResponseWriter.

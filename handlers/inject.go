@@ -97,7 +97,7 @@ func (in *injector) prepare(r *http.Request) (restore func()) {
 	// The handlers behind know the ETag without our suffix. A copy without it
 	// is of the page without the tag.
 	var tags []string
-	for _, etag := range strings.Split(strings.Join(saved[len(names)-1], ","), ",") {
+	for etag := range strings.SplitSeq(strings.Join(saved[len(names)-1], ","), ",") {
 		etag = strings.TrimSpace(etag)
 		if page, ok := strings.CutSuffix(etag, in.suffix+`"`); ok {
 			tags, in.known = append(tags, page+`"`), true
@@ -256,7 +256,7 @@ func (in *injector) release(tag string, at int) error {
 	if tag != "" {
 		held = slices.Insert(held, at, []byte(tag)...)
 	}
-	if _, err := in.ResponseWriterWrapper.Write(held); err != nil {
+	if _, err := in.ResponseWriterWrapper.Write(held); err != nil { //nolint:gosec // the page, as the handler behind wrote it
 		return err
 	}
 	if in.flushing {

@@ -173,7 +173,7 @@ func notYet(w http.ResponseWriter) error {
 	return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
 }
 
-var notFound = caddyhttp.Error(http.StatusNotFound, nil)
+var errNotFound = caddyhttp.Error(http.StatusNotFound, nil)
 
 // index serves llms.txt and its parts.
 func (l *LLMs) index(w http.ResponseWriter, r *http.Request, site *app.LiveSite, name string) error {
@@ -182,7 +182,7 @@ func (l *LLMs) index(w http.ResponseWriter, r *http.Request, site *app.LiveSite,
 	}
 	text, ok := site.LLMs(baseURL(site, r))[name]
 	if !ok {
-		return notFound
+		return errNotFound
 	}
 	serveText(w, r, "text/plain; charset=utf-8", []byte(text))
 	return nil
@@ -211,7 +211,7 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, site *app.LiveSite, 
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrNoPage) {
 			l.log.Warn("a page can't be served as Markdown", zap.String("site", site.Name), zap.String("page", d.File), zap.Error(err))
 		}
-		return notFound
+		return errNotFound
 	}
 	h := w.Header()
 	switch {
@@ -267,13 +267,14 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) 
 	if r.Method == http.MethodHead {
 		return nil
 	}
+	//nolint:gosec // text/plain or Markdown, never HTML
 	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", site.Title(), len(pages), base)
 	for _, d := range pages {
 		md, err := site.MarkdownOnce(r.Context(), d, base)
 		if err != nil {
 			continue // it is gone, and so from the next list
 		}
-		if _, err := w.Write(append(md, '\n')); err != nil || r.Context().Err() != nil {
+		if _, err := w.Write(append(md, '\n')); err != nil || r.Context().Err() != nil { //nolint:gosec // as above
 			return nil // the client is gone
 		}
 	}

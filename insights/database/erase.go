@@ -205,8 +205,10 @@ func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duratio
 			{`delete from docs_day_query where site = ? and (day, query) in (
 				select d.day, d.query from docs_queries q join docs_day_query d on d.site = q.site and d.query = q.id and d.day in (q.first, q.last)
 				where q.site = ? and q.seen < ? and q.last < ? limit ?)`, []any{site, site, insights.Frequent, day, slice}},
-			{`delete from docs_queries where id in (select id from docs_queries where site = ? and (seen < ? and last < ? or last < ?) limit ?)`,
-				[]any{site, insights.Frequent, day, oldest, slice}},
+			{
+				`delete from docs_queries where id in (select id from docs_queries where site = ? and (seen < ? and last < ? or last < ?) limit ?)`,
+				[]any{site, insights.Frequent, day, oldest, slice},
+			},
 			{`delete from docs_gaps where site = ? and at < ? and not exists (
 				select 1 from docs_replies r where r.site = docs_gaps.site and r.stems = docs_gaps.stems)`, []any{site, cutoff}},
 			{`delete from docs_day_query where site = ? and day < ? and query in (

@@ -21,7 +21,8 @@ func (s *Store) Export(ctx context.Context, in insights.Scope, p insights.Period
 		query string
 		read  func(scan func(...any) error) error
 	}{
-		{`select s.at, s.source, coalesce(q.text, ''), s.hits, s.top, s.tracked, s.language
+		{
+			`select s.at, s.source, coalesce(q.text, ''), s.hits, s.top, s.tracked, s.language
 			from docs_searches s left join docs_queries q on q.id = s.query where s.site = ? and s.at >= ? and s.at < ? order by s.at, s.id`,
 			func(scan func(...any) error) error {
 				var at, tracked int64
@@ -34,8 +35,10 @@ func (s *Store) Export(ctx context.Context, in insights.Scope, p insights.Period
 				e := event(at, source)
 				e.Search = x
 				return each(e)
-			}},
-		{`select c.at, c.source, coalesce(q.text, ''), c.page, c.position
+			},
+		},
+		{
+			`select c.at, c.source, coalesce(q.text, ''), c.page, c.position
 			from docs_clicks c left join docs_queries q on q.id = c.query where c.site = ? and c.at >= ? and c.at < ? order by c.at, c.id`,
 			func(scan func(...any) error) error {
 				var at int64
@@ -47,8 +50,10 @@ func (s *Store) Export(ctx context.Context, in insights.Scope, p insights.Period
 				e := event(at, source)
 				e.Click = x
 				return each(e)
-			}},
-		{`select ` + replyColumns + ` from docs_replies r where r.site = ? and r.at >= ? and r.at < ? order by r.at, r.id`,
+			},
+		},
+		{
+			`select ` + replyColumns + ` from docs_replies r where r.site = ? and r.at >= ? and r.at < ? order by r.at, r.id`,
 			func(scan func(...any) error) error {
 				var t insights.Turn
 				if err := scanReply(scan, &t); err != nil {
@@ -57,8 +62,10 @@ func (s *Store) Export(ctx context.Context, in insights.Scope, p insights.Period
 				e := event(t.At.Unix(), string(t.Source))
 				e.Reply = &t.Reply
 				return each(e)
-			}},
-		{`select v.at, v.source, v.thread, v.message, v.page, v.rating, v.reasons, v.comment
+			},
+		},
+		{
+			`select v.at, v.source, v.thread, v.message, v.page, v.rating, v.reasons, v.comment
 			from docs_votes v where v.site = ? and v.at >= ? and v.at < ? order by v.at, v.id`,
 			func(scan func(...any) error) error {
 				var at, rating int64
@@ -71,7 +78,8 @@ func (s *Store) Export(ctx context.Context, in insights.Scope, p insights.Period
 				e := event(at, source)
 				e.Vote = x
 				return each(e)
-			}},
+			},
+		},
 	} {
 		if err := s.each(ctx, kind.read, kind.query, site, from, to); err != nil {
 			return err

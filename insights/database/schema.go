@@ -19,7 +19,8 @@ var migrations = [][]string{
 		// The texts of searches. seen counts the searches with it; first and last
 		// are days.
 		`create table docs_queries (
-			id {id}, site {int} not null, text text not null,
+			id {id}, site {int} not null,
+			"text" text not null,
 			seen {int} not null, first {int} not null, last {int} not null,
 			unique (site, text)
 		) {table}`,

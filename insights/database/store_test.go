@@ -92,8 +92,10 @@ var (
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
 func search(minutes int, query string, hits int, more ...func(*insights.Event)) insights.Event {
-	e := insights.Event{At: at(minutes), Scope: acme, Source: insights.Widget, Key: "widget",
-		Search: &insights.Search{Query: query, Hits: hits, Tracked: true}}
+	e := insights.Event{
+		At: at(minutes), Scope: acme, Source: insights.Widget, Key: "widget",
+		Search: &insights.Search{Query: query, Hits: hits, Tracked: true},
+	}
 	for _, f := range more {
 		f(&e)
 	}
@@ -118,7 +120,8 @@ func reply(minutes int, thread, question, answered string, more ...func(*insight
 
 func vote(minutes int, thread, message, rating, comment string) insights.Event {
 	return insights.Event{At: at(minutes), Scope: acme, Source: insights.Widget, Vote: &insights.Vote{
-		Thread: thread, Message: message, Rating: rating, Comment: comment, Reasons: []string{"wrong", "outdated"}}}
+		Thread: thread, Message: message, Rating: rating, Comment: comment, Reasons: []string{"wrong", "outdated"},
+	}}
 }
 
 func of(in insights.Scope, e insights.Event) insights.Event {

@@ -49,7 +49,7 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 		address = b.ResolveReference(address)
 	}
 	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}}, blockBelow: map[*html.Node]bool{}}
-	front := head{}
+	var front head
 	var nodes []*html.Node
 	var date string
 	if f == formatHTML {
