@@ -224,6 +224,7 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	replayable(req)
 	if q.Host != "" {
 		req.Host = q.Host
 	}
@@ -246,6 +247,11 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 	}
 	return s.Client.Do(req)
 }
+
+// replayable lets net/http send a request again when it met a kept connection
+// that the server was just closing, which a reload does. The empty header is
+// not sent (see http.Transport).
+func replayable(req *http.Request) { req.Header["Idempotency-Key"] = []string{} }
 
 // Do sends a request and reads the answer.
 func (s *Server) Do(q Request) *Response {

@@ -137,6 +137,7 @@ func (s *Server) OpenReply(t testing.TB, c *http.Client, version int, text strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	replayable(req)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+Key)
 	resp, err := c.Do(req)
