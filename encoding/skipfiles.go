@@ -26,7 +26,8 @@ type fileSkipper struct {
 	escape   int    // bytes of an escape sequence that are still to come
 	head     []byte // the beginning of the string
 	length   int    // of the string so far
-	skip     bool   // the string is a file
+	decided  bool   // it is known whether the string is a file
+	skip     bool   // it is one
 }
 
 func (f *fileSkipper) Read(p []byte) (int, error) {
@@ -41,11 +42,27 @@ func (f *fileSkipper) Read(p []byte) (int, error) {
 // filter moves the bytes that are kept to the beginning of p, and returns their
 // number.
 func (f *fileSkipper) filter(p []byte) (kept int) {
-	for _, c := range p {
-		if f.keep(c) {
+	for i := 0; i < len(p); {
+		if f.inString && f.decided && f.escape == 0 {
+			// What comes before the next quote or escape has no meaning here.
+			n := bytes.IndexAny(p[i:], "\"\\")
+			if n < 0 {
+				n = len(p) - i
+			}
+			if !f.skip {
+				copy(p[kept:], p[i:i+n])
+				kept += n
+			}
+			i += n
+			if i == len(p) {
+				break
+			}
+		}
+		if c := p[i]; f.keep(c) {
 			p[kept] = c
 			kept++
 		}
+		i++
 	}
 	return kept
 }
@@ -54,7 +71,7 @@ func (f *fileSkipper) keep(c byte) bool {
 	switch {
 	case !f.inString:
 		if c == '"' {
-			f.inString, f.head, f.length, f.skip = true, f.head[:0], 0, false
+			f.inString, f.head, f.length, f.decided, f.skip = true, f.head[:0], 0, false, false
 		}
 		return true
 	case f.escape > 0:
@@ -65,18 +82,25 @@ func (f *fileSkipper) keep(c byte) bool {
 	case c == '\\':
 		// A sequence that begins is kept or skipped as a whole.
 		f.escape = 1
-		f.skip = f.skip || f.length >= keptOfFile && f.isFile()
+		f.decide()
 	case c == '"':
 		f.inString = false
 		return true
 	default:
-		f.skip = f.skip || f.length >= keptOfFile && f.isFile()
+		f.decide()
 	}
 	if len(f.head) < maxMediaType {
 		f.head = append(f.head, c)
 	}
 	f.length++
 	return !f.skip
+}
+
+// decide finds out, once a string, whether the rest of it is skipped.
+func (f *fileSkipper) decide() {
+	if !f.decided && f.length >= keptOfFile {
+		f.decided, f.skip = true, f.isFile()
+	}
 }
 
 // isFile reports whether the string is a data URL of a type that is not read.
