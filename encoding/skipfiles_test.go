@@ -49,7 +49,8 @@ func TestFilesThatAreNotTextAreSkippedWhileABodyIsRead(t *testing.T) {
 	}
 }
 
-// What a body means does not depend on the skipping.
+// What a body means does not depend on the skipping. Only an invalid escape in
+// the skipped part of a file goes unnoticed.
 func FuzzSkipFiles(f *testing.F) {
 	f.Add(`{"a":"data:image/png;base64,`+strings.Repeat("A", 600)+`\"","b":"\\"}`, 7)
 	f.Add(`["\u0022","data:a/b,`+strings.Repeat(`\u0041`, 200)+`"]`, 1)
@@ -58,7 +59,7 @@ func FuzzSkipFiles(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if json.Valid([]byte(body)) != json.Valid(out) {
+		if json.Valid([]byte(body)) && !json.Valid(out) {
 			t.Errorf("%q became %q", body, out)
 		}
 		if !strings.Contains(strings.ToLower(body), "data:") && string(out) != body {
