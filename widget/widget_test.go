@@ -17,8 +17,8 @@ import (
 // What one reader loads, in bytes after gzip -9. The chunks of nine languages
 // are loaded by readers of that language, in place of nothing.
 const (
-	maxLoader = 3000
-	maxAll    = 16000
+	maxLoader = 2850
+	maxAll    = 15000
 )
 
 func TestDistIsBuiltFromTheSources(t *testing.T) {

@@ -109,6 +109,7 @@ func testLooks(t *testing.T, s *stand) {
 	t.Run("Right-to-left pages have the box right to left", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/?dir=rtl&lang=ar", `{"strings":{"ar":{"search":"بحث"}}}`)
+		b.is(`text('.button').startsWith('بحث')`)
 		b.open()
 		b.is(`getComputedStyle($('dialog')).direction === 'rtl' && $('.field svg').getBoundingClientRect().left > $('.input').getBoundingClientRect().left`)
 		b.ask("How do I install Acme?")

@@ -107,11 +107,7 @@ func testMarkdown(t *testing.T, s *stand) {
 		t.Fatal(err)
 	}
 
-	built := api.Build(api.BuildOptions{EntryPoints: []string{"../../widget/src/markdown.ts"}, Bundle: true, Format: api.FormatESModule, Outdir: "out"})
-	if len(built.Errors) > 0 {
-		t.Fatal(built.Errors)
-	}
-	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
+	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
 	render := func(text string, size int) decided {
@@ -157,11 +153,26 @@ func testMarkdown(t *testing.T, s *stand) {
 	b.calm()
 }
 
+// serveRenderer serves the widget's renderer as /extra/markdown.js.
+func (s *stand) serveRenderer(t *testing.T) {
+	t.Helper()
+	built := api.Build(api.BuildOptions{
+		Stdin: &api.StdinOptions{
+			Contents:   "import * as dom from './dom'\nimport { use } from './parts'\nuse(dom)\nexport { renderer } from './markdown'",
+			ResolveDir: "../../widget/src", Loader: api.LoaderTS,
+		},
+		Bundle: true, Format: api.FormatESModule, Outdir: "out",
+	})
+	if len(built.Errors) > 0 {
+		t.Fatal(built.Errors)
+	}
+	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
+}
+
 // Blocks that are finished keep their elements, and the last one its own as
 // far as it has not changed: a selection in them stays.
 func testRenderer(t *testing.T, s *stand) {
-	built := api.Build(api.BuildOptions{EntryPoints: []string{"../../widget/src/markdown.ts"}, Bundle: true, Format: api.FormatESModule, Outdir: "out"})
-	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
+	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
 	moved := js[[]string](b, `import('/extra/markdown.js').then(m => {

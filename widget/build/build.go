@@ -4,6 +4,8 @@
 package build
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"os"
@@ -16,20 +18,33 @@ import (
 
 // Build bundles the sources in dir (widget/src) and returns the files of dist
 // by name: loader.js, which names the main chunk, and the chunks, whose names
-// hold the hashes of their contents.
+// hold the hashes of their contents. The texts of all languages share one hash,
+// so that the main chunk needs no list of names.
 func Build(dir string) (map[string][]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	files := make(map[string][]byte)
+	files, texts := make(map[string][]byte), make(map[string][]byte)
+	hash := sha256.New()
+	for _, name := range languages {
+		if err := bundle(dir, texts, api.BuildOptions{EntryPoints: []string{"strings/" + name + ".ts"}, Format: api.FormatESModule}); err != nil {
+			return nil, err
+		}
+		hash.Write(texts[name+".js"])
+	}
+	version := base32.StdEncoding.EncodeToString(hash.Sum(nil))[:8]
+	for _, name := range languages {
+		files[name+"-"+version+".js"] = texts[name+".js"]
+	}
 	main := ""
 	err = bundle(dir, files, api.BuildOptions{
 		EntryPoints: []string{"main.ts"},
 		EntryNames:  "[name]-[hash]",
-		ChunkNames:  "[name]-[hash]",
 		Format:      api.FormatESModule,
-		Splitting:   true,
+		Define: map[string]string{
+			"__DOCS_STRINGS__": fmt.Sprintf("%q", version),
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -45,6 +60,9 @@ func Build(dir string) (map[string][]byte, error) {
 		Define:      map[string]string{"__DOCS_MAIN__": fmt.Sprintf("%q", main)},
 	})
 }
+
+// languages are those of src/strings besides English, which is in main.ts.
+var languages = []string{"de", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
 
 func bundle(dir string, files map[string][]byte, o api.BuildOptions) error {
 	o.AbsWorkingDir = dir
@@ -81,7 +99,8 @@ func styles(b api.PluginBuild) {
 		if len(css.Errors) > 0 {
 			return api.OnLoadResult{Errors: css.Errors}, nil
 		}
-		text := strings.TrimSpace(string(css.Code))
+		// Spaces that esbuild keeps: no rule here has a text with a comma.
+		text := strings.NewReplacer(", ", ",").Replace(strings.TrimSpace(string(css.Code)))
 		return api.OnLoadResult{Contents: &text, Loader: api.LoaderText}, nil
 	})
 }

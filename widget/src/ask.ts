@@ -1,10 +1,11 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
 import { Failure, read } from './api'
 import { App, fill } from './app'
-import { h, icon, icons, name, press } from './dom'
 import { feedback } from './feedback'
 import { mainOf } from './highlight'
+import * as icons from './icons'
 import { anchor, copier, renderer } from './markdown'
+import { h, icon, name, press } from './parts'
 
 interface Source { sourceId: string, url: string, title?: string }
 

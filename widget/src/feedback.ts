@@ -1,6 +1,7 @@
 // Thumbs, with a reason and a note.
 import type { App } from './app'
-import { h, icons, press } from './dom'
+import * as icons from './icons'
+import { h, press } from './parts'
 
 export interface Rating { rating: string | null, reasons?: string[], comment?: string }
 

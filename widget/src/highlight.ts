@@ -1,6 +1,6 @@
 // Marks the words of a search on the page that it led to, without a change to
 // the page's DOM (CSS Custom Highlight API).
-import { adopt } from './dom'
+import { adopt } from './parts'
 
 const hit = 'docs-hit'
 let styled = false

@@ -1,6 +1,6 @@
 // The loader: the button, the shortcut and windowindow.Docs. The rest comes at
 // first use.
-import { adopt, h, icon, icons } from './dom'
+import { adopt, h, icon, lens } from './dom'
 import css from './button.css'
 import type { Api, Config, Mode } from './types'
 
@@ -32,7 +32,7 @@ if (!window.Docs) {
   if (accent) host.style.setProperty('--docs-accent', accent)
 
   let main: Promise<Api> | undefined
-  const load = () => main ??= import(base + '/v1/widget/' + __DOCS_MAIN__).then(m => m.mount({ host, root, config, base, language }))
+  const load = () => main ??= import(base + '/v1/widget/' + __DOCS_MAIN__).then(m => m.mount({ host, root, config, base, language, h, icon, adopt, lens }))
   const soon = () => { load().catch(() => { main = undefined }) }
   const call = <K extends keyof Api>(name: K) => (...args: Parameters<Api[K]>) => {
     load().then(m => (m[name] as any)(...args), error => {
@@ -76,10 +76,10 @@ if (!window.Docs) {
   }, { signal })
 
   if (!own && position !== 'none') {
-    const label = strings?.[language]?.open ?? RegExp(language + ' (\\S+)').exec(labels)?.[1] ?? 'Search'
+    const label = strings?.[language]?.open ?? strings?.[language]?.search ?? RegExp('\\b' + language + ' (\\S+)').exec(labels)?.[1] ?? 'Search'
     root.append(h(position === 'bottom-left' ? 'button.button.left' : 'button.button', {
       type: 'button', 'aria-haspopup': 'dialog', click: () => open(), pointerenter: soon, focus: soon,
-    }, icon(icons.search), h('span', {}, label), h('kbd', {}, shortcuts[0]?.map(k => k === 'mod' ? mac ? '⌘' : 'Ctrl' : k.toUpperCase()).join(' '))))
+    }, icon(lens), h('span', {}, label), h('kbd', {}, shortcuts[0]?.map(k => k === 'mod' ? mac ? '⌘' : 'Ctrl' : k.toUpperCase()).join(' '))))
   }
 
   const keep = () => {

@@ -2,24 +2,23 @@
 import { client, Failure } from './api'
 import { type App, fill, store } from './app'
 import { askView } from './ask'
-import { adopt, h, icons, press } from './dom'
 import { unmark } from './highlight'
+import * as icons from './icons'
 import css from './main.css'
 import { pageFeedback } from './page'
+import { adopt, h, press, use } from './parts'
 import { arrive, searchView } from './search'
 import english, { type Strings } from './strings/en'
 import type { Api, Context, Mode } from './types'
 
-const languages: Record<string, () => Promise<{ default: Strings }>> = {
-  de: () => import('./strings/de'), fr: () => import('./strings/fr'), es: () => import('./strings/es'), pt: () => import('./strings/pt'),
-  it: () => import('./strings/it'), ru: () => import('./strings/ru'), zh: () => import('./strings/zh'), ja: () => import('./strings/ja'), ko: () => import('./strings/ko'),
-}
+declare const __DOCS_STRINGS__: string // by the build: the hash of strings/*.ts
 
 export async function mount(context: Context): Promise<Api> {
+  use(context)
   const { root, config, base, language } = context
   const { title, features = ['search', 'ask', 'feedback'] } = config
-  const own = await languages[language]?.().catch(() => undefined)
-  const s: Strings = { ...english, ...own?.default, ...config.strings?.[language] }
+  const own = /^(de|es|fr|it|ja|ko|pt|ru|zh)$/.test(language) && await import(`${base}/v1/widget/${language}-${__DOCS_STRINGS__}.js`).catch(() => 0)
+  const s: Strings = { ...english, ...own.default, ...config.strings?.[language] }
   const status = h('div.status', { role: 'status' })
   const tab = store(config, '')
   let mode: Mode = 'search'
@@ -86,7 +85,7 @@ export async function mount(context: Context): Promise<Api> {
       for (const names of [dialog.classList, dialog.part]) names.toggle('panel', !!panel)
       if (panel) dialog.show()
       else dialog.showModal()
-      app.client.authorize().catch(() => {})
+      app.client.authorize().catch(() => 0)
       app.emit('open', { mode })
     }
     if (asks) return ask.focus()

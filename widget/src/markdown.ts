@@ -3,7 +3,8 @@
 // What is code and what is a link is decided as in assistant/citation, which
 // has checked the text; testdata/markdown.json has the cases of both. There are
 // no images, no HTML, no reference links and no indented code.
-import { h, icons, press } from './dom'
+import * as icons from './icons'
+import { h, press } from './parts'
 
 interface Block {
   kind: string

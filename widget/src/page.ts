@@ -1,7 +1,7 @@
 // Whether a page helped: asked at its end, once in a tab.
 import type { App } from './app'
-import { h } from './dom'
 import { feedback } from './feedback'
+import { h } from './parts'
 
 export function pageFeedback(app: App) {
   const { tab, s } = app

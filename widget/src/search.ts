@@ -1,9 +1,10 @@
 // Search: results while typing, as a combobox with a list (ARIA APG, "list
 // autocomplete with manual selection").
 import { App, fill } from './app'
-import { h, icon, icons } from './dom'
 import { mark } from './highlight'
+import * as icons from './icons'
 import { anchor } from './markdown'
+import { h, icon } from './parts'
 
 type Ranges = [from: number, to: number][]
 
@@ -39,7 +40,7 @@ export function searchView(app: App) {
   })
   const list = h('div.results', { id: 'results', role: 'listbox', 'aria-label': s.search })
   const note = h('p.note')
-  const view = h('div.search', {}, h('label.field', {}, icon(icons.search), input), note, list)
+  const view = h('div.search', {}, h('label.field', {}, icon(app.lens), input), note, list)
 
   let options: HTMLElement[] = []
   let active = -1

@@ -1,4 +1,5 @@
 // What the widget's files share. docs.d.ts is the part that sites see.
+import type * as dom from './dom'
 import type { Strings } from './strings/en'
 
 export type Mode = 'search' | 'ask'
@@ -22,7 +23,7 @@ export interface Config {
 }
 
 /** Context is what the loader hands to the rest. */
-export interface Context {
+export interface Context extends Pick<typeof dom, 'h' | 'icon' | 'adopt' | 'lens'> {
   host: HTMLElement
   root: ShadowRoot
   config: Config
