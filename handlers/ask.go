@@ -30,6 +30,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -192,17 +193,25 @@ func pieces(text string, ranges [][2]int) (out []piece) {
 	return out
 }
 
+// askPageAsker is what requests of the page are recorded as: it is the widget
+// for readers without JavaScript.
+var askPageAsker = app.Asker{Source: insights.Widget}
+
 // search fills in the results.
 func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset string) {
 	from, err := strconv.Atoi(offset)
 	if err != nil || from < 0 || from > retrieval.MaxHits {
 		from = 0
 	}
-	results, total, err := site.Results(asReader(r), &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from})
+	q := &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from}
+	results, total, err := site.Results(asReader(r), q)
 	if err != nil {
 		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", requestID(r)), zap.Error(err))
 		p.Problem = "Search is unavailable at the moment. Try again in a few seconds."
 		return
+	}
+	if r.Method == http.MethodGet { // a question is recorded as such
+		a.app.Searched(site, askPageAsker, q, results)
 	}
 	p.Searched, p.Total = true, total
 	for _, one := range results {
@@ -254,9 +263,10 @@ func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
 	t, _ := a.app.Conversations().Open(ctx, "", owner)
 	id := requestID(r)
 	sources := new(sourceSink)
-	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, ThreadID: t.ID, Trace: a.app.Step}, sources)
+	message := "msg_" + id
+	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, Trace: a.app.Step}, sources)
 	a.app.Replied(traced, &app.Reply{
-		Site: site, Owner: owner, Thread: t.ID, RequestID: id, Version: 2, Took: time.Since(began),
+		Site: site, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
 		Result: res, Err: err, Gone: r.Context().Err() != nil,
 	})
 	endSpan(err)

@@ -47,7 +47,7 @@ func admit(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, a
 // askerOf names the sender of a request that was admitted.
 func askerOf(r *http.Request, key *access.Key) app.Asker {
 	from := app.Asker{Source: insights.Source(SourceOf(r))}
-	if key != nil {
+	if key != nil && from.Source != insights.Widget { // a browser token is no key
 		from.Key = key.ID
 	}
 	return from

@@ -229,7 +229,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
-	site, _, err := admit(w, r, m.app, m.Sites, !m.RequireKey, e.site)
+	site, key, err := admit(w, r, m.app, m.Sites, !m.RequireKey, e.site)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if tool != "" {
 		m.app.ToolCalled(site.Name, tool)
 	}
-	r = r.WithContext(asReader(r))
+	r = r.WithContext(app.WithKeyID(asReader(r), askerOf(r, key).Key))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	// There are no sessions and no streams to resume.
 	r.Header.Del("Mcp-Session-Id")
@@ -320,7 +320,7 @@ func (m *MCP) server(site *app.LiveSite, r *http.Request, full bool) http.Handle
 	if len(m.servers) >= maxServers {
 		clear(m.servers)
 	}
-	handler := agents.NewHandler(about, site.AgentDocs(base))
+	handler := agents.NewHandler(about, m.app.AgentDocs(site, base))
 	m.servers[key] = mcpServer{about, site, handler}
 	return handler
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -85,7 +86,13 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, err)
 	}
 
-	s.app.Searched(site, askerOf(r, key), q, results)
+	// The widget sends a request at each pause of typing, and reports the final
+	// query to docs_events.
+	if from := askerOf(r, key); from.Source == insights.Widget {
+		s.app.SearchedTyping(site, q, results)
+	} else {
+		s.app.Searched(site, from, q, results)
+	}
 
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

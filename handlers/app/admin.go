@@ -29,7 +29,7 @@ import (
 //	GET    /docs/logins               sessions of the dashboard
 //	POST   /docs/logins               make a code that signs in to the dashboard, once
 //	DELETE /docs/logins/{id}          end a session, or all
-//	POST   /docs/search/{site}        a search body; results as the API gives them, without a key
+//	POST   /docs/search/{site}        a search body; results as the API gives them, without a key; ?record=false keeps it out of the insights
 //	POST   /docs/ask/{site}           a v2 message body; the v2 stream, without a key
 //	GET    /docs/insights/{site}      what readers look for, in the last ?days=30
 //	DELETE /docs/insights/{site}      erase {"thread"}, {"text"} or {"day"}
@@ -66,7 +66,7 @@ func serveAdmin(w http.ResponseWriter, r *http.Request) error {
 	what, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/docs/"), "/")
 	if r.Method+" "+what == "POST ask" {
 		uimessage.SetHeader(w.Header())
-		return asAdminError(a.AskSite(r.Context(), name, body, w, http.NewResponseController(w).Flush))
+		return asAdminError(a.askSite(r.Context(), name, body, w, http.NewResponseController(w).Flush, true))
 	}
 	if r.Method+" "+what == "GET export" { // as it is read
 		return asAdminError(a.exportAdmin(w, r, name))
@@ -119,7 +119,7 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 	case "DELETE logins":
 		answer, err = a.EndLogins(ctx, name)
 	case "POST search":
-		answer, err = a.SearchSite(ctx, name, body)
+		answer, err = a.searchSite(ctx, name, body, r.URL.Query().Get("record") != "false")
 	case "GET insights", "DELETE insights":
 		answer, err = a.insightsAdmin(r, name, body)
 	case "POST backup":

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,18 +10,27 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // agentDocs is a site as the tools of agents see it.
 type agentDocs struct {
+	app  *App
 	site *LiveSite
 	base string // the site's URL without a slash at its end
 }
 
-// AgentDocs returns the site for the tools of agents, on behalf of the reader
+// AgentDocs returns a site for the tools of agents, on behalf of the reader
 // of each context. base is the site's URL where the configuration has none.
-func (r *LiveSite) AgentDocs(base string) agents.Docs { return &agentDocs{r, base} }
+func (a *App) AgentDocs(r *LiveSite, base string) agents.Docs { return &agentDocs{a, r, base} }
+
+type keyIDKey struct{}
+
+// WithKeyID adds the id of a request's key for what the tools of agents record.
+func WithKeyID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, keyIDKey{}, id)
+}
 
 // errClosed is the error after the site is gone.
 var errClosed = errors.New("the site is closed")
@@ -54,6 +64,13 @@ func (d *agentDocs) Search(ctx context.Context, q agents.Query) ([]agents.Hit, e
 			Language: h.Document.Language, Version: h.Document.Version,
 		})
 	}
+	s := insights.Search{Query: q.Text, Hits: len(hits), Language: q.Language}
+	if len(found) > 0 {
+		s.Top = &found[0].Score
+		s.Language = cmp.Or(s.Language, found[0].Document.Language)
+	}
+	key, _ := ctx.Value(keyIDKey{}).(string)
+	d.app.recordSearch(d.site, Asker{Source: insights.MCP, Key: key}, s)
 	return hits, nil
 }
 

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
@@ -41,6 +43,11 @@ func (a *App) refreshSoon(site *LiveSite) {
 
 // SearchSite answers the body of a search request, for an operator.
 func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encoding.Result, error) {
+	return a.searchSite(ctx, name, body, false)
+}
+
+// searchSite is SearchSite for a command, which is recorded or not.
+func (a *App) searchSite(ctx context.Context, name string, body []byte, recorded bool) ([]encoding.Result, error) {
 	site, err := a.adminSite(name)
 	if err != nil {
 		return nil, err
@@ -50,12 +57,20 @@ func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encod
 		return nil, err
 	}
 	results, _, err := site.Results(ctx, q)
+	if err == nil && recorded {
+		a.Searched(site, Asker{Source: insights.Command}, q, results)
+	}
 	return results, err
 }
 
 // AskSite answers the body of a v2 message request with a v2 stream, for an
 // operator: the conversation is kept in no thread.
 func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error) error {
+	return a.askSite(ctx, name, body, w, flush, false)
+}
+
+// askSite is AskSite for a command, which is recorded or not.
+func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error, recorded bool) error {
 	site, err := a.adminSite(name)
 	if err != nil {
 		return err
@@ -69,8 +84,15 @@ func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer
 		return retrieval.ErrNotReady
 	}
 	defer release()
+	began, message := time.Now(), "msg_"+rand.Text()
 	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
-	_, err = site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + rand.Text(), RequestID: rand.Text()[:9]}, enc)
+	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
+	if recorded && res != nil {
+		a.recordReply(&Reply{
+			Site: site, From: Asker{Source: insights.Command}, Page: req.CurrentPath, Message: message,
+			Took: time.Since(began), Result: res, Err: err, Gone: ctx.Err() != nil,
+		}, res)
+	}
 	return err
 }
 

@@ -215,22 +215,33 @@ func (a *App) record(e insights.Event) {
 	a.recording.add(e)
 }
 
-// Searched records a search. Those of the widget are requests of a typing
-// session: only what they found is remembered, for the final query that
-// TypedQuery reports.
-func (a *App) Searched(site *LiveSite, from Asker, q *encoding.Search, found []encoding.Result) {
-	if q.Offset > 0 { // a further page of the same search
-		return
-	}
+// searchOf describes a search by its results.
+func searchOf(q *encoding.Search, found []encoding.Result) insights.Search {
 	s := insights.Search{Query: q.Query, Hits: len(found), Language: q.Filter.Language}
 	if len(found) > 0 {
 		s.Top = &found[0].Metadata.Score
 		s.Language = cmp.Or(s.Language, found[0].Metadata.Language)
 	}
-	if from.Source == insights.Widget {
-		a.recording.shown.put(site.Name, s)
+	return s
+}
+
+// Searched records a search that somebody meant.
+func (a *App) Searched(site *LiveSite, from Asker, q *encoding.Search, found []encoding.Result) {
+	if q.Offset > 0 { // a further page of the same search
 		return
 	}
+	a.recordSearch(site, from, searchOf(q, found))
+}
+
+// SearchedTyping remembers what a request of a typing session found, for the
+// final query that TypedQuery reports.
+func (a *App) SearchedTyping(site *LiveSite, q *encoding.Search, found []encoding.Result) {
+	if q.Offset == 0 {
+		a.recording.shown.put(site.Name, searchOf(q, found))
+	}
+}
+
+func (a *App) recordSearch(site *LiveSite, from Asker, s insights.Search) {
 	e := site.event(from)
 	e.Search = &s
 	a.record(e)
@@ -244,9 +255,7 @@ func (a *App) TypedQuery(site *LiveSite, from Asker, query string, hits int, tra
 		s = insights.Search{Query: query, Hits: hits}
 	}
 	s.Tracked = tracked
-	e := site.event(from)
-	e.Search = &s
-	a.record(e)
+	a.recordSearch(site, from, s)
 }
 
 // Clicked records a click on a result.

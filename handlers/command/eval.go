@@ -80,7 +80,7 @@ func (t *target) searcher(ctx context.Context, site string) (search searcher, do
 	switch {
 	case err == nil:
 		return func(ctx context.Context, body []byte) (results []encoding.Result, err error) {
-			err = t.call(ctx, http.MethodPost, path("search", site), body, &results)
+			err = t.call(ctx, http.MethodPost, path("search", site)+"?record=false", body, &results)
 			return results, err
 		}, func() {}, nil
 	case !errors.Is(err, errNotRunning):
