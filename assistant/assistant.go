@@ -28,6 +28,11 @@ type Assistant struct {
 	// PassageTokens bounds the passages given to the model, counted with
 	// OpenAI's cl100k_base vocabulary. Default: 6000.
 	PassageTokens int
+	// MaxDuration bounds the model's answer in time, with its calls of tools.
+	// Default: 5 minutes.
+	MaxDuration time.Duration
+	// Reasoning says whether clients get the model's reasoning.
+	Reasoning bool
 	// Tools says whether the model is offered search and read_page.
 	Tools ToolUse
 	// Patience bounds how long the model may go on searching before it has to

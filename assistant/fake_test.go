@@ -1,13 +1,18 @@
 package assistant
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -246,6 +251,20 @@ func mustReply(t testing.TB, a *Assistant, in *Input) (*Result, *recorder) {
 		t.Fatal(err)
 	}
 	return res, rec
+}
+
+// renderedLinks are the targets of the links of a Markdown text.
+func renderedLinks(t testing.TB, text string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	var links []string
+	for _, m := range regexp.MustCompile(`<a href="([^"]*)"`).FindAllStringSubmatch(out.String(), -1) {
+		links = append(links, m[1])
+	}
+	return links
 }
 
 func userSaid(text string) reply.Message { return reply.Message{Role: reply.User, Text: text} }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
@@ -14,6 +15,7 @@ import (
 const (
 	defaultMaxTokens = 1500
 	defaultPatience  = 20 * time.Second
+	defaultDuration  = 5 * time.Minute
 
 	// maxRounds is how often the model may call tools before it has to answer.
 	maxRounds = 3
@@ -22,6 +24,9 @@ const (
 // errSilent is the error of a model that ends without a word.
 var errSilent = errors.New("the model's answer is empty")
 
+// errEndless is the error of a model that wrote nothing in the time of an answer.
+var errEndless = fmt.Errorf("no answer within max_duration: %w", ErrModel)
+
 // generate has the model answer. If it fails before its first word, the reply
 // continues without it.
 func (r *run) generate(ctx context.Context) error {
@@ -29,7 +34,12 @@ func (r *run) generate(ctx context.Context) error {
 		return nil
 	}
 	traced, ended := r.trace(ctx, "generate")
-	err := r.askModel(traced)
+	timed, cancel := context.WithTimeout(traced, cmp.Or(r.a.MaxDuration, defaultDuration))
+	err := r.askModel(timed)
+	if err != nil && ctx.Err() == nil && timed.Err() != nil {
+		err = r.cutOff()
+	}
+	cancel()
 	ended(err)
 	if err == nil || r.out.err != nil || ctx.Err() != nil {
 		return nil // Reply looks at the client
@@ -48,6 +58,16 @@ func (r *run) generate(ctx context.Context) error {
 	return nil
 }
 
+// cutOff ends an answer that takes too long. What was written stays.
+func (r *run) cutOff() error {
+	r.answer.end()
+	if r.answer.text.Len() == 0 {
+		return errEndless
+	}
+	r.res.Reason = "length"
+	return nil
+}
+
 // report ends the reply with an error that the reader is shown.
 func (r *run) report(p phrase) error {
 	r.res.Reason = "error"
@@ -60,6 +80,10 @@ func (r *run) report(p phrase) error {
 // answer.
 func (r *run) askModel(ctx context.Context) error {
 	r.answer.check = r.newChecker(ctx)
+	r.reasoning = reasoning{out: &r.out}
+	if r.a.Reasoning {
+		r.reasoning.check = r.newChecker(ctx)
+	}
 	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
 	for round := 0; ; {
 		last := round == maxRounds || round > 0 && time.Now().After(deadline)
@@ -79,6 +103,7 @@ func (r *run) askModel(ctx context.Context) error {
 			return err
 		}
 		r.account(c)
+		r.reasoning.end()
 		r.answer.end()
 		if r.out.err != nil {
 			return r.out.err
@@ -119,9 +144,10 @@ func (r *run) nextPrompt(last bool) *Prompt {
 // pass sends a delta of the answer.
 func (r *run) pass(d *Delta) error {
 	if len(d.Reasoning) > 0 {
-		r.out.send(reply.Event{Kind: reply.Reasoning, Text: d.Reasoning})
+		r.reasoning.write(d.Reasoning)
 	}
 	if len(d.Text) > 0 {
+		r.reasoning.end()
 		r.answer.write(d.Text)
 	}
 	if !d.More {

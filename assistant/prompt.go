@@ -99,7 +99,7 @@ func (r *run) userMessage() string {
 		}
 	}
 	if q.page != nil {
-		b.WriteString("The reader is on the page " + oneLine(q.page.Title) + " (" + q.page.URL + ").\n\n")
+		r.fence(&b, "Page that the reader is on", oneLine(q.page.Title)+"\n"+q.page.URL)
 	}
 	left := contextTokens
 	data := func(label, text string) {

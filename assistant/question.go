@@ -21,6 +21,7 @@ type inquiry struct {
 	page        *retrieval.Document // that the reader is on, nil if unknown
 	language    language.Language
 	terms       []term // of asked
+	rewritten   bool   // query is the model's
 	leans       bool   // the question continues what was said before
 
 	// query is what is searched for, and other too if it is not "": a question
@@ -297,6 +298,17 @@ var (
 		"это, этот, эта, эти, этого, здесь, 这, 这个, 这段, これ, この, 이, 이것",
 	)
 )
+
+// clipCharacters returns at most the first n characters of s.
+func clipCharacters(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
 
 // clip returns at most the first n bytes of s, cut between characters.
 func clip(s string, n int) string {

@@ -21,9 +21,10 @@ type run struct {
 	started time.Time
 	key     string // of the prompt's fences, unguessable
 
-	out    events
-	answer answer
-	links  citation.Site // what the answer may link to
+	out       events
+	answer    answer
+	reasoning reasoning
+	links     citation.Site // what the answer may link to
 
 	q         *inquiry
 	passages  []passage // what the answer may rest on, in the order of their sources
@@ -67,7 +68,11 @@ func (r *run) sources(ctx context.Context) error {
 		if r.a.Model == nil {
 			r.start()
 		}
-		r.sendTool("search", "query", r.q.query.Text, r.passages)
+		query := r.q.query.Text
+		if r.q.rewritten {
+			query = r.checked(ctx, query)
+		}
+		r.sendTool("search", "query", query, r.passages)
 		// Text in the step of a tool call makes clients ask again.
 		r.out.stepFinish("tool-calls", reply.Usage{})
 		r.out.stepStart()

@@ -28,7 +28,7 @@ func TestEventsComeInTheirOrder(t *testing.T) {
 		},
 		{
 			"with a model that thinks", &script{rounds: []round{{reasoning: "hm", text: good}}},
-			"start step call result /step step source reasoning text /step finish",
+			"start step call result /step step source text /step finish",
 		},
 		{
 			"without a model", nil,

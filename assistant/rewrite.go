@@ -61,7 +61,7 @@ func (r *run) rewrite(ctx context.Context) error {
 		r.account(c)
 	}
 	if s := usableRewrite(string(reply.Unescape(nil, text))); s != "" && q.rewrittenAs(s) {
-		q.query.Text, q.other = s, ""
+		q.query.Text, q.other, q.rewritten = s, "", true
 	}
 	return nil
 }

@@ -72,10 +72,20 @@ func (r *run) sendTool(name, argument, value string, ps []passage) {
 			found[i].Path += "#" + a
 		}
 	}
-	input, _ := json.Marshal(map[string]string{argument: value}) // can't fail, nor the next
+	input, _ := json.Marshal(map[string]string{argument: clipCharacters(value, maxShownInput)}) // can't fail, nor the next
 	output, _ := json.Marshal(found)
 	r.out.send(reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: input})
 	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: output})
+}
+
+// maxShownInput bounds what clients get of a call's argument, in characters.
+const maxShownInput = 200
+
+// checked is a text of the model, with its links checked like those of the
+// answer: clients may render the argument of a call as Markdown.
+func (r *run) checked(ctx context.Context, text string) string {
+	c := r.newChecker(ctx)
+	return string(c.End(c.Append(nil, []byte(clipCharacters(text, maxShownInput)))))
 }
 
 // useTools makes the calls of one round. Their parts and the new sources go to
@@ -124,7 +134,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 		ps, err = r.searchAgain(ctx, query)
 		if err == nil {
-			r.sendTool("search", "query", query, ps)
+			r.sendTool("search", "query", r.checked(ctx, query), ps)
 		}
 	case "read_page":
 		page := clip(strings.TrimSpace(args.Page), 500)
@@ -134,7 +144,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		}
 		ps, err = r.readPage(ctx, name)
 		if err == nil {
-			r.sendTool("read_page", "page", name, ps)
+			r.sendTool("read_page", "page", r.checked(ctx, name), ps)
 		}
 	default:
 		return "error: there is no such tool; there are search and read_page"

@@ -108,6 +108,7 @@ func TestAfterTheFirstTokenNoSecondAnswerBegins(t *testing.T) {
 	}{
 		"silence":           {modelserver.Reply{Text: "one two three", Fault: modelserver.Hang, After: 2}, IdleTimeout, 30 * time.Second},
 		"nothing but pings": {modelserver.Reply{Text: "one two three", Fault: modelserver.Ping, After: 2}, IdleTimeout, 30 * time.Second},
+		"empty deltas":      {modelserver.Reply{Text: "one two three", Fault: modelserver.EmptyDeltas, After: 2}, IdleTimeout, 30 * time.Second},
 		"a cut":             {modelserver.Reply{Text: "one two three", Fault: modelserver.Cut, After: 2}, Truncated, 0},
 		"an early end":      {modelserver.Reply{Text: "one two three", Fault: modelserver.End, After: 2}, Truncated, 0},
 		"an error object":   {modelserver.Reply{Text: "one two three", Fault: modelserver.ErrorObject, After: 2}, ServerError, 0},

@@ -55,7 +55,6 @@ func (s *stream) chunk(b []byte) error {
 	if isError || otherError && choices == nil && isNull(usage) {
 		return s.failBody(b)
 	}
-	s.alive(false)
 	if !isNull(usage) {
 		s.usage = append(s.usage[:0], usage...)
 	}
@@ -267,6 +266,7 @@ func (s *stream) toolCall(b []byte) error {
 	if !isNull(d.Function.Arguments) {
 		call.Arguments += plain(d.Function.Arguments)
 	}
+	s.progress = s.progress || s.begun
 	if len(call.Arguments) > maxArguments {
 		return s.e.fail(Malformed, "arguments of a tool call longer than %d bytes", maxArguments)
 	}

@@ -90,14 +90,14 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// alive notes that a chunk arrived; with a token, that it holds something of
-// the reply. Until the first token chunks without one don't extend the wait.
-func (s *stream) alive(token bool) {
-	if token && !s.begun {
+// token notes that something of the reply arrived. Chunks without a token don't
+// extend the wait: an endpoint could send them for ever.
+func (s *stream) token() {
+	if !s.begun {
 		s.begun = true
 		s.onFirst()
 	}
-	s.progress = s.progress || s.begun
+	s.progress = true
 }
 
 // wait sets the limit of the waits that follow.

@@ -23,7 +23,7 @@ func (s *stream) text(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	s.alive(true)
+	s.token()
 	if s.phase == answering {
 		return s.answer(b)
 	}
@@ -157,7 +157,7 @@ func (s *stream) reasoning(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	s.alive(true)
+	s.token()
 	s.thoughts += len(b)
 	if err := s.send(assistant.Delta{Reasoning: b}); err != nil {
 		return err

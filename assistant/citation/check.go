@@ -66,11 +66,23 @@ func (c *Checker) Append(dst, text []byte) []byte {
 
 // End ends the text of a step and appends what was held back to dst. Some
 // clients show each step's text by itself, others all as one. The next text
-// is safe either way if an empty line comes before it: where a fence or a list
-// is open, nothing in it is taken for code.
+// is safe either way if an empty line comes before it: a fenced block is
+// closed, and where a list or quote is open, whose blocks end with it, nothing
+// in it is taken for code.
 func (c *Checker) End(dst []byte) []byte {
 	dst = c.scan(dst, true)
 	b := &c.blocks
+	atLine := b.prefix && len(b.line) == 0
+	if b.prefix && !atLine {
+		b.begin('\n', &c.inline.unsure) // the last line may be a fence
+	}
+	if b.fence != 0 && len(b.containers) == 0 {
+		if !atLine {
+			dst = append(dst, '\n')
+		}
+		dst = append(dst, bytes.Repeat([]byte{b.fence}, b.length)...)
+		b.fence = 0
+	}
 	distrust := b.distrust || b.doubt || b.fence != 0 || len(b.containers) > 0
 	c.reset()
 	c.blocks.distrust = distrust

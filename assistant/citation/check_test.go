@@ -31,7 +31,7 @@ func acme() *Site {
 	add("guide/tls", "", "own-certificate")
 	add("api", "search")
 	return &Site{
-		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com"}, Mark: "[[no-answer]]",
+		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com", "status.acme.io:8443"}, Mark: "[[no-answer]]",
 		Current:  pages["guide/tls"],
 		Passages: []Passage{{Page: pages["install"], URL: "https://docs.acme.com/install#linux", Title: "Install › Linux", Text: "Get it from https://quoted.net/acme."}},
 		Page:     func(name string) *retrieval.Document { return pages[name] },
@@ -88,6 +88,12 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"code blocks pass", "Do:\n\n```html\n<img src=\"https://evil.net\">\n[a](b)\n```\n\nThen [x](/nope).", "Do:\n\n```html\n<img src=\"https://evil.net\">\n[a](b)\n```\n\nThen x."},
 		{"code blocks in lists pass", "1. Do\n   ```sh\n   curl https://a.example <x>\n   ```\n2. Then <b>", "1. Do\n   ```sh\n   curl https://a.example <x>\n   ```\n2. Then &lt;b>"},
 		{"brackets that are no link stay", "a[0] and [x] and - [ ] todo", "a[0] and [x] and - [ ] todo"},
+		{"a port that is not allowed becomes text", "See [x](https://github.com:8443/acme), [y](https://status.acme.io/) and [z](http://status.acme.io:8443/).", "See x, y and [z](http://status.acme.io:8443/)."},
+		{"a default port is none", "See [x](https://github.com:443/acme) and [y](http://github.com:443/).", "See [x](https://github.com:443/acme) and y."},
+		{"an open block of code is closed", "Run\n```sh\nacme run", "Run\n```sh\nacme run\n```"},
+		{"an open block of code that ends with its line is closed", "~~~~\nacme run\n", "~~~~\nacme run\n~~~~"},
+		{"a closed block of code without a last newline is not closed again", "```sh\nacme run\n```", "```sh\nacme run\n```"},
+		{"an open block of code in a list ends with it", "- a\n  ```\n  b", "- a\n  ```\n  b"},
 		{"a task list stays", "- [ ] one\n- [x] two", "- [ ] one\n- [x] two"},
 		{"an unclosed bracket cannot become a link later", "see [the\nnext](https://evil.net/x)", "see \\[the\nnext\\](`evil.net/x`)"},
 		{"a backtick without its pair is no code", "a ` b ![x](https://evil.net/i)\nc", "a ` b x\nc"},
@@ -172,7 +178,7 @@ func offences(t testing.TB, text string) (bad []string) {
 			case "a":
 				for _, at := range tok.Attr {
 					if u, err := url.Parse(at.Val); err == nil && !strings.EqualFold(u.Host, "docs.acme.com") &&
-						(strings.EqualFold(u.Hostname(), "github.com") || strings.HasSuffix(strings.ToLower(u.Hostname()), ".acme.com") || u.Scheme == "mailto") {
+						(strings.EqualFold(u.Hostname(), "github.com") || u.Host == "status.acme.io:8443" || strings.HasSuffix(strings.ToLower(u.Hostname()), ".acme.com") || u.Scheme == "mailto") {
 						continue // allow_links, and addresses of people, which nothing loads
 					}
 					if at.Key == "href" && !allowed[at.Val] && at.Val != "https://help.acme.io/" {

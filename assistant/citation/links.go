@@ -18,7 +18,7 @@ type Site struct {
 	// SupportURL may be linked to, with any scheme.
 	SupportURL string
 	// AllowLinks are hosts besides the site's own: "acme.com", "*.acme.com", or
-	// a URL, whose host counts.
+	// a URL, whose host counts. A port means that port, none the scheme's own.
 	AllowLinks []string
 	// Mark is a bracketed text that is left out of the answer, see Marked. ""
 	// for none.
@@ -68,18 +68,30 @@ func (s *Site) isOwnHost(host string) bool {
 	})
 }
 
-func (s *Site) isAllowedHost(host string) bool {
+func (s *Site) isAllowed(u *url.URL) bool {
+	host := u.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) && !strings.ContainsRune("-._", r) }) {
 		return false // no host has such a name
 	}
+	port := u.Port()
+	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		port = ""
+	}
 	for _, a := range s.AllowLinks {
 		if u, err := url.Parse(a); err == nil && u.Host != "" {
-			a = u.Hostname()
+			a = u.Host
 		}
-		if strings.EqualFold(a, host) {
+		name, allowed, _ := strings.Cut(a, ":")
+		if allowed == "443" && u.Scheme == "https" || allowed == "80" && u.Scheme == "http" {
+			allowed = ""
+		}
+		if allowed != port {
+			continue
+		}
+		if strings.EqualFold(name, host) {
 			return true
 		}
-		if suffix, ok := strings.CutPrefix(a, "*"); ok && len(suffix) > 2 && suffix[0] == '.' &&
+		if suffix, ok := strings.CutPrefix(name, "*"); ok && len(suffix) > 2 && suffix[0] == '.' &&
 			len(host) > len(suffix) && strings.EqualFold(host[len(host)-len(suffix):], suffix) {
 			return true
 		}
@@ -121,7 +133,7 @@ func (c *Checker) resolve(dest string) (address string, ok bool) {
 	// Renderers drop an empty port, and some end a bare URL at a capital letter.
 	u.Host = strings.ToLower(strings.TrimSuffix(u.Host, ":"))
 	if u.Host != "" && !c.site.isOwnHost(u.Host) {
-		return u.String(), u.Scheme != "" && c.site.isAllowedHost(u.Hostname())
+		return u.String(), u.Scheme != "" && c.site.isAllowed(u)
 	}
 	d := c.page(u)
 	if d == nil {

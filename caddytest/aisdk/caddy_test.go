@@ -36,7 +36,7 @@ func TestTheChatSDKsTalkToCaddy(t *testing.T) {
 		}
 		return reply
 	})
-	s := caddytest.StartWithModel(t, url, "first", "")
+	s := caddytest.StartWithModel(t, url, "first", "reasoning on")
 	extractive := caddytest.Site(caddytest.AcmeFolder(t))
 
 	type check struct {

@@ -217,9 +217,13 @@ func (p *player) fault() error {
 	case Hang:
 		<-p.ctx.Done()
 		return p.ctx.Err()
-	case Ping:
+	case Ping, EmptyDeltas:
 		for {
-			p.buf = append(p.buf, ": ping\n\n"...)
+			if p.reply.Fault == Ping {
+				p.buf = append(p.buf, ": ping\n\n"...)
+			} else {
+				p.chunk(`{"content":""}`, "null")
+			}
 			if err := p.flush(); err != nil {
 				return err
 			}

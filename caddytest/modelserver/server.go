@@ -249,6 +249,8 @@ const (
 	Hang Fault = "hang"
 	// Ping sends comments from then on, but no token.
 	Ping Fault = "ping"
+	// EmptyDeltas sends chunks without text from then on.
+	EmptyDeltas Fault = "empty"
 	// Cut closes the connection; End ends the answer regularly, without
 	// finish reason and [DONE].
 	Cut Fault = "cut"

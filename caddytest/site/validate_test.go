@@ -107,7 +107,7 @@ var free = map[string]string{
 	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
 	"Guard.rate_limit_policy": "a text", "Widget.inject": "a switch",
-	"Page.anonymous": "a switch", "MCP.require_key": "a switch", "Site.suggestions_fence": "a switch",
+	"OpenAIModel.reasoning": "a switch", "Page.anonymous": "a switch", "MCP.require_key": "a switch", "Site.suggestions_fence": "a switch",
 }
 
 // bad are values that can't work, by type and field, and the error for each.
@@ -190,6 +190,7 @@ var bad = []struct{ field, value, says string }{
 	{"OpenAIModel.fallback", `[{"url":"http://f/v1"}]`, `fallback: model: is missing`},
 	{"OpenAIModel.first_token_timeout", `"-1s"`, `first_token_timeout: -1s must be from 100ms to 10m`},
 	{"OpenAIModel.idle_timeout", `"1ms"`, `idle_timeout: 1ms must be from 100ms to 10m`},
+	{"OpenAIModel.max_duration", `"10ms"`, `max_duration: 10ms must be from 1s to 1h`},
 	{"OpenAIModel.max_tokens", `-5`, `max_tokens: -5 must be from 1 to 1000000`},
 	{"OpenAIModel.budget", `{"per":"1h"}`, `budget: 0 tokens, 0 requests`},
 	{"Endpoint.url", `"f/v1"`, `fallback: url: "f/v1" must be a URL`},

@@ -56,6 +56,14 @@ type ModelOpener interface {
 	AnswerTokens() int
 }
 
+// AnswerOptions is implemented by a ModelOpener that has these options.
+type AnswerOptions interface {
+	// ShowReasoning says whether clients get the model's reasoning.
+	ShowReasoning() bool
+	// AnswerDuration bounds a reply in time; 0: the default, 5 minutes.
+	AnswerDuration() time.Duration
+}
+
 // EmbeddedIndex is docs.index.embedded: the index inside the process.
 type EmbeddedIndex struct{}
 
@@ -85,8 +93,16 @@ type OpenAIModel struct {
 	// The longest silence within a reply, from 100ms to 10m. Default: 30s.
 	IdleTimeout caddy.Duration `json:"idle_timeout,omitempty"`
 
+	// The longest a reply may take, from 1s to 1h, with all calls of tools. What
+	// was written by then stays, with the finish reason length. Default: 5m.
+	MaxDuration caddy.Duration `json:"max_duration,omitempty"`
+
 	// The most tokens of a reply, up to 1,000,000. Default: 1500.
 	MaxTokens int `json:"max_tokens,omitempty"`
+
+	// Whether clients get the model's reasoning, checked like the answer.
+	// Default: false.
+	Reasoning bool `json:"reasoning,omitempty"`
 
 	// What each site may spend; replies are extractive once it is spent.
 	// Default: no limit.
@@ -187,6 +203,12 @@ func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
 // AnswerTokens bounds an answer.
 func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
 
+// ShowReasoning says whether clients get the model's reasoning.
+func (m *OpenAIModel) ShowReasoning() bool { return m.Reasoning }
+
+// AnswerDuration bounds a reply in time.
+func (m *OpenAIModel) AnswerDuration() time.Duration { return time.Duration(m.MaxDuration) }
+
 func (e *Endpoint) replacePlaceholders() error {
 	for _, field := range []struct {
 		name  string
@@ -206,6 +228,7 @@ var (
 	_ IndexOpener       = (*EmbeddedIndex)(nil)
 	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
 	_ ModelOpener       = (*OpenAIModel)(nil)
+	_ AnswerOptions     = (*OpenAIModel)(nil)
 	_ BudgetHolder      = (*OpenAIModel)(nil)
 	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
 	_ caddy.Provisioner = (*OpenAIModel)(nil)

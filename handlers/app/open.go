@@ -29,6 +29,9 @@ func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
 	if model != nil {
 		r.answering = a.newAssistant(r)
 		r.answering.Model, r.answering.MaxTokens = observed{model}, a.models.AnswerTokens()
+		if o, ok := a.models.(AnswerOptions); ok {
+			r.answering.Reasoning, r.answering.MaxDuration = o.ShowReasoning(), o.AnswerDuration()
+		}
 		if r.budget, err = a.openBudget(r); err != nil {
 			return err
 		}

@@ -268,6 +268,7 @@ func (m *OpenAIModel) Validate() error {
 	}
 	c.duration("first_token_timeout", m.FirstTokenTimeout, 100*time.Millisecond, 10*time.Minute)
 	c.duration("idle_timeout", m.IdleTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.duration("max_duration", m.MaxDuration, time.Second, time.Hour)
 	c.number("max_tokens", m.MaxTokens, maxTokens)
 	if b := m.Budget; b != nil {
 		if b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 {

@@ -67,7 +67,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown word of a model": {
 			inDocs("\t\tllm http://m/v1 x {\n\t\t\ttimeout 1s\n\t\t}"),
-			`llm: unknown word "timeout"; it takes: api_key, fallback, first_token_timeout, idle_timeout, max_tokens, budget, at Caddyfile:4`,
+			`llm: unknown word "timeout"; it takes: api_key, fallback, first_token_timeout, idle_timeout, max_duration, max_tokens, reasoning, budget, at Caddyfile:4`,
 		},
 		"an unknown word of a key": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tsite acme\n\t\t}"),

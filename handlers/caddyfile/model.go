@@ -65,7 +65,9 @@ func modelWords(m *app.OpenAIModel) []word {
 		},
 		durationWord("first_token_timeout", "10s", &m.FirstTokenTimeout),
 		durationWord("idle_timeout", "30s", &m.IdleTimeout),
+		durationWord("max_duration", "5m", &m.MaxDuration),
 		numberWord("max_tokens", "1500", &m.MaxTokens),
+		switchWord("reasoning", &m.Reasoning),
 		{
 			name: "budget", repeat: true, forms: is("<n>[k|M] tokens|requests per day|hour", "2M tokens per day"),
 			parse: func(l line) error { return parseBudget(l, m) },

@@ -97,7 +97,9 @@ type option struct {
 //				}
 //				first_token_timeout <duration>
 //				idle_timeout <duration>
+//				max_duration <duration>
 //				max_tokens <n>
+//				reasoning on|off
 //				budget <n>[k|M] tokens|requests per day|hour
 //			}
 //			llm <module> ...
