@@ -204,21 +204,3 @@ func newFile(dir string) (time.Duration, error) {
 	slices.Sort(took[:])
 	return took[len(took)/2], nil
 }
-
-// raiseFileLimit raises the limit of open files as far as it can.
-func raiseFileLimit() {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < l.Max {
-		l.Cur = l.Max
-		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l)
-	}
-}
-
-// files returns the limit of open files.
-func files() int {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
-		return 1024
-	}
-	return int(min(l.Cur, 1<<20))
-}

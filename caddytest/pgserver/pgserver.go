@@ -9,10 +9,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 // Server is a Postgres server with a folder of its own.
 type Server struct {
 	bin, dir, port string
-	as             *syscall.Credential
+	as             *syscall.SysProcAttr
 	cmd            *exec.Cmd
 	exited         chan struct{}
 }
@@ -53,17 +51,8 @@ func New(dir string) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if os.Getuid() == 0 { // Postgres does not run as root
-		u, err := user.Lookup("nobody")
-		if err != nil {
-			return nil, err
-		}
-		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
-		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
-		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		if err := os.Chown(dir, int(uid), int(gid)); err != nil {
-			return nil, err
-		}
+	if s.as, err = account(dir); err != nil {
+		return nil, err
 	}
 	if out, err := s.command("initdb", "-D", s.data(), "-U", "docs", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
@@ -82,7 +71,7 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...) //nolint:gosec // a program of Postgres, for tests
 	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
+	cmd.SysProcAttr = s.as
 	return cmd
 }
 

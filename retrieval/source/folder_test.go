@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -153,7 +152,7 @@ func TestSnapshotOfAFolder(t *testing.T) {
 		{
 			name: "pipes are not opened",
 			build: func(t *testing.T, dir string) {
-				if err := syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o644); err != nil {
+				if err := makePipe(filepath.Join(dir, "pipe.md")); err != nil {
 					t.Skip(err)
 				}
 				link(t, "pipe.md", filepath.Join(dir, "link.md"))
@@ -235,7 +234,7 @@ func TestReadingAPage(t *testing.T) {
 	}
 	write(t, dir, "grown.md", strings.Repeat("x", 300_000))
 	os.Remove(filepath.Join(dir, "pipe.md"))
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o644); err != nil {
+	if err := makePipe(filepath.Join(dir, "pipe.md")); err != nil {
 		t.Skip(err)
 	}
 
