@@ -168,19 +168,25 @@ func lastBreak(s, rest string) int {
 }
 
 // oneLine returns a section's text without fences, marks of lists, and white
-// space other than single spaces.
+// space other than single spaces. Outside of code, "·" separates the cells of
+// a table's row.
 func oneLine(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
+	inCode := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			inCode = !inCode
 			continue
 		}
 		line = strings.TrimPrefix(line, "- ")
 		for word := range strings.FieldsSeq(line) {
 			if b.Len() > 0 {
 				b.WriteByte(' ')
+			}
+			if word == "|" && !inCode {
+				word = "·"
 			}
 			b.WriteString(word)
 		}

@@ -29,6 +29,7 @@ func TestSnippet(t *testing.T) {
 		mark       retrieval.Marker
 	}{
 		"a short text is whole, on one line": {"One.\n\n- two\n- three\n\n```bash\ncode  here\n```\n", "One. two three code here", words("two")},
+		"a table and a pipe":                 {"who | limit\nan address | 5\n\n```bash\na | b\n```\n", "who · limit an address · 5 a | b", words("limit")},
 		"around the words":                   {long + "Here the needle is. " + long, "…Here the needle is. Some filler is said here again. Some…", words("needle")},
 		"where both words are":               {"A needle. " + long + "A needle in hay. " + long, "…A needle in hay. Some filler is said here again. Some…", words("needle", "hay")},
 		"the rarer word wins":                {"All hay hay hay. " + long + "A needle. " + long, "…A needle. Some filler is said here again. Some filler is…", words("needle", "hay")},
