@@ -110,7 +110,7 @@ func sectionsOf(site Site, pages []Page) []*section {
 	byTitle := map[string]*section{}
 	slugs := map[string]bool{}
 	for _, p := range pages {
-		var also []string // what tells the page's section from those that come first
+		var also []string // terms that distinguish the section from those before it
 		if p.Version != "" && site.Version != "" && !strings.EqualFold(p.Version, site.Version) {
 			also = append(also, "version "+p.Version)
 		}

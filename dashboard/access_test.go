@@ -168,7 +168,7 @@ func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
 				}
 			}
 			if strings.Contains(got.Body.String(), "rival") && v != nil && v.In("rival") == Nobody {
-				t.Errorf("%s: %s %s tells of another organization:\n%s", name, route.Method, path, got.Body)
+				t.Errorf("%s: %s %s shows another organization:\n%s", name, route.Method, path, got.Body)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func TestAKeyIsCreatedAndItsSecretShownOnce(t *testing.T) {
 		t.Errorf("the command or the tag is missing:\n%s", w.Body)
 	}
 	if w := ask(t, d, http.MethodGet, "/acme/acme-docs/keys", visitors["a member"]); strings.Contains(w.Body.String(), secret) || strings.Contains(w.Body.String(), "of rival") {
-		t.Errorf("the page tells too much:\n%s", w.Body)
+		t.Errorf("the page shows too much:\n%s", w.Body)
 	}
 }
 

@@ -132,7 +132,7 @@ type Hit struct {
 // Span is a word of a query in a text, from byte Start up to End.
 type Span struct {
 	Start, End int
-	// Word tells the words of the query apart.
+	// Word is the number of the word in the query.
 	Word int
 	// Weight is more for words that are rarer on the site.
 	Weight float64
@@ -167,7 +167,7 @@ type Index interface {
 	Page(ctx context.Context, page string) (*Document, error)
 	// Replace publishes a new generation: it replaces all documents at once,
 	// so that no search sees two generations. The documents must not be changed
-	// afterwards. An outline from Documents stands for its document. vectors, if not nil, has a vector for each section of each
+	// afterwards. An outline from Documents represents its document. vectors, if not nil, has a vector for each section of each
 	// document, nil for a section without one.
 	Replace(ctx context.Context, documents []*Document, vectors [][][]float32) error
 	// Documents returns the current generation's documents in any order. The

@@ -174,7 +174,7 @@ var errClosed = errors.New("the index is closed")
 // language are those of the current generation is not analyzed again; one
 // without a hash always is.
 //
-// An outline that Documents returned stands for the whole document.
+// An outline that Documents returned represents the whole document.
 //
 // It is an error if two documents have the same page, or if vectors don't
 // match the documents or each other; then, and if ctx is canceled, the current
