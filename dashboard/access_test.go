@@ -2,16 +2,19 @@ package dashboard
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -19,6 +22,30 @@ import (
 type twoOrganizations struct {
 	refreshed, added, revoked []string
 	pages                     []Page
+	store                     insights.Store
+	storeErr                  error
+	answers                   []Answer
+	erased                    []insights.Erasure
+}
+
+func (s *twoOrganizations) Insights(context.Context) (insights.Store, error) {
+	if s.store == nil && s.storeErr == nil {
+		return nil, ErrOff
+	}
+	return s.store, s.storeErr
+}
+
+func (s *twoOrganizations) Conversation(_ *http.Request, _, _ string) ([]Answer, error) {
+	return slices.Clone(s.answers), nil
+}
+
+func (s *twoOrganizations) Erase(ctx context.Context, site string, e insights.Erasure) (insights.Erased, error) {
+	s.erased = append(s.erased, e)
+	return s.store.Erase(ctx, insights.Scope{Organization: "acme", Site: site}, e)
+}
+
+func (*twoOrganizations) Ask(context.Context, string, string) (*assistant.Result, error) {
+	return &assistant.Result{Turn: assistant.Turn{Answer: "Unpack it."}}, nil
 }
 
 func (*twoOrganizations) Sites() []Site {
@@ -106,8 +133,15 @@ var visitors = map[string]*Visitor{
 	"a member of another":   {Name: "rob", Roles: map[string]Role{"rival": Member}},
 }
 
-// samples are what the parameters of routes are in tests.
-var samples = strings.NewReplacer("{id}", "k0001")
+// samples are requests that succeed, by the path of their route: the path, and
+// a query or form.
+var samples = map[string][2]string{
+	"keys/{id}/revoke":             {"keys/k0001/revoke"},
+	"unanswered/question":          {"unanswered/question", url.Values{"group": {insights.Stems(unansweredQuestion)}, "state": {"done"}}.Encode()},
+	"conversations/{thread}":       {"conversations/acme-1"},
+	"conversations/{thread}/erase": {"conversations/acme-2/erase"},
+	"feedback/{id}":                {"feedback/1", "state=done"},
+}
 
 // ask sends a request as a browser does from a page of the dashboard.
 func ask(t *testing.T, d *Dashboard, method, path string, v *Visitor, change ...func(*http.Request)) *httptest.ResponseRecorder {
@@ -127,7 +161,8 @@ func ask(t *testing.T, d *Dashboard, method, path string, v *Visitor, change ...
 
 // Every route of a site, asked for by everyone.
 func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
-	d := newDashboard(new(twoOrganizations))
+	server := &twoOrganizations{store: recorded(t)}
+	d := newDashboard(server)
 	notFound := ask(t, d, http.MethodGet, "/acme/no-such-site", visitors["a member of another"]).Body.String()
 	if len(Routes()) < 2 {
 		t.Fatalf("only these routes are known: %v", Routes())
@@ -139,12 +174,24 @@ func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
 		if route.Method != http.MethodGet && route.Role < Member {
 			t.Errorf("%s %s changes something, but is open to viewers", route.Method, route.Path)
 		}
-		path := strings.TrimSuffix("/acme/acme-docs/"+samples.Replace(route.Path), "/")
+		sample, ok := samples[route.Path]
+		if !ok {
+			sample[0] = route.Path
+		}
+		path := strings.TrimSuffix("/acme/acme-docs/"+sample[0], "/")
 		if strings.Contains(path, "{") {
 			t.Fatalf("%s has a parameter without a sample", route.Path)
 		}
 		for name, v := range visitors {
-			got := ask(t, d, route.Method, path, v)
+			if strings.HasSuffix(path, "/erase") { // the one before has erased it
+				recordConversation(t, server.store, "acme-2")
+			}
+			got := ask(t, d, route.Method, path, v, func(r *http.Request) {
+				r.URL.RawQuery = sample[1]
+				if r.Method == http.MethodPost {
+					r.URL.RawQuery, r.Body = "", io.NopCloser(strings.NewReader(sample[1]))
+				}
+			})
 			role := Nobody
 			if v != nil {
 				role = v.In("acme")

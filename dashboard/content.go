@@ -54,6 +54,16 @@ type stateCount struct {
 	Pages int
 }
 
+var pageColumns = []column[Page]{
+	{"url", func(p *Page) any { return p.URL }},
+	{"title", func(p *Page) any { return p.Title }},
+	{"state", func(p *Page) any { return p.State }},
+	{"why", func(p *Page) any { return p.Why }},
+	{"sections", func(p *Page) any { return p.Sections }},
+	{"language", func(p *Page) any { return p.Language }},
+	{"version", func(p *Page) any { return p.Version }},
+}
+
 // content lists the pages.
 func content(q *request) error {
 	query := q.URL.Query()
@@ -61,7 +71,11 @@ func content(q *request) error {
 	if data.Page, _ = strconv.Atoi(query.Get("page")); data.Page < 1 {
 		data.Page = 1
 	}
-	all, err := q.d.server.Pages(q.Context(), q.site.Name)
+	file, err := q.exports()
+	if err != nil {
+		return err
+	}
+	pages, err := q.d.server.Pages(q.Context(), q.site.Name)
 	if err != nil && !errors.Is(err, retrieval.ErrNotReady) {
 		return err
 	}
@@ -69,7 +83,7 @@ func content(q *request) error {
 	data.Problems = q.site.Index.Problems
 	data.More = q.site.Index.ProblemCount - len(data.Problems)
 	find := strings.ToLower(data.Find)
-	for _, p := range all {
+	for _, p := range pages {
 		i := slices.IndexFunc(data.States, func(c stateCount) bool { return c.State == p.State })
 		if i < 0 {
 			i = len(data.States)
@@ -84,6 +98,9 @@ func content(q *request) error {
 		if (data.State == "" || p.State == data.State) && (find == "" || strings.Contains(strings.ToLower(p.Title+"\n"+p.URL), find)) {
 			data.Pages = append(data.Pages, p)
 		}
+	}
+	if file {
+		return export(q, "pages", pageColumns, all(data.Pages))
 	}
 	data.Total = len(data.Pages)
 	data.Last = max(1, (data.Total+pagesAtOnce-1)/pagesAtOnce)

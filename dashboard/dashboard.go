@@ -41,6 +41,7 @@ type request struct {
 	site    *Site  // nil for pages that are not of one site
 	params  map[string]string
 	page    string
+	days    int // of the period that the page shows
 }
 
 // maxForm bounds the body of a form.

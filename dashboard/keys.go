@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // keysData is what the page of the keys shows.
@@ -21,6 +22,8 @@ type keysData struct {
 	Expiries []expiry
 	// Created is a key that was just made.
 	Created *createdKey
+	// Used is set if the use of keys is counted.
+	Used bool
 }
 
 // keyForm is the form for a new key.
@@ -45,6 +48,29 @@ type keyRow struct {
 	// Badge and Mood say in which state the key is.
 	Badge, Mood string
 	Expired     bool
+	// Use is the use a day, nil if that is not known.
+	Use *spark
+}
+
+// useDays is the period of the use of keys.
+const useDays = 30
+
+var keyColumns = []column[keyRow]{
+	{"id", func(k *keyRow) any { return k.ID }},
+	{"name", func(k *keyRow) any { return k.Name }},
+	{"state", func(k *keyRow) any { return k.Badge }},
+	{"fixed", func(k *keyRow) any { return k.Fixed }},
+	{"sites", func(k *keyRow) any { return k.Sites }},
+	{"origins", func(k *keyRow) any { return k.Origins }},
+	{"created", func(k *keyRow) any { return when(k.Created) }},
+	{"last_used", func(k *keyRow) any { return when(k.LastUsed) }},
+	{"expires", func(k *keyRow) any { return when(k.Expires) }},
+	{"uses_30_days", func(k *keyRow) any {
+		if k.Use == nil {
+			return (*float64)(nil)
+		}
+		return k.Use.Total
+	}},
 }
 
 // createdKey is a key with its secret, which is shown once.
@@ -62,13 +88,30 @@ func keys(q *request) error {
 
 // keysPage shows the keys of the site's organization.
 func (q *request) keysPage(status int, data keysData) error {
-	all, err := q.organizationKeys()
+	file, err := q.exports()
+	if err != nil {
+		return err
+	}
+	organization, err := q.organizationKeys()
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	for _, k := range all {
-		data.Keys = append(data.Keys, describeKey(k, now))
+	use := q.keyUse(now)
+	data.Used = use != nil
+	for _, k := range organization {
+		row := describeKey(k, now)
+		if data.Used {
+			days := use[k.ID]
+			if days == nil {
+				days = make([]int64, useDays)
+			}
+			row.Use = sparkOf(days)
+		}
+		data.Keys = append(data.Keys, row)
+	}
+	if file && q.Method != http.MethodPost {
+		return export(q, "keys", keyColumns, all(data.Keys))
 	}
 	data.Expiries = expiries
 	return q.render(status, "keys", "API keys", data)
@@ -84,6 +127,33 @@ func (q *request) organizationKeys() ([]*access.Key, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(k *access.Key) bool { return k.Organization != q.site.Organization })
 	slices.SortStableFunc(all, func(a, b *access.Key) int { return b.Created.Compare(a.Created) })
 	return all, nil
+}
+
+// keyUse returns the requests of each key of the organization by day, nil if
+// that is not known.
+func (q *request) keyUse(now time.Time) map[string][]int64 {
+	store, err := q.d.server.Insights(q.Context())
+	if err != nil {
+		return nil
+	}
+	p, use := insights.LastDays(useDays, now), map[string][]int64{}
+	for _, s := range q.sites {
+		if s.Organization != q.site.Organization {
+			continue
+		}
+		days, err := store.KeyUse(q.Context(), insights.Scope{Organization: s.Organization, Site: s.Name}, p)
+		if err != nil {
+			_ = q.stored(err) // the keys are shown without it
+			return nil
+		}
+		for _, d := range days {
+			if use[d.Key] == nil {
+				use[d.Key] = make([]int64, useDays)
+			}
+			use[d.Key][d.Date-p.From] += d.Searches + d.Replies
+		}
+	}
+	return use
 }
 
 func describeKey(k *access.Key, now time.Time) keyRow {
@@ -136,6 +206,7 @@ func createKey(q *request) error {
 	if err := q.d.server.AddKey(q.Context(), record); err != nil {
 		return fmt.Errorf("storing a key: %w", err)
 	}
+	q.auditKey("key created", made.ID)
 	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}, Created: q.show(secret, made)})
 }
 
@@ -174,5 +245,6 @@ func revokeKey(q *request) error {
 	if err := q.d.server.RevokeKey(q.Context(), all[i].ID); err != nil && !errors.Is(err, access.ErrUnknownKey) {
 		return fmt.Errorf("revoking a key: %w", err)
 	}
+	q.auditKey("key revoked", all[i].ID)
 	return q.redirect(q.at("keys"))
 }

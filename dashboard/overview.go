@@ -1,14 +1,24 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // overviewData is what the page shows besides the site.
 type overviewData struct {
 	Problems []Problem
+	// Numbers are those of the last 30 days, none where nothing is recorded.
+	Numbers []number
+	Charts  []*chart
+	// Off is set where nothing is recorded, Lost where the store does not
+	// respond.
+	Off, Lost bool
 }
 
 // overview shows the state of the site.
@@ -17,7 +27,47 @@ func overview(q *request) error {
 	if !q.visitor.Admin {
 		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Admin })
 	}
-	return q.render(http.StatusOK, "overview", "Overview", overviewData{problems})
+	data := overviewData{Problems: problems}
+	err := q.overviewNumbers(&data)
+	switch {
+	case errors.Is(err, ErrOff):
+		data.Off = true
+	case err != nil && q.Context().Err() != nil:
+		return err
+	case err != nil: // the rest of the page is the more important then
+		q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
+		data.Lost = true
+	}
+	return q.render(http.StatusOK, "overview", "Overview", data)
+}
+
+func (q *request) overviewNumbers(data *overviewData) error {
+	store, err := q.d.server.Insights(q.Context())
+	if err != nil {
+		return err
+	}
+	q.days = defaultPeriod
+	p := insights.LastDays(q.days, time.Now())
+	o, err := store.Overview(q.Context(), q.scope(), p)
+	if err != nil {
+		return err
+	}
+	days, err := store.Days(q.Context(), q.scope(), p)
+	if err != nil {
+		return err
+	}
+	data.Numbers = []number{
+		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
+	}
+	for _, c := range []*chart{
+		chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult }),
+		chartOf(days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
+	} {
+		if c != nil {
+			data.Charts = append(data.Charts, c)
+		}
+	}
+	return nil
 }
 
 // refresh looks for changes of the pages.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // own is the path of what belongs to no site: no organization has this name.
@@ -210,13 +212,50 @@ var functions = template.FuncMap{
 	"utc":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
 	"join":  strings.Join,
 	"add":   func(a, b int) int { return a + b },
-	"plural": func(n int, one, many string) string {
-		if n == 1 {
+	"plural": func(n any, one, many string) string {
+		if fmt.Sprint(n) == "1" {
 			return "1 " + one
 		}
-		return thousands(strconv.Itoa(n)) + " " + many
+		return thousands(fmt.Sprint(n)) + " " + many
+	},
+	"share": func(s *float64) string {
+		if s == nil {
+			return "–"
+		}
+		return percent(*s)
+	},
+	"decimal": func(n *float64) string {
+		if n == nil {
+			return "–"
+		}
+		return strconv.FormatFloat(*n, 'f', 1, 64)
+	},
+	"mood": func(answered string) string {
+		switch answered {
+		case "yes", "up", "done":
+			return "good"
+		case "partly":
+			return "warn"
+		case "no", "down", "failed":
+			return "bad"
+		}
+		return ""
+	},
+	"seconds": func(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s" },
+	"lasted":  func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" },
+	"states":  func() []string { return []string{"new", "done", "dismissed"} },
+	"form": func(v *view, id, action string, state insights.State, note string) stateForm {
+		return stateForm{v, id, action, state, note}
 	},
 	"icon": icon,
+}
+
+// stateForm is the form for the state and the note of an entry.
+type stateForm struct {
+	V          *view
+	ID, Action string
+	State      insights.State
+	Note       string
 }
 
 // thousands puts commas into a number.

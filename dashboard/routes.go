@@ -22,11 +22,22 @@ func init() { // the handlers need routes to render the navigation
 	routes = []route{
 		{http.MethodGet, "", Viewer, overview},
 		{http.MethodPost, "refresh", Member, refresh},
+		{http.MethodGet, "unanswered", Viewer, unanswered},
+		{http.MethodGet, "unanswered/question", Viewer, gap},
+		{http.MethodPost, "unanswered/question", Member, setGap},
+		{http.MethodGet, "searches", Viewer, searches},
+		{http.MethodGet, "conversations", Viewer, conversations},
+		{http.MethodGet, "conversations/{thread}", Viewer, conversation},
+		{http.MethodPost, "conversations/{thread}/erase", Member, eraseConversation},
+		{http.MethodGet, "feedback", Viewer, feedback},
+		{http.MethodPost, "feedback/{id}", Member, setFeedback},
 		{http.MethodGet, "keys", Viewer, keys},
 		{http.MethodPost, "keys", Member, createKey},
 		{http.MethodPost, "keys/{id}/revoke", Member, revokeKey},
 		{http.MethodGet, "content", Viewer, content},
 		{http.MethodGet, "try", Viewer, try},
+		{http.MethodPost, "try", Member, tryAnswer},
+		{http.MethodGet, "audit", Viewer, auditTrail},
 	}
 }
 
@@ -42,8 +53,14 @@ type page struct{ Path, Title, Icon string }
 // sections are the links of a site.
 var sections = []section{
 	{"", []page{{"", "Overview", "home"}}},
+	{"Readers", []page{
+		{"unanswered", "Unanswered", "question"},
+		{"searches", "Searches", "search"},
+		{"conversations", "Conversations", "chat"},
+		{"feedback", "Feedback", "thumb"},
+	}},
 	{"Documentation", []page{{"content", "Content", "file"}, {"try", "Try", "play"}}},
-	{"Access", []page{{"keys", "API keys", "key"}}},
+	{"Access", []page{{"keys", "API keys", "key"}, {"audit", "Audit", "list"}}},
 }
 
 // page is the page in the navigation that the route belongs to.

@@ -2,10 +2,12 @@ package dashboard
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -22,6 +24,18 @@ type Server interface {
 	// Explain returns what a stranger's question is answered from. The error may
 	// wrap ErrRefused.
 	Explain(ctx context.Context, site, question string) (*assistant.Explanation, error)
+
+	// Ask answers a question as a stranger gets it. Nothing of it is recorded.
+	// The error may wrap ErrRefused.
+	Ask(ctx context.Context, site, question string) (*assistant.Result, error)
+
+	// Insights returns the store of what readers did, or ErrOff.
+	Insights(ctx context.Context) (insights.Store, error)
+	// Conversation returns what is kept of a conversation, oldest first. Answers
+	// from pages that the visitor's own request can't open are marked as locked.
+	Conversation(r *http.Request, site, thread string) ([]Answer, error)
+	// Erase deletes what readers left, conversations included.
+	Erase(ctx context.Context, site string, e insights.Erasure) (insights.Erased, error)
 
 	// Keys returns the keys of all organizations.
 	Keys(ctx context.Context) ([]*access.Key, error)
@@ -48,8 +62,10 @@ type Site struct {
 	// Pages are the pages by what a stranger gets, nil before the index is
 	// open.
 	Pages *PageCounts
-	// Model and Embedder are "" for none.
+	// Model and Embedder are "" for none. Models are the model and those that
+	// step in for it.
 	Model    string
+	Models   []Model
 	Embedder string
 	// Budgets are the limits on the model, none without.
 	Budgets []Budget
@@ -89,6 +105,14 @@ func (b Budget) Percent() int64 {
 		return 100
 	}
 	return 100 * max(b.Spent, 0) / b.Limit
+}
+
+// Model is a model and whether it answers.
+type Model struct {
+	Name string
+	// Down is set while it is not asked after failures, until a time.
+	Down  bool
+	Until time.Time
 }
 
 // Problem is something that does not work, and what to do.

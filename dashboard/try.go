@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -32,37 +33,86 @@ type tryData struct {
 	Explanation     *assistant.Explanation
 	// PromptSize is the prompt's in characters.
 	PromptSize int
+	// Result is the real answer.
+	Result *assistant.Result
+}
+
+var resultColumns = []column[Result]{
+	{"title", func(r *Result) any { return r.Title }},
+	{"heading", func(r *Result) any { return r.Heading }},
+	{"url", func(r *Result) any { return r.URL }},
+	{"score", func(r *Result) any { return r.Score }},
+	{"snippet", func(r *Result) any { return r.Snippet }},
+	{"language", func(r *Result) any { return r.Language }},
+	{"version", func(r *Result) any { return r.Version }},
 }
 
 // try searches, and shows what a question is answered from, as a reader gets
 // it who is not signed in.
 func try(q *request) error {
 	query := q.URL.Query()
-	data := tryData{Query: strings.TrimSpace(query.Get("q")), Question: strings.TrimSpace(query.Get("question"))}
-	status := http.StatusOK
-	err := error(nil)
+	file, err := q.exports()
+	if err != nil {
+		return err
+	}
+	data := &tryData{Query: strings.TrimSpace(query.Get("q")), Question: strings.TrimSpace(query.Get("question"))}
 	switch {
-	case utf8.RuneCountInString(data.Query) > maxTry || utf8.RuneCountInString(data.Question) > maxTry:
-		err = ErrRefused
-		data.Query, data.Question = cut(data.Query, maxTry), cut(data.Question, maxTry)
-		data.Problem = "At most 1,000 characters are possible."
+	case !data.bounded():
+		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
 	case data.Query != "":
 		data.Results, data.Total, err = q.d.server.Search(q.Context(), q.site.Name, data.Query)
 		data.Searched = err == nil
 	case data.Question != "":
-		if data.Explanation, err = q.d.server.Explain(q.Context(), q.site.Name, data.Question); err == nil {
-			for _, m := range data.Explanation.Prompt {
-				data.PromptSize += utf8.RuneCountInString(m.Content)
-			}
+		err = q.explain(data)
+	}
+	if file && err == nil {
+		return export(q, "results", resultColumns, all(data.Results))
+	}
+	return q.tryPage(data, err)
+}
+
+// tryAnswer answers a question, which may cost tokens of the model.
+func tryAnswer(q *request) error {
+	data := &tryData{Question: strings.TrimSpace(q.PostFormValue("question"))}
+	var err error
+	switch {
+	case data.Question == "":
+		err = fmt.Errorf("%w: write a question", ErrRefused)
+	case !data.bounded():
+		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
+	default:
+		if err = q.explain(data); err == nil {
+			data.Result, err = q.d.server.Ask(q.Context(), q.site.Name, data.Question)
 		}
 	}
+	return q.tryPage(data, err)
+}
+
+// bounded reports whether the texts have at most maxTry characters, and cuts
+// them.
+func (d *tryData) bounded() bool {
+	ok := utf8.RuneCountInString(d.Query) <= maxTry && utf8.RuneCountInString(d.Question) <= maxTry
+	d.Query, d.Question = cut(d.Query, maxTry), cut(d.Question, maxTry)
+	return ok
+}
+
+func (q *request) explain(data *tryData) (err error) {
+	if data.Explanation, err = q.d.server.Explain(q.Context(), q.site.Name, data.Question); err != nil {
+		return err
+	}
+	for _, m := range data.Explanation.Prompt {
+		data.PromptSize += utf8.RuneCountInString(m.Content)
+	}
+	return nil
+}
+
+// tryPage shows the page, with what kept it from working.
+func (q *request) tryPage(data *tryData, err error) error {
+	status := http.StatusOK
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrRefused):
-		status = http.StatusBadRequest
-		if data.Problem == "" {
-			data.Problem = strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ")
-		}
+		status, data.Problem = http.StatusBadRequest, strings.TrimPrefix(err.Error(), ErrRefused.Error()+": ")
 	case errors.Is(err, retrieval.ErrNotReady):
 		status, data.Problem = http.StatusServiceUnavailable, "The index of this site is being built. Try again in a few seconds."
 	default:

@@ -3,9 +3,11 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -13,7 +15,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -87,14 +91,80 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 
 // Explain implements dashboard.Server.
 func (s *dashboardServer) Explain(ctx context.Context, site, question string) (*assistant.Explanation, error) {
-	body, err := json.Marshal(map[string]any{
-		"fp": "dashboard", "messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}}},
-	})
+	body, err := dashboardQuestion(question)
 	if err != nil {
 		return nil, err
 	}
 	e, err := s.app.ExplainSite(ctx, site, body)
 	return e, refused(err)
+}
+
+// dashboardQuestion is the body of a request with a question.
+func dashboardQuestion(question string) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"fp": "dashboard", "messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}}},
+	})
+}
+
+// Ask implements dashboard.Server.
+func (s *dashboardServer) Ask(ctx context.Context, site, question string) (*assistant.Result, error) {
+	live := s.app.Site(site)
+	if live == nil {
+		return nil, retrieval.ErrNotReady
+	}
+	body, err := dashboardQuestion(question)
+	if err != nil {
+		return nil, err
+	}
+	req, err := uimessage.Decode(body)
+	if err != nil {
+		return nil, refused(err)
+	}
+	release, ok := live.Acquire()
+	if !ok {
+		return nil, retrieval.ErrNotReady
+	}
+	defer release()
+	id := rand.Text()[:9]
+	res, err := live.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
+	if res != nil && res.Answer != "" {
+		return res, nil
+	}
+	return res, err
+}
+
+// Insights implements dashboard.Server.
+func (s *dashboardServer) Insights(ctx context.Context) (insights.Store, error) {
+	store, _, err := s.app.InsightsStore(ctx)
+	if errors.Is(err, app.ErrNoInsights) {
+		return nil, dashboard.ErrOff
+	}
+	return store, err
+}
+
+// Conversation implements dashboard.Server.
+func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answers []dashboard.Answer, err error) {
+	live := s.app.Site(site)
+	if live == nil {
+		return nil, nil
+	}
+	t, err := s.app.Conversations().Read(r.Context(), live.Organization, id)
+	if err != nil || t == nil || t.Site != site {
+		return nil, err
+	}
+	ctx := asReader(r)
+	for _, turn := range t.Turns {
+		answers = append(answers, dashboard.Answer{
+			At: turn.At, Question: turn.Question, Text: turn.Answer, Sources: turn.Sources, Partial: turn.Partial,
+			Locked: !live.CanOpenAll(ctx, turn.Sources),
+		})
+	}
+	return answers, nil
+}
+
+// Erase implements dashboard.Server.
+func (s *dashboardServer) Erase(ctx context.Context, site string, e insights.Erasure) (insights.Erased, error) {
+	return s.app.EraseInsights(ctx, site, e)
 }
 
 // refused marks errors that the visitor can fix.
@@ -126,6 +196,9 @@ func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {
 	site := dashboard.Site{
 		Name: of.Name, Organization: of.Organization, Title: of.Title, URL: of.URL, API: of.API,
 		Index: of.Index, Model: st.Model, Embedder: st.Embedder,
+	}
+	for _, m := range st.Models {
+		site.Models = append(site.Models, dashboard.Model{Name: m.Model, Down: m.Breaker == "open", Until: m.Until})
 	}
 	if st.ThreadsTTL > 0 {
 		site.Threads = app.Days(time.Duration(st.ThreadsTTL * float64(time.Second)))

@@ -239,6 +239,8 @@ type GapQuery struct {
 	State State
 	// Page narrows the list to questions nearest to a page; "" is all.
 	Page string
+	// Group narrows it to one group; "" is all.
+	Group string
 	// Limit is 1–500, default 50.
 	Limit, Offset int
 }

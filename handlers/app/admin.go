@@ -13,6 +13,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // Admin is admin.api.docs: what the command line and operators ask of a
@@ -106,11 +107,20 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 		answer, err = a.keys.List(ctx)
 	case "POST keys":
 		status = http.StatusCreated
-		if answer, err = a.keys.Add(ctx, body); err != nil {
+		var made *access.Key
+		if made, err = a.keys.Add(ctx, body); err != nil {
 			err = adminError(http.StatusBadRequest, "storing the key: %w", err)
+			break
 		}
+		a.audit(ctx, insights.Scope{Organization: made.Organization}, "key created", made.ID)
+		answer = made
 	case "DELETE keys":
-		answer, err = a.keys.Revoke(ctx, name)
+		var revoked *access.Key
+		if revoked, err = a.keys.Revoke(ctx, name); err != nil {
+			break
+		}
+		a.audit(ctx, insights.Scope{Organization: revoked.Organization}, "key revoked", revoked.ID)
+		answer = revoked
 	case "GET logins":
 		answer, err = a.logins.Sessions(ctx)
 	case "POST logins":

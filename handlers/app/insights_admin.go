@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -139,9 +142,49 @@ func (a *App) insightsAdmin(r *http.Request, name string, body []byte) (answer a
 		if err := e.Check(); err != nil {
 			return nil, adminError(http.StatusBadRequest, "%w", err)
 		}
-		return a.EraseInsights(ctx, name, e)
+		done, err := a.EraseInsights(ctx, name, e)
+		if err == nil {
+			a.auditErasure(ctx, name, e)
+		}
+		return done, err
 	}
 	return nil, adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/insights", r.Method)
+}
+
+// commander is who did what the admin API was asked for.
+const commander = "caddy docs"
+
+// audit writes down what the admin API was asked for. It is done all the same
+// if that fails.
+func (a *App) audit(ctx context.Context, in insights.Scope, what, target string) {
+	s, done, err := a.InsightsStore(ctx)
+	if errors.Is(err, ErrNoInsights) {
+		return
+	}
+	if err == nil {
+		defer done()
+		err = s.AddAudit(ctx, insights.Audit{Scope: in, Who: commander, What: what, Target: target})
+	}
+	if err != nil {
+		a.log.Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
+	}
+}
+
+// auditErasure writes down an erasure, without the text that was erased.
+func (a *App) auditErasure(ctx context.Context, name string, e insights.Erasure) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return
+	}
+	in := insights.Scope{Organization: site.Organization, Site: site.Name}
+	switch {
+	case e.Thread != "":
+		a.audit(ctx, in, "conversation erased", e.Thread)
+	case e.Day != nil:
+		a.audit(ctx, in, "day erased", e.Day.String())
+	default:
+		a.audit(ctx, in, "text erased", "")
+	}
 }
 
 // exportAdmin answers a request with events, as lines of JSON.

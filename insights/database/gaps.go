@@ -32,6 +32,10 @@ func (s *Store) Unanswered(ctx context.Context, in insights.Scope, q insights.Ga
 		page = " and r.nearest = ?"
 		args = append(args, q.Page)
 	}
+	if q.Group != "" {
+		page += " and r.stems = ?"
+		args = append(args, q.Group)
+	}
 	// A gap that was asked for again after it was done is new.
 	state := ""
 	const current = `case when g.state is null or g.state = 'new' or g.state = 'done' and max(r.at) > max(g.at) then 'new' else g.state end`

@@ -1,0 +1,127 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// chart is one bar a day, of which a part may have another color.
+type chart struct {
+	Title string
+	// Describe is the same for those who don't see it.
+	Describe string
+	// Legend names the bars and their parts.
+	Legend []string
+	Bars   []bar
+	// Max is the number at the top line.
+	Max           int64
+	First, Last   string
+	Width, Height float64
+}
+
+// bar is a day in the chart.
+type bar struct {
+	X, Width        float64
+	Y, High         float64 // of the whole
+	PartY, PartHigh float64 // of the part
+	Label           string
+}
+
+// Size of charts in their own units, and the space for the labels.
+const (
+	chartWidth  = 720
+	chartHeight = 150
+	chartLeft   = 44
+	chartTop    = 10
+	chartBottom = 20
+)
+
+// chartOf draws days, nil without any number. part may be nil.
+func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int64, partUnit string, part func(*insights.Day) int64) *chart {
+	var sum, parts, most int64
+	best := 0
+	for i := range days {
+		n := of(&days[i])
+		sum += n
+		if n > most {
+			most, best = n, i
+		}
+		if part != nil {
+			parts += part(&days[i])
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	c := &chart{
+		Title: title, Legend: []string{unit}, Max: roundUp(most), Width: chartWidth, Height: chartHeight,
+		First: dayName(days[0].Date), Last: dayName(days[len(days)-1].Date),
+	}
+	c.Describe = fmt.Sprintf("%s from %s to %s: %s %s in all", title, c.First, c.Last, thousands(strconv.FormatInt(sum, 10)), unit)
+	if part != nil {
+		c.Legend = append(c.Legend, partUnit)
+		c.Describe += fmt.Sprintf(", %s %s", thousands(strconv.FormatInt(parts, 10)), partUnit)
+	}
+	c.Describe += fmt.Sprintf("; the most on %s, %s.", dayName(days[best].Date), thousands(strconv.FormatInt(most, 10)))
+	step := float64(chartWidth-chartLeft) / float64(len(days))
+	scale := float64(chartHeight-chartTop-chartBottom) / float64(c.Max)
+	for i := range days {
+		n := of(&days[i])
+		b := bar{X: chartLeft + float64(i)*step + step*.12, Width: step * .76, High: float64(n) * scale, Label: fmt.Sprintf("%s: %d %s", dayName(days[i].Date), n, unit)}
+		b.Y = chartHeight - chartBottom - b.High
+		if part != nil {
+			m := min(part(&days[i]), n)
+			b.PartHigh = float64(m) * scale
+			b.PartY = chartHeight - chartBottom - b.PartHigh
+			b.Label += fmt.Sprintf(", %d %s", m, partUnit)
+		}
+		c.Bars = append(c.Bars, b)
+	}
+	return c
+}
+
+func dayName(d insights.Date) string { return d.Time().Format("2 Jan") }
+
+// roundUp returns the next number that reads well.
+func roundUp(n int64) int64 {
+	for unit := int64(1); ; unit *= 10 {
+		for _, m := range []int64{1, 2, 4, 6, 8, 10} {
+			if m*unit >= n {
+				return m * unit
+			}
+		}
+	}
+}
+
+// spark is a chart without labels: the use of a key.
+type spark struct {
+	Bars     []bar
+	Describe string
+	Total    int64
+}
+
+const (
+	sparkStep   = 4
+	sparkHeight = 24
+)
+
+// sparkOf draws the requests of days that end today.
+func sparkOf(days []int64) *spark {
+	s := &spark{}
+	most := int64(0)
+	for _, n := range days {
+		s.Total += n
+		most = max(most, n)
+	}
+	s.Describe = fmt.Sprintf("%s in %d days, at most %s a day", plural(s.Total, "use", "uses"), len(days), thousands(strconv.FormatInt(most, 10)))
+	for i, n := range days {
+		if n == 0 {
+			continue
+		}
+		high := max(1.5, sparkHeight*float64(n)/float64(most))
+		s.Bars = append(s.Bars, bar{X: float64(i * sparkStep), Width: sparkStep - 1, Y: sparkHeight - high, High: high})
+	}
+	return s
+}

@@ -1,0 +1,205 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// Answer is a question and its answer, as the reader saw it.
+type Answer struct {
+	At             time.Time
+	Question, Text string
+	// Sources are the URLs of the pages that the answer was made from.
+	Sources []string
+	// Partial is set if the answer broke off.
+	Partial bool
+	// Locked is set if the visitor's own request can't open all pages that the
+	// answer may quote.
+	Locked bool
+
+	// Turn is what was recorded of it, nil for nothing.
+	Turn *insights.Turn
+	// Kept is set if the conversation has the answer. It may be older than
+	// conversations are kept, or the reader has asked again.
+	Kept bool
+}
+
+type conversationsData struct {
+	Answered, Feedback, Page, Text string
+	Rows                           []insights.Conversation
+	Pager                          pager
+}
+
+var conversationColumns = []column[insights.Conversation]{
+	{"conversation", func(c *insights.Conversation) any { return c.Thread }},
+	{"first", func(c *insights.Conversation) any { return when(c.First) }},
+	{"last", func(c *insights.Conversation) any { return when(c.Last) }},
+	{"question", func(c *insights.Conversation) any { return c.Question }},
+	{"questions", func(c *insights.Conversation) any { return c.Turns }},
+	{"page", func(c *insights.Conversation) any { return c.Page }},
+	{"source", func(c *insights.Conversation) any { return string(c.Source) }},
+	{"answered_yes", func(c *insights.Conversation) any { return c.Yes }},
+	{"answered_partly", func(c *insights.Conversation) any { return c.Partly }},
+	{"answered_no", func(c *insights.Conversation) any { return c.No }},
+	{"failed", func(c *insights.Conversation) any { return c.Failed }},
+	{"up", func(c *insights.Conversation) any { return c.Up }},
+	{"down", func(c *insights.Conversation) any { return c.Down }},
+}
+
+// conversations lists them, the newest first.
+func conversations(q *request) error {
+	p, err := q.period()
+	if err != nil {
+		return err
+	}
+	query := q.URL.Query()
+	data := conversationsData{Page: strings.Trim(strings.TrimSpace(query.Get("on")), "/"), Text: strings.TrimSpace(query.Get("text"))}
+	if data.Answered, err = q.choice("answered", "", "yes", "partly", "no", "failed"); err != nil {
+		return err
+	}
+	if data.Feedback, err = q.choice("feedback", "", "up", "down", "any", "none"); err != nil {
+		return err
+	}
+	file, err := q.exports()
+	if err != nil {
+		return err
+	}
+	store, err := q.insights()
+	if err != nil {
+		return err
+	}
+	list := func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
+		rows, err := store.Conversations(q.Context(), q.scope(), insights.ConversationQuery{
+			Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: cut(data.Page, 300), Text: cut(data.Text, maxTry), Before: before, Limit: limit,
+		})
+		return rows, q.stored(err)
+	}
+	if file {
+		if err := q.audit(store, "conversations exported", ""); err != nil {
+			return err
+		}
+		return export(q, "conversations", conversationColumns, func(got []insights.Conversation) ([]insights.Conversation, error) {
+			if len(got) == 0 {
+				return list(exportAtOnce, insights.Cursor{})
+			}
+			return list(exportAtOnce, got[len(got)-1].Cursor)
+		})
+	}
+	before, place := q.cursor()
+	rows, err := list(rowsAtOnce+1, before)
+	if err != nil {
+		return err
+	}
+	data.Rows = cursorRows(&place, rows, func(c *insights.Conversation) insights.Cursor { return c.Cursor })
+	data.Pager = place
+	return q.render(http.StatusOK, "conversations", "Conversations", data)
+}
+
+type conversationData struct {
+	Thread string
+	Turns  []Answer
+	// Hidden is how many answers the visitor may not read.
+	Hidden int
+}
+
+// conversation shows what a reader asked and was answered.
+func conversation(q *request) error {
+	store, err := q.insights()
+	if err != nil {
+		return err
+	}
+	data := conversationData{Thread: q.params["thread"]}
+	if data.Turns, err = q.transcript(data.Thread); err != nil {
+		return err
+	}
+	if len(data.Turns) == 0 {
+		return fail(http.StatusNotFound, "There is no such conversation. It may have been erased, or be older than conversations are kept.")
+	}
+	if err := q.audit(store, "conversation read", data.Thread); err != nil {
+		return err
+	}
+	for i := range data.Turns {
+		if data.Turns[i].Locked {
+			data.Hidden++
+		}
+	}
+	return q.render(http.StatusOK, "conversation", "Conversation", data)
+}
+
+// eraseConversation deletes a conversation everywhere.
+func eraseConversation(q *request) error {
+	store, err := q.insights()
+	if err != nil {
+		return err
+	}
+	thread := q.params["thread"]
+	turns, err := q.transcript(thread)
+	if err != nil {
+		return err
+	}
+	if len(turns) == 0 {
+		return fail(http.StatusNotFound, "There is no such conversation. It may have been erased already.")
+	}
+	if err := q.audit(store, "conversation erased", thread); err != nil {
+		return err
+	}
+	if _, err := q.d.server.Erase(q.Context(), q.site.Name, insights.Erasure{Thread: thread}); err != nil {
+		return fmt.Errorf("erasing a conversation: %w", err)
+	}
+	return q.redirect(q.at("conversations"))
+}
+
+// sameTurn is how far the time of a recorded reply may be from that of its
+// turn in the conversation.
+const sameTurn = 10 * time.Second
+
+// transcript joins what is kept of a conversation with what was recorded of
+// it, oldest first.
+func (q *request) transcript(thread string) ([]Answer, error) {
+	store, err := q.insights()
+	if err != nil {
+		return nil, err
+	}
+	turns, err := store.Turns(q.Context(), q.scope(), thread)
+	if err != nil {
+		return nil, q.stored(err)
+	}
+	kept, err := q.d.server.Conversation(q.Request, q.site.Name, thread)
+	if err != nil {
+		return nil, fmt.Errorf("reading a conversation: %w", err)
+	}
+	used := make([]bool, len(turns))
+	locked := false
+	for i := range kept {
+		a := &kept[i]
+		a.Kept = true
+		best := -1
+		for j := range turns {
+			away := turns[j].At.Sub(a.At).Abs()
+			if !used[j] && away <= sameTurn && (best < 0 || away < turns[best].At.Sub(a.At).Abs()) {
+				best = j
+			}
+		}
+		if best >= 0 {
+			used[best], a.Turn = true, &turns[best]
+		}
+		// What follows a locked answer may repeat it.
+		locked = locked || a.Locked
+		if a.Locked = locked && !q.visitor.Admin; a.Locked {
+			a.Text = ""
+		}
+	}
+	for j := range turns {
+		if !used[j] {
+			kept = append(kept, Answer{At: turns[j].At, Question: turns[j].Question, Turn: &turns[j]})
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b Answer) int { return cmp.Compare(a.At.Unix(), b.At.Unix()) })
+	return kept, nil
+}

@@ -1,0 +1,202 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// ErrOff is returned by Server.Insights where nothing is recorded.
+var ErrOff = errors.New("insights are off")
+
+// rowsAtOnce is how many rows of a table one page shows.
+const rowsAtOnce = 50
+
+// periods are the lengths of time to choose from, in days.
+var periods = []int{7, 30, 90}
+
+const defaultPeriod = 30
+
+// insights returns the store. The error is one that the visitor reads.
+func (q *request) insights() (insights.Store, error) {
+	s, err := q.d.server.Insights(q.Context())
+	if errors.Is(err, ErrOff) {
+		return nil, fail(http.StatusNotFound, "Insights are off on this server, so nothing is recorded. Remove insights off from the global option docs to record what readers look for.")
+	}
+	return s, q.stored(err)
+}
+
+// stored makes an error of the store one that the visitor reads.
+func (q *request) stored(err error) error {
+	if err == nil || q.Context().Err() != nil {
+		return err
+	}
+	q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
+	return fail(http.StatusServiceUnavailable, "The store of the insights does not respond. Search and answers go on. On the server, caddy docs doctor says why.")
+}
+
+// scope is the site, for queries.
+func (q *request) scope() insights.Scope {
+	return insights.Scope{Organization: q.site.Organization, Site: q.site.Name}
+}
+
+// period reads the length of time that the visitor chose.
+func (q *request) period() (insights.Period, error) {
+	q.days = defaultPeriod
+	if text := q.URL.Query().Get("days"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n != 7 && n != 30 && n != 90 {
+			return insights.Period{}, fail(http.StatusBadRequest, "days must be 7, 30 or 90.")
+		}
+		q.days = n
+	}
+	return insights.LastDays(q.days, time.Now()), nil
+}
+
+// choice reads a parameter that has one of some values. The first is the
+// default.
+func (q *request) choice(name string, values ...string) (string, error) {
+	got := q.URL.Query().Get(name)
+	if !q.URL.Query().Has(name) {
+		return values[0], nil
+	}
+	for _, v := range values {
+		if v == got {
+			return got, nil
+		}
+	}
+	named := strings.Join(values, ", ")
+	return "", fail(http.StatusBadRequest, fmt.Sprintf("%s must be one of: %s.", name, strings.TrimPrefix(named, ", ")))
+}
+
+// state reads a parameter that selects entries by their state. "" is all.
+func (q *request) state() (insights.State, error) {
+	state, err := q.choice("state", "new", "done", "dismissed", "")
+	return insights.State(state), err
+}
+
+// stateForm reads the state and the note of a form.
+func (q *request) stateForm() (state insights.State, note string, err error) {
+	if state, err = insights.ParseState(q.PostFormValue("state")); err != nil {
+		return "", "", fail(http.StatusBadRequest, "The state must be new, done or dismissed.")
+	}
+	return state, strings.TrimSpace(q.PostFormValue("note")), nil
+}
+
+// back leads to the page that a form was on, with its filters.
+func (q *request) back(page string) error {
+	values, err := url.ParseQuery(q.PostFormValue("back"))
+	if err != nil || len(values) == 0 {
+		return q.redirect(q.at(page))
+	}
+	q.w.Header().Set("Location", (&url.URL{Path: q.base + q.at(page), RawQuery: values.Encode()}).String())
+	q.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// With is the address of this page with other parameters, given as names and
+// values; "" removes one. A list begins again unless its place is given.
+func (v *view) With(pairs ...string) string {
+	values := v.q.URL.Query()
+	for _, name := range []string{"page", "before", "format"} {
+		values.Del(name)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			values.Del(pairs[i])
+		} else {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return (&url.URL{Path: v.q.base + v.q.URL.Path, RawQuery: values.Encode()}).String()
+}
+
+// Query is the address of a page of the site with parameters, given as names
+// and values.
+func (v *view) Query(page string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	return (&url.URL{Path: v.At(page), RawQuery: values.Encode()}).String()
+}
+
+// Back are the parameters of this page, for forms that lead back to it.
+func (v *view) Back() string { return v.q.URL.RawQuery }
+
+// Days is the length of the period.
+func (v *view) Days() int { return v.q.days }
+
+// periodLink is a period to choose.
+type periodLink struct {
+	Days    int
+	Href    string
+	Current bool
+}
+
+// Periods are the periods to choose from.
+func (v *view) Periods() (links []periodLink) {
+	for _, n := range periods {
+		links = append(links, periodLink{n, v.With("days", strconv.Itoa(n)), n == v.q.days})
+	}
+	return links
+}
+
+// pager is the place in a list.
+type pager struct {
+	// Page counts from 1, for lists with a number.
+	Page int
+	// Before and Next are the parameters of the neighbors, nil for none.
+	Before, Next []string
+}
+
+// numbered reads the number of the page of a list.
+func (q *request) numbered() pager {
+	n, _ := strconv.Atoi(q.URL.Query().Get("page"))
+	p := pager{Page: min(max(n, 1), 1000)}
+	if p.Page > 1 {
+		p.Before = []string{"page", strconv.Itoa(p.Page - 1)}
+	}
+	return p
+}
+
+// numberedRows cuts the row that tells whether there is a next page.
+func numberedRows[T any](p *pager, rows []T) []T {
+	if len(rows) > rowsAtOnce {
+		p.Next = []string{"page", strconv.Itoa(p.Page + 1)}
+		rows = rows[:rowsAtOnce]
+	}
+	return rows
+}
+
+// offset is the number of rows before the page.
+func (p pager) offset() int { return (p.Page - 1) * rowsAtOnce }
+
+// cursor reads the place in a list that begins with the newest entry.
+func (q *request) cursor() (c insights.Cursor, p pager) {
+	at, id, _ := strings.Cut(q.URL.Query().Get("before"), ".")
+	var err, err2 error
+	c.At, err = strconv.ParseInt(at, 10, 64)
+	c.ID, err2 = strconv.ParseInt(id, 10, 64)
+	if err != nil || err2 != nil {
+		return insights.Cursor{}, p
+	}
+	p.Before = []string{"before", ""}
+	return c, p
+}
+
+// cursorRows cuts the row that tells whether there is a next page.
+func cursorRows[T any](p *pager, rows []T, at func(*T) insights.Cursor) []T {
+	if len(rows) > rowsAtOnce {
+		rows = rows[:rowsAtOnce]
+		last := at(&rows[rowsAtOnce-1])
+		p.Next = []string{"before", fmt.Sprintf("%d.%d", last.At, last.ID)}
+	}
+	return rows
+}

@@ -1,0 +1,390 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/insights/sqlite"
+)
+
+const unansweredQuestion = "How do I configure proxies?"
+
+// recorded is a store with a little of both organizations.
+func recorded(t *testing.T) insights.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "insights.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	record(t, s)
+	return s
+}
+
+// record stores a conversation, a vote and searches of each organization.
+func record(t *testing.T, s insights.Store) {
+	t.Helper()
+	var events []insights.Event
+	for _, org := range []string{"acme", "rival"} {
+		add := func(e insights.Event) {
+			e.At, e.Scope, e.Source = time.Now(), insights.Scope{Organization: org, Site: org + "-docs"}, insights.Widget
+			if !(insights.Privacy{}).Clean(&e) {
+				t.Fatalf("%+v is not stored", e)
+			}
+			events = append(events, e)
+		}
+		add(insights.Event{Reply: &insights.Reply{
+			Thread: org + "-1", Message: org + "-m1", Question: unansweredQuestion, Outcome: "answered", Answered: "no", Nearest: "guide/" + org, Took: 100,
+		}})
+		add(insights.Event{Vote: &insights.Vote{Thread: org + "-1", Message: org + "-m1", Rating: "down", Comment: "of " + org, Known: true}})
+		add(insights.Event{Search: &insights.Search{Query: "nothing of " + org}})
+	}
+	if err := s.Append(t.Context(), insights.Batch{Events: events}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recordConversation stores a conversation of acme.
+func recordConversation(t *testing.T, s insights.Store, thread string) {
+	t.Helper()
+	e := insights.Event{
+		At: time.Now(), Scope: insights.Scope{Organization: "acme", Site: "acme-docs"}, Source: insights.Widget,
+		Reply: &insights.Reply{Thread: thread, Message: thread, Question: "Why?", Outcome: "answered", Answered: "yes"},
+	}
+	if err := s.Append(t.Context(), insights.Batch{Events: []insights.Event{e}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addSearches stores searches for a query.
+func addSearches(t *testing.T, s insights.Store, queries ...string) {
+	t.Helper()
+	var events []insights.Event
+	for _, query := range queries {
+		e := insights.Event{At: time.Now(), Scope: insights.Scope{Organization: "acme", Site: "acme-docs"}, Source: insights.API, Search: &insights.Search{Query: query}}
+		if !(insights.Privacy{}).Clean(&e) {
+			t.Fatal("not stored")
+		}
+		events = append(events, e)
+	}
+	if err := s.Append(t.Context(), insights.Batch{Events: events}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get asks for a page as a member of acme.
+func get(t *testing.T, s *twoOrganizations, path string, status int) string {
+	t.Helper()
+	w := ask(t, newDashboard(s), http.MethodGet, strings.TrimSuffix("/acme/acme-docs/"+path, "/"), visitors["a member"])
+	if w.Code != status {
+		t.Fatalf("%s is %d, want %d\n%s", path, w.Code, status, w.Body)
+	}
+	return w.Body.String()
+}
+
+func audited(t *testing.T, s insights.Store) string {
+	t.Helper()
+	list, err := s.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Cursor{}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for i := len(list) - 1; i >= 0; i-- {
+		fmt.Fprintf(&b, "%s %s %s;", list[i].Who, list[i].What, list[i].Target)
+	}
+	return b.String()
+}
+
+// Every table is a file by the same address, with the same filters.
+func TestTablesAreFiles(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t), pages: []Page{{URL: "/", Title: "=1+1", State: "public"}}}
+	if err := s.store.AddAudit(t.Context(), insights.Audit{Scope: insights.Scope{Organization: "acme"}, Who: "mia", What: "key created", Target: "k1"}); err != nil {
+		t.Fatal(err)
+	}
+	addSearches(t, s.store, "=cmd|' /C calc'!A0", "+1", "-1", "@sum", "a,\"b\"")
+	for page, columns := range map[string]string{
+		"unanswered":         "question,asked,no,partly,up,down,pages,last,state,note,conversation",
+		"unanswered?by=page": "page,asked,questions,last",
+		"searches":           "query,searches,no_result,weak,tracked,clicked,click_rate,mean_position,top_page,last",
+		"conversations":      "conversation,first,last,question,questions,page,source,answered_yes,answered_partly,answered_no,failed,up,down",
+		"feedback":           "id,at,rating,reasons,comment,question,page,source,state,note,conversation",
+		"feedback?by=page":   "page,up,down",
+		"audit":              "at,who,what,target,site",
+		"keys":               "id,name,state,fixed,sites,origins,created,last_used,expires,uses_30_days",
+		"content":            "url,title,state,why,sections,language,version",
+		"try?q=install":      "title,heading,url,score,snippet,language,version",
+	} {
+		sep := "?"
+		if strings.Contains(page, "?") {
+			sep = "&"
+		}
+		rows, err := csv.NewReader(strings.NewReader(get(t, s, page+sep+"format=csv", http.StatusOK))).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		if got := strings.Join(rows[0], ","); got != columns {
+			t.Errorf("%s has the columns %s", page, got)
+		}
+		if page != "feedback?by=page" && len(rows) < 2 {
+			t.Errorf("%s has no row", page)
+		}
+		for _, row := range rows[1:] {
+			for i, cell := range row {
+				if strings.Contains(cell, "rival") {
+					t.Errorf("%s shows %q of another organization", page, cell)
+				}
+				if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+					t.Errorf("%s: a spreadsheet calculates %s %q", page, rows[0][i], cell)
+				}
+			}
+		}
+		var objects []map[string]any
+		if err := json.Unmarshal([]byte(get(t, s, page+sep+"format=json", http.StatusOK)), &objects); err != nil {
+			t.Fatalf("%s: %v", page, err)
+		}
+		if len(objects) < len(rows)-1 { // reading them may add to the audit
+			t.Errorf("%s has %d rows as CSV, %d as JSON", page, len(rows)-1, len(objects))
+		}
+		if page == "searches" {
+			if v, ok := objects[0]["click_rate"]; v != nil || !ok {
+				t.Errorf("a click rate without tracked searches is %v, not null", v)
+			}
+		}
+		get(t, s, page+sep+"format=xml", http.StatusBadRequest)
+	}
+}
+
+// A file has the rows of all pages of its table.
+func TestListsHavePages(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t)}
+	var queries []string
+	for i := range 620 {
+		queries = append(queries, fmt.Sprintf("query %03d", i))
+	}
+	addSearches(t, s.store, queries...)
+	first := get(t, s, "searches?days=7&kind=top", http.StatusOK)
+	if n := strings.Count(first, `<th scope="row"`); n != rowsAtOnce || !strings.Contains(first, "?days=7&amp;kind=top&amp;page=2") {
+		t.Errorf("%d rows, or no link to the next page:\n%s", n, first)
+	}
+	if last := get(t, s, "searches?days=7&kind=top&page=13", http.StatusOK); strings.Count(last, `<th scope="row"`) != 21 || strings.Contains(last, "page=14") {
+		t.Errorf("the last page:\n%s", last)
+	}
+	rows, err := csv.NewReader(strings.NewReader(get(t, s, "searches?kind=top&page=3&format=csv", http.StatusOK))).ReadAll()
+	if err != nil || len(rows) != 622 {
+		t.Errorf("%d lines (%v)", len(rows), err)
+	}
+
+	// The lists by time go on where they ended, also after newer entries.
+	for i := range 120 {
+		if err := s.store.AddAudit(t.Context(), insights.Audit{At: time.Unix(int64(1_790_000_000+i/3), 0), Scope: insights.Scope{Organization: "acme"}, Who: "mia", What: "key created", Target: fmt.Sprint("k", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, page := 0, "audit"
+	for range 5 {
+		body := get(t, s, page, http.StatusOK)
+		seen += strings.Count(body, `<th scope="row"`)
+		_, rest, ok := strings.Cut(body, `?before=`)
+		if !ok {
+			break
+		}
+		next, _, _ := strings.Cut(rest, `"`)
+		page = "audit?before=" + next
+		_ = s.store.AddAudit(t.Context(), insights.Audit{Scope: insights.Scope{Organization: "acme"}, Who: "mia", What: "key created"})
+	}
+	if seen != 120 {
+		t.Errorf("%d of 120 entries are seen", seen)
+	}
+}
+
+func TestWrongParametersSayWhatToWrite(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t)}
+	for path, says := range map[string]string{
+		"searches?days=31":             "days must be 7, 30 or 90",
+		"searches?days=x":              "days must be 7, 30 or 90",
+		"searches?kind=all":            "kind must be one of: no_result, weak, low_clicks, top",
+		"unanswered?state=old":         "state must be one of: new, done, dismissed",
+		"unanswered?by=day":            "by must be one of: question, page",
+		"conversations?answered=maybe": "answered must be one of: yes, partly, no, failed",
+		"conversations?feedback=x":     "feedback must be one of",
+		"feedback?rating=5":            "rating must be one of: up, down",
+	} {
+		if body := get(t, s, path, http.StatusBadRequest); !strings.Contains(body, says) {
+			t.Errorf("%s says:\n%s", path, body)
+		}
+	}
+	get(t, s, "conversations/nope", http.StatusNotFound)
+	get(t, s, "unanswered/question?group=nope", http.StatusNotFound)
+	get(t, s, "conversations/rival-1", http.StatusNotFound)
+	get(t, s, "searches?page=-5", http.StatusOK)
+	get(t, s, "audit?before=x.y", http.StatusOK)
+}
+
+func TestPagesSayWhenNothingIsRecorded(t *testing.T) {
+	off := new(twoOrganizations)
+	for _, page := range []string{"unanswered", "unanswered/question?group=x", "searches", "conversations", "conversations/x", "feedback", "audit"} {
+		if body := get(t, off, page, http.StatusNotFound); !strings.Contains(body, "insights off") {
+			t.Errorf("%s:\n%s", page, body)
+		}
+	}
+	if body := get(t, off, "", http.StatusOK); !strings.Contains(body, "Insights are off") {
+		t.Errorf("the overview:\n%s", body)
+	}
+	get(t, off, "keys", http.StatusOK)
+
+	lost := &twoOrganizations{storeErr: errors.New("dial tcp 10.0.0.7:5432: refused")}
+	for _, page := range []string{"unanswered", "searches", "conversations", "conversations/x", "feedback", "audit"} {
+		if body := get(t, lost, page, http.StatusServiceUnavailable); !strings.Contains(body, "does not respond") || strings.Contains(body, "10.0.0.7") {
+			t.Errorf("%s:\n%s", page, body)
+		}
+	}
+	if body := get(t, lost, "", http.StatusOK); !strings.Contains(body, "does not respond") || strings.Contains(body, "10.0.0.7") {
+		t.Errorf("the overview:\n%s", body)
+	}
+	if body := get(t, lost, "keys", http.StatusOK); !strings.Contains(body, "of Acme") {
+		t.Errorf("the keys:\n%s", body)
+	}
+	w := submit(t, newDashboard(lost), "/acme/acme-docs/keys/k0001/revoke", visitors["a member"], nil)
+	if w.Code != http.StatusSeeOther || len(lost.revoked) != 1 {
+		t.Errorf("a key can't be revoked: %d", w.Code)
+	}
+}
+
+// brokenAudit is a store that writes nothing down.
+type brokenAudit struct{ insights.Store }
+
+func (brokenAudit) AddAudit(context.Context, insights.Audit) error { return errors.New("disk full") }
+
+func TestConversationsAreReadAndErasedWithAnEntryInTheAudit(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t), answers: []Answer{{At: time.Now(), Question: unansweredQuestion, Text: "Ask the support."}}}
+	if body := get(t, s, "conversations/acme-1", http.StatusOK); !strings.Contains(body, "Ask the support.") || !strings.Contains(body, "of acme") {
+		t.Errorf("the transcript:\n%s", body)
+	}
+	get(t, s, "unanswered/question?"+url.Values{"group": {insights.Stems(unansweredQuestion)}}.Encode(), http.StatusOK)
+	get(t, s, "conversations?format=csv", http.StatusOK)
+	if w := submit(t, newDashboard(s), "/acme/acme-docs/conversations/acme-1/erase", visitors["a member"], nil); w.Code != http.StatusSeeOther || len(s.erased) != 1 {
+		t.Errorf("%d, erased %v", w.Code, s.erased)
+	}
+	for path, form := range map[string]url.Values{
+		"keys":              {"expires": {"7d"}},
+		"keys/k0001/revoke": nil,
+	} {
+		if w := submit(t, newDashboard(s), "/acme/acme-docs/"+path, visitors["a member"], form); w.Code >= 400 {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	got := audited(t, s.store)
+	for _, want := range []string{
+		"mia conversation read acme-1;mia conversation read acme-1;mia conversations exported ;mia conversation erased acme-1;", "mia key created k", "mia key revoked k0001;",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in %s", want, got)
+		}
+	}
+
+	broken := &twoOrganizations{store: brokenAudit{recorded(t)}, answers: s.answers}
+	for _, page := range []string{"conversations/acme-1", "conversations?format=json"} {
+		if body := get(t, broken, page, http.StatusServiceUnavailable); strings.Contains(body, "Ask the support") {
+			t.Errorf("%s is read without an entry", page)
+		}
+	}
+	if w := submit(t, newDashboard(broken), "/acme/acme-docs/conversations/acme-1/erase", visitors["a member"], nil); w.Code != http.StatusServiceUnavailable || len(broken.erased) != 0 {
+		t.Errorf("erased without an entry: %d %v", w.Code, broken.erased)
+	}
+}
+
+// What readers of locked pages were answered is not for members who can't open
+// them, nor what they were answered after that.
+func TestAnswersFromLockedPagesAreForAdministrators(t *testing.T) {
+	now := time.Now()
+	s := &twoOrganizations{store: recorded(t), answers: []Answer{
+		{At: now.Add(-2 * time.Minute), Question: "First?", Text: "A public answer."},
+		{At: now.Add(-time.Minute), Question: "Second?", Text: "The secret plan.", Locked: true, Sources: []string{"https://acme.example/secret"}},
+		{At: now, Question: unansweredQuestion, Text: "As I said, the plan is secret."},
+	}}
+	group := "unanswered/question?" + url.Values{"group": {insights.Stems(unansweredQuestion)}}.Encode()
+	for name, sees := range map[string]bool{"a viewer": false, "a member": false, "an admin": true} {
+		for _, page := range []string{"conversations/acme-1", group} {
+			w := ask(t, newDashboard(s), http.MethodGet, "/acme/acme-docs/"+page, visitors[name])
+			body := w.Body.String()
+			if w.Code != http.StatusOK || strings.Contains(body, "plan is secret") != sees || strings.Contains(body, "The secret plan") && !sees || strings.Contains(body, "acme.example/secret") && !sees {
+				t.Errorf("%s: %s is %d:\n%s", name, page, w.Code, body)
+			}
+		}
+		w := ask(t, newDashboard(s), http.MethodGet, "/acme/acme-docs/conversations/acme-1", visitors[name])
+		if !strings.Contains(w.Body.String(), "A public answer.") {
+			t.Errorf("%s does not see the public answer", name)
+		}
+	}
+}
+
+// Marking a question or a vote leads back to the list with its filters, and
+// only there.
+func TestEntriesAreMarked(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t)}
+	group := insights.Stems(unansweredQuestion)
+	for name, c := range map[string]struct {
+		path string
+		form url.Values
+		code int
+		to   string
+	}{
+		"a question in the list":   {"unanswered/question", url.Values{"group": {group}, "state": {"done"}, "list": {"1"}, "back": {"days=7&state=new"}}, http.StatusSeeOther, "/acme/acme-docs/unanswered?days=7&state=new"},
+		"a question on its page":   {"unanswered/question", url.Values{"group": {group}, "state": {"dismissed"}, "note": {"x"}}, http.StatusSeeOther, "/acme/acme-docs/unanswered/question?group=" + url.QueryEscape(group)},
+		"an unknown question":      {"unanswered/question", url.Values{"group": {"nope"}, "state": {"done"}}, http.StatusNotFound, ""},
+		"an unknown state":         {"unanswered/question", url.Values{"group": {group}, "state": {"old"}}, http.StatusBadRequest, ""},
+		"a vote":                   {"feedback/1", url.Values{"state": {"done"}, "back": {"https://evil.example/?x=1"}}, http.StatusSeeOther, "/acme/acme-docs/feedback?https%3A%2F%2Fevil.example%2F%3Fx=1"},
+		"a vote of rival":          {"feedback/2", url.Values{"state": {"done"}}, http.StatusNotFound, ""},
+		"a vote that is no number": {"feedback/x", url.Values{"state": {"done"}}, http.StatusNotFound, ""},
+	} {
+		w := submit(t, newDashboard(s), "/acme/acme-docs/"+c.path, visitors["a member"], c.form)
+		if w.Code != c.code || w.Header().Get("Location") != c.to {
+			t.Errorf("%s: %d, leads to %q\n%s", name, w.Code, w.Header().Get("Location"), w.Body)
+		}
+	}
+	if body := get(t, s, "feedback", http.StatusOK); strings.Contains(body, "of acme") {
+		t.Error("a vote that is done is listed as new")
+	}
+	if body := get(t, s, "feedback?state=", http.StatusOK); !strings.Contains(body, "of acme") || strings.Contains(body, "of rival") {
+		t.Errorf("every state:\n%s", body)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	half, third := .5, 1./3
+	for name, c := range map[string]struct {
+		got           number
+		value, change string
+		mood          string
+	}{
+		"a rate that fell":        {rate("", &third, &half, more, ""), "33 %", "-16.7 points", "worse"},
+		"a rate that should fall": {rate("", &third, &half, less, ""), "33 %", "-16.7 points", "better"},
+		"a rate without a base":   {rate("", nil, &half, more, ""), "", "", ""},
+		"a rate without a before": {rate("", &half, nil, more, ""), "50 %", "no value before", ""},
+		"a count":                 {total("", 1500, 1000, neither, ""), "1,500", "+50 %", ""},
+		"a count from nothing":    {total("", 5, 0, more, ""), "5", "none before", ""},
+		"nothing, as before":      {total("", 0, 0, more, ""), "0", "unchanged", ""},
+		"few votes":               {satisfactionNumber(insights.Counts{Up: 9}, insights.Counts{}), "", "", ""},
+		"votes":                   {satisfactionNumber(insights.Counts{Up: 9, Down: 1}, insights.Counts{Up: 1}), "90 %", "no value before", ""},
+		"a mean that should fall": {decimal("", &half, &third, less, ""), "0.5", "+0.2", "worse"},
+	} {
+		if c.got.Value != c.value || c.got.Change != c.change || c.got.Mood != c.mood {
+			t.Errorf("%s: %q, %q, %q", name, c.got.Value, c.got.Change, c.got.Mood)
+		}
+	}
+	for n, want := range map[int64]int64{1: 1, 3: 4, 5: 6, 7: 8, 11: 20, 99: 100, 101: 200, 4300: 6000} {
+		if got := roundUp(n); got != want {
+			t.Errorf("the axis for %d ends at %d, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// number is a number of a period, its change, and its definition.
+type number struct {
+	Title string
+	// Value is "" where there is nothing to divide by: null is not 0.
+	Value string
+	// Change is against the period before, Mood better, worse or "".
+	Change, Mood string
+	Define       string
+}
+
+// wish says which change is better.
+type wish int
+
+const (
+	neither wish = iota
+	more
+	less
+)
+
+func (w wish) mood(change float64) string {
+	switch {
+	case w == neither || change == 0:
+		return ""
+	case (change > 0) == (w == more):
+		return "better"
+	}
+	return "worse"
+}
+
+// rate is a share.
+func rate(title string, now, before *float64, better wish, define string) number {
+	n := number{Title: title, Define: define}
+	if now == nil {
+		return n
+	}
+	n.Value = percent(*now)
+	n.Change = "no value before"
+	if before != nil {
+		points := math.Round(1000*(*now-*before)) / 10
+		n.Change, n.Mood = fmt.Sprintf("%+.1f points", points), better.mood(points)
+		if points == 0 {
+			n.Change = "unchanged"
+		}
+	}
+	return n
+}
+
+// decimal is a mean.
+func decimal(title string, now, before *float64, better wish, define string) number {
+	n := number{Title: title, Define: define}
+	if now == nil {
+		return n
+	}
+	n.Value = strconv.FormatFloat(*now, 'f', 1, 64)
+	n.Change = "no value before"
+	if before != nil {
+		change := math.Round(10*(*now-*before)) / 10
+		n.Change, n.Mood = fmt.Sprintf("%+.1f", change), better.mood(change)
+		if change == 0 {
+			n.Change = "unchanged"
+		}
+	}
+	return n
+}
+
+// total is a count.
+func total(title string, now, before int64, better wish, define string) number {
+	n := number{Title: title, Value: thousands(strconv.FormatInt(now, 10)), Define: define}
+	switch {
+	case now == before:
+		n.Change = "unchanged"
+	case before == 0:
+		n.Change = "none before"
+	default:
+		change := 100 * float64(now-before) / float64(before)
+		n.Change, n.Mood = fmt.Sprintf("%+.0f %%", change), better.mood(change)
+	}
+	return n
+}
+
+// percent writes a share with as many digits as say something.
+func percent(share float64) string {
+	switch p := 100 * share; {
+	case p == 0 || p >= 10:
+		return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	default:
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	}
+}
+
+func searchesNumber(now, before insights.Counts) number {
+	return total("Searches", now.Searches, before.Searches, neither, "Last queries of typing sessions in the widget, and all searches of other clients.")
+}
+
+func noResultNumber(now, before insights.Counts) number {
+	return rate("No result", now.NoResultRate(), before.NoResultRate(), less, "Searches without a result ÷ searches.")
+}
+
+func answeredNumber(now, before insights.Counts) number {
+	return rate("Answered", now.AnsweredRate(), before.AnsweredRate(), more, fmt.Sprintf("Replies that the pages answer ÷ %s judged. Partly is not answered. It is the system's own judgment.",
+		plural(now.Yes+now.Partly+now.No, "reply", "replies")))
+}
+
+// satisfactionNumber hides what too few votes say.
+func satisfactionNumber(now, before insights.Counts) number {
+	votes := now.Up + now.Down
+	define := fmt.Sprintf("Thumbs up ÷ all votes, %s.", plural(votes, "vote", "votes"))
+	if votes < insights.MinVotes {
+		return number{Title: "Satisfaction", Define: define + fmt.Sprintf(" Shown from %d votes on.", insights.MinVotes)}
+	}
+	last := before.Satisfaction()
+	if before.Up+before.Down < insights.MinVotes {
+		last = nil
+	}
+	return rate("Satisfaction", now.Satisfaction(), last, more, define)
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(strconv.FormatInt(n, 10)) + " " + many
+}

@@ -1,0 +1,85 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// searchKind is a list of searches to choose.
+type searchKind struct {
+	Kind  insights.SearchKind
+	Title string
+	// Define says what is listed, and Do what to do about it.
+	Define, Do string
+}
+
+var searchKinds = []searchKind{
+	{insights.NoResult, "No result", "Queries that found nothing, by how often.", "Use these words in a title or a heading, write the page, or add synonyms to the site."},
+	{insights.WeakSearches, "Weak", "Queries whose best result scored below 0.3, by how often. Semantic search always finds something, so no result says little there.", "Look whether the right page exists, and uses the readers' words."},
+	{insights.LowClicks, "Few clicks", "Queries of at least 5 tracked searches, of which fewer than 30 % had a click, by how many had none.", "The right page may be far down, or its title may not say that it is the one."},
+	{insights.TopSearches, "Top", "All queries, by how often they were searched for.", "These pages should be the best ones."},
+}
+
+type searchesData struct {
+	Kinds   []searchKind
+	Kind    searchKind
+	Numbers []number
+	Chart   *chart
+	Rows    []insights.QueryStats
+	Pager   pager
+}
+
+// searches shows what readers search for and don't find.
+func searches(q *request) error {
+	p, err := q.period()
+	if err != nil {
+		return err
+	}
+	kind, err := q.choice("kind", "no_result", "weak", "low_clicks", "top")
+	if err != nil {
+		return err
+	}
+	file, err := q.exports()
+	if err != nil {
+		return err
+	}
+	store, err := q.insights()
+	if err != nil {
+		return err
+	}
+	list := func(limit, offset int) ([]insights.QueryStats, error) {
+		rows, err := store.Searches(q.Context(), q.scope(), insights.SearchQuery{Period: p, Kind: insights.SearchKind(kind), Limit: limit, Offset: offset})
+		return rows, q.stored(err)
+	}
+	if file {
+		return export(q, "searches-"+kind, searchColumns, func(got []insights.QueryStats) ([]insights.QueryStats, error) { return list(exportAtOnce, len(got)) })
+	}
+	data := searchesData{Kinds: searchKinds, Pager: q.numbered()}
+	for _, k := range searchKinds {
+		if string(k.Kind) == kind {
+			data.Kind = k
+		}
+	}
+	overview, err := store.Overview(q.Context(), q.scope(), p)
+	if err != nil {
+		return q.stored(err)
+	}
+	days, err := store.Days(q.Context(), q.scope(), p)
+	if err != nil {
+		return q.stored(err)
+	}
+	now, before := overview.Counts, overview.Before
+	data.Numbers = []number{
+		searchesNumber(now, before), noResultNumber(now, before),
+		rate("Click rate", now.ClickRate(), before.ClickRate(), more, "Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
+		decimal("Mean position", now.MeanPosition(), before.MeanPosition(), less, "Of the results that were clicked, from 1."),
+	}
+	data.Chart = chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult })
+	rows, err := list(rowsAtOnce+1, data.Pager.offset())
+	if err != nil {
+		return err
+	}
+	data.Rows = numberedRows(&data.Pager, rows)
+	return q.render(http.StatusOK, "searches", "Searches", data)
+}
