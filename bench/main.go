@@ -6,6 +6,7 @@
 //	go run ./bench search             # index and endpoint; bleve, MiniSearch, Pagefind, and Meilisearch if MEILISEARCH_URL is set
 //	go run ./bench stream             # replies; reverse_proxy and the AI SDK on Node
 //	go run ./bench sites              # 1,000 sites in a folder
+//	go run ./bench insights           # the dashboard's queries over a million events
 //	go run ./bench input              # CPU time of bad input
 //	go run ./bench locks              # asking for pages as a stranger and as a reader
 //	go run ./bench answers            # links and follow-up questions, over the manual
@@ -60,6 +61,7 @@ var suites = []struct {
 	{"sites", benchSites},
 	{"stream", benchStream},
 	{"locks", benchLocks},
+	{"insights", benchInsights},
 	{"answers", func(ctx context.Context, _ *bench) error { return runAnswers(ctx, nil) }},
 }
 
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|sites|stream|locks|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch")
@@ -114,7 +116,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)

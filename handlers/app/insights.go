@@ -350,7 +350,14 @@ func (a *App) checkInsights(ctx context.Context, add func(what string, err error
 	defer cancel()
 	err := a.recorder.Check(ctx)
 	st := a.recorder.Status()
-	add("insights", err, where+", kept for "+Days(a.retention()), "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
+	if err == nil && st.Error != "" { // the store can be written to, but not this batch
+		err = errors.New(st.Error)
+	}
+	found := where + ", kept for " + Days(a.retention())
+	if st.Dropped > 0 {
+		found += fmt.Sprintf(", %d events were dropped", st.Dropped)
+	}
+	add("insights", err, found, "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
 	if st.OutletError != "" {
 		add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
 	}
