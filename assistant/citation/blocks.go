@@ -60,6 +60,9 @@ func (k *blocks) begin(next byte, unsure *bool) (prefix []byte, text bool) {
 		if matched == len(k.containers) {
 			if end && k.closes(rest) {
 				k.fence, k.blank = 0, false
+				k.distrust = k.distrust || bytes.IndexByte(k.line, '\t') >= 0 // for marked a tab is text
+			} else if end && k.closesForMarked(rest) {
+				k.fence, k.blank, k.distrust = 0, false, true
 			}
 			return nil, false
 		}
@@ -145,6 +148,17 @@ func (k *blocks) closes(line []byte) bool {
 	ind := indentation(line)
 	run := bytes.TrimRight(line[ind:], " ")
 	return ind <= 3 && len(run) >= k.length && len(bytes.Trim(run, string(k.fence))) == 0
+}
+
+// closesForMarked reports whether a line that doesn't end the block does so for
+// marked, which takes a run of both characters.
+func (k *blocks) closesForMarked(line []byte) bool {
+	if indentation(line) > 3 {
+		return false
+	}
+	run := bytes.TrimSpace(line)
+	n := len(run) - len(bytes.TrimLeft(run, string(k.fence)))
+	return n >= k.length && len(bytes.Trim(run, "`~")) == 0
 }
 
 func (k *blocks) blankLine(matched int, empty bool) {

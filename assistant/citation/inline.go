@@ -78,7 +78,7 @@ func (n *inline) judge(ch byte) {
 
 // Bytes at which running text may begin to mean something; the letters are
 // those of http, ftp and www.
-const special = "[]!<&`|\\fFhHwW"
+const special = "[]!<&`|\\fFhHwW.:/@"
 
 // scan passes on as much of a line as is decided, and returns how much of s
 // that is. whole says that the line goes no further than s.
@@ -131,6 +131,8 @@ func (n *inline) scan(s []byte, whole bool) int {
 			used = n.entity(s[i:], whole)
 		case 'f', 'F', 'h', 'H', 'w', 'W':
 			used = n.bareURL(s[i:], whole)
+		case '.', ':', '/', '@':
+			used = n.joint(s[i:], whole)
 		default:
 			used = len(s) - i
 			if next := bytes.IndexAny(s[i:], special); next >= 0 {
@@ -190,6 +192,8 @@ func (n *inline) meansOutside(s []byte, whole bool) bool {
 		}
 		m, partial := scheme(s)
 		return m > 0 || partial && !whole
+	case '.', '@', '/', ':':
+		return n.joins(s)
 	}
 	return false
 }

@@ -101,8 +101,12 @@ func (n *inline) putURL(text string, bare bool) {
 		}
 		return
 	}
-	if n.unsure || n.inLink || n.last() == '`' || n.last() == '\\' {
+	if n.inLink {
 		n.puts(plainURL(text))
+		return
+	}
+	if n.unsure || n.last() == '`' || n.last() == '\\' {
+		n.inner([]byte(plainURL(text)), false)
 		return
 	}
 	if !localURL(text) && !n.check.site.quotes(text) {

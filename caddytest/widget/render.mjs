@@ -7,7 +7,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm'
 
 const marked = new Marked({ gfm: true })
 const it = new MarkdownIt({ linkify: true })
-it.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+if (process.argv[2] !== 'fuzzy') it.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
 
 const texts = JSON.parse(readFileSync(0, 'utf8'))
 process.stdout.write(JSON.stringify(texts.map(text => ({

@@ -1,0 +1,157 @@
+package citation
+
+import (
+	"bytes"
+	"strings"
+)
+
+// joint reads a character inside a word that makes the word a link for some
+// renderers: a URL behind a letter or digit, //host, a host's name, an e-mail
+// address. It is written so that none of them sees a link.
+func (n *inline) joint(s []byte, whole bool) (used int) {
+	switch s[0] {
+	case '.':
+		return n.dot(s, whole)
+	case '@':
+		return n.at(s, whole)
+	case '/':
+		if n.last() == '/' { // markdown-it links //host
+			n.put('\\')
+		}
+	case ':': // micromark links 1https://host, marked xhttps://host, too
+		if !n.endsWord("http", "https", "ftp") {
+			break
+		}
+		if rest := bytes.ReplaceAll(s[1:], []byte(`\`), nil); len(rest) < 2 && !whole && !bytes.ContainsAny(s[1:], " \t") {
+			return 0
+		} else if bytes.HasPrefix(rest, []byte("//")) {
+			n.put(':')
+			used = 1
+			for used < len(s) && (s[used] == '/' || s[used] == '\\') {
+				used++
+			}
+			if used == len(s) && !whole {
+				// More slashes may follow.
+				n.line = n.line[:len(n.line)-1]
+				return 0
+			}
+			return used
+		}
+	}
+	n.put(s[0])
+	return 1
+}
+
+// endsWord reports whether the line ends in one of the words, in any case.
+func (n *inline) endsWord(words ...string) bool {
+	for _, w := range words {
+		if from := len(n.line) - len(w); from >= 0 && strings.EqualFold(string(n.line[from:]), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// dot keeps apart what looks like a host to markdown-it ("install.sh"), and
+// like "www." to marked. It waits for the word behind the dot.
+func (n *inline) dot(s []byte, whole bool) (used int) {
+	if n.endsWWW() {
+		n.puts(`\.`)
+		return 1
+	}
+	if n.inLink || !isAlnum(n.last()) && n.last() < 0x80 {
+		n.put('.')
+		return 1
+	}
+	end := 1
+	for end < len(s) && end <= longestDomain && s[end] != '\\' && (s[end] >= 0x80 || s[end]|0x20 >= 'a' && s[end]|0x20 <= 'z') {
+		end++
+	}
+	if end == len(s) && !whole && end <= longestDomain {
+		return 0
+	}
+	if isLinkedDomain(s[1:end]) {
+		n.put('\\')
+	}
+	n.put('.')
+	return 1
+}
+
+func isLinkedDomain(name []byte) bool { return linkedDomains[strings.ToLower(string(name))] }
+
+// joins reports whether joint may write what s begins with otherwise than it is.
+func (n *inline) joins(s []byte) bool {
+	switch s[0] {
+	case '.':
+		return n.endsWWW() || isAlnum(n.last()) && (len(s) < 2 || isAlnum(s[1])) && (len(s) < 2+longestDomain || n.dotted(s))
+	case '@':
+		return isAlnum(n.last()) || strings.IndexByte(".-_+", n.last()) >= 0 || n.last() >= 0x80
+	case '/':
+		return n.last() == '/'
+	case ':':
+		return n.endsWord("http", "https", "ftp")
+	}
+	return false
+}
+
+// dotted reports whether a linked domain is behind the dot that s begins with.
+func (n *inline) dotted(s []byte) bool {
+	end := 1
+	for end < len(s) && isAlnum(s[end]) {
+		end++
+	}
+	return isLinkedDomain(s[1:end])
+}
+
+// linkedDomains are the top-level domains that markdown-it knows by itself.
+var linkedDomains = func() map[string]bool {
+	m := make(map[string]bool)
+	for name := range strings.FieldsSeq("biz com edu gov net org pro web xxx aero asia coop info museum name shop рф") {
+		m[name] = true
+	}
+	for group := range strings.FieldsSeq("a:cdefgilmnoqrstuwxz b:abdefghijmnorstvwyz c:acdfghiklmnoruvwxyz d:ejkmoz e:cegrstu f:ijkmor g:abdefghilmnpqrstuwy h:kmnrtu i:delmnoqrst j:emop k:eghimnprwyz l:abcikrstuvy m:acdeghklmnopqrstuvwxyz n:acefgilopruz o:m p:aefghklmnrstwy q:a r:eosuw s:abcdeghijklmnortuvxyz t:cdfghjklmnortvwz u:agksyz v:aceginu w:fs y:et z:amw") {
+		first, seconds, _ := strings.Cut(group, ":")
+		for _, second := range seconds {
+			m[first+string(second)] = true
+		}
+	}
+	return m
+}()
+
+const longestDomain = 6
+
+// at reads the "@" of what may be an e-mail address, which all renderers link.
+func (n *inline) at(s []byte, whole bool) (used int) {
+	from := len(n.line)
+	for from > 0 && (isAlnum(n.line[from-1]) || n.line[from-1] >= 0x80 || strings.IndexByte(".-_+", n.line[from-1]) >= 0 || n.line[from-1] == '\\') {
+		from--
+	}
+	if from == len(n.line) {
+		n.put('@')
+		return 1
+	}
+	s, whole, full := window(s, whole)
+	end := 1
+	for end < len(s) && (isAlnum(s[end]) || s[end] == '\\' || s[end] >= 0x80 || strings.IndexByte(".-_", s[end]) >= 0) {
+		end++
+	}
+	if end == len(s) && !whole && !full {
+		return 0
+	}
+	for end > 1 && strings.IndexByte(".-_", s[end-1]) >= 0 {
+		end--
+	}
+	host := strings.ReplaceAll(string(s[:end]), `\`, "")
+	switch address := strings.ReplaceAll(string(n.line[from:])+host, `\`, ""); {
+	case end == 1:
+		n.put('@')
+	case "mailto:"+address == n.check.site.SupportURL && !n.inLink:
+		n.puts(host)
+	case n.unsure || n.inLink:
+		n.puts("@ " + host[1:])
+	default:
+		n.puts("@`" + host[1:] + "`")
+		n.dropped = true
+	}
+	return end
+}
