@@ -104,6 +104,9 @@ var migrations = [][]string{
 	},
 }
 
+// Schema is the number of the schema of this release.
+func Schema() int { return len(migrations) }
+
 // migrate brings the schema up to date, all steps or none.
 func (s *Store) migrate(ctx context.Context) error {
 	return s.transaction(ctx, func(t *tx) error {

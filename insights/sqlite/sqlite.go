@@ -68,6 +68,9 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	return &Store{s, file, opened}, nil
 }
 
+// Schema is the number of the schema that Open gives a file.
+func Schema() int { return database.Schema() }
+
 // address is the file's name with the settings of each connection. The wait
 // for another process's lock stays below what a stop of Caddy waits.
 func address(file, settings string) string {

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -20,14 +22,17 @@ import (
 // generation. That of an index which nobody searches has no words: they are
 // counted when it is loaded. The file has
 //
-//	a header with the version     snapshotHeader
+//	a line with the format        snapshotHeader
 //	gob: contents, a page at a time
 //	CRC-32C of all before         4 bytes, big-endian
 const (
 	snapshotFile = "index.snapshot"
-	// snapshotHeader has a version, raised with each change of what is written
-	// and of what analysis makes of a document.
-	snapshotHeader = "caddy-docs index 2\n"
+	// SnapshotFormat is raised with each change of what is written and of what
+	// analysis makes of a document.
+	SnapshotFormat = 2
+	// snapshotHeader and the format are the first line.
+	snapshotHeader = "caddy-docs index "
+	maxHeader      = len(snapshotHeader) + 10
 	// maxDimensions bounds the length of vectors.
 	maxDimensions = 1 << 16
 )
@@ -82,7 +87,7 @@ func save(dir string, c *contents) error {
 }
 
 func encode(w io.Writer, c *contents) error {
-	if _, err := io.WriteString(w, snapshotHeader); err != nil {
+	if _, err := fmt.Fprintf(w, "%s%d\n", snapshotHeader, SnapshotFormat); err != nil {
 		return err
 	}
 	e := gob.NewEncoder(w)
@@ -157,9 +162,8 @@ func load(dir string) (*contents, error) {
 // to it, and returns contents that make a generation, or an error.
 func decode(r io.Reader) (*contents, error) {
 	in := bufio.NewReader(r)
-	header := make([]byte, len(snapshotHeader))
-	if _, err := io.ReadFull(in, header); err != nil || string(header) != snapshotHeader {
-		return nil, fmt.Errorf("header %q, want %q", header, snapshotHeader)
+	if err := checkHeader(in); err != nil {
+		return nil, err
 	}
 	d := gob.NewDecoder(in)
 	var start snapshotStart
@@ -203,6 +207,27 @@ func decode(r io.Reader) (*contents, error) {
 		c.vectors = &matrix
 	}
 	return c, nil
+}
+
+// checkHeader reads the first line.
+func checkHeader(in *bufio.Reader) error {
+	start, err := in.Peek(maxHeader)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	line, _, ok := strings.Cut(string(start), "\n")
+	number, known := strings.CutPrefix(line, snapshotHeader)
+	format, err := strconv.Atoi(number)
+	switch {
+	case !ok || !known || err != nil || format < 1:
+		return fmt.Errorf("it begins with %q, which is no index", start)
+	case format > SnapshotFormat:
+		return fmt.Errorf("a newer version of caddy-docs wrote it: its format is %d, this version reads %d", format, SnapshotFormat)
+	case format < SnapshotFormat:
+		return fmt.Errorf("an older version of caddy-docs wrote it: its format is %d, this version reads %d", format, SnapshotFormat)
+	}
+	_, err = in.Discard(len(line) + 1)
+	return err
 }
 
 // validate reports what would break a search.

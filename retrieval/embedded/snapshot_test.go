@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"log/slog"
@@ -123,6 +124,9 @@ func TestADamagedSnapshotIsLoggedRemovedAndIgnored(t *testing.T) {
 			if !strings.Contains(log.String(), file) {
 				t.Errorf("the log doesn't name the file: %s", log.String())
 			}
+			if which, ok := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "an "), "a "), " format"); ok && !strings.Contains(log.String(), which+" version of caddy-docs wrote it") {
+				t.Errorf("the log doesn't say that it is of a version that is %s: %s", which, log.String())
+			}
 			if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 				t.Error("the damaged file is still there")
 			}
@@ -176,7 +180,7 @@ func FuzzSnapshot(f *testing.F) {
 			f.Add(bytes.Clone(b.Bytes()))
 		}
 	}
-	f.Add([]byte(snapshotHeader))
+	f.Add(fmt.Appendf(nil, "%s%d\n", snapshotHeader, SnapshotFormat))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := decode(bytes.NewReader(data))
 		if err != nil {

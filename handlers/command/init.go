@@ -1,0 +1,266 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+func initCommand(t *target) *cobra.Command {
+	s := new(firstSite)
+	cmd := &cobra.Command{
+		Use: "init [--root FOLDER | --sitemap URL] [--host HOST]", Short: "Writes a first Caddyfile for a site, and checks it", Args: cobra.NoArgs, SilenceUsage: true,
+		Long: `Writes a Caddyfile that serves a site with search and the assistant. It asks for
+what no flag says. The generator of the site is found by itself. The pages are
+indexed and requested, as the server will do, and each problem is named with
+what to do about it; nothing of this is kept.
+
+The file is that of --config, by default Caddyfile in this folder; --config -
+prints it instead. A file that exists is never changed. The exit status is 1 if
+there is a problem.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.write(cmd, t)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.Root, "root", "", "The folder of the built site, or of its project")
+	f.StringVar(&s.Sitemap, "sitemap", "", "The URL of the sitemap of a site on another server")
+	f.StringVar(&s.Host, "host", "", "The host of the site, like docs.acme.com (default: http://localhost:8080)")
+	f.StringVar(&s.Site, "site", "", "The name of the site in the API (default: from the host)")
+	f.StringVar(&s.ModelURL, "model-url", "", "The URL of an OpenAI-compatible API that writes answers (default: none, answers quote)")
+	f.StringVar(&s.Model, "model", "", "The name of the model")
+	f.StringVar(&s.ModelKey, "model-key", "", "The environment variable with the model's API key (default: OPENAI_API_KEY, none for private addresses)")
+	f.BoolVar(&s.Widget, "widget", false, "Put the search box into every page")
+	return cmd
+}
+
+// write asks, checks and writes.
+func (s *firstSite) write(cmd *cobra.Command, t *target) error {
+	file := t.config
+	if file == "" {
+		file = "Caddyfile"
+	}
+	if file != "-" {
+		if _, err := os.Lstat(file); err == nil {
+			return exists(file)
+		}
+	}
+	if s.Root == "" && s.Sitemap == "" {
+		if err := s.ask(bufio.NewScanner(cmd.InOrStdin()), cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
+	if err := s.complete(); err != nil {
+		return err
+	}
+	text := s.caddyfile()
+	notes := s.notes()
+	checks, err := s.check(cmd.Context(), text)
+	if err != nil {
+		return fmt.Errorf("nothing is written: %w", err)
+	}
+	if file != "-" {
+		if err := create(file, text); err != nil {
+			return err
+		}
+	}
+	wrong := 0
+	for _, c := range checks {
+		if !c.OK {
+			wrong++
+		}
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case t.json:
+		err = printJSON(out, struct {
+			File      string      `json:"file"`
+			Site      string      `json:"site"`
+			Generator string      `json:"generator,omitempty"`
+			Caddyfile string      `json:"caddyfile"`
+			Checks    []app.Check `json:"checks"`
+			Notes     []string    `json:"notes,omitempty"`
+		}{file, s.Site, s.found(), text, checks, notes})
+	case file == "-":
+		fmt.Fprint(out, text)
+		printChecks(cmd.ErrOrStderr(), checks, false)
+	default:
+		fmt.Fprintf(out, "Wrote %s: %s, as the site %s on %s.\n\n%s\n", file, s.found(), s.Site, s.Host, text)
+		printChecks(out, checks, false)
+		for _, n := range notes {
+			fmt.Fprintf(out, "note  %s\n", n)
+		}
+		adapter := ""
+		if base := filepath.Base(file); !strings.HasPrefix(base, "Caddyfile") && !strings.HasSuffix(base, ".caddyfile") {
+			adapter = " --adapter caddyfile"
+		}
+		fmt.Fprintf(out, "\nNext, start it, and then, in another terminal, create a key:\n\n  caddy run --config %s%s\n  caddy docs key create --site %s\n", file, adapter, s.Site)
+	}
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%d of %d checks failed; do what they say, then run: caddy docs doctor", wrong, len(checks))
+	}
+	return err
+}
+
+func exists(file string) error {
+	return fmt.Errorf("%s exists and is not changed; name another file with --config, or print the lines to copy with --config -", file)
+}
+
+// create writes a file that must not exist.
+func create(file, text string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(file)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// ask asks for what the flags don't say.
+func (s *firstSite) ask(in *bufio.Scanner, out io.Writer) error {
+	question := func(to *string, text string) bool {
+		if *to != "" {
+			return true
+		}
+		fmt.Fprint(out, text+" ")
+		if !in.Scan() {
+			fmt.Fprintln(out)
+			return false
+		}
+		*to = strings.TrimSpace(in.Text())
+		return true
+	}
+	var from string
+	if !question(&from, "Folder of the built site, or URL of its sitemap:") || from == "" {
+		return errors.New("there is no answer; write --root FOLDER or --sitemap URL")
+	}
+	if strings.Contains(from, "://") {
+		s.Sitemap = from
+	} else {
+		s.Root = from
+	}
+	if question(&s.Host, "Host of the site [http://localhost:8080]:") && question(&s.ModelURL, "URL of an OpenAI-compatible API [none, answers quote the pages]:") && s.ModelURL != "" {
+		question(&s.Model, "Name of the model:")
+	}
+	return nil
+}
+
+// found says what the site is, for people.
+func (s *firstSite) found() string {
+	switch {
+	case s.folder == nil && isPrivate(s.Sitemap):
+		return "a site that Caddy proxies"
+	case s.folder == nil:
+		return "a site on another server"
+	case s.folder.cleanURLs:
+		return s.folder.generator + " with clean URLs in " + s.Root
+	}
+	return s.folder.generator + " in " + s.Root
+}
+
+func (s *firstSite) notes() (notes []string) {
+	if s.folder != nil && s.folder.recipe != "" {
+		notes = append(notes, "what to watch with "+s.folder.generator+": "+recipe(s.folder.recipe))
+	}
+	if s.unset() {
+		notes = append(notes, "the model was not checked: set "+s.ModelKey+" where Caddy runs, to its API key")
+	}
+	return notes
+}
+
+// unset reports whether the model's key is not in this environment.
+func (s *firstSite) unset() bool { return s.ModelKey != "" && os.Getenv(s.ModelKey) == "" }
+
+// check runs the app of a Caddyfile without serving it, in a folder that is
+// removed, and returns what doctor finds of the site and the model. An error
+// means that the Caddyfile itself does not work.
+func (s *firstSite) check(ctx context.Context, text string) (checks []app.Check, err error) {
+	dir, err := os.MkdirTemp("", "caddy-docs-init-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	a, done, err := s.provision(dir, text)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := a.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := a.Refresh(ctx, s.Site); err == nil {
+		_, _ = a.SitePages(ctx, s.Site) // requests them; doctor says what came
+	}
+	for _, c := range a.Doctor(ctx) {
+		// There is no key yet, and the folders are not those of the server.
+		if c.What != "site "+s.Site+" key" && (strings.HasPrefix(c.What, "site ") || c.What == "llm" && !s.unset()) {
+			checks = append(checks, c)
+		}
+	}
+	return checks, nil
+}
+
+// provision makes the app of a Caddyfile, with all state in a folder.
+func (s *firstSite) provision(dir, text string) (a *app.App, done func(), err error) {
+	data, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(warnings) > 0 {
+		return nil, nil, errors.New(warnings[0].String())
+	}
+	var cfg caddy.Config
+	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
+		return nil, nil, err
+	}
+	docs := map[string]json.RawMessage{}
+	if raw := cfg.AppsRaw["docs"]; raw != nil {
+		if err := json.Unmarshal(raw, &docs); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.unset() {
+		delete(docs, "llm")
+	}
+	docs["data_dir"] = caddyconfig.JSON(filepath.Join(dir, "data"), nil)
+	cfg.AppsRaw["docs"] = caddyconfig.JSON(docs, nil)
+	cfg.StorageRaw = caddyconfig.JSON(map[string]string{"module": "file_system", "root": filepath.Join(dir, "storage")}, nil)
+	cfg.Logging = &caddy.Logging{Logs: map[string]*caddy.CustomLog{ // the checks say the rest
+		"default": {BaseLog: caddy.BaseLog{Level: "ERROR"}},
+	}}
+	provisioned, err := caddy.ProvisionContext(&cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	loaded, err := provisioned.AppIfConfigured("docs")
+	if err != nil {
+		return nil, nil, err
+	}
+	a = loaded.(*app.App)
+	a.Silence()
+	done = func() { _ = a.Stop(); _ = a.Cleanup() }
+	if err := a.FindSites(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return a, done, nil
+}
