@@ -107,7 +107,7 @@ func (s *stand) asked(text string) (last string) {
 	return last
 }
 
-func newStand(t *testing.T) *stand {
+func newStand(t testing.TB) *stand {
 	t.Helper()
 	model, modelURL := caddytest.StartModel(t)
 	s := &stand{model: model, replies: map[string]modelserver.Reply{}, handle: map[string]http.HandlerFunc{}}
@@ -285,7 +285,7 @@ func startBrowser() {
 
 // tab is a tab of the browser, with its own cookies and storage.
 type tab struct {
-	t   *testing.T
+	t   testing.TB
 	s   *stand
 	ctx context.Context
 }
@@ -296,6 +296,11 @@ func newTab(t *testing.T, s *stand) *tab {
 		t.Skip("a browser takes seconds to start")
 	}
 	t.Parallel()
+	return openTab(t, s)
+}
+
+func openTab(t testing.TB, s *stand) *tab {
+	t.Helper()
 	browser.once.Do(startBrowser)
 	if browser.skip != "" {
 		t.Skip(browser.skip)

@@ -165,11 +165,11 @@ export function askView(app: App) {
             break
           case 'text-delta':
             turn.answer += event.delta
-            // Twenty times a second is smooth, and costs a third of every frame.
+            // Ten times a second is smooth, and costs a sixth of every frame.
             frame ||= setTimeout(() => {
               frame = 0
               render()
-            }, turn.answer.length > 50 ? 50 : 0)
+            }, turn.answer.length > 50 ? 100 : 0)
             break
           case 'source-url': turn.sources.push(event); break
           case 'data-suggestions': turn.next = event.data.questions; break
