@@ -40,6 +40,7 @@ func init() {
 	caddy.RegisterModule(new(handlers.Page))        // http.handlers.docs_page
 	caddy.RegisterModule(new(handlers.MCP))         // http.handlers.docs_mcp
 	caddy.RegisterModule(new(handlers.LLMs))        // http.handlers.docs_llms
+	caddy.RegisterModule(new(handlers.Contract))    // http.handlers.docs_contract
 
 	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard, docs_mcp, docs_llms; global option docs
 	command.Register() // caddy docs …

@@ -78,6 +78,7 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Dashboard]():   {object{"handler": "docs_dashboard"}, inRoute},
 	reflect.TypeFor[handlers.LLMs]():        {object{"handler": "docs_llms"}, inRoute},
 	reflect.TypeFor[handlers.Page]():        {object{"handler": "docs_page"}, inRoute},
+	reflect.TypeFor[handlers.Contract]():    {object{"handler": "docs_contract"}, inRoute},
 	reflect.TypeFor[handlers.MCP]():         {object{"handler": "docs_mcp", "tool_limit": object{"max_events": 1, "window": "1m"}}, inRoute},
 	reflect.TypeFor[handlers.MCPLimit](): {object{"max_events": 1, "window": "1m"}, func(o object) object {
 		return inRoute(object{"handler": "docs_mcp", "client_limit": o})

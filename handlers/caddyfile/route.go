@@ -19,7 +19,7 @@ type part struct {
 	// api names it in MatchAPI and in the names of limits.
 	api string
 	// only is the word after "only" that serves the part. Parts that need each
-	// other share one.
+	// other share one. Empty: the part comes with the assistant and the search.
 	only string
 	// handler returns the handler at the end of the route.
 	handler func(s *settings) json.RawMessage
@@ -65,6 +65,17 @@ var parts = []part{
 	{api: partLLMs, only: partLLMs, site: true, handler: func(s *settings) json.RawMessage {
 		return module("docs_llms", &handlers.LLMs{Sites: s.sites, Define: s.guard.Define})
 	}},
+	{api: "contract", site: true, handler: func(*settings) json.RawMessage {
+		return module("docs_contract", new(handlers.Contract))
+	}},
+}
+
+// among reports whether the words after "only" serve the part.
+func (p *part) among(only []string) bool {
+	if p.only == "" {
+		return slices.Contains(only, apiAssistant) || slices.Contains(only, apiSearch)
+	}
+	return slices.Contains(only, p.only)
 }
 
 // mcpHandler returns the MCP server. Only on the site's own paths it defines
@@ -83,7 +94,7 @@ func (s *settings) mcpHandler() json.RawMessage {
 // onlyNames are the words that may follow "only".
 func onlyNames() (names []string) {
 	for _, p := range parts {
-		if !slices.Contains(names, p.only) {
+		if p.only != "" && !slices.Contains(names, p.only) {
 			names = append(names, p.only)
 		}
 	}
@@ -94,7 +105,7 @@ func onlyNames() (names []string) {
 // named ones, or all.
 func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []httpcaddyfile.ConfigValue) {
 	for _, p := range parts {
-		if len(only) > 0 && !slices.Contains(only, p.only) || s.off[p.only] {
+		if len(only) > 0 && !p.among(only) || s.off[p.only] {
 			continue
 		}
 		routes = append(routes, s.route(p, matcher))

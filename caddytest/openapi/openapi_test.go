@@ -1,0 +1,323 @@
+// Package openapi holds the OpenAPI document of the API against a running
+// server: its examples, the linters that its readers use, and Schemathesis,
+// which makes requests from it.
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+)
+
+const documentPath = "/v1/openapi.json"
+
+// start runs acme without limits and saves its document.
+func start(t *testing.T) (s *caddytest.Server, file string) {
+	t.Helper()
+	s = caddytest.Start(t, "", caddytest.Site(caddytest.AcmeFolder(t), "rate_limit off"))
+	s.Ready("acme")
+	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: documentPath, Key: "-"})
+	if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Fatalf("%d %v: %.300s", r.Status, r.Header, r.Body)
+	}
+	file = filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(file, r.Body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s, file
+}
+
+// document is what these tests read of it.
+type document struct {
+	Servers    []struct{ URL string }
+	Paths      map[string]map[string]json.RawMessage
+	Components struct{ Parameters map[string]parameter }
+}
+
+type parameter struct {
+	Ref      string `json:"$ref"`
+	Name, In string
+	Required bool
+	Example  any
+}
+
+type operation struct {
+	Parameters  []parameter
+	RequestBody struct {
+		Content map[string]struct {
+			Examples map[string]struct{ Value json.RawMessage }
+		}
+	}
+	Responses map[string]struct {
+		Headers map[string]any
+		Content map[string]struct{ Example any }
+	}
+}
+
+// sent is a request that was made from an example.
+type sent struct {
+	name      string
+	operation *operation
+	caddytest.Request
+}
+
+// requests returns those of the document's examples: of each operation one
+// for each example of its body, or one.
+func (d *document) requests(t *testing.T) (out []sent) {
+	t.Helper()
+	for path, item := range d.Paths {
+		for method, raw := range item {
+			if method == "parameters" {
+				continue
+			}
+			o := new(operation)
+			if err := json.Unmarshal(raw, o); err != nil {
+				t.Fatal(err)
+			}
+			var shared []parameter
+			if p := item["parameters"]; p != nil {
+				if err := json.Unmarshal(p, &shared); err != nil {
+					t.Fatal(err)
+				}
+			}
+			q := caddytest.Request{Method: strings.ToUpper(method), Header: map[string]string{}}
+			target, query := path, url.Values{}
+			for _, p := range append(shared, o.Parameters...) {
+				if p.Ref != "" {
+					p = d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
+				}
+				if p.Example == nil {
+					if p.Required {
+						t.Errorf("%s %s: %s has no example", method, path, p.Name)
+					}
+					continue
+				}
+				switch value := fmt.Sprint(p.Example); p.In {
+				case "path":
+					target = strings.ReplaceAll(target, "{"+p.Name+"}", url.PathEscape(value))
+				case "query":
+					query.Set(p.Name, value)
+				case "header":
+					q.Header[p.Name] = value
+				}
+			}
+			if q.Path = target; len(query) > 0 {
+				q.Path += "?" + query.Encode()
+			}
+			if len(o.RequestBody.Content) == 0 {
+				out = append(out, sent{q.Method + " " + path, o, q})
+			}
+			for media, content := range o.RequestBody.Content {
+				if len(content.Examples) == 0 {
+					t.Errorf("%s %s has no example", method, path)
+				}
+				for name, example := range content.Examples {
+					one := q
+					one.Header = maps.Clone(q.Header)
+					one.Header["Content-Type"] = media
+					one.Body = string(example.Value)
+					if media == "application/x-www-form-urlencoded" {
+						var fields map[string]string
+						if err := json.Unmarshal(example.Value, &fields); err != nil {
+							t.Fatal(err)
+						}
+						form := url.Values{}
+						for k, v := range fields {
+							form.Set(k, v)
+						}
+						one.Body = form.Encode()
+					}
+					out = append(out, sent{q.Method + " " + path + " " + name, o, one})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Each example is answered with success, with the headers, the type and, if
+// it is JSON, the fields of the example response.
+func TestTheExamplesAreTrue(t *testing.T) {
+	s, file := start(t)
+	var doc document
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &doc)
+	}
+	if err != nil || len(doc.Servers) != 1 || doc.Servers[0].URL != s.Base {
+		t.Fatalf("%v: the servers are %v, this one is %s", err, doc.Servers, s.Base)
+	}
+	requests := doc.requests(t)
+	for _, q := range requests {
+		t.Run(q.name, func(t *testing.T) {
+			if _, ok := q.Header["Origin"]; ok {
+				q.Header["Origin"] = s.Base
+			}
+			if strings.Contains(q.Path, "/openapi.json") || strings.Contains(q.Path, "/types.d.ts") || strings.Contains(q.Path, "/ask/") {
+				q.Key = "-"
+			}
+			r := s.Do(q.Request)
+			want, ok := q.operation.Responses[strconv.Itoa(r.Status)]
+			if !ok || r.Status >= 300 {
+				t.Fatalf("%d: %s", r.Status, r.Body)
+			}
+			for name := range want.Headers {
+				if r.Header.Get(name) == "" && !strings.HasPrefix(name, "RateLimit") { // which are off here
+					t.Errorf("no header %s", name)
+				}
+			}
+			media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+			content, ok := want.Content[media]
+			if !ok && (len(want.Content) > 0 || len(r.Body) > 0) {
+				t.Fatalf("the type is %q: %s", media, r.Body)
+			}
+			if media == "application/json" && content.Example != nil {
+				var got any
+				if err := json.Unmarshal(r.Body, &got); err != nil {
+					t.Fatal(err)
+				}
+				like(t, "the response", got, content.Example)
+			}
+			if media == "text/event-stream" && !strings.Contains(string(r.Body), `"messageMetadata":{"finishReason":"stop"`) {
+				t.Errorf("no whole reply: %s", r.Body)
+			}
+		})
+	}
+	if len(requests) < 25 {
+		t.Errorf("only %d examples", len(requests))
+	}
+}
+
+// like reports fields of a response that its example doesn't have, and values
+// of another type.
+func like(t *testing.T, at string, got, example any) {
+	t.Helper()
+	switch example := example.(type) {
+	case map[string]any:
+		fields, ok := got.(map[string]any)
+		if !ok {
+			t.Errorf("%s is %v, in the example an object", at, got)
+		}
+		for name, value := range fields {
+			if _, ok := example[name]; !ok {
+				if !slices.Contains([]string{"description"}, name) { // of pages that have one
+					t.Errorf("%s.%s is not in the example", at, name)
+				}
+				continue
+			}
+			like(t, at+"."+name, value, example[name])
+		}
+	case []any:
+		items, ok := got.([]any)
+		if !ok {
+			t.Errorf("%s is %v, in the example an array", at, got)
+		}
+		for _, item := range items {
+			like(t, at+"[]", item, example[0])
+		}
+	default:
+		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", example) {
+			t.Errorf("%s is %v, in the example %v", at, got, example)
+		}
+	}
+}
+
+// The site's own file wins, and what the API does not serve stays the site's.
+func TestFilesOfTheSiteWin(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{"index.html": "<h1>Acme</h1>", "v1/openapi.json": `{"own":true}`})
+	site := "http://localhost:0 {\n\thandle_path /api/* {\n\t\tsearch\n\t}\n\thandle {\n\t\troot * " + root + "\n\t\tdocs acme\n\t\ttry_files {path} /index.html\n\t\tfile_server\n\t}\n}\n"
+	s := caddytest.Start(t, "", site)
+	s.Ready("acme")
+	get := func(path string, header map[string]string) *caddytest.Response {
+		return s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-", Header: header})
+	}
+	if r := get(documentPath, nil); string(r.Body) != `{"own":true}` {
+		t.Errorf("the site's file: %.100s", r.Body)
+	}
+	r := get("/v1/types.d.ts", nil)
+	if r.Status != 200 || !strings.Contains(string(r.Body), "export interface DocsUIMessage") || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("types: %d %.100s", r.Status, r.Body)
+	}
+	if again := get("/v1/types.d.ts", map[string]string{"If-None-Match": r.Header.Get("ETag")}); again.Status != http.StatusNotModified {
+		t.Errorf("the types again: %d", again.Status)
+	}
+	r = get("/api"+documentPath, nil)
+	var doc document
+	if err := json.Unmarshal(r.Body, &doc); err != nil || doc.Servers[0].URL != s.Base+"/api" {
+		t.Errorf("below a prefix: %v %v", err, doc.Servers)
+	}
+	if r := s.Do(caddytest.Request{Path: "/v1/types.d.ts", Key: "-"}); r.Status == http.StatusOK && strings.Contains(string(r.Body), "export") {
+		t.Errorf("POST: %d %.100s", r.Status, r.Body)
+	}
+}
+
+func TestTheLintersPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Node")
+	}
+	if err := npm.Install(t.Context(), "."); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"Redocly":  {"node_modules/@redocly/cli/bin/cli.js", "lint", "--extends", "recommended", "--max-problems", "50", "--format", "codeframe"},
+		"Spectral": {"node_modules/@stoplight/spectral-cli/dist/index.js", "lint", "--ruleset", "spectral.json", "--fail-severity", "hint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "node", append(args, "../../contract/openapi.json")...)
+			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
+			out, err := cmd.CombinedOutput()
+			// Warnings don't fail Redocly's command.
+			if err != nil || strings.Contains(string(out), "Warning was generated") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Schemathesis makes requests from the document: its examples, values at its
+// bounds, wrong and random ones. No answer is a 5xx or one that the document
+// doesn't have.
+func TestSchemathesisFindsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Python")
+	}
+	program, err := exec.LookPath("schemathesis")
+	if err != nil {
+		t.Skip("needs Schemathesis: pip install -r caddytest/requirements.txt")
+	}
+	s, file := start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	config := fmt.Sprintf("[parameters]\n\"path.domain\" = \"acme\"\n\"header.Origin\" = %q\n", s.Base)
+	if err := os.WriteFile(filepath.Join(dir, "schemathesis.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, program, "run", file, "--url", s.Base,
+		"--phases", "examples,coverage,fuzzing", "--max-examples", "10", "--no-shrink", "--seed", "1", "--workers", "2",
+		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
+		"-H", "Authorization: Bearer "+caddytest.Key)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PYTHONUTF8=1", "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text[max(0, len(text)-6000):])
+	}
+	t.Log(text[max(0, len(text)-1500):])
+}

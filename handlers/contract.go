@@ -1,0 +1,103 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/contract"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+)
+
+// Contract is http.handlers.docs_contract. It describes the API to programs:
+//
+//	GET /v1/openapi.json  an OpenAPI 3.1 document with this server's address
+//	GET /v1/types.d.ts    the types of requests, responses and events
+//
+// Both are public and the same for all sites. The site's own files win: each is
+// served only where the site would answer 404, or with an HTML page for a path
+// at which no file is. All other requests pass.
+type Contract struct {
+	app *app.App
+}
+
+// CaddyModule returns the Caddy module information.
+func (Contract) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_contract",
+		New: func() caddy.Module { return new(Contract) },
+	}
+}
+
+// Provision finds the app.
+func (c *Contract) Provision(ctx caddy.Context) (err error) {
+	c.app, err = docsApp(ctx)
+	return err
+}
+
+const (
+	openAPIPath = "/v1/openapi.json"
+	typesPath   = "/v1/types.d.ts"
+)
+
+func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	name := contractPath(r)
+	if name == "" || reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return next.ServeHTTP(w, r)
+	}
+	c.app.AwaitStart(r.Context())
+	site, path := siteAt(c.app, nil, r)
+	hasFile := func() bool {
+		if site == nil {
+			return false
+		}
+		release, ok := site.Acquire()
+		if !ok {
+			return false
+		}
+		defer release()
+		return site.HasFile(path)
+	}
+	return unlessFile(w, r, next, hasFile, func() error {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		if name == typesPath {
+			serveText(w, r, "text/plain; charset=utf-8", contract.Types())
+			return nil
+		}
+		serveText(w, r, "application/json", contract.OpenAPI(apiURL(r, site, name)))
+		return nil
+	})
+}
+
+// contractPath returns which of the documents a request is for, "" for none.
+// handle_path may have stripped a prefix, try_files may have rewritten the
+// path.
+func contractPath(r *http.Request) string {
+	for _, path := range []string{r.URL.Path, originalURL(r).Path} {
+		if path == openAPIPath || path == typesPath {
+			return path
+		}
+	}
+	return ""
+}
+
+// apiURL returns the URL below which the API is: that of the document itself.
+// A proxy in front of this server may have ended TLS, which the site's URL
+// then says.
+func apiURL(r *http.Request, site *app.LiveSite, name string) string {
+	u := url.URL{Scheme: "http", Host: r.Host, Path: strings.TrimSuffix(originalURL(r).Path, name)}
+	if r.TLS != nil || site != nil && strings.HasPrefix(site.Config.URL+"/", "https://"+r.Host+"/") {
+		u.Scheme = "https"
+	}
+	return u.String()
+}
+
+// Interface guards
+var (
+	_ caddy.Provisioner           = (*Contract)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Contract)(nil)
+)
