@@ -20,11 +20,17 @@ const processConfig = "CADDYDOCS_TEST_CONFIG"
 
 // Main is the TestMain of packages that call StartProcess.
 func Main(m *testing.M) {
+	RunProcess()
+	os.Exit(m.Run())
+}
+
+// RunProcess is the part of Main that runs a Caddy, for a TestMain that does
+// more.
+func RunProcess() {
 	if config := os.Getenv(processConfig); config != "" {
 		os.Args = []string{"caddy", "run", "--config", config}
 		caddycmd.Main() // exits
 	}
-	os.Exit(m.Run())
 }
 
 // Process is a Caddy in a separate process: for tests that end it, and for tests

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -31,14 +32,14 @@ type bar struct {
 
 // Size of charts in their own units, and the space for the labels.
 const (
-	chartWidth  = 720
+	chartWidth  = 560
 	chartHeight = 150
 	chartLeft   = 44
 	chartTop    = 10
 	chartBottom = 20
 )
 
-// chartOf draws days, nil without any number. part may be nil.
+// chartOf draws days, nil without any number.
 func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int64, partUnit string, part func(*insights.Day) int64) *chart {
 	var sum, parts, most int64
 	best := 0
@@ -48,38 +49,39 @@ func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int
 		if n > most {
 			most, best = n, i
 		}
-		if part != nil {
-			parts += part(&days[i])
-		}
+		parts += part(&days[i])
 	}
 	if sum == 0 {
 		return nil
 	}
 	c := &chart{
-		Title: title, Legend: []string{unit}, Max: roundUp(most), Width: chartWidth, Height: chartHeight,
+		Title: title, Legend: []string{unit, partUnit}, Max: roundUp(most), Width: chartWidth, Height: chartHeight,
 		First: dayName(days[0].Date), Last: dayName(days[len(days)-1].Date),
 	}
-	c.Describe = fmt.Sprintf("%s from %s to %s: %s %s in all", title, c.First, c.Last, thousands(strconv.FormatInt(sum, 10)), unit)
-	if part != nil {
-		c.Legend = append(c.Legend, partUnit)
-		c.Describe += fmt.Sprintf(", %s %s", thousands(strconv.FormatInt(parts, 10)), partUnit)
-	}
-	c.Describe += fmt.Sprintf("; the most on %s, %s.", dayName(days[best].Date), thousands(strconv.FormatInt(most, 10)))
+	c.Describe = fmt.Sprintf("%s from %s to %s: %s %s in all, %s %s; the most on %s, %s.", title, c.First, c.Last,
+		thousands(strconv.FormatInt(sum, 10)), unit, thousands(strconv.FormatInt(parts, 10)), partUnit, dayName(days[best].Date), thousands(strconv.FormatInt(most, 10)))
 	step := float64(chartWidth-chartLeft) / float64(len(days))
 	scale := float64(chartHeight-chartTop-chartBottom) / float64(c.Max)
 	for i := range days {
 		n := of(&days[i])
-		b := bar{X: chartLeft + float64(i)*step + step*.12, Width: step * .76, High: float64(n) * scale, Label: fmt.Sprintf("%s: %d %s", dayName(days[i].Date), n, unit)}
+		m := min(part(&days[i]), n)
+		b := bar{X: chartLeft + float64(i)*step + step*.12, Width: step * .76, High: float64(n) * scale, Label: fmt.Sprintf("%s: %d %s, %d %s", dayName(days[i].Date), n, unit, m, partUnit)}
 		b.Y = chartHeight - chartBottom - b.High
-		if part != nil {
-			m := min(part(&days[i]), n)
-			b.PartHigh = float64(m) * scale
-			b.PartY = chartHeight - chartBottom - b.PartHigh
-			b.Label += fmt.Sprintf(", %d %s", m, partUnit)
-		}
+		b.PartHigh = float64(m) * scale
+		b.PartY = chartHeight - chartBottom - b.PartHigh
 		c.Bars = append(c.Bars, b)
 	}
 	return c
+}
+
+// searchChart draws the searches of days.
+func searchChart(days []insights.Day) *chart {
+	return chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult })
+}
+
+// charts leaves out those with nothing to draw.
+func charts(all ...*chart) []*chart {
+	return slices.DeleteFunc(all, func(c *chart) bool { return c == nil })
 }
 
 func dayName(d insights.Date) string { return d.Time().Format("2 Jan") }

@@ -59,14 +59,10 @@ func (q *request) overviewNumbers(data *overviewData) error {
 	data.Numbers = []number{
 		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
 	}
-	for _, c := range []*chart{
-		chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult }),
+	data.Charts = charts(
+		searchChart(days),
 		chartOf(days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
-	} {
-		if c != nil {
-			data.Charts = append(data.Charts, c)
-		}
-	}
+	)
 	return nil
 }
 

@@ -25,7 +25,7 @@ type searchesData struct {
 	Kinds   []searchKind
 	Kind    searchKind
 	Numbers []number
-	Chart   *chart
+	Charts  []*chart
 	Rows    []insights.QueryStats
 	Pager   pager
 }
@@ -75,7 +75,10 @@ func searches(q *request) error {
 		rate("Click rate", now.ClickRate(), before.ClickRate(), more, "Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
 		decimal("Mean position", now.MeanPosition(), before.MeanPosition(), less, "Of the results that were clicked, from 1."),
 	}
-	data.Chart = chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult })
+	data.Charts = charts(
+		searchChart(days),
+		chartOf(days, "Tracked searches a day", "tracked", func(d *insights.Day) int64 { return d.Tracked }, "without a click", func(d *insights.Day) int64 { return d.Tracked - d.Clicked }),
+	)
 	rows, err := list(rowsAtOnce+1, data.Pager.offset())
 	if err != nil {
 		return err

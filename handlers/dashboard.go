@@ -24,8 +24,10 @@ import (
 // one-time link for a session where there is no other login. Otherwise,
 // whatever authenticates the request before it, such as basic_auth, forward_auth or a client
 // certificate, says who the visitor is (User, Groups); the rules (Admins,
-// Members, Viewers) say what that visitor may. What a visitor has no role for
-// does not exist for them (404).
+// Members, Viewers) say what that visitor may. Without a rule, such a visitor
+// may nothing: a login may let in people who are no operators, such as readers
+// of the documentation. What a visitor has no role for does not exist for them
+// (404).
 //
 // Serve it on its own host: a script in the pages of a documentation site on
 // the same host could use it with the visitor's identity.
@@ -44,8 +46,7 @@ type Dashboard struct {
 	Groups string `json:"groups,omitempty"`
 
 	// The users, and the groups as @group, who see and manage all
-	// organizations. * is everyone with a name. Default: everyone with a name, if
-	// there are no members and viewers either.
+	// organizations. * is everyone with a name. Default: none.
 	Admins []string `json:"admins,omitempty"`
 
 	// The users and @groups who see and manage an organization, by its name.
@@ -81,6 +82,17 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 
 // NamedSites returns the sites that the app docs must have when it starts.
 func (d *Dashboard) NamedSites() []string { return d.Sites }
+
+// OpenTo says to whom the dashboard is open besides sessions of its own.
+func (d *Dashboard) OpenTo() string {
+	switch {
+	case slices.Contains(d.Admins, "*"):
+		return "everyone whom the login before it identifies, as administrators"
+	case len(d.Admins)+len(d.Members)+len(d.Viewers) == 0:
+		return "no user of another login; to let some in, write admin, member or viewer"
+	}
+	return "the users and groups of its rules"
+}
 
 // maxRules bounds the users and groups of one list.
 const maxRules = 10_000
@@ -170,7 +182,7 @@ func (d *Dashboard) visitor(r *http.Request) *dashboard.Visitor {
 	}
 	v := &dashboard.Visitor{
 		Name:  name,
-		Admin: named(d.Admins) || len(d.Admins)+len(d.Members)+len(d.Viewers) == 0,
+		Admin: named(d.Admins),
 		Roles: make(map[string]dashboard.Role),
 	}
 	for organization, rules := range d.Viewers {

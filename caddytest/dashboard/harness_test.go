@@ -47,9 +47,9 @@ var hostile = map[string]string{
 // password is that of every user.
 const password = "pw"
 
-// start runs a Caddy with two organizations, and the dashboard behind
-// basic_auth with a user of each role.
-func start(t *testing.T) *caddytest.Server {
+// start runs a Caddy with two organizations, what readers did there, and the
+// dashboard behind basic_auth with a user of each role.
+func start(t *testing.T, options string) *caddytest.Server {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
 	if err != nil {
@@ -79,9 +79,12 @@ func start(t *testing.T) *caddytest.Server {
 		key `+caddytest.Key+` {
 			organization acme
 			name "the fixed key"
-		}`, `http://:0 {
+		}
+		`+options, `http://:0 {
 	search
-	@closed not path /open/* /v1/*
+	assistant
+	docs_widget
+	@closed not path /open/* /v1/* /v2/*
 	basic_auth @closed {
 `+users.String()+`	}
 	handle_path /open/* {
@@ -96,6 +99,10 @@ func start(t *testing.T) *caddytest.Server {
 }
 `)
 	caddytest.Until(t, "both sites are ready", func() bool { return strings.Count(s.Log(), "the site is ready") >= 2 })
+	readers(t, s)
+	caddytest.Until(t, "what readers did is recorded", func() bool {
+		return strings.Contains(string(file(t, s, "mia", "/acme/acme-docs/feedback?format=json")), "limit the thrust")
+	})
 	return s
 }
 
@@ -108,6 +115,7 @@ var browser struct {
 
 // TestMain stops the browser that the tests share.
 func TestMain(m *testing.M) {
+	caddytest.RunProcess()
 	code := m.Run()
 	for i := len(browser.stop) - 1; i >= 0; i-- {
 		browser.stop[i]()

@@ -16,13 +16,24 @@ import (
 
 // One Caddy serves all tests of the dashboard: a process has only one.
 func TestTheDashboard(t *testing.T) {
-	s := start(t)
-	t.Run("A stranger gets nothing", func(t *testing.T) { testStranger(t, s) })
-	t.Run("Overview", func(t *testing.T) { testOverview(t, s) })
-	t.Run("API keys", func(t *testing.T) { testKeys(t, s) })
-	t.Run("Content", func(t *testing.T) { testContent(t, s) })
-	t.Run("Try", func(t *testing.T) { testTry(t, s) })
-	t.Run("Signing in with a link", func(t *testing.T) { testSignIn(t, s) })
+	s := start(t, "")
+	for name, test := range map[string]func(*testing.T, *caddytest.Server){
+		"A stranger gets nothing": testStranger,
+		"Overview":                testOverview,
+		"API keys":                testKeys,
+		"Content":                 testContent,
+		"Try":                     testTry,
+		"Signing in with a link":  testSignIn,
+		"Unanswered":              testUnanswered,
+		"Searches":                testSearches,
+		"Conversations":           testConversations,
+		"Feedback":                testFeedback,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
 }
 
 func testStranger(t *testing.T, s *caddytest.Server) {
@@ -38,6 +49,7 @@ func testOverview(t *testing.T, s *caddytest.Server) {
 		b.visit("/")
 		b.until(`text('h1') === 'Overview' && location.pathname === '/acme/acme-docs'`)
 		b.is(`text('.where') === 'Acme Docs' && text('main').includes('9 in ')`)
+		b.is(`$$('.number').length === 4 && $$('.number .value')[0].textContent > 0 && $$('svg.chart[role=img]')[0].ariaLabel.startsWith('Searches a day from ')`)
 		b.is(`!document.body.textContent.includes('rival')`)
 		b.do(chromedp.Click("main form button"))
 		b.until(`text('h1') === 'Overview'`)
@@ -153,6 +165,12 @@ func testTry(t *testing.T, s *caddytest.Server) {
 		}
 		b.do(chromedp.SendKeys("#question", "How do I limit the thrust of my rocket?"), chromedp.Click("form[aria-label=Ask] button"))
 		b.until(`text('#how') === 'How it is answered' && text('main').includes('max_thrust')`)
+		b.is(`!$('form[method=post]')`) // a viewer spends nothing
+	})
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		b.visit("/acme/acme-docs/try?question=" + url.QueryEscape("How do I limit the thrust of my rocket?"))
+		b.do(chromedp.Click("section form[method=post] button"))
+		b.until(`text('#real') === 'The answer' && text('.answer').includes('max_thrust') && text('#how') === 'How it is answered'`)
 		if scripts {
 			b.check("try question")
 		}

@@ -51,6 +51,7 @@ func startManual(t *testing.T) *caddytest.Server {
 	for _, change := range [][2]string{
 		{"\n{\n", "\n" + options},
 		{"localhost:8080 {", "localhost:0 {"},
+		{"localhost:8081 {", "127.0.0.1:0 {"},
 		{"root * docs", "root * " + manualDir},
 	} {
 		if strings.Count(string(example), change[0]) != 1 {

@@ -73,7 +73,7 @@ func (a *App) NewLogin(ctx context.Context, body []byte) (*Login, error) {
 		return nil, err
 	}
 	for _, at := range a.found.dashboards {
-		if u := a.dashboardURL(at); u != "" {
+		if u := a.dashboardURL(at.place); u != "" {
 			urls = append(urls, u+dashboard.LoginPath+"#"+code)
 		}
 	}
@@ -89,6 +89,12 @@ func (a *App) EndLogins(ctx context.Context, id string) ([]dashboard.Session, er
 	return ended, err
 }
 
+// dashboardPlace is a route of docs_dashboard, and to whom it is open.
+type dashboardPlace struct {
+	place
+	openTo string
+}
+
 // dashboardURL is the address of a dashboard, "" if its host is not known.
 func (a *App) dashboardURL(at place) string {
 	u := at.url(a.found.http)
@@ -101,10 +107,10 @@ func (a *App) dashboardURL(at place) string {
 // announceDashboards writes where the dashboards are.
 func (a *App) announceDashboards() {
 	for _, at := range a.found.dashboards {
-		where := a.dashboardURL(at)
+		where := a.dashboardURL(at.place)
 		if where == "" {
-			where = fmt.Sprint(at, at.prefix)
+			where = fmt.Sprint(at.place, at.prefix)
 		}
-		a.log.Info("the dashboard is ready", zap.String("url", where), zap.String("sign_in", "caddy docs login"))
+		a.log.Info("the dashboard is ready", zap.String("url", where), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
 	}
 }

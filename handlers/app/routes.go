@@ -140,7 +140,7 @@ type routeSites struct {
 	all     *place // serves all sites, nil for none
 	apis    []*apiRoute
 	// dashboards are the routes of docs_dashboard.
-	dashboards []place
+	dashboards []dashboardPlace
 	errs       []error
 }
 
@@ -216,8 +216,8 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				}
 				if h, ok := handler.(namer); ok {
 					f.name(h.NamedSites(), here)
-					if caddy.GetModuleName(h) == "docs_dashboard" {
-						f.dashboards = append(f.dashboards, here)
+					if d, ok := handler.(interface{ OpenTo() string }); ok {
+						f.dashboards = append(f.dashboards, dashboardPlace{here, d.OpenTo()})
 					}
 					if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
 						f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})

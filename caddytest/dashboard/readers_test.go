@@ -1,0 +1,230 @@
+package dashboard
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+)
+
+// The questions that the tests mark, erase and vote on, one for each way.
+var topics = map[bool]string{true: "teleport hamsters", false: "levitate walruses"}
+
+// readers do what readers do: they search, ask and vote, with hostile texts,
+// too.
+func readers(t *testing.T, s *caddytest.Server) {
+	t.Helper()
+	texts := []string{"thrust limits", "zzqx", "zzqx", "zzqx"}
+	for _, text := range hostile {
+		texts = append(texts, text[:min(len(text), 900)])
+	}
+	for _, text := range texts {
+		body, _ := json.Marshal(map[string]any{"query": text})
+		if r := s.Do(caddytest.Request{Path: "/v1/search/acme-docs", Body: string(body)}); r.Status != http.StatusOK {
+			t.Fatalf("searching %q: %d %s", text, r.Status, r.Body)
+		}
+	}
+	questions := []string{"Can penguins juggle?", "Do ostriches yodel?"}
+	for _, topic := range topics {
+		questions = append(questions, "How do I "+topic+" for breakfast?", "For breakfast, how do I "+topic+"?")
+	}
+	for _, text := range hostile {
+		questions = append(questions, text[:min(len(text), 90_000)])
+	}
+	for _, question := range append(questions, "How do I limit the thrust of my rocket with max_thrust?") {
+		vote(t, s, askQuestion(t, s, question), question)
+	}
+}
+
+var threadID = regexp.MustCompile(`thr_[a-z0-9]+`)
+
+// askQuestion asks the assistant and returns the thread.
+func askQuestion(t *testing.T, s *caddytest.Server, question string) string {
+	t.Helper()
+	body, _ := json.Marshal(map[string]any{"fp": "reader", "currentPath": "/install", "messages": []any{
+		map[string]any{"id": "m", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}},
+	}})
+	r := s.Do(caddytest.Request{Path: "/v2/assistant/acme-docs/message", Body: string(body)})
+	thread := threadID.FindString(string(r.Body))
+	if r.Status != http.StatusOK || thread == "" {
+		t.Fatalf("asking: %d %.500s", r.Status, r.Body)
+	}
+	return thread
+}
+
+func vote(t *testing.T, s *caddytest.Server, thread, comment string) {
+	t.Helper()
+	body, _ := json.Marshal(map[string]any{"threadId": thread, "rating": "down", "comment": comment[:min(len(comment), 900)]})
+	if r := s.Do(caddytest.Request{Path: "/v1/feedback/acme-docs", Body: string(body)}); r.Status != http.StatusNoContent {
+		t.Fatalf("voting: %d %s", r.Status, r.Body)
+	}
+}
+
+// file gets a table as a file.
+func file(t *testing.T, s *caddytest.Server, user, path string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth(user, password)
+	resp, err := s.Client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s is %d (%v)\n%s", path, resp.StatusCode, err, body)
+	}
+	return body
+}
+
+func testUnanswered(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		row := `$$('tbody tr').find(r => r.textContent.includes(` + quote(topics[scripts]) + `))`
+		b.visit("/acme/acme-docs/unanswered")
+		b.until(row)
+		b.is(row + `.querySelector('.n').textContent === '2'`) // two wordings, one entry
+		if scripts {
+			b.check("unanswered")
+		}
+		js[bool](b, row+`.querySelector('th a').click() ?? true`)
+		b.until(`text('#again') === "Do today's pages answer it?"`)
+		b.do(chromedp.Click("[name=again]"))
+		b.until(`$('[role=status] .badge')`)
+		if scripts {
+			b.check("unanswered question")
+		}
+		b.do(chromedp.SendKeys("textarea[name=note]", "see <b>issue</b> 12"), chromedp.SetValue("select[name=state]", "done"), chromedp.Click("section form[method=post] button"))
+		b.until(`text('.head .badge') === 'done' && $('textarea').value === 'see <b>issue</b> 12'`)
+		b.visit("/acme/acme-docs/unanswered?state=new")
+		b.until(`text('h1') === 'Unanswered' && $('tbody') && !` + row)
+		b.visit("/acme/acme-docs/unanswered?state=done")
+		b.until(row)
+		b.visit("/acme/acme-docs/unanswered?by=page")
+		b.until(`$$('tbody tr').length > 0`)
+		if scripts {
+			b.check("unanswered pages")
+		}
+	})
+	t.Run("marked in the list", func(t *testing.T) {
+		b := newTab(t, s, "mia")
+		b.visit("/acme/acme-docs/unanswered?days=90")
+		b.until(`$$('tbody tr').length > 1`)
+		rows := js[int](b, `$$('tbody tr').length`)
+		b.do(chromedp.Click("tbody form button"))
+		b.until(fmt.Sprintf(`$$('tbody tr').length < %d && location.search === '?days=90'`, rows))
+	})
+}
+
+func testSearches(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "vic", func(t *testing.T, b *tab, scripts bool) {
+		b.visit("/acme/acme-docs/searches")
+		b.until(`text('tbody tr').startsWith('zzqx')`)
+		b.is(`$$('.number').length === 4 && $$('.number .value')[2].textContent.includes('no value') && $('svg.chart title').textContent.includes('searches')`)
+		if scripts {
+			b.check("searches")
+		}
+		b.do(chromedp.Click(".tabs a:last-child"))
+		b.until(`text('main').includes('thrust limits') && text('.tabs [aria-current]') === 'Top'`)
+		b.do(chromedp.Click(".period a"))
+		b.until(`location.search === '?days=7&kind=top' && text('.period [aria-current]') === '7 days'`)
+		for name, text := range hostile {
+			begin := strings.ToLower(string([]rune(text)[:9]))
+			if !js[bool](b, `$$('tbody th').some(e => e.textContent.trim().startsWith(`+quote(begin)+`))`) {
+				t.Errorf("%s is not listed", name)
+			}
+		}
+	})
+	rows, err := csv.NewReader(strings.NewReader(string(file(t, s, "vic", "/acme/acme-docs/searches?kind=top&format=csv")))).ReadAll()
+	if err != nil || len(rows) < 5 {
+		t.Errorf("%d rows (%v)", len(rows), err)
+	}
+	formula := false
+	for _, row := range rows {
+		formula = formula || strings.HasPrefix(row[0], "'=hyperlink")
+	}
+	if !formula {
+		t.Errorf("the formula is not marked as text: %q", rows)
+	}
+	var objects []map[string]any
+	if err := json.Unmarshal(file(t, s, "vic", "/acme/acme-docs/searches?kind=top&format=json"), &objects); err != nil || len(objects) != len(rows)-1 {
+		t.Errorf("%d objects (%v)", len(objects), err)
+	}
+}
+
+func testConversations(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		// A conversation of this test alone: others vote, and it is erased.
+		question := map[bool]string{true: "Which zebras unpack the archive?", false: "Which lemurs unpack the archive?"}[scripts]
+		word := strings.Fields(question)[1]
+		thread := askQuestion(t, s, question)
+		caddytest.Until(t, "the conversation is recorded", func() bool {
+			return strings.Contains(string(file(t, s, "mia", "/acme/acme-docs/conversations?format=json")), thread)
+		})
+		b.visit("/acme/acme-docs/conversations")
+		b.until(`$$('tbody tr').length > 5`)
+		if scripts {
+			b.check("conversations")
+		}
+		b.do(chromedp.SendKeys("[name=text]", word), chromedp.Click("form[role=search] button"))
+		b.until(`$$('tbody tr').length === 1 && text('tbody').includes(` + quote(question) + `)`)
+		b.do(chromedp.Click("tbody th a"))
+		b.until(`text('.question') === ` + quote(question) + ` && text('.answer').includes('archive')`)
+		if scripts {
+			b.check("conversation")
+		}
+		b.do(chromedp.Click("details.act summary"), chromedp.WaitVisible("details.act button"), chromedp.Click("details.act button"))
+		b.until(`text('h1') === 'Conversations'`)
+		b.visit("/acme/acme-docs/conversations/" + thread)
+		b.until(`text('h1') === 'Not found'`)
+		b.visit("/acme/acme-docs/audit")
+		b.until(`text('main').includes('conversation erased') && text('main').includes(` + quote(thread) + `) && text('main').includes('mia')`)
+		if scripts {
+			b.check("audit")
+		}
+	})
+	t.Run("hostile questions and comments", func(t *testing.T) {
+		b := newTab(t, s, "vic")
+		b.visit("/acme/acme-docs/conversations")
+		b.until(`$$('tbody tr').length > 5`)
+		links := js[[]string](b, `$$('tbody th a').map(a => a.pathname)`)
+		for _, link := range links[:min(len(links), 14)] {
+			b.visit(link)
+			b.until(`$('.question')`)
+			b.is(`bad.length === 0 && document.documentElement.scrollWidth <= innerWidth`)
+			b.is(`!$('details.act')`) // a viewer erases nothing
+		}
+		b.visit("/acme/acme-docs/conversations?text=" + url.QueryEscape(hostile["a script"]) + "&on=" + url.QueryEscape(hostile["bidi"]))
+		b.until(`text('.empty h2') === 'No conversation matches'`)
+		b.is(`$('[name=text]').value === ` + quote(hostile["a script"]))
+		b.check("no conversation")
+	})
+}
+
+func testFeedback(t *testing.T, s *caddytest.Server) {
+	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
+		row := `$$('tbody tr').find(r => r.textContent.includes(` + quote("For breakfast, how do I "+topics[scripts]) + `))`
+		b.visit("/acme/acme-docs/feedback?rating=down&comments=1")
+		b.until(row)
+		if scripts {
+			b.check("feedback")
+		}
+		js[bool](b, `(r => { r.querySelector('summary').click(); r.querySelector('textarea').value = 'thanks'; r.querySelector('select').value = 'dismissed'; r.querySelector('form button').click() })(`+row+`) ?? true`)
+		b.until(`location.search === '?comments=1&rating=down' && $('tbody') && !` + row)
+		b.visit("/acme/acme-docs/feedback?state=dismissed")
+		b.until(row + `.textContent.includes('thanks')`)
+		b.visit("/acme/acme-docs/feedback?by=page")
+		b.until(`text('.empty h2').startsWith('None in')`)
+	})
+}
