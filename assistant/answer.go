@@ -18,11 +18,12 @@ type answer struct {
 	started time.Time         // the reply
 	first   time.Duration     // until the first text was sent
 
+	marks  marks        // of a model that says that the docs don't answer
 	halves reply.Joiner // of surrogate pairs that are split between deltas
 	inStep bool         // text was sent in this step
 	gap    bool         // an empty line is due before the next text
 
-	joined, plain, checked, escaped []byte // reused
+	joined, plain, unmarked, checked, escaped []byte // reused
 }
 
 const maxAnswer = 256 << 10
@@ -31,7 +32,8 @@ const maxAnswer = 256 << 10
 func (a *answer) write(delta []byte) {
 	a.joined = a.halves.Append(a.joined[:0], delta)
 	a.plain = reply.Unescape(a.plain[:0], a.joined)
-	a.checked = a.check.Append(a.checked[:0], a.plain)
+	a.unmarked = a.marks.Append(a.unmarked[:0], a.plain)
+	a.checked = a.check.Append(a.checked[:0], a.unmarked)
 	a.send(a.checked)
 }
 
@@ -39,7 +41,8 @@ func (a *answer) write(delta []byte) {
 // next step, if any, follows an empty line.
 func (a *answer) end() {
 	a.plain = reply.Unescape(a.plain[:0], a.halves.Close(a.joined[:0]))
-	a.checked = a.check.End(a.check.Append(a.checked[:0], a.plain))
+	a.unmarked = a.marks.End(a.marks.Append(a.unmarked[:0], a.plain))
+	a.checked = a.check.End(a.check.Append(a.checked[:0], a.unmarked))
 	a.send(a.checked)
 	a.gap = a.gap || a.inStep
 }

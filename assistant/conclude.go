@@ -17,9 +17,10 @@ func (r *run) conclude(context.Context) error {
 		return nil
 	}
 	r.res.Unverified = r.unverified()
-	cited, unanswered := len(r.cited()) > 0, r.answer.check.Marked()
+	denies, rest := denied(r.answer.text.String())
+	cited, unanswered := len(r.cited()) > 0, r.answer.marks.seen || denies
 	switch {
-	case unanswered && cited && len(r.passages) > 0 && r.answer.text.Len() > 600:
+	case unanswered && cited && rest >= leastAnswer:
 		r.res.Answered = "partly"
 	case unanswered, len(r.passages) == 0:
 		r.res.Answered = "no"

@@ -33,10 +33,6 @@ Rules
 const toolRule = `
 8. If the passages are not enough, call search with other words, or read_page for a whole page, before you say that the documentation doesn't answer. Don't announce that you will search.`
 
-// unansweredMark begins a model's reply that says that the documentation doesn't
-// answer. It is removed before the reader gets it.
-const unansweredMark = "[[no-answer]]"
-
 // newKey makes the unguessable part of a reply's fences.
 func newKey() string {
 	var b [8]byte

@@ -10,6 +10,7 @@ import (
 type reasoning struct {
 	out    *events
 	check  *citation.Checker // nil: clients don't get it
+	marks  marks
 	halves reply.Joiner
 	open   bool
 
@@ -24,7 +25,7 @@ func (t *reasoning) write(delta []byte) {
 	t.open = true
 	t.joined = t.halves.Append(t.joined[:0], delta)
 	t.plain = reply.Unescape(t.plain[:0], t.joined)
-	t.checked = t.check.Append(t.checked[:0], t.plain)
+	t.checked = t.check.Append(t.checked[:0], t.marks.Append(nil, t.plain))
 	t.send()
 }
 
@@ -35,7 +36,7 @@ func (t *reasoning) end() {
 	}
 	t.open = false
 	t.plain = reply.Unescape(t.plain[:0], t.halves.Close(t.joined[:0]))
-	t.checked = t.check.End(t.check.Append(t.checked[:0], t.plain))
+	t.checked = t.check.End(t.check.Append(t.checked[:0], t.marks.End(t.marks.Append(nil, t.plain))))
 	t.send()
 }
 

@@ -42,7 +42,7 @@ func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
 	r := &run{a: a, in: in, res: &Result{}, started: time.Now(), key: newKey(), out: events{sink: sink}}
 	r.answer.out = &r.out
 	r.answer.started = r.started
-	r.links = citation.Site{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks, Mark: unansweredMark}
+	r.links = citation.Site{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
 	return r
 }
 

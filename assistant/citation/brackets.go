@@ -45,13 +45,6 @@ func (n *inline) bracket(s []byte, whole bool) (used int) {
 		n.puts(`\[`)
 		used = 1
 	case noLink:
-		if n.check.site.Mark != "" && string(s[:b.end]) == n.check.site.Mark {
-			n.check.marked = true
-			if b.end < len(s) && s[b.end] == ' ' {
-				used++
-			}
-			break
-		}
 		if image {
 			n.put('!')
 		}

@@ -29,10 +29,9 @@ type Checker struct {
 	held   []byte // text that is not decided yet
 
 	// What the answer held so far.
-	cited  map[string]bool // URLs that are linked to
-	marked bool            // site.Mark
-	code   []byte          // of code spans and blocks, a line each
-	span   int             // where in code the open span begins
+	cited map[string]bool // URLs that are linked to
+	code  []byte          // of code spans and blocks, a line each
+	span  int             // where in code the open span begins
 }
 
 const (
@@ -91,9 +90,6 @@ func (c *Checker) End(dst []byte) []byte {
 
 // Cited returns the URLs that the answer links to, in no order.
 func (c *Checker) Cited() []string { return slices.Collect(maps.Keys(c.cited)) }
-
-// Marked reports whether the answer held the site's Mark.
-func (c *Checker) Marked() bool { return c.marked }
 
 // Code returns the answer's code: its code spans and the lines of its code
 // blocks, each on a line.

@@ -31,7 +31,7 @@ func acme() *Site {
 	add("guide/tls", "", "own-certificate")
 	add("api", "search")
 	return &Site{
-		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com", "status.acme.io:8443"}, Mark: "[[no-answer]]",
+		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com", "status.acme.io:8443"},
 		Current:  pages["guide/tls"],
 		Passages: []Passage{{Page: pages["install"], URL: "https://docs.acme.com/install#linux", Title: "Install › Linux", Text: "Get it from https://quoted.net/acme."}},
 		Page:     func(name string) *retrieval.Document { return pages[name] },

@@ -20,9 +20,6 @@ type Site struct {
 	// AllowLinks are hosts besides the site's own: "acme.com", "*.acme.com", or
 	// a URL, whose host counts. A port means that port, none the scheme's own.
 	AllowLinks []string
-	// Mark is a bracketed text that is left out of the answer, see Marked. ""
-	// for none.
-	Mark string
 	// Current is the page that the reader is on, nil if unknown.
 	Current *retrieval.Document
 	// Passages are what the answer may rest on.

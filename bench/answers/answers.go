@@ -119,6 +119,9 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	if err := s.followUps(ctx, out, *worst); err != nil {
 		return err
 	}
+	if err := s.judged(ctx, out, *worst); err != nil {
+		return err
+	}
 	if *address != "" {
 		if err := s.live(ctx, out, *address, model, *questions); err != nil {
 			return err

@@ -33,3 +33,20 @@ func TestTheSuiteMeetsItsTargets(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheEndingsAreWhole(t *testing.T) {
+	es, err := readEndings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages := map[string]int{}
+	for _, e := range es {
+		languages[e.Language]++
+		if e.Text == "" || len(e.Answered) == 0 {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(es) < 100 || len(languages) != 10 {
+		t.Errorf("%d endings in %d languages", len(es), len(languages))
+	}
+}

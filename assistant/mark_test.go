@@ -1,0 +1,60 @@
+package assistant
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
+	for in, want := range map[string]string{
+		"[[no-answer]] It isn't there.":                 "It isn't there.",
+		"**[[NO-ANSWER]]** It isn't there.":             "It isn't there.",
+		"`[no_answer]`: It isn't there.":                "It isn't there.",
+		"\\[\\[no-answer\\]\\] It isn't there.":         "It isn't there.",
+		"&#91;&#91;no-answer&#93;&#93; It isn't there.": "It isn't there.",
+		"【no-answer】文档没有说明。":                            "文档没有说明。",
+		"「No Answer」 It isn't there.":                   "It isn't there.",
+		"no-answer It isn't there.":                     "It isn't there.",
+		"It isn't there.\n\n(no-answer)":                "It isn't there.\n\n",
+		"It isn't there. [[no-answer]]":                 "It isn't there. ",
+	} {
+		for _, size := range []int{1, 2, 5, 100} {
+			if got, seen := unmarked(in, size); got != want || !seen {
+				t.Errorf("%q in pieces of %d: %q, %t", in, size, got, seen)
+			}
+		}
+	}
+	for _, in := range []string{
+		"No answer is given in time.", "The timeout is `no-answers-after`.", "`answered` is `no` (see [Install](/install)).", "[no](/a) answer", "no-answering",
+		"Set (no) answer", "[[no-ans", "「」", "*no*", "&#91;x&#93;", strings.Repeat("[", 200), "a [no-answer-mode] b",
+	} {
+		for _, size := range []int{1, 3, 100} {
+			if got, seen := unmarked(in, size); got != in || seen {
+				t.Errorf("%q in pieces of %d: %q, %t", in, size, got, seen)
+			}
+		}
+	}
+}
+
+func unmarked(text string, size int) (string, bool) {
+	var m marks
+	var out []byte
+	for len(text) > 0 {
+		n := min(size, len(text))
+		out = m.Append(out, []byte(text[:n]))
+		text = text[n:]
+	}
+	return string(m.End(out)), m.seen
+}
+
+func TestASentenceThatDeniesAnAnswer(t *testing.T) {
+	for text, want := range map[string]bool{
+		"The documentation doesn't cover this. The nearest page is [Keys](/keys).": true,
+		"The server doesn't store the key, only its hash ([Keys](/keys)).":         false,
+		"Set `docs don't cover` in the block.":                                     false,
+	} {
+		if got, rest := denied(text); got != want || want && rest > 0 {
+			t.Errorf("%q: %t, %d characters beside", text, got, rest)
+		}
+	}
+}
