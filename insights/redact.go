@@ -13,16 +13,18 @@ const (
 )
 
 var (
-	mail = regexp.MustCompile(`[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`)
-	// password=…, "token": "…", Authorization: Bearer …
-	named = regexp.MustCompile(`(?i)\b((?:[a-z0-9]+[_-])*(?:password|passwd|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|authorization|bearer)["']?\s*[:=]\s*["']?(?:bearer\s+|basic\s+)?|bearer\s+)([^\s"',;&<>()]{6,})`)
+	mail = regexp.MustCompile(`[\p{L}\p{N}._%+-]+[@＠][\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`)
+	// password=…, --token …, my password is …, "token": "…", Authorization: Bearer …
+	named = regexp.MustCompile(`(?i)(\b(?:[a-z0-9]+[_-])*(?:[a-z]*password|passwd|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|authorization|bearer)["']?(?:\s*[:=]\s*|\s+is\s+)["']?(?:bearer\s+|basic\s+)?|\bbearer\s+|(?:^|\s)--?[a-z-]*(?:password|secret|token|key)\s+)([^\s"',;&<>()]{6,})`)
+	// What follows is a secret, also one of letters only.
+	credentials = regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:bearer|basic)\s+$`)
 	// user:password@host
 	inURL = regexp.MustCompile(`(://[^\s/:@]*:)[^\s/@]+@`)
 	block = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$)`)
 	// Prefixes of keys that services give.
 	prefixed = regexp.MustCompile(`\b(?:svc_dsc_|sk[-_]|pk[-_](?:live|test)|rk_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA|AIza|ya29\.|eyJ[A-Za-z0-9_-]{8,}\.|npm_|pypi-|hf_|SG\.|mint_)[A-Za-z0-9_\-./+=]{8,}`)
 	long     = regexp.MustCompile(`[A-Za-z0-9_+=-]{20,}`)
-	digits   = regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`)
+	digits   = regexp.MustCompile(`\b\d(?:[ .-]?\d){12,18}\b`)
 )
 
 // Redact replaces e-mail addresses and what looks like a key, a password or a
@@ -35,13 +37,13 @@ func Redact(s string) string {
 	if strings.Contains(s, "-----BEGIN ") {
 		s = block.ReplaceAllString(s, redactedSecret)
 	}
-	if strings.Contains(s, "@") {
+	if strings.ContainsAny(s, "@＠") {
 		s = inURL.ReplaceAllString(s, "${1}"+redactedSecret+"@")
 		s = mail.ReplaceAllString(s, redactedMail)
 	}
 	s = named.ReplaceAllStringFunc(s, func(match string) string {
 		m := named.FindStringSubmatch(match)
-		if m[2] == redactedSecret || isWord(m[2]) {
+		if m[2] == redactedSecret || isWord(m[2]) && !credentials.MatchString(m[1]) || isPlaceholder(m[2]) {
 			return match // "bearer authentication"
 		}
 		return m[1] + redactedSecret
@@ -68,8 +70,11 @@ func isWord(s string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsAny(s, "+/=!#%^*$") || strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{")
+	return !strings.ContainsAny(s, "+/=!#%^*$") || isPlaceholder(s)
 }
+
+// isPlaceholder reports whether s stands where a secret is to be written.
+func isPlaceholder(s string) bool { return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") }
 
 // looksRandom reports whether a long run of letters and digits is a key rather
 // than an identifier: it changes between letters and digits often.

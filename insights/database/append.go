@@ -31,7 +31,7 @@ type queryKey struct {
 	text string
 }
 
-type queryRow struct{ id, seen, first, last int64 }
+type queryRow struct{ id, seen, none, weak, unclicked, first, last int64 }
 
 // Append stores a batch and counts it, in one transaction.
 func (s *Store) Append(ctx context.Context, in insights.Batch) error {
@@ -100,10 +100,10 @@ func (s *Store) nameSites(t *tx, events []insights.Event) (map[insights.Scope]in
 func (b *batch) nameQueries(events []insights.Event) error {
 	for i := range events {
 		e := &events[i]
-		text, n := "", int64(0)
+		text := ""
 		switch {
 		case e.Search != nil:
-			text, n = e.Search.Query, 1
+			text = e.Search.Query
 		case e.Click != nil:
 			text = e.Click.Query
 		}
@@ -116,17 +116,22 @@ func (b *batch) nameQueries(events []insights.Event) error {
 			q = &queryRow{first: day, last: day}
 			b.queries[key] = q
 		}
-		q.seen += n
+		if s := e.Search; s != nil {
+			q.seen++
+			q.none += bit(s.Hits == 0)
+			q.weak += bit(s.Weak())
+			q.unclicked += bit(tracked(s))
+		}
 		q.first, q.last = min(q.first, day), max(q.last, day)
 	}
 	keys := slices.SortedFunc(maps.Keys(b.queries), func(x, y queryKey) int {
 		return cmp.Or(cmp.Compare(x.site, y.site), strings.Compare(x.text, y.text))
 	})
 	for part := range slices.Chunk(keys, 50) {
-		args := make([]any, 0, 5*len(part))
+		args := make([]any, 0, 8*len(part))
 		for _, k := range part {
 			q := b.queries[k]
-			args = append(args, k.site, k.text, q.seen, q.first, q.last)
+			args = append(args, k.site, k.text, q.seen, q.none, q.weak, q.unclicked, q.first, q.last)
 		}
 		// Scalar min and max have other names in Postgres, hence case.
 		err := b.each(func(scan func(...any) error) error {
@@ -137,10 +142,11 @@ func (b *batch) nameQueries(events []insights.Event) error {
 			}
 			b.queries[k].id = id
 			return nil
-		}, `insert into docs_queries (site, text, seen, first, last) values `+
-			strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", len(part)), ", ")+`
+		}, `insert into docs_queries (site, text, seen, none, weak, unclicked, first, last) values `+
+			strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?), ", len(part)), ", ")+`
 			on conflict (site, text) do update set
-				seen = docs_queries.seen + excluded.seen,
+				seen = docs_queries.seen + excluded.seen, none = docs_queries.none + excluded.none,
+				weak = docs_queries.weak + excluded.weak, unclicked = docs_queries.unclicked + excluded.unclicked,
 				first = case when excluded.first < docs_queries.first then excluded.first else docs_queries.first end,
 				last = case when excluded.last > docs_queries.last then excluded.last else docs_queries.last end
 			returning id, site, text`, args...)
@@ -159,6 +165,9 @@ func (b *batch) query(site int64, text string) any {
 	return nil
 }
 
+// tracked reports whether clicks on the hits of a search are reported.
+func tracked(s *insights.Search) bool { return s.Tracked && s.Hits > 0 }
+
 func (b *batch) addSearches(events []insights.Event) error {
 	var rows [][]any
 	for i := range events {
@@ -172,10 +181,9 @@ func (b *batch) addSearches(events []insights.Event) error {
 		if s.Top != nil {
 			top = *s.Top
 		}
-		tracked := s.Tracked && s.Hits > 0
-		rows = append(rows, []any{site, e.At.Unix(), query, s.Hits, top, bit(tracked), 0, s.Language, string(e.Source)})
+		rows = append(rows, []any{site, e.At.Unix(), query, s.Hits, top, bit(tracked(s)), 0, s.Language, string(e.Source)})
 
-		c := insights.Counts{Searches: 1, NoResult: bit(s.Hits == 0), Weak: bit(s.Weak()), Tracked: bit(tracked)}
+		c := insights.Counts{Searches: 1, NoResult: bit(s.Hits == 0), Weak: bit(s.Weak()), Tracked: bit(tracked(s))}
 		b.days.site(site, e, c)
 		b.days.query(site, e, query, c)
 		b.days.key(site, e, c)
@@ -198,19 +206,32 @@ func (b *batch) addClicks(events []insights.Event) error {
 
 		counts := insights.Counts{Clicks: 1, Positions: int64(c.Position)}
 		if query != nil {
-			n, err := b.exec(`update docs_searches set clicks = 1 where id = (
-				select id from docs_searches
-				where query = ? and tracked = 1 and clicks = 0 and at between ? and ?
-				order by at desc, id desc limit 1)`, query, at-clickWindow, at+60)
-			if err != nil {
+			if err := b.clicked(site, e, query); err != nil {
 				return fmt.Errorf("adding a click: %w", err)
 			}
-			counts.Clicked = n
 		}
 		b.days.site(site, e, counts)
 		b.days.query(site, e, query, counts)
 	}
 	return b.insert("docs_clicks (site, at, query, page, position, source)", 6, rows, "")
+}
+
+// clicked marks the search that a click belongs to, and counts it on the day of
+// the search.
+func (b *batch) clicked(site int64, e *insights.Event, query any) error {
+	at, searched := e.At.Unix(), int64(-1)
+	err := b.each(func(scan func(...any) error) error { return scan(&searched) }, `update docs_searches set clicks = 1 where id = (
+		select id from docs_searches
+		where query = ? and tracked = 1 and clicks = 0 and at between ? and ?
+		order by at desc, id desc limit 1) returning at`, query, at-clickWindow, at+60)
+	if err != nil || searched < 0 {
+		return err
+	}
+	search := insights.Event{At: time.Unix(searched, 0), Source: e.Source}
+	b.days.site(site, &search, insights.Counts{Clicked: 1})
+	b.days.query(site, &search, query, insights.Counts{Clicked: 1})
+	_, err = b.exec(`update docs_queries set unclicked = unclicked - 1 where id = ?`, query)
+	return err
 }
 
 func (b *batch) addReplies(events []insights.Event) error {

@@ -16,14 +16,21 @@ var migrations = [][]string{
 			unique (organization, name)
 		) {table}`,
 
-		// The texts of searches. seen counts the searches with it; first and last
-		// are days.
+		// The texts of searches. seen counts the searches with it, none, weak and
+		// unclicked some of them; first and last are days. By these totals, which
+		// are never less than the counts of a period, Searches finds the rows of
+		// docs_day_query that matter.
 		`create table docs_queries (
 			id {id}, site {int} not null,
 			"text" text not null,
-			seen {int} not null, first {int} not null, last {int} not null,
+			seen {int} not null, none {int} not null, weak {int} not null, unclicked {int} not null,
+			first {int} not null, last {int} not null,
 			unique (site, text)
 		) {table}`,
+		`create index docs_queries_seen on docs_queries (site, seen desc, id)`,
+		`create index docs_queries_none on docs_queries (site, none desc, id) where none > 0`,
+		`create index docs_queries_weak on docs_queries (site, weak desc, id) where weak > 0`,
+		`create index docs_queries_unclicked on docs_queries (site, unclicked desc, id) where unclicked > 0`,
 		`create table docs_searches (
 			id {id}, site {int} not null, at {int} not null, query {int}, hits {int} not null, top {real},
 			tracked {int} not null, clicks {int} not null, language text not null, source text not null
@@ -35,7 +42,7 @@ var migrations = [][]string{
 			source text not null
 		) {table}`,
 		`create index docs_clicks_at on docs_clicks (site, at)`,
-		`create index docs_clicks_query on docs_clicks (query)`,
+		`create index docs_clicks_query on docs_clicks (query, page)`,
 
 		// rating of votes: 1 up, -1 down.
 		`create table docs_replies (
@@ -47,8 +54,8 @@ var migrations = [][]string{
 			first_token {int} not null, took {int} not null, replaced {int} not null
 		) {table}`,
 		`create index docs_replies_at on docs_replies (site, at)`,
-		`create index docs_replies_thread on docs_replies (site, thread)`,
-		`create index docs_replies_gap on docs_replies (site, at, stems) where answered in ('no', 'partly') and replaced = 0`,
+		`create index docs_replies_thread on docs_replies (site, thread, stems)`,
+		`create index docs_replies_gap on docs_replies (site, stems, at, answered, replaced, nearest) where answered in ('no', 'partly') and replaced = 0`,
 		`create table docs_conversations (
 			site {int} not null, thread text not null, first {int} not null, last {int} not null, turns {int} not null,
 			question text not null, page text not null, source text not null,
@@ -82,8 +89,9 @@ var migrations = [][]string{
 			site {int} not null, day {int} not null, query {int} not null,
 			searches {int} not null, none {int} not null, weak {int} not null,
 			tracked {int} not null, clicked {int} not null, clicks {int} not null, positions {int} not null,
-			primary key (site, day, query)
+			primary key (site, query, day)
 		) {keyed}`,
+		`create index docs_day_query_day on docs_day_query (site, day)`,
 		`create table docs_day_key (
 			site {int} not null, day {int} not null, name text not null,
 			searches {int} not null, replies {int} not null,

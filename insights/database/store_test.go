@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -257,6 +258,117 @@ func TestSearchesByKind(t *testing.T) {
 		}
 		if _, err := s.Searches(t.Context(), acme, insights.SearchQuery{Kind: "worst"}); err == nil || !strings.Contains(err.Error(), "low_clicks") {
 			t.Errorf("an unknown kind: %v", err)
+		}
+	})
+}
+
+// The rarer queries of a site are not looked at where the totals show that they
+// can't be among the first: the result must be the same.
+func TestSearchesAreThoseOfAFullCount(t *testing.T) {
+	onBoth(t, func(t *testing.T, s insights.Store) {
+		random := rand.New(rand.NewPCG(1, 2))
+		zipf := rand.NewZipf(random, 1.2, 3, 299)
+		type count struct{ searches, none, weak, tracked, clicked int64 }
+		days := map[insights.Date]map[string]*count{}
+		for day := range 10 {
+			var events []insights.Event
+			date := insights.DateOf(noon) - insights.Date(day)
+			days[date] = map[string]*count{}
+			for i := range 300 {
+				// Other queries are frequent each day.
+				query := fmt.Sprint("q", (zipf.Uint64()+uint64(37*day))%300)
+				c := days[date][query]
+				if c == nil {
+					c = new(count)
+					days[date][query] = c
+				}
+				e := search(-day*24*60+i, query, random.IntN(3), func(e *insights.Event) {
+					top := .1 + float64(random.IntN(2))
+					e.Search.Top, e.Search.Tracked = &top, true
+				})
+				events = append(events, e)
+				c.searches++
+				c.none += bit(e.Search.Hits == 0)
+				c.weak += bit(e.Search.Weak())
+				if e.Search.Hits > 0 {
+					c.tracked++
+					if random.IntN(8) == 0 {
+						c.clicked++
+						events = append(events, click(-day*24*60+i, query, "a", 1))
+					}
+				}
+			}
+			put(t, s, events...)
+		}
+		for _, n := range []int{2, 10} {
+			p := insights.Period{From: insights.DateOf(noon) - insights.Date(n) + 1, To: insights.DateOf(noon)}
+			total := map[string]*count{}
+			for date := p.From; date <= p.To; date++ {
+				for query, c := range days[date] {
+					if total[query] == nil {
+						total[query] = new(count)
+					}
+					to := total[query]
+					to.searches, to.none, to.weak, to.tracked, to.clicked = to.searches+c.searches, to.none+c.none, to.weak+c.weak, to.tracked+c.tracked, to.clicked+c.clicked
+				}
+			}
+			for kind, of := range map[insights.SearchKind]func(c *count) int64{
+				insights.TopSearches:  func(c *count) int64 { return c.searches },
+				insights.NoResult:     func(c *count) int64 { return c.none },
+				insights.WeakSearches: func(c *count) int64 { return c.weak },
+				insights.LowClicks: func(c *count) int64 {
+					if c.tracked < insights.MinTracked || float64(c.clicked) >= insights.LowClickRate*float64(c.tracked) {
+						return 0
+					}
+					return c.tracked - c.clicked
+				},
+			} {
+				var want []int64
+				for _, c := range total {
+					if v := of(c); v > 0 {
+						want = append(want, v)
+					}
+				}
+				slices.SortFunc(want, func(a, b int64) int { return int(b - a) })
+				for _, limit := range []int{3, 500} {
+					for _, offset := range []int{0, 20} {
+						list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: p, Kind: kind, Limit: limit, Offset: offset}))
+						part := want[min(offset, len(want)):min(offset+limit, len(want))]
+						got := []int64{}
+						for _, q := range list {
+							c := total[q.Query]
+							if q.Searches != c.searches || q.NoResult != c.none || q.Weak != c.weak || q.Tracked != c.tracked || q.Clicked != c.clicked {
+								t.Errorf("%s of %d days: %+v, want %+v", kind, n, q, c)
+							}
+							got = append(got, of(c))
+						}
+						equal(t, fmt.Sprintf("%s of %d days, %d from %d", kind, n, limit, offset), got, part)
+					}
+				}
+			}
+		}
+	})
+}
+
+func bit(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func TestAClickAfterMidnightCountsOnTheDayOfItsSearch(t *testing.T) {
+	onBoth(t, func(t *testing.T, s insights.Store) {
+		const midnight = 12 * 60 // minutes after noon
+		put(t, s, search(midnight-5, "late", 1, func(e *insights.Event) { e.Search.Tracked = true }))
+		put(t, s, click(midnight+5, "late", "a", 1))
+		day := insights.DateOf(noon)
+		list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: insights.Period{From: day, To: day}}))
+		if len(list) != 1 || list[0].Tracked != 1 || list[0].Clicked != 1 || list[0].Clicks != 0 {
+			t.Errorf("%+v", list)
+		}
+		if after := must[insights.Overview](t)(s.Overview(t.Context(), acme, insights.Period{From: day + 1, To: day + 1})); after.Clicked != 0 || after.Clicks != 1 {
+			t.Errorf("%+v", after.Counts)
 		}
 	})
 }

@@ -12,9 +12,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	driver "modernc.org/sqlite" // named "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/insights/database"
@@ -50,7 +53,11 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	write, err := sql.Open("sqlite", address(file, "_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)"))
+	if err := setUp(ctx, file); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", file, err)
+	}
+	// Erased texts are overwritten, too.
+	write, err := sql.Open("sqlite", address(file, "_txlock=immediate&_pragma=secure_delete(1)"))
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +78,35 @@ func Open(ctx context.Context, file string) (*Store, error) {
 // Schema is the number of the schema that Open gives a file.
 func Schema() int { return database.Schema() }
 
-// address is the file's name with the settings of each connection. The wait
-// for another process's lock stays below what a stop of Caddy waits.
+// setUp changes a new file to WAL. Where two processes do so at the same time,
+// SQLite fails at once, whatever the busy_timeout is.
+func setUp(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", address(file, "_pragma=auto_vacuum(2)"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	for deadline := time.Now().Add(lockTimeout); ; {
+		_, err = db.ExecContext(ctx, "pragma journal_mode = wal")
+		if e, ok := errors.AsType[*driver.Error](err); !ok || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lockTimeout is how long a process waits for another one's lock. It stays
+// below what a stop of Caddy waits.
+const lockTimeout = 3 * time.Second
+
+// address is the file's name with the settings of each connection.
 func address(file, settings string) string {
 	return "file:" + (&url.URL{Path: file}).EscapedPath() +
-		"?_pragma=busy_timeout(3000)&_pragma=synchronous(NORMAL)&_pragma=temp_store(2)&_pragma=cache_size(-16000)&" + settings
+		"?_pragma=busy_timeout(" + strconv.FormatInt(lockTimeout.Milliseconds(), 10) + ")&_pragma=synchronous(NORMAL)&_pragma=temp_store(2)&_pragma=cache_size(-16000)&" + settings
 }
 
 var errReplaced = fmt.Errorf("the file was removed or replaced while it was open: %w", insights.ErrLost)
