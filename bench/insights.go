@@ -286,7 +286,9 @@ func dashboardQueries(s insights.Store, end time.Time, threads []string) []store
 	p := insights.LastDays(monthDays, end)
 	in := benchScope
 	var list []storeQuery
-	add := func(name string, run func(ctx context.Context, round int) error) { list = append(list, storeQuery{name, run}) }
+	add := func(name string, run func(ctx context.Context, round int) error) {
+		list = append(list, storeQuery{name, run})
+	}
 	add("overview", func(ctx context.Context, _ int) error { _, err := s.Overview(ctx, in, p); return err })
 	add("days", func(ctx context.Context, _ int) error { _, err := s.Days(ctx, in, p); return err })
 	for _, kind := range []insights.SearchKind{insights.TopSearches, insights.NoResult, insights.WeakSearches, insights.LowClicks} {
@@ -337,6 +339,7 @@ func dashboardQueries(s insights.Store, end time.Time, threads []string) []store
 		return err
 	})
 	add("feedback by page", func(ctx context.Context, _ int) error { _, err := s.FeedbackPages(ctx, in, p); return err })
+	add("slowest replies", func(ctx context.Context, _ int) error { _, err := s.Slowest(ctx, in, p, 5); return err })
 	add("key use", func(ctx context.Context, _ int) error { _, err := s.KeyUse(ctx, in, p); return err })
 	add("audit", func(ctx context.Context, _ int) error { _, err := s.Audit(ctx, in, insights.Cursor{}, 50); return err })
 	return list

@@ -46,6 +46,9 @@ type Store interface {
 	// Turns returns the replies of a conversation, oldest first, with their
 	// votes. Answers are in package thread.
 	Turns(ctx context.Context, in Scope, thread string) ([]Turn, error)
+	// Slowest returns the replies with the longest time to the first token, up
+	// to 50, the slowest first.
+	Slowest(ctx context.Context, in Scope, p Period, limit int) ([]Turn, error)
 	// Feedback returns votes, the newest first.
 	Feedback(ctx context.Context, in Scope, q FeedbackQuery) ([]Feedback, error)
 	// SetFeedback sets the state and the note of a vote. It returns ErrUnknown

@@ -2,16 +2,20 @@ package insights
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/handlers/command"
+	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/insights/sqlite"
 )
 
 func docs(t *testing.T, args ...string) (string, error) {
@@ -25,6 +29,44 @@ func docs(t *testing.T, args ...string) (string, error) {
 	cmd.SetContext(t.Context())
 	err := cmd.Execute()
 	return out.String(), err
+}
+
+func TestASiteMayBeNamedLikeACommand(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "Caddyfile")
+	text := caddytest.Global(dir, "") + strings.Replace(caddytest.Site(caddytest.AcmeFolder(t)), "docs acme", "docs backup", 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "data", "insights.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.Append(t.Context(), insights.Batch{Events: []insights.Event{{
+		At: time.Now(), Scope: insights.Scope{Organization: "backup", Site: "backup"}, Search: &insights.Search{Query: "the site's own"},
+	}}})
+	if err = errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (string, error) {
+		return docs(t, append([]string{"--config", file, "--address", "unix/" + filepath.Join(dir, "none.sock")}, args...)...)
+	}
+	for _, args := range [][]string{{"insights", "--site", "backup"}, {"insights", "--site=backup", "--searches"}, {"insights", "--searches", "--site", "backup"}, {"report", "backup"}, {"insights", "export", "backup"}} {
+		if out, err := run(args...); err != nil || !strings.Contains(out, "the site's own") {
+			t.Errorf("%q: %v %s", args, err, out)
+		}
+	}
+	for _, name := range []string{"backup", "export", "erase"} {
+		if _, err := run("insights", name); err == nil || !strings.Contains(err.Error(), "write caddy docs insights --site "+name) {
+			t.Errorf("insights %s: %v", name, err)
+		}
+	}
+	if _, err := run("insights"); err == nil || !strings.Contains(err.Error(), "name the site") {
+		t.Errorf("%v", err)
+	}
+	if _, err := run("insights", "acme", "--site", "backup"); err == nil || !strings.Contains(err.Error(), "two sites") {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestCommandsShowExportAndErase(t *testing.T) {
@@ -62,7 +104,7 @@ func TestCommandsShowExportAndErase(t *testing.T) {
 	if out := run("insights", "acme", "--unanswered", "--json"); !strings.Contains(out, `"wording": "Which zebra eats quarks?"`) || strings.Contains(out, "top_searches") {
 		t.Errorf("%s", out)
 	}
-	if out := run("report", "acme"); !strings.Contains(out, "## Unanswered questions") || !strings.Contains(out, `zzzqqqxxx\|\*`) {
+	if out := run("report", "acme"); !strings.Contains(out, "## Unanswered questions") || !strings.Contains(out, `zzzqqqxxx\|\*`) || !strings.Contains(out, "## Slowest answers") || !strings.Contains(out, "s to the first token: Which zebra") {
 		t.Errorf("%s", out)
 	}
 	if out := run("insights", "export", "acme"); !strings.Contains(out, `{"kind":"search"`) || !strings.Contains(out, thread) {

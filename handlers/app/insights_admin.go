@@ -30,9 +30,13 @@ type InsightsReport struct {
 	Weak            []insights.QueryStats `json:"weak"`
 	LowClicks       []insights.QueryStats `json:"low_clicks"`
 	Feedback        []insights.Feedback   `json:"feedback"`
+	Slowest         []insights.Turn       `json:"slowest"`
 	// Status is that of the recorder; nil for a server that does not run.
 	Status *insights.RecorderStatus `json:"status,omitempty"`
 }
+
+// slowestReplies is how many of the slowest replies a report has.
+const slowestReplies = 5
 
 // maxReportDays is the longest period of a report: as long as counts are kept.
 const maxReportDays = 400
@@ -71,6 +75,9 @@ func (a *App) ReportInsights(ctx context.Context, name string, days int) (*Insig
 		}
 	}
 	if r.Feedback, err = s.Feedback(ctx, r.Scope, insights.FeedbackQuery{Period: p}); err != nil {
+		return nil, err
+	}
+	if r.Slowest, err = s.Slowest(ctx, r.Scope, p, slowestReplies); err != nil {
 		return nil, err
 	}
 	if a.recorder != nil {

@@ -24,13 +24,23 @@ import (
 func insightsCommand(t *target) *cobra.Command {
 	var unanswered, searches, feedback bool
 	var days int
+	var site string
 	cmd := &cobra.Command{
-		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
 		Long: `Shows the numbers of the last days, the questions that the pages did not answer,
 and the searches that found nothing. With --unanswered, --searches or --feedback
-it shows these alone.`,
+it shows these alone. A site named backup, export or erase, like the commands
+below, is written as a flag: --site backup.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := t.report(cmd.Context(), args[0], days)
+			switch {
+			case len(args) == 1 && site == "":
+				site = args[0]
+			case len(args) == 1:
+				return fmt.Errorf("two sites are named, %s and %s; write one of them", args[0], site)
+			case site == "":
+				return errors.New("name the site: caddy docs insights SITE")
+			}
+			r, err := t.report(cmd.Context(), site, days)
 			if err != nil {
 				return err
 			}
@@ -59,6 +69,7 @@ it shows these alone.`,
 	f.BoolVar(&unanswered, "unanswered", false, "Only the questions that were not answered")
 	f.BoolVar(&searches, "searches", false, "Only the searches")
 	f.BoolVar(&feedback, "feedback", false, "Only the feedback")
+	f.StringVar(&site, "site", "", "The site, where its name is that of a command below")
 	cmd.AddCommand(insightsBackupCommand(t), insightsExportCommand(t), insightsEraseCommand(t))
 	return cmd
 }
@@ -87,6 +98,15 @@ func (t *target) report(ctx context.Context, site string, days int) (*app.Insigh
 	return ask(ctx, t, http.MethodGet, path("insights", site)+"?days="+strconv.Itoa(days), nil, t.offline, func(a *app.App) (*app.InsightsReport, error) {
 		return a.ReportInsights(ctx, site, days)
 	})
+}
+
+// oneArgument takes one argument. Without one, the command's name may have been
+// meant as that of a site.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("caddy docs insights %s is a command; for the numbers of a site of this name, write caddy docs insights --site %s", cmd.Use, cmd.Name())
+	}
+	return cobra.ExactArgs(1)(cmd, args)
 }
 
 // part is the part of a report that the flags select.
@@ -161,7 +181,7 @@ func printFeedback(out io.Writer, r *app.InsightsReport) {
 
 func insightsBackupCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copies the insights to a file, while the server runs", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "backup FILE", Short: "Copies the insights to a file, while the server runs", Args: oneArgument, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := filepath.Abs(args[0])
 			if err != nil {
@@ -182,7 +202,7 @@ func insightsBackupCommand(t *target) *cobra.Command {
 func insightsExportCommand(t *target) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: oneArgument, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := bufio.NewWriter(cmd.OutOrStdout())
 			resp, err := t.open(cmd.Context(), http.MethodGet, path("export", args[0])+"?days="+strconv.Itoa(days), nil)
@@ -215,7 +235,7 @@ func insightsEraseCommand(t *target) *cobra.Command {
 	var e insights.Erasure
 	var day string
 	cmd := &cobra.Command{
-		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: oneArgument, SilenceUsage: true,
 		Long: `Erases what was recorded of a conversation (--thread), every query, question and
 comment that contains a text, in any case (--text), or everything of a day, UTC
 (--day). The conversations that are erased are deleted from where threads are

@@ -82,6 +82,11 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 			fmt.Fprintln(w)
 		}
 	}
+	if heading("Slowest answers", len(r.Slowest)) {
+		for _, s := range r.Slowest {
+			fmt.Fprintf(w, "- %.1f s to the first token: %s\n", float64(s.FirstToken)/1000, md(cmp.Or(s.Question, s.Thread)))
+		}
+	}
 	if o.Searches+o.Replies == 0 {
 		fmt.Fprintln(w, "\nNothing was searched for or asked.")
 	}

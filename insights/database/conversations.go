@@ -115,6 +115,24 @@ func (s *Store) Turns(ctx context.Context, in insights.Scope, thread string) (tu
 	return turns, err
 }
 
+// Slowest returns replies by the time to their first token.
+func (s *Store) Slowest(ctx context.Context, in insights.Scope, p insights.Period, limit int) (turns []insights.Turn, err error) {
+	site, ok, err := s.site(ctx, in)
+	if !ok || err != nil {
+		return nil, err
+	}
+	from, to := bounds(p)
+	err = s.each(ctx, func(scan func(...any) error) error {
+		var t insights.Turn
+		err := scanReply(scan, &t)
+		turns = append(turns, t)
+		return err
+	}, `select `+replyColumns+` from docs_replies r where r.id in (
+			select id from docs_replies where site = ? and at >= ? and at < ? and first_token > 0 order by first_token desc, id desc limit ?)
+		order by r.first_token desc, r.id desc`, site, from, to, min(max(limit, 1), 50))
+	return turns, err
+}
+
 func nameOf(rating int64) string {
 	switch rating {
 	case 1:

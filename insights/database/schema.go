@@ -53,7 +53,7 @@ var migrations = [][]string{
 			input_tokens {int} not null, output_tokens {int} not null,
 			first_token {int} not null, took {int} not null, replaced {int} not null
 		) {table}`,
-		`create index docs_replies_at on docs_replies (site, at)`,
+		`create index docs_replies_at on docs_replies (site, at, first_token)`,
 		`create index docs_replies_thread on docs_replies (site, thread, stems)`,
 		`create index docs_replies_gap on docs_replies (site, stems, at, answered, replaced, nearest) where answered in ('no', 'partly') and replaced = 0`,
 		`create table docs_conversations (

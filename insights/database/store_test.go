@@ -488,6 +488,25 @@ func TestConversations(t *testing.T) {
 	})
 }
 
+func TestTheSlowestReplies(t *testing.T) {
+	onBoth(t, func(t *testing.T, s insights.Store) {
+		for i, ms := range []int64{900, 0, 3000, 100, 5000} {
+			put(t, s, reply(i, fmt.Sprint("t", ms), "Why?", "yes", func(r *insights.Reply) { r.FirstToken = ms }))
+		}
+		put(t, s, reply(-10*24*60, "earlier", "Why?", "yes", func(r *insights.Reply) { r.FirstToken = 9000 }))
+		put(t, s, of(insights.Scope{Organization: "acme", Site: "other"}, reply(0, "elsewhere", "Why?", "yes", func(r *insights.Reply) { r.FirstToken = 9000 })))
+		threads := func(limit int) (names []string) {
+			for _, turn := range must[[]insights.Turn](t)(s.Slowest(t.Context(), acme, week, limit)) {
+				names = append(names, turn.Thread)
+			}
+			return names
+		}
+		equal(t, "three", threads(3), []string{"t5000", "t3000", "t900"})
+		equal(t, "all", threads(100), []string{"t5000", "t3000", "t900", "t100"})
+		equal(t, "at least one", threads(0), []string{"t5000"})
+	})
+}
+
 func TestAMessageHasOneVote(t *testing.T) {
 	onBoth(t, func(t *testing.T, s insights.Store) {
 		put(t, s, reply(0, "a", "One?", "yes"), reply(1, "a", "Two?", "yes"), of(other, reply(0, "z", "Foreign?", "yes")))
