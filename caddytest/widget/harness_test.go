@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"html"
 	"io"
@@ -174,8 +175,6 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 		config["site"] = "acme"
 		b, _ := json.Marshal(config)
 		_, _ = w.Write(widget.Loader(b))
-	case r.URL.Path == "/v1/feedback/acme", r.URL.Path == "/v1/events/acme":
-		w.WriteHeader(http.StatusNoContent)
 	case strings.HasPrefix(r.URL.Path, "/v"):
 		proxy.ServeHTTP(w, r)
 	default:
@@ -242,8 +241,13 @@ var browser struct {
 	skip string
 }
 
-// TestMain stops the browser that the tests share.
+// TestMain stops the browser that the tests share. They wait for it more than
+// they work, so several run at once also on few processors.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	for i := len(browser.stop) - 1; i >= 0; i-- {
 		browser.stop[i]()
@@ -405,6 +409,13 @@ func (b *tab) key(keys string, modifiers ...chromedp.Modifier) {
 	b.do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
 }
 
+// write puts a text in, all at once, as pasting does: typed keys may be many
+// searches on a slow machine.
+func (b *tab) write(text string) {
+	b.t.Helper()
+	call(b, input.InsertText, input.InsertTextParams{Text: text})
+}
+
 // enter presses Enter as a keyboard does: a page that prevents the key's
 // default sees no character.
 func (b *tab) enter(modifiers ...chromedp.Modifier) {
@@ -443,7 +454,7 @@ func (b *tab) ask(question string) {
 	b.until(`seen('.ask')`)
 	js[bool](b, `$('.ask .input').focus(), true`) // a phone's keyboard does not come by itself
 	b.until(`$('.ask .input') && $('.ask .input') === root().activeElement`)
-	b.key(question)
+	b.write(question)
 	b.enter()
 }
 

@@ -46,7 +46,6 @@ func loadAxe(t *testing.T) {
 }
 
 func testLooks(t *testing.T, s *stand) {
-	loadAxe(t)
 	for _, size := range []struct {
 		name          string
 		width, height int64
@@ -71,7 +70,7 @@ func testLooks(t *testing.T, s *stand) {
 				state("button")
 				b.open()
 				state("search-empty")
-				b.key("installer")
+				b.write("installer")
 				b.until(`$$('.result').length > 1`)
 				b.key(kb.ArrowDown)
 				state("search-results")
@@ -124,7 +123,7 @@ func testLooks(t *testing.T, s *stand) {
 		b.open()
 		b.media("prefers-reduced-motion", "reduce", "forced-colors", "active")
 		b.is(`matchMedia('(forced-colors: active)').matches && root().getAnimations().length === 0`)
-		b.key("installer")
+		b.write("installer")
 		b.until(`$$('.result').length > 1`)
 		b.key(kb.ArrowDown)
 		b.is(`getComputedStyle($('[aria-selected=true]')).outlineStyle === 'solid'`)
