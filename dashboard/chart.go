@@ -88,8 +88,13 @@ func dayName(d insights.Date) string { return d.Time().Format("2 Jan") }
 
 // roundUp returns the next number that reads well.
 func roundUp(n int64) int64 {
+	for _, m := range []int64{1, 2, 4, 6, 8, 10} {
+		if m >= n {
+			return m
+		}
+	}
 	for unit := int64(1); ; unit *= 10 {
-		for _, m := range []int64{1, 2, 4, 6, 8, 10} {
+		for _, m := range []int64{12, 15, 20, 30, 40, 60, 80, 100} {
 			if m*unit >= n {
 				return m * unit
 			}

@@ -382,7 +382,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %q, %q, %q", name, c.got.Value, c.got.Change, c.got.Mood)
 		}
 	}
-	for n, want := range map[int64]int64{1: 1, 3: 4, 5: 6, 7: 8, 11: 20, 99: 100, 101: 200, 4300: 6000} {
+	for n, want := range map[int64]int64{1: 1, 3: 4, 5: 6, 7: 8, 11: 12, 99: 100, 101: 120, 4300: 6000} {
 		if got := roundUp(n); got != want {
 			t.Errorf("the axis for %d ends at %d, want %d", n, got, want)
 		}
