@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (q *request) period() (insights.Period, error) {
 	q.days = defaultPeriod
 	if text := q.URL.Query().Get("days"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n != 7 && n != 30 && n != 90 {
+		if err != nil || !slices.Contains(periods, n) {
 			return insights.Period{}, fail(http.StatusBadRequest, "days must be 7, 30 or 90.")
 		}
 		q.days = n
@@ -66,10 +67,8 @@ func (q *request) choice(name string, values ...string) (string, error) {
 	if !q.URL.Query().Has(name) {
 		return values[0], nil
 	}
-	for _, v := range values {
-		if v == got {
-			return got, nil
-		}
+	if slices.Contains(values, got) {
+		return got, nil
 	}
 	named := strings.Join(values, ", ")
 	return "", fail(http.StatusBadRequest, fmt.Sprintf("%s must be one of: %s.", name, strings.TrimPrefix(named, ", ")))

@@ -291,8 +291,10 @@ func (b *tab) check(name string) {
 			}
 			// What axe finds depends on the width or the colors, hardly on both.
 			if axe != "" && (width > 1000) == (scheme == "light") {
+				if !js[bool](b, "'axe' in globalThis") {
+					js[bool](b, axe+"\n;true")
+				}
 				found := js[[]string](b, `(async () => {
-					if (!globalThis.axe) { `+axe+` }
 					const r = await axe.run(document, { resultTypes: ['violations'], ...(innerWidth < 1000 && { runOnly: ['color-contrast', 'scrollable-region-focusable', 'link-name', 'button-name', 'summary-name'] }) })
 					return r.violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.target + ' ' + n.failureSummary))
 				})()`)

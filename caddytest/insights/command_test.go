@@ -128,6 +128,18 @@ func TestCommandsShowExportAndErase(t *testing.T) {
 		t.Errorf("the conversation is still stored: %+v %v", s, err)
 	}
 
+	// Who did that is in the dashboard's audit, without the text.
+	run("key", "create", "--site", "acme", "--name", "audited")
+	store, done, err := caddytest.App(t).InsightsStore(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	audit, err := store.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Cursor{}, 10)
+	if err != nil || len(audit) != 2 || audit[0].What != "key created" || audit[0].Who != "caddy docs" || audit[1].What != "text erased" || audit[1].Target != "" {
+		t.Errorf("the audit is %+v (%v)", audit, err)
+	}
+
 	// Without the server, from the same file.
 	if err := caddy.Stop(); err != nil {
 		t.Fatal(err)
