@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch; of insights: sqlite or postgres")
 	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")

@@ -84,7 +84,7 @@ func forgetMetrics(site string) {
 	m, of := collectors, prometheus.Labels{"site": site}
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
-	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages, m.tools} {
+	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages, m.tools, m.events, m.answered, m.clicks, m.feedback} {
 		v.DeletePartialMatch(of)
 	}
 }
