@@ -132,6 +132,9 @@ type Input struct {
 	// History are the stored turns of the thread, oldest first. They are used
 	// if the client sent only its newest message.
 	History []Turn
+	// SourcesApart is set for clients that always show the sources below the
+	// answer: then no list of them is added to an answer without links.
+	SourcesApart bool
 	// RequestID is in every log line of the reply.
 	RequestID string
 	// Trace, if not nil, is called as each step begins (question, rewrite,

@@ -11,7 +11,7 @@ import (
 
 // conclude judges a model's answer: whether the documentation answered, what
 // it cites, and which of its identifiers are in no passage. An answer without
-// a link gets links to its passages.
+// a link gets links to its passages, unless the client shows them anyway.
 func (r *run) conclude(context.Context) error {
 	if r.answer.text.Len() == 0 {
 		return nil
@@ -39,7 +39,7 @@ func (r *run) conclude(context.Context) error {
 			text = r.firstPages() + text
 		}
 		r.answer.send([]byte(strings.TrimLeft(text, "\n")))
-	case len(r.passages) > 0:
+	case len(r.passages) > 0 && !r.in.SourcesApart:
 		r.answer.send([]byte(r.say(sourcesLabel) + r.firstPages()))
 	}
 	return nil

@@ -116,19 +116,22 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	defer release()
 
 	p := &askPage{
+		T:    askTextsFor(r),
 		Site: cmp.Or(site.Config.Name, site.Name), Home: cmp.Or(site.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
 		Query: strings.TrimSpace(query.Get("q")), Path: originalURL(r).EscapedPath(), Support: site.Config.SupportURL,
 	}
 	switch n := utf8.RuneCountInString(p.Query); {
 	case n > encoding.MaxQuery:
-		p.Query, p.Problem = "", fmt.Sprintf("The question is too long: it may have %d characters.", encoding.MaxQuery)
+		p.Query, p.Problem = "", fmt.Sprintf(p.T.TooLong, encoding.MaxQuery)
 	case n > 0:
 		a.search(r, site, p, query.Get("offset"))
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", p.T.Lang)
 	h.Set("Content-Security-Policy", askPolicy)
 	h.Set("Cache-Control", "private, no-store")
+	h.Add("Vary", "Accept-Language")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Robots-Tag", "noindex")
@@ -148,6 +151,7 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 
 // askPage is what the page shows.
 type askPage struct {
+	T                                *askTexts
 	Site, Home, Query, Path, Support string
 	Style                            template.CSS
 	Problem                          string
@@ -207,7 +211,7 @@ func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset str
 	results, total, err := site.Results(asReader(r), q)
 	if err != nil {
 		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", requestID(r)), zap.Error(err))
-		p.Problem = "Search is unavailable at the moment. Try again in a few seconds."
+		p.Problem = p.T.Unavailable
 		return
 	}
 	if r.Method == http.MethodGet { // a question is recorded as such
@@ -243,13 +247,13 @@ func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
 	})
 	req, err := uimessage.Decode(body)
 	if err != nil {
-		p.Problem = "The question can't be read. Ask it in other words."
+		p.Problem = p.T.Failed
 		return
 	}
 	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
 		a.app.Refused(site.Name, "busy")
-		p.Problem = "Too many questions are being answered at the moment. Try again in a few seconds."
+		p.Problem = p.T.Busy
 		return
 	}
 	defer freeSlot()
@@ -264,24 +268,28 @@ func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
 	id := requestID(r)
 	sources := new(sourceSink)
 	message := "msg_" + id
-	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, Trace: a.app.Step}, sources)
+	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, Trace: a.app.Step, SourcesApart: true}, sources)
 	a.app.Replied(traced, &app.Reply{
 		Site: site, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
 		Result: res, Err: err, Gone: r.Context().Err() != nil,
 	})
 	endSpan(err)
 	if res == nil || res.Answer == "" {
-		p.Problem = "The question could not be answered at the moment. Try again, or look at the results."
+		p.Problem = p.T.Failed
 		return
 	}
 	var answer bytes.Buffer
 	if err := answerMarkdown.Convert([]byte(res.Answer), &answer); err != nil {
-		p.Problem = "The answer can't be shown. Look at the results."
+		p.Problem = p.T.Failed
 		return
 	}
 	p.Answered, p.Sources = true, sources.list
-	p.Answer = template.HTML(answer.String()) //nolint:gosec // goldmark leaves HTML out and refuses dangerous links
+	p.Answer = template.HTML(scrollable.Replace(answer.String())) //nolint:gosec // goldmark leaves HTML out and refuses dangerous links
 }
+
+// scrollable makes what may be wider than the page reachable by keyboard. In
+// texts, goldmark escapes these tags.
+var scrollable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 
 // answerMarkdown renders answers. It leaves HTML out and refuses scripts in
 // links, which is goldmark's default. The page's policy allows no style

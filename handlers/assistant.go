@@ -173,7 +173,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	id := requestID(r)
-	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step}
+	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step, SourcesApart: SourceOf(r) == SourceWidget}
 	in.ThreadID, in.History = a.conversation(ctx, site, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 

@@ -96,6 +96,15 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 	if r := form(s, strings.Repeat("a", 20_000), nil); r.Status != 400 {
 		t.Errorf("a long form: %d", r.Status)
 	}
+	for accepted, want := range map[string]string{
+		"": "Nothing found", "en-GB": "Nothing found", "nl, sv": "Nothing found", "de-AT, en;q=0.5": "Nichts gefunden", "fr": "Aucun résultat", "es-MX": "No se encontró nada",
+		"pt-BR": "Nada encontrado", "it": "Nessun risultato", "nl;q=0.9, ru;q=0.8": "Ничего не найдено", "zh-Hans-CN": "未找到结果", "ja": "見つかりませんでした", "ko-KR": "결과 없음", "€": "Nothing found",
+	} {
+		r := get(s, "/v1/ask/acme?q=xyzzyplugh", map[string]string{"Accept-Language": accepted})
+		if lang := r.Header.Get("Content-Language"); !strings.Contains(string(r.Body), "<h2>"+want+"</h2>") || !strings.Contains(string(r.Body), `<html lang="`+lang+`">`) {
+			t.Errorf("%s: %s\n%s", accepted, lang, r.Body)
+		}
+	}
 	last := 0
 	for range 300 {
 		last = get(s, "/v1/ask/acme", nil).Status

@@ -56,6 +56,7 @@ func testAsk(t *testing.T, s *stand) {
 		b.click(".problem button")
 		b.until(`text('.answer p') === 'Another answer.'`)
 		b.answered()
+		b.is(`!$('.answer ul') && $$('.sources a').length > 0`) // the sources are shown once
 		b.is(`$$('.turn').length === 1`)
 		s.on("Wait for me", modelserver.Reply{Text: "A third answer."})
 		b.click(".actions button[title='Try again']")
@@ -277,7 +278,7 @@ func testErrors(t *testing.T, s *stand) {
 		b.click(".button")
 		caddytest.Until(t, "the plain page is requested", func() bool {
 			for _, r := range s.all() {
-				if r.method == "GET" && r.path == "/v1/ask/acme" {
+				if r.method == "GET" && r.path == "/v1/ask/acme" && strings.Contains(r.header.Get("Referer"), "broken") {
 					return true
 				}
 			}
