@@ -3,8 +3,10 @@ package assistant
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -22,6 +24,7 @@ type inquiry struct {
 	language    language.Language
 	terms       []term // of asked
 	rewritten   bool   // query is the model's
+	weak        bool   // only a weak pointer says that the question may lean
 	leans       bool   // the question continues what was said before
 
 	// query is what is searched for, and other too if it is not "": a question
@@ -140,6 +143,9 @@ const (
 	// maxPerhaps is the most terms of a question that may continue the one
 	// before though no word in it says so ("how long must the client wait?").
 	maxPerhaps = 6
+	// leastComplete is from how many terms a question with a weak pointer may be
+	// complete nevertheless ("What is the default port of the admin API?").
+	leastComplete = 3
 	// shownWords is how many words of what the reader sees join a question that
 	// points at it. To any other question they would only add noise.
 	shownWords = 10
@@ -156,10 +162,13 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		have[t.stem] = true
 	}
 	text := condense(q.asked)
-	leans := leansBack(q.asked, len(have))
+	n := wordCount(q.asked, len(have))
+	leans := leansBack(q.asked, n)
 	if len(shown) == 0 && len(q.earlier) == 0 {
 		return text
 	}
+	earlier := q.subject()
+	leans = leans && len(earlier) > 0
 	q.leans = leans && len(q.earlier) > 0
 
 	var b strings.Builder
@@ -170,35 +179,91 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			b.WriteString(t.word)
 		}
 	}
-	if points(q.asked, len(have)) {
+	if points(q.asked, n) {
 		for i := range shown {
 			add(shown[i].Value, shownWords)
 		}
 	}
 	plain := b.String()
-	perhaps := !leans && len(have) <= maxPerhaps && len(q.earlier) > 0
+	weak := leans && n >= leastComplete && !pointsBack(q.asked, strongPointers) && !containsAny(q.asked, easternPointers)
+	perhaps := len(earlier) > 0 && (!leans && n <= maxPerhaps || weak)
 	if leans || perhaps {
 		// Half as many words for every turn further back. A turn that names its
 		// subject is likely to have begun it.
 		n := followWords
-		for _, u := range slices.Backward(q.earlier) {
+		for _, u := range slices.Backward(earlier) {
 			if !u.byUser || n == 0 {
 				continue
 			}
 			before := len(have)
 			add(u.text, n)
 			n /= 2
-			if len(have)-before >= 2 && !leansBack(u.text, len(terms(clip(u.text, 2000), q.language))) {
+			if len(have)-before >= 2 && !leansBack(u.text, wordCount(u.text, len(terms(clip(u.text, 2000), q.language)))) {
 				break
 			}
 		}
 	}
 	plain, whole := clip(plain, maxSearchText), clip(b.String(), maxSearchText)
 	if perhaps && whole != plain {
-		q.other = whole
+		q.other, q.weak = whole, weak
 		return plain
 	}
 	return whole
+}
+
+// subject is the conversation that the question may continue: without
+// pleasantries, without the question that this one corrects, and nothing where
+// this one says that it begins another subject.
+func (q *inquiry) subject() []utterance {
+	lower := strings.ToLower(clip(q.asked, 200))
+	if begins(lower, newSubject) {
+		return nil
+	}
+	corrects := begins(lower, corrections)
+	out := slices.Clone(q.earlier)
+	for i, u := range slices.Backward(q.earlier) {
+		switch {
+		case !u.byUser:
+		case isPleasantry(u.text):
+			out = slices.Delete(out, i, i+1)
+		case corrects:
+			corrects = false
+			out = slices.Delete(out, i, i+1)
+		}
+	}
+	return out
+}
+
+// begins reports whether a text begins with one of the phrases.
+func begins(text string, phrases []string) bool {
+	text = strings.TrimLeft(text, " \t\n¿¡\"'«„“")
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// isPleasantry reports whether a text is thanks, agreement or a greeting.
+func isPleasantry(text string) bool {
+	words := wordsOf(text)
+	for _, w := range words {
+		if !pleasantries[w] && !isStopWord(w, language.English) {
+			return false
+		}
+	}
+	return len(words) > 0 && len(words) <= 12
+}
+
+// wordCount is the number of words that say something: n, the number of terms,
+// or less in scripts without spaces, whose terms are pairs of characters.
+func wordCount(text string, n int) int {
+	chars := 0
+	for _, r := range text {
+		if eastern(r) {
+			chars++
+		}
+	}
+	if chars < 4 {
+		return n
+	}
+	return (n + 2) / 3
 }
 
 // newTerms returns up to n terms of a text that are not in have, identifiers
@@ -236,6 +301,15 @@ func leansBack(asked string, n int) bool {
 	if n <= 2 || n > 8 {
 		return n <= 2
 	}
+	if containsAny(asked, easternPointers) {
+		return true
+	}
+	return pointsBack(asked, pointers)
+}
+
+// pointsBack reports whether a question begins like a continuation, or has one
+// of the words.
+func pointsBack(asked string, pointers map[string]bool) bool {
 	words := wordsOf(asked)
 	for i, w := range words {
 		if pointers[w] || i == 0 && continuations[w] || i == 1 && continuations[words[0]+" "+w] {
@@ -254,13 +328,17 @@ func points(asked string, n int) bool {
 	return slices.ContainsFunc(wordsOf(asked), func(w string) bool { return shownPointers[w] })
 }
 
+func containsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
 func wordsOf(asked string) []string {
 	return strings.FieldsFunc(strings.ToLower(clip(asked, 400)), notInWord)
 }
 
 // notInWord reports whether a character of a lower-case text ends a word.
 func notInWord(r rune) bool {
-	return !(r == '\'' || r == '_' || r >= 0x80 || r >= '0' && r <= '9' || r >= 'a' && r <= 'z')
+	return !(r == '\'' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 0x80 && (unicode.IsLetter(r) || unicode.IsMark(r)))
 }
 
 func wordSet(lists ...string) map[string]bool {
@@ -271,6 +349,12 @@ func wordSet(lists ...string) map[string]bool {
 		}
 	}
 	return m
+}
+
+func without(set, words map[string]bool) map[string]bool {
+	out := maps.Clone(set)
+	maps.DeleteFunc(out, func(w string, _ bool) bool { return words[w] })
+	return out
 }
 
 var (
@@ -286,10 +370,35 @@ var (
 	// or conjunctions in their language are left out.
 	pointers = wordSet(
 		"it, its, that, this, these, those, them, they, one, ones, there, same, former, latter, instead, above, again, default, some, then, still, too, either, both, others, another",
-		"es, das, dies, dieser, dieses, diese, davon, damit, dafür, dort, denselben, dasselbe, stattdessen",
+		"es, das, dies, dieser, dieses, diese, davon, damit, dafür, dabei, dazu, darauf, dort, ihn, ihm, sie, denselben, dasselbe, stattdessen",
 		"ça, cela, celui, celle, ceci, ceux, celles, lui, eux, y, en",
-		"eso, esto, ese, esa, ello, ellos, ahí, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
+		"eso, esto, ese, esa, ello, ellos, ahí, lo, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
 		"это, этот, эта, они, его, её, ее, их, там",
+	)
+	// weakPointers are pointers that complete questions have, too.
+	weakPointers   = wordSet("another, default, some, one")
+	strongPointers = without(pointers, weakPointers)
+	// easternPointers refer to something named before, in scripts without spaces.
+	easternPointers = []string{
+		"它", "这个", "那个", "这些", "那些", "这样", "那么", "那如果", "如果这", "还有呢", "呢？", "该怎么",
+		"それ", "これ", "その", "この場合", "では", "じゃあ", "でも", "そこ", "それでは",
+		"그것", "이것", "그건", "그걸", "그럼", "그러면", "그리고", "거기",
+	}
+	// newSubject and corrections begin a question about something else, and one
+	// that corrects the last.
+	newSubject = []string{
+		"different thing", "different question", "different topic", "another question", "another thing", "another topic", "new question", "new topic", "unrelated", "something else:", "on another note", "separate question", "next question", "moving on",
+		"andere frage", "anderes thema", "etwas anderes", "neue frage", "neues thema", "autre question", "autre chose", "autre sujet", "nouvelle question", "otra pregunta", "otra cosa", "otro tema", "outra pergunta", "outra coisa", "outro assunto", "altra domanda", "un'altra cosa", "altro argomento",
+		"другой вопрос", "другая тема", "ещё вопрос", "另一个问题", "换个问题", "换个话题", "别の質問", "別の話", "話は変わ", "다른 질문", "다른 주제",
+	}
+	corrections = []string{
+		"no, i mean", "no i mean", "sorry, i mean", "i meant", "actually, i mean", "nein, ich mein", "ich meinte", "non, je voul", "je voulais dire", "no, quería decir", "quise decir", "me refería", "não, eu quis", "quis dizer", "no, intendevo", "intendevo", "нет, я имел", "я имел", "我是说", "我的意思是", "不，我", "いえ、", "つまり", "아니, ", "제 말은",
+	}
+	// pleasantries are no subject.
+	pleasantries = wordSet(
+		"perfect, thank, thanks, thx, great, cool, nice, awesome, good, got, works, worked, working, wonderful, excellent, lovely, ok, okay, alright, sure, yes, no, hi, hello, hey, fine, right, super, helpful, understood, brilliant, cheers, appreciated, see, much, lot",
+		"danke, vielen, dank, prima, toll, gut, klasse, verstanden, hallo, ja, nein, schön, merci, beaucoup, parfait, génial, bien, bonjour, oui, non, gracias, muchas, perfecto, genial, vale, hola, sí, obrigado, obrigada, perfeito, ótimo, grazie, mille, perfetto, ottimo, ciao",
+		"спасибо, отлично, понятно, хорошо, да, нет, привет, большое, 谢谢, 好的, 明白了, 太好了, 谢谢你, ありがとう, ありがとうございます, なるほど, わかりました, 감사합니다, 고마워요, 알겠습니다, 네",
 	)
 	// shownPointers refer to what the reader sees.
 	shownPointers = wordSet(

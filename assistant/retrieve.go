@@ -45,7 +45,11 @@ func (r *run) search(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		hits = merge(hits, more)
+		if q := r.q; q.weak && (len(hits) == 0 || hits[0].Score < scoreAnswers) {
+			hits = more // it is not complete by itself
+		} else {
+			hits = merge(hits, more)
+		}
 	}
 	r.add(r.choose(hits, query, n))
 	return nil

@@ -1,0 +1,40 @@
+package assistant
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
+)
+
+func TestWhatAFollowUpIsAbout(t *testing.T) {
+	proxy := []reply.Message{userSaid("How do I set up the reverse proxy?"), assistantSaid("With `reverse_proxy`.")}
+	thanked := append(proxy[:2:2], userSaid("Perfect, thank you!"), assistantSaid("You're welcome."))
+	for _, c := range []struct {
+		name, question string
+		earlier        []reply.Message
+		holds, lacks   string // words of the query that is searched for
+		other          bool   // a second query is searched for
+	}{
+		{"a pronoun needs the turn before", "and how do I stop it?", proxy, "reverse", "", false},
+		{"thanks are no subject", "and how do I stop it?", thanked, "reverse", "Perfect", false},
+		{"a complete question with a weak pointer is searched alone, too", "What is the default port of the admin interface?", proxy, "admin", "reverse", true},
+		{"one with another of them", "How do I add some certificate to another host?", proxy, "certificate", "reverse", true},
+		{"an announced subject drops the old one", "Different question: where is the log?", proxy, "log", "reverse", false},
+		{"a correction drops what it corrects", "No, I meant the certificate of it", append(proxy[:2:2], userSaid("How do I renew tokens?"), assistantSaid("So.")), "reverse", "tokens", false},
+		{"Spanish", "¿y cómo lo elimino?", []reply.Message{userSaid("¿Cómo configuro el proxy inverso?"), assistantSaid("Así.")}, "inverso", "", false},
+		{"Japanese", "それを削除するにはどうすればいいですか？", []reply.Message{userSaid("証明書を追加するには？"), assistantSaid("はい。")}, "証明", "", false},
+		{"Chinese", "那么它的默认超时时间是多少？", []reply.Message{userSaid("怎么配置反向代理？"), assistantSaid("这样。")}, "反向", "", false},
+		{"Korean", "그것을 삭제하려면 어떻게 해야 하나요?", []reply.Message{userSaid("인증서를 추가하려면?"), assistantSaid("네.")}, "인증", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := acme(nil).Explain(t.Context(), ask(c.question, c.earlier...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(e.Query, c.holds) || c.lacks != "" && strings.Contains(e.Query, c.lacks) || (e.Other != "") != c.other {
+				t.Errorf("searched for %q and %q", e.Query, e.Other)
+			}
+		})
+	}
+}
