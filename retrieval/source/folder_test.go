@@ -152,7 +152,7 @@ func TestSnapshotOfAFolder(t *testing.T) {
 		{
 			name: "pipes are not opened",
 			build: func(t *testing.T, dir string) {
-				if err := makePipe(filepath.Join(dir, "pipe.md")); err != nil {
+				if err := MakePipe(filepath.Join(dir, "pipe.md")); err != nil {
 					t.Skip(err)
 				}
 				link(t, "pipe.md", filepath.Join(dir, "link.md"))
@@ -234,7 +234,7 @@ func TestReadingAPage(t *testing.T) {
 	}
 	write(t, dir, "grown.md", strings.Repeat("x", 300_000))
 	os.Remove(filepath.Join(dir, "pipe.md"))
-	if err := makePipe(filepath.Join(dir, "pipe.md")); err != nil {
+	if err := MakePipe(filepath.Join(dir, "pipe.md")); err != nil {
 		t.Skip(err)
 	}
 

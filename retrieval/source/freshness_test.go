@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -211,7 +210,7 @@ func TestBadFilesAreNamedAndTheRestIsFound(t *testing.T) {
 	must(t, large.Truncate(50<<20))
 	must(t, large.Close())
 	must(t, os.Symlink(".", filepath.Join(root, "loop")))
-	if err := syscall.Mkfifo(filepath.Join(root, "pipe.md"), 0o644); err != nil {
+	if err := source.MakePipe(filepath.Join(root, "pipe.md")); err != nil {
 		t.Skip(err)
 	}
 	s := serve(t, t.TempDir(), folder(root))

@@ -4,4 +4,5 @@ package source
 
 import "syscall"
 
-func makePipe(name string) error { return syscall.Mkfifo(name, 0o644) }
+// MakePipe is for both packages of tests.
+func MakePipe(name string) error { return syscall.Mkfifo(name, 0o644) }
