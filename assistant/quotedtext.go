@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,7 +32,11 @@ func tableItems(block string) []string {
 	for line := range strings.SplitSeq(block, "\n") {
 		// Empty cells in a row share their spaces.
 		line = strings.ReplaceAll(strings.ReplaceAll(line, "| |", "|  |"), "| |", "|  |")
-		rows = append(rows, strings.Split(strings.Trim(line, " |"), " | "))
+		line = strings.TrimLeft(strings.TrimRight(line, " |"), " ")
+		if strings.HasPrefix(line, "|") {
+			line = " " + line // the first cell is empty
+		}
+		rows = append(rows, strings.Split(line, " | "))
 	}
 	labels := rows[0]
 	for _, l := range labels {
@@ -44,6 +49,9 @@ func tableItems(block string) []string {
 		rows = rows[1:]
 	}
 	said, longest := 1, -1
+	if labels != nil && labels[0] == "" {
+		said, longest = 0, math.MaxInt // a matrix: each cell needs its label
+	}
 	for i := 1; i < len(rows[0]); i++ {
 		n := 0
 		for _, cells := range rows {
@@ -71,6 +79,9 @@ func tableItems(block string) []string {
 			default:
 				rest = append(rest, c)
 			}
+		}
+		if item == "- " {
+			note = strings.TrimPrefix(note, ": ")
 		}
 		item += note
 		if len(rest) > 0 {

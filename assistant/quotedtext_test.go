@@ -41,6 +41,8 @@ func TestTablesAreQuotedAsLists(t *testing.T) {
 		{"prose is no code", "what | becomes\na link to a host of allow_links, or <b> | itself", []string{"- a link to a host of `allow_links`, or `<b>`: itself"}},
 		{"with empty cells", "word | meaning | default | example\noff | No limits. | | rate off\non | Limits stand alone. | | | ", []string{"- off: No limits. (example: rate off)", "- on: Limits stand alone."}},
 		{"two columns", "status | meaning\n404 | not there\n503 | not ready", []string{"- 404: not there", "- 503: not ready"}},
+		{"with an empty first cell in its head", " | Admin | User\nread | ✅ | ❌\nwrite | ✅ | ❌", []string{"- read (Admin: ✅; User: ❌)", "- write (Admin: ✅; User: ❌)"}},
+		{"with an empty first cell in a row", "word | meaning | default\noff | No limits at all. | 1\n | Limits stand alone. | 2", []string{"- off: No limits at all. (default: 1)", "- Limits stand alone. (default: 2)"}},
 		{"without a head", "This is a sentence. | It says something.\na | b", []string{"- This is a sentence.: It says something.", "- a: b"}},
 	} {
 		if !isTable(c.in) {
