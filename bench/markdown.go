@@ -269,8 +269,9 @@ func findElement(n *html.Node, key, value string) *html.Node {
 
 var silent = strings.Fields("script style svg template noscript nav button input select iframe footer")
 
-// silentClasses are on a heading's link to itself, line numbers and the like.
-var silentClasses = strings.Fields("headerlink header-anchor hash-link sl-anchor-link td-heading-self-link linenos linenodiv line-numbers-wrapper lang visually-hidden sr-only katex-html md-source-file md-tags table-of-contents toctree-wrapper-none theme-doc-toc-mobile td-page-meta edit-link related prev-next-area page-info bottom-of-page pagination")
+// silentClasses are on a heading's link to itself, line numbers, the lines of
+// code that mdBook hides (boring), and the like.
+var silentClasses = strings.Fields("boring headerlink header-anchor hash-link sl-anchor-link td-heading-self-link linenos linenodiv line-numbers-wrapper lang visually-hidden sr-only katex-html md-source-file md-tags table-of-contents toctree-wrapper-none theme-doc-toc-mobile td-page-meta edit-link related prev-next-area page-info bottom-of-page pagination")
 
 func articleText(text *strings.Builder, n *html.Node) {
 	if n.Type == html.TextNode {
