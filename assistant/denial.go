@@ -23,7 +23,7 @@ var denials = []*regexp.Regexp{
 	regexp.MustCompile(`(documentation|passages|extraits|sections|sources|manuel)\b.*\b(n['’]|ne )\S*( \S+)? ?.*\b(pas|rien|aucun)`),
 	regexp.MustCompile(`\bn['’](est|a|ai)\b.*\b(pas|rien)\b.*\b(documenté|trouvé|décrit|mentionné)|\bn['’]ai (rien|pas) trouvé|ne (peux|sais) pas (vous )?(aider|répondre)?`),
 	// Spanish, Portuguese
-	regexp.MustCompile(`(documentación|fragmentos|pasajes|secciones|manual|documentação|trechos|passagens|seções)\b.*\b(no|não|nao|nada|ningun\w*|nenhum\w*)\b`),
+	regexp.MustCompile(`(documentación|fragmentos|pasajes|secciones|manual|documentação|trechos|seções)\b.*\b(no|não|nao|nada|ningun\w*|nenhum\w*)\b`),
 	regexp.MustCompile(`\b(no|não) (está|esta|se|foi|é) (documentad|describ|menciona|descrit|mencionad)|\b(no he|não) (encontrado|encontrei)|\bno encontr|\b(no|não) (puedo|posso) (ayudar|ajudar|responder)|\bno (lo )?sé\b|\bnão sei\b`),
 	// Italian
 	regexp.MustCompile(`(documentazione|passaggi|sezioni|manuale|estratti)\b.*\b(non|nulla|niente|nessun\w*)\b`),

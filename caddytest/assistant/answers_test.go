@@ -301,7 +301,7 @@ func TestWhatTheReaderSeesTakesPart(t *testing.T) {
 			if first == nil || !strings.HasPrefix(first[1], c.path[:4]) || !strings.Contains(prompt(m.Last()), c.want) || !strings.HasPrefix(got.Sources[0].URL, c.path[:4]) {
 				t.Errorf("%s: first passage %v, sources %v", c.path, first, got.Sources)
 			}
-			if !strings.Contains(prompt(m.Last()), "The reader is on the page Telemetry") {
+			if !strings.Contains(prompt(m.Last()), "Page that the reader is on\nTelemetry") {
 				t.Error("the model is not told where the reader is")
 			}
 		}
