@@ -2,7 +2,10 @@
 
 package main
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // raiseFileLimit raises the limit of open files as far as it can.
 func raiseFileLimit() {
@@ -20,4 +23,13 @@ func files() int {
 		return 1024
 	}
 	return int(min(l.Cur, 1<<20))
+}
+
+// cpuTime is the CPU time of this process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

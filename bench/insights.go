@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -128,15 +127,6 @@ func benchInsights(ctx context.Context, b *bench) error {
 		figure("rows deleted after the retention, a second", " prune rows/s", 0),
 	})
 	return nil
-}
-
-// cpuTime is the CPU time of this process.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func startPostgres(dir string) (dsn string, stop func(), err error) {

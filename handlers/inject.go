@@ -149,7 +149,7 @@ func (in *injector) WriteHeader(status int) {
 	case !isPage(h.Get("Content-Type")) || in.refused(h.Values("Content-Security-Policy")):
 		in.pass()
 	case in.r.Method == http.MethodHead:
-		h.Del("Content-Length") // of the page without the tag
+		h["Content-Length"] = nil // that with the tag is not known; without an entry, HTTP/3 says 0
 		in.change()
 		in.pass()
 	default:
