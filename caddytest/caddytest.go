@@ -7,6 +7,7 @@ package caddytest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -224,7 +226,6 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	replayable(req)
 	if q.Host != "" {
 		req.Host = q.Host
 	}
@@ -245,13 +246,22 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 		}
 		req.Header.Set(k, v)
 	}
-	return s.Client.Do(req)
+	return do(s.Client, req)
 }
 
-// replayable lets net/http send a request again when it met a kept connection
-// that the server was just closing, which a reload does. The empty header is
-// not sent (see http.Transport).
-func replayable(req *http.Request) { req.Header["Idempotency-Key"] = []string{} }
+// do sends a request, and sends it again where a reload closed its connection
+// before the server read it: a kept connection, or one that waited in the queue
+// of the listener that was replaced.
+func do(c *http.Client, req *http.Request) (*http.Response, error) {
+	req.Header["Idempotency-Key"] = []string{} // not sent; see http.Transport
+	resp, err := c.Do(req)
+	if errors.Is(err, syscall.ECONNRESET) && req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err == nil {
+			resp, err = c.Do(req)
+		}
+	}
+	return resp, err
+}
 
 // Do sends a request and reads the answer.
 func (s *Server) Do(q Request) *Response {

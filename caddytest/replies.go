@@ -137,10 +137,9 @@ func (s *Server) OpenReply(t testing.TB, c *http.Client, version int, text strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	replayable(req)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+Key)
-	resp, err := c.Do(req)
+	resp, err := do(c, req)
 	if err != nil {
 		t.Fatal(err)
 	}
