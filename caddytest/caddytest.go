@@ -255,7 +255,7 @@ func (s *Server) Open(ctx context.Context, q Request) (*http.Response, error) {
 func do(c *http.Client, req *http.Request) (*http.Response, error) {
 	req.Header["Idempotency-Key"] = []string{} // not sent; see http.Transport
 	resp, err := c.Do(req)
-	if errors.Is(err, syscall.ECONNRESET) && req.GetBody != nil {
+	if (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) && req.GetBody != nil {
 		if req.Body, err = req.GetBody(); err == nil {
 			resp, err = c.Do(req)
 		}
