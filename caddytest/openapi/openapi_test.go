@@ -308,8 +308,10 @@ func TestSchemathesisFindsNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "schemathesis.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// One worker: threads that parse Python at once can fail in Python 3.11
+	// (github.com/python/cpython/issues/106905).
 	cmd := exec.CommandContext(ctx, program, "run", file, "--url", s.Base,
-		"--phases", "examples,coverage,fuzzing", "--max-examples", "10", "--no-shrink", "--seed", "1", "--workers", "2",
+		"--phases", "examples,coverage,fuzzing", "--max-examples", "10", "--no-shrink", "--seed", "1", "--workers", "1",
 		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
 		"-H", "Authorization: Bearer "+caddytest.Key)
 	cmd.Dir = dir
