@@ -52,6 +52,13 @@ func (f *fakeStore) Check(context.Context) error {
 	return f.check
 }
 
+// ends is how often the store was closed.
+func (f *fakeStore) ends() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
 func (f *fakeStore) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,8 +211,8 @@ func TestTheEndStoresWhatIsBuffered(t *testing.T) {
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.sizes(); !slices.Equal(got, []int{1000, 500}) || s.closed != 1 {
-			t.Errorf("%v, closed %d times", got, s.closed)
+		if got := s.sizes(); !slices.Equal(got, []int{1000, 500}) || s.ends() != 1 {
+			t.Errorf("%v, closed %d times", got, s.ends())
 		}
 		if add(r, 1500, 1) != 0 || r.Status().Dropped != 1 {
 			t.Errorf("after the end: %+v", r.Status())
@@ -232,8 +239,8 @@ func TestAStoreThatIsLostIsOpenedAgain(t *testing.T) {
 		}})
 		add(r, 0, 10)
 		time.Sleep(time.Minute)
-		if old.closed != 1 || len(fresh.queries()) != 10 {
-			t.Errorf("closed %d times, %d events", old.closed, len(fresh.queries()))
+		if old.ends() != 1 || len(fresh.queries()) != 10 {
+			t.Errorf("closed %d times, %d events", old.ends(), len(fresh.queries()))
 		}
 		_ = r.Close(t.Context())
 	})
