@@ -62,7 +62,7 @@ func Index(site Site, pages []Page) map[string]string {
 		total += s.size + utf8.RuneCountInString(s.title) + 6
 	}
 	files := map[string]string{}
-	// The largest sections move to files of their own until the rest fits.
+	// The largest sections move to separate files until the rest fits.
 	bySize := slices.Clone(sections)
 	slices.SortStableFunc(bySize, func(a, b *section) int { return cmp.Compare(b.size, a.size) })
 	for _, s := range bySize {

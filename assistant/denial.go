@@ -72,8 +72,8 @@ func denied(answer string) (denies bool, rest int) {
 	return denies, rest
 }
 
-// isDenial reports whether a lower-case sentence is a denial. What stands in code
-// is no word of it.
+// isDenial reports whether a lower-case sentence is a denial. Words in
+// code are ignored.
 func isDenial(plain string) bool {
 	plain = codeSpanText.ReplaceAllString(plain, "x")
 	for _, d := range denials {

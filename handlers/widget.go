@@ -272,7 +272,7 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 	return a, nil
 }
 
-// widgetConfig is what the script is told; see Config in widget/src/types.ts.
+// widgetConfig is the configuration in the script; see Config in widget/src/types.ts.
 type widgetConfig struct {
 	Site          string                       `json:"site"`
 	Title         string                       `json:"title,omitempty"`

@@ -73,7 +73,7 @@ func isWord(s string) bool {
 	return !strings.ContainsAny(s, "+/=!#%^*$") || isPlaceholder(s)
 }
 
-// isPlaceholder reports whether s stands where a secret is to be written.
+// isPlaceholder reports whether s is a placeholder for a secret.
 func isPlaceholder(s string) bool { return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") }
 
 // looksRandom reports whether a long run of letters and digits is a key rather

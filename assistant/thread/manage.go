@@ -7,9 +7,8 @@ import (
 	"io/fs"
 )
 
-// Read returns a thread of an organization for somebody who may see all of
-// them, such as its owner, whoever asked; nil if there is none. The caller
-// checks the site.
+// Read returns a thread of an organization, no matter who asked, for somebody
+// who may see all of them; nil if there is none. The caller checks the site.
 func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, error) {
 	key, ok := keyOf(organization, id)
 	if k.opts.Off || !ok {

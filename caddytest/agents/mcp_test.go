@@ -382,7 +382,7 @@ func TestMCPKeyAndLimits(t *testing.T) {
 	}
 }
 
-// A proxied site may have an MCP server of its own.
+// A proxied site may have its own MCP server.
 func TestMCPLeavesTheProxiedSitesOwnAlone(t *testing.T) {
 	root := caddytest.Folder(t, files)
 	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {

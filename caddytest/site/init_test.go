@@ -155,7 +155,7 @@ func TestInitChecksTheModelIfItsKeyIsThere(t *testing.T) {
 		t.Errorf("a model that does not answer: %v\n%+v", err, made)
 	}
 	if _, err := os.Stat(file); err != nil {
-		t.Error(err) // the operator mends what the check names
+		t.Error(err) // the operator fixes what the check names
 	}
 	t.Setenv("NO_SUCH_KEY", "")
 	made, err = runInit(t, "--root", root, "--config", file+"2", "--model-url", "https://api.openai.com/v1", "--model", "small", "--model-key", "NO_SUCH_KEY")

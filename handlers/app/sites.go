@@ -238,7 +238,7 @@ func (r *LiveSite) IsHost(host string) bool {
 // KnownHost reports whether a request for the site may have a host: that of
 // the site's URL, those of the routes that name the site, and addresses. A
 // page of another site could otherwise reach a server in a private network by
-// a name of its own (DNS rebinding). Any may if neither URL nor hosts are
+// its own domain name (DNS rebinding). Any may if neither URL nor hosts are
 // configured.
 func (r *LiveSite) KnownHost(host string) bool {
 	host = strings.Trim(withoutPort(host), "[]")

@@ -14,7 +14,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers"
 )
 
-// part is a part of the API. Each has a route of its own.
+// part is a part of the API. Each has its own route.
 type part struct {
 	// api names it in MatchAPI and in the names of limits.
 	api string

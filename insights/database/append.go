@@ -377,7 +377,7 @@ func (b *batch) addVote(e *insights.Event) error {
 
 // voted returns the message that a vote is for and the page where it was
 // asked: the message that it names, else the last one of its thread, since
-// chat hooks have ids of their own; "" if the thread has none.
+// chat hooks have their own ids; "" if the thread has none.
 func (b *batch) voted(site int64, v *insights.Vote) (message, page string, err error) {
 	err = b.each(func(scan func(...any) error) error { return scan(&message, &page) },
 		`select message, page from docs_replies where site = ? and thread = ?

@@ -58,7 +58,7 @@ func (f *flow) children(n *html.Node) {
 	}
 }
 
-// apart writes an element's children as blocks of their own.
+// apart writes each of an element's children as a block.
 func (f *flow) apart(n *html.Node) {
 	f.flush()
 	f.children(n)
@@ -90,7 +90,7 @@ var writtenTarget = regexp.MustCompile(`\]\([^()\s]*\)|\[`)
 // plainText is written inline Markdown without its links.
 func plainText(s string) string { return writtenTarget.ReplaceAllString(s, "") }
 
-// isWritten reports whether an element is a block of its own in Markdown.
+// isWritten reports whether an element is a separate block in Markdown.
 func isWritten(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false
