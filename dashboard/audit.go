@@ -21,33 +21,23 @@ var auditColumns = []column[insights.Audit]{
 
 // auditTrail lists who did what in the organization.
 func auditTrail(q *request) error {
-	file, err := q.exports()
+	store, file, err := q.table()
 	if err != nil {
 		return err
 	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	list := func(limit int, before insights.Cursor) ([]insights.Audit, error) {
-		rows, err := store.Audit(q.Context(), insights.Scope{Organization: q.site.Organization}, before, limit)
-		return rows, q.stored(err)
+	list := newestFirst[insights.Audit]{
+		read: func(limit int, before insights.Cursor) ([]insights.Audit, error) {
+			return store.Audit(q.Context(), insights.Scope{Organization: q.site.Organization}, before, limit)
+		},
+		at: func(a *insights.Audit) insights.Cursor { return a.Cursor },
 	}
 	if file {
-		return export(q, "audit", auditColumns, func(got []insights.Audit) ([]insights.Audit, error) {
-			if len(got) == 0 {
-				return list(exportAtOnce, insights.Cursor{})
-			}
-			return list(exportAtOnce, got[len(got)-1].Cursor)
-		})
+		return list.export(q, "audit", auditColumns)
 	}
-	before, place := q.cursor()
-	rows, err := list(rowsAtOnce+1, before)
-	if err != nil {
+	var data auditData
+	if data.Rows, data.Pager, err = list.page(q); err != nil {
 		return err
 	}
-	data := auditData{Rows: cursorRows(&place, rows, func(a *insights.Audit) insights.Cursor { return a.Cursor })}
-	data.Pager = place
 	return q.render(http.StatusOK, "audit", "Audit", data)
 }
 

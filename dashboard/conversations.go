@@ -66,38 +66,27 @@ func conversations(q *request) error {
 	if data.Feedback, err = q.choice("feedback", "", "up", "down", "any", "none"); err != nil {
 		return err
 	}
-	file, err := q.exports()
+	store, file, err := q.table()
 	if err != nil {
 		return err
 	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	list := func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
-		rows, err := store.Conversations(q.Context(), q.scope(), insights.ConversationQuery{
-			Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: cut(data.Page, 300), Text: cut(data.Text, maxTry), Before: before, Limit: limit,
-		})
-		return rows, q.stored(err)
+	list := newestFirst[insights.Conversation]{
+		read: func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
+			return store.Conversations(q.Context(), q.scope(), insights.ConversationQuery{
+				Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: cut(data.Page, 300), Text: cut(data.Text, maxTry), Before: before, Limit: limit,
+			})
+		},
+		at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
 	}
 	if file {
 		if err := q.audit(store, "conversations exported", ""); err != nil {
 			return err
 		}
-		return export(q, "conversations", conversationColumns, func(got []insights.Conversation) ([]insights.Conversation, error) {
-			if len(got) == 0 {
-				return list(exportAtOnce, insights.Cursor{})
-			}
-			return list(exportAtOnce, got[len(got)-1].Cursor)
-		})
+		return list.export(q, "conversations", conversationColumns)
 	}
-	before, place := q.cursor()
-	rows, err := list(rowsAtOnce+1, before)
-	if err != nil {
+	if data.Rows, data.Pager, err = list.page(q); err != nil {
 		return err
 	}
-	data.Rows = cursorRows(&place, rows, func(c *insights.Conversation) insights.Cursor { return c.Cursor })
-	data.Pager = place
 	return q.render(http.StatusOK, "conversations", "Conversations", data)
 }
 

@@ -55,11 +55,7 @@ func feedback(q *request) error {
 	if data.Rating, err = q.choice("rating", "", "up", "down"); err != nil {
 		return err
 	}
-	file, err := q.exports()
-	if err != nil {
-		return err
-	}
-	store, err := q.insights()
+	store, file, err := q.table()
 	if err != nil {
 		return err
 	}
@@ -72,27 +68,20 @@ func feedback(q *request) error {
 		}
 		return q.render(http.StatusOK, "feedback", "Feedback", data)
 	}
-	list := func(limit int, before insights.Cursor) ([]insights.Feedback, error) {
-		rows, err := store.Feedback(q.Context(), q.scope(), insights.FeedbackQuery{
-			Period: p, State: data.State, Rating: data.Rating, Comments: data.Comments, Before: before, Limit: limit,
-		})
-		return rows, q.stored(err)
+	list := newestFirst[insights.Feedback]{
+		read: func(limit int, before insights.Cursor) ([]insights.Feedback, error) {
+			return store.Feedback(q.Context(), q.scope(), insights.FeedbackQuery{
+				Period: p, State: data.State, Rating: data.Rating, Comments: data.Comments, Before: before, Limit: limit,
+			})
+		},
+		at: func(f *insights.Feedback) insights.Cursor { return f.Cursor },
 	}
 	if file {
-		return export(q, "feedback", feedbackColumns, func(got []insights.Feedback) ([]insights.Feedback, error) {
-			if len(got) == 0 {
-				return list(exportAtOnce, insights.Cursor{})
-			}
-			return list(exportAtOnce, got[len(got)-1].Cursor)
-		})
+		return list.export(q, "feedback", feedbackColumns)
 	}
-	before, place := q.cursor()
-	rows, err := list(rowsAtOnce+1, before)
-	if err != nil {
+	if data.Rows, data.Pager, err = list.page(q); err != nil {
 		return err
 	}
-	data.Rows = cursorRows(&place, rows, func(f *insights.Feedback) insights.Cursor { return f.Cursor })
-	data.Pager = place
 	return q.render(http.StatusOK, "feedback", "Feedback", data)
 }
 

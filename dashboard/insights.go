@@ -16,9 +16,6 @@ import (
 // ErrOff is returned by Server.Insights where nothing is recorded.
 var ErrOff = errors.New("insights are off")
 
-// rowsAtOnce is how many rows of a table one page shows.
-const rowsAtOnce = 50
-
 // periods are the lengths of time to choose from, in days.
 var periods = []int{7, 30, 90}
 
@@ -40,6 +37,16 @@ func (q *request) stored(err error) error {
 	}
 	q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
 	return fail(http.StatusServiceUnavailable, "The store of the insights does not respond. Search and answers go on. On the server, caddy docs doctor says why.")
+}
+
+// table begins a page with a table: it returns the store, and whether the
+// visitor asks for the table as a file.
+func (q *request) table() (store insights.Store, file bool, err error) {
+	if file, err = q.exports(); err != nil {
+		return nil, false, err
+	}
+	store, err = q.insights()
+	return store, file, err
 }
 
 // scope is the site, for queries.
@@ -145,57 +152,4 @@ func (v *view) Periods() (links []periodLink) {
 		links = append(links, periodLink{n, v.With("days", strconv.Itoa(n)), n == v.q.days})
 	}
 	return links
-}
-
-// pager is the place in a list.
-type pager struct {
-	// Page counts from 1, for lists with a number.
-	Page int
-	// Before and Next are the parameters of the neighbors, nil for none.
-	Before, Next []string
-}
-
-// numbered reads the number of the page of a list.
-func (q *request) numbered() pager {
-	n, _ := strconv.Atoi(q.URL.Query().Get("page"))
-	p := pager{Page: min(max(n, 1), 1000)}
-	if p.Page > 1 {
-		p.Before = []string{"page", strconv.Itoa(p.Page - 1)}
-	}
-	return p
-}
-
-// numberedRows cuts the row that tells whether there is a next page.
-func numberedRows[T any](p *pager, rows []T) []T {
-	if len(rows) > rowsAtOnce {
-		p.Next = []string{"page", strconv.Itoa(p.Page + 1)}
-		rows = rows[:rowsAtOnce]
-	}
-	return rows
-}
-
-// offset is the number of rows before the page.
-func (p pager) offset() int { return (p.Page - 1) * rowsAtOnce }
-
-// cursor reads the place in a list that begins with the newest entry.
-func (q *request) cursor() (c insights.Cursor, p pager) {
-	at, id, _ := strings.Cut(q.URL.Query().Get("before"), ".")
-	var err, err2 error
-	c.At, err = strconv.ParseInt(at, 10, 64)
-	c.ID, err2 = strconv.ParseInt(id, 10, 64)
-	if err != nil || err2 != nil {
-		return insights.Cursor{}, p
-	}
-	p.Before = []string{"before", ""}
-	return c, p
-}
-
-// cursorRows cuts the row that tells whether there is a next page.
-func cursorRows[T any](p *pager, rows []T, at func(*T) insights.Cursor) []T {
-	if len(rows) > rowsAtOnce {
-		rows = rows[:rowsAtOnce]
-		last := at(&rows[rowsAtOnce-1])
-		p.Next = []string{"before", fmt.Sprintf("%d.%d", last.At, last.ID)}
-	}
-	return rows
 }

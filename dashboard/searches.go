@@ -40,22 +40,17 @@ func searches(q *request) error {
 	if err != nil {
 		return err
 	}
-	file, err := q.exports()
+	store, file, err := q.table()
 	if err != nil {
 		return err
 	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	list := func(limit, offset int) ([]insights.QueryStats, error) {
-		rows, err := store.Searches(q.Context(), q.scope(), insights.SearchQuery{Period: p, Kind: insights.SearchKind(kind), Limit: limit, Offset: offset})
-		return rows, q.stored(err)
-	}
+	list := ranked[insights.QueryStats](func(limit, offset int) ([]insights.QueryStats, error) {
+		return store.Searches(q.Context(), q.scope(), insights.SearchQuery{Period: p, Kind: insights.SearchKind(kind), Limit: limit, Offset: offset})
+	})
 	if file {
-		return export(q, "searches-"+kind, searchColumns, func(got []insights.QueryStats) ([]insights.QueryStats, error) { return list(exportAtOnce, len(got)) })
+		return list.export(q, "searches-"+kind, searchColumns)
 	}
-	data := searchesData{Kinds: searchKinds, Pager: q.numbered()}
+	data := searchesData{Kinds: searchKinds}
 	for _, k := range searchKinds {
 		if string(k.Kind) == kind {
 			data.Kind = k
@@ -79,10 +74,8 @@ func searches(q *request) error {
 		searchChart(days),
 		chartOf(days, "Tracked searches a day", "tracked", func(d *insights.Day) int64 { return d.Tracked }, "without a click", func(d *insights.Day) int64 { return d.Tracked - d.Clicked }),
 	)
-	rows, err := list(rowsAtOnce+1, data.Pager.offset())
-	if err != nil {
+	if data.Rows, data.Pager, err = list.page(q); err != nil {
 		return err
 	}
-	data.Rows = numberedRows(&data.Pager, rows)
 	return q.render(http.StatusOK, "searches", "Searches", data)
 }

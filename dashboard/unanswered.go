@@ -57,40 +57,29 @@ func unanswered(q *request) error {
 	if err != nil {
 		return err
 	}
-	file, err := q.exports()
+	store, file, err := q.table()
 	if err != nil {
 		return err
 	}
-	store, err := q.insights()
-	if err != nil {
-		return err
-	}
-	data := unansweredData{ByPage: by == "page", State: state, Page: q.URL.Query().Get("near"), Pager: q.numbered()}
-	gaps := func(limit, offset int) ([]insights.Gap, error) {
-		list, err := store.Unanswered(q.Context(), q.scope(), insights.GapQuery{Period: p, State: state, Page: data.Page, Limit: limit, Offset: offset})
-		return list, q.stored(err)
-	}
-	pages := func(limit, offset int) ([]insights.GapPage, error) {
-		list, err := store.UnansweredPages(q.Context(), q.scope(), insights.GapQuery{Period: p, Limit: limit, Offset: offset})
-		return list, q.stored(err)
-	}
+	data := unansweredData{ByPage: by == "page", State: state, Page: q.URL.Query().Get("near")}
+	gaps := ranked[insights.Gap](func(limit, offset int) ([]insights.Gap, error) {
+		return store.Unanswered(q.Context(), q.scope(), insights.GapQuery{Period: p, State: state, Page: data.Page, Limit: limit, Offset: offset})
+	})
+	pages := ranked[insights.GapPage](func(limit, offset int) ([]insights.GapPage, error) {
+		return store.UnansweredPages(q.Context(), q.scope(), insights.GapQuery{Period: p, Limit: limit, Offset: offset})
+	})
 	switch {
 	case file && data.ByPage:
-		return export(q, "pages-to-write", gapPageColumns, func(got []insights.GapPage) ([]insights.GapPage, error) { return pages(exportAtOnce, len(got)) })
+		return pages.export(q, "pages-to-write", gapPageColumns)
 	case file:
-		return export(q, "unanswered", gapColumns, func(got []insights.Gap) ([]insights.Gap, error) { return gaps(exportAtOnce, len(got)) })
+		return gaps.export(q, "unanswered", gapColumns)
 	case data.ByPage:
-		list, err := pages(rowsAtOnce+1, data.Pager.offset())
-		if err != nil {
-			return err
-		}
-		data.Pages = numberedRows(&data.Pager, list)
+		data.Pages, data.Pager, err = pages.page(q)
 	default:
-		list, err := gaps(rowsAtOnce+1, data.Pager.offset())
-		if err != nil {
-			return err
-		}
-		data.Gaps = numberedRows(&data.Pager, list)
+		data.Gaps, data.Pager, err = gaps.page(q)
+	}
+	if err != nil {
+		return err
 	}
 	return q.render(http.StatusOK, "unanswered", "Unanswered", data)
 }
