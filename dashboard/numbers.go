@@ -39,34 +39,25 @@ func (w wish) mood(change float64) string {
 
 // rate is a share.
 func rate(title string, now, before *float64, better wish, define string) number {
-	n := number{Title: title, Define: define}
-	if now == nil {
-		return n
-	}
-	n.Value = percent(*now)
-	n.Change = "no value before"
-	if before != nil {
-		points := math.Round(1000*(*now-*before)) / 10
-		n.Change, n.Mood = fmt.Sprintf("%+.1f points", points), better.mood(points)
-		if points == 0 {
-			n.Change = "unchanged"
-		}
-	}
-	return n
+	return ratio(title, now, before, better, define, percent, func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
 }
 
 // decimal is a mean.
 func decimal(title string, now, before *float64, better wish, define string) number {
+	return ratio(title, now, before, better, define, func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
+}
+
+// ratio is a number that may be missing. Its change is rounded to a unit.
+func ratio(title string, now, before *float64, better wish, define string, value, change func(float64) string, unit float64) number {
 	n := number{Title: title, Define: define}
 	if now == nil {
 		return n
 	}
-	n.Value = strconv.FormatFloat(*now, 'f', 1, 64)
-	n.Change = "no value before"
+	n.Value, n.Change = value(*now), "no value before"
 	if before != nil {
-		change := math.Round(10*(*now-*before)) / 10
-		n.Change, n.Mood = fmt.Sprintf("%+.1f", change), better.mood(change)
-		if change == 0 {
+		units := math.Round((*now - *before) / unit)
+		n.Change, n.Mood = change(units*unit), better.mood(units)
+		if units == 0 {
 			n.Change = "unchanged"
 		}
 	}
