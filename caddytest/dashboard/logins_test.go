@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -322,24 +321,7 @@ https://localhost:%d {
 
 // The pages with insights in Postgres.
 func TestWithPostgres(t *testing.T) {
-	dir, err := os.MkdirTemp("", "dashboard-postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	_ = os.Chmod(dir, 0o755) //nolint:gosec // Postgres runs as another user where this is root
-	pg, err := pgserver.New(filepath.Join(dir, "pg"))
-	if errors.Is(err, pgserver.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pg.Stop)
-	dsn, err := pg.Create("dashboard")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, dsn := pgserver.Run(t)
 	s := start(t, "insights {\n store postgres "+dsn+"\n}")
 	for path, has := range map[string]string{
 		"":                          "Searches a day from",

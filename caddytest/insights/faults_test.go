@@ -318,26 +318,7 @@ func broken(t *testing.T) {
 }
 
 func postgresStopped(t *testing.T) {
-	dir, err := os.MkdirTemp("", "docs-pg-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user where this is root
-		t.Fatal(err)
-	}
-	pg, err := pgserver.New(filepath.Join(dir, "pg"))
-	if errors.Is(err, pgserver.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pg.Stop)
-	dsn, err := pg.Create("insights")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg, dsn := pgserver.Run(t)
 	l := startLoaded(t, "postgres "+dsn)
 	caddytest.Until(t, "events are stored", func() bool { return l.stored() > 0 })
 	l.outage("connect", pg.Stop, func() {

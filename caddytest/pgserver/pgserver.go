@@ -12,12 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a Postgres server with a folder of its own.
+// Server is a Postgres server with its own folder.
 type Server struct {
 	bin, dir, port string
 	as             *syscall.SysProcAttr
@@ -64,6 +65,32 @@ func New(dir string) (*Server, error) {
 	_, s.port, _ = net.SplitHostPort(l.Addr().String())
 	_ = l.Close()
 	return s, s.Start()
+}
+
+// Run starts a server for a test, and makes a database. Where Postgres is
+// missing, the test is skipped.
+func Run(t testing.TB) (s *Server, dsn string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "docs-pg-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user where this is root
+		t.Fatal(err)
+	}
+	s, err = New(filepath.Join(dir, "pg"))
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	if dsn, err = s.Create("docs"); err != nil {
+		t.Fatal(err)
+	}
+	return s, dsn
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
