@@ -85,7 +85,7 @@ func benchInsights(ctx context.Context, b *bench) error {
 			if len(rows) <= i {
 				rows = append(rows, []string{q.name})
 			}
-			if name == "SQLite" { // Postgres takes it in processes of its own
+			if name == "SQLite" { // Postgres uses CPU time in other processes
 				rows[i] = append(rows[i], number(ms(cpu)))
 			}
 			rows[i] = append(rows[i], number(ms(p50)), result(ms(p95), fmt.Sprintf("≤ %d", maxQuery95.Milliseconds()), p95 <= maxQuery95))

@@ -49,8 +49,8 @@ const maxForm = 64 << 10
 
 // Serve answers a request. base is the path that was stripped from it, without
 // a slash at the end; visitor is whom a login before the dashboard has
-// identified, or nil. One without a role may have a session of the dashboard's
-// own. A stranger gets the assets and, at any address, the page to sign in.
+// identified, or nil. One without a role may have signed in to the dashboard
+// itself. A stranger gets the assets and, at any address, the page to sign in.
 func (d *Dashboard) Serve(w http.ResponseWriter, r *http.Request, base string, visitor *Visitor) {
 	setHeader(w.Header())
 	q := &request{Request: r, w: w, d: d, base: base, visitor: visitor}
@@ -109,7 +109,7 @@ func (q *request) front() error {
 }
 
 // route finds the page of /{organization}/{domain}/…. What the visitor has no
-// role for does not exist for him.
+// role for does not exist for them.
 func (q *request) route() error {
 	path, slash := strings.CutSuffix(q.URL.Path, "/")
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")

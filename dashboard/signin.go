@@ -91,6 +91,6 @@ func (q *request) logout() error {
 func (q *request) setCookie(secret string, age int) {
 	http.SetCookie(q.w, &http.Cookie{
 		Name: cookieName, Value: secret, Path: "/", MaxAge: age,
-		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, // Strict would sign out whoever follows a link from a mail
+		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, // Strict would sign out visitors who follow a link from a mail
 	})
 }

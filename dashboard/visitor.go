@@ -6,7 +6,7 @@ type Role int
 
 // The roles.
 const (
-	// Nobody sees nothing: the organization does not exist for him.
+	// Nobody sees nothing: the organization does not exist for them.
 	Nobody Role = iota
 	// Viewer reads everything and changes nothing.
 	Viewer

@@ -83,7 +83,7 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 // NamedSites returns the sites that the app docs must have when it starts.
 func (d *Dashboard) NamedSites() []string { return d.Sites }
 
-// OpenTo says to whom the dashboard is open besides sessions of its own.
+// OpenTo says to whom the dashboard is open besides those who sign in to it.
 func (d *Dashboard) OpenTo() string {
 	switch {
 	case slices.Contains(d.Admins, "*"):
