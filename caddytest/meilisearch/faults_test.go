@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,6 +99,62 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The server restarts while 24 readers search: each of them finds something
+// again soon after it is back.
+func TestAMeilisearchRestartsUnderLoad(t *testing.T) {
+	m := newMeili(t)
+	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t)))
+	s.Ready("acme")
+	waitForSections(t, m, acmeSections)
+	const readers = 24
+	var rounds [readers]atomic.Int64 // of searches that found something
+	var failed, latest atomic.Int64
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range readers {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if r, found := searchSite(s, "install"); found {
+					rounds[i].Add(1)
+					latest.Store(time.Now().UnixNano())
+				} else if failed.Add(1); r.Status != http.StatusServiceUnavailable {
+					t.Errorf("search: %d %s", r.Status, r.Body)
+					return
+				}
+			}
+		})
+	}
+	all := func() bool {
+		for i := range rounds {
+			if rounds[i].Load() == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	caddytest.Until(t, "all readers find something", all)
+	for range 3 {
+		before := failed.Load()
+		m.kill(t)
+		caddytest.Until(t, "searches fail", func() bool { return failed.Load() > before+readers })
+		killed := time.Unix(0, latest.Load())
+		m.restart(t)
+		back := time.Now()
+		for i := range rounds {
+			rounds[i].Store(0)
+		}
+		caddytest.Until(t, "all readers find something again", all)
+		t.Logf("Meilisearch was away for %v; all readers found something %v after that", back.Sub(killed).Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+	}
+	close(done)
+	group.Wait()
 }
 
 // tail is the last line of a log.

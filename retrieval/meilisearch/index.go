@@ -268,7 +268,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	for _, s := range x.servers {
 		s.setOutdated(true)
 		s.updates.Record(true) // new content is tried at once
-		reachable = reachable || !s.health.Open()
+		reachable = reachable || !s.down()
 	}
 	// The lock is held until the target has changed: no server may be brought
 	// up to date with the previous one in between.

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	maintainInterval = time.Second / 2
+	maintainInterval = time.Second / 5
 	// embedderInterval is how often an index without the configured embedder
 	// is checked.
 	embedderInterval = 2 * time.Second
@@ -29,11 +29,8 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 		}
 		outdated, down := s.state()
 		outdated = outdated && x.target.Load() != nil
-		if !outdated && down == nil || !s.health.Allow() {
-			continue
-		}
 		if down != nil {
-			if s.probe(ctx) != nil {
+			if !s.probeIsDue() || s.probe(ctx) != nil {
 				continue
 			}
 			x.log.Info("a Meilisearch server answers again", "server", s.url)

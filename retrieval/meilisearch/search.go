@@ -94,7 +94,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 func (x *Index) order() []*server {
 	var current, outdated []*server
 	for _, s := range x.servers {
-		if s.health.Open() {
+		if s.down() {
 			continue
 		}
 		if old, _ := s.state(); old {
@@ -127,10 +127,11 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		ctx, cancel = context.WithTimeout(ctx, serverTimeout)
 		defer cancel()
 	}
+	began := time.Now()
 	results, keywordOnly, err := x.find(ctx, s, c, q, filter)
 	if err != nil {
 		if unavailable(err) || unauthorized(err) {
-			s.record(err)
+			s.failed(began, err)
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)

@@ -38,8 +38,13 @@ const (
 	// A task is polled after pauses from pollFirst to pollLast.
 	pollFirst = 20 * time.Millisecond
 	pollLast  = 500 * time.Millisecond
-	// A server that failed is asked again after pauses from retryFirst to
-	// retryLast.
+	// A server that is down is probed after probeInterval, and after
+	// refusedInterval if it refuses the key. The pauses don't grow: a probe
+	// costs little, and searches fail until it succeeds.
+	probeInterval   = 400 * time.Millisecond
+	refusedInterval = 2 * time.Second
+	// A server that could not be brought up to date is tried again after pauses
+	// from retryFirst to retryLast.
 	retryFirst = time.Second
 	retryLast  = 15 * time.Second
 )
@@ -50,13 +55,15 @@ type server struct {
 	admin, reader sdk.ServiceManager
 	client        *http.Client
 
-	health   *retrieval.Breaker // of the server
 	updates  *retrieval.Breaker // of bringing it up to date
 	embedder *retrieval.Breaker // of the embedder in its settings
 
 	mu      sync.Mutex
 	version string
 	err     error // why it is down, nil if it isn't
+	// answered is when the last successful probe began. What a call that began
+	// earlier says is outdated: the server may have been restarted since.
+	answered, probed time.Time
 	// outdated is true unless the server is known to hold the target content.
 	outdated bool
 	// dimensions of the vectors in each index: 0 if the server's embedder makes
@@ -90,7 +97,6 @@ func newServer(url, adminKey, searchKey string) *server {
 	}
 	s := &server{
 		url: url, key: adminKey, admin: open(adminKey), client: client, outdated: true,
-		health:   &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}
@@ -113,13 +119,25 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		r = r.Clone(r.Context())
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		r.Body, _ = r.GetBody()
+		r.ContentLength = int64(len(body))
+		if readOnly(r.URL.Path) {
+			// It is sent again if the server has closed the idle connection. A
+			// header without a value is not sent.
+			r.Header["Idempotency-Key"] = []string{}
+		}
 	}
 	response, err := t.Transport.RoundTrip(r)
 	if err == nil {
 		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
 	}
 	return response, err
+}
+
+// readOnly reports whether a POST to a path changes nothing.
+func readOnly(path string) bool {
+	return strings.HasSuffix(path, "/multi-search") || strings.HasSuffix(path, "/documents/fetch")
 }
 
 // get reads an answer that the SDK's types can't hold.
@@ -205,19 +223,34 @@ func (s *server) await(ctx context.Context, info *sdk.TaskInfo) error {
 
 // probe asks for the server's version, and so whether it is up.
 func (s *server) probe(ctx context.Context) error {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	v, err := s.admin.VersionWithContext(ctx)
-	if err = s.explain(err); err == nil {
-		if older(v.PkgVersion, minimumVersion) {
-			err = fmt.Errorf("the Meilisearch at %s %w: it is version %s and must be %s or later", s.url, errTooOld, v.PkgVersion, minimumVersion)
-		}
-		s.mu.Lock()
-		s.version = v.PkgVersion
-		s.mu.Unlock()
+	if err = s.explain(err); err == nil && older(v.PkgVersion, minimumVersion) {
+		err = fmt.Errorf("the Meilisearch at %s %w: it is version %s and must be %s or later", s.url, errTooOld, v.PkgVersion, minimumVersion)
 	}
-	s.record(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v != nil && v.PkgVersion != "" {
+		s.version = v.PkgVersion
+	}
+	s.probed, s.err = time.Now(), err
+	if err == nil {
+		s.answered = began
+	}
 	return err
+}
+
+// probeIsDue reports whether a server that is down should be probed now.
+func (s *server) probeIsDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := probeInterval
+	if refused(s.err) {
+		pause = refusedInterval
+	}
+	return time.Since(s.probed) >= pause
 }
 
 // older compares the first two numbers of versions. A version that can't be
@@ -236,11 +269,16 @@ func numbers(version string) (n [2]int) {
 	return n
 }
 
-// record keeps what a call has shown of the server's health.
-func (s *server) record(err error) {
-	s.health.Record(err == nil)
+// failed keeps why a call failed that began at a time.
+func (s *server) failed(began time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if began.Before(s.answered) {
+		return
+	}
+	if s.err == nil {
+		s.probed = time.Now()
+	}
 	s.err = err
 }
 
@@ -255,4 +293,10 @@ func (s *server) state() (outdated bool, down error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outdated, s.err
+}
+
+// down reports whether the server is down.
+func (s *server) down() bool {
+	_, down := s.state()
+	return down != nil
 }

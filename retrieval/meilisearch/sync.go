@@ -35,7 +35,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 	errs := make([]error, len(x.servers))
 	var group sync.WaitGroup
 	for i, s := range x.servers {
-		if s.health.Open() {
+		if s.down() {
 			continue
 		}
 		group.Go(func() {
@@ -66,9 +66,10 @@ func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (e
 	if err := s.probe(ctx); err != nil {
 		return err
 	}
+	began := time.Now()
 	defer func() {
 		if unavailable(err) {
-			s.record(err)
+			s.failed(began, err)
 		}
 	}()
 	for range syncRounds {
