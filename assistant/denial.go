@@ -2,41 +2,64 @@ package assistant
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// denials recognize sentences in which a model says that the documentation
-// doesn't answer, or that it won't.
-var denials = []*regexp.Regexp{
+// denials recognize, by language, sentences in which a model says that the
+// documentation doesn't answer, or that it won't. Each has one of negations: the
+// patterns of a language are tried on few sentences.
+var denials = []struct {
+	negations []string
+	patterns  []*regexp.Regexp
+}{
 	// English
-	regexp.MustCompile(`\b(documentation|docs|manual|guides?|passages?|sections|excerpts?|sources|context|material)( (i have|provided|given|above|available|here))? (currently |also )?(do|does|did|is|are)(n['’]?t| not) (\w+ )?(cover|say|mention|describe|explain|contain|include|specify|discuss|address|document|provide|state|tell|answer|list|have|give|show|refer|go into)`),
-	regexp.MustCompile(`\b(documentation|docs|manual|passages?|sections) (\w+ )?(says?|mentions?|contains?|makes?|has|have|gives?|provides?) (nothing|no )`),
-	regexp.MustCompile(`\b(is|are|was)(n['’]?t| not) (\w+ )?(documented|covered|mentioned|described|discussed|addressed|explained)\b`),
-	regexp.MustCompile(`\bnothing (in|about|on) (the |this |these )?(passages?|docs|documentation|manual|this|it|that)\b`),
-	regexp.MustCompile(`\bno (information|mention|documentation|passages?|sections?|details)\b`),
-	regexp.MustCompile(`\b(could|can|did|do)(n['’]?t| ?not) (find|locate|have (any )?information|know|see any|answer|help|assist)|\bunable to (find|answer|help|locate)|\bnot able to (find|answer|help)`),
+	{[]string{" not", "cannot", "n't", "n’t", "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "couldnt", "cant", " no ", "nothing", "unable"}, []*regexp.Regexp{
+		regexp.MustCompile(`\b(documentation|docs|manual|guides?|passages?|sections|excerpts?|sources|context|material)( (i have|provided|given|above|available|here))? (currently |also )?(do|does|did|is|are)(n['’]?t| not) (\w+ )?(cover|say|mention|describe|explain|contain|include|specify|discuss|address|document|provide|state|tell|answer|list|have|give|show|refer|go into)`),
+		regexp.MustCompile(`\b(documentation|docs|manual|passages?|sections) (\w+ )?(says?|mentions?|contains?|makes?|has|have|gives?|provides?) (nothing|no )`),
+		regexp.MustCompile(`\b(is|are|was)(n['’]?t| not) (\w+ )?(documented|covered|mentioned|described|discussed|addressed|explained)\b`),
+		regexp.MustCompile(`\bnothing (in|about|on) (the |this |these )?(passages?|docs|documentation|manual|this|it|that)\b`),
+		regexp.MustCompile(`\bno (information|mention|documentation|passages?|sections?|details)\b`),
+		regexp.MustCompile(`\b(could|can|did|do)(n['’]?t| ?not) (find|locate|have (any )?information|know|see any|answer|help|assist)|\bunable to (find|answer|help|locate)|\bnot able to (find|answer|help)`),
+	}},
 	// German
-	regexp.MustCompile(`(dokumentation|doku|handbuch|abschnitte?n?|textstellen|quellen)\b.*\b(keine?n?|nichts?)\b`),
-	regexp.MustCompile(`\b(sagt|nennt|beschreibt|erwähnt|erklärt|behandelt|enthält|verrät) die (dokumentation|doku)\b.*\bnicht|\bnicht (dokumentiert|beschrieben|erwähnt|erklärt|behandelt)|nicht (helfen|beantworten|finden)|\bnichts (dazu |darüber )?(gefunden|finden)|weiß ich nicht|\bdazu (steht|gibt es|findet sich) (dort |hier )?(nichts|keine)`),
+	{[]string{"nicht", "kein"}, []*regexp.Regexp{
+		regexp.MustCompile(`(dokumentation|doku|handbuch|abschnitte?n?|textstellen|quellen)\b.*\b(keine?n?|nichts?)\b`),
+		regexp.MustCompile(`\b(sagt|nennt|beschreibt|erwähnt|erklärt|behandelt|enthält|verrät) die (dokumentation|doku)\b.*\bnicht|\bnicht (dokumentiert|beschrieben|erwähnt|erklärt|behandelt)|nicht (helfen|beantworten|finden)|\bnichts (dazu |darüber )?(gefunden|finden)|weiß ich nicht|\bdazu (steht|gibt es|findet sich) (dort |hier )?(nichts|keine)`),
+	}},
 	// French
-	regexp.MustCompile(`(documentation|passages|extraits|sections|sources|manuel)\b.*\b(n['’]|ne )\S*( \S+)? ?.*\b(pas|rien|aucun)`),
-	regexp.MustCompile(`\bn['’](est|a|ai)\b.*\b(pas|rien)\b.*\b(documenté|trouvé|décrit|mentionné)|\bn['’]ai (rien|pas) trouvé|ne (peux|sais) pas (vous )?(aider|répondre)?`),
+	{[]string{" pas", " rien", " aucun"}, []*regexp.Regexp{
+		regexp.MustCompile(`(documentation|passages|extraits|sections|sources|manuel)\b.*\b(n['’]|ne )\S*( \S+)? ?.*\b(pas|rien|aucun)`),
+		regexp.MustCompile(`\bn['’](est|a|ai)\b.*\b(pas|rien)\b.*\b(documenté|trouvé|décrit|mentionné)|\bn['’]ai (rien|pas) trouvé|ne (peux|sais) pas (vous )?(aider|répondre)?`),
+	}},
 	// Spanish, Portuguese
-	regexp.MustCompile(`(documentación|fragmentos|pasajes|secciones|manual|documentação|trechos|seções)\b.*\b(no|não|nao|nada|ningun\w*|nenhum\w*)\b`),
-	regexp.MustCompile(`\b(no|não) (está|esta|se|foi|é) (documentad|describ|menciona|descrit|mencionad)|\b(no he|não) (encontrado|encontrei)|\bno encontr|\b(no|não) (puedo|posso) (ayudar|ajudar|responder)|\bno (lo )?sé\b|\bnão sei\b`),
+	{[]string{" no", "não", "nao", "nada", "ningun", "nenhum"}, []*regexp.Regexp{
+		regexp.MustCompile(`(documentación|fragmentos|pasajes|secciones|manual|documentação|trechos|seções)\b.*\b(no|não|nao|nada|ningun\w*|nenhum\w*)\b`),
+		regexp.MustCompile(`\b(no|não) (está|esta|se|foi|é) (documentad|describ|menciona|descrit|mencionad)|\b(no he|não) (encontrado|encontrei)|\bno encontr|\b(no|não) (puedo|posso) (ayudar|ajudar|responder)|\bno (lo )?sé\b|\bnão sei\b`),
+	}},
 	// Italian
-	regexp.MustCompile(`(documentazione|passaggi|sezioni|manuale|estratti)\b.*\b(non|nulla|niente|nessun\w*)\b`),
-	regexp.MustCompile(`\bnon (è|viene|ho) (documentat|descritt|menzionat|trovato)|\bnon posso (aiutar|risponder)|\bnon (lo )?so\b`),
+	{[]string{" non", " nulla", " niente", " nessun"}, []*regexp.Regexp{
+		regexp.MustCompile(`(documentazione|passaggi|sezioni|manuale|estratti)\b.*\b(non|nulla|niente|nessun\w*)\b`),
+		regexp.MustCompile(`\bnon (è|viene|ho) (documentat|descritt|menzionat|trovato)|\bnon posso (aiutar|risponder)|\bnon (lo )?so\b`),
+	}},
 	// Russian
-	regexp.MustCompile(`(документаци|отрывк|раздел|фрагмент|руководств)\S*.*(^|\s)(не|нет|ничего)(\s|$|[.,])`),
-	regexp.MustCompile(`не задокументирован|не описан|не (могу|смог|удалось)( \S+)? ?(\S+ )?(помочь|ответить|найти)|не нашёл|не нашел|не знаю`),
+	{[]string{"не", "ничего"}, []*regexp.Regexp{
+		regexp.MustCompile(`(документаци|отрывк|раздел|фрагмент|руководств)\S*.*(^|\s)(не|нет|ничего)(\s|$|[.,])`),
+		regexp.MustCompile(`не задокументирован|не описан|не (могу|смог|удалось)( \S+)? ?(\S+ )?(помочь|ответить|найти)|не нашёл|не нашел|не знаю`),
+	}},
 	// Chinese
-	regexp.MustCompile(`(文档|文檔|段落|章节|资料|手册).*(没有|未|不包含|不涉及|无|沒有)|无法(回答|提供|帮助)|不能(回答|帮)|我不知道`),
+	{[]string{"没", "沒", "未", "不", "无"}, []*regexp.Regexp{
+		regexp.MustCompile(`(文档|文檔|段落|章节|资料|手册).*(没有|未|不包含|不涉及|无|沒有)|无法(回答|提供|帮助)|不能(回答|帮)|我不知道`),
+	}},
 	// Japanese
-	regexp.MustCompile(`(ドキュメント|文書|箇所|資料|マニュアル|セクション).*(ありません|ません|いない|ない)|文書化されていません|(お答え|回答|お手伝い)(でき|し)かねます|お答えできません|わかりません|分かりません`),
+	{[]string{"ません", "ない", "かねます"}, []*regexp.Regexp{
+		regexp.MustCompile(`(ドキュメント|文書|箇所|資料|マニュアル|セクション).*(ありません|ません|いない|ない)|文書化されていません|(お答え|回答|お手伝い)(でき|し)かねます|お答えできません|わかりません|分かりません`),
+	}},
 	// Korean
-	regexp.MustCompile(`(문서|부분|자료|설명서|섹션).*(없|않|못)|문서화되어 있지 않|(도와드릴|답변할|답할|대답할) 수 없|모르겠`),
+	{[]string{"없", "않", "못", "모르겠"}, []*regexp.Regexp{
+		regexp.MustCompile(`(문서|부분|자료|설명서|섹션).*(없|않|못)|문서화되어 있지 않|(도와드릴|답변할|답할|대답할) 수 없|모르겠`),
+	}},
 }
 
 // pointing sentences lead on, and answer nothing.
@@ -46,25 +69,27 @@ var pointing = regexp.MustCompile(`^(\W*)(see|related|sources?|have a look|you (
 // an answer.
 const leastAnswer = 36
 
+// longestDenial bounds how much of a sentence is looked at, in bytes. What has no
+// end after that is no prose.
+const longestDenial = 1000
+
 // denied judges the text of a model's answer: whether a sentence says that the
-// documentation doesn't answer, and how many characters say something else.
+// documentation doesn't answer, and how many characters say something else, up
+// to leastAnswer.
 func denied(answer string) (denies bool, rest int) {
 	for _, b := range splitBlocks(answer) {
 		if b.code {
-			rest += leastAnswer
+			rest = leastAnswer
 			continue
 		}
 		for line := range strings.SplitSeq(b.text, "\n") {
 			for _, sentence := range sentences(withoutLinks(strings.TrimLeft(line, " \t-*>#"))) {
-				plain := strings.ToLower(sentence)
-				switch n := utf8.RuneCountInString(plain); {
-				case isDenial(plain):
+				plain := strings.ToLower(sentence[:min(len(sentence), longestDenial)])
+				switch {
+				case (!denies || rest < leastAnswer) && isDenial(plain):
 					denies = true
-				case pointing.MatchString(plain) || n < 12:
-				case wide(plain):
-					rest += 2 * n
-				default:
-					rest += n
+				case rest < leastAnswer:
+					rest = min(rest+said(plain), leastAnswer)
 				}
 			}
 		}
@@ -75,13 +100,31 @@ func denied(answer string) (denies bool, rest int) {
 // isDenial reports whether a lower-case sentence is a denial. Words in
 // code are ignored.
 func isDenial(plain string) bool {
-	plain = codeSpanText.ReplaceAllString(plain, "x")
+	if strings.IndexByte(plain, '`') >= 0 {
+		plain = codeSpanText.ReplaceAllString(plain, "x")
+	}
+	plain = " " + plain
 	for _, d := range denials {
-		if d.MatchString(plain) {
+		if !slices.ContainsFunc(d.negations, func(word string) bool { return strings.Contains(plain, word) }) {
+			continue
+		}
+		if slices.ContainsFunc(d.patterns, func(p *regexp.Regexp) bool { return p.MatchString(plain) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// said is how many characters a lower-case sentence adds to an answer.
+func said(plain string) int {
+	switch n := utf8.RuneCountInString(plain); {
+	case n < 12 || pointing.MatchString(plain):
+		return 0
+	case wide(plain):
+		return 2 * n
+	default:
+		return n
+	}
 }
 
 // wide reports whether a text is written without spaces, with more to a
@@ -97,4 +140,9 @@ var (
 )
 
 // withoutLinks leaves of links their texts.
-func withoutLinks(s string) string { return linkTarget.ReplaceAllString(s, "$1") }
+func withoutLinks(s string) string {
+	if !strings.Contains(s, "](") {
+		return s
+	}
+	return linkTarget.ReplaceAllString(s, "$1")
+}
