@@ -29,11 +29,16 @@ const until = async (condition) => {
 async function render(useHook) {
   const place = document.body.appendChild(document.createElement('div'));
   const root = createRoot(place);
-  let value;
-  const Component = () => ((value = useHook()), null);
-  root.render(createElement(Component));
-  await until(() => value);
-  return { get: () => value, unmount: () => root.unmount() };
+  let value, drawn = 0, wanted = 0;
+  const Component = ({ turn }) => ((value = useHook()), (drawn = turn), null);
+  // Renders once more, which shows all that the hook has stored before.
+  const settle = async () => {
+    const turn = ++wanted;
+    root.render(createElement(Component, { turn }));
+    await until(() => drawn >= turn);
+  };
+  await settle();
+  return { get: () => value, settle, unmount: () => root.unmount() };
 }
 
 /** A fetch that keeps what went out and what came back. */
@@ -84,6 +89,7 @@ async function chat4(s, exchanges, events) {
     stop: () => chat().stop(),
     text: (m) => m.content,
     state: () => ({ messages: chat().messages, data: chat().data ?? [], status: chat().status, error: chat().error }),
+    settle: hook.settle,
     unmount: hook.unmount,
   };
 }
@@ -116,6 +122,7 @@ async function chat5(s, exchanges, events) {
     stop: () => chat().stop(),
     text: (m) => m.parts.filter((p) => p.type === 'text').map((p) => p.text).join(''),
     state: () => ({ messages: chat().messages, data: [], status: chat().status, error: chat().error }),
+    settle: hook.settle,
     unmount: hook.unmount,
   };
 }
@@ -156,9 +163,10 @@ async function runStep(chat, s, step, threadId, exchanges, events) {
     chat.stop();
   }
   await done;
-  await pause(20); // the hook's state follows its promise
+  await chat.settle(); // the hook's state follows its promise
   await until(() => ['ready', 'error'].includes(chat.state().status));
   await pause(20); // an automatic request would start now
+  await chat.settle();
   const { messages, data, status, error } = chat.state();
   const answer = answerOf();
   const parts = answer?.parts ?? [];
