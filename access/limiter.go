@@ -77,6 +77,21 @@ func (l *Limiter) Take(client string) (left int, reset time.Duration) {
 	return left, free - elapsed
 }
 
+// Used returns the requests of client that are within the window.
+func (l *Limiter) Used(client string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.recent[client]
+	if c == nil {
+		c = l.older[client]
+	}
+	if c == nil {
+		return 0
+	}
+	c.advance(int64(time.Since(l.start) / l.bucket))
+	return c.total
+}
+
 // count returns the count of a client, a new one if it has none in the window.
 func (l *Limiter) count(client string, elapsed time.Duration) *clientCount {
 	// The newest bucket of any older client has left the window after a

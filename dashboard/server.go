@@ -69,6 +69,11 @@ type Site struct {
 	Embedder string
 	// Budgets are the limits on the model, none without.
 	Budgets []Budget
+	// Limits are what the organization has used of its limits on requests.
+	Limits []Limit
+	// RefusedClients and RefusedOrganization are the requests of the last 24
+	// hours that were over the limit of a client or of the organization.
+	RefusedClients, RefusedOrganization int
 	// Threads is how long conversations are kept, "" if they are not.
 	Threads string
 	// Problems are what needs someone.
@@ -100,11 +105,25 @@ type Budget struct {
 }
 
 // Percent is the share that is spent, up to 100.
-func (b Budget) Percent() int64 {
-	if b.Limit <= 0 || b.Spent >= b.Limit {
+func (b Budget) Percent() int64 { return percentOf(b.Spent, b.Limit) }
+
+// Limit is what an organization may send to a part of the API within a
+// sliding window, and has.
+type Limit struct {
+	API         string
+	Used, Limit int64
+	// Window is its length for people: hour, 30 minutes.
+	Window string
+}
+
+// Percent is the share that is used, up to 100.
+func (l Limit) Percent() int64 { return percentOf(l.Used, l.Limit) }
+
+func percentOf(n, limit int64) int64 {
+	if limit <= 0 || n >= limit {
 		return 100
 	}
-	return 100 * max(b.Spent, 0) / b.Limit
+	return 100 * max(n, 0) / limit
 }
 
 // Model is a model and whether it answers.

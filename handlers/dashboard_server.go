@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -214,8 +215,28 @@ func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {
 			site.Budgets = append(site.Budgets, dashboard.Budget{Spent: b.SpentRequests, Limit: b.Requests, Unit: "requests", Until: b.Until, Exhausted: b.SpentRequests >= b.Requests})
 		}
 	}
+	for _, l := range of.Limits {
+		site.Limits = append(site.Limits, dashboard.Limit{API: l.API, Used: int64(l.Used), Limit: int64(l.Events), Window: windowName(l.Window)})
+	}
+	site.RefusedClients, site.RefusedOrganization = of.Refused.Client, of.Refused.Organization
 	site.Problems = problemsOf(st, of)
 	return site
+}
+
+// windowName is a number of seconds for people: hour, 30 minutes.
+func windowName(seconds float64) string {
+	for _, unit := range []struct {
+		seconds float64
+		name    string
+	}{{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}} {
+		switch n := seconds / unit.seconds; {
+		case n == 1:
+			return unit.name
+		case n > 1 && n == math.Trunc(n):
+			return fmt.Sprintf("%.0f %ss", n, unit.name)
+		}
+	}
+	return fmt.Sprintf("%g seconds", seconds)
 }
 
 // problemsOf are what of a status needs someone.
@@ -249,6 +270,11 @@ func problemsOf(st *app.Status, of *app.SiteStatus) (problems []dashboard.Proble
 	for _, m := range st.Models {
 		if m.Breaker == "open" {
 			add(true, "The model "+m.Model+" does not answer: "+m.LastError, "Replies come from the next model, or quote the pages.")
+		}
+	}
+	for _, l := range of.Limits {
+		if l.Used >= l.Events {
+			add(false, fmt.Sprintf("The organization has sent the %d requests to %s that are allowed in any %s.", l.Events, l.API, windowName(l.Window)), "Further ones are refused with 429. The operator raises the limit with rate_limit organization.")
 		}
 	}
 	if of.Budget != nil && of.Budget.Spent {

@@ -39,6 +39,8 @@ type Guard struct {
 
 	app *app.App
 	log *zap.Logger
+	// limit is the organization's, as the policy says; zero for none.
+	limit Limit
 }
 
 // CaddyModule returns the Caddy module information.
@@ -55,6 +57,7 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 	if g.app, err = docsApp(ctx); err != nil {
 		return err
 	}
+	g.limit = organizationLimit(g.RateLimitPolicy)
 	if g.Define != nil {
 		return g.Define.Provision()
 	}
@@ -84,12 +87,13 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	reach.AtAPI(r)
 	g.app.AwaitStart(r.Context())
 	err := g.serve(w, r, e, next)
+	var he caddyhttp.HandlerError
+	if err != nil && !errors.As(err, &he) {
+		he = caddyhttp.HandlerError{StatusCode: http.StatusInternalServerError, Err: err}
+	}
+	g.countLimited(r, e, he.StatusCode)
 	if err == nil {
 		return nil
-	}
-	var he caddyhttp.HandlerError
-	if !errors.As(err, &he) {
-		he = caddyhttp.HandlerError{StatusCode: http.StatusInternalServerError, Err: err}
 	}
 	h := w.Header()
 	if he.StatusCode == http.StatusUnauthorized {
@@ -125,10 +129,36 @@ func organizationLeft(h http.Header, r *http.Request) {
 	if !ok {
 		return
 	}
-	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err == nil && strings.Contains(zone, "_organization_") {
+	if err == nil && exceeded(repl) == app.OverOrganizationLimit {
 		h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
+	}
+}
+
+// exceeded returns the limit that refused a request, "" for none of ours.
+func exceeded(repl *caddy.Replacer) string {
+	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
+	for _, by := range []string{app.OverClientLimit, app.OverOrganizationLimit} {
+		if strings.HasPrefix(zone, "docs_") && strings.Contains(zone, "_"+by+"_") {
+			return by
+		}
+	}
+	return ""
+}
+
+// countLimited counts what a request used of the limit of its organization, or
+// which limit refused it.
+func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
+	if status == http.StatusTooManyRequests {
+		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+			if by := exceeded(repl); by != "" {
+				g.app.LimitRefused(e.site, e.api, by)
+			}
+		}
+		return
+	}
+	if key, ok := IdentityFrom(r); ok && g.limit.Events > 0 {
+		g.app.LimitAllowed(key.Organization, app.RateLimit{API: e.api, Events: g.limit.Events, Window: g.limit.Window})
 	}
 }
 

@@ -126,6 +126,21 @@ func (l Limits) PolicyHeader() string {
 	return strings.Join(policies, ", ")
 }
 
+// organizationLimit reads the limit of organizations from a PolicyHeader. It is
+// zero if there is none.
+func organizationLimit(policy string) (l Limit) {
+	for p := range strings.SplitSeq(policy, ", ") {
+		seconds := 0
+		if n, _ := fmt.Sscanf(p, `"organization";q=%d;w=%d`, &l.Events, &seconds); n == 2 {
+			l.Window = time.Duration(seconds) * time.Second
+			if l.Check() == nil {
+				return l
+			}
+		}
+	}
+	return Limit{}
+}
+
 // rateLimit returns a value of the RateLimit header
 // (draft-ietf-httpapi-ratelimit-headers): the requests that a policy of
 // PolicyHeader leaves, and the time until there are more.

@@ -27,32 +27,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/pgserver"
 )
 
-// get asks for a page with a client, and a name and password if there is a
-// name.
-func get(t *testing.T, c *http.Client, address, user string, header ...string) (status int, body string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if user != "" {
-		r.SetBasicAuth(user, password)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	resp, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
-}
-
 // startGateway runs a second Caddy: the login that forward_auth asks. guest
 // gets through without a name.
 func startGateway(t *testing.T) int {

@@ -72,6 +72,7 @@ type App struct {
 	tokens  *access.Tokens
 	threads *threads
 	logins  *dashboard.Logins
+	limits  *limitUse
 	exit    *exit
 
 	recording *recording
@@ -142,6 +143,9 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	a.holds.releases = append(a.holds.releases, a.store.use(ctx.Storage()))
+	if a.limits, err = share(&a.holds, limitUseKey{}, newLimitUse); err != nil {
+		return err
+	}
 
 	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
 		return err

@@ -24,6 +24,7 @@ type metrics struct {
 	tokens        *prometheus.CounterVec   // site, direction
 	open          *prometheus.GaugeVec     // site
 	refused       *prometheus.CounterVec   // site, why
+	limited       *prometheus.CounterVec   // site, api, limit
 	searches      *prometheus.CounterVec   // site, outcome
 	attempts      *prometheus.CounterVec   // endpoint, model, outcome
 	attemptFirst  *prometheus.HistogramVec // endpoint, model
@@ -57,6 +58,7 @@ func newMetrics() *metrics {
 		tokens:        counter("tokens_total", "Tokens that models counted.", "site", "direction"),
 		open:          gauge("open_streams", "Replies in progress.", "site"),
 		refused:       counter("refused_total", "Requests answered 503: busy (max_concurrent_replies), not_ready (no index yet), search (neither model nor search), stopping.", "site", "reason"),
+		limited:       counter("limited_total", "Requests answered 429 by the limit that refused them (ip, organization).", "site", "api", "limit"),
 		searches:      counter("searches_total", "Searches by outcome (hits, none, failed).", "site", "outcome"),
 		attempts:      counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),
 		attemptFirst:  seconds("model_first_token_seconds", "Time from a request to a model endpoint to its first token.", "endpoint", "model"),
@@ -84,7 +86,7 @@ func forgetMetrics(site string) {
 	m, of := collectors, prometheus.Labels{"site": site}
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
-	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.refreshes, m.pages, m.tools, m.events, m.answered, m.clicks, m.feedback} {
+	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.limited, m.searches, m.refreshes, m.pages, m.tools, m.events, m.answered, m.clicks, m.feedback} {
 		v.DeletePartialMatch(of)
 	}
 }
@@ -96,7 +98,7 @@ func (a *App) ToolCalled(site, tool string) { collectors.tools.WithLabelValues(s
 func (a *App) registerMetrics(r *prometheus.Registry) error {
 	m := collectors
 	for _, c := range []prometheus.Collector{
-		m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.searches, m.attempts, m.attemptFirst,
+		m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.limited, m.searches, m.attempts, m.attemptFirst,
 		m.threadsFailed, m.refreshes, m.pages, m.events, m.answered, m.clicks, m.feedback, m.tools, (*readings)(a),
 	} {
 		if err := r.Register(c); err != nil {

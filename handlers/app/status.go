@@ -45,6 +45,10 @@ type SiteStatus struct {
 	Pages *reach.Counts `json:"pages,omitempty"`
 	// Budget is what the site has spent; nil without a budget.
 	Budget *BudgetStatus `json:"budget,omitempty"`
+	// Limits are those that the site's organization has used within their
+	// windows, Refused its requests that limits refused in the last 24 hours.
+	Limits  []LimitStatus `json:"limits,omitempty"`
+	Refused RefusedStatus `json:"refused"`
 }
 
 // Status returns the status of the sites and of what they use.
@@ -65,6 +69,7 @@ func (a *App) Status() Status {
 			Name: r.Name, Organization: r.Organization, Title: r.Config.Name, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: a.keys.Opened(r.Organization, r.Name), Budget: r.budget.status(),
 		}
+		st.Limits, st.Refused = a.limits.status(r.Organization)
 		st.API, _ = a.api(r)
 		if hidden := r.hidden.Load(); hidden != nil {
 			st.APIProblem = *hidden
