@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -134,6 +136,38 @@ func (b *bench) profileCPU(ctx context.Context, s *server, name string, d time.D
 	if b.profile != "" {
 		go b.fetchProfile(ctx, s, fmt.Sprintf("profile?seconds=%d", max(1, int(d.Seconds()))), name+".pprof")
 	}
+}
+
+// held returns how much the server's heap and stacks hold after a collection,
+// in bytes.
+func (s *server) held(ctx context.Context) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/debug/pprof/heap?gc=1&debug=1", nil)
+	if err != nil {
+		return 0, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	var total int64
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20) // a line has a stack
+	for lines.Scan() {
+		var n int64
+		for _, format := range []string{"# HeapAlloc = %d", "# Stack = %d"} {
+			if _, err := fmt.Sscanf(lines.Text(), format, &n); err == nil {
+				total += n
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	if total == 0 {
+		return 0, errors.New("the heap profile of the server has no totals")
+	}
+	return total, nil
 }
 
 // profileHeap writes a heap profile of the server.

@@ -305,14 +305,22 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 			return err
 		}
 		proc := srv.process
-		before := proc.rss()
-		var held float64
+		heldBefore, err := srv.held(ctx)
+		if err != nil {
+			return err
+		}
+		rssBefore := proc.rss()
+		each := func(bytes int64) float64 { return float64(bytes) / 1024 / float64(n) }
+		var held, rss float64
 		measured := make(chan struct{})
 		l := load{streams: n, ramp: 4 * time.Second, idle: func() {
 			go func() {
 				defer close(measured)
 				if pause(ctx, 3*time.Second) == nil {
-					held = float64(proc.rss()-before) / 1024 / float64(n)
+					rss = each(proc.rss() - rssBefore)
+					if after, err := srv.held(ctx); err == nil {
+						held = each(after - heldBefore)
+					}
 					b.profileHeap(ctx, srv, "idle-"+who)
 				}
 			}()
@@ -326,6 +334,7 @@ func idleStreams(ctx context.Context, b *bench, s *servers, out series) error {
 			return errors.New("not all streams began")
 		}
 		out.add("idle "+who, held)
+		out.add("idle rss "+who, rss)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func report(b *bench, s *servers, out series, sections int) error {
 		add(5, "p99, start and end of the streams included, ms", medians("slow p99"), "module ÷ proxy "+number(proxied("slow p99")))
 	}
 	if b.wants(6) {
-		add(6, "memory (RSS) of an open idle stream, KiB", medians("idle"), "module ÷ proxy "+atMost(proxied("idle"), 1.15))
+		add(6, "memory of an open idle stream (heap and stacks after a collection), KiB", medians("idle"), "module ÷ proxy "+atMost(proxied("idle"), 1.15))
+		add(6, "the same, growth of the RSS, KiB", medians("idle rss"), "module ÷ proxy "+number(proxied("idle rss")))
 	}
 	if b.wants(7) {
 		add(7, "writes a token, one token in each write of the model", medians("writes 1"), "")
