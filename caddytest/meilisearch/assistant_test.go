@@ -66,7 +66,7 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 		t.Errorf("the doctor says nothing of %s", what)
 		return app.Check{}
 	}
-	for _, what := range []string{"version", "api_key", "index docs-acme", "settings of docs-acme", "search in docs-acme"} {
+	for _, what := range []string{"version", "keys", "index docs-acme", "settings of docs-acme", "search in docs-acme"} {
 		if c := check(what); !c.OK {
 			t.Errorf("%s: %+v", what, c)
 		}
@@ -80,7 +80,7 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 	m.Break(func(*http.Request) *meiliserver.Fault {
 		return &meiliserver.Fault{Status: 403, Code: "invalid_api_key"}
 	})
-	if c := check("api_key"); c.OK || !strings.Contains(c.Do, "documents.*") {
+	if c := check(" keys"); c.OK || !strings.Contains(c.Do, "documents.*") {
 		t.Errorf("a wrong key: %+v", c)
 	}
 	m.Break(meiliserver.Down)

@@ -1,7 +1,10 @@
+//go:build unix
+
 package meilisearch
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -34,5 +37,33 @@ func TestMeilisearchThatRefusesTheKeyIsTheOperatorsToMend(t *testing.T) {
 		return r.Status == http.StatusServiceUnavailable && r.Error(t).Code == "search_unavailable" && r.Header.Get("Retry-After") != ""
 	})
 	m.Break(nil)
+	caddytest.Until(t, "search works without a reload", func() bool { _, ok := searchSite(s, "install"); return ok })
+}
+
+// A key that lacks a right is named at once: in the log, by the doctor, and as
+// an error that trying again does not help against.
+func TestAMeilisearchKeyWithoutARightIsNamed(t *testing.T) {
+	m := newMeili(t)
+	m.limit(t, "indexes.delete")
+	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t)))
+	const found, do = "without the actions indexes.delete", "set api_key to a key of this server with"
+	caddytest.Until(t, "the log names the right", func() bool { return strings.Contains(s.Log(), found) && strings.Contains(s.Log(), do) })
+	if strings.Contains(s.Log(), "does not answer yet") {
+		t.Errorf("the log: %s", s.Log())
+	}
+	if r, _ := searchSite(s, "install"); r.Status != http.StatusInternalServerError || r.Error(t).Code != "search_misconfigured" || r.Header.Get("Retry-After") != "" {
+		t.Errorf("search: %d %v %s", r.Status, r.Header, r.Body)
+	}
+	named := false
+	for _, c := range caddytest.App(t).Doctor(t.Context()) {
+		named = named || !c.OK && strings.Contains(c.Found, found) && strings.Contains(c.Do, do)
+	}
+	if !named {
+		t.Errorf("the doctor: %+v", caddytest.App(t).Doctor(t.Context()))
+	}
+	if strings.Contains(s.Log(), os.Getenv("TEST_MEILI_KEY")+"\"") {
+		t.Error("the key is in the log")
+	}
+	m.limit(t, "")
 	caddytest.Until(t, "search works without a reload", func() bool { _, ok := searchSite(s, "install"); return ok })
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,8 @@ type meili interface {
 	// revoke takes the keys back, until grant.
 	revoke(t *testing.T)
 	grant(t *testing.T)
+	// limit takes an action from the key for indexing; "" gives it all back.
+	limit(t *testing.T, action string)
 }
 
 // newMeili starts a server, and sets its keys in the environment.
@@ -73,6 +76,20 @@ func (s *standIn) documents(*testing.T) map[string]int { return s.Indexes() }
 func (s *standIn) resume(*testing.T)                   { s.Break(nil) }
 func (s *standIn) restart(*testing.T)                  { s.Break(nil) }
 func (s *standIn) grant(*testing.T)                    { s.Break(nil) }
+
+func (s *standIn) limit(t *testing.T, action string) {
+	t.Helper()
+	s.Grant("limited", without(action)...)
+	t.Setenv("TEST_MEILI_KEY", "limited")
+}
+
+// without are the actions of the key for indexing except one.
+func without(action string) []string {
+	return slices.DeleteFunc([]string{
+		"documents.add", "documents.get", "documents.delete", "indexes.create", "indexes.get", "indexes.delete", "indexes.swap",
+		"settings.get", "settings.update", "tasks.get", "stats.get", "version",
+	}, func(a string) bool { return a == action })
+}
 
 func (s *standIn) lose(t *testing.T, uid string) {
 	ask(t, s.URL, s.Key, http.MethodDelete, "/indexes/"+uid, nil)
@@ -219,6 +236,18 @@ func (m *realMeili) grant(t *testing.T) {
 			t.Fatalf("making a key: %d %v", status, answer)
 		}
 		t.Setenv(k.variable, key)
+	}
+}
+
+// limit makes the key again: a key's actions can't be changed, and its id makes
+// that it is the same.
+func (m *realMeili) limit(t *testing.T, action string) {
+	t.Helper()
+	k := meiliKeys[0]
+	m.call(t, http.MethodDelete, "/keys/"+k.uid, nil)
+	status, answer := m.call(t, http.MethodPost, "/keys", map[string]any{"uid": k.uid, "actions": without(action), "indexes": []string{k.indexes}, "expiresAt": nil})
+	if status != http.StatusCreated {
+		t.Fatalf("making a key: %d %v", status, answer)
 	}
 }
 

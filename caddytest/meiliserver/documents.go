@@ -104,6 +104,30 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) {
+	uid, id := r.PathValue("uid"), r.PathValue("id")
+	details := map[string]any{"providedIds": 1, "originalFilter": nil, "deletedDocuments": 0}
+	s.enqueue(w, "documentDeletion", uid, details, func() map[string]any {
+		x := s.indexes[uid]
+		if x == nil {
+			return problem("index_not_found", uid)
+		}
+		if x.documents[id] != nil {
+			delete(x.documents, id)
+			x.order = slices.DeleteFunc(x.order, func(other string) bool { return other == id })
+			details["deletedDocuments"] = 1
+		}
+		return nil
+	})
+}
+
+func (s *Server) getDocuments(w http.ResponseWriter, r *http.Request) {
+	if x := s.find(w, r); x != nil {
+		offset, limit := paging(r)
+		x.page(w, offset, limit, nil, false)
+	}
+}
+
 func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 	x := s.find(w, r)
 	if x == nil {
@@ -117,17 +141,21 @@ func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
+	x.page(w, body.Offset, body.Limit, body.Fields, body.RetrieveVectors)
+}
+
+func (x *index) page(w http.ResponseWriter, offset, limit int, fields []string, vectors bool) {
 	total := len(x.order)
 	results := []map[string]json.RawMessage{}
-	for _, id := range x.order[min(body.Offset, total):min(body.Offset+body.Limit, total)] {
+	for _, id := range x.order[min(offset, total):min(offset+limit, total)] {
 		d := maps.Clone(x.documents[id])
 		maps.DeleteFunc(d, func(k string, _ json.RawMessage) bool {
 			if k == "_vectors" {
-				return !body.RetrieveVectors
+				return !vectors
 			}
-			return len(body.Fields) > 0 && !slices.Contains(body.Fields, k)
+			return len(fields) > 0 && !slices.Contains(fields, k)
 		})
 		results = append(results, d)
 	}
-	reply(w, 200, map[string]any{"results": results, "offset": body.Offset, "limit": body.Limit, "total": total})
+	reply(w, 200, map[string]any{"results": results, "offset": offset, "limit": limit, "total": total})
 }

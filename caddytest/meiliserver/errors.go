@@ -27,6 +27,7 @@ var refusals = map[string]refusal{
 	"invalid_search_locales":             {400, "Unknown value `%s` at `.locales`"},
 	"invalid_search_semantic_ratio":      {400, "the value of `semanticRatio` is invalid, expected a float between `0.0` and `1.0`."},
 	"invalid_settings_ranking_rules":     {400, "`%s` ranking rule is invalid."},
+	"invalid_swap_indexes":               {400, "Two indexes must be given for each swap. The list `[%q]` contains 1 indexes."},
 	"invalid_swap_duplicate_index_found": {400, "Indexes must be declared only once during a swap. `%s` was specified several times."},
 	"invalid_vector_dimensions":          {400, "Invalid vector dimensions: expected: `%v`, found: `%d`."},
 	"malformed_payload":                  {400, "The json payload provided is malformed. `%s`."},

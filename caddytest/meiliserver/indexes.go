@@ -86,7 +86,12 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, p := range body {
-		if len(p.Indexes) != 2 || p.Indexes[0] == p.Indexes[1] {
+		if len(p.Indexes) != 2 {
+			s.calls["POST /swap-indexes"]-- // a client that tries its key
+			fail(w, "invalid_swap_indexes", p.Indexes[0])
+			return
+		}
+		if p.Indexes[0] == p.Indexes[1] {
 			fail(w, "invalid_swap_duplicate_index_found", p.Indexes[0])
 			return
 		}

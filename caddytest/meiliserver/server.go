@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -28,6 +29,7 @@ type Server struct {
 	indexes     map[string]*index
 	tasks       []*task
 	calls       map[string]int
+	keys        map[string]rights
 
 	fault    func(r *http.Request) *Fault
 	failTask func(kind, uid string) string
@@ -63,6 +65,10 @@ type task struct {
 // New starts a server of version 1.50.0 with the keys "admin" and "search".
 func New() *Server {
 	s := &Server{Key: "admin", ScopedKey: "scoped", SearchKey: "search", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
+	s.keys = map[string]rights{
+		s.Key: {actions: []string{"*"}}, s.SearchKey: {indexes: "docs-", actions: []string{"search"}},
+		s.ScopedKey: {indexes: "docs-", actions: []string{"documents.*", "indexes.*", "settings.*", "tasks.get", "stats.get", "search"}},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /version", s.getVersion)
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]string{"status": "available"}) })
@@ -76,7 +82,10 @@ func New() *Server {
 	mux.HandleFunc("POST /indexes/{uid}/documents/fetch", s.fetchDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents", s.addDocuments)
 	mux.HandleFunc("POST /indexes/{uid}/documents/delete-batch", s.deleteDocuments)
+	mux.HandleFunc("GET /indexes/{uid}/documents", s.getDocuments)
+	mux.HandleFunc("DELETE /indexes/{uid}/documents/{id}", s.deleteDocument)
 	mux.HandleFunc("POST /swap-indexes", s.swap)
+	mux.HandleFunc("GET /tasks", s.listTasks)
 	mux.HandleFunc("GET /tasks/{uid}", s.getTask)
 	mux.HandleFunc("POST /multi-search", s.multiSearch)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,27 +193,79 @@ func (s *Server) Plant(uid string) {
 	s.indexes[uid] = newIndex()
 }
 
-// rights are the permissions of a request's key.
-type rights struct{ all, scoped, search bool }
+// rights are the permissions of a key: actions for the indexes whose names
+// begin with indexes.
+type rights struct {
+	indexes string
+	actions []string
+}
 
 // may reports whether the key is for an index.
-func (k rights) may(uid string) bool { return k.all || strings.HasPrefix(uid, "docs-") }
+func (k rights) may(uid string) bool { return strings.HasPrefix(uid, k.indexes) }
 
-func (s *Server) rightsOf(r *http.Request) rights {
-	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return rights{all: key == s.Key, scoped: key == s.ScopedKey, search: key == s.SearchKey}
+func (k rights) permits(action string) bool {
+	group, _, _ := strings.Cut(action, ".")
+	return slices.Contains(k.actions, "*") || slices.Contains(k.actions, action) || slices.Contains(k.actions, group+".*")
+}
+
+// Grant adds a key for all indexes, or changes it.
+func (s *Server) Grant(key string, actions ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[key] = rights{actions: actions}
+}
+
+func keyOf(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+func (s *Server) rightsOf(r *http.Request) rights { return s.keys[keyOf(r)] }
+
+// actions are those that requests need, by method and path.
+var actions = []struct{ method, path, action string }{
+	{"GET", `/version`, "version"},
+	{"GET", `/indexes`, "indexes.get"},
+	{"POST", `/indexes`, "indexes.create"},
+	{"DELETE", `/indexes/[^/]+`, "indexes.delete"},
+	{"GET", `/indexes/[^/]+/documents`, "documents.get"},
+	{"POST", `/indexes/[^/]+/documents/fetch`, "documents.get"},
+	{"POST", `/indexes/[^/]+/documents`, "documents.add"},
+	{"POST", `/indexes/[^/]+/documents/delete-batch`, "documents.delete"},
+	{"DELETE", `/indexes/[^/]+/documents/[^/]+`, "documents.delete"},
+	{"GET", `/indexes/[^/]+/settings`, "settings.get"},
+	{"PATCH", `/indexes/[^/]+/settings`, "settings.update"},
+	{"DELETE", `/indexes/[^/]+/settings/[^/]+`, "settings.update"},
+	{"GET", `/indexes/[^/]+/stats`, "stats.get"},
+	{"GET", `/tasks(/\d+)?`, "tasks.get"},
+	{"POST", `/swap-indexes`, "indexes.swap"},
+	{"POST", `/multi-search`, "search"},
+}
+
+func actionOf(r *http.Request) string {
+	for _, a := range actions {
+		if a.method == r.Method && regexp.MustCompile("^"+a.path+"$").MatchString(r.URL.Path) {
+			return a.action
+		}
+	}
+	return "unknown"
 }
 
 func (s *Server) allowed(w http.ResponseWriter, r *http.Request) bool {
-	k := s.rightsOf(r)
+	s.mu.Lock()
+	k, known := s.keys[keyOf(r)]
+	s.mu.Unlock()
+	action := actionOf(r)
 	switch {
 	case r.URL.Path == "/health":
 	case r.Header.Get("Authorization") == "":
 		fail(w, "missing_authorization_header")
 		return false
-	case k.all, k.search && r.URL.Path == "/multi-search", k.scoped && r.URL.Path != "/version":
-	default:
+	case !known, !k.permits(action), action == "version" && k.indexes != "":
 		fail(w, "invalid_api_key")
+		return false
+	}
+	if uid := strings.Split(r.URL.Path, "/"); len(uid) > 2 && uid[1] == "indexes" && !indexUID.MatchString(uid[2]) {
+		fail(w, "invalid_index_uid", uid[2])
 		return false
 	}
 	return true

@@ -48,10 +48,7 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 	case errors.Is(err, errTooOld):
 		add("version", "", err, "upgrade the server; its manual says how to migrate the data")
 		return
-	case unauthorized(err):
-		add("api_key", "", err, "set api_key to a key of this server with "+keyActions)
-		return
-	case err != nil:
+	case err != nil && !unauthorized(err):
 		searches := "get 503"
 		if x.options.Fallback {
 			searches = "are answered by the fallback"
@@ -59,16 +56,27 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		add("server", "", err, "start Meilisearch there, or correct the URL; until then, searches "+searches)
 		return
 	}
-	s.mu.Lock()
-	version := s.version
-	s.mu.Unlock()
-	if older(version, recommendedVersion) {
-		version += "; " + recommendedVersion + " or later is recommended"
+	if err == nil {
+		s.mu.Lock()
+		version := s.version
+		s.mu.Unlock()
+		if older(version, recommendedVersion) {
+			version += "; " + recommendedVersion + " or later is recommended"
+		}
+		add("version", version, nil, "")
 	}
-	add("version", version, nil, "")
+	err = s.checkRights(ctx, x.uidPrefix)
+	do := ""
+	if lacking := s.lacks(); err == nil && lacking != nil {
+		err, do = lacking, lacking.remedy(x.uidPrefix)
+	}
+	if !add("keys", "permit indexing and searching", err, do) {
+		return
+	}
 
 	live, _, err := s.list(ctx, x.uidPrefix)
-	if !add("api_key", "can index", err, "give api_key "+keyActions) {
+	if err != nil {
+		add("indexes", "", err, "see the server's log")
 		return
 	}
 	c := x.target.Load()
@@ -116,7 +124,7 @@ func (x *Index) checkIndex(ctx context.Context, s *server, ix *languageIndex, re
 	x.checkEmbedder(ctx, s, ix.uid, embedders, add)
 
 	_, err = s.search(ctx, []*sdk.SearchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}}})
-	add("search in "+ix.uid, "works", err, "give search_key the action search for the indexes "+x.uidPrefix+"*, or leave it out")
+	add("search in "+ix.uid, "works", err, "see the server's log")
 }
 
 // checkEmbedder checks what makes an index's vectors.

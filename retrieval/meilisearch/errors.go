@@ -81,6 +81,9 @@ func unavailable(err error) bool {
 
 // unauthorized reports whether the server refuses the key.
 func unauthorized(err error) bool {
+	if _, ok := errors.AsType[*KeyError](err); ok {
+		return true
+	}
 	e, ok := errors.AsType[*ServerError](err)
 	return ok && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }

@@ -127,7 +127,7 @@ func Open(o Options) (*Index, error) {
 		}
 		x.servers = append(x.servers, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey))
 	}
-	if err := x.checkVersions(); err != nil {
+	if err := x.checkServers(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -158,8 +158,8 @@ func checkURL(address string) error {
 	return nil
 }
 
-// checkVersions fails if a server is too old.
-func (x *Index) checkVersions() error {
+// checkServers fails if a server is too old, and logs what else is wrong.
+func (x *Index) checkServers() error {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
 	errs := make([]error, len(x.servers))
@@ -170,15 +170,33 @@ func (x *Index) checkVersions() error {
 			switch {
 			case errors.Is(err, errTooOld):
 				errs[i] = err
-			case err != nil:
+			case err != nil && !unauthorized(err):
 				x.log.Warn("a Meilisearch server does not answer yet; it is tried again", "server", s.url, "error", err)
-			case older(s.version, recommendedVersion):
-				x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
+			default:
+				if err == nil && older(s.version, recommendedVersion) {
+					x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
+				}
+				x.checkKeys(ctx, s)
 			}
 		})
 	}
 	group.Wait()
 	return errors.Join(errs...)
+}
+
+// checkKeys checks what the keys of a server permit, and logs it if that has
+// changed.
+func (x *Index) checkKeys(ctx context.Context, s *server) {
+	before := s.lacks()
+	if s.checkRights(ctx, x.uidPrefix) != nil {
+		return // the next probe finds it down
+	}
+	switch lacking := s.lacks(); {
+	case lacking == nil && before != nil:
+		x.log.Info("the keys of a Meilisearch server permit everything now", "server", s.url)
+	case lacking != nil && (before == nil || before.Error() != lacking.Error()):
+		x.log.Error("a Meilisearch server refuses the configured keys", "server", s.url, "error", lacking, "do", lacking.remedy(x.uidPrefix))
+	}
 }
 
 // Mark returns a Marker of the words of a query, as this process finds them.
@@ -268,13 +286,16 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	for _, s := range x.servers {
 		s.setOutdated(true)
 		s.updates.Record(true) // new content is tried at once
-		reachable = reachable || !s.down()
+		if !s.down() && s.lacks() != nil {
+			x.checkKeys(timed, s)
+		}
+		reachable = reachable || s.writable()
 	}
 	// The lock is held until the target has changed: no server may be brought
 	// up to date with the previous one in between.
 	lock := x.lockServers
 	if !reachable {
-		x.log.Warn("no Meilisearch server answers; the new pages are sent later", "sections", len(c.sections))
+		x.log.Warn("no Meilisearch server takes the new pages; they are sent later", "sections", len(c.sections))
 		lock = x.lockProcess
 	}
 	unlock, shared, err := lock(timed)

@@ -45,9 +45,13 @@ func options(t *testing.T) meilisearch.Options {
 	return o
 }
 
+// fakes are the fake servers by URL.
+var fakes sync.Map
+
 func fake(t *testing.T) *meiliserver.Server {
 	t.Helper()
 	s := meiliserver.New()
+	fakes.Store(s.URL, s)
 	t.Cleanup(func() {
 		s.Break(nil)
 		s.CloseClientConnections()
@@ -717,10 +721,13 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, SearchKey: "wrong", Site: "acme", Dir: t.TempDir(), Log: quiet()})
 	replace(t, x, site(), nil)
 	fs := x.Check(t.Context())
-	if f := find(fs, "search in"); f == nil || f.Err == nil || !strings.Contains(f.Do, "search_key") {
+	if f := find(fs, "keys"); f == nil || f.Err == nil || !strings.Contains(f.Do, "search_key") {
 		t.Errorf("a wrong search key: %+v", f)
 	}
-	for _, what := range []string{"version", "index docs-acme-und", "settings of"} {
+	x = open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, SearchKey: s.SearchKey, Site: "acme", Dir: t.TempDir(), Log: quiet()})
+	replace(t, x, site(), nil)
+	fs = x.Check(t.Context())
+	for _, what := range []string{"version", "keys", "index docs-acme-und", "settings of", "search in"} {
 		if f := find(fs, what); f == nil || f.Err != nil {
 			t.Errorf("%s: %+v", what, f)
 		}
@@ -735,7 +742,7 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	}
 	bad := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: "wrong", Site: "acme", Log: quiet()})
 	s.Break(nil)
-	if f := find(bad.Check(t.Context()), "api_key"); f == nil || f.Err == nil {
+	if f := find(bad.Check(t.Context()), "keys"); f == nil || f.Err == nil {
 		t.Errorf("a wrong key: %+v", f)
 	}
 }

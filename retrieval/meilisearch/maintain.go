@@ -35,7 +35,10 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 			}
 			x.log.Info("a Meilisearch server answers again", "server", s.url)
 		}
-		if !outdated || !s.updates.Allow() {
+		if s.rightsAreDue() {
+			x.checkKeys(ctx, s)
+		}
+		if !outdated || !s.writable() || !s.updates.Allow() {
 			continue
 		}
 		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {

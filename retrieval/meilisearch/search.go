@@ -44,6 +44,9 @@ const (
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	c := x.target.Load()
 	if c == nil && x.local.Documents() == nil {
+		if errs := x.downErrors(); !x.options.Fallback && allRefused(errs) {
+			return nil, fmt.Errorf("%w: %w", retrieval.ErrRefused, errors.Join(errs...))
+		}
 		return nil, retrieval.ErrNotReady
 	}
 	filter, possible := filterOf(q.Filter)
@@ -84,17 +87,21 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	x.count(&x.counts.Failed)
 	kind := retrieval.ErrUnavailable
-	if !slices.ContainsFunc(errs, func(err error) bool { return !refused(err) }) {
+	if allRefused(errs) {
 		kind = retrieval.ErrRefused
 	}
 	return nil, fmt.Errorf("%w: %w", kind, errors.Join(errs...))
+}
+
+func allRefused(errs []error) bool {
+	return !slices.ContainsFunc(errs, func(err error) bool { return !refused(err) })
 }
 
 // order returns the servers that are not down, outdated ones last.
 func (x *Index) order() []*server {
 	var current, outdated []*server
 	for _, s := range x.servers {
-		if s.down() {
+		if lacking := s.lacks(); s.down() || lacking != nil && lacking.MissingSearch {
 			continue
 		}
 		if old, _ := s.state(); old {
@@ -109,7 +116,9 @@ func (x *Index) order() []*server {
 // downErrors returns why servers are down.
 func (x *Index) downErrors() (errs []error) {
 	for _, s := range x.servers {
-		if _, down := s.state(); down != nil {
+		if lacking := s.lacks(); lacking != nil {
+			errs = append(errs, lacking)
+		} else if _, down := s.state(); down != nil {
 			errs = append(errs, down)
 		}
 	}
@@ -135,6 +144,9 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)
+			if lacking := s.lacks(); lacking != nil {
+				err = lacking // the reason
+			}
 		}
 		return nil, false, err
 	}

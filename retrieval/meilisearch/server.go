@@ -51,9 +51,10 @@ const (
 
 // server is one Meilisearch server.
 type server struct {
-	url, key      string
-	admin, reader sdk.ServiceManager
-	client        *http.Client
+	url            string
+	key, searchKey string // equal without a key for searches
+	admin, reader  sdk.ServiceManager
+	client         *http.Client
 
 	updates  *retrieval.Breaker // of bringing it up to date
 	embedder *retrieval.Breaker // of the embedder in its settings
@@ -64,6 +65,10 @@ type server struct {
 	// answered is when the last successful probe began. What a call that began
 	// earlier says is outdated: the server may have been restarted since.
 	answered, probed time.Time
+	// lacking is what the keys may not do, nil if they may do everything, or if
+	// rightsChecked is zero.
+	lacking       *KeyError
+	rightsChecked time.Time
 	// outdated is true unless the server is known to hold the target content.
 	outdated bool
 	// dimensions of the vectors in each index: 0 if the server's embedder makes
@@ -96,13 +101,13 @@ func newServer(url, adminKey, searchKey string) *server {
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
 	s := &server{
-		url: url, key: adminKey, admin: open(adminKey), client: client, outdated: true,
+		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, outdated: true,
 		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}
 	s.reader = s.admin
 	if searchKey != "" && searchKey != adminKey {
-		s.reader = open(searchKey)
+		s.reader, s.searchKey = open(searchKey), searchKey
 	}
 	return s
 }
@@ -142,12 +147,25 @@ func readOnly(path string) bool {
 
 // get reads an answer that the SDK's types can't hold.
 func (s *server) get(ctx context.Context, path string, to any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, http.NoBody)
+	return s.call(ctx, s.key, http.MethodGet, path, "", to)
+}
+
+// call makes a request with a key. body is JSON, "" for none.
+func (s *server) call(ctx context.Context, key, method, path, body string, to any) error {
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
-	if s.key != "" {
-		r.Header.Set("Authorization", "Bearer "+s.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return s.send(r, key, to)
+}
+
+// send sends a request, and decodes the answer into to unless that is nil.
+func (s *server) send(r *http.Request, key string, to any) error {
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	response, err := s.client.Do(r)
 	if err != nil {
@@ -158,10 +176,13 @@ func (s *server) get(ctx context.Context, path string, to any) error {
 	if err != nil {
 		return &ServerError{URL: s.url, cause: err}
 	}
-	if response.StatusCode != http.StatusOK {
+	if response.StatusCode/100 != 2 {
 		e := &ServerError{URL: s.url, Status: response.StatusCode}
 		_ = json.Unmarshal(body, e)
 		return e
+	}
+	if to == nil {
+		return nil
 	}
 	if err := json.Unmarshal(body, to); err != nil {
 		return &ServerError{URL: s.url, Status: response.StatusCode, cause: err}
@@ -280,6 +301,9 @@ func (s *server) failed(began time.Time, err error) {
 		s.probed = time.Now()
 	}
 	s.err = err
+	if unauthorized(err) {
+		s.rightsChecked = time.Time{}
+	}
 }
 
 func (s *server) setOutdated(outdated bool) {
@@ -299,4 +323,10 @@ func (s *server) state() (outdated bool, down error) {
 func (s *server) down() bool {
 	_, down := s.state()
 	return down != nil
+}
+
+// writable reports whether the server is up and its keys permit indexing.
+func (s *server) writable() bool {
+	lacking := s.lacks()
+	return !s.down() && (lacking == nil || len(lacking.Missing) == 0)
 }

@@ -35,7 +35,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 	errs := make([]error, len(x.servers))
 	var group sync.WaitGroup
 	for i, s := range x.servers {
-		if s.down() {
+		if !s.writable() {
 			continue
 		}
 		group.Go(func() {
@@ -68,6 +68,9 @@ func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (e
 	}
 	began := time.Now()
 	defer func() {
+		if unauthorized(err) {
+			s.forgetRights()
+		}
 		if unavailable(err) {
 			s.failed(began, err)
 		}

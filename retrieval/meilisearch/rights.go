@@ -1,0 +1,196 @@
+package meilisearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// rightsInterval is how often the rights of keys that lack some are checked.
+const rightsInterval = 5 * time.Second
+
+// KeyError is the actions of a server that its keys don't permit, but that
+// this package uses.
+type KeyError struct {
+	URL string
+	// Missing are the actions that api_key lacks, and MissingSearch is true if
+	// searching is not permitted, by search_key if there is one.
+	Missing       []string
+	MissingSearch bool
+	// Unknown is true if the server does not know api_key, NoKey if it needs
+	// one and there is none.
+	Unknown, NoKey bool
+
+	hasSearchKey bool
+}
+
+func (e *KeyError) Error() string {
+	var found []string
+	switch {
+	case e.NoKey:
+		found = append(found, "needs an api_key, and none is configured")
+	case e.Unknown:
+		found = append(found, "does not know the api_key, or the key has expired or has none of the actions that are needed")
+	case len(e.Missing) > 0:
+		found = append(found, "has an api_key without the actions "+strings.Join(e.Missing, ", "))
+	}
+	if e.MissingSearch && e.hasSearchKey {
+		found = append(found, "does not permit searches with the search_key")
+	} else if e.MissingSearch && !e.Unknown && !e.NoKey {
+		found = append(found, "does not permit searches with the api_key, and there is no search_key")
+	}
+	return e.URL + " " + strings.Join(found, ", and ")
+}
+
+// remedy is what the operator has to do.
+func (e *KeyError) remedy(prefix string) string {
+	var do []string
+	if len(e.Missing) > 0 || e.Unknown || e.NoKey {
+		do = append(do, "set api_key to a key of this server with "+keyActions)
+	}
+	if e.MissingSearch && (e.hasSearchKey || len(do) == 0) {
+		do = append(do, "set search_key to a key with the action search for the indexes "+prefix+"*")
+	}
+	return strings.Join(do, "; ")
+}
+
+// right is an action of a server, with a request that needs it and that
+// changes nothing.
+type right struct{ action, method, path string }
+
+// rights are the actions that the key for indexing needs. The server checks
+// the key before the name of an index, and none can have a dot.
+var rights = []right{
+	{"version", http.MethodGet, "/version"},
+	{"indexes.get", http.MethodGet, "/indexes?limit=1"},
+	{"indexes.delete", http.MethodDelete, "/indexes/%s."},
+	{"documents.get", http.MethodGet, "/indexes/%s./documents?limit=1"},
+	{"documents.add", http.MethodPost, "/indexes/%s./documents"},
+	{"documents.delete", http.MethodDelete, "/indexes/%s./documents/1"},
+	{"settings.get", http.MethodGet, "/indexes/%s./settings"},
+	{"settings.update", http.MethodDelete, "/indexes/%s./settings/stop-words"},
+	{"stats.get", http.MethodGet, "/indexes/%s./stats"},
+	{"tasks.get", http.MethodGet, "/tasks?limit=1"},
+}
+
+// checkRights makes a request for each action that is used, and keeps which
+// are missing. It returns an error if that can't be found out.
+func (s *server) checkRights(ctx context.Context, prefix string) error {
+	missing := &KeyError{URL: s.url, hasSearchKey: s.searchKey != s.key}
+	var mu sync.Mutex
+	var unknown error
+	total := 0
+	var group sync.WaitGroup
+	check := func(action string, request func() error) {
+		total++
+		group.Go(func() {
+			err := request()
+			mu.Lock()
+			defer mu.Unlock()
+			e, ok := errors.AsType[*ServerError](err)
+			switch {
+			case err == nil:
+			case unauthorized(err) && action == "search":
+				missing.MissingSearch = true
+			case unauthorized(err):
+				missing.Missing = append(missing.Missing, action)
+				missing.NoKey = missing.NoKey || e.Status == http.StatusUnauthorized
+			case !ok || unavailable(err):
+				unknown = err
+			}
+		})
+	}
+	for _, r := range rights {
+		path := r.path
+		if strings.Contains(path, "%s") {
+			path = fmt.Sprintf(path, prefix+"und")
+		}
+		check(r.action, func() error { return s.call(ctx, s.key, r.method, path, "", nil) })
+	}
+	check("indexes.swap", func() error {
+		// A swap needs two indexes.
+		return s.call(ctx, s.key, http.MethodPost, "/swap-indexes", `[{"indexes":["`+prefix+`und"]}]`, nil)
+	})
+	check("indexes.create", func() error { return s.mayCreate(ctx) })
+	check("search", func() error {
+		return s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", `{"queries":[{"indexUid":"`+prefix+`und","q":"","limit":0}]}`, nil)
+	})
+	group.Wait()
+	if unknown != nil {
+		return unknown
+	}
+	missing.Unknown = len(missing.Missing) == total-1
+	slices.Sort(missing.Missing)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rightsChecked = time.Now()
+	s.lacking = missing
+	if len(missing.Missing) == 0 && !missing.MissingSearch {
+		s.lacking = nil
+	}
+	return nil
+}
+
+// mayCreate requests a new index without a name. The server may read a body
+// before it has checked the key, so the body comes later.
+func (s *server) mayCreate(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const body = "{}"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/indexes", &lateBody{ctx: ctx, text: body})
+	if err != nil {
+		return err
+	}
+	r.ContentLength = int64(len(body))
+	r.Header.Set("Content-Type", "application/json")
+	return s.send(r, s.key, nil)
+}
+
+// bodyDelay is how late a lateBody is.
+const bodyDelay = 200 * time.Millisecond
+
+// lateBody is the body of a request, which is sent after its header.
+type lateBody struct {
+	ctx  context.Context
+	text string
+	sent bool
+}
+
+func (b *lateBody) Read(p []byte) (int, error) {
+	if !b.sent && !sleep(b.ctx, bodyDelay) {
+		return 0, b.ctx.Err()
+	}
+	b.sent = true
+	n := copy(p, b.text)
+	if b.text = b.text[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// lacks returns what the server's keys may not do, or nil.
+func (s *server) lacks() *KeyError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lacking
+}
+
+// rightsAreDue reports whether to check the rights of the server's keys now.
+func (s *server) rightsAreDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rightsChecked.IsZero() || s.lacking != nil && time.Since(s.rightsChecked) >= rightsInterval
+}
+
+// forgetRights makes the rights of the server's keys due.
+func (s *server) forgetRights() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rightsChecked = time.Time{}
+}
