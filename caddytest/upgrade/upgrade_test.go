@@ -10,9 +10,11 @@ package upgrade
 import (
 	"bytes"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -156,6 +158,53 @@ func TestWhatEachReleaseHasStoredIsOpened(t *testing.T) {
 			if strings.Contains(line, `"level":"error"`) {
 				t.Errorf("logged: %s", line)
 			}
+		}
+	})
+}
+
+// After a downgrade, an index and a table of pages of a newer release are
+// rebuilt, and its keys and threads are read without what is unknown.
+func TestWhatANewerReleaseHasStoredIsReadOrRebuilt(t *testing.T) {
+	versions(t, func(t *testing.T, fixture string, facts stored) {
+		dir := copied(t, fixture)
+		newer := func(pattern, old, changed string) {
+			t.Helper()
+			files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%s: %v, %v", pattern, files, err)
+			}
+			data, err := os.ReadFile(files[0])
+			if err != nil || !bytes.Contains(data, []byte(old)) {
+				t.Fatalf("%s has no %s: %v", files[0], old, err)
+			}
+			data = bytes.Replace(data, []byte(old), []byte(changed), 1)
+			if strings.HasSuffix(files[0], ".snapshot") {
+				end := len(data) - crc32.Size
+				data = binary.BigEndian.AppendUint32(data[:end], crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
+			}
+			if err := os.WriteFile(files[0], data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newer("data/acme/index/index.snapshot", fmt.Sprintf("caddy-docs index %d\n", facts.IndexFormat), "caddy-docs index 999\n")
+		newer("data/acme/pages/pages.json", `{"format":`, `{"new":[{}],"format":999`)
+		newer("storage/docs/keys/*.json", `{`, `{"new":{"a":1},`)
+		newer("storage/docs/threads/acme/*/*.json", `{`, `{"new":{"a":1},`)
+		s := caddytest.StartIn(t, dir, docs(filepath.Join(dir, "pages")), sites)
+		s.Ready("acme")
+		if found := s.Search("acme", `{"query":"install linux"}`); len(found) == 0 || found[0].Path != "guide/install#on-linux" {
+			t.Errorf("found %+v", found)
+		}
+		for _, want := range []string{"the stored search index can't be used and is rebuilt", "a newer version of caddy-docs wrote it: its format is 999"} {
+			if !strings.Contains(s.Log(), want) {
+				t.Errorf("the log has no %q:\n%s", want, s.Log())
+			}
+		}
+		if r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: facts.Secret, Body: `{"query":"install"}`}); r.Status != http.StatusOK {
+			t.Errorf("the stored key: %d %s", r.Status, r.Body)
+		}
+		if reply := s.AskBody(caddytest.Question("And on Windows?", map[string]any{"fp": reader, "threadId": facts.Thread})); reply.ThreadID != facts.Thread {
+			t.Errorf("the thread %s is continued as %s", facts.Thread, reply.ThreadID)
 		}
 	})
 }
