@@ -9,6 +9,7 @@
 //	go run ./bench insights           # the dashboard's queries over a million events
 //	go run ./bench input              # CPU time of bad input
 //	go run ./bench locks              # asking for pages as a stranger and as a reader
+//	go run ./bench agents             # tokens and latency of the MCP server's tools, over the manual
 //	go run ./bench answers            # links and follow-up questions, over the manual
 //	go run ./bench markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
@@ -62,6 +63,7 @@ var suites = []struct {
 	{"stream", benchStream},
 	{"locks", benchLocks},
 	{"insights", benchInsights},
+	{"agents", benchAgents},
 	{"answers", func(ctx context.Context, _ *bench) error { return runAnswers(ctx, nil) }},
 }
 
@@ -89,11 +91,11 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|agents|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch; of insights: sqlite or postgres")
-	f.StringVar(&b.root, "root", "", "search: a folder of real documentation instead of the generated one")
+	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
@@ -116,7 +118,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, agents, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
