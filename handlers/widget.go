@@ -90,7 +90,7 @@ type Widget struct {
 	Events string `json:"events,omitempty"`
 
 	app     *app.App
-	strings map[string]map[string]string
+	strings map[string]map[string]string // texts by language and place
 
 	scripts *scripts
 }
@@ -128,7 +128,7 @@ func (wd *Widget) Provision(ctx caddy.Context) (err error) {
 	return err
 }
 
-// readStrings reads a file of texts.
+// readStrings reads a file of texts, as the script takes them.
 func readStrings(file string) (texts map[string]string, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -144,6 +144,9 @@ func readStrings(file string) (texts map[string]string, err error) {
 	}
 	if err := json.Unmarshal(data, &texts); err != nil {
 		return nil, fmt.Errorf(`%s must be a JSON object of texts, like {"open": "Search the docs"}: %w`, file, err)
+	}
+	if texts, err = widget.Texts(texts); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return texts, nil
 }

@@ -8,6 +8,9 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,6 +18,11 @@ import (
 
 //go:embed dist/*.js
 var dist embed.FS
+
+// names has the names of the texts in the order of their places.
+//
+//go:embed dist/names.json
+var names []byte
 
 const (
 	loader      = "loader.js"
@@ -38,4 +46,25 @@ func Chunk(name string) (body []byte, ok bool) {
 	}
 	body, err := dist.ReadFile("dist/" + name)
 	return body, err == nil
+}
+
+// Texts returns texts, which are keyed by their names, as Config takes them:
+// keyed by their places, and "open".
+func Texts(texts map[string]string) (map[string]string, error) {
+	var all []string
+	if err := json.Unmarshal(names, &all); err != nil {
+		return nil, err
+	}
+	placed := make(map[string]string, len(texts))
+	for name, text := range texts {
+		switch place := slices.Index(all, name); {
+		case place >= 0:
+			placed[strconv.Itoa(place)] = text
+		case name == "open":
+			placed[name] = text
+		default:
+			return nil, fmt.Errorf("no text is named %q; the names are open, %s", name, strings.Join(all, ", "))
+		}
+	}
+	return placed, nil
 }

@@ -145,7 +145,7 @@ func TestTheManualDescribesTheWidget(t *testing.T) {
 	}
 	manual := read("../docs/widget.md")
 	for _, c := range []struct{ source, form, prefix string }{
-		{read("src/strings/en.ts"), `(?m)^  (\w+)(?:\?)?: '`, ""},
+		{read("src/strings/en.json") + `"open":`, `"(\w+)":`, ""},
 		{read("src/button.css", "src/main.css", "src/highlight.ts"), `var\(--docs-([\w-]+)`, "--docs-"},
 		{read("docs.d.ts"), `'docs:(\w+)'`, "docs:"},
 	} {

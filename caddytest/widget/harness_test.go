@@ -173,6 +173,11 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 			panic(err)
 		}
 		config["site"] = "acme"
+		if all, ok := config["strings"].(map[string]any); ok {
+			for language, texts := range all {
+				all[language] = places(texts.(map[string]any))
+			}
+		}
 		b, _ := json.Marshal(config)
 		_, _ = w.Write(widget.Loader(b))
 	case strings.HasPrefix(r.URL.Path, "/v"):
@@ -180,6 +185,19 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 	default:
 		s.page(w, r)
 	}
+}
+
+// places are texts as the module puts them into the script.
+func places(texts map[string]any) map[string]string {
+	named := make(map[string]string)
+	for name, text := range texts {
+		named[name] = text.(string)
+	}
+	placed, err := widget.Texts(named)
+	if err != nil {
+		panic(err)
+	}
+	return placed
 }
 
 func readBody(r *http.Request) string {

@@ -112,9 +112,9 @@ func testMarkdown(t *testing.T, s *stand) {
 	b.visit("/", "")
 	render := func(text string, size int) decided {
 		t.Helper()
-		return read(t, js[string](b, `import('/extra/markdown.js').then(m => {
+		return read(t, js[string](b, importRenderer+`.then(m => {
 			const out = document.createElement('div'), text = `+quote(text)+`
-			const show = m.renderer(out, { code: 'Code', copy: 'Copy', copied: 'Copied' }, 'https://docs.acme.com')
+			const show = m.renderer(out)
 			if (`+quote(strings.Repeat("x", size))+`) for (let i = 1; i < text.length; i++) show(text.slice(0, i))
 			show(text)
 			return out.outerHTML
@@ -153,20 +153,28 @@ func testMarkdown(t *testing.T, s *stand) {
 	b.calm()
 }
 
-// serveRenderer serves the widget's renderer as /extra/markdown.js.
+// importRenderer imports the widget's renderer as the loader imports the rest:
+// with what the loader has made already.
+const importRenderer = `import('/extra/dom.js').then(dom => {
+	globalThis.CONTEXT = { ...dom, config: {}, base: 'https://docs.acme.com', texts: [] }
+	return import('/extra/markdown.js')
+})`
+
+// serveRenderer serves the widget's renderer as /extra/markdown.js, and what it
+// takes from the loader as /extra/dom.js.
 func (s *stand) serveRenderer(t *testing.T) {
 	t.Helper()
-	built := api.Build(api.BuildOptions{
-		Stdin: &api.StdinOptions{
-			Contents:   "import * as dom from './dom'\nimport { use } from './parts'\nuse(dom)\nexport { renderer } from './markdown'",
-			ResolveDir: "../../widget/src", Loader: api.LoaderTS,
-		},
-		Bundle: true, Format: api.FormatESModule, Outdir: "out",
-	})
-	if len(built.Errors) > 0 {
-		t.Fatal(built.Errors)
+	for _, name := range []string{"dom", "markdown"} {
+		built := api.Build(api.BuildOptions{
+			EntryPoints: []string{"../../widget/src/" + name + ".ts"},
+			Bundle:      true, Format: api.FormatESModule, Outdir: "out",
+			Define: map[string]string{"T": "{}"},
+		})
+		if len(built.Errors) > 0 {
+			t.Fatal(built.Errors)
+		}
+		s.extra("/extra/"+name+".js", built.OutputFiles[0].Contents)
 	}
-	s.extra("/extra/markdown.js", built.OutputFiles[0].Contents)
 }
 
 // Blocks that are finished keep their elements, and the last one its own as
@@ -175,9 +183,9 @@ func testRenderer(t *testing.T, s *stand) {
 	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
-	moved := js[[]string](b, `import('/extra/markdown.js').then(m => {
+	moved := js[[]string](b, importRenderer+`.then(m => {
 		const out = document.createElement('div'), text = `+quote(strings.Repeat(longAnswer+"\n\n", 8))+`
-		const show = m.renderer(out, { code: 'Code', copy: 'Copy', copied: 'Copied' }, location.origin)
+		const show = m.renderer(out)
 		const bad = [], seen = new Map(), observer = new MutationObserver(all => {
 			for (const { target, removedNodes } of all) for (const [e, html] of seen) if (e.contains(target) || [...removedNodes].includes(e)) bad.push(html)
 		})
@@ -191,7 +199,7 @@ func testRenderer(t *testing.T, s *stand) {
 			if (list && /^(OL|UL)$/.test(list.tagName)) for (const e of [...list.children].slice(0, -2)) seen.set(e, e.outerHTML.slice(0, 80))
 		}
 		const whole = document.createElement('div')
-		m.renderer(whole, { code: 'Code', copy: 'Copy', copied: 'Copied' }, location.origin)(text)
+		m.renderer(whole)(text)
 		if (whole.innerHTML !== out.innerHTML) {
 			let i = 0
 			while (whole.innerHTML[i] === out.innerHTML[i]) i++

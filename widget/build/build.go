@@ -4,85 +4,168 @@
 package build
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
 
 // Build bundles the sources in dir (widget/src) and returns the files of dist
-// by name: loader.js, which names the main chunk, and the chunks, whose names
-// hold the hashes of their contents. The texts of all languages share one hash,
-// so that the main chunk needs no list of names.
+// by name: loader.js, which names the others, and the chunks, whose names hold
+// the hashes of their contents. The texts of all languages share one hash, so
+// that the loader needs no list of names.
 func Build(dir string) (map[string][]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	files, texts := make(map[string][]byte), make(map[string][]byte)
-	hash := sha256.New()
-	for _, name := range languages {
-		if err := bundle(dir, texts, api.BuildOptions{EntryPoints: []string{"strings/" + name + ".ts"}, Format: api.FormatESModule}); err != nil {
-			return nil, err
-		}
-		hash.Write(texts[name+".js"])
+	b := builder{dir: dir, files: make(map[string][]byte), define: make(map[string]string)}
+	if err := b.texts(); err != nil {
+		return nil, err
 	}
-	version := base32.StdEncoding.EncodeToString(hash.Sum(nil))[:8]
-	for _, name := range languages {
-		files[name+"-"+version+".js"] = texts[name+".js"]
-	}
-	main := ""
-	err = bundle(dir, files, api.BuildOptions{
-		EntryPoints: []string{"main.ts"},
-		EntryNames:  "[name]-[hash]",
-		Format:      api.FormatESModule,
-		Define: map[string]string{
-			"__DOCS_STRINGS__": fmt.Sprintf("%q", version),
-		},
-	})
+	// The bundle is a function of what the loader hands over. It has no
+	// exports, so it can be wrapped whole.
+	b.define["CONTEXT"] = "$"
+	main, err := b.bundle("main.ts")
 	if err != nil {
 		return nil, err
 	}
-	for name := range files {
-		if strings.HasPrefix(name, "main-") {
-			main = name
-		}
-	}
-	return files, bundle(dir, files, api.BuildOptions{
-		EntryPoints: []string{"loader.ts"},
-		Format:      api.FormatIIFE,
-		Define:      map[string]string{"__DOCS_MAIN__": fmt.Sprintf("%q", main)},
-	})
+	main = []byte("export default $=>{" + strings.TrimPrefix(string(main), `"use strict";`) + "}\n")
+	name := "main-" + hash(main) + ".js"
+	b.files[name] = main
+	b.define["__DOCS_MAIN__"] = quote(name)
+	b.files["loader.js"], err = b.bundle("loader.ts")
+	return b.files, err
+}
+
+type builder struct {
+	dir    string
+	files  map[string][]byte
+	define map[string]string
+	lists  map[string]string // texts in the order of English, as JSON, by language
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return base32.StdEncoding.EncodeToString(sum[:])[:8]
 }
 
 // languages are those of src/strings besides English, which is in main.ts.
 var languages = []string{"de", "es", "fr", "it", "ja", "ko", "pt", "ru", "zh"}
 
-func bundle(dir string, files map[string][]byte, o api.BuildOptions) error {
-	o.AbsWorkingDir = dir
-	o.Outdir = filepath.Join(dir, "out") // nothing is written there
-	o.Bundle = true
-	o.MinifyIdentifiers, o.MinifySyntax, o.MinifyWhitespace = true, true, true
-	o.Charset = api.CharsetUTF8
-	o.Target = api.ES2022
-	o.LegalComments = api.LegalCommentsNone
-	// The sources' own tsconfig.json is for tsc.
-	o.TsconfigRaw = `{"compilerOptions":{"target":"es2022","strict":true}}`
-	o.Plugins = []api.Plugin{{Name: "css", Setup: styles}}
-	result := api.Build(o)
-	if len(result.Errors) > 0 {
-		return errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
+// texts makes lists of the texts in src/strings, and of T.name the place of a
+// text in them: names would be a third of the bytes.
+func (b *builder) texts() error {
+	english, err := os.ReadFile(filepath.Join(b.dir, "strings", "en.json"))
+	if err != nil {
+		return err
 	}
-	for _, f := range result.OutputFiles {
-		files[path.Base(filepath.ToSlash(f.Path))] = f.Contents
+	names, err := keys(english)
+	if err != nil {
+		return fmt.Errorf("strings/en.json: %w", err)
 	}
+	if b.files["names.json"], err = json.Marshal(names); err != nil {
+		return err
+	}
+	for place, name := range names {
+		b.define["T."+name] = strconv.Itoa(place)
+	}
+	b.lists = make(map[string]string)
+	all := sha256.New()
+	for _, language := range append([]string{"en"}, languages...) {
+		source, err := os.ReadFile(filepath.Join(b.dir, "strings", language+".json"))
+		if err != nil {
+			return err
+		}
+		var texts map[string]string
+		if err := json.Unmarshal(source, &texts); err != nil {
+			return fmt.Errorf("strings/%s.json: %w", language, err)
+		}
+		list := make([]string, len(names))
+		for i, name := range names {
+			if list[i] = texts[name]; list[i] == "" {
+				return fmt.Errorf("strings/%s.json has no text %q", language, name)
+			}
+		}
+		if len(texts) > len(list) {
+			return fmt.Errorf("strings/%s.json has %d texts; en.json has %d", language, len(texts), len(list))
+		}
+		var out bytes.Buffer
+		e := json.NewEncoder(&out)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(list); err != nil {
+			return err
+		}
+		b.lists[language] = strings.TrimSpace(out.String())
+		all.Write([]byte(b.lists[language]))
+	}
+	suffix := "-" + base32.StdEncoding.EncodeToString(all.Sum(nil))[:8] + ".js"
+	for _, language := range languages {
+		b.files[language+suffix] = []byte("export default" + b.lists[language] + "\n")
+	}
+	b.define["__DOCS_STRINGS__"] = quote(suffix)
 	return nil
+}
+
+// keys returns the names in a JSON object of texts, in its order.
+func keys(object []byte) (names []string, err error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	for i := 0; ; i++ {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		if t == json.Delim('}') {
+			return names, nil
+		}
+		if name, ok := t.(string); ok && i%2 == 1 {
+			names = append(names, name)
+		}
+	}
+}
+
+func (b *builder) bundle(entry string) ([]byte, error) {
+	result := api.Build(api.BuildOptions{
+		EntryPoints:   []string{entry},
+		AbsWorkingDir: b.dir,
+		Outdir:        filepath.Join(b.dir, "out"), // nothing is written there
+		Bundle:        true,
+		Format:        api.FormatIIFE,
+		Define:        b.define,
+
+		MinifyIdentifiers: true,
+		MinifySyntax:      true,
+		MinifyWhitespace:  true,
+
+		Charset:       api.CharsetUTF8,
+		Target:        api.ES2022,
+		LegalComments: api.LegalCommentsNone,
+		// The sources' own tsconfig.json is for tsc.
+		TsconfigRaw: `{"compilerOptions":{"target":"es2022","strict":true}}`,
+		Plugins:     []api.Plugin{{Name: "css", Setup: styles}, {Name: "texts", Setup: b.list}},
+	})
+	if len(result.Errors) > 0 {
+		return nil, errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
+	}
+	return bytes.TrimSpace(result.OutputFiles[0].Contents), nil
+}
+
+// list makes en.json the list of its texts.
+func (b *builder) list(p api.PluginBuild) {
+	p.OnLoad(api.OnLoadOptions{Filter: `en\.json$`}, func(api.OnLoadArgs) (api.OnLoadResult, error) {
+		list := b.lists["en"]
+		return api.OnLoadResult{Contents: &list, Loader: api.LoaderJSON}, nil
+	})
 }
 
 // styles makes style sheets minified strings.

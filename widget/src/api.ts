@@ -1,50 +1,42 @@
 // How the API is asked: with a browser token, fetched at first use and renewed
 // unseen. It goes as X-API-Key: the Authorization header belongs to the site's
 // own login.
+import { base, config } from './parts'
 
-/** Failure is a response that is no answer. */
-export class Failure extends Error {
-  status = 0
-  wait = 0
+/** Problem is thrown for a response that is no answer. */
+export interface Problem { message?: string, status?: number, wait?: string | null }
+
+let token: Promise<string> | undefined
+
+async function send(path: string, init?: RequestInit) {
+  const response = await fetch(base + path.replace('{}', config.site), { method: 'POST', ...init })
+  if (response.ok) return response
+  const { error } = await response.json().catch(() => ({}))
+  throw { message: error, status: response.status, wait: response.headers.get('Retry-After') }
 }
 
-export type Client = ReturnType<typeof client>
+const forget = () => { token = undefined }
 
-export function client(base: string, site: string) {
-  let token = ''
-  let until = 0
-  let fetching: Promise<void> | undefined
+/** authorize gets a token. It is called early, so that the first search need
+ * not wait. */
+export const authorize = () => token ??= send('/v1/token/{}').then(r => r.json()).then(t => {
+  setTimeout(forget, (t.expiresIn - 30) * 1000)
+  return t.token
+}).catch(problem => {
+  forget()
+  throw problem
+})
 
-  const send = async (path: string, init: RequestInit = {}) => {
-    const response = await fetch(base + path.replace('{}', site), { method: 'POST', ...init })
-    if (response.ok) return response
-    const { error } = await response.json().catch(() => ({}))
-    throw Object.assign(new Failure(error), { status: response.status, wait: response.headers.get('Retry-After') })
+/** post sends a body to a path in which {} is the site. */
+export async function post(path: string, body: object, init?: RequestInit, again = true): Promise<Response> {
+  const key = await authorize()
+  try {
+    return await send(path, { ...init, body: JSON.stringify(body), headers: { 'X-API-Key': key, 'Content-Type': 'application/json' } })
+  } catch (problem) {
+    if (!again || (problem as Problem).status !== 401) throw problem
+    forget()
+    return post(path, body, init, false)
   }
-
-  /** authorize gets a token. It is called early, so that the first search need
-   * not wait. */
-  const authorize = async () => {
-    if (Date.now() < until) return
-    await (fetching ??= send('/v1/token/{}').then(r => r.json()).then(t => {
-      token = t.token
-      until = Date.now() + (t.expiresIn - 30) * 1000
-    }).finally(() => { fetching = undefined }))
-  }
-
-  /** post sends a body to a path in which {} is the site. */
-  const post = async (path: string, body: object, init?: RequestInit) => {
-    for (let again = true; ; again = false) {
-      await authorize()
-      try {
-        return await send(path, { ...init, body: JSON.stringify(body), headers: { 'X-API-Key': token, 'Content-Type': 'application/json' } })
-      } catch (error) {
-        if (!again || (error as Failure).status !== 401) throw error
-        until = 0
-      }
-    }
-  }
-  return { authorize, post }
 }
 
 /** read reads a UI message stream: lines of "data: {…}", each with an empty

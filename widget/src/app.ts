@@ -1,48 +1,46 @@
-// App is what the parts of the widget share.
-import type { Client } from './api'
-import type { Strings } from './strings/en'
-import type { Config, Context, Mode } from './types'
+// What the parts of the widget share.
+import { config, features, fill, h, s } from './parts'
+import type { Problem } from './api'
 
-export interface App extends Context {
-  s: Strings
-  client: Client
-  /** has reports whether the site wants a feature. */
-  has(feature: string): boolean
-  /** say tells screen readers. */
-  say(text: string): void
-  /** emit dispatches docs:name on the document. The reader's own words go
-   * along only if the site wants them. */
-  emit(name: string, detail?: object, words?: object): void
-  show(mode: Mode): void
-  /** leave closes the modal dialog when a link in it is followed. */
-  leave(): void
-  /** ask sends a question. */
-  ask(question: string): void
-  /** explain says in a sentence what went wrong and what to do. */
-  explain(error: any): string
-  /** kept is where conversations and recent searches are; tab is where the
-   * next page finds what it has to do. */
-  kept: Store
-  tab: Store
+export const has = (feature: string) => features.includes(feature)
+
+export const status = h('div.status', { role: 'status' })
+
+/** say announces a text to screen readers. */
+export function say(text: string) {
+  // Emptied first, so that the same sentence is read twice.
+  status.textContent = ''
+  setTimeout(() => { status.textContent = text }, 99)
 }
 
-/** fill replaces {n} or {q} in a sentence. */
-export const fill = (sentence: string, value: string | number) => sentence.replace(/\{\w\}/, () => String(value))
-
-/** Store keeps JSON for this site. What cannot be stored is forgotten. */
-export interface Store {
-  get<T>(name: string): T | undefined
-  set(name: string, value?: unknown): void
+/** emit dispatches docs:name on the document. The reader's own words go along
+ * only if the site wants them. */
+export function emit(name: string, detail?: object, words?: object) {
+  document.dispatchEvent(new CustomEvent('docs:' + name, { detail: config.events === 'text' ? { ...detail, ...words } : detail }))
 }
 
-export function store(config: Config, where: string | undefined): Store {
-  const area = (name: string, f: (s: Storage, key: string) => any) => {
+/** explain returns a sentence about what went wrong and what to do. */
+export const explain = (problem: Problem | Error) => !navigator.onLine ? s[T.offline]
+  : problem instanceof Error ? s[T.failed]
+  : problem.status === 429 ? fill(s[T.limited], problem.wait ?? 60)
+  : problem.message ?? s[T.failed]
+
+/** store keeps JSON for this site. What cannot be stored is forgotten. */
+function store(where?: string) {
+  const area = (name: string, f: (storage: Storage, key: string) => any) => {
     try {
       if (where !== 'off') return f(where === 'local' ? localStorage : sessionStorage, 'docs:' + config.site + ':' + name) ?? undefined
-    } catch { /* blocked, full, or not ours */ }
+    } catch { /* blocked, full, or not JSON */ }
   }
   return {
-    get: name => area(name, (s, key) => JSON.parse(s.getItem(key)!)),
-    set(name, value) { area(name, (s, key) => value === undefined ? s.removeItem(key) : s.setItem(key, JSON.stringify(value))) },
+    get: <V>(name: string): V | undefined => area(name, (storage, key) => JSON.parse(storage.getItem(key)!)),
+    set(name: string, value?: unknown) {
+      area(name, (storage, key) => value === undefined ? storage.removeItem(key) : storage.setItem(key, JSON.stringify(value)))
+    },
   }
 }
+
+/** kept holds conversations and recent searches; tab, what the next page has
+ * to do. */
+export const kept = store(config.conversations)
+export const tab = store()

@@ -1,11 +1,12 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
-import { Failure, read } from './api'
-import { App, fill } from './app'
+import { post, read } from './api'
+import { emit, explain, has, kept, say } from './app'
 import { feedback } from './feedback'
 import { mainOf } from './highlight'
 import * as icons from './icons'
+import { leave } from './main'
 import { anchor, copier, renderer } from './markdown'
-import { h, icon, name, press } from './parts'
+import { base, config, fill, h, icon, name, press, s } from './parts'
 
 interface Source { sourceId: string, url: string, title?: string }
 
@@ -21,207 +22,201 @@ interface Turn {
   problem?: string // a sentence
 }
 
-interface Conversation { thread?: string, turns: Turn[] }
+let talk: { thread?: string, turns: Turn[] } = { turns: [] }
+let running: AbortController | undefined
+let quote: { type: string, value: string, path: string } | undefined
+const fp = config.conversations === 'off' ? 'anonymous' : kept.get<string>('fp') ?? 'w' + crypto.getRandomValues(new Uint32Array(4)).join('')
+kept.set('fp', fp)
 
-export function askView(app: App) {
-  const { s, config, kept } = app
-  let talk: Conversation = { turns: [] }
-  let running: AbortController | undefined
-  let quote: { type: string, value: string, path: string } | undefined
-  const fp = config.conversations === 'off' ? 'anonymous' : kept.get<string>('fp') ?? 'w' + crypto.getRandomValues(new Uint32Array(4)).join('')
-  kept.set('fp', fp)
+const turns = h('div.turns', { role: 'log', 'aria-live': 'off', tabindex: 0, 'aria-label': s[T.ask] })
+const input = h('textarea.input', {
+  rows: 1, 'aria-label': s[T.question], placeholder: s[T.question], enterkeyhint: 'send', maxlength: 8000,
+  keydown(e: KeyboardEvent) {
+    if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
+    e.preventDefault()
+    if (!running) submit()
+  },
+})
+const chips = h('div.chips')
+const button = press('', icons.send, () => running ? stop() : submit(), 'button.send')
+export const view = h('div.ask', {
+  click(e: MouseEvent) {
+    const link = (e.target as Element).closest('a')
+    if (link && !link.target && !e.ctrlKey && !e.metaKey && !e.shiftKey) leave()
+  },
+}, turns, chips, h('div.field', {}, input, button))
 
-  const turns = h('div.turns', { role: 'log', 'aria-live': 'off', tabindex: 0, 'aria-label': s.ask })
-  const input = h('textarea.input', {
-    rows: 1, 'aria-label': s.question, placeholder: s.question, enterkeyhint: 'send', maxlength: 8000,
-    keydown(e: KeyboardEvent) {
-      if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
-      e.preventDefault()
-      if (!running) submit()
-    },
-  })
-  const chips = h('div.chips')
-  const button = press('', icons.send, () => running ? stop() : submit(), 'button.send')
-  const view = h('div.ask', {
-    click(e: MouseEvent) {
-      const link = (e.target as Element).closest('a')
-      if (link && !link.target && !e.ctrlKey && !e.metaKey && !e.shiftKey) app.leave()
-    },
-  }, turns, chips, h('div.field', {}, input, button))
-  addEventListener('pagehide', save) // half an answer is kept
+function run(controller?: AbortController) {
+  running = controller
+  button.replaceChildren(icon(running ? icons.stop : icons.send))
+  name(button, s[running ? T.stop : T.send])
+}
 
-  function run(controller?: AbortController) {
-    running = controller
-    button.replaceChildren(icon(running ? icons.stop : icons.send))
-    name(button, running ? s.stop : s.send)
-  }
+function save() {
+  talk.turns.splice(0, talk.turns.length - 30)
+  kept.set('talk', talk)
+}
 
-  function save() {
-    talk.turns.splice(0, talk.turns.length - 30)
-    kept.set('talk', talk)
-  }
+/** draw shows the whole conversation. */
+function draw() {
+  turns.replaceChildren(...talk.turns[0] ? [] : [h('p.note', {}, s[T.intro]), ...(config.starters ?? []).map(next)])
+  for (const t of talk.turns) add(t).finish()
+  context()
+}
 
-  /** draw shows the whole conversation. */
-  function draw() {
-    turns.replaceChildren(...talk.turns.length ? [] : [h('p.note', {}, s.intro), ...(config.starters ?? []).map(next)])
-    for (const t of talk.turns) add(t).finish()
-    context()
-  }
+const next = (question: string) => press(question, '', () => send(question), 'button.next')
 
-  const next = (question: string) => press(question, '', () => send(question), 'button.next')
+/** context shows what goes along with the question. */
+function context(value?: string, type = 'textSelection') {
+  quote = value ? { type, value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
+  chips.replaceChildren(...quote ? [h('span.chip', {}, h('span', {}, '“' + quote.value.slice(0, 80) + '”'), press(s[T.clear], icons.close, () => context()))]
+    : talk.turns[0] ? [] : [press(s[T.page], '', () => {
+        context(mainOf().innerText)
+        input.focus()
+      }, 'button.chip')])
+}
 
-  /** context shows what goes along with the question. */
-  function context(value?: string, type = 'textSelection') {
-    quote = value ? { type, value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
-    chips.replaceChildren(...quote ? [h('span.chip', {}, h('span', {}, '“' + quote.value.slice(0, 80) + '”'), press(s.clear, icons.close, () => context()))]
-      : talk.turns.length ? [] : [press(s.page, '', () => {
-          context(mainOf().innerText)
-          input.focus()
-        }, 'button.chip')])
-  }
+function submit() {
+  const text = input.value.trim()
+  if (!text) return
+  input.value = ''
+  send(text)
+}
 
-  function submit() {
-    const text = input.value.trim()
-    if (!text) return
-    input.value = ''
-    send(text)
-  }
-
-  /** add shows a turn. finish adds what stands below its answer. */
-  function add(turn: Turn) {
-    const body = h('div.answer')
-    const step = h('p.step')
-    const end = h('div.end')
-    const e = h('div.turn', {}, h('p.question', {}, turn.question), step, body, end)
-    const show = renderer(body, s, app.base)
-    const render = () => show(turn.answer)
-    const again = () => send(turn.question, turn)
-    turns.append(e)
-    return { e, step, render, finish() {
-      const last = turn === talk.turns.at(-1)
-      const { problem, sources, cited = [] } = turn
-      render()
-      step.textContent = ''
-      if (problem) end.append(h('p.problem', {}, problem + ' ', last && press(s.retry, '', again, 'button.chip')))
-      if (sources.length) {
-        const foremost = (x: Source) => +!cited.includes(x.sourceId)
-        end.append(h('details.sources', {}, h('summary', {}, s.sources + ' (' + sources.length + ')'),
-          h('ol', {}, ...[...sources].sort((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, app.base, x.title ?? x.url))))))
-      }
-      if (turn.answered === 'no' && config.support) {
-        const url = new URL(config.support, app.base + '/')
-        url.searchParams.set('thread', talk.thread!)
-        end.append(h('a.support', { href: url.href, target: '_blank', rel: 'noopener' }, s.support))
-      }
-      if (turn.answer) {
-        end.append(h('div.actions', {}, copier(s, () => turn.answer), last && !problem && press(s.retry, icons.again, again),
-          ...app.has('feedback') && talk.thread ? feedback(app, r => {
-            turn.rating = r.rating
-            save()
-            return { threadId: talk.thread, messageId: turn.id, ...r }
-          }, turn.rating) : []))
-      }
-      if (last) end.append(...(turn.next ?? []).map(next))
-    } }
-  }
-
-  /** send asks a question. replaced is the turn that it asks again. */
-  async function send(question: string, replaced?: Turn) {
-    if (running) return
-    const own = new AbortController()
-    run(own)
-    if (replaced) talk.turns.pop()
-    const before = talk.turns.slice(-4)
-    const turn: Turn = { question, answer: '', sources: [] }
-    const context_ = quote && [quote]
-    // The turns before lose what only the last one has.
-    draw()
-    if (!before.length) turns.replaceChildren()
-    talk.turns.push(turn)
-    context()
-    const { e, step, render, finish } = add(turn)
-    turns.scrollTop = e.offsetTop - turns.offsetTop
-    const tell = (text: string) => { app.say(step.textContent = text) }
-    tell(s.writing)
-    app.emit('ask', {}, { question })
-    const began = performance.now()
-    let frame = 0
-    let ended = false
-    try {
-      const response = await app.client.post('/v2/assistant/{}/message', {
-        fp, threadId: talk.thread, currentPath: location.pathname.slice(0, 200), context: context_,
-        trigger: replaced?.answer && 'regenerate-message',
-        messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
-      }, { signal: own.signal })
-      await read(response.body!, event => {
-        const data = event.messageMetadata
-        talk.thread = data?.threadId ?? talk.thread
-        switch (event.type) {
-          case 'start': turn.id = event.messageId; break
-          case 'tool-input-available': tell(fill(s.searching, event.input.query ?? event.input.path ?? '')); break
-          case 'text-start':
-            step.textContent = ''
-            if (turn.answer) turn.answer += '\n\n' // another step's text
-            break
-          case 'text-delta':
-            turn.answer += event.delta
-            // Ten times a second is smooth, and costs a sixth of every frame.
-            frame ||= setTimeout(() => {
-              frame = 0
-              render()
-            }, turn.answer.length > 50 ? 100 : 0)
-            break
-          case 'source-url': turn.sources.push(event); break
-          case 'data-suggestions': turn.next = event.data.questions; break
-          case 'error': throw new Failure(event.errorText)
-          case 'finish':
-            ended = true
-            turn.cited = data.cited
-            turn.answered = data.answered
-        }
-      })
-      if (!ended) throw new Failure(s.broke)
-    } catch (error) {
-      turn.problem = own.signal.aborted ? s.stopped : app.explain(error)
+/** add shows a turn. finish adds what is below its answer. */
+function add(turn: Turn) {
+  const body = h('div.answer')
+  const step = h('p.step')
+  const end = h('div.end')
+  const e = h('div.turn', {}, h('p.question', {}, turn.question), step, body, end)
+  const show = renderer(body)
+  const again = () => send(turn.question, turn)
+  turns.append(e)
+  return { e, step, render: () => show(turn.answer), finish() {
+    const last = turn === talk.turns.at(-1)
+    const { answer, problem, sources, cited = [] } = turn
+    show(answer)
+    step.textContent = ''
+    if (problem) end.append(h('p.problem', {}, problem + ' ', last && press(s[T.retry], '', again, 'button.chip')))
+    if (sources[0]) {
+      const foremost = (x: Source) => +!cited.includes(x.sourceId)
+      end.append(h('details.sources', {}, h('summary', {}, s[T.sources] + ' (' + sources.length + ')'),
+        h('ol', {}, ...[...sources].sort((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, x.title ?? x.url))))))
     }
-    clearTimeout(frame)
-    run()
-    finish()
-    save()
-    app.say(turn.problem ?? fill(s.complete, turn.sources.length))
-    app.emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: ended, ms: Math.round(performance.now() - began) }, { question, answer: turn.answer })
+    if (turn.answered === 'no' && config.support) {
+      const url = new URL(config.support, base + '/')
+      url.searchParams.set('thread', talk.thread!)
+      end.append(h('a.support', { href: url.href, target: '_blank', rel: 'noopener' }, s[T.support]))
+    }
+    if (answer) {
+      end.append(h('div.actions', {}, copier(() => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
+        ...has('feedback') && talk.thread ? feedback(r => {
+          turn.rating = r.rating
+          save()
+          return { threadId: talk.thread, messageId: turn.id, ...r }
+        }, turn.rating) : []))
+    }
+    if (last) end.append(...(turn.next ?? []).map(next))
+  } }
+}
+
+/** send asks a question. replaced is the turn that it asks again. */
+export async function send(question: string, replaced?: Turn) {
+  if (running) return
+  const own = new AbortController()
+  run(own)
+  if (replaced) talk.turns.pop()
+  const before = talk.turns.slice(-4)
+  const turn: Turn = { question, answer: '', sources: [] }
+  const about = quote && [quote]
+  // The turns before lose what only the last one has.
+  draw()
+  if (!before[0]) turns.replaceChildren()
+  talk.turns.push(turn)
+  context()
+  const { e, step, render, finish } = add(turn)
+  turns.scrollTop = e.offsetTop - turns.offsetTop
+  const tell = (text: string) => { say(step.textContent = text) }
+  tell(s[T.writing])
+  emit('ask', {}, { question })
+  const began = performance.now()
+  let frame = 0
+  let ended = false
+  try {
+    const response = await post('/v2/assistant/{}/message', {
+      fp, threadId: talk.thread, currentPath: location.pathname.slice(0, 200), context: about,
+      trigger: replaced?.answer && 'regenerate-message',
+      messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
+    }, { signal: own.signal })
+    await read(response.body!, event => {
+      const data = event.messageMetadata
+      talk.thread = data?.threadId ?? talk.thread
+      switch (event.type) {
+        case 'start': turn.id = event.messageId; break
+        case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path ?? '')); break
+        case 'text-start':
+          step.textContent = ''
+          if (turn.answer) turn.answer += '\n\n' // another step's text
+          break
+        case 'text-delta':
+          turn.answer += event.delta
+          // Ten times a second is smooth, and costs a sixth of every frame.
+          frame ||= setTimeout(() => {
+            frame = 0
+            render()
+          }, turn.answer.length > 50 ? 100 : 0)
+          break
+        case 'source-url': turn.sources.push(event); break
+        case 'data-suggestions': turn.next = event.data.questions; break
+        case 'error': throw { message: event.errorText }
+        case 'finish':
+          ended = true
+          turn.cited = data.cited
+          turn.answered = data.answered
+      }
+    })
+    if (!ended) throw { message: s[T.broke] }
+  } catch (problem) {
+    turn.problem = own.signal.aborted ? s[T.stopped] : explain(problem as Error)
   }
-
-  function stop() { running?.abort() }
-
-  /** opened takes up what is selected on the page, and what another tab has
-   * said meanwhile. */
-  function opened() {
-    if (running) return
-    talk = kept.get('talk') ?? talk
-    draw()
-    const selection = getSelection()
-    context(selection + '', selection?.anchorNode?.parentElement?.closest('pre,code') ? 'code' : undefined)
-  }
-
+  clearTimeout(frame)
   run()
-  return {
-    view, send, stop, opened,
-    focus() {
-      // On a phone the keyboard would hide the conversation.
-      (talk.turns.length && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
-    },
-    fillIn(question: string) {
-      if (question) input.value = question
-    },
-    fresh() {
-      stop()
-      talk = { turns: [] }
-      save()
-      draw()
-      input.focus()
-    },
-  }
+  finish()
+  save()
+  say(turn.problem ?? fill(s[T.complete], turn.sources.length))
+  emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: ended, ms: Math.round(performance.now() - began) }, { question, answer: turn.answer })
+}
+
+export function stop() { running?.abort() }
+
+/** opened takes up what is selected on the page, and what another tab has
+ * said meanwhile. */
+export function opened() {
+  if (running) return
+  talk = kept.get('talk') ?? talk
+  draw()
+  const selection = getSelection()
+  context(selection + '', selection?.anchorNode?.parentElement?.closest('pre,code') ? 'code' : undefined)
+}
+
+export function focus() {
+  // On a phone the keyboard would hide the conversation.
+  (talk.turns[0] && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
+}
+
+export function fillIn(question: string) {
+  if (question) input.value = question
+}
+
+export function fresh() {
+  stop()
+  talk = { turns: [] }
+  save()
+  draw()
+  input.focus()
 }
 
 const message = (role: string, text: string) => ({ id: role, role, parts: [{ type: 'text', text }] })
+
+addEventListener('pagehide', save) // half an answer is kept
+run()

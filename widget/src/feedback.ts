@@ -1,40 +1,38 @@
 // Thumbs, with a reason and a note.
-import type { App } from './app'
+import { post } from './api'
+import { emit, explain, say } from './app'
 import * as icons from './icons'
-import { h, press } from './parts'
+import { h, press, s } from './parts'
 
 export interface Rating { rating: string | null, reasons?: string[], comment?: string }
 
 /** feedback returns two buttons and the form that they open. body makes the
  * request of a rating. */
-export function feedback(app: App, body: (r: Rating) => object, rated?: string | null): HTMLElement[] {
-  const { s } = app
-  let rating = rated ?? null
+export function feedback(body: (r: Rating) => object, rating: string | null = null): HTMLElement[] {
+  const note = h('input.note', { maxlength: 1000, placeholder: s[T.note], 'aria-label': s[T.note] })
   const form = h('form.why', {
     hidden: true,
     submit(e: Event) {
       e.preventDefault()
-      const reasons = [...form.querySelectorAll<HTMLInputElement>(':checked')].map(c => c.value)
-      send({ rating, reasons, comment: note.value.trim() || undefined })
-      form.replaceChildren(s.thanks)
+      send({ rating, reasons: [...form.querySelectorAll<HTMLInputElement>(':checked')].map(c => c.value), comment: note.value.trim() || undefined })
+      form.replaceChildren(s[T.thanks])
     },
   })
-  const note = h('input.note', { maxlength: 1000, placeholder: s.note, 'aria-label': s.note })
   const send = (r: Rating) => {
-    app.client.post('/v1/feedback/{}', body(r)).then(() => app.say(s.thanks), e => app.say(app.explain(e)))
-    app.emit('feedback', { rating, reasons: r.reasons }, { comment: r.comment })
+    const { comment, ...rest } = r
+    post('/v1/feedback/{}', body(r)).then(() => say(s[T.thanks]), e => say(explain(e)))
+    emit('feedback', rest, { comment })
   }
-  const show = () => buttons.forEach((b, i) => { b.ariaPressed = rating === values[i] ? 'true' : 'false' })
-  const values = ['up', 'down']
-  const buttons = values.map((value, i) => press(i ? s.bad : s.good, icons.thumb, () => {
+  const buttons = (['up', 'down'] as const).map(value => press(s[value === 'up' ? T.good : T.bad], icons.thumb, () => {
     rating = rating === value ? null : value
     show()
     send({ rating })
     form.hidden = !rating
-    form.replaceChildren(...i ? (['wrong', 'incomplete', 'unclear'] as const).map(r => h('label.chip', {}, h('input', { type: 'checkbox', value: r }), s[r])) : [],
-      note, h('button.chip', {}, s.send))
+    form.replaceChildren(...value === 'up' ? [] : ['wrong', 'incomplete', 'unclear'].map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[[T.wrong, T.incomplete, T.unclear][i]])),
+      note, h('button.chip', {}, s[T.send]))
     form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
+  const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating + '') + '' })
   show()
   return [...buttons, form]
 }

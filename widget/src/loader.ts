@@ -1,12 +1,13 @@
-// The loader: the button, the shortcut and windowindow.Docs. The rest comes at
+// The loader: the button, the shortcut and window.Docs. The rest comes at
 // first use.
 import { adopt, h, icon, lens } from './dom'
 import css from './button.css'
-import type { Api, Config, Mode } from './types'
+import type { Api, Config, Context, Mode } from './types'
 
 // Put in by widget.Loader and by the build.
 declare const __DOCS_CONFIG__: Config
 declare const __DOCS_MAIN__: string
+declare const __DOCS_STRINGS__: string
 
 const labels = 'de Suche fr Recherche es Buscar pt Pesquisar it Cerca ru Поиск zh 搜索 ja 検索 ko 검색'
 
@@ -14,15 +15,13 @@ const script = document.currentScript as HTMLScriptElement
 
 // A router or a second tag may run the script again.
 if (!window.Docs) {
-  const config: Config = __DOCS_CONFIG__
-  for (const name of ['accent', 'theme', 'shortcut', 'position', 'placeholder', 'title', 'features', 'conversations'] as const) {
-    const value = script.dataset[name]
-    if (value) (config as any)[name] = name === 'features' ? value.split(/[\s,]+/) : value
-  }
-  const { accent, features, position = 'bottom-right', shortcut = 'mod+k', site, strings, theme = 'auto' } = config
+  const config: Config = { ...__DOCS_CONFIG__, ...script.dataset }
+  const { accent, position = 'bottom-right', shortcut = 'mod+k', site, strings, theme = 'auto' } = config
+  const features = String(config.features ?? 'search,ask,feedback').split(/[\s,]+/)
   const base = script.src.replace(/\/v1\/widget\/[^/]*$/, '')
   const page = document.documentElement
   const language = (page.lang || navigator.language).slice(0, 2).toLowerCase()
+  const label = RegExp('\\b' + language + ' (\\S+)').exec(labels)?.[1]
 
   const tag = 'caddy-docs'
   customElements.get(tag) ?? customElements.define(tag, class extends HTMLElement {})
@@ -32,7 +31,14 @@ if (!window.Docs) {
   if (accent) host.style.setProperty('--docs-accent', accent)
 
   let main: Promise<Api> | undefined
-  const load = () => main ??= import(base + '/v1/widget/' + __DOCS_MAIN__).then(m => m.mount({ host, root, config, base, language, h, icon, adopt, lens }))
+  const chunk = (name: string) => import(base + '/v1/widget/' + name)
+  const load = () => main ??= Promise.all([
+    chunk(__DOCS_MAIN__), label && chunk(language + __DOCS_STRINGS__).catch(() => 0),
+  ]).then(([m, texts]) => {
+    const context: Context = { root, config, features, base, language, h, icon, adopt, lens, texts: texts?.default }
+    m.default(context)
+    return context.api!
+  })
   const soon = () => { load().catch(() => { main = undefined }) }
   const call = <K extends keyof Api>(name: K) => (...args: Parameters<Api[K]>) => {
     load().then(m => (m[name] as any)(...args), error => {
@@ -46,25 +52,19 @@ if (!window.Docs) {
   const toggle = call('toggle')
 
   const mac = /Mac|iP/.test(navigator.platform)
-  const shortcuts = shortcut.toLowerCase().split(/[\s,]+/).filter(s => s && s !== 'off').map(s => s.split(/\+(?=.)/))
-  const pressed = (e: KeyboardEvent) => shortcuts.some(parts => {
-    const key = parts.at(-1)!
-    const wants = (name: string) => parts.slice(0, -1).includes(name)
-    // The letter on the key, for layouts without Latin letters.
-    const typed = e.key > '\x7f' ? e.code.slice(3) : e.key
-    return typed.toLowerCase() === key && e.altKey === wants('alt')
-      && e.ctrlKey === (wants('ctrl') || (wants('mod') && !mac))
-      && e.metaKey === (wants('meta') || (wants('mod') && mac))
-      && (e.shiftKey === wants('shift') || !/[a-z]/.test(key))
-  })
+  const shortcuts = shortcut.toLowerCase().replaceAll('mod', mac ? 'meta' : 'ctrl').split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
 
   const listening = new AbortController()
   const { signal } = listening
   const own = /^(bottom-(left|right)|none)$/.test(position) ? '' : ',' + position
   document.addEventListener('keydown', e => {
-    if (e.defaultPrevented || e.isComposing || !pressed(e)) return
-    // A letter alone belongs to whoever types.
-    if (!e.ctrlKey && !e.metaKey && !e.altKey && (e.composedPath()[0] as Element).matches('input,textarea,select,[contenteditable]')) return
+    // The letter on the key, for layouts without Latin letters.
+    const key = (e.key > '\x7f' ? e.code.slice(3) : e.key).toLowerCase()
+    // Shift may be what it takes to type a character that is no letter.
+    const held = (['alt', 'ctrl', 'meta', 'shift'] as const).filter(name => e[`${name}Key`] && (name !== 'shift' || /[a-z]/.test(key)))
+    if (e.defaultPrevented || e.isComposing || !shortcuts.some(keys => [...keys].sort() + '' === [...held, key].sort() + '')) return
+    // A letter alone belongs to the text field that has the focus.
+    if (!/[acm]/.test(held + '') && (e.composedPath()[0] as Element).matches('input,textarea,select,[contenteditable]')) return
     e.preventDefault()
     toggle()
   }, { signal })
@@ -76,16 +76,17 @@ if (!window.Docs) {
   }, { signal })
 
   if (!own && position !== 'none') {
-    const label = strings?.[language]?.open ?? strings?.[language]?.search ?? RegExp('\\b' + language + ' (\\S+)').exec(labels)?.[1] ?? 'Search'
-    root.append(h(position === 'bottom-left' ? 'button.button.left' : 'button.button', {
+    const texts = strings?.[language]
+    root.append(h(`button.button.${position}`, {
       type: 'button', 'aria-haspopup': 'dialog', click: () => open(), pointerenter: soon, focus: soon,
-    }, icon(lens), h('span', {}, label), h('kbd', {}, shortcuts[0]?.map(k => k === 'mod' ? mac ? '⌘' : 'Ctrl' : k.toUpperCase()).join(' '))))
+    }, icon(lens), h('span', {}, texts?.open ?? texts?.[T.search] ?? label ?? 'Search'),
+    shortcut !== 'off' && h('kbd', {}, shortcuts[0].map(key => key === 'meta' ? '⌘' : key[0].toUpperCase() + key.slice(1)).join(' '))))
   }
 
   const keep = () => {
     // Some frameworks remove what they don't know.
     if (!host.isConnected) page.append(host)
-    host.style.colorScheme = theme === 'auto' ? '' : theme === 'light' || theme === 'dark' ? theme
+    host.style.colorScheme = theme === 'auto' ? '' : /^(light|dark)$/.test(theme) ? theme
       : page.matches(theme) || document.body?.matches(theme) ? 'dark' : 'light'
   }
   const watch = new MutationObserver(keep)
@@ -108,5 +109,5 @@ if (!window.Docs) {
   const query = new URLSearchParams(location.search)
   let resume
   try { resume = sessionStorage.getItem('docs:' + site + ':resume') } catch { /* storage is blocked */ }
-  if (resume || query.has('ask') || query.has('q') && !document.querySelector('[name=q]') || features?.includes('page_feedback')) soon()
+  if (resume || query.has('ask') || query.has('q') && !document.querySelector('[name=q]') || features.includes('page_feedback')) soon()
 }

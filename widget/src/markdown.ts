@@ -1,10 +1,11 @@
 // Markdown as answers use it: CommonMark's paragraphs, headings, lists, quotes,
-// code, links and emphasis, and GitHub's tables, task lists, ~~ and bare URLs.
+// code, links and emphasis, and GitHub's tables, ~~ and bare URLs.
 // What is code and what is a link is decided as in assistant/citation, which
 // has checked the text; testdata/markdown.json has the cases of both. There are
-// no images, no HTML, no reference links and no indented code.
+// no images, no HTML, no reference links, no indented code and no headings by
+// underlines.
 import * as icons from './icons'
-import { h, press } from './parts'
+import { base, h, name, press, s } from './parts'
 
 interface Block {
   kind: string
@@ -17,14 +18,11 @@ interface Block {
   make(old?: HTMLElement): HTMLElement
 }
 
-/** Labels are a renderer's texts. */
-export interface Labels { code: string, copy: string, copied: string }
-
 /** copier makes a button that copies a text. */
-export function copier(s: Labels, text: () => string) {
-  const b: HTMLElement = press(s.copy, icons.copy, () => {
+export function copier(text: () => string) {
+  const b: HTMLElement = press(s[T.copy], icons.copy, () => {
     navigator.clipboard?.writeText(text()).then(() => {
-      b.title = b.ariaLabel = s.copied
+      name(b, s[T.copied])
       b.classList.add('copied')
     })
   })
@@ -33,7 +31,7 @@ export function copier(s: Labels, text: () => string) {
 
 /** anchor makes a link to a web page, or what only looks like one. What is on
  * another origin opens beside the page. */
-export function anchor(address: string, base: string, ...children: (Node | string)[]): HTMLElement {
+export function anchor(address: string, ...children: (Node | string)[]): HTMLElement {
   try {
     const url = new URL(address, base + '/')
     if (/^https?:$/.test(url.protocol)) {
@@ -47,7 +45,7 @@ export function anchor(address: string, base: string, ...children: (Node | strin
 /** renderer returns a function that shows a growing text in an element. Blocks
  * that are finished are never touched again; of the last one, only what has
  * changed is made again. */
-export function renderer(out: HTMLElement, s: Labels, base: string) {
+export function renderer(out: HTMLElement) {
   let done = 0 // characters in finished blocks
   let finished = 0 // elements of them
   return (text: string) => {
@@ -61,172 +59,166 @@ export function renderer(out: HTMLElement, s: Labels, base: string) {
       done += lines.slice(0, whole.at(-1)!.line).join('\n').length + 1
     }
   }
+}
 
-  function blocks(lines: string[], depth = 0): Block[] {
-    const made: Block[] = []
-    let i = 0
-    let start: number
-    const add = (kind: string, make: Block['make'], inner?: Block[]) => {
-      made.push({ kind, line: start, source: lines.slice(start, i).join('\n'), inner, make })
-    }
-    while (i < lines.length) {
-      start = i
-      const line = lines[i]
-      let m: RegExpExecArray | null
-      if (blank(line)) {
-        i++
-      } else if ((m = fence.exec(line))) {
-        const [, indent, mark, info] = m
-        const closes = RegExp('^ {0,3}' + mark[0] + '{' + mark.length + ',}[ \\t]*$')
-        const own: string[] = []
-        for (i++; i < lines.length && !closes.test(lines[i]); i++) own.push(strip(lines[i], indent.length))
-        // What may become the closing fence is not shown as code before.
-        if (i++ >= lines.length && /^ {0,3}(`+|~+)$/.test(own.at(-1) ?? '')) own.pop()
-        add('pre', code(own.join('\n'), /^[^\s{]*/.exec(info.trim())![0]))
-      } else if ((m = heading.exec(line))) {
-        i++
-        const [, text = ''] = m
-        add('h', () => inline(h('h3'), text))
-      } else if (rule.test(line)) {
-        i++
-        add('hr', () => h('hr'))
-      } else if (depth < deepest && quote.test(line)) {
-        const own: string[] = []
-        for (; i < lines.length; i++) {
+function blocks(lines: string[], depth = 0): Block[] {
+  const made: Block[] = []
+  let i = 0
+  let start: number
+  const add = (kind: string, make: Block['make'], inner?: Block[]) => {
+    made.push({ kind, line: start, source: lines.slice(start, i).join('\n'), inner, make })
+  }
+  while (i < lines.length) {
+    start = i
+    const line = lines[i]
+    let m: RegExpExecArray | null
+    if (blank(line)) {
+      i++
+    } else if ((m = fence.exec(line))) {
+      const [, indent, mark, info] = m
+      const closes = RegExp('^ {0,3}' + mark[0] + '{' + mark.length + ',}[ \\t]*$')
+      const own: string[] = []
+      for (i++; i < lines.length && !closes.test(lines[i]); i++) own.push(strip(lines[i], indent.length))
+      i++
+      add('pre', code(own.join('\n'), /^[^\s{]*/.exec(info.trim())![0]))
+    } else if ((m = heading.exec(line))) {
+      i++
+      const [, text = ''] = m
+      add('h', () => inline(h('h3'), text))
+    } else if (rule.test(line)) {
+      i++
+      add('hr', () => h('hr'))
+    } else if (depth < deepest && quote.test(line)) {
+      const own: string[] = []
+      for (; i < lines.length; i++) {
+        const next = lines[i]
+        if (!quote.test(next) && !continues(next, own, depth + 1)) break
+        own.push(next.replace(quote, ''))
+      }
+      const inner = blocks(own, depth + 1)
+      add('q', container('blockquote', inner), inner)
+    } else if (depth < deepest && (m = item.exec(line))) {
+      const [, , mark] = m
+      const ordered = parseInt(mark)
+      const items: Block[] = []
+      while (i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i])) {
+        const before = m[1].length + m[2].length
+        const rest = ' '.repeat(before) + m[3]
+        const pad = columns(rest, before + 5)[0] - before
+        const offset = before + (blank(m[3]) || pad > 4 ? 1 : pad)
+        const own = [strip(rest, offset)]
+        for (i++; i < lines.length; i++) {
           const next = lines[i]
-          if (!quote.test(next) && !continues(next, own, depth + 1)) break
-          own.push(next.replace(quote, ''))
+          if (!blank(next) && columns(next, offset)[0] < offset && !continues(next, own, depth + 1)) break
+          own.push(strip(next, offset))
         }
         const inner = blocks(own, depth + 1)
-        add('q', container('blockquote', inner), inner)
-      } else if (depth < deepest && (m = item.exec(line))) {
-        const [, , mark] = m
-        const ordered = parseInt(mark)
-        const items: Block[] = []
-        while (i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i])) {
-          const before = m[1].length + m[2].length
-          const rest = ' '.repeat(before) + m[3]
-          const pad = columns(rest, before + 5)[0] - before
-          const offset = before + (blank(m[3]) || pad > 4 ? 1 : pad)
-          const own = [strip(rest, offset).replace(/^\[([ x])\] /i, (_, x) => x === ' ' ? '☐ ' : '☑ ')]
-          for (i++; i < lines.length; i++) {
-            const next = lines[i]
-            if (!blank(next) && columns(next, offset)[0] < offset && !continues(next, own, depth + 1)) break
-            own.push(strip(next, offset))
-          }
-          const inner = blocks(own, depth + 1)
-          items.push({ kind: 'li', line: 0, source: own.join('\n'), inner, make: container('li', inner) })
-        }
-        const kind = ordered >= 0 ? 'ol' : 'ul'
-        add(kind, old => {
-          const e = container(kind, items)(old)
-          if (ordered > 1) e.setAttribute('start', ordered + '')
-          return e
-        }, items)
-      } else if (isTable(lines, i)) {
-        for (i += 2; i < lines.length && !blank(lines[i]) && !starts(lines[i]); i++);
-        add('table', table(lines.slice(start, i)))
-      } else {
-        let underline = false
-        for (i++; i < lines.length && !blank(lines[i]); i++) {
-          if ((underline = /^ {0,3}(=+|-+)[ \t]*$/.test(lines[i])) || starts(lines[i], true) || isTable(lines, i)) break
-        }
-        const text = lines.slice(start, i).map(l => l.trimStart()).join('\n').trimEnd()
-        if (underline) i++
-        add(underline ? 'h' : 'p', () => inline(h(underline ? 'h3' : 'p'), text))
+        items.push({ kind: 'li', line: 0, source: own.join('\n'), inner, make: container('li', inner) })
       }
-    }
-    return made
-  }
-
-  /** continues reports whether a line without the container's marks belongs to
-   * its last paragraph. */
-  function continues(line: string, own: string[], depth: number) {
-    if (blank(line) || blank(own.at(-1)!) || starts(line) || own.length > 99) return
-    let last = blocks(own, depth).at(-1)
-    while (last?.inner) last = last.inner.at(-1)
-    return last?.kind === 'p'
-  }
-
-  function container(tag: 'blockquote' | 'ul' | 'ol' | 'li', inner: Block[]) {
-    return (old: HTMLElement = h(tag)) => sync(old, inner)
-  }
-
-  function code(text: string, language: string) {
-    return (old?: HTMLElement) => {
-      if (!old) {
-        const e = h('code', {}, document.createTextNode(''))
-        old = h('div.code', {}, h('div.bar', {}, h('span'), copier(s, () => e.textContent!)),
-          h('pre', { tabindex: 0, role: 'group', 'aria-label': s.code }, e))
-      }
-      const name = old.querySelector('span')!
-      if (name.textContent !== language) name.textContent = language
-      const shown = old.querySelector('code')!.firstChild as Text
-      if (text.startsWith(shown.data)) shown.appendData(text.slice(shown.length))
-      else shown.data = text
-      return old
+      const kind = ordered >= 0 ? 'ol' : 'ul'
+      add(kind, old => {
+        const e = container(kind, items)(old)
+        if (ordered > 1) e.setAttribute('start', ordered + '')
+        return e
+      }, items)
+    } else if (isTable(lines, i)) {
+      for (i += 2; i < lines.length && !blank(lines[i]) && !starts(lines[i]); i++);
+      add('table', table(lines.slice(start, i)))
+    } else {
+      for (i++; i < lines.length && !blank(lines[i]) && !starts(lines[i], true) && !isTable(lines, i); i++);
+      const text = lines.slice(start, i).map(l => l.trimStart()).join('\n').trimEnd()
+      add('p', () => inline(h('p'), text))
     }
   }
+  return made
+}
 
-  function table(lines: string[]) {
-    const [head, marks] = lines.slice(0, 2).map(cells)
-    return (old = h('div.table', { tabindex: 0, role: 'group', 'aria-label': head.join() }, h('table'))) => {
-      const rows = lines.map((source, line) => ({
-        kind: 'tr', line, source: marks + source,
-        make: () => h('tr', {}, ...head.map((_, i) => {
-          const cell = inline(h(line ? 'td' : 'th'), cells(source)[i] ?? '')
-          if (marks[i].endsWith(':')) cell.style.textAlign = marks[i][0] === ':' ? 'center' : 'end'
-          return cell
-        })),
-      }))
-      rows.splice(1, 1)
-      sync(old.firstChild as HTMLElement, rows)
-      return old
-    }
-  }
+/** continues reports whether a line without the container's marks belongs to
+ * its last paragraph. */
+function continues(line: string, own: string[], depth: number) {
+  if (blank(line) || blank(own.at(-1)!) || starts(line) || own.length > 99) return
+  let last = blocks(own, depth).at(-1)
+  while (last?.inner) last = last.inner.at(-1)
+  return last?.kind === 'p'
+}
 
-  function inline<E extends HTMLElement>(parent: E, text: string, linked = false): E {
-    const marks: Mark[] = []
-    const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/[^\s<]+|[*_~]+|&(#\d{1,7}|\w{2,6});| {2,}\n/gi
-    let at = 0
-    for (let m: RegExpExecArray | null; (m = token.exec(text));) {
-      const from = m.index
-      const t = m[0]
-      let end = from + t.length
-      let node: Node
-      if (t[0] === '`') {
-        const close = codeEnd(text, end, t.length)
-        if (close < 0) continue
-        node = h('code', {}, text.slice(end, close).replace(/\n/g, ' ').replace(/^ (.*[^ ].*) $/s, '$1'))
-        end = close + t.length
-      } else if (t.endsWith('[')) {
-        const link = readLink(text, end - 1)
-        if (!link) continue
-        node = inline(linked || t[1] ? h('span') : anchor(plain(link.href), base), link.label, true)
-        end = link.end
-      } else if (/[<h]/i.test(t[0])) {
-        const address = plain(t[0] === '<' ? t.slice(1, -1) : trimmed(t))
-        if (t[0] !== '<') end = from + trimmed(t).length
-        if (linked) continue
-        node = anchor(address, base, address)
-      } else if (/[*_~]/.test(t[0])) {
-        const before = text[from - 1] ?? ' '
-        const after = text[end] ?? ' '
-        // _ means nothing inside words.
-        const inWord = t[0] === '_' ? /[\p{L}\p{N}]/u : /(?!)/
-        const mark = { node: new Text(t), n: t.length, opens: after.trim() && !inWord.test(before), closes: before.trim() && !inWord.test(after) }
-        marks.push(mark)
-        node = mark.node
-      } else {
-        node = t.endsWith('\n') ? h('br') : new Text(plain(t))
-      }
-      parent.append(text.slice(at, from), node)
-      token.lastIndex = at = end
+function container(tag: 'blockquote' | 'ul' | 'ol' | 'li', inner: Block[]) {
+  return (old: HTMLElement = h(tag)) => sync(old, inner)
+}
+
+function code(text: string, language: string) {
+  return (old?: HTMLElement) => {
+    if (!old) {
+      const e = h('code', {}, document.createTextNode(''))
+      old = h('div.code', {}, h('div.bar', {}, h('span'), copier(() => e.textContent!)),
+        h('pre', { tabindex: 0, role: 'group', 'aria-label': s[T.code] }, e))
     }
-    parent.append(text.slice(at))
-    emphasize(marks)
-    return parent
+    old.querySelector('span')!.textContent = language
+    const shown = old.querySelector('code')!.firstChild as Text
+    if (text.startsWith(shown.data)) shown.appendData(text.slice(shown.length))
+    else shown.data = text
+    return old
   }
+}
+
+function table(lines: string[]) {
+  const [head, marks] = lines.slice(0, 2).map(cells)
+  return (old = h('div.table', { tabindex: 0, role: 'group', 'aria-label': head.join() }, h('table'))) => {
+    const rows = lines.map((source, line) => ({
+      kind: 'tr', line, source: marks + source,
+      make: () => h('tr', {}, ...head.map((_, i) => {
+        const cell = inline(h(line ? 'td' : 'th'), cells(source)[i] ?? '')
+        if (marks[i].endsWith(':')) cell.style.textAlign = marks[i][0] === ':' ? 'center' : 'end'
+        return cell
+      })),
+    }))
+    rows.splice(1, 1)
+    sync(old.firstChild as HTMLElement, rows)
+    return old
+  }
+}
+
+function inline<E extends HTMLElement>(parent: E, text: string, linked = false): E {
+  const marks: Mark[] = []
+  const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/[^\s<]+|[*_~]+|&#?\w{2,4};| {2,}\n/gi
+  let at = 0
+  for (let m: RegExpExecArray | null; (m = token.exec(text));) {
+    const from = m.index
+    const t = m[0]
+    let end = from + t.length
+    let node: Node
+    if (t[0] === '`') {
+      const close = codeEnd(text, end, t.length)
+      if (close < 0) continue
+      node = h('code', {}, text.slice(end, close).replace(/\n/g, ' ').replace(/^ (.*[^ ].*) $/s, '$1'))
+      end = close + t.length
+    } else if (t.endsWith('[')) {
+      const link = readLink(text, end - 1)
+      if (!link) continue
+      node = inline(linked || t[1] ? h('span') : anchor(plain(link.href)), link.label, true)
+      end = link.end
+    } else if (/[<h]/i.test(t[0])) {
+      const address = plain(t[0] === '<' ? t.slice(1, -1) : trimmed(t))
+      if (t[0] !== '<') end = from + trimmed(t).length
+      if (linked) continue
+      node = anchor(address, address)
+    } else if (/[*_~]/.test(t[0])) {
+      const before = text[from - 1] ?? ' '
+      const after = text[end] ?? ' '
+      // _ means nothing inside words.
+      const inWord = t[0] === '_' ? /[\p{L}\p{N}]/u : /(?!)/
+      const mark = { node: new Text(t), n: t.length, opens: after.trim() && !inWord.test(before), closes: before.trim() && !inWord.test(after) }
+      marks.push(mark)
+      node = mark.node
+    } else {
+      node = t.endsWith('\n') ? h('br') : new Text(plain(t))
+    }
+    parent.append(text.slice(at, from), node)
+    token.lastIndex = at = end
+  }
+  parent.append(text.slice(at))
+  emphasize(marks)
+  return parent
 }
 
 const deepest = 16 // containers in containers
@@ -323,11 +315,10 @@ function trimmed(url: string) {
   return url
 }
 
-const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: '\xa0' }
+const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\xa0' }
 
 /** plain resolves backslashes, and the entities that answers hold. */
-const plain = (text: string) => text.replace(/\\([!-/:-@[-`{-~])|&(?:#(\d{1,7})|(\w{2,6}));/g, (all, escaped, code, name) =>
-  escaped ?? entities[name] ?? (code < 0x110000 ? String.fromCodePoint(code) : all))
+const plain = (text: string) => text.replace(/\\([!-/:-@[-`{-~])|&(#?\w{2,4});/g, (all, escaped, name) => escaped ?? entities[name] ?? all)
 
 interface Mark { node: Text, n: number, opens: unknown, closes: unknown }
 

@@ -1,10 +1,9 @@
 // Whether a page helped: asked at its end, once in a tab.
-import type { App } from './app'
+import { tab } from './app'
 import { feedback } from './feedback'
-import { h } from './parts'
+import { h, root, s } from './parts'
 
-export function pageFeedback(app: App) {
-  const { tab, s } = app
+export function pageFeedback() {
   const bar = h('div.page-feedback')
   let path = ''
   const rated = () => tab.get<string[]>('rated') ?? []
@@ -12,7 +11,7 @@ export function pageFeedback(app: App) {
     const here = location.pathname
     if (path !== here) {
       bar.hidden = true
-      bar.replaceChildren(s.helpful, ...feedback(app, r => {
+      bar.replaceChildren(s[T.helpful], ...feedback(r => {
         tab.set('rated', [...rated(), here].slice(-99))
         return { path: here, ...r }
       }))
@@ -20,7 +19,7 @@ export function pageFeedback(app: App) {
     path = here
     if (bar.hidden) bar.hidden = innerHeight + scrollY < document.documentElement.scrollHeight - 99 || rated().includes(here)
   }
-  app.root.append(bar)
+  root.append(bar)
   addEventListener('scroll', look, { passive: true })
   look()
 }

@@ -1,9 +1,13 @@
 // What the loader has made is not loaded again: it hands its functions over.
-import type * as dom from './dom'
+import english from './strings/en.json'
 
-export let h: typeof dom.h, icon: typeof dom.icon, adopt: typeof dom.adopt
+export const { h, icon, adopt, lens, root, config, features, base } = CONTEXT
 
-export function use(d: Pick<typeof dom, 'h' | 'icon' | 'adopt'>) { ({ h, icon, adopt } = d) }
+/** s are the texts: the build makes a list of strings/en.json. */
+export const s: string[] = Object.assign(english as unknown as string[], CONTEXT.texts, config.strings?.[CONTEXT.language])
+
+/** fill replaces {n} or {q} in a text. */
+export const fill = (text: string, value: string | number) => text.replace(/\{\w\}/, () => value + '')
 
 /** name gives a button its accessible name, which is shown as a tooltip. */
 export function name(button: HTMLElement, label: string) {

@@ -1,6 +1,5 @@
-// What the widget's files share. docs.d.ts is the part that sites see.
+// What the loader and the rest share. docs.d.ts is the part that sites see.
 import type * as dom from './dom'
-import type { Strings } from './strings/en'
 
 export type Mode = 'search' | 'ask'
 
@@ -13,23 +12,28 @@ export interface Config {
   theme?: string
   shortcut?: string
   position?: string
-  features?: string[]
+  features?: string[] | string
   conversations?: string
-  strings?: Record<string, Partial<Strings>>
+  /** strings are texts by language, keyed by their places (see T). "open" is
+   * the button's text. */
+  strings?: Record<string, Record<number, string> & { open?: string }>
   support?: string
   starters?: string[]
   events?: string
   languages?: string[]
 }
 
-/** Context is what the loader hands to the rest. */
+/** Context is what the loader hands to the rest, and gets back. */
 export interface Context extends Pick<typeof dom, 'h' | 'icon' | 'adopt' | 'lens'> {
-  host: HTMLElement
   root: ShadowRoot
   config: Config
+  features: string[]
   /** base is the URL before /v1/. */
   base: string
   language: string
+  /** texts are those of the language, unless it is English. */
+  texts?: string[]
+  api?: Api
 }
 
 export interface Api {

@@ -1,0 +1,11 @@
+declare module '*.css' {
+  const css: string
+  export default css
+}
+
+/** T has the place of each text in the lists that the build makes of
+ * strings/*.json. */
+declare const T: { readonly [name in keyof typeof import('./strings/en.json')]: number }
+
+/** CONTEXT is the argument of the function in which the build wraps main.ts. */
+declare const CONTEXT: import('./types').Context
