@@ -153,9 +153,18 @@ func newStand(t testing.TB) *stand {
 // serve passes the API on to Caddy, and serves pages with their policy. ?config=
 // of a page's tag changes the widget's settings.
 func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler) {
-	body := readBody(r)
+	q := request{r.Method, r.Host, r.URL.Path, readBody(r), r.Header.Clone()}
+	record := func() {
+		s.mu.Lock()
+		s.requests = append(s.requests, q)
+		s.mu.Unlock()
+	}
+	if strings.HasPrefix(r.URL.Path, "/v1/feedback/") || strings.HasPrefix(r.URL.Path, "/v1/events/") {
+		defer record() // a tab that is closed before cancels the request
+	} else {
+		record()
+	}
 	s.mu.Lock()
-	s.requests = append(s.requests, request{r.Method, r.Host, r.URL.Path, body, r.Header.Clone()})
 	own := s.handle[r.URL.Path]
 	s.mu.Unlock()
 	if own != nil {

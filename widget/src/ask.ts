@@ -140,46 +140,41 @@ export async function send(question: string, replaced?: Turn) {
   tell(s[T.writing])
   emit('ask', {}, { question })
   const began = performance.now()
-  let frame = 0
   let ended = false
+  let broke = s[T.broke]
   try {
     const response = await post('/v2/assistant/{}/message', {
       fp, threadId: talk.thread, currentPath: location.pathname.slice(0, 200), context: about,
       trigger: replaced?.answer && 'regenerate-message',
       messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
     }, { signal: own.signal })
-    await read(response.body!, event => {
-      const data = event.messageMetadata
-      talk.thread = data?.threadId ?? talk.thread
-      switch (event.type) {
-        case 'start': turn.id = event.messageId; break
-        case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path ?? '')); break
-        case 'text-start':
-          step.textContent = ''
-          if (turn.answer) turn.answer += '\n\n' // another step's text
-          break
-        case 'text-delta':
-          turn.answer += event.delta
-          // Ten times a second is smooth, and costs a sixth of every frame.
-          frame ||= setTimeout(() => {
-            frame = 0
-            render()
-          }, turn.answer.length > 50 ? 100 : 0)
-          break
-        case 'source-url': turn.sources.push(event); break
-        case 'data-suggestions': turn.next = event.data.questions; break
-        case 'error': throw { message: event.errorText }
-        case 'finish':
-          ended = true
-          turn.cited = data.cited
-          turn.answered = data.answered
+    await read(response.body!, events => {
+      for (const event of events) {
+        const data = event.messageMetadata
+        talk.thread = data?.threadId ?? talk.thread
+        switch (event.type) {
+          case 'start': turn.id = event.messageId; break
+          case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path ?? '')); break
+          case 'text-start':
+            step.textContent = ''
+            if (turn.answer) turn.answer += '\n\n' // another step's text
+            break
+          case 'text-delta': turn.answer += event.delta; break
+          case 'source-url': turn.sources.push(event); break
+          case 'data-suggestions': turn.next = event.data.questions; break
+          case 'error': broke = event.errorText; break
+          case 'finish':
+            ended = true
+            turn.cited = data.cited
+            turn.answered = data.answered
+        }
       }
+      render()
     })
-    if (!ended) throw { message: s[T.broke] }
+    if (!ended) throw { message: broke }
   } catch (problem) {
     turn.problem = own.signal.aborted ? s[T.stopped] : explain(problem as Error)
   }
-  clearTimeout(frame)
   run()
   finish()
   save()
