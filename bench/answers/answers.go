@@ -66,7 +66,9 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	seed := flags.Uint64("seed", 1, "of the adversarial replies")
 	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")
 	questions := flags.Int("questions", 20, "number of questions for the endpoint")
-	worst := flags.Bool("worst", false, "list the follow-up questions that miss pages")
+	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
+	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
+	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
@@ -87,6 +89,9 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
 
+	if *sets {
+		return runPublic(ctx, out, *repositories, *worst)
+	}
 	s := &suite{replies: *replies, seed: *seed, rnd: rand.New(rand.NewPCG(*seed, 6))}
 	var err error
 	if s.conversations, err = readConversations(); err != nil {
@@ -127,6 +132,23 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
+	return s.missed()
+}
+
+// runPublic measures the sets of questions about public documentation.
+func runPublic(ctx context.Context, out io.Writer, repositories string, worst bool) error {
+	sites, err := openPublic(ctx, repositories)
+	if err != nil {
+		return err
+	}
+	s := &suite{}
+	if err := s.quotes(ctx, out, sites, worst); err != nil {
+		return err
+	}
+	return s.missed()
+}
+
+func (s *suite) missed() error {
 	if len(s.failed) > 0 {
 		return fmt.Errorf("%d targets missed: %s", len(s.failed), strings.Join(s.failed, "; "))
 	}

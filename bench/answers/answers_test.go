@@ -50,3 +50,26 @@ func TestTheEndingsAreWhole(t *testing.T) {
 		t.Errorf("%d endings in %d languages", len(es), len(languages))
 	}
 }
+
+func TestThePublicSetsAreWhole(t *testing.T) {
+	questions, err := readPublic[question]("questions.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, none := 0, 0
+	seen := map[string]bool{}
+	for _, q := range questions {
+		if q.Site == "" || q.Question == "" || seen[q.Site+q.Question] || (q.Path == "") != (len(q.Lines) == 0) {
+			t.Errorf("%+v", q)
+		}
+		seen[q.Site+q.Question] = true
+		if len(q.Lines) > 0 {
+			answers++
+		} else {
+			none++
+		}
+	}
+	if answers < 200 || none < 60 {
+		t.Errorf("%d questions with an answer, %d without", answers, none)
+	}
+}
