@@ -19,7 +19,7 @@ const module = "github.com/caddy-docs/caddy-docs"
 var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/app", "handlers/caddyfile", "handlers/command"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"handlers/app", "agents", "contract", "handlers/reach", "insights", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "dashboard", "retrieval", "retrieval/language", "widget"},
+	"handlers":              {"handlers/app", "agents", "contract", "handlers/reach", "insights", "assistant", "assistant/citation", "assistant/reply", "assistant/thread", "encoding", "encoding/datastream", "encoding/uimessage", "access", "dashboard", "retrieval", "retrieval/language", "widget"},
 	"handlers/reach":        {"retrieval"},
 	"handlers/app":          {"dashboard", "handlers/reach", "agents", "insights", "insights/postgres", "insights/sqlite", "assistant", "assistant/reply", "assistant/thread", "encoding", "encoding/uimessage", "access", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/caddyfile":    {"handlers", "handlers/app", "access"},
@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"encoding/datastream":   {"assistant/reply", "encoding"},
 	"encoding/uimessage":    {"assistant/reply", "encoding"},
 	"access":                {"store"},
-	"dashboard":             {"access", "assistant", "insights", "retrieval", "store"},
+	"dashboard":             {"access", "assistant", "assistant/citation", "insights", "retrieval", "store"},
 	"insights":              {"retrieval/language"},
 	"insights/database":     {"insights"},
 	"insights/sqlite":       {"insights", "insights/database"},

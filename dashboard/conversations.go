@@ -3,11 +3,14 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -15,6 +18,8 @@ import (
 type Answer struct {
 	At             time.Time
 	Question, Text string
+	// HTML is Text as the reader saw it.
+	HTML template.HTML
 	// Sources are the URLs of the pages that the answer was made from.
 	Sources []string
 	// Partial is set if the answer broke off.
@@ -183,6 +188,9 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 		if a.Locked = locked && !q.visitor.Admin; a.Locked {
 			a.Text = ""
 		}
+		if a.HTML, err = q.site.rendered(a.Text); err != nil {
+			return nil, err
+		}
 	}
 	for j := range turns {
 		if !used[j] {
@@ -191,4 +199,26 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 	}
 	slices.SortStableFunc(kept, func(a, b Answer) int { return cmp.Compare(a.At.Unix(), b.At.Unix()) })
 	return kept, nil
+}
+
+// maxAnswer is how many characters of an answer are shown.
+const maxAnswer = 20_000
+
+// rendered is an answer as its reader saw it. Its links were checked when it
+// was made; paths are of the site, not of the dashboard.
+func (s *Site) rendered(answer string) (template.HTML, error) {
+	html, err := citation.HTML(cut(answer, maxAnswer), func(destination string) string {
+		u, err := url.Parse(destination)
+		if err != nil {
+			return ""
+		}
+		if base, err := url.Parse(s.URL); err == nil && u.Host == "" && u.Scheme == "" {
+			u = base.ResolveReference(u)
+		}
+		if u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return ""
+		}
+		return u.String()
+	})
+	return template.HTML(html), err //nolint:gosec // HTML leaves out tags and what is no link to http or https
 }

@@ -105,6 +105,35 @@ func audited(t *testing.T, s insights.Store) string {
 	return b.String()
 }
 
+// A conversation is shown as its reader saw it: as Markdown, of which nothing
+// is clickable but links to pages, and nothing is loaded.
+func TestAnswersAreRendered(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t), answers: []Answer{{At: time.Now(), Question: "<b>How?</b> [x](https://evil.example)", Text: strings.Join([]string{
+		"# Steps", "1. Run `acme` with **care**, see [Install](https://docs.example/install#linux) and [the guide](/guide).",
+		"![a cat](https://evil.example/cat.png) ![own](/acme/acme-docs)", "<img src=x onerror=alert(1)><script>alert(1)</script>", "[run](javascript:alert(1)) [mail](mailto:a@b.example) [ftp](ftp://evil.example) [data](data:text/html,x)",
+		"| a | b |\n|---|--:|\n| 1 | 2 |", "```html\n<script>x</script>\n```",
+	}, "\n\n")}}}
+	page := get(t, s, "conversations/acme-1", http.StatusOK)
+	_, page, _ = strings.Cut(page, "<main")
+	for _, has := range []string{
+		"&lt;b&gt;How?&lt;/b&gt; [x](https://evil.example)", "<h3>Steps</h3>", "<code>acme</code> with <strong>care</strong>",
+		`<a href="https://docs.example/install#linux" rel="noreferrer noopener">Install</a> and the guide.`,
+		"a cat own", "run mail ftp data", `<td align="right">2</td>`, "&lt;script&gt;x&lt;/script&gt;",
+	} {
+		if !strings.Contains(page, has) {
+			t.Errorf("the page lacks %s", has)
+		}
+	}
+	for _, never := range []string{"<img", "<script", "onerror", "javascript:", "mailto:", "evil.example/cat", `href="ftp`, "data:text", `href=""`} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page has %s", never)
+		}
+	}
+	if t.Failed() {
+		t.Log(page)
+	}
+}
+
 // Every table is a file by the same address, with the same filters.
 func TestTablesAreFiles(t *testing.T) {
 	s := &twoOrganizations{store: recorded(t), pages: []Page{{URL: "/", Title: "=1+1", State: "public"}}}

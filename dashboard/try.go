@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -33,8 +34,9 @@ type tryData struct {
 	Explanation     *assistant.Explanation
 	// PromptSize is the prompt's in characters.
 	PromptSize int
-	// Result is the real answer.
+	// Result is the real answer, Answer its text as readers see it.
 	Result *assistant.Result
+	Answer template.HTML
 }
 
 var resultColumns = []column[Result]{
@@ -83,6 +85,9 @@ func tryAnswer(q *request) error {
 	default:
 		if err = q.explain(data); err == nil {
 			data.Result, err = q.d.server.Ask(q.Context(), q.site.Name, data.Question)
+		}
+		if err == nil && data.Result != nil {
+			data.Answer, err = q.site.rendered(data.Result.Answer)
 		}
 	}
 	return q.tryPage(data, err)

@@ -20,11 +20,10 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -278,25 +277,14 @@ func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
 		p.Problem = p.T.Failed
 		return
 	}
-	var answer bytes.Buffer
-	if err := answerMarkdown.Convert([]byte(res.Answer), &answer); err != nil {
+	answer, err := citation.HTML(res.Answer, func(destination string) string { return destination })
+	if err != nil {
 		p.Problem = p.T.Failed
 		return
 	}
 	p.Answered, p.Sources = true, sources.list
-	p.Answer = template.HTML(scrollable.Replace(answer.String())) //nolint:gosec // goldmark leaves HTML out and refuses dangerous links
+	p.Answer = template.HTML(answer) //nolint:gosec // HTML leaves HTML out and refuses dangerous links
 }
-
-// scrollable makes what may be wider than the page reachable by keyboard. In
-// texts, goldmark escapes these tags.
-var scrollable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
-
-// answerMarkdown renders answers. It leaves HTML out and refuses scripts in
-// links, which is goldmark's default. The page's policy allows no style
-// attributes.
-var answerMarkdown = goldmark.New(goldmark.WithExtensions(
-	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough,
-))
 
 // sourceSink keeps the sources of a reply.
 type sourceSink struct{ list []askSource }

@@ -120,6 +120,9 @@ func TestNothingIsClickableButCheckedLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		by[i]["goldmark"] = b.String()
+		if by[i]["the pages without JavaScript"], err = citation.HTML(s.text, func(to string) string { return to }); err != nil {
+			t.Fatal(err)
+		}
 		for name, source := range by[i] {
 			if bad := clickable(t, source); bad != nil && !reported[name+s.of] {
 				reported[name+s.of] = true
@@ -127,5 +130,5 @@ func TestNothingIsClickableButCheckedLinks(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d texts, %d prefixes, 4 renderers", len(texts), len(all))
+	t.Logf("%d texts, %d prefixes, 5 renderers", len(texts), len(all))
 }
