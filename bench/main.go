@@ -11,6 +11,7 @@
 //	go run ./bench locks              # asking for pages as a stranger and as a reader
 //	go run ./bench agents             # tokens and latency of the MCP server's tools, over the manual
 //	go run ./bench answers            # links and follow-up questions, over the manual
+//	go run ./bench ranking            # nDCG@10 on other projects' documentation and on your own sets
 //	go run ./bench markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
 // It prints Markdown tables with the date, the machine and the command. It
@@ -34,6 +35,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/bench/ranking"
 )
 
 // bench is one run of the command.
@@ -86,6 +89,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "markdown" {
 		return runMarkdown(args[1:])
+	}
+	if len(args) > 0 && args[0] == "ranking" {
+		return ranking.Run(ctx, args[1:], os.Stdout)
 	}
 	if len(args) > 0 && args[0] == "answers" {
 		return runAnswers(ctx, args[1:])

@@ -14,6 +14,8 @@ const (
 	secondSection = .8
 	// variantFactor puts all variants of a page but one behind everything else.
 	variantFactor = 1e-6
+	// least is the least value of a section that was found.
+	least = 1e-6
 )
 
 // hits lists the best of the pages ranked: of each page its best section, and
@@ -28,8 +30,13 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	g.demoteVariants(s)
 	for _, page := range s.bestPages(q.Limit) {
 		var first, second candidate
+		focus := g.focusOn(p, page)
 		for at, to := g.sectionsOf(page); at < to; at++ {
-			if v := s.section[at]; v > first.value {
+			v := s.section[at]
+			if v > 0 {
+				v = max(v+s.scale*focus.of(at), least)
+			}
+			if v > first.value {
 				first, second = candidate{page, at, v}, first
 			} else if v > second.value {
 				second = candidate{page, at, v}
@@ -56,6 +63,60 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		hits = append(hits, retrieval.Hit{Document: g.docs[c.page], Section: int(c.section - g.first[c.page]), Score: score})
 	}
 	return hits
+}
+
+// focus tells a page's sections apart by the words of a query that its title
+// doesn't have: "reverse proxy headers" leads to the section Headers of the
+// page Reverse proxy, not to its introduction.
+type focus struct {
+	g            *generation
+	shared, rest []*queryWord // those in the title, and the others
+	restIDF      float32
+}
+
+func (g *generation) focusOn(p *parsedQuery, page uint32) focus {
+	f := focus{g: g}
+	for i := range p.words {
+		w := &p.words[i]
+		inTitle := func(e expansion) bool { return holds(g.titles[e.term], page) }
+		switch {
+		case w.kind != plain || len(w.expansions) == 0:
+		case slices.ContainsFunc(w.expansions, inTitle):
+			f.shared = append(f.shared, w)
+		default:
+			f.rest = append(f.rest, w)
+			f.restIDF += w.mostGain()
+		}
+	}
+	return f
+}
+
+// of returns what a section's value changes by.
+func (f *focus) of(section uint32) (v float32) {
+	if len(f.shared) == 0 || len(f.rest) == 0 {
+		return 0
+	}
+	heading, hit := f.g.headingIDF[section], float32(0)
+	for _, w := range f.shared {
+		best := float32(0)
+		for _, e := range w.expansions {
+			best = max(best, e.sectionGain*weightAt(f.g.sections[e.term], section))
+			if holds(f.g.headings[e.term], section) {
+				heading -= f.g.sectionIDF[e.term]
+			}
+		}
+		v -= (1 - titleWord) * best
+	}
+	for _, w := range f.rest {
+		best := float32(0)
+		for _, e := range w.expansions {
+			if holds(f.g.headings[e.term], section) {
+				best = max(best, e.sectionGain)
+			}
+		}
+		hit += best
+	}
+	return v + focusBonus*likeness(hit, f.restIDF, max(0, heading))
 }
 
 // demoteVariants leaves the best variant of each page in its place, and moves
@@ -110,6 +171,8 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 			}
 			best = max(best, where*float64(e.weight*w.trust))
 		}
+		// A part of an identifier counts in full where the identifier is.
+		best *= float64(w.share(g.sections, section))
 		sum += float64(w.idf)
 		covered += best * float64(w.idf)
 	}

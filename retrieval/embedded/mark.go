@@ -19,6 +19,9 @@ const minPrefix = 3
 type markedWord struct {
 	word   int
 	weight float64
+	// whole are the identifiers that the word is a part of, if the index knows
+	// them. It is not marked by itself in a text that has one of them.
+	whole []string
 }
 
 // Mark returns a Marker of the words of a query, which marks nothing before
@@ -35,16 +38,25 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 	prefix := ""
 	for i := range p.words {
 		w := &p.words[i]
+		var parts []string
+		for _, e := range w.whole {
+			for _, form := range g.forms.of(e.term) {
+				parts = append(parts, g.lexicon[form].Text)
+			}
+		}
+		if parts != nil && utf8.RuneCountInString(w.text) == 1 {
+			continue // the 3 of HTTP/3
+		}
 		for _, e := range w.expansions {
 			weight := float64(e.weight * w.trust * w.idf)
 			for _, form := range g.forms.of(e.term) {
 				if text := g.lexicon[form].Text; marked[text].weight < weight {
-					marked[text] = markedWord{i, weight}
+					marked[text] = markedWord{i, weight, parts}
 				}
 			}
 		}
 		if w.kind == plain && w.text == p.typed && utf8.RuneCountInString(w.text) >= minPrefix {
-			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf)}
+			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
 		}
 	}
 	return func(text string) (spans []retrieval.Span) {
@@ -52,19 +64,35 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 			return nil
 		}
 		text, at := compatible(text)
+		var found []foundWord
+		words := map[string]bool{} // identifiers among them
 		splitSpans(text, func(word string, k kind, start, end int) {
 			m, ok := marked[word]
 			if !ok && k == plain && prefix != "" && strings.HasPrefix(word, prefix) {
 				m, ok = typed, true
 			}
 			if ok {
-				start, end = at(start, end)
-				spans = append(spans, retrieval.Span{Start: start, End: end, Word: m.word, Weight: m.weight})
+				found = append(found, foundWord{m, start, end})
+				if k == whole {
+					words[word] = true
+				}
 			}
 		})
+		for _, f := range found {
+			if !slices.ContainsFunc(f.whole, func(name string) bool { return words[name] }) {
+				start, end := at(f.start, f.end)
+				spans = append(spans, retrieval.Span{Start: start, End: end, Word: f.word, Weight: f.weight})
+			}
+		}
 		slices.SortFunc(spans, func(a, b retrieval.Span) int { return a.Start - b.Start })
 		return spans
 	}
+}
+
+// foundWord is a marked word in a text, from byte start up to end.
+type foundWord struct {
+	markedWord
+	start, end int
 }
 
 // forms are the words of each term. They are numbers in a lexicon.

@@ -23,7 +23,8 @@ func marked(text string, mark retrieval.Marker) string {
 func TestMarkFindsTheWordsThatASearchFinds(t *testing.T) {
 	x := opened(t, Options{}, page("a", "Certificates", "Text",
 		"Configuring certificates for reverse_proxy with fileServer and --domain. Das Zertifikat. ﬁle systems… 証明書を取得する。 Straße naïve"),
-		page("b", "Configuration", "Text", "The configuration of a log, logging, logs. A database and http.request.uri in v2.11."))
+		page("b", "Configuration", "Text", "The configuration of a log, logging, logs. A database and http.request.uri in v2.11."),
+		page("c", "Protocols", "Text", "HTTP/3 and 3 matchers. C++ or C in .env files."))
 	for query, want := range map[string][2]string{
 		"configured ":          {"Configuring it, configure!", "[Configuring] it, configure!"},
 		"certific":             {"All certificates of a Certificate", "All [certificates] of a [Certificate]"},
@@ -40,6 +41,10 @@ func TestMarkFindsTheWordsThatASearchFinds(t *testing.T) {
 		"naive ":               {"a naïve way", "a [naïve] way"},
 		"uri ":                 {"http.request.uri is one", "http.request.[uri] is one"},
 		"http.request.uri ":    {"http.request.uri is one", "[http.request.uri] is one"},
+		"http/3 ":              {"HTTP/3 and 3 matchers of HTTP", "[HTTP/3] and 3 matchers of HTTP"},
+		"http/3":               {"3 matchers of HTTP", "3 matchers of [HTTP]"},
+		"c++":                  {"C++ or C", "[C++] or C"},
+		".env":                 {"env of .env.local", "env of [.env].local"},
 		"how to configure it ": {"how to be configuring it", "how to be [configuring] it"},
 		"xyzzyplugh ":          {"nothing of it", "nothing of it"},
 	} {

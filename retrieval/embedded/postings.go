@@ -27,6 +27,15 @@ func holds(list []posting, place uint32) bool {
 	return ok
 }
 
+// weightAt returns the weight of a term in a place, 0 if it doesn't have it.
+func weightAt(list []posting, place uint32) float32 {
+	i, ok := slices.BinarySearchFunc(list, place, func(p posting, place uint32) int { return cmp.Compare(p.place, place) })
+	if !ok {
+		return 0
+	}
+	return list[i].weight
+}
+
 // idf returns the inverse document frequencies of all terms.
 func (p postings) idf(places int) []float32 {
 	out := make([]float32, len(p))

@@ -3,7 +3,10 @@ package embedded
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -27,11 +30,11 @@ const (
 // parsedQuery is a query as the index reads it.
 type parsedQuery struct {
 	words []queryWord
-	// length counts all plain words, stop words included.
-	length int
+	// plain are all plain words in order, stop words included.
+	plain []string
 	// language is that of the query, "" where its words show none.
 	language language.Language
-	// typed is the last word while it is being typed.
+	// typed is the last plain word while it is being typed.
 	typed string
 }
 
@@ -41,6 +44,10 @@ type queryWord struct {
 	text       string
 	kind       kind
 	joined     bool // two words of the query, written as one
+	start, end int  // in the query, its bytes
+	// whole are the terms of the identifier that the word is a part of, if the
+	// index knows it.
+	whole      []expansion
 	expansions []expansion
 	idf        float32 // of the word, that of a very rare one if it is unknown
 	trust      float32 // 1 for a known word, less for a corrected one
@@ -58,14 +65,23 @@ func (p *parsedQuery) knownIDF() float32 {
 	sum := float32(0)
 	for i := range p.words {
 		if p.words[i].kind == plain {
-			most := float32(0)
-			for _, e := range p.words[i].expansions {
-				most = max(most, e.sectionGain)
-			}
-			sum += most
+			sum += p.words[i].mostGain()
 		}
 	}
 	return sum
+}
+
+// names reports whether a query is a title, word for word.
+func (p *parsedQuery) names(title string) bool {
+	return slices.Equal(p.plain, plainWords(title))
+}
+
+// mostGain returns the gain of a word's best expansion.
+func (w *queryWord) mostGain() (most float32) {
+	for _, e := range w.expansions {
+		most = max(most, e.sectionGain)
+	}
+	return most
 }
 
 // keywords reports whether a query names something rather than asks.
@@ -80,7 +96,7 @@ func (p *parsedQuery) keywords() bool {
 }
 
 func (p *parsedQuery) semanticShare() float32 {
-	if p.length <= 2 {
+	if len(p.plain) <= 2 {
 		return semanticShareShort
 	}
 	return semanticShare
@@ -91,37 +107,41 @@ func (p *parsedQuery) semanticShare() float32 {
 func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
 	var p parsedQuery
 	text := q.Text[:min(len(q.Text), maxQueryBytes)]
-	last := ""
+	if !norm.NFKC.IsNormalString(text) {
+		text = norm.NFKC.String(text)
+	}
+	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
 	seen := map[string]bool{}
-	splitWords(text, func(word string, k kind) {
+	last := 0 // where the last word ends
+	splitSpans(text, func(word string, k kind, start, end int) {
 		if k == plain {
-			p.length++
+			p.plain = append(p.plain, word)
 		}
-		last = word
+		last = max(last, end)
 		if !seen[word] && len(p.words) < 8*maxQueryWords {
 			seen[word] = true
-			p.words = append(p.words, queryWord{text: word, kind: k})
+			p.words = append(p.words, queryWord{text: word, kind: k, start: start, end: end})
 		}
 	})
 	p.language = g.languageOf(p.words)
-	p.words = w.withoutStops(p.words, p.length, cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
+	p.words = w.withoutStops(p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
 	for i := range min(len(p.words)-1, maxJoined) {
 		a, b := &p.words[i], &p.words[i+1]
 		word := a.text + b.text
 		if a.kind == plain && b.kind == plain && len(word) <= maxWord && !seen[word] {
 			seen[word] = true
-			p.words = append(p.words, queryWord{text: word, kind: whole, joined: true})
+			p.words = append(p.words, queryWord{text: word, kind: whole, joined: true, start: a.start, end: b.end})
 		}
-	}
-	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
-	if typing {
-		p.typed = last
 	}
 	unknown := 0
 	for i := 0; i < len(p.words); i++ {
 		x := &p.words[i]
-		if g.expand(x, typing && x.text == last, unknown < maxUnknown, w.synonyms[x.text]) {
+		typed := typing && x.end == last
+		if typed && x.kind == plain {
+			p.typed = x.text
+		}
+		if g.expand(x, typed, unknown < maxUnknown, w.synonyms[x.text]) {
 			continue
 		}
 		if unknown++; x.kind == plain && len(x.expansions) == 0 && unknown <= maxUnknown {
@@ -132,11 +152,53 @@ func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
 			}
 		}
 	}
+	p.findParts(text)
 	if len(p.words) > maxQueryWords {
 		slices.SortStableFunc(p.words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
 		p.words = p.words[:maxQueryWords]
 	}
 	return p
+}
+
+// findParts finds the words that are parts of an identifier that the index
+// knows, and gives the identifier its weight.
+func (p *parsedQuery) findParts(text string) {
+	for i := range p.words {
+		w := &p.words[i]
+		if w.kind != whole || w.joined || w.trust < 1 || len(w.expansions) == 0 {
+			continue
+		}
+		if !distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], wordRune)) {
+			continue
+		}
+		for j := range w.expansions {
+			w.expansions[j].sectionGain *= identifier
+			w.expansions[j].pageGain *= identifier
+		}
+		for j := range p.words {
+			x := &p.words[j]
+			if x.kind == plain && w.start <= x.start && x.end <= w.end && x.end > 0 {
+				x.whole = w.expansions
+			}
+		}
+	}
+}
+
+// distinct reports whether an identifier of a query means something else than
+// its parts. Dotted names don't: pages explain them part by part, as levels of
+// a configuration. Next to other words, prose (well-known, CI/CD) doesn't.
+func distinct(name string, others bool) bool {
+	switch {
+	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, "."):
+		return true
+	case strings.Contains(name, "."):
+		return strings.Contains(name, "/") // HTTP/1.1
+	case !others:
+		return true
+	case strings.Contains(name, "/"):
+		return strings.ContainsFunc(name, func(r rune) bool { return r != '/' && !unicode.IsLetter(r) })
+	}
+	return strings.ContainsFunc(name, func(r rune) bool { return r != '-' && r != '\'' && r != '’' && !unicode.IsLower(r) })
 }
 
 // languageOf returns the language with the most stop words of a query among

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"math"
+	"regexp"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -31,6 +32,19 @@ const (
 	titleBonus   = 1.4
 	headingBonus = .5
 	slugBonus    = .5
+	// verbatimBonus is what a title adds that is the query word for word, as a
+	// share of the best section's value. Such a page is first if the query has
+	// several words, and its factor is at least namedFactor: it is not behind
+	// others because it is a changelog, deprecated or a hub.
+	verbatimBonus = .4
+	namedFactor   = .95
+	rounding      = .01
+
+	// Which section of a page a hit leads to: titleWord is the weight of a word
+	// that the page's title has, since all its sections share it, and
+	// focusBonus that of headings with nothing but the query's other words.
+	titleWord  = .3
+	focusBonus = 2
 
 	// keywordsMax is up to how many known words a query is taken for keywords,
 	// not for a question. Someone who types a name wants the page about it,
@@ -50,13 +64,20 @@ const (
 	completion  = .9
 	joined      = .5
 	synonym     = .6
+	// identifier is the weight of an identifier in one piece, partOfWhole that
+	// of its parts in places that don't have it.
+	identifier  = 1.3
+	partOfWhole = .25
 
 	// Factors of pages.
 	deprecatedFactor = .7
 	changelogFactor  = .7
 	hubFactor        = .85
-	boostFactor      = 1.15
-	preferredFactor  = 1.15
+	listFactor       = .5
+	// Shares of words in links from which a page is a hub or a list.
+	hubShare, listShare = .6, .1
+	boostFactor         = 1.15
+	preferredFactor     = 1.15
 
 	// The share of vectors in a hybrid ranking, and for queries of one and two
 	// words, which are names more often than descriptions.
@@ -67,11 +88,17 @@ const (
 	wholePage = .7
 )
 
-// A hub is a page of links with hardly any text.
+// A hub is a page of links with hardly any other text.
 const (
 	hubWords = 60
 	hubLinks = 5
 )
+
+// listPath matches the paths of pages that list others by tag, author, date
+// or number, listLinks is how many pages such a page links to at least.
+var listPath = regexp.MustCompile(`(?:^|/)(?:tags?|categor(?:y|ies)|archives?|authors?|topics?)(?:/[^/]+)?$|(?:^|/)(?:page|\d{4})/\d+$|(?:^|/)(?:blog|news|posts|articles)/\d{4}$`)
+
+const listLinks = 3
 
 // pageFactor is what a page's score is multiplied by for what it is.
 func pageFactor(d *retrieval.Document, words *pageWords) float32 {
@@ -82,10 +109,22 @@ func pageFactor(d *retrieval.Document, words *pageWords) float32 {
 	if d.Changelog {
 		f *= changelogFactor
 	}
-	if _, text := words.lengths(); text < hubWords && len(d.Links) >= hubLinks {
+	_, text := words.lengths()
+	switch linked := linkWords(d); {
+	case len(d.Links) >= listLinks && linked >= listShare*float32(text) && listPath.MatchString(d.Page):
+		f *= listFactor
+	case len(d.Links) >= hubLinks && (text < hubWords || linked >= hubShare*float32(text)):
 		f *= hubFactor
 	}
 	return f
+}
+
+// linkWords counts the words of a page's links.
+func linkWords(d *retrieval.Document) (n float32) {
+	for _, l := range d.Links {
+		n += float32(len(plainWords(l.Text)))
+	}
+	return n
 }
 
 // idf is the inverse document frequency of a term that is in some of n places.

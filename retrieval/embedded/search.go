@@ -19,6 +19,7 @@ type scratch struct {
 	value                            []float32 // of pages, with everything that adds to them
 	similarity, pageSimilarity       []float32 // to the query's vector
 	order                            []uint32  // pages found
+	scale                            float32   // what vectors left of the values of sections
 }
 
 func zeroed(s []float32, n int) []float32 {
@@ -62,27 +63,38 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 	s.value, s.best = zeroed(s.value, pages), zeroed(s.best, max(sections, pages))
 	for i := range p.words {
 		w := &p.words[i]
-		s.addBest(s.section, g.sections, w.expansions, func(e expansion) float32 { return e.sectionGain })
-		s.addBest(s.page, g.pages, w.expansions, func(e expansion) float32 { return e.pageGain })
+		s.addBest(s.section, g.sections, w, func(e expansion) float32 { return e.sectionGain })
+		s.addBest(s.page, g.pages, w, func(e expansion) float32 { return e.pageGain })
 		if w.kind == plain {
-			addOnce(s.titleHits, g.titles, w.expansions)
-			addOnce(s.slugHits, g.slugs, w.expansions)
-			addOnce(s.headingHits, g.headings, w.expansions)
+			addOnce(s.titleHits, g.titles, g.pages, w)
+			addOnce(s.slugHits, g.slugs, g.pages, w)
+			addOnce(s.headingHits, g.headings, g.sections, w)
 		}
 	}
 }
 
+// share is what a word counts in a place: a part of an identifier that the
+// index knows counts less in places that don't have the identifier, because
+// who looks for HTTP/3 doesn't want all that is about HTTP. whole has the
+// places of identifiers.
+func (w *queryWord) share(whole postings, place uint32) float32 {
+	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return holds(whole[e.term], place) }) {
+		return 1
+	}
+	return partOfWhole
+}
+
 // addBest adds to each place the gain of the best expansion that it holds.
-func (s *scratch) addBest(to []float32, p postings, expansions []expansion, gain func(expansion) float32) {
-	if len(expansions) == 1 {
-		v := gain(expansions[0])
-		for _, at := range p[expansions[0].term] {
+func (s *scratch) addBest(to []float32, p postings, w *queryWord, gain func(expansion) float32) {
+	if len(w.expansions) == 1 && w.whole == nil {
+		v := gain(w.expansions[0])
+		for _, at := range p[w.expansions[0].term] {
 			to[at.place] += v * at.weight
 		}
 		return
 	}
 	s.touched = s.touched[:0]
-	for _, e := range expansions {
+	for _, e := range w.expansions {
 		v := gain(e)
 		for _, at := range p[e.term] {
 			if s.best[at.place] == 0 {
@@ -92,17 +104,18 @@ func (s *scratch) addBest(to []float32, p postings, expansions []expansion, gain
 		}
 	}
 	for _, at := range s.touched {
-		to[at] += s.best[at]
+		to[at] += s.best[at] * w.share(p, at)
 		s.best[at] = 0
 	}
 }
 
 // addOnce adds to each place the gain of the first expansion that it holds.
-func addOnce(to []float32, p postings, expansions []expansion) {
-	for i, e := range expansions {
+// whole has the places of identifiers.
+func addOnce(to []float32, p, whole postings, w *queryWord) {
+	for i, e := range w.expansions {
 		for _, at := range p[e.term] {
-			if !slices.ContainsFunc(expansions[:i], func(earlier expansion) bool { return holds(p[earlier.term], at.place) }) {
-				to[at.place] += e.sectionGain
+			if !slices.ContainsFunc(w.expansions[:i], func(earlier expansion) bool { return holds(p[earlier.term], at.place) }) {
+				to[at.place] += e.sectionGain * w.share(whole, at.place)
 			}
 		}
 	}
@@ -112,7 +125,7 @@ func addOnce(to []float32, p postings, expansions []expansion) {
 // headings add, and by the evidence of the whole page. Afterwards s.order has
 // these pages, s.section the values of their sections.
 func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
-	s.order = s.order[:0]
+	s.order, s.scale = s.order[:0], 1
 	evidence, secondShare := float32(questionEvidence), float32(0)
 	if p.keywords() {
 		evidence, secondShare = keywordEvidence, keywordSecond
@@ -146,8 +159,22 @@ func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
 		best, bestPage = max(best, s.value[page]), max(bestPage, s.page[page])
 		s.order = append(s.order, page)
 	}
+	var top float32
+	var named []uint32 // pages whose title is the query
 	for _, page := range s.order {
-		s.value[page] = (s.value[page] + evidence*s.page[page]/bestPage*best) * g.factor[page]
+		value, factor := s.value[page]+evidence*s.page[page]/bestPage*best, g.factor[page]
+		if factor > listFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
+			value += verbatimBonus * best
+			factor = max(factor, namedFactor)
+			named = append(named, page)
+		}
+		s.value[page] = value * factor
+		top = max(top, s.value[page])
+	}
+	if len(p.plain) > 1 {
+		for _, page := range named {
+			s.value[page] = top + rounding*s.value[page]
+		}
 	}
 }
 

@@ -98,14 +98,18 @@ func TestADamagedSnapshotIsLoggedRemovedAndIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, damage := range map[string]func([]byte) []byte{
-		"empty":           func([]byte) []byte { return nil },
-		"another file":    func([]byte) []byte { return []byte(strings.Repeat("hello ", 100)) },
-		"cut":             func(b []byte) []byte { return b[:len(b)-7] },
-		"cut to 3 bytes":  func(b []byte) []byte { return b[:3] },
-		"longer":          func(b []byte) []byte { return append(b, 0) },
-		"a flipped bit":   func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
-		"an older format": func(b []byte) []byte { return signed(bytes.Replace(b, []byte("index 2"), []byte("index 1"), 1)) },
-		"a newer format":  func(b []byte) []byte { return signed(bytes.Replace(b, []byte("index 2"), []byte("index 9"), 1)) },
+		"empty":          func([]byte) []byte { return nil },
+		"another file":   func([]byte) []byte { return []byte(strings.Repeat("hello ", 100)) },
+		"cut":            func(b []byte) []byte { return b[:len(b)-7] },
+		"cut to 3 bytes": func(b []byte) []byte { return b[:3] },
+		"longer":         func(b []byte) []byte { return append(b, 0) },
+		"a flipped bit":  func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+		"an older format": func(b []byte) []byte {
+			return signed(bytes.Replace(b, fmt.Appendf(nil, "index %d", SnapshotFormat), []byte("index 1"), 1))
+		},
+		"a newer format": func(b []byte) []byte {
+			return signed(bytes.Replace(b, fmt.Appendf(nil, "index %d", SnapshotFormat), []byte("index 9"), 1))
+		},
 		"another release's fields": func(b []byte) []byte {
 			return signed(bytes.Replace(b, []byte("Document"), []byte("Dokument"), 1))
 		},

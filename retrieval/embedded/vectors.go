@@ -182,6 +182,7 @@ func (g *generation) fuse(x *similarity, allowed []bool, share float32, s *scrat
 	if top == 0 {
 		top, topSection = 1, 1
 	}
+	s.scale = (1 - share) / topSection
 	const excluded = -1
 	s.pageSimilarity = zeroed(s.pageSimilarity, len(g.docs))
 	best := float32(-1)

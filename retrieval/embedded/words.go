@@ -20,8 +20,8 @@ const (
 	// of a field.
 	plain kind = iota
 	// whole words are identifiers in one piece (reverse_proxy,
-	// http.request.uri, --flag, @scope/pkg), in addition to the plain words
-	// that they consist of.
+	// http.request.uri, --flag, C++), in addition to the plain words that they
+	// consist of.
 	whole
 )
 
@@ -31,9 +31,9 @@ const (
 // Words are runs of letters, digits and combining marks. Identifiers
 // (snake_case, kebab-case, camelCase, dotted.names) are split into plain words,
 // and are also one whole word without separators, so that file_server,
-// file-server, fileServer and fileserver are the same. Flags and scoped
-// packages are whole words with their punctuation. Scripts written without
-// spaces are split into bigrams.
+// file-server, fileServer and fileserver are the same. Identifiers with
+// punctuation of their own (--flag, @scope/pkg, .env, C++, HTTP/3) are also
+// whole words with it. Scripts written without spaces are split into bigrams.
 func splitWords(text string, emit func(word string, k kind)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -96,33 +96,100 @@ type splitter struct {
 	parts []string
 }
 
-// marked emits flags (-d, --domain) and scoped packages (@scope/pkg), which
-// are whole words with their punctuation.
+// boundaries are what may precede an identifier that begins with punctuation.
+const boundaries = " \t\n\r([{`\"'|,;=/<>*"
+
+// sigils begin identifiers: $attrs, :deep, ?raw, %MODE%, #id.
+const sigils = "$:?%#"
+
+// marked emits the identifiers that are whole words with their punctuation:
+// flags (-d, --domain), scoped packages (@scope/pkg), dotfiles (.env), names
+// with a sigil ($attrs), C++ and C#, and names with a slash (HTTP/3, TCP/IP).
 func (s *splitter) marked(text string, i, j int) {
-	if i == 0 || j-i > maxWord {
+	if j-i > maxWord {
 		return
 	}
-	switch text[i-1] {
-	case '-':
+	s.suffixed(text, i, j)
+	if i == 0 {
+		return
+	}
+	before := text[i-1]
+	begins := func(k int) bool { return k == 0 || strings.IndexByte(boundaries, text[k-1]) >= 0 }
+	letter := text[i] < utf8.RuneSelf && unicode.IsLetter(rune(text[i])) || text[i] == '_'
+	switch {
+	case before == '-':
 		k := i - 1
 		if k > 0 && text[k-1] == '-' {
 			k--
 		}
-		if k > 0 && !strings.ContainsRune(" \t\n([{`\"'|,=/<", rune(text[k-1])) {
-			return
-		}
-		if r := rune(text[i]); r < utf8.RuneSelf && unicode.IsLetter(r) {
+		if letter && begins(k) {
 			s.emit(strings.ToLower(text[k:j]), whole, k, j)
 		}
-	case '@':
+	case before == '@':
 		if j < len(text) && text[j] == '/' {
 			k := runEnd(text, j+1)
 			if k > j+1 && k-i <= maxWord {
 				s.emit(strings.ToLower(text[i-1:k]), whole, i-1, k)
 			}
 		}
+	case before == '.':
+		if letter && begins(i-1) {
+			end := i + len(text[i:j])
+			if dot := strings.IndexByte(text[i:j], '.'); dot > 0 {
+				end = i + dot
+			}
+			s.emit(strings.ToLower(text[i-1:end]), whole, i-1, end)
+		}
+	case strings.IndexByte(sigils, before) >= 0:
+		if letter && begins(i-1) {
+			s.emit(strings.ToLower(text[i-1:j]), whole, i-1, j)
+		}
 	}
 }
+
+// Lengths, in bytes, of the parts of names that end in punctuation or have a
+// slash. Longer ones are prose, paths and content types.
+const (
+	maxSharp = 2 // C#
+	maxPlus  = 8 // C++
+	maxLeft  = 8 // HTTP/3
+	maxRight = 3 // TCP/IP
+)
+
+// suffixed emits C++, C#, HTTP/3 and TCP/IP.
+func (s *splitter) suffixed(text string, i, j int) {
+	n := j - i
+	if j == len(text) || n > maxLeft || strings.IndexByte("+#/", text[j]) < 0 ||
+		i > 0 && strings.IndexByte("/.:@-_#", text[i-1]) >= 0 || strings.ContainsFunc(text[i:j], notLetter) {
+		return
+	}
+	wordAt := func(k int) bool {
+		r, _ := utf8.DecodeRuneInString(text[k:])
+		return k < len(text) && wordRune(r)
+	}
+	end := 0
+	switch {
+	case n <= maxPlus && strings.HasPrefix(text[j:], "++"):
+		if end = j + 2; end < len(text) && text[end] == '+' {
+			return
+		}
+	case n <= maxSharp && text[j] == '#' && !wordAt(j+1):
+		end = j + 1
+	case text[j] == '/' && wordAt(j+1):
+		end = runEnd(text, j+1)
+		right := text[j+1 : end]
+		number := right[0] >= '0' && right[0] <= '9'
+		if !number && (len(right) > maxRight || strings.ContainsFunc(right, notLetter)) || number && len(right) > maxLeft ||
+			end < len(text) && text[end] == '/' {
+			return
+		}
+	default:
+		return
+	}
+	s.emit(strings.ToLower(text[i:end]), whole, i, end)
+}
+
+func notLetter(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') }
 
 // identifier emits the plain words of a run and, if it has several, the whole
 // words: of each dotted part, and of the run, which starts at byte at.

@@ -22,7 +22,7 @@ func TestWords(t *testing.T) {
 	for _, c := range []struct {
 		name, text, plains, wholes string
 	}{
-		{"words are runs of letters and digits in lower case", "Serve HTTP/2, fast!", "serve http 2 fast", ""},
+		{"words are runs of letters and digits in lower case", "Serve files, fast!", "serve files fast", ""},
 		{"snake case is found in parts and in one piece", "reverse_proxy", "reverse proxy", "reverseproxy"},
 		{"kebab case likewise", "file-server", "file server", "fileserver"},
 		{"camel case likewise", "getUserName", "get user name", "getusername"},
@@ -33,6 +33,16 @@ func TestWords(t *testing.T) {
 		{"flags are whole words with their dashes", "run with --domain or -d", "run with domain or d", "--domain -d"},
 		{"a dash between words is no flag", "well-known", "well known", "wellknown"},
 		{"scoped packages are whole words", "npm i @ai-sdk/react", "npm i ai sdk react", "@ai-sdk/react aisdk"},
+		{"dotfiles are whole words with their dot", "edit `.env.local`", "edit env local", ".env envlocal"},
+		{"a folder's dot is none of a name", "./run and a.b", "run and a b", "ab"},
+		{"C++ and C# are whole words", "C++, C++20 and C# (f#)", "c c 20 and c f", "c++ c++ c# f#"},
+		{"a fragment, a heading and more pluses are not", "guide#top # A a+++ b", "guide top a a b", ""},
+		{"a protocol and its version are one word", "HTTP/3 or HTTP/1.1", "http 3 or http 1 1", "http/3 http/1.1 1.1"},
+		{"a pair with a slash is one word", "TCP/IP, I/O", "tcp ip i o", "tcp/ip i/o"},
+		{"paths and addresses are not", "src/main/go https://a.b/c and application/json", "src main go https a b c and application json", "ab"},
+		{"names keep their sigils", "$attrs :deep(x) ?raw 100%", "attrs deep x raw 100", "$attrs :deep ?raw"},
+		{"a call is a dotted name", "a.b.c()", "a b c", "abc"},
+		{"headers likewise", "X-Api-Key", "x api key", "xapikey"},
 		{"numbers keep their dots", "v2.11", "v2 11", "v2.11"},
 		{"an apostrophe is part of its word", "Caddy's", "caddy's", ""},
 		{"a trailing dot or dash is not", "end. a- b_", "end a b", ""},
@@ -91,7 +101,7 @@ func TestDistance(t *testing.T) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"reverse_proxy --flag @a/b {x.y}", "設定 caddy's", "a\xffb", "HTTPServer v1.2.3-rc.1", "ﬁ ＡＢ", "--_a"} {
+	for _, s := range []string{"reverse_proxy --flag @a/b {x.y}", "設定 caddy's", "a\xffb", "HTTPServer v1.2.3-rc.1", "ﬁ ＡＢ", "--_a", "C++ c# .env http/3 $x ?raw tcp/ip /a/b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
