@@ -87,6 +87,9 @@ func TestMistakesFoundAtTheStartSayWhatToWrite(t *testing.T) {
 		"an embedder's key without a value": {"embedder http://127.0.0.1:9/v1 nobody {\n\tapi_key {env.CADDYDOCS_UNSET}\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
 			"embedder", "api_key: {env.CADDYDOCS_UNSET} is empty",
 		}},
+		"two semantic ratios": {"embedder http://127.0.0.1:9/v1 nobody {\n\tsemantic_ratio 0.3\n}\nindex meilisearch http://127.0.0.1:9 {\n\tsemantic_ratio 0.4\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
+			"semantic_ratio is in embedder (0.3) and in index meilisearch (0.4)", "keep one",
+		}},
 		"Meilisearch's key without a value": {"index meilisearch http://127.0.0.1:9 {\n\tapi_key {env.CADDYDOCS_UNSET}\n}", "http://:0 {\n\tdocs acme " + one + "\n}", []string{
 			"index", "api_key: {env.CADDYDOCS_UNSET} is empty",
 		}},

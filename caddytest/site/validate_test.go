@@ -185,6 +185,7 @@ var bad = []struct{ field, value, says string }{
 	{"OpenAIEmbedder.url", `"e/v1"`, `url: "e/v1" must be a URL`},
 	{"OpenAIEmbedder.url", `"http://e/v1/embeddings"`, `url: "http://e/v1/embeddings" must end before /embeddings`},
 	{"OpenAIEmbedder.model", `""`, `model: is missing`},
+	{"OpenAIEmbedder.semantic_ratio", `-0.1`, `semantic_ratio: -0.1 must be from 0`},
 	{"OpenAIEmbedder.dimensions", `-1`, `dimensions: -1 must be from 1 to 100000`},
 	{"OpenAIModel.url", `"m/v1"`, `url: "m/v1" must be a URL`},
 	{"OpenAIModel.model", `"http://m/v1"`, `model: "http://m/v1" must be the name of a model`},

@@ -230,6 +230,17 @@ func (a *App) loadGuests() (err error) {
 	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
 		return fmt.Errorf("index meilisearch has the servers' embedder %s, and there is also embedder %s; keep one", m.Embedder, a.embedders.Describe())
 	}
+	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.SemanticRatio != nil && a.semanticRatio() != nil {
+		return fmt.Errorf("semantic_ratio is in embedder (%v) and in index meilisearch (%v); keep one", *a.semanticRatio(), *m.SemanticRatio)
+	}
+	return nil
+}
+
+// semanticRatio is that of the embedder, nil if it has none.
+func (a *App) semanticRatio() *float64 {
+	if e, ok := a.embedders.(SemanticWeight); ok {
+		return e.SemanticWeight()
+	}
 	return nil
 }
 

@@ -23,6 +23,9 @@ type IndexOptions struct {
 	Dir       string
 	Synonyms  [][]string
 	StopWords []string
+	// SemanticRatio is the embedder's weight of semantic search, 0–1; nil: the
+	// default.
+	SemanticRatio *float64
 	// Locker is Caddy's storage: its locks are shared by all Caddys of a
 	// cluster.
 	Locker certmagic.Locker
@@ -47,6 +50,12 @@ type EmbedderOpener interface {
 	OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error)
 	// Describe names it in the start log, without secrets.
 	Describe() string
+}
+
+// SemanticWeight is implemented by an EmbedderOpener that has this option.
+type SemanticWeight interface {
+	// SemanticWeight is the weight of semantic search, 0–1; nil: the default.
+	SemanticWeight() *float64
 }
 
 // ModelOpener is a module of the namespace docs.llm.
@@ -75,6 +84,10 @@ type OpenAIEmbedder struct {
 	// The length of the vectors, if the model can shorten them, up to 100,000.
 	// Default: the model's.
 	Dimensions int `json:"dimensions,omitempty"`
+
+	// The weight of semantic search, from 0 (keyword search only) to 1 (semantic
+	// search only). Lower it for weaker models. Default: 0.5.
+	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
 }
 
 // OpenAIModel is docs.llm.openai: an endpoint for POST /v1/chat/completions in
@@ -142,7 +155,7 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 // left on disk.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 	return embedded.Open(embedded.Options{
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Idle: o.Idle, Lost: o.Lost, Log: o.Log,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log,
 	})
 }
 
@@ -163,6 +176,9 @@ func (e *OpenAIEmbedder) OpenEmbedder(log *slog.Logger) (retrieval.Embedder, err
 		Dimensions: e.Dimensions, Log: log,
 	})
 }
+
+// SemanticWeight is the weight of semantic search.
+func (e *OpenAIEmbedder) SemanticWeight() *float64 { return e.SemanticRatio }
 
 // Describe names the embedder in the start log.
 func (e *OpenAIEmbedder) Describe() string { return e.Model }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -24,8 +25,9 @@ type MeilisearchIndex struct {
 	// The key for searching. Default: api_key.
 	SearchKey string `json:"search_key,omitempty"`
 
-	// The weight of semantic search, from 0 (keyword search only) to 1; it
-	// needs an embedder. Default: 0.5.
+	// The weight of semantic search, from 0 (keyword search only) to 1 (semantic
+	// search only); it needs an embedder, which has the same option. Default:
+	// the embedder's, else 0.5.
 	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
 
 	// Set to "embedded" to answer from an index inside the process while no
@@ -69,7 +71,7 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
 		URLs: m.URLs, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
-		SemanticRatio: m.SemanticRatio, Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
+		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
 		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log,
 	}
 	if o.Locker != nil {

@@ -103,7 +103,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	c := &siteIndex{looked: make(chan struct{}), done: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	o := IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, Locker: a.store, Log: log}
+	o := IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: a.semanticRatio(), Locker: a.store, Log: log}
 	if r.folder != nil && a.embedders == nil { // embedding reads the texts
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.refresher.Refresh(ctx) }() } // its errors are in the log
@@ -158,9 +158,11 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		},
 	})
 	if embedder != nil {
-		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{
-			Index: index, Embedder: embedder, Ready: c.refresher.HasVectors, Log: log,
-		})
+		ready := c.refresher.HasVectors
+		if r := a.semanticRatio(); r != nil && *r == 0 {
+			ready = func() bool { return false } // keyword search only
+		}
+		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: index, Embedder: embedder, Ready: ready, Log: log})
 	}
 	c.holders.Store(1)
 	go func() {

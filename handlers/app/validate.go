@@ -238,9 +238,7 @@ func (m *MeilisearchIndex) Validate() error {
 			c.fail("urls", "%s is named twice", u)
 		}
 	}
-	if r := m.SemanticRatio; r != nil && !(*r >= 0 && *r <= 1) {
-		c.fail("semantic_ratio", "%v must be from 0 (keyword search only) to 1 (semantic search only)", *r)
-	}
+	c.semanticRatio(m.SemanticRatio)
 	c.oneOf("fallback", m.Fallback, "embedded")
 	c.literal("embedder", m.Embedder)
 	if strings.Contains(m.Embedder, "://") {
@@ -254,6 +252,7 @@ func (e *OpenAIEmbedder) Validate() error {
 	c := new(checker)
 	c.endpoint(e.URL, e.Model)
 	c.number("dimensions", e.Dimensions, maxDimensions)
+	c.semanticRatio(e.SemanticRatio)
 	return c.err()
 }
 
@@ -286,6 +285,12 @@ func (m *OpenAIModel) Validate() error {
 type checker struct{ errs []error }
 
 func (c *checker) err() error { return errors.Join(c.errs...) }
+
+func (c *checker) semanticRatio(r *float64) {
+	if r != nil && !(*r >= 0 && *r <= 1) {
+		c.fail("semantic_ratio", "%v must be from 0 (keyword search only) to 1 (semantic search only)", *r)
+	}
+}
 
 func (c *checker) fail(field, format string, args ...any) {
 	c.errs = append(c.errs, &FieldError{field, fmt.Sprintf(format, args...)})

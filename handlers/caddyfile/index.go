@@ -51,21 +51,26 @@ func meilisearchWords(m *app.MeilisearchIndex) []word {
 	return []word{
 		secretWord("api_key", "{env.MEILI_KEY}", &m.APIKey),
 		secretWord("search_key", "{env.MEILI_SEARCH_KEY}", &m.SearchKey),
-		{name: "semantic_ratio", forms: is("<0-1>", "0.5"), parse: func(l line) error {
-			s, err := l.one()
-			if err != nil {
-				return err
-			}
-			f, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				return l.refuse("%q is not a number", s)
-			}
-			m.SemanticRatio = &f
-			return nil
-		}},
+		ratioWord("semantic_ratio", "0.5", &m.SemanticRatio),
 		textWord("fallback", "embedded", "embedded", &m.Fallback),
 		textWord("embedder", "<name>", "default", &m.Embedder),
 	}
+}
+
+// ratioWord reads a number from 0 to 1, whose range Validate checks.
+func ratioWord(name, example string, to **float64) word {
+	return word{name: name, forms: is("<0-1>", example), parse: func(l line) error {
+		s, err := l.one()
+		if err != nil {
+			return err
+		}
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return l.refuse("%q is not a number", s)
+		}
+		*to = &f
+		return nil
+	}}
 }
 
 // guest reads the words of another plugin's module, whose name is the current

@@ -192,6 +192,7 @@ func embedderWords(e *app.OpenAIEmbedder) []word {
 	return []word{
 		secretWord("api_key", "{env.OPENAI_API_KEY}", &e.APIKey),
 		numberWord("dimensions", "512", &e.Dimensions),
+		ratioWord("semantic_ratio", "0.35", &e.SemanticRatio),
 	}
 }
 

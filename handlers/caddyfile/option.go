@@ -87,6 +87,7 @@ type option struct {
 //			embedder <url> <model> {
 //				api_key <placeholder>
 //				dimensions <n>
+//				semantic_ratio <0-1>
 //			}
 //			embedder meilisearch <name>
 //			embedder <module> ...

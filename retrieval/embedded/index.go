@@ -30,6 +30,9 @@ type Options struct {
 	// StopWords carry no meaning on this site. They are removed from queries
 	// that have other words. Pages are indexed with them.
 	StopWords []string
+	// SemanticRatio is the weight of vectors, 0–1: 0 ranks by keywords only, 1
+	// by vectors only. nil: DefaultSemanticRatio.
+	SemanticRatio *float64
 	// Idle, if not 0, is how long after its last search the index leaves
 	// memory. Until the next search it is only on disk, in Dir, from where it
 	// is loaded within milliseconds. Documents then returns outlines. A large
@@ -48,6 +51,7 @@ type Index struct {
 	dir     string
 	log     *slog.Logger
 	wording wording
+	ratio   float64 // the weight of vectors
 	current atomic.Pointer[generation] // nil before the first one, and if it is only on disk
 	scratch sync.Pool                  // of *scratch
 	idle    idle
@@ -67,7 +71,13 @@ func Open(o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{dir: o.Dir, log: o.Log, wording: w}
+	x := &Index{dir: o.Dir, log: o.Log, wording: w, ratio: DefaultSemanticRatio}
+	if o.SemanticRatio != nil {
+		x.ratio = *o.SemanticRatio
+	}
+	if !(x.ratio >= 0 && x.ratio <= 1) {
+		return nil, fmt.Errorf("the semantic ratio %v is not a number from 0 to 1", x.ratio)
+	}
 	if x.dir != "" {
 		x.idle.after, x.idle.lost = o.Idle, o.Lost
 	}
@@ -139,7 +149,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
-	return g.only(q.Pages).search(ctx, &q, &x.wording, s)
+	return g.only(q.Pages).search(ctx, &q, &x.wording, x.ratio, s)
 }
 
 // Page returns the document of a page, nil if there is none.

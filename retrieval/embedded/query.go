@@ -95,11 +95,18 @@ func (p *parsedQuery) keywords() bool {
 	return n <= keywordsMax
 }
 
-func (p *parsedQuery) semanticShare() float32 {
+// semanticShare returns the share of vectors in the ranking. It grows with the
+// ratio: from 0 over what was found best, at the default, to 1.
+func (p *parsedQuery) semanticShare(ratio float64) float32 {
+	share := float32(semanticShare)
 	if len(p.plain) <= 2 {
-		return semanticShareShort
+		share = semanticShareShort
 	}
-	return semanticShare
+	r := float32(ratio / DefaultSemanticRatio)
+	if r <= 1 {
+		return r * share
+	}
+	return share + (r-1)*(1-share)
 }
 
 // parse reads a query. Its stop words are those of its language, of the

@@ -27,7 +27,7 @@ const unranked = .5
 // Rerank returns hits from what another engine found and what this index finds
 // by keywords, ranked as Search does: scored by the same words, fused with the
 // similarities given. mean is the mean similarity of all sections. ratio is
-// the share of vectors, 0–1; .5 is that of Search. Sections that this index
+// the weight of vectors, see Options.SemanticRatio. Sections that this index
 // doesn't hold are left out.
 func (x *Index) Rerank(q retrieval.Query, found []Candidate, mean, ratio float64) ([]retrieval.Hit, error) {
 	g := x.current.Load()
@@ -57,7 +57,7 @@ func (x *Index) Rerank(q retrieval.Query, found []Candidate, mean, ratio float64
 	}
 	g.addUnranked(found, s)
 	if ratio > 0 {
-		g.fuse(similar, candidates, min(1, p.semanticShare()*float32(2*ratio)), s)
+		g.fuse(similar, candidates, p.semanticShare(ratio), s)
 	}
 	return g.hits(&q, &p, similar, s), nil
 }

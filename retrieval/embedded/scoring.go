@@ -79,7 +79,9 @@ const (
 	boostFactor         = 1.15
 	preferredFactor     = 1.15
 
-	// The share of vectors in a hybrid ranking, and for queries of one and two
+	// DefaultSemanticRatio is the weight of vectors, as an option.
+	DefaultSemanticRatio = .5
+	// What share of a hybrid ranking that is for vectors, and for queries of one and two
 	// words, which are names more often than descriptions.
 	semanticShare      = .35
 	semanticShareShort = .2

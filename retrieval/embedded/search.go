@@ -32,7 +32,7 @@ func zeroed(s []float32, n int) []float32 {
 }
 
 // search ranks the sections of a generation for a query.
-func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording, s *scratch) ([]retrieval.Hit, error) {
+func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
 	p := g.parse(q, w)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -44,12 +44,12 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording,
 	allowed := g.filtered(q.Filter)
 	g.rank(&p, allowed, s)
 	var similar *similarity
-	if g.vectors.fits(q.Vector) {
+	if ratio > 0 && g.vectors.fits(q.Vector) {
 		var err error
 		if similar, err = g.vectors.compare(ctx, q.Vector, s); err != nil {
 			return nil, err
 		}
-		g.fuse(similar, allowed, p.semanticShare(), s)
+		g.fuse(similar, allowed, p.semanticShare(ratio), s)
 	}
 	return g.hits(q, &p, similar, s), nil
 }

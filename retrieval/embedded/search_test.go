@@ -473,6 +473,43 @@ func TestVectorsFindWhatKeywordsDoNot(t *testing.T) {
 	}
 }
 
+func TestTheSemanticRatioWeighsVectors(t *testing.T) {
+	docs := manual()
+	q := retrieval.Query{Text: "certificates renewed", Vector: toy("Static files Browsing Listings of folders.")}
+	rank := func(ratio *float64, page string) int {
+		x := opened(t, Options{SemanticRatio: ratio})
+		if err := x.Replace(context.Background(), docs, embedded(docs)); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Index(pages(search(t, x, q)), page)
+	}
+	at := func(r float64) *float64 { return &r }
+	if got := rank(at(0), "files"); got != -1 {
+		t.Errorf("with 0, what only vectors find is in place %d", got)
+	}
+	if got := rank(nil, "tls"); got != 0 {
+		t.Errorf("by default, the words' page is in place %d", got)
+	}
+	if a, b := rank(nil, "files"), rank(at(DefaultSemanticRatio), "files"); a != b {
+		t.Errorf("the default is %d, that of %v %d", a, DefaultSemanticRatio, b)
+	}
+	if got := rank(at(1), "files"); got != 0 {
+		t.Errorf("with 1, the vector's page is in place %d", got)
+	}
+	p := parsedQuery{plain: []string{"how", "to", "start"}}
+	last := float32(-1)
+	for _, c := range []struct{ ratio, share float32 }{{0, 0}, {.25, .175}, {.35, .245}, {.5, .35}, {.75, .675}, {1, 1}} {
+		got := p.semanticShare(float64(c.ratio))
+		if math.Abs(float64(got-c.share)) > 1e-6 || got <= last {
+			t.Errorf("a ratio of %v is a share of %v, want %v", c.ratio, got, c.share)
+		}
+		last = got
+	}
+	if _, err := Open(Options{SemanticRatio: at(1.5)}); err == nil {
+		t.Error("a ratio of 1.5 is taken")
+	}
+}
+
 func TestAVectorOfAnotherLengthIsIgnored(t *testing.T) {
 	docs := manual()
 	x := opened(t, Options{})
