@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ const readers = 4
 // Store is a database in a file.
 type Store struct {
 	*database.Store
+	write  *sql.DB
 	file   string
 	opened fs.FileInfo
 }
@@ -72,7 +74,7 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
-	return &Store{s, file, opened}, nil
+	return &Store{s, write, file, opened}, nil
 }
 
 // Schema is the number of the schema that Open gives a file.
@@ -135,6 +137,29 @@ func (s *Store) present() error {
 	}
 	return err
 }
+
+// Prune deletes what is older than its retention, and gives free space beyond a
+// tenth of the file back to the file system. New events use the rest.
+func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duration) (int64, error) {
+	deleted, err := s.Store.Prune(ctx, now, retention)
+	for last := int64(math.MaxInt64); err == nil; {
+		var free, pages int64
+		err = errors.Join(
+			s.write.QueryRowContext(ctx, "pragma freelist_count").Scan(&free),
+			s.write.QueryRowContext(ctx, "pragma page_count").Scan(&pages),
+		)
+		if err != nil || free <= pages/10 || free >= last { // another program may have changed the file's auto_vacuum
+			break
+		}
+		last = free
+		_, err = s.write.ExecContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", min(free-pages/10, freed)))
+	}
+	return deleted, err
+}
+
+// freed is how many pages one transaction gives back, so that batches don't
+// wait for it.
+const freed = 1000
 
 // Backup writes a copy to a file that must not exist.
 func (s *Store) Backup(ctx context.Context, file string) error {

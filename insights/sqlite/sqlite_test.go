@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,5 +116,60 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 	}
 	if err := s.Check(t.Context()); err == nil {
 		t.Error("the check found nothing")
+	}
+}
+
+// A file doesn't grow while as much is deleted as comes, and shrinks when more
+// is deleted.
+func TestTheFileShrinksWhenEventsAreDeleted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "insights.db")
+	s := open(t, file)
+	size := func() int64 {
+		t.Helper()
+		if _, err := s.write.Exec("pragma wal_checkpoint(truncate)"); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	now := time.Now()
+	const days = 10
+	// addDay stores the events of a day that lies so many days back.
+	addDay := func(ago int) {
+		t.Helper()
+		var b insights.Batch
+		for i := range 300 {
+			b.Events = append(b.Events, insights.Event{At: now.AddDate(0, 0, -ago), Scope: acme, Reply: &insights.Reply{
+				Thread: fmt.Sprint("t", ago, "-", i), Message: fmt.Sprint("m", ago, "-", i), Outcome: "answered", Answered: "no",
+				Question: fmt.Sprintf("How do I configure rocket %d of day %d with a rather long question?", i, ago),
+			}})
+		}
+		if err := s.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ago := 2 * days; ago > days; ago-- {
+		addDay(ago)
+	}
+	full := size()
+	for ago := days; ago > 0; ago-- { // each day comes, and the oldest goes
+		addDay(ago)
+		if _, err := s.Prune(t.Context(), now.AddDate(0, 0, -ago), days*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if steady := size(); steady > full*5/4 {
+		t.Errorf("%d bytes have become %d", full, steady)
+	}
+	if _, err := s.Prune(t.Context(), now, 24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if small := size(); small > full/3 {
+		t.Errorf("%d bytes are still %d after all but a day was deleted", full, small)
+	} else {
+		t.Logf("%d kB for %d days, %d kB for one", full/1000, days, small/1000)
 	}
 }
