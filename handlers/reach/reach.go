@@ -67,6 +67,9 @@ type Site struct {
 	pages  map[string]*Page // by Document.Page
 	opened map[openedKey]opened
 	free   map[string]freePath
+	// settled are documents that are not due before then.
+	settled []*retrieval.Document
+	then    time.Time
 }
 
 // View is what may be searched. Its sets are nil if all pages are in them.
@@ -238,6 +241,10 @@ func (s *Site) update(ctx context.Context, limit int) {
 func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if sameDocuments(documents, s.settled) && now.Before(s.then) {
+		return nil // as at most ticks: there may be a thousand sites
+	}
+	first := now.Add(maxAge)
 	const perAge = int(maxAge / tick)
 	renewed, atOnce := 0, len(documents)/perAge+1
 	here := make(map[string]bool, len(documents))
@@ -250,7 +257,12 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 		case now.Sub(p.asked) > maxAge/2 && renewed < atOnce:
 			renewed++
 			due = append(due, d)
+		case p.asked.Add(maxAge / 2).Before(first):
+			first = p.asked.Add(maxAge / 2)
 		}
+	}
+	if s.settled = nil; len(due) == 0 {
+		s.settled, s.then = documents, first
 	}
 	for name := range s.pages {
 		if !here[name] {
@@ -258,6 +270,12 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 		}
 	}
 	return due
+}
+
+// sameDocuments reports whether both are the documents of one generation of the
+// index, which never change.
+func sameDocuments(a, b []*retrieval.Document) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // publish makes the view of the states.

@@ -9,8 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -412,5 +414,49 @@ func TestTheFirstCompletePassLogsPagesThatAreNotServed(t *testing.T) {
 				t.Errorf("logged again: %s", &log)
 			}
 		})
+	}
+}
+
+// Ticks without anything to do look at no page; new pages and old answers are
+// found all the same.
+func TestWhatIsDueIsFound(t *testing.T) {
+	docs := documents(base, "index.html", "guide.html", "more.html")
+	s := site(t, "root * "+write(t, "index.html", "guide.html", "more.html")+"\nfile_server", docs)
+	now := time.Now()
+	names := func(at time.Duration) string {
+		var all []string
+		for _, d := range s.due(docs, now.Add(at)) {
+			all = append(all, d.File)
+			s.pages[d.Page].asked = now.Add(at)
+		}
+		return strings.Join(all, " ")
+	}
+	steps := []struct {
+		at   time.Duration
+		want string
+	}{{0, ""}, {time.Minute, ""}, {maxAge/2 + time.Second, "index.html"}, {maxAge/2 + 2*time.Second, "guide.html"}, {maxAge/2 + 3*time.Second, "more.html"}, {maxAge/2 + 4*time.Second, ""}, {maxAge - time.Second, ""}, {maxAge + 2*time.Second, "index.html"}}
+	for _, step := range steps {
+		if got := names(step.at); got != step.want {
+			t.Errorf("after %s, %q is due, want %q", step.at, got, step.want)
+		}
+	}
+	docs = slices.Clone(docs)
+	changed := *docs[2]
+	changed.Hash = "another"
+	docs[2] = &changed
+	if got := names(maxAge + 3*time.Second); got != "guide.html more.html" {
+		t.Errorf("after a change and as much time, %q is due", got)
+	}
+}
+
+func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
+	docs := documents(base, "a.html", "b.html", "c.html", "d.html", "e.html", "f.html", "g.html", "h.html", "i.html", "j.html", "k.html", "l.html", "m.html", "n.html", "o.html", "p.html", "q.html", "r.html", "s.html", "t.html")
+	s := &Site{pages: make(map[string]*Page)}
+	now := time.Now()
+	for _, d := range docs {
+		s.pages[d.Page] = &Page{Document: d, asked: now}
+	}
+	for b.Loop() {
+		s.due(docs, now)
 	}
 }
