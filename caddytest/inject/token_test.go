@@ -2,11 +2,17 @@
 package inject
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
@@ -67,10 +73,32 @@ func TestATokenOpensTheSiteForPagesThatAskedForIt(t *testing.T) {
 	}
 }
 
+// folder is the storage of a server, as access reads it.
+type folder string
+
+func (f folder) Get(_ context.Context, key string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(string(f), key))
+}
+
+func (f folder) Put(context.Context, string, []byte) error { return os.ErrPermission }
+
+func (f folder) Delete(context.Context, string) error { return os.ErrPermission }
+
+func (f folder) List(_ context.Context, prefix string) (keys []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(string(f), prefix))
+	for _, e := range entries {
+		keys = append(keys, prefix+"/"+e.Name())
+	}
+	return keys, err
+}
+
 func TestAStolenTokenIsWorthNothing(t *testing.T) {
 	s := sites(t)
 	tok, _ := token(t, s, "acme", s.Base)
 	text, signature, _ := strings.Cut(tok, ".")
+	// The server's secret signs what it issued 16 minutes ago.
+	expired := access.NewTokens(folder(filepath.Join(s.Dir, "storage")), slog.New(slog.DiscardHandler)).
+		Issue(t.Context(), access.Token{Site: "acme", Origin: s.Base, Address: "127.0.0.1"}, time.Now().Add(-16*time.Minute))
 	for name, c := range map[string]struct {
 		path, token, origin, code string
 	}{
@@ -79,6 +107,7 @@ func TestAStolenTokenIsWorthNothing(t *testing.T) {
 		"without an origin":       {search, tok, "", "token_origin"},
 		"for another site":        {"/v1/search/beta", tok, s.Base, "token_site"},
 		"for a site that is none": {"/v1/search/nowhere", tok, s.Base, "token_site"},
+		"expired":                 {search, expired, s.Base, "token_expired"},
 		"tampered":                {search, text + "x." + signature, s.Base, "token_invalid"},
 		"without its signature":   {search, text + ".", s.Base, "token_invalid"},
 		"asked in the assistant":  {"/v2/assistant/beta/message", tok, s.Base, "token_site"},

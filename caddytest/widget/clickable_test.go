@@ -30,8 +30,8 @@ var tricky = []string{
 	"[bob@evil.net](/install)", "[evil.net](/install)", "[//evil.net](/install)", "[xhttps://evil.net](/install)", "`a` `https://evil.net`", "`unclosed https://evil.net bob@evil.net evil.net",
 }
 
-// clickable returns what is a link, an image or a tag of its own in HTML that
-// a Markdown renderer made, other than links to the site.
+// clickable returns the addresses of links and images in HTML that a Markdown
+// renderer made, other than links to the site.
 func clickable(t *testing.T, source string) (bad []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(source))

@@ -252,10 +252,15 @@ func (s *stand) page(w http.ResponseWriter, r *http.Request) {
 		src += "?config=" + url.QueryEscape(config)
 	}
 	w.Header().Set("Content-Type", "text/html")
-	w.Header().Set("Content-Security-Policy", policy)
+	if !q.Has("policy") {
+		w.Header().Set("Content-Security-Policy", policy)
+	}
 	tag := fmt.Sprintf(`<script src="%s" defer %s></script>`, html.EscapeString(src), q.Get("tag"))
 	if q.Has("twice") {
 		tag += tag
+	}
+	if q.Has("script") {
+		tag += fmt.Sprintf(`<script type="module" src="%s"></script>`, html.EscapeString(q.Get("script")))
 	}
 	fmt.Fprintf(w, `<!doctype html><html lang=%q dir=%q><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%s</title>%s</head><body><main>%s</main></body></html>`,
 		lang, dir, title, tag, body)

@@ -27,7 +27,7 @@ func testSearch(t *testing.T, s *stand) {
 		js[bool](b, `{ const i = $('.search .input'); for (const q of ['w', 'wi', 'win', 'wind', 'windo', 'windows']) { i.value = q; i.dispatchEvent(new InputEvent('input')) } }; true`)
 		b.until(`text('.result').includes('Windows')`)
 		for _, body := range s.sent("/v1/search/acme") {
-			if strings.Contains(body, `"query":"w`) && !strings.Contains(body, `"query":"windows"`) || !strings.Contains(body, `"fields":["snippet"]`) {
+			if strings.Contains(body, `"query":"w`) && !strings.Contains(body, `"query":"windows"`) || !strings.Contains(body, `"pageSize":7,"fields":["snippet"]`) {
 				t.Errorf("searched: %s", body)
 			}
 		}
@@ -130,10 +130,10 @@ func testSearch(t *testing.T, s *stand) {
 		b.visit("/", "")
 		b.open()
 		b.write("booster")
-		b.until(`$$('.result').length === 10`)
+		b.until(`$$('.result').length === 7`)
 		js[bool](b, `$$('[role=option]').find(o => o.textContent === 'More results').click(), true`)
 		b.until(`$$('.result').length === 12`)
-		b.is(`$('[aria-selected=true]') === $$('[role=option]')[10]`)
+		b.is(`$('[aria-selected=true]') === $$('[role=option]')[7]`)
 		b.is(`!$$('[role=option]').some(o => o.textContent === 'More results')`)
 		b.calm()
 	})
@@ -218,7 +218,7 @@ func testOpening(t *testing.T, s *stand) {
 		b.until(`getComputedStyle($('dialog')).backgroundColor === 'rgb(23, 25, 30)'`)
 		b.key(kb.Escape)
 		b.until(`!$('dialog').open`)
-		// A letter belongs to whoever types.
+		// In a text field, a letter is text.
 		js[bool](b, `{ const i = document.createElement('input'); document.body.append(i); i.focus() }; true`)
 		b.key("/")
 		b.is(`!$('dialog').open && document.querySelector('input').value === '/'`)

@@ -106,7 +106,7 @@ async function search(offset?: number) {
   const { signal } = running = new AbortController()
   const language = config.languages?.find(l => l === document.documentElement.lang)
   try {
-    const response = await post('/v1/search/{}', { query, pageSize: 10, fields: ['snippet'], offset, filter: language && { language } }, { signal })
+    const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset, filter: language && { language } }, { signal })
     const hits: Item[] = await response.json()
     items = offset ? items.concat(hits) : hits
     found = query
