@@ -10,13 +10,14 @@
 //	go run ./bench input              # CPU time of bad input
 //	go run ./bench locks              # asking for pages as a stranger and as a reader
 //	go run ./bench agents             # tokens and latency of the MCP server's tools, over the manual
+//	go run ./bench widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
 //	go run ./bench answers            # links and follow-up questions, over the manual
 //	go run ./bench ranking            # nDCG@10 on other projects' documentation and on your own sets
 //	go run ./bench markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
 // It prints Markdown tables with the date, the machine and the command. It
-// needs Go and Linux, and Node with npm for MiniSearch, Pagefind and the AI
-// SDK, which are left out otherwise. All traffic stays on the loopback
+// needs Go and Linux, and Node with npm for MiniSearch, Pagefind, DocSearch and
+// the AI SDK, which are left out otherwise. All traffic stays on the loopback
 // interface, all processes end with the command, and all files are in a
 // temporary directory.
 package main
@@ -67,6 +68,7 @@ var suites = []struct {
 	{"locks", benchLocks},
 	{"insights", benchInsights},
 	{"agents", benchAgents},
+	{"widget", benchWidget},
 	{"answers", func(ctx context.Context, _ *bench) error { return runAnswers(ctx, nil) }},
 }
 
@@ -97,7 +99,7 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|agents|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch; of insights: sqlite or postgres")
@@ -124,7 +126,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, agents, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
