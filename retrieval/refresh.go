@@ -74,6 +74,7 @@ type Refresher struct {
 	status  Status
 	running context.Context // Run's; nil before
 	next    *refreshCall    // requested, not begun
+	again   bool            // the next refresh is a rebuild
 	calls   sync.WaitGroup  // refreshes in progress
 
 	// locked holds an element while somebody changes the index or uses the
@@ -83,6 +84,7 @@ type Refresher struct {
 	documents  []*Document
 	hold       hold
 	moved      bool                  // the index has the pages of another Origin
+	rebuild    bool                  // all pages are read and published
 	problems   map[Problem]time.Time // by when each was found
 	saveFailed bool
 }
@@ -231,6 +233,15 @@ func (r *Refresher) Refresh(ctx context.Context) (Report, error) {
 	}
 }
 
+// Rebuild is a Refresh that reads all pages again and publishes them even if
+// none has changed.
+func (r *Refresher) Rebuild(ctx context.Context) (Report, error) {
+	r.mu.Lock()
+	r.again = true
+	r.mu.Unlock()
+	return r.Refresh(ctx)
+}
+
 func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 	defer close(call.done)
 	err := r.lock(ctx)
@@ -262,6 +273,12 @@ func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	started := time.Now()
 	if r.table == nil {
 		r.load()
+	}
+	r.mu.Lock()
+	r.rebuild, r.again = r.rebuild || r.again, false
+	r.mu.Unlock()
+	if r.rebuild {
+		r.table.Files = map[string]pageEntry{}
 	}
 	report, err := r.attempt(ctx)
 	for tries := 1; tries < maxAttempts && errors.Is(err, errReplaced); tries++ {

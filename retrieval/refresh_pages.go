@@ -89,7 +89,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 		if err := r.publish(ctx, documents); err != nil {
 			return report, err
 		}
-		report.Published, changed = true, true
+		report.Published, changed, r.rebuild = true, true, false
 		report.Pages, report.Sections = len(documents), countSections(documents)
 	}
 	if r.table.Origin, r.moved = r.options.Origin, false; changed {
@@ -292,9 +292,10 @@ func (r *Refresher) setProblems(problems []Problem) int {
 }
 
 // mustPublish reports whether the index must be replaced: its pages differ, or
-// were made with other settings, or have vectors that are no longer wanted.
+// were made with other settings, or have vectors that are no longer wanted, or
+// somebody asks for it.
 func (r *Refresher) mustPublish(report Report) bool {
-	return report.Added+report.Removed+report.Changed > 0 || !r.Status().Ready ||
+	return r.rebuild || report.Added+report.Removed+report.Changed > 0 || !r.Status().Ready ||
 		r.table.Fingerprint != r.options.Ingester.Fingerprint() ||
 		r.embeddings == nil && r.table.Vectors > 0
 }

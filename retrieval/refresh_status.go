@@ -34,6 +34,9 @@ type Report struct {
 	// Read is the number of files that were read. The others were unchanged.
 	Read     int `json:"read"`
 	Problems int `json:"problems"`
+	// Restored is what an index in a server lacked or had besides, which is
+	// corrected now.
+	Restored []string `json:"restored,omitempty"`
 	// Held is why the pages found were not published, "" if they were.
 	Held    string        `json:"held,omitempty"`
 	Started time.Time     `json:"started"`

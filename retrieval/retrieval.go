@@ -183,6 +183,14 @@ type Loader interface {
 	Load(ctx context.Context) ([]*Document, error)
 }
 
+// Restorer is an Index that is kept in a server, where somebody may change it.
+type Restorer interface {
+	// Restore compares the server with the current generation, and corrects
+	// what differs; with all, it writes everything again. It returns what was
+	// different, for people.
+	Restore(ctx context.Context, all bool) ([]string, error)
+}
+
 // VectorKeeper is an Index that keeps its vectors in a server, where they may
 // get lost.
 type VectorKeeper interface {

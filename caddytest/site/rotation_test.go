@@ -138,8 +138,9 @@ func TestARotatedKeyOfMeilisearchIsUsedAfterAReloadAndNothingIsIndexedAgain(t *t
 	caddytest.Until(t, "the server has the pages", func() bool { return s.Finds("install") })
 	before := m.Calls("POST /indexes/*/documents")
 	rotate()
+	late, _ := k.counts() // of the index that was closed
 	caddytest.Until(t, "the server is asked with the new key", func() bool { return s.Finds("install") })
-	if wrong, served := k.counts(); wrong != 0 || served == 0 {
+	if wrong, served := k.counts(); wrong != late || served == 0 {
 		t.Errorf("%d requests had the old key, %d the new one", wrong, served)
 	}
 	if got := m.Calls("POST /indexes/*/documents"); got != before {

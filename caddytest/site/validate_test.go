@@ -179,6 +179,7 @@ var bad = []struct{ field, value, says string }{
 	{"Threads.ttl", `"-1h"`, `-1h`},
 	{"MeilisearchIndex.urls", `[]`, `urls: is missing`},
 	{"MeilisearchIndex.urls", `["m:7700"]`, `"m:7700"`},
+	{"MeilisearchIndex.prefix", `"Docs_"`, `prefix: "Docs_" must be lower-case letters`},
 	{"MeilisearchIndex.semantic_ratio", `2`, `semantic_ratio: 2 must be from 0`},
 	{"MeilisearchIndex.fallback", `"meilisearch"`, `fallback: "meilisearch" must be embedded`},
 	{"MeilisearchIndex.embedder", `"http://e/v1"`, `embedder: "http://e/v1" must be a name`},

@@ -21,7 +21,7 @@ import (
 //
 //	GET    /docs/status               sites, their indexes, the model
 //	GET    /docs/doctor               checks, and what to do where one fails
-//	POST   /docs/index/{site}         refresh now; ?wait=true answers when it ended
+//	POST   /docs/index/{site}         refresh now; ?wait=true answers when it ended, ?full=true writes everything again
 //	GET    /docs/pages/{site}         pages, and what clients get at their URLs
 //	GET    /docs/queries/{site}       queries to evaluate the search with
 //	GET    /docs/keys                 keys, without secrets
@@ -90,13 +90,14 @@ func (a *App) admin(r *http.Request, what, name string, body []byte) (status int
 	case "GET doctor":
 		answer = a.Doctor(ctx)
 	case "POST index":
+		full := r.URL.Query().Get("full") == "true"
 		if r.URL.Query().Get("wait") == "true" {
-			answer, err = a.Refresh(ctx, name)
+			answer, err = a.Reindex(ctx, name, full)
 			break
 		}
 		var site *LiveSite
 		if site, err = a.adminSite(name); err == nil {
-			a.refreshSoon(site)
+			a.reindexSoon(site, full)
 			status, answer = http.StatusAccepted, site.index.refresher.Status()
 		}
 	case "GET pages":

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
@@ -26,6 +28,37 @@ func (a *App) Refresh(ctx context.Context, name string) (retrieval.Report, error
 		return report, fmt.Errorf("refreshing %s: %w", site.Name, err)
 	}
 	return report, nil
+}
+
+// Reindex is Refresh for an operator: it also compares each section with an
+// index in servers, and restores what differs. With full, all pages are read
+// and written again.
+func (a *App) Reindex(ctx context.Context, name string, full bool) (retrieval.Report, error) {
+	site, err := a.adminSite(name)
+	if err != nil {
+		return retrieval.Report{}, err
+	}
+	refresh := site.index.refresher.Refresh
+	if full {
+		refresh = site.index.refresher.Rebuild
+	}
+	report, err := refresh(ctx)
+	if r, ok := site.index.index.(retrieval.Restorer); ok && err == nil && report.Held == "" {
+		report.Restored, err = r.Restore(ctx, full)
+	}
+	if err != nil {
+		return report, fmt.Errorf("refreshing %s: %w", site.Name, err)
+	}
+	return report, nil
+}
+
+// reindexSoon is Reindex in the background.
+func (a *App) reindexSoon(site *LiveSite, full bool) {
+	a.goBackground(func(ctx context.Context) {
+		if _, err := a.Reindex(ctx, site.Name, full); err != nil && ctx.Err() == nil {
+			a.log.Error("the index could not be refreshed", zap.String("site", site.Name), zap.Error(err))
+		}
+	})
 }
 
 // RefreshSoon looks for changes of a site's pages in the background.

@@ -3,6 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -24,6 +28,11 @@ type MeilisearchIndex struct {
 
 	// The key for searching. Default: api_key.
 	SearchKey string `json:"search_key,omitempty"`
+
+	// The beginning of the names of the indexes in the servers, which go on with
+	// the site's name and a language. Caddys that don't share a storage need
+	// different ones. Default: docs.
+	Prefix string `json:"prefix,omitempty"`
 
 	// The weight of semantic search, from 0 (keyword search only) to 1 (semantic
 	// search only); it needs an embedder, which has the same option. Default:
@@ -70,14 +79,44 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
-		URLs: m.URLs, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
+		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
 		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
 		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log,
 	}
 	if o.Locker != nil {
 		options.Locker = o.Locker
 	}
+	if s, ok := o.Locker.(*store); ok {
+		options.Owner = func(ctx context.Context) (meilisearch.Owner, error) { return indexOwner(ctx, s) }
+	}
 	return options
+}
+
+// ownerKey is where the storage keeps the ID that its indexes in servers have.
+const ownerKey = "docs/index/owner"
+
+// indexOwner is the owner of the indexes of all Caddys with a storage.
+func indexOwner(ctx context.Context, s *store) (meilisearch.Owner, error) {
+	in, err := s.newest()
+	if err != nil {
+		return meilisearch.Owner{}, err
+	}
+	host, _ := os.Hostname()
+	owner := meilisearch.Owner{Name: strings.TrimSpace("the one with the storage " + describeStorage(in) + " on " + host)}
+	id, err := s.Get(ctx, ownerKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		const lock = "docs_index_owner"
+		if err := s.Lock(ctx, lock); err != nil {
+			return owner, err
+		}
+		defer func() { _ = s.Unlock(context.WithoutCancel(ctx), lock) }()
+		if id, err = s.Get(ctx, ownerKey); errors.Is(err, fs.ErrNotExist) {
+			id = []byte(rand.Text())
+			err = s.Put(ctx, ownerKey, id)
+		}
+	}
+	owner.ID = string(id)
+	return owner, err
 }
 
 // embedderName names what makes vectors, "" where nothing does.

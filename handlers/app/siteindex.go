@@ -12,6 +12,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
 
@@ -145,6 +146,9 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 				outcome = "failed"
 			case report.Published:
 				outcome = "new"
+			}
+			if m, ok := index.(*meilisearch.Index); ok {
+				m.CheckSoon()
 			}
 			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
 			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))

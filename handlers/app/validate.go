@@ -225,6 +225,8 @@ func (t *Threads) Validate() error {
 	return c.err()
 }
 
+var indexPrefix = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
 // Validate checks the servers and how they are used.
 func (m *MeilisearchIndex) Validate() error {
 	c := new(checker)
@@ -240,6 +242,9 @@ func (m *MeilisearchIndex) Validate() error {
 	}
 	c.semanticRatio(m.SemanticRatio)
 	c.oneOf("fallback", m.Fallback, "embedded")
+	if m.Prefix != "" && !indexPrefix.MatchString(m.Prefix) {
+		c.fail("prefix", "%q must be lower-case letters, digits and dashes, beginning with a letter, at most 40, like docs-staging", m.Prefix)
+	}
 	c.literal("embedder", m.Embedder)
 	if strings.Contains(m.Embedder, "://") {
 		c.fail("embedder", "%q must be a name in the servers' settings, not a URL", m.Embedder)

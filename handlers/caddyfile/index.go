@@ -51,6 +51,7 @@ func meilisearchWords(m *app.MeilisearchIndex) []word {
 	return []word{
 		secretWord("api_key", "{env.MEILI_KEY}", &m.APIKey),
 		secretWord("search_key", "{env.MEILI_SEARCH_KEY}", &m.SearchKey),
+		textWord("prefix", "<name>", "docs-staging", &m.Prefix),
 		ratioWord("semantic_ratio", "0.5", &m.SemanticRatio),
 		textWord("fallback", "embedded", "embedded", &m.Fallback),
 		textWord("embedder", "<name>", "default", &m.Embedder),

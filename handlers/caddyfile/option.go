@@ -79,6 +79,7 @@ type option struct {
 //			index meilisearch <url>... {
 //				api_key <placeholder>
 //				search_key <placeholder>
+//				prefix <name>
 //				semantic_ratio <0-1>
 //				fallback embedded
 //				embedder <name>

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -16,29 +17,33 @@ import (
 )
 
 func indexCommand(t *target) *cobra.Command {
-	var wait bool
+	var wait, full bool
 	cmd := &cobra.Command{
-		Use: "index [SITE] [--wait]", Short: "Looks for changes in a site's pages now", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
+		Use: "index [SITE] [--wait] [--full]", Short: "Looks for changes in a site's pages now", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
 		Long: `Makes the running server look for changes in a site's pages now, without waiting
 for its watcher. With --wait it shows progress and returns once the new pages
-are searched. Without a running server, it builds the index of the configuration
+are searched. An index in Meilisearch servers is compared with the pages section
+by section, and restored where it differs. With --full, all pages are read again
+and the index is written again; indexes in servers that belong to another Caddy
+are taken over. Without a running server, it builds the index of the configuration
 given by --config, which the next start then loads.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			site := ""
 			if len(args) > 0 {
 				site = args[0]
 			}
-			return index(cmd.Context(), t, site, wait, cmd.OutOrStdout())
+			return index(cmd.Context(), t, site, wait, full, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "Wait for the end and show progress")
+	cmd.Flags().BoolVar(&full, "full", false, "Read all pages again and write the whole index again")
 	return cmd
 }
 
-func index(ctx context.Context, t *target, site string, wait bool, out io.Writer) error {
+func index(ctx context.Context, t *target, site string, wait, full bool, out io.Writer) error {
 	st, err := t.status(ctx)
 	if errors.Is(err, errNotRunning) {
-		return indexOffline(ctx, t, site, out)
+		return indexOffline(ctx, t, site, full, out)
 	}
 	if err != nil {
 		return err
@@ -52,9 +57,20 @@ func index(ctx context.Context, t *target, site string, wait bool, out io.Writer
 	if len(sites) == 0 {
 		return unknownSite(site, st)
 	}
+	query := url.Values{}
+	if full {
+		query.Set("full", "true")
+	}
+	if wait {
+		query.Set("wait", "true")
+	}
 	for _, name := range sites {
+		at := path("index", name)
+		if len(query) > 0 {
+			at += "?" + query.Encode()
+		}
 		if !wait {
-			if err := t.call(ctx, http.MethodPost, path("index", name), nil, nil); err != nil {
+			if err := t.call(ctx, http.MethodPost, at, nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(out, "%s: looking for changes; caddy docs status shows the progress\n", name)
@@ -62,7 +78,7 @@ func index(ctx context.Context, t *target, site string, wait bool, out io.Writer
 		}
 		var report retrieval.Report
 		stop := progress(ctx, t, name)
-		err := t.call(ctx, http.MethodPost, path("index", name)+"?wait=true", nil, &report)
+		err := t.call(ctx, http.MethodPost, at, nil, &report)
 		stop()
 		if err != nil {
 			return err
@@ -82,6 +98,9 @@ func printReport(t *target, out io.Writer, name string, report retrieval.Report)
 		}{name, report})
 	}
 	fmt.Fprintf(out, "%s: %s\n", name, report)
+	for _, what := range report.Restored {
+		fmt.Fprintf(out, "%s: restored: %s\n", name, what)
+	}
 	if report.Problems > 0 {
 		fmt.Fprintf(out, "%s: %d pages could not be read; caddy docs doctor names them\n", name, report.Problems)
 	}
@@ -131,7 +150,7 @@ func progress(ctx context.Context, t *target, site string) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func indexOffline(ctx context.Context, t *target, site string, out io.Writer) error {
+func indexOffline(ctx context.Context, t *target, site string, full bool, out io.Writer) error {
 	a, done, err := t.started()
 	if err != nil {
 		return err
@@ -144,7 +163,7 @@ func indexOffline(ctx context.Context, t *target, site string, out io.Writer) er
 			continue
 		}
 		found = true
-		report, err := a.Refresh(ctx, s.Name)
+		report, err := a.Reindex(ctx, s.Name, full)
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,20 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		return
 	}
 
+	if x.options.Owner != nil {
+		m, err := x.checkOwner(ctx, s)
+		found, do := "nobody", ""
+		if m != nil {
+			found = m.Name
+		}
+		if foreign, ok := errors.AsType[*OwnerError](err); ok {
+			do = foreign.remedy()
+		}
+		if !add("owner of "+x.uidPrefix+"*", found, err, do) {
+			return
+		}
+	}
+
 	live, _, err := s.list(ctx, x.uidPrefix)
 	if err != nil {
 		add("indexes", "", err, "see the server's log")
@@ -94,29 +108,17 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 }
 
 func (x *Index) checkIndex(ctx context.Context, s *server, ix *languageIndex, restored bool, add addFinding) {
-	held, err := s.ids(ctx, ix.uid)
-	if err == nil {
-		missing := 0
-		for _, r := range ix.records {
-			if _, ok := held[r.ID]; !ok {
-				missing++
-			}
-		}
-		if extra := len(held) - (len(ix.records) - missing); missing+extra > 0 {
-			err = fmt.Errorf("lacks %d of %d sections and has %d others", missing, len(ix.records), extra)
-		}
+	found, err := s.compareSections(ctx, ix)
+	if err == nil && found != "" {
+		err = errors.New(found)
 	}
 	add("index "+ix.uid, fmt.Sprintf("%d sections", len(ix.records)), err,
 		"run: caddy docs index "+x.options.Site+"; if several Caddys share the server, they must serve the same pages")
 
 	settings, err := s.settings(ctx, ix.uid)
 	embedders := embeddersOf(settings)
-	if err == nil {
-		want := x.settingsOf(ix)
-		x.keepVectors(want, embedders, restored)
-		if settingsDiffer(settings, want, x.options.Embedder != "") {
-			err = errors.New("differ from those that this module sets")
-		}
+	if err == nil && x.differ(ix, settings, restored) {
+		err = errors.New("differ from those that this module sets")
 	}
 	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+x.options.Site+", and don't change them by hand") && settings == nil {
 		return

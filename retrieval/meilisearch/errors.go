@@ -91,6 +91,9 @@ func unauthorized(err error) bool {
 // refused reports whether the server will refuse the request again, because
 // of its key or its form.
 func refused(err error) bool {
+	if _, ok := errors.AsType[*OwnerError](err); ok {
+		return true
+	}
 	e, ok := errors.AsType[*ServerError](err)
 	return unauthorized(err) || ok && e.Status == http.StatusBadRequest && e.Code != "" && !indexNotFound(err)
 }

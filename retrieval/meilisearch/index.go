@@ -50,6 +50,12 @@ type Options struct {
 	// Synonyms and StopWords are as in embedded.Options.
 	Synonyms  [][]string
 	StopWords []string
+	// Owner, if not nil, returns who the indexes belong to. Those of another
+	// owner are neither searched nor written.
+	Owner func(ctx context.Context) (Owner, error)
+	// CheckInterval is how often the servers are compared with what they should
+	// hold. Default: a minute.
+	CheckInterval time.Duration
 	// Locker; nil: no other program writes to the servers.
 	Locker Locker
 	// Log; nil: slog.Default().
@@ -105,6 +111,9 @@ func Open(o Options) (*Index, error) {
 	if o.Prefix == "" {
 		o.Prefix = "docs"
 	}
+	if o.CheckInterval == 0 {
+		o.CheckInterval = defaultCheckInterval
+	}
 	x := &Index{
 		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), ratio: .5, stopWords: map[string]bool{},
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},
@@ -142,6 +151,7 @@ func Open(o Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	for _, s := range x.servers {
+		x.background.Go(func() { x.watch(ctx, s) })
 		x.background.Go(func() { x.maintain(ctx, s) })
 	}
 	return x, nil
@@ -177,6 +187,9 @@ func (x *Index) checkServers() error {
 					x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
 				}
 				x.checkKeys(ctx, s)
+				if s.writable() {
+					_, _ = x.checkOwner(ctx, s) // it logs what it finds
+				}
 			}
 		})
 	}
@@ -288,6 +301,9 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		s.updates.Record(true) // new content is tried at once
 		if !s.down() && s.lacks() != nil {
 			x.checkKeys(timed, s)
+		}
+		if s.foreignIsDue(0) {
+			_, _ = x.checkOwner(timed, s)
 		}
 		reachable = reachable || s.writable()
 	}

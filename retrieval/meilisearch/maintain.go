@@ -11,11 +11,23 @@ const (
 	// embedderInterval is how often an index without the configured embedder
 	// is checked.
 	embedderInterval = 2 * time.Second
+	// checkTimeout is for all checks of a server at a time.
+	checkTimeout = 10 * time.Second
 	// lockTimeout is how long to wait for the shared lock. Writing without it
 	// is safe, and at worst done twice. Caddy's file storage may keep the lock
 	// of a killed process.
 	lockTimeout = 30 * time.Second
 )
+
+// watch probes a server while it is down. Nothing else is done here that could
+// take time.
+func (x *Index) watch(ctx context.Context, s *server) {
+	for sleep(ctx, maintainInterval) {
+		if s.down() && s.probeIsDue() && s.probe(ctx) == nil {
+			x.log.Info("a Meilisearch server answers again", "server", s.url)
+		}
+	}
+}
 
 // maintain brings a server up to date whenever it is outdated and answers.
 func (x *Index) maintain(ctx context.Context, s *server) {
@@ -27,24 +39,32 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 			}
 			checked = time.Now()
 		}
-		outdated, down := s.state()
-		outdated = outdated && x.target.Load() != nil
-		if down != nil {
-			if !s.probeIsDue() || s.probe(ctx) != nil {
-				continue
-			}
-			x.log.Info("a Meilisearch server answers again", "server", s.url)
+		if s.down() {
+			continue
 		}
-		if s.rightsAreDue() {
-			x.checkKeys(ctx, s)
-		}
-		if !outdated || !s.writable() || !s.updates.Allow() {
+		x.check(ctx, s)
+		if outdated, _ := s.state(); !outdated || x.target.Load() == nil || !s.writable() || !s.updates.Allow() {
 			continue
 		}
 		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {
 			s.updates.Record(false)
 			x.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
 		}
+	}
+}
+
+// check checks what is due of a server: its keys, its owner and its content.
+func (x *Index) check(ctx context.Context, s *server) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if s.rightsAreDue() {
+		x.checkKeys(ctx, s)
+	}
+	if s.foreignIsDue(rightsInterval) {
+		_, _ = x.checkOwner(ctx, s) // it logs what it finds
+	}
+	if outdated, _ := s.state(); !outdated && x.target.Load() != nil && s.writable() && x.comparisonIsDue(s) {
+		x.compare(ctx, s)
 	}
 }
 
@@ -83,6 +103,18 @@ func (x *Index) bringUpToDate(ctx context.Context, s *server) error {
 	}
 	started := time.Now()
 	c := x.target.Load()
+	if s.hasDrifted() {
+		// Another Caddy may have been in the middle of an update.
+		found, err := x.drift(ctx, s, c)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			s.setOutdated(false)
+			return nil
+		}
+		x.log.Warn("somebody has changed the indexes of a Meilisearch server; they are restored", "server", s.url, "found", found)
+	}
 	if err := x.sync(ctx, s, c, shared); err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func allRefused(errs []error) bool {
 func (x *Index) order() []*server {
 	var current, outdated []*server
 	for _, s := range x.servers {
-		if lacking := s.lacks(); s.down() || lacking != nil && lacking.MissingSearch {
+		if !s.searchable() {
 			continue
 		}
 		if old, _ := s.state(); old {
@@ -116,8 +116,8 @@ func (x *Index) order() []*server {
 // downErrors returns why servers are down.
 func (x *Index) downErrors() (errs []error) {
 	for _, s := range x.servers {
-		if lacking := s.lacks(); lacking != nil {
-			errs = append(errs, lacking)
+		if err := s.refusal(); err != nil {
+			errs = append(errs, err)
 		} else if _, down := s.state(); down != nil {
 			errs = append(errs, down)
 		}
@@ -144,8 +144,8 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)
-			if lacking := s.lacks(); lacking != nil {
-				err = lacking // the reason
+			if reason := s.refusal(); reason != nil {
+				err = reason
 			}
 		}
 		return nil, false, err

@@ -69,6 +69,17 @@ type server struct {
 	// rightsChecked is zero.
 	lacking       *KeyError
 	rightsChecked time.Time
+	// foreign is who else the site's indexes belong to, nil if that is not known
+	// of anybody. ownerChecked is when it was asked.
+	foreign      *OwnerError
+	ownerChecked time.Time
+	// compared is when the server was compared with the content, and drifted is
+	// true if somebody seems to have changed its indexes since.
+	compared time.Time
+	drifted  bool
+	// rewrite makes the next sync write everything, and to indexes of another
+	// owner. It is used under the lock.
+	rewrite bool
 	// outdated is true unless the server is known to hold the target content.
 	outdated bool
 	// dimensions of the vectors in each index: 0 if the server's embedder makes
@@ -309,7 +320,18 @@ func (s *server) failed(began time.Time, err error) {
 func (s *server) setOutdated(outdated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.outdated = outdated
+	s.outdated, s.drifted = outdated, false
+	if !outdated {
+		s.compared = time.Now()
+	}
+}
+
+// hasDrifted reports whether the server is outdated only because somebody
+// seems to have changed its indexes.
+func (s *server) hasDrifted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.drifted
 }
 
 // state returns whether the server is outdated, and why it is down.
@@ -325,8 +347,31 @@ func (s *server) down() bool {
 	return down != nil
 }
 
-// writable reports whether the server is up and its keys permit indexing.
+// refusal returns why the server's indexes may not be written, except that it
+// is down.
+func (s *server) refusal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.lacking != nil:
+		return s.lacking
+	case s.foreign != nil:
+		return s.foreign
+	}
+	return nil
+}
+
+// writable reports whether the server is up, its keys permit indexing, and the
+// indexes belong to nobody else.
 func (s *server) writable() bool {
-	lacking := s.lacks()
-	return !s.down() && (lacking == nil || len(lacking.Missing) == 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err == nil && (s.lacking == nil || len(s.lacking.Missing) == 0) && s.foreign == nil
+}
+
+// searchable reports whether the server is up and may be searched.
+func (s *server) searchable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err == nil && (s.lacking == nil || !s.lacking.MissingSearch) && s.foreign == nil
 }

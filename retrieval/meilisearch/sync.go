@@ -52,7 +52,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 		return nil
 	}
 	for _, err := range errs {
-		if err != nil && !unavailable(err) && !errors.Is(err, errTooOld) && !errors.Is(err, errNoVectors) {
+		if err != nil && !unavailable(err) && !errors.Is(err, errTooOld) && !errors.Is(err, errNoVectors) && !errors.As(err, new(*OwnerError)) {
 			return err
 		}
 	}
@@ -75,12 +75,22 @@ func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (e
 			s.failed(began, err)
 		}
 	}()
+	m, err := x.claim(ctx, s, s.rewrite)
+	if err != nil {
+		return err
+	}
 	for range syncRounds {
 		equal, err := x.syncOnce(ctx, s, c, shared)
 		if err != nil {
 			return err
 		}
+		s.rewrite = false
 		if equal {
+			if m != nil && m.Content != c.identity() {
+				if err := x.writeMark(ctx, s, c); err != nil {
+					return err
+				}
+			}
 			s.setOutdated(false)
 			s.updates.Record(true)
 			return nil
@@ -206,6 +216,10 @@ func (x *Index) plan(ctx context.Context, s *server, ix *languageIndex, exists, 
 		n := len(p.add) + len(p.remove)
 		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(len(ix.records))
 	} // else the embedder's secret can't be copied to a new index
+	if s.rewrite {
+		p.rebuild = p.rebuild || x.options.Embedder == ""
+		p.add = ix.records
+	}
 	p.add = withOrigins(p.add, embedders, x.options.Embedder)
 	return p, nil
 }

@@ -1,0 +1,188 @@
+package meilisearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// defaultCheckInterval is how often servers are compared with the content.
+const defaultCheckInterval = time.Minute
+
+// CheckSoon makes the servers be compared with the content in a moment.
+func (x *Index) CheckSoon() {
+	for _, s := range x.servers {
+		s.mu.Lock()
+		s.compared = time.Time{}
+		s.mu.Unlock()
+	}
+}
+
+// comparisonIsDue reports whether to compare a server with the content now.
+func (x *Index) comparisonIsDue(s *server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.compared) >= x.options.CheckInterval
+}
+
+// differences compares the indexes of a server with c: settings and counts,
+// and with ids, each section.
+func (x *Index) differences(ctx context.Context, s *server, c *content, ids bool) (all []string, err error) {
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		ix := c.indexes[uid]
+		settings, err := s.settings(ctx, uid)
+		if indexNotFound(err) {
+			all = append(all, uid+" is missing")
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if x.differ(ix, settings, c.restored) {
+			all = append(all, "the settings of "+uid+" differ")
+		}
+		found := ""
+		if ids {
+			found, err = s.compareSections(ctx, ix)
+		} else {
+			found, err = s.compareCount(ctx, ix)
+		}
+		if err != nil && !indexNotFound(err) {
+			return nil, err
+		}
+		if found != "" {
+			all = append(all, uid+" "+found)
+		}
+	}
+	return all, nil
+}
+
+// differ reports whether an index has other settings than it should have.
+func (x *Index) differ(ix *languageIndex, settings map[string]any, restored bool) bool {
+	want := x.settingsOf(ix)
+	x.keepVectors(want, embeddersOf(settings), restored)
+	return settingsDiffer(settings, want, x.options.Embedder != "")
+}
+
+// compareCount compares the number of an index's sections.
+func (s *server) compareCount(ctx context.Context, ix *languageIndex) (found string, err error) {
+	stats, err := repeat(ctx, s, func() (*sdk.StatsIndex, error) {
+		return s.admin.Index(ix.uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
+	})
+	if err != nil {
+		return "", fmt.Errorf("counting the sections of %s: %w", ix.uid, err)
+	}
+	if int(stats.NumberOfDocuments) != len(ix.records) {
+		found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, len(ix.records))
+	}
+	return found, nil
+}
+
+// compareSections compares the sections of an index.
+func (s *server) compareSections(ctx context.Context, ix *languageIndex) (found string, err error) {
+	held, err := s.ids(ctx, ix.uid)
+	if err != nil {
+		return "", err
+	}
+	missing := 0
+	for _, r := range ix.records {
+		if _, ok := held[r.ID]; !ok {
+			missing++
+		}
+	}
+	if extra := len(held) - (len(ix.records) - missing); missing+extra > 0 {
+		found = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, len(ix.records), extra)
+	}
+	return found, nil
+}
+
+// compare makes a server outdated if somebody has changed its indexes.
+func (x *Index) compare(ctx context.Context, s *server) {
+	c := x.target.Load()
+	found, err := x.drift(ctx, s, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compared = time.Now()
+	if err == nil && len(found) > 0 && c == x.target.Load() {
+		s.drifted, s.outdated = true, true
+	}
+}
+
+// drift returns what somebody has changed in a server's indexes.
+func (x *Index) drift(ctx context.Context, s *server, c *content) ([]string, error) {
+	m, err := x.checkOwner(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && m.Content != c.identity() {
+		// Another Caddy of the same owner has written its pages. If this one
+		// wrote its own again, they would take turns.
+		x.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url,
+			errors.New("Caddys that share a storage must serve the same pages"))
+		return nil, nil
+	}
+	return x.differences(ctx, s, c, false)
+}
+
+var _ retrieval.Restorer = (*Index)(nil)
+
+// Restore compares each section on each server with the content, and corrects
+// what differs. With all, everything is written again, also to indexes of
+// another owner. It returns what was different.
+func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	unlock, shared, err := x.lockServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	c := x.target.Load()
+	if c == nil {
+		return nil, retrieval.ErrNotReady
+	}
+	var errs []error
+	for _, s := range x.servers {
+		found, err := x.restoreServer(ctx, s, c, shared, all)
+		for _, f := range found {
+			restored = append(restored, s.url+": "+f)
+		}
+		errs = append(errs, err)
+	}
+	return restored, errors.Join(errs...)
+}
+
+func (x *Index) restoreServer(ctx context.Context, s *server, c *content, shared, all bool) (found []string, err error) {
+	if err := s.probe(ctx); err != nil {
+		return nil, err
+	}
+	x.checkKeys(ctx, s)
+	if lacking := s.lacks(); lacking != nil && len(lacking.Missing) > 0 {
+		return nil, lacking
+	}
+	if _, err := x.checkOwner(ctx, s); err != nil && !all {
+		return nil, err
+	}
+	if found, err = x.differences(ctx, s, c, true); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 && !all {
+		return nil, nil
+	}
+	if len(found) > 0 {
+		x.log.Warn("the indexes of a Meilisearch server differ from the site; they are restored", "server", s.url, "found", found)
+	}
+	s.rewrite = all // used under the lock
+	defer func() { s.rewrite = false }()
+	if all {
+		found = append(found, fmt.Sprintf("%d sections were written again", len(c.sections)))
+	}
+	return found, x.sync(ctx, s, c, shared)
+}
