@@ -19,7 +19,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/browser"
 )
+
+// TestMain ends the browser that the tests share.
+func TestMain(m *testing.M) { os.Exit(browser.Run(m)) }
 
 const examples = "../../examples"
 
@@ -149,14 +153,13 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 	origin := httptest.NewServer(mux)
 	defer origin.Close()
 
-	newTab := startBrowser(t)
 	t.Run("pages", func(t *testing.T) {
 		for _, folder := range pages {
 			path, _ := filepath.Rel(dir, folder)
 			path = filepath.ToSlash(path)
 			t.Run(path, func(t *testing.T) {
 				t.Parallel()
-				p := newTab(t)
+				p := &tab{t, browser.Tab(t)}
 				p.open(origin.URL + "/" + path + "/dist/")
 				p.ask(caddytest.InstallQuestion)
 				p.shows("the answer", "article.assistant p", "sudo acme-install")
@@ -182,7 +185,7 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 		}
 		t.Run("javascript", func(t *testing.T) {
 			t.Parallel()
-			p := newTab(t)
+			p := &tab{t, browser.Tab(t)}
 			p.open(origin.URL + "/javascript/")
 			p.ask(caddytest.InstallQuestion)
 			p.shows("the answer", "pre", "sudo acme-install")
@@ -244,41 +247,6 @@ func TestTheExamplesNameTheTestedVersions(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// startBrowser returns a function that opens tabs of one browser.
-func startBrowser(t *testing.T) func(*testing.T) *tab {
-	t.Helper()
-	binary := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			binary = path
-			break
-		}
-	}
-	if binary == "" {
-		t.Skip("no Chromium is installed: apt-get install chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
-	)
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Skipf("Chromium does not start: %v", err)
-	}
-	return func(t *testing.T) *tab {
-		tabCtx, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
-		t.Cleanup(cancel)
-		if err := chromedp.Do(tabCtx); err != nil { // the tab lives as long as this context
-			t.Fatal(err)
-		}
-		return &tab{t, tabCtx}
 	}
 }
 

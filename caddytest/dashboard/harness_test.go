@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/browser"
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
@@ -108,53 +108,10 @@ func start(t *testing.T, options string) *caddytest.Server {
 	return s
 }
 
-var browser struct {
-	once sync.Once
-	ctx  context.Context
-	stop []func()
-	skip string
-}
-
 // TestMain stops the browser that the tests share.
 func TestMain(m *testing.M) {
 	caddytest.RunProcess()
-	code := m.Run()
-	for i := len(browser.stop) - 1; i >= 0; i-- {
-		browser.stop[i]()
-	}
-	os.Exit(code)
-}
-
-func startBrowser() {
-	binary := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			binary = path
-			break
-		}
-	}
-	if binary == "" {
-		browser.skip = "no Chromium is installed: apt-get install chromium"
-		return
-	}
-	dir, err := os.MkdirTemp("", "dashboard-browser")
-	if err != nil {
-		browser.skip = err.Error()
-		return
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
-	)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) }, cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	browser.ctx = ctx
-	browser.stop = append(browser.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
-	if err := chromedp.Do(ctx); err != nil {
-		browser.skip = "Chromium does not start: " + err.Error()
-	}
+	os.Exit(browser.Run(m))
 }
 
 // tab is a tab of the browser, with its own cookies.
@@ -167,18 +124,7 @@ type tab struct {
 // newTab opens a tab for a user, "" for none.
 func newTab(t *testing.T, s *caddytest.Server, user string) *tab {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes seconds to start")
-	}
-	browser.once.Do(startBrowser)
-	if browser.skip != "" {
-		t.Skip(browser.skip)
-	}
-	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
-		t.Fatal(err)
-	}
+	ctx := browser.Tab(t)
 	u, err := url.Parse(s.Base)
 	if err != nil {
 		t.Fatal(err)

@@ -2,46 +2,18 @@ package manual
 
 import (
 	"context"
-	"os/exec"
+	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/browser"
 
 	"github.com/chromedp/chromedp"
 )
 
-// browser opens a headless Chromium that reaches nothing but this machine.
-// The test is skipped where there is none.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes seconds to start")
-	}
-	binary := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			binary = path
-			break
-		}
-	}
-	if binary == "" {
-		t.Skip("no Chromium is installed: apt-get install chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost"),
-	)
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancel() })
-	return ctx
-}
+// TestMain ends the browser that the tests share.
+func TestMain(m *testing.M) { os.Exit(browser.Run(m)) }
 
 // do runs actions in the browser, or fails the test.
 func do(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
@@ -65,7 +37,7 @@ func js[T any](ctx context.Context, t *testing.T, expression string) T {
 const box = `document.querySelector('caddy-docs').shadowRoot`
 
 func TestTheManualsWidgetFindsPagesInABrowser(t *testing.T) {
-	ctx := browser(t)
+	ctx := browser.Tab(t)
 	s := startManual(t)
 	do(ctx, t, chromedp.Navigate(s.Base+"/"), chromedp.Click("#ui-search"))
 	caddytest.Until(t, "the box is open", func() bool {
@@ -84,7 +56,7 @@ func TestTheManualsWidgetFindsPagesInABrowser(t *testing.T) {
 }
 
 func TestTheManualsWidgetAnswersInABrowser(t *testing.T) {
-	ctx := browser(t)
+	ctx := browser.Tab(t)
 	s := startManual(t)
 	do(ctx, t, chromedp.Navigate(s.Base+"/keys?ask=How+do+I+create+a+key%3F"))
 	caddytest.Until(t, "the question is filled in", func() bool {

@@ -15,7 +15,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/browser"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/widget"
 )
@@ -266,13 +266,6 @@ func (s *stand) page(w http.ResponseWriter, r *http.Request) {
 		lang, dir, title, tag, body)
 }
 
-var browser struct {
-	once sync.Once
-	ctx  context.Context
-	stop []func()
-	skip string
-}
-
 // TestMain stops the browser that the tests share. They wait for it more than
 // they work, so several run at once also on few processors.
 func TestMain(m *testing.M) {
@@ -280,43 +273,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
-	for i := len(browser.stop) - 1; i >= 0; i-- {
-		browser.stop[i]()
-	}
-	os.Exit(code)
-}
-
-func startBrowser() {
-	binary := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			binary = path
-			break
-		}
-	}
-	if binary == "" {
-		browser.skip = "no Chromium is installed: apt-get install chromium"
-		return
-	}
-	dir, err := os.MkdirTemp("", "widget-browser")
-	if err != nil {
-		browser.skip = err.Error()
-		return
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
-	)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	browser.stop = append(browser.stop, func() { _ = os.RemoveAll(dir) }, cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	browser.ctx = ctx
-	browser.stop = append(browser.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
-	if err := chromedp.Do(ctx); err != nil {
-		browser.skip = "Chromium does not start: " + err.Error()
-	}
+	os.Exit(browser.Run(m))
 }
 
 // tab is a tab of the browser, with its own cookies and storage.
@@ -337,16 +294,7 @@ func newTab(t *testing.T, s *stand) *tab {
 
 func openTab(t testing.TB, s *stand) *tab {
 	t.Helper()
-	browser.once.Do(startBrowser)
-	if browser.skip != "" {
-		t.Skip(browser.skip)
-	}
-	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
-		t.Fatal(err)
-	}
-	b := &tab{t, s, ctx}
+	b := &tab{t, s, browser.Tab(t)}
 	b.prepare()
 	return b
 }

@@ -1,0 +1,82 @@
+// Package browser opens tabs of a headless Chromium, which all tests of a
+// package share.
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+var shared struct {
+	once sync.Once
+	ctx  context.Context
+	// skip says why there is no browser, "" if there is one.
+	skip string
+	stop []func()
+}
+
+// Tab opens a tab with its own cookies and storage. It reaches nothing but this
+// machine, and is closed with the test. The test is skipped where Chromium is
+// not installed, and with -short. TestMain of the package calls Run.
+func Tab(t testing.TB) context.Context {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	shared.once.Do(func() { shared.skip = start() })
+	if shared.skip != "" {
+		t.Skip(shared.skip)
+	}
+	ctx, cancel := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// start starts Chromium, or says why not.
+func start() (problem string) {
+	binary := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+		if path, err := exec.LookPath(name); err == nil {
+			binary = path
+			break
+		}
+	}
+	if binary == "" {
+		return "no Chromium is installed: apt-get install chromium"
+	}
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		return err.Error()
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
+	)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	shared.stop = append(shared.stop, func() { _ = os.RemoveAll(dir) }, cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	shared.ctx = ctx
+	shared.stop = append(shared.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
+	if err := chromedp.Do(ctx); err != nil {
+		return "Chromium does not start: " + err.Error()
+	}
+	return ""
+}
+
+// Run runs a package's tests and then ends the browser. It returns the exit code.
+func Run(m *testing.M) int {
+	code := m.Run()
+	for i := len(shared.stop) - 1; i >= 0; i-- {
+		shared.stop[i]()
+	}
+	return code
+}
