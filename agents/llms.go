@@ -52,16 +52,28 @@ type section struct {
 
 // Index returns llms.txt and its parts by their names below the site's URL:
 // "llms.txt", and "llms/guide.txt" where one file would be longer than
-// MaxIndex. Pages and sections keep the order of pages; those of the site's
-// language and version come first.
+// MaxIndex. Pages and sections keep the order of pages. Pages of languages and
+// versions that are not the site's are in parts that "llms/others.txt" lists:
+// who reads llms.txt as a whole has no use for each page in ten languages.
 func Index(site Site, pages []Page) map[string]string {
-	sections := sectionsOf(site, pages)
+	sections, others := sectionsOf(site, pages)
+	files := map[string]string{}
+	if len(others) > 0 {
+		var lines []string
+		for _, s := range others {
+			s.move(site, files)
+			lines = append(lines, s.lines...)
+		}
+		files[othersFile] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", oneLine(site.Title), othersTitle, site.URL, strings.Join(lines, "\n"))
+		link := &section{title: "Optional"} // which the proposal has for what may be skipped
+		link.add(fmt.Sprintf("- [%s](%s/%s): lists of the same documentation", othersTitle, site.URL, othersFile))
+		sections = append(sections, link)
+	}
 	head := indexHead(site, len(pages))
 	total := utf8.RuneCountInString(head)
 	for _, s := range sections {
 		total += s.size + utf8.RuneCountInString(s.title) + 6
 	}
-	files := map[string]string{}
 	// The largest sections move to separate files until the rest fits.
 	bySize := slices.Clone(sections)
 	slices.SortStableFunc(bySize, func(a, b *section) int { return cmp.Compare(b.size, a.size) })
@@ -70,20 +82,8 @@ func Index(site Site, pages []Page) map[string]string {
 			break
 		}
 		total -= s.size
-		count := len(s.lines)
-		parts := s.split()
-		s.lines = nil
-		for i, part := range parts {
-			name, title := "llms/"+s.slug+".txt", s.title
-			if len(parts) > 1 {
-				name = fmt.Sprintf("llms/%s-%d.txt", s.slug, i+1)
-				title = fmt.Sprintf("%s, part %d of %d", s.title, i+1, len(parts))
-			}
-			files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", site.Title, title, site.URL, strings.Join(part, "\n"))
-			line := fmt.Sprintf("- [%s](%s/%s): %d of %d pages", escape(title), site.URL, name, len(part), count)
-			s.lines = append(s.lines, line)
-			total += utf8.RuneCountInString(line) + 1
-		}
+		s.move(site, files)
+		total += s.size
 	}
 	var b strings.Builder
 	b.WriteString(head)
@@ -94,21 +94,23 @@ func Index(site Site, pages []Page) map[string]string {
 	return files
 }
 
+// The file of other languages and versions.
+const (
+	othersFile  = "llms/others.txt"
+	othersTitle = "Other languages and versions"
+)
+
 func indexHead(site Site, pages int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", oneLine(site.Title))
-	if site.Description != "" {
-		fmt.Fprintf(&b, "> %s\n\n", oneLine(site.Description))
-	}
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", oneLine(site.Title), cmp.Or(oneLine(site.Description), "The documentation of "+oneLine(site.Title)+"."))
 	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/llms-full.txt\n", site.URL, pages, site.URL)
 	return b.String()
 }
 
-// sectionsOf groups pages, those of the site's language and version first.
-func sectionsOf(site Site, pages []Page) []*section {
-	var first, others []*section
+// sectionsOf groups pages: those of the site's language and version, and others.
+func sectionsOf(site Site, pages []Page) (first, others []*section) {
 	byTitle := map[string]*section{}
-	slugs := map[string]bool{}
+	slugs := map[string]bool{"others": true}
 	for _, p := range pages {
 		var also []string // terms that distinguish the section from those before it
 		if p.Version != "" && site.Version != "" && !strings.EqualFold(p.Version, site.Version) {
@@ -135,10 +137,29 @@ func sectionsOf(site Site, pages []Page) []*section {
 		if d := cut(oneLine(p.Description), maxDescription); d != "" {
 			line += ": " + d
 		}
-		s.lines = append(s.lines, line)
-		s.size += utf8.RuneCountInString(line) + 1
+		s.add(line)
 	}
-	return append(first, others...)
+	return first, others
+}
+
+func (s *section) add(line string) {
+	s.lines = append(s.lines, line)
+	s.size += utf8.RuneCountInString(line) + 1
+}
+
+// move puts the lines of a section into files, and leaves the links to these.
+func (s *section) move(site Site, files map[string]string) {
+	count, parts := len(s.lines), s.split()
+	s.lines, s.size = nil, 0
+	for i, part := range parts {
+		name, title := "llms/"+s.slug+".txt", s.title
+		if len(parts) > 1 {
+			name = fmt.Sprintf("llms/%s-%d.txt", s.slug, i+1)
+			title = fmt.Sprintf("%s, part %d of %d", s.title, i+1, len(parts))
+		}
+		files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", oneLine(site.Title), title, site.URL, strings.Join(part, "\n"))
+		s.add(fmt.Sprintf("- [%s](%s/%s): %d of %d pages", escape(title), site.URL, name, len(part), count))
+	}
 }
 
 // sameLanguage ignores the region: pages in en-US are those of a site in en.

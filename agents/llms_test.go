@@ -28,16 +28,43 @@ Each link below leads to a page as Markdown. Every page of https://docs.acme.com
 
 - [Set \[up\]](https://docs.acme.com/guide/set-up.md): How to set up.
 
-## Language fr
+## Optional
+
+- [Other languages and versions](https://docs.acme.com/llms/others.txt): lists of the same documentation
+`
+	if len(files) != 4 || files["llms.txt"] != want {
+		t.Errorf("got %v", files)
+	}
+	for name, want := range map[string]string{
+		"llms/others.txt": `# Acme: Other languages and versions
+
+> Part of https://docs.acme.com/llms.txt
+
+- [Language fr](https://docs.acme.com/llms/language-fr.txt): 1 of 1 pages
+- [Version 1.x](https://docs.acme.com/llms/version-1-x.txt): 1 of 1 pages
+`,
+		"llms/language-fr.txt": `# Acme: Language fr
+
+> Part of https://docs.acme.com/llms.txt
 
 - [Installer](https://docs.acme.com/fr/guide.md)
+`,
+		"llms/version-1-x.txt": `# Acme: Version 1.x
 
-## Version 1.x
+> Part of https://docs.acme.com/llms.txt
 
 - [Old](https://docs.acme.com/v1/guide.md)
-`
-	if len(files) != 1 || files["llms.txt"] != want {
-		t.Errorf("got %v", files)
+`,
+	} {
+		if files[name] != want {
+			t.Errorf("%s is\n%s", name, files[name])
+		}
+	}
+}
+
+func TestIndexHasASummaryWithoutADescription(t *testing.T) {
+	if got := Index(Site{Title: "Acme"}, nil)["llms.txt"]; !strings.HasPrefix(got, "# Acme\n\n> The documentation of Acme.\n\n") {
+		t.Errorf("it begins with %q", got)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,7 +125,7 @@ func TestPagesAsMarkdown(t *testing.T) {
 	if negotiated.Header.Get("ETag") == html.Header.Get("ETag") {
 		t.Error("both forms have the same ETag")
 	}
-	if links := strings.Join(html.Header.Values("Link"), ", "); !strings.Contains(links, "<"+s.Base+`/guide/install.md>; rel="alternate"; type="text/markdown"`) {
+	if links := strings.Join(html.Header.Values("Link"), ", "); !strings.Contains(links, "<"+s.Base+`/guide/install.html.md>; rel="alternate"; type="text/markdown"`) {
 		t.Errorf("Link is %s", links)
 	}
 
@@ -211,8 +213,8 @@ func TestLLMs(t *testing.T) {
 		t.Errorf("llms.txt: %d %v\n%s", r.Status, r.Header, r.Body)
 	}
 	for _, line := range []string{
-		"- [Acme Docs](" + s.Base + "/index.md): All about Acme.", "## Guide", "- [Install Acme](" + s.Base + "/guide/install.md)",
-		"- [Upgrade](" + s.Base + "/guide/upgrade.md): Newer releases.",
+		"- [Acme Docs](" + s.Base + "/index.md): All about Acme.", "## Guide", "- [Install Acme](" + s.Base + "/guide/install.html.md)",
+		"- [Upgrade](" + s.Base + "/guide/upgrade.html.md): Newer releases.", "](" + s.Base + "/api.md)", // the last is the site's own file
 	} {
 		if !strings.Contains(string(r.Body), line+"\n") {
 			t.Errorf("llms.txt lacks %q:\n%s", line, r.Body)
@@ -264,6 +266,37 @@ func TestLLMsOff(t *testing.T) {
 	}
 }
 
+// llms.txt has the pages of the default language. Copies of them in the folders
+// of languages into which they are not translated are listed with those.
+func TestLLMsOfSeveralLanguages(t *testing.T) {
+	page := func(path, language, title string) string {
+		original := strings.TrimPrefix(path, "da/")
+		return `<html><title>` + title + `</title><link rel=canonical href="https://docs.acme.com/` + path + `"><link rel=alternate hreflang=x-default href="https://docs.acme.com/` + original + `"><main lang=` + language + `><h1>` + title + `</h1><p>Text.</p></main></html>`
+	}
+	root := caddytest.Folder(t, map[string]string{
+		"index.html": page("", "en", "Acme"), "it/index.html": page("it/", "en", "For IT departments"), "setup/index.html": page("setup/", "en", "Set up"),
+		"da/index.html": page("da/", "da", "Acme på dansk"), "da/setup/index.html": page("da/setup/", "en", "Not translated"),
+	})
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
+	ready(t, s)
+	for path, want := range map[string][]string{
+		"/llms.txt":             {"/index.md", "/it.md", "/setup.md"},
+		"/llms/others.txt":      {"/llms/language-da.txt"},
+		"/llms/language-da.txt": {"/da.md", "/da/setup.md"},
+	} {
+		var got []string
+		text := string(get(s, path).Body)
+		for _, m := range regexp.MustCompile(`(?m)^- \[.*\]\(`+regexp.QuoteMeta(s.Base)+`([^)]*)\)`).FindAllStringSubmatch(text, -1) {
+			if m[1] != "/llms/others.txt" {
+				got = append(got, m[1])
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s lists %v, want %v:\n%s", path, got, want, text)
+		}
+	}
+}
+
 // A site that answers every path with its only page, at a path, with its API
 // on the same host.
 func TestOnePageSitesBelowAPath(t *testing.T) {
@@ -283,7 +316,7 @@ func TestOnePageSitesBelowAPath(t *testing.T) {
 	if r := get(s, "/docs/guide/install.md"); !strings.Contains(string(r.Body), "# Install Acme") {
 		t.Errorf("a page: %d %s", r.Status, r.Body)
 	}
-	if r := get(s, "/docs/llms.txt"); !strings.Contains(string(r.Body), "(http://localhost/docs/guide/install.md)") || !strings.Contains(string(r.Body), "(http://localhost/docs/index.md)") {
+	if r := get(s, "/docs/llms.txt"); !strings.Contains(string(r.Body), "(http://localhost/docs/guide/install.html.md)") || !strings.Contains(string(r.Body), "(http://localhost/docs/index.md)") {
 		t.Errorf("llms.txt: %s", r.Body)
 	}
 	if r := get(s, "/docs/api.md"); string(r.Body) != "the site's own Markdown" {

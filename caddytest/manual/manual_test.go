@@ -3,6 +3,7 @@ package manual
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -578,6 +579,15 @@ func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
 		if !strings.Contains(readme, name) {
 			t.Errorf("README does not say what %s is for", m[1])
 		}
+	}
+}
+
+// A page may show a template. It is not executed.
+func TestTemplatesInTheManualsExamplesAreShown(t *testing.T) {
+	s := startManual(t)
+	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/recipes/markdown"})
+	if text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(r.Body), "")); !strings.Contains(text, "{{$page.Meta.title}}") || strings.Contains(text, "<title>Markdown</title>") {
+		t.Errorf("the example is executed: %d %s", r.Status, text)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -176,8 +177,8 @@ func (r *LiveSite) PageAtMarkdown(p string) *retrieval.Document {
 	return r.PageAt(p)
 }
 
-// MarkdownURL is the URL of a page as Markdown, in the form of the page's own
-// URL.
+// MarkdownURL is the URL of a page as Markdown: the page's own URL with .md, so
+// that clients find the page by leaving that out (https://llmstxt.org).
 func (r *LiveSite) MarkdownURL(pageURL string) string {
 	u, err := url.Parse(pageURL)
 	if err != nil {
@@ -187,8 +188,12 @@ func (r *LiveSite) MarkdownURL(pageURL string) string {
 	switch ext := path.Ext(p); {
 	case strings.HasSuffix(p, "/index.html"):
 		p = strings.TrimSuffix(p, ".html")
-	case ext == ".html" || ext == ".htm" || ext == ".md" || ext == ".mdx":
+	case ext == ".md" || ext == ".mdx":
 		p = strings.TrimSuffix(p, ext)
+	case ext == ".html" || ext == ".htm":
+		if own := strings.TrimSuffix(p, ext); r.HasFile(own + ".md") { // the site's own Markdown
+			p = own
+		}
 	case strings.TrimSuffix(p, "/") == r.Prefix():
 		p = r.Prefix() + "/index"
 	default:
@@ -293,10 +298,34 @@ func (r *LiveSite) LLMs(base string) map[string]string {
 	for i, d := range s.public {
 		pages[i] = agents.Page{
 			Title: d.Title, Description: d.Description, Markdown: Absolute(base, r.MarkdownURL(d.URL)),
-			Section: partOf(d), Language: d.Language, Version: d.Version,
+			Section: partOf(d), Language: cmp.Or(r.untranslated(d, s.public[0]), d.Language), Version: d.Version,
 		}
 	}
 	return agents.Index(site, pages)
+}
+
+// languageFolder is the name of a folder with the pages of a language.
+var languageFolder = regexp.MustCompile(`^(?i)[a-z]{2}(-[a-z]{2,4})?$`)
+
+// untranslated returns the language whose folder has a page that is not
+// translated yet, "" for any other page: generators put a copy of the default
+// language's page there, which is not the one for readers of other languages
+// (hreflang="x-default").
+func (r *LiveSite) untranslated(d, front *retrieval.Document) string {
+	if !front.XDefault || d.XDefault || d.Language != front.Language {
+		return ""
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return ""
+	}
+	folder, _, _ := strings.Cut(strings.TrimPrefix(u.Path, r.Prefix()+"/"), "/")
+	language, _, _ := strings.Cut(folder, "-")
+	own, _, _ := strings.Cut(d.Language, "-")
+	if !languageFolder.MatchString(folder) || strings.EqualFold(language, own) {
+		return ""
+	}
+	return folder
 }
 
 // ErrNoPage is the error of Markdown for a page that is gone.

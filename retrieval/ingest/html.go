@@ -66,7 +66,9 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Deprecated = h.deprecated || deprecatedBanner(root)
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
-	_, doc.XDefault = in.canonical(doc.Page, doc.URL, h.xDefault)
+	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.xDefault); h.canonical != "" {
+		doc.XDefault = doc.XDefault || h.canonical == h.xDefault // a site that is also served at another host
+	}
 	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
 	return nil
 }

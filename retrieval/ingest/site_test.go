@@ -127,6 +127,26 @@ func TestTheDefaultLanguageIsThatOfXDefault(t *testing.T) {
 	}
 }
 
+// Pages of a site that is built for another host have absolute links.
+func TestXDefaultPagesOfAnotherHost(t *testing.T) {
+	in, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]bool{"tabs/index.html": true, "da/tabs/index.html": false} {
+		page := "https://docs.acme.com/" + strings.TrimSuffix(file, "index.html")
+		doc, _, err := in.Document(file, []byte(`<html lang="en"><head><title>Tabs</title><link rel="canonical" href="`+page+`">
+			<link rel="alternate" hreflang="x-default" href="https://docs.acme.com/tabs/"></head>
+			<body><main><h1>Tabs</h1><p>Text of the page.</p></main></body></html>`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.XDefault != want {
+			t.Errorf("%s: x-default is %t", file, doc.XDefault)
+		}
+	}
+}
+
 func TestTheDefaultLanguageIsThatOfTheFrontPageOrOfMostPages(t *testing.T) {
 	pages := func(list string) (docs []*retrieval.Document) {
 		for p := range strings.FieldsSeq(list) {
