@@ -1,6 +1,9 @@
 package manual
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,7 +48,7 @@ func TestTheFirstProfileServesItsSite(t *testing.T) {
 // The versions that are pinned in several files are the same.
 func TestTheSameVersionsArePinnedEverywhere(t *testing.T) {
 	want := regexp.MustCompile(`caddyserver/caddy/v2 (v\S+)`).FindStringSubmatch(readFile(t, "../../go.mod"))[1]
-	for _, file := range []string{"Dockerfile", ".ci/run", ".ci/release", "xcaddy.md", "README.md", "docs/install.md"} {
+	for _, file := range []string{"Dockerfile", ".ci/release", "xcaddy.md", "README.md", "docs/install.md"} {
 		found := regexp.MustCompile(`build (v2\.\S+)`).FindAllStringSubmatch(readFile(t, "../../"+file), -1)
 		if len(found) == 0 {
 			t.Errorf("%s builds no version", file)
@@ -59,5 +62,34 @@ func TestTheSameVersionsArePinnedEverywhere(t *testing.T) {
 	// The unit's drop-in allows what a stop may take.
 	if conf := readFile(t, "../../deploy/systemd/caddy-docs.conf"); !strings.Contains(conf, "TimeoutStopSec=40s") || !strings.Contains(readFile(t, "../../compose.yaml"), "stop_grace_period: 40s") {
 		t.Error("the time to stop differs between systemd and compose")
+	}
+}
+
+// systemd reads the drop-in with a unit like that of Caddy's package.
+func TestSystemdAcceptsTheDropIn(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	verify := func(dropIn string) string {
+		t.Helper()
+		dir := caddytest.Folder(t, map[string]string{
+			"caddy.service":                   "[Service]\nType=notify\nExecStart=/bin/true run\nTimeoutStopSec=5s\n",
+			"caddy.service.d/caddy-docs.conf": dropIn,
+		})
+		cmd := exec.Command(analyze, "verify", "--man=no", "--recursive-errors=no", filepath.Join(dir, "caddy.service"))
+		cmd.Env = append(os.Environ(), "SYSTEMD_UNIT_PATH="+dir+":")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Sprintf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	dropIn := readFile(t, "../../deploy/systemd/caddy-docs.conf")
+	if said := verify(dropIn); said != "" {
+		t.Error(said)
+	}
+	if said := verify(strings.ReplaceAll(dropIn, "TimeoutStopSec=40s", "TimeoutStopSec=forty")); !strings.Contains(said, "forty") {
+		t.Errorf("a wrong drop-in is accepted: %q", said)
 	}
 }
