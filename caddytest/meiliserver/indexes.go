@@ -114,6 +114,14 @@ func (s *Server) swap(w http.ResponseWriter, r *http.Request) {
 			if p.Rename {
 				delete(s.indexes, a)
 			}
+			for _, t := range s.tasks { // they move with their index
+				switch t.index {
+				case a:
+					t.index = b
+				case b:
+					t.index = a
+				}
+			}
 		}
 		return nil
 	})

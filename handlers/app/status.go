@@ -1,9 +1,14 @@
 package app
 
 import (
+	"context"
+	"sync"
+	"time"
+
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
 // Status is what GET /docs/status on the admin API answers.
@@ -40,6 +45,9 @@ type SiteStatus struct {
 	Sitemap    string           `json:"sitemap,omitempty"`
 	HasKey     bool             `json:"has_key"`
 	Index      retrieval.Status `json:"index"`
+	// Servers are those that have the site's index; none for the index inside
+	// the process.
+	Servers []meilisearch.ServerStatus `json:"servers,omitempty"`
 	// Pages are the pages of the index by what a stranger gets; nil before the
 	// index is open.
 	Pages *reach.Counts `json:"pages,omitempty"`
@@ -81,5 +89,37 @@ func (a *App) Status() Status {
 		}
 		s.Sites = append(s.Sites, st)
 	}
+	askServers(sites, s.Sites)
 	return s
+}
+
+const (
+	// serversTimeout is how long a status waits for search servers, and
+	// serversAtOnce the number of sites that it asks about at a time.
+	serversTimeout = 2 * time.Second
+	serversAtOnce  = 8
+)
+
+// askServers adds to the statuses of sites those of the servers that have
+// their indexes.
+func askServers(sites []*LiveSite, statuses []SiteStatus) {
+	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
+	defer cancel()
+	slots := make(chan struct{}, serversAtOnce)
+	var group sync.WaitGroup
+	for i, r := range sites {
+		if r.index == nil {
+			continue
+		}
+		index, ok := r.index.index.(*meilisearch.Index)
+		if !ok {
+			continue
+		}
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			statuses[i].Servers = index.Status(ctx)
+		})
+	}
+	group.Wait()
 }

@@ -85,7 +85,17 @@ const maxSites = 20
 
 // troubled reports whether an operator should look at a site.
 func troubled(s app.SiteStatus) bool {
-	return !s.HasKey || s.APIProblem != "" || stateOf(s.Index) != "ready" || s.Index.Pages == 0 || s.Pages != nil && s.Pages.NotServed > 0
+	return !s.HasKey || failing(s) > 0 || s.APIProblem != "" || stateOf(s.Index) != "ready" || s.Index.Pages == 0 || s.Pages != nil && s.Pages.NotServed > 0
+}
+
+// failing is how many of the servers with a site's index fail.
+func failing(s app.SiteStatus) (n int) {
+	for _, server := range s.Servers {
+		if server.Error != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // printStatus prints the status of the server at an address, or of a
@@ -112,7 +122,7 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 			key = "none"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Organization, s.Index.Pages, s.Index.Sections,
-			stateOf(s.Index), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
+			indexOf(s), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
 	}
 	w.Flush()
 	if len(hidden) > 0 {
@@ -136,6 +146,11 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 	for _, s := range st.Sites {
 		if p := s.Pages; p != nil && !p.AllPublic() {
 			fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
+		}
+	}
+	for _, s := range st.Sites {
+		for _, server := range s.Servers {
+			fmt.Fprintf(out, "meilisearch %s: %s\n", s.Name, printable(server.String()))
 		}
 	}
 	for _, f := range st.Folders {
@@ -173,6 +188,18 @@ func spentOf(b *app.BudgetStatus) string {
 		amounts = append(amounts, fmt.Sprintf("%d requests", b.SpentRequests))
 	}
 	return strings.Join(amounts, " and ")
+}
+
+// indexOf is the state of a site's index and of the servers that have it.
+func indexOf(s app.SiteStatus) string {
+	state := stateOf(s.Index)
+	switch n := failing(s); {
+	case n > 0 && n == len(s.Servers):
+		state += ", Meilisearch fails"
+	case n > 0:
+		state += fmt.Sprintf(", %d of %d servers fail", n, len(s.Servers))
+	}
+	return state
 }
 
 func stateOf(s retrieval.Status) string {

@@ -111,7 +111,7 @@ func (x *Index) compare(ctx context.Context, s *server) {
 	defer s.mu.Unlock()
 	s.compared = time.Now()
 	if err == nil && len(found) > 0 && c == x.target.Load() {
-		s.drifted, s.outdated = true, true
+		s.drifted, s.outdated, s.behind = true, true, time.Now()
 	}
 }
 

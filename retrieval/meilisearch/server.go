@@ -73,6 +73,8 @@ type server struct {
 	// of anybody. ownerChecked is when it was asked.
 	foreign      *OwnerError
 	ownerChecked time.Time
+	// behind is since when the server is outdated.
+	behind time.Time
 	// compared is when the server was compared with the content, and drifted is
 	// true if somebody seems to have changed its indexes since.
 	compared time.Time
@@ -112,7 +114,7 @@ func newServer(url, adminKey, searchKey string) *server {
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
 	s := &server{
-		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, outdated: true,
+		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, outdated: true, behind: time.Now(),
 		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}
@@ -320,6 +322,9 @@ func (s *server) failed(began time.Time, err error) {
 func (s *server) setOutdated(outdated bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.outdated {
+		s.behind = time.Now()
+	}
 	s.outdated, s.drifted = outdated, false
 	if !outdated {
 		s.compared = time.Now()
