@@ -26,7 +26,7 @@ func (r *run) conclude(context.Context) error {
 		r.res.Answered = "no"
 	case cited:
 		r.res.Answered = "yes"
-	case answered(r.byScore(), r.askedTerms(), r.q.language) == "no":
+	case r.verdict().answered == "no":
 		r.res.Answered = "no"
 	default:
 		r.res.Answered = "partly"

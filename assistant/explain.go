@@ -50,7 +50,7 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 	e := &Explanation{
 		Query: r.q.query.Text, Other: r.q.other, Language: r.q.language, Boost: r.q.query.Boost,
 		Budget:   a.passageBudget(),
-		Answered: answered(r.byScore(), r.askedTerms(), r.q.language),
+		Answered: r.verdict().answered,
 	}
 	for i := range r.passages {
 		p := &r.passages[i]

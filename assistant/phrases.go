@@ -6,9 +6,9 @@ import "github.com/caddy-docs/caddy-docs/retrieval/language"
 type phrase uint8
 
 const (
-	foundOne          phrase = iota // one passage answers
-	foundSome                       // several passages answer
-	foundPartly                     // the passages may not answer
+	found             phrase = iota // the docs answer; quotes follow
+	seeAlso                         // links below the quotes
+	closest                         // the docs may answer; links follow
 	notFound                        // the docs don't answer; pages follow
 	notFoundAtAll                   // not even a page is near
 	askSupport                      // "%s" is the link
@@ -25,9 +25,9 @@ const (
 // is inserted, such as a name's gender.
 var phrases = map[language.Language]*[phraseCount]string{
 	language.English: {
-		foundOne:          "This is what the documentation says:",
-		foundSome:         "These parts of the documentation answer this:",
-		foundPartly:       "The documentation doesn't answer this exactly. These parts come closest:",
+		found:             "From the docs:",
+		seeAlso:           "See also:",
+		closest:           "The closest sections are:",
 		notFound:          "The documentation doesn't seem to answer this. The nearest pages are:",
 		notFoundAtAll:     "The documentation doesn't seem to say anything about this.",
 		askSupport:        "More help: %s",
@@ -39,9 +39,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "What does the documentation say about “%s”?",
 	},
 	language.German: {
-		foundOne:          "Das sagt die Dokumentation dazu:",
-		foundSome:         "Diese Stellen der Dokumentation beantworten das:",
-		foundPartly:       "Die Dokumentation beantwortet das nicht genau. Am nächsten kommen diese Stellen:",
+		found:             "Aus der Dokumentation:",
+		seeAlso:           "Siehe auch:",
+		closest:           "Am nächsten kommen diese Abschnitte:",
 		notFound:          "Die Dokumentation scheint das nicht zu beantworten. Am nächsten kommen diese Seiten:",
 		notFoundAtAll:     "Die Dokumentation scheint dazu nichts zu sagen.",
 		askSupport:        "Weitere Hilfe: %s",
@@ -53,9 +53,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "Was sagt die Dokumentation zu „%s“?",
 	},
 	language.French: {
-		foundOne:          "Voici ce que dit la documentation :",
-		foundSome:         "Ces passages de la documentation y répondent :",
-		foundPartly:       "La documentation n'y répond pas exactement. Voici les passages les plus proches :",
+		found:             "Extrait de la documentation :",
+		seeAlso:           "Voir aussi :",
+		closest:           "Les sections les plus proches sont :",
 		notFound:          "La documentation ne semble pas répondre à cette question. Les pages les plus proches sont :",
 		notFoundAtAll:     "La documentation ne semble rien dire à ce sujet.",
 		askSupport:        "Plus d'aide : %s",
@@ -67,9 +67,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "Que dit la documentation sur « %s » ?",
 	},
 	language.Spanish: {
-		foundOne:          "Esto es lo que dice la documentación:",
-		foundSome:         "Estas partes de la documentación lo responden:",
-		foundPartly:       "La documentación no lo responde exactamente. Estas partes son las más cercanas:",
+		found:             "De la documentación:",
+		seeAlso:           "Véase también:",
+		closest:           "Las secciones más cercanas son:",
 		notFound:          "La documentación no parece responder a esto. Las páginas más cercanas son:",
 		notFoundAtAll:     "La documentación no parece decir nada al respecto.",
 		askSupport:        "Más ayuda: %s",
@@ -81,9 +81,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "¿Qué dice la documentación sobre «%s»?",
 	},
 	language.Portuguese: {
-		foundOne:          "Isto é o que diz a documentação:",
-		foundSome:         "Estas partes da documentação respondem a isso:",
-		foundPartly:       "A documentação não responde exatamente a isso. Estas partes são as mais próximas:",
+		found:             "Da documentação:",
+		seeAlso:           "Veja também:",
+		closest:           "As seções mais próximas são:",
 		notFound:          "A documentação não parece responder a isso. As páginas mais próximas são:",
 		notFoundAtAll:     "A documentação não parece dizer nada sobre isso.",
 		askSupport:        "Mais ajuda: %s",
@@ -95,9 +95,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "O que diz a documentação sobre “%s”?",
 	},
 	language.Italian: {
-		foundOne:          "Ecco che cosa dice la documentazione:",
-		foundSome:         "Queste parti della documentazione rispondono:",
-		foundPartly:       "La documentazione non risponde esattamente. Queste sono le parti più vicine:",
+		found:             "Dalla documentazione:",
+		seeAlso:           "Vedi anche:",
+		closest:           "Le sezioni più vicine sono:",
 		notFound:          "La documentazione non sembra rispondere a questa domanda. Le pagine più vicine sono:",
 		notFoundAtAll:     "La documentazione non sembra dire nulla in proposito.",
 		askSupport:        "Altro aiuto: %s",
@@ -109,9 +109,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "Che cosa dice la documentazione su «%s»?",
 	},
 	language.Russian: {
-		foundOne:          "Вот что говорит документация:",
-		foundSome:         "На это отвечают следующие разделы документации:",
-		foundPartly:       "Точного ответа в документации нет. Ближе всего эти разделы:",
+		found:             "Из документации:",
+		seeAlso:           "См. также:",
+		closest:           "Ближайшие разделы:",
 		notFound:          "Похоже, в документации нет ответа на этот вопрос. Ближайшие страницы:",
 		notFoundAtAll:     "Похоже, в документации об этом ничего не сказано.",
 		askSupport:        "Помощь: %s",
@@ -123,9 +123,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "Что говорит документация о «%s»?",
 	},
 	language.Chinese: {
-		foundOne:          "文档中的说明如下：",
-		foundSome:         "文档中的以下部分回答了这个问题：",
-		foundPartly:       "文档没有直接回答这个问题。最接近的内容是：",
+		found:             "文档中的说明：",
+		seeAlso:           "另请参阅：",
+		closest:           "最接近的章节是：",
 		notFound:          "文档似乎没有回答这个问题。最接近的页面是：",
 		notFoundAtAll:     "文档似乎没有提到这方面的内容。",
 		askSupport:        "更多帮助：%s",
@@ -137,9 +137,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "文档对“%s”是怎么说的？",
 	},
 	language.Japanese: {
-		foundOne:          "ドキュメントには次のように書かれています：",
-		foundSome:         "ドキュメントの次の箇所が答えになります：",
-		foundPartly:       "ドキュメントに直接の答えはありません。最も近い箇所は次のとおりです：",
+		found:             "ドキュメントより：",
+		seeAlso:           "関連項目：",
+		closest:           "最も近い節は次のとおりです：",
 		notFound:          "ドキュメントにはこの質問への答えがないようです。最も近いページは次のとおりです：",
 		notFoundAtAll:     "ドキュメントにはこれについての記述がないようです。",
 		askSupport:        "サポート：%s",
@@ -151,9 +151,9 @@ var phrases = map[language.Language]*[phraseCount]string{
 		asks:              "「%s」についてドキュメントには何と書かれていますか？",
 	},
 	language.Korean: {
-		foundOne:          "문서에는 다음과 같이 나와 있습니다:",
-		foundSome:         "문서의 다음 부분에 답이 있습니다:",
-		foundPartly:       "문서에 정확한 답은 없습니다. 가장 가까운 부분은 다음과 같습니다:",
+		found:             "문서에서 발췌:",
+		seeAlso:           "함께 보기:",
+		closest:           "가장 가까운 섹션은 다음과 같습니다:",
 		notFound:          "문서에 이 질문에 대한 답이 없는 것 같습니다. 가장 가까운 페이지는 다음과 같습니다:",
 		notFoundAtAll:     "문서에 이에 대한 내용이 없는 것 같습니다.",
 		askSupport:        "추가 도움: %s",

@@ -3,222 +3,271 @@ package assistant
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
-// quotation is what is quoted of a passage.
+// What is quoted, in characters unless it says otherwise.
+const (
+	mostQuotes     = 2
+	mostQuoted     = 1200 // a quote
+	wholeSection   = 800  // a section that is quoted whole
+	grownUnit      = 500  // a unit with its neighbours, of a longer section
+	wholeList      = 500  // a list; of a longer one the items that answer
+	secondMargin   = .2   // of the ratings, for a second quote
+	quotedPages    = 5    // pages whose sections may answer
+	quotedSections = 100  // sections of a page
+)
+
+// How sections are rated, and how sure the best must be to be quoted. The
+// values were fitted on half of the questions of bench/answers; those of the
+// other half, about other sites, have not been looked at.
+const (
+	inHeading     = .7  // of a word that is in the heading only
+	inTitle       = .4  // of a word that is in the page's title only
+	byPage        = .5  // of the score of the page
+	byHit         = .1  // for a section that the search found itself
+	byLength      = .1  // off for long units
+	nameWeight    = 1.5 // of a name
+	sureCover     = 2.8
+	sureScore     = 1.8
+	sureTerms     = .23 // for each term that is asked for, up to eight
+	sureMissing   = 1.3 // off if a name that is asked for is missing
+	sureBias      = -3.2
+	sureAnswers   = .9
+	surePartly    = -.6
+	scoreHopeless = .2 // what nonsense stays below
+)
+
+// candidate is a section that may answer.
+type candidate struct {
+	document *retrieval.Document
+	section  int
+	score    float64 // of its page
+	hit      bool    // the search found the section itself
+	units    []unit
+	best     int // of units
+	rating   float64
+	cover    float64 // of what is asked, by the best unit and the heading
+	missing  bool    // a name that is asked for is not there
+}
+
+func (c *candidate) url() string   { return sectionURL(c.document, c.section) }
+func (c *candidate) title() string { return sectionTitle(c.document, c.section) }
+
+// quotation is what is quoted of a section.
 type quotation struct {
-	passage *passage
-	blocks  []string
+	*candidate
+	blocks []string
 }
 
-// fragment is a sentence, a list item or a code block.
-type fragment struct {
-	passage, block int
-	text           string
-	code, item     bool
-	words          map[string]bool
-	score          float64
+// verdict is what an extractive reply rests on: quotations if the documentation
+// surely answers, and the sections that come nearest.
+type verdict struct {
+	answered string // yes, partly or no
+	quotes   []quotation
+	nearest  []*candidate // best first
 }
 
-// quote chooses the passages to quote, and what of them.
-func quote(best []passage, asked []term, l language.Language) []quotation {
-	var ps []fragment
-	for i := range best[:min(quotedPassages, len(best))] {
-		if i >= leastPassages && best[i].score < quotedShare*best[0].score {
-			break
-		}
-		ps = append(ps, split(i, best[i].text, l)...)
+// judge decides what of the passages, best first, answers a question.
+func judge(best []passage, asked []term, l language.Language) verdict {
+	v := verdict{answered: "no", nearest: candidates(best)}
+	if len(v.nearest) == 0 {
+		return v
 	}
-	// A word that is in every fragment says nothing about which one answers.
-	frequency := make(map[string]int)
-	for i := range ps {
-		for w := range ps[i].words {
-			frequency[w]++
-		}
+	weights := rate(v.nearest, asked, l)
+	slices.SortStableFunc(v.nearest, func(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) })
+	first := v.nearest[0]
+	sure := sureCover*first.cover + sureScore*first.score + sureTerms*float64(min(len(asked), 8)) + sureBias
+	if first.missing {
+		sure -= sureMissing
 	}
-	for i := range ps {
-		p := &ps[i]
-		for _, t := range asked {
-			if p.words[t.stem] {
-				w := math.Log(1 + float64(len(ps))/float64(frequency[t.stem]))
-				if t.name {
-					w *= 1.5
-				}
-				p.score += w
+	switch {
+	case first.score < scoreHopeless:
+	case sure >= sureAnswers && first.quotable():
+		v.answered = "yes"
+		for _, c := range v.nearest[:min(mostQuotes, len(v.nearest))] {
+			if c.quotable() && c.rating > first.rating-secondMargin {
+				v.quotes = append(v.quotes, quotation{c, c.excerpt(asked, weights, l)})
 			}
 		}
-		// The first sentences of a section say what it is about.
-		if p.block == 0 {
-			p.score += .3
-		}
+	case sure >= surePartly:
+		v.answered = "partly"
 	}
-	var out []quotation
-	for i := range best[:min(quotedPassages, len(best))] {
-		var own []*fragment
-		for j := range ps {
-			if ps[j].passage == i {
-				own = append(own, &ps[j])
-			}
-		}
-		if len(own) == 0 {
+	return v
+}
+
+// candidates are the sections of the pages that were found.
+func candidates(best []passage) []*candidate {
+	var out []*candidate
+	seen := make(map[string]bool)
+	for i := range best {
+		d := best[i].document
+		if seen[d.Page] || len(seen) == quotedPages {
 			continue
 		}
-		if blocks := pick(own); len(blocks) > 0 {
-			out = append(out, quotation{&best[i], blocks})
+		seen[d.Page] = true
+		for j := range d.Sections {
+			c := &candidate{document: d, section: j, score: best[i].score}
+			c.hit = slices.ContainsFunc(best, func(p passage) bool { return p.document == d && p.section == j })
+			if j < quotedSections || c.hit {
+				c.units = split(c)
+			}
+			if c.hit || len(c.units) > 0 {
+				out = append(out, c)
+			}
 		}
 	}
 	return out
 }
 
-// pick takes the fragments of a passage that say most, in the passage's order,
-// and joins them to paragraphs, lists and code blocks again.
-func pick(own []*fragment) []string {
-	order := slices.Clone(own)
-	slices.SortStableFunc(order, func(a, b *fragment) int { return cmp.Compare(b.score, a.score) })
-	chosen := make(map[*fragment]bool)
-	chars, codes := 0, 0
-	take := func(p *fragment) {
-		if chosen[p] {
-			return
-		}
-		if p.code {
-			if codes < quoteCodes {
-				chosen[p] = true
-				codes++
-			}
-			return
-		}
-		if n := utf8.RuneCountInString(p.text); chars == 0 || chars+n <= quoteChars {
-			chosen[p] = true
-			chars += n
-		}
-	}
-	after := make(map[*fragment]*fragment, len(own))
-	for i := range own[1:] {
-		after[own[i]] = own[i+1]
-	}
-	for _, p := range order[:min(4, len(order))] {
-		if p.score > 0 || len(chosen) == 0 {
-			take(p)
-			if next := after[p]; chosen[p] && next != nil && next.code {
-				take(next) // what a sentence introduces
+var history = regexp.MustCompile(`(?i)change-?log|release[-_ ]?notes|what.?s[- ]new`)
+
+// quotable reports whether the section has something to quote: a list of
+// changes is none.
+func (c *candidate) quotable() bool {
+	return len(c.units) > 0 && !history.MatchString(c.document.Title) && !history.MatchString(c.document.Page)
+}
+
+// rate rates the candidates by the share of what is asked that their units
+// cover. Words that are in few units count more; rate returns their weights.
+func rate(cs []*candidate, asked []term, l language.Language) map[string]float64 {
+	frequency := make(map[string]float64)
+	n := 0.
+	for _, c := range cs {
+		for i := range c.units {
+			c.units[i].words = heldStems(c.units[i].text(), asked, l)
+			n++
+			for w := range c.units[i].words {
+				frequency[w]++
 			}
 		}
 	}
-	for i, p := range own {
-		if !chosen[p] || i+1 >= len(own) {
-			continue
+	weights := make(map[string]float64, len(asked))
+	all := 0.
+	for _, t := range asked {
+		w := math.Log(1 + (n+1)/(frequency[t.stem]+.5))
+		if t.name {
+			w *= nameWeight
 		}
-		if strings.HasSuffix(p.text, ":") || strings.HasSuffix(p.text, "：") {
-			for _, n := range own[i+1:] {
-				if n.block != own[i+1].block {
-					break
+		weights[t.stem] = w
+		all += w
+	}
+	for _, c := range cs {
+		s := &c.document.Sections[c.section]
+		title, heading := stems(c.document.Title, l), stems(s.Heading+" "+strings.Join(s.Path, " "), l)
+		c.rating = math.Inf(-1)
+		for i := range max(1, len(c.units)) { // one without a unit has its heading
+			var u unit
+			if len(c.units) > 0 {
+				u = c.units[i]
+			}
+			sum, cover, missing := 0., 0., false
+			for _, t := range asked {
+				w := weights[t.stem]
+				switch {
+				case u.words[t.stem]:
+					sum += w
+					cover += w
+				case heading[t.stem]:
+					sum += inHeading * w
+					cover += w
+				case title[t.stem]:
+					sum += inTitle * w
+				default:
+					missing = missing || t.special()
 				}
-				take(n)
+			}
+			rating := sum/max(all, 1e-9) - byLength*math.Log(1+float64(u.chars())/300)
+			if rating > c.rating {
+				c.best, c.rating, c.cover, c.missing = i, rating, cover/max(all, 1e-9), missing
 			}
 		}
-	}
-	// Code without a word about it, and a list's items without what they are
-	// items of, are hard to read.
-	for i, p := range own {
-		if chosen[p] && (p.code || p.item) && i > 0 && !own[i-1].code && own[i-1].block != p.block {
-			take(own[i-1])
+		c.rating += byPage * c.score
+		if c.hit {
+			c.rating += byHit
 		}
 	}
-	// A sentence that ends in a colon and introduces nothing is left out.
-	for i, p := range own {
-		if chosen[p] && len(chosen) > 1 && strings.HasSuffix(p.text, ":") && (i+1 == len(own) || !chosen[own[i+1]]) {
-			delete(chosen, p)
+	return weights
+}
+
+// excerpt is the section, or the best of its units with what is around it, as
+// Markdown.
+func (c *candidate) excerpt(asked []term, weights map[string]float64, l language.Language) []string {
+	total := 0
+	for i := range c.units {
+		total += c.units[i].chars()
+	}
+	limit := grownUnit
+	if total <= wholeSection {
+		limit = wholeSection
+	}
+	from, to := c.best, c.best+1
+	chars := c.units[from].chars()
+	for grown := true; grown; {
+		grown = false
+		if to < len(c.units) && chars+c.units[to].chars() <= limit {
+			chars += c.units[to].chars()
+			to, grown = to+1, true
 		}
+		if from > 0 && chars+c.units[from-1].chars() <= limit {
+			from--
+			chars += c.units[from].chars()
+			grown = true
+		}
+	}
+	value := func(item string) (sum float64) {
+		for stem := range heldStems(item, asked, l) {
+			sum += weights[stem]
+		}
+		return sum
 	}
 	var out []string
-	last := -1
-	for _, p := range own {
-		if !chosen[p] {
-			continue
-		}
-		switch {
-		case p.code:
-			out = append(out, shorten(p.text))
-			last = -1
-		case p.block == last && p.item:
-			out[len(out)-1] += "\n" + codeSpans(p.text)
-		case p.block == last:
-			sep := " "
-			if r, _ := utf8.DecodeLastRuneInString(out[len(out)-1]); r > 0x3000 {
-				sep = ""
+	room := mostQuoted
+	for _, u := range c.units[from:to] {
+		for i := range u.parts {
+			if room <= 0 {
+				break
 			}
-			out[len(out)-1] += sep + codeSpans(p.text)
-		default:
-			out = append(out, codeSpans(p.text))
-			last = p.block
+			text := u.parts[i].markdown(room, value, c.url())
+			room -= utf8.RuneCountInString(text)
+			out = append(out, text)
 		}
 	}
 	return out
 }
 
-// shorten cuts a code block at a line, saying so in the block.
-func shorten(code string) string {
-	lines := strings.Split(code, "\n")
-	if len(lines) <= quoteLines+2 {
-		return code
+// line is a sentence of the section, to say what is there.
+func (c *candidate) line() string {
+	if len(c.units) == 0 {
+		return ""
 	}
-	return strings.Join(append(lines[:quoteLines+1:quoteLines+1], "…", lines[len(lines)-1]), "\n")
+	for _, p := range c.units[c.best].parts {
+		text := ""
+		switch p.kind {
+		case partProse:
+			text = p.text
+		case partList, partTable:
+			text = strings.TrimPrefix(p.items[0], "- ")
+		}
+		if ss := sentences(oneLine(text)); len(ss) > 0 {
+			s := ss[0]
+			if utf8.RuneCountInString(s) > longestLine {
+				s = strings.TrimRight(clipCharacters(s, longestLine), " ,;:") + " …"
+			}
+			return codeSpans(s)
+		}
+	}
+	return ""
 }
 
-// split splits a passage into fragments.
-func split(passage int, text string, l language.Language) []fragment {
-	var out []fragment
-	add := func(block int, text string, code, item bool) {
-		if text = strings.TrimRightFunc(text, unicode.IsSpace); strings.TrimSpace(text) == "" || text == "[…]" {
-			return
-		}
-		out = append(out, fragment{passage: passage, block: block, text: text, code: code, item: item, words: stems(text, l)})
-	}
-	for i, b := range splitBlocks(text) {
-		switch {
-		case b.code:
-			add(i, b.text, true, false)
-		case strings.HasPrefix(b.text, "#"): // a heading within: context, not an answer
-		case isTable(b.text):
-			for _, row := range tableItems(b.text) {
-				add(i, row, false, true)
-			}
-		default:
-			var prose []string
-			item := ""
-			flush := func() {
-				if item != "" {
-					add(i, item, false, true)
-				}
-				for _, s := range sentences(strings.Join(prose, " ")) {
-					add(i, s, false, false)
-				}
-				item, prose = "", prose[:0]
-			}
-			for line := range strings.SplitSeq(b.text, "\n") {
-				trimmed := strings.TrimSpace(line)
-				switch {
-				case strings.HasPrefix(trimmed, "- "), isNumbered(trimmed):
-					flush()
-					item = trimmed
-				case item != "":
-					item += " " + trimmed
-				default:
-					prose = append(prose, trimmed)
-				}
-			}
-			flush()
-		}
-	}
-	return out
-}
+const longestLine = 160
 
 func isNumbered(line string) bool {
 	n := 0

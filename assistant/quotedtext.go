@@ -15,12 +15,13 @@ func isTable(block string) bool {
 	if len(rows) < 2 {
 		return false
 	}
+	whole := 0
 	for _, row := range rows {
-		if !strings.Contains(row, " | ") {
-			return false
+		if strings.Contains(row, " | ") {
+			whole++
 		}
 	}
-	return true
+	return strings.Contains(rows[0], " | ") && whole*10 >= len(rows)*9 // cells may break lines
 }
 
 // tableItems makes list items of a table's rows, "- name: meaning (column: cell;

@@ -12,6 +12,7 @@ import (
 const (
 	defaultPageSize = 5
 	maxPageSize     = 50
+	scoreAnswers    = .6 // of a hit that answers by itself, whatever the words
 	spareHits       = 10 // asked for beyond twice those wanted
 )
 

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -67,6 +68,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")
 	questions := flags.Int("questions", 20, "number of questions for the endpoint")
 	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
+	draw := flags.Int("draw", 0, "print this many answers about the manual without a model, as Markdown, drawn with -seed")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
 	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
 	if err := flags.Parse(args); err != nil {
@@ -97,8 +99,11 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	if s.conversations, err = readConversations(); err != nil {
 		return err
 	}
-	if s.index, err = openManual(ctx, *folder); err != nil {
+	if s.index, err = openManual(ctx, os.DirFS(*folder)); err != nil {
 		return err
+	}
+	if *draw > 0 {
+		return s.draw(ctx, out, *draw)
 	}
 	if s.caddy, err = startCaddy(ctx, *folder); err != nil {
 		return fmt.Errorf("starting Caddy: %w", err)
@@ -121,9 +126,14 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	s.table.Flush()
+	today := s.index
+	if s.index, err = openFrozen(ctx); err != nil {
+		return err
+	}
 	if err := s.followUps(ctx, out, *worst); err != nil {
 		return err
 	}
+	s.index = today
 	if err := s.judged(ctx, out, *worst); err != nil {
 		return err
 	}
@@ -135,6 +145,22 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	return s.missed()
 }
 
+// draw prints answers to some of the conversations' complete questions.
+func (s *suite) draw(ctx context.Context, out io.Writer, n int) error {
+	order := s.rnd.Perm(len(s.conversations))
+	for _, i := range order[:min(n, len(order))] {
+		c := &s.conversations[i]
+		got := &sink{}
+		res, err := s.assistant(nil).Reply(ctx, asking(c.Outright), got)
+		if err != nil {
+			return fmt.Errorf("asking %q: %w", c.Outright, err)
+		}
+		fmt.Fprintf(out, "### %s\n\nAnswered: %s\n\n~~~text\n%s\n~~~\n\n", c.Outright, res.Answered,
+			strings.ReplaceAll(got.answer(), siteURL, "http://localhost:8080"))
+	}
+	return nil
+}
+
 // runPublic measures the sets of questions about public documentation.
 func runPublic(ctx context.Context, out io.Writer, repositories string, worst bool) error {
 	sites, err := openPublic(ctx, repositories)
@@ -143,6 +169,9 @@ func runPublic(ctx context.Context, out io.Writer, repositories string, worst bo
 	}
 	s := &suite{}
 	if err := s.quotes(ctx, out, sites, worst); err != nil {
+		return err
+	}
+	if err := s.publicFollowUps(ctx, out, sites, worst); err != nil {
 		return err
 	}
 	return s.missed()

@@ -73,3 +73,21 @@ func TestThePublicSetsAreWhole(t *testing.T) {
 		t.Errorf("%d questions with an answer, %d without", answers, none)
 	}
 }
+
+func TestThePublicConversationsAreWhole(t *testing.T) {
+	cs, err := readPublic[followUp]("followups.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sites, languages := map[string]bool{}, map[string]int{}
+	for _, c := range cs {
+		if c.Site == "" || c.First == "" || c.Follow == "" || c.Outright == "" || c.Path == "" {
+			t.Errorf("%+v", c)
+		}
+		sites[c.Site] = true
+		languages[c.Language]++
+	}
+	if len(cs) < 200 || len(sites) < 5 || languages["es"] < 10 || languages["ja"] < 10 || languages["zh-cn"] < 10 {
+		t.Errorf("%d conversations, sites %v, languages %v", len(cs), sites, languages)
+	}
+}

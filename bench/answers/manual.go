@@ -1,7 +1,10 @@
 package answers
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,8 +36,23 @@ const (
 	key         = "svc_dsc_bench_0123456789abcdef"
 )
 
+// frozen is the manual as it was when the conversations were written. Recall is
+// measured over it, so that edits of the manual don't move it.
+//
+//go:embed testdata/manual.zip
+var frozen []byte
+
+// openFrozen reads the frozen manual into an index.
+func openFrozen(ctx context.Context) (*embedded.Index, error) {
+	z, err := zip.NewReader(bytes.NewReader(frozen), int64(len(frozen)))
+	if err != nil {
+		return nil, err
+	}
+	return openManual(ctx, z)
+}
+
 // openManual reads a folder of pages into an index, as a site does.
-func openManual(ctx context.Context, folder string) (*embedded.Index, error) {
+func openManual(ctx context.Context, folder fs.FS) (*embedded.Index, error) {
 	in, err := ingest.New(ingest.Options{
 		URL: siteURL, Anchors: "goldmark", Languages: []ingest.Scope{{Value: "en"}}, Exclude: []string{"/_site/*"},
 	})
@@ -42,26 +60,22 @@ func openManual(ctx context.Context, folder string) (*embedded.Index, error) {
 		return nil, err
 	}
 	var documents []*retrieval.Document
-	err = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+	err = fs.WalkDir(folder, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !in.Wants(name) {
 			return err
 		}
-		rel, err := filepath.Rel(folder, name)
-		if err != nil || !in.Wants(filepath.ToSlash(rel)) {
-			return err
-		}
-		data, err := os.ReadFile(name)
+		data, err := fs.ReadFile(folder, name)
 		if err != nil {
 			return err
 		}
-		d, _, err := in.Document(filepath.ToSlash(rel), data)
+		d, _, err := in.Document(name, data)
 		if err == nil && d != nil {
 			documents = append(documents, d)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the pages of %q: %w", folder, err)
+		return nil, fmt.Errorf("reading the manual's pages: %w", err)
 	}
 	index, err := embedded.Open(embedded.Options{})
 	if err != nil {

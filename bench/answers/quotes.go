@@ -22,6 +22,8 @@ type question struct {
 	Path     string   `json:"path"`
 	Lines    []string `json:"lines"`
 	Question string   `json:"question"`
+	// Also are other places that answer.
+	Also []question `json:"also"`
 }
 
 // target is a block that answers: its words and its section.
@@ -38,6 +40,7 @@ type quoteTally struct {
 	byPoints             [4]int
 	unanswerable         int
 	yes, wrong, wrongYes int
+	unanswerableYes      int
 	quotes, chars        int
 }
 
@@ -91,10 +94,10 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		share := float64(t.points) / float64(mostPoints*t.questions)
 		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, share), "≥ 0.70", share >= .7)
 		s.row("with 3, 2, 1, 0 points", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
-		wrong := float64(t.wrongYes) / float64(max(1, t.wrong))
-		s.row("wrong ones marked yes", fmt.Sprintf("%d of %d, %.3f", t.wrongYes, t.wrong, wrong), "≤ 0.05", wrong <= .05)
-		s.row("marked yes", fmt.Sprintf("%d, %d of them wrong", t.yes, t.wrongYes), "", true)
 		n := float64(t.questions + t.unanswerable)
+		wrong := float64(t.wrongYes) / n
+		s.row("wrong and marked yes", fmt.Sprintf("%d, %.3f of all, %.3f of the %d wrong ones", t.wrongYes, wrong, float64(t.wrongYes)/float64(max(1, t.wrong)), t.wrong), "≤ 0.05 of all", wrong <= .05)
+		s.row("marked yes, without an answer among them", fmt.Sprintf("%d, %d", t.yes, t.unanswerableYes), "", true)
 		s.row("quotes and characters in an answer", fmt.Sprintf("%.2f, %.0f", float64(t.quotes)/n, float64(t.chars)/n), "", true)
 	}
 	for _, q := range questions {
@@ -124,6 +127,9 @@ func (t *quoteTally) add(a *parsedAnswer, points int, answered string, answerabl
 	}
 	if answered == "yes" {
 		t.yes++
+		if !answerable {
+			t.unanswerableYes++
+		}
 		if wrong {
 			t.wrongYes++
 		}
@@ -168,6 +174,13 @@ func (s *publicSite) targets(q *question) ([]target, error) {
 			return nil, fmt.Errorf("%q: no section of %s has lines %s", q.Question, q.Path, ranges)
 		}
 		out = append(out, t)
+	}
+	for i := range q.Also {
+		more, err := s.targets(&q.Also[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
 	}
 	return out, nil
 }

@@ -1,0 +1,119 @@
+package assistant
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
+)
+
+// onePage is a page with a section of this text, and one about something else.
+func onePage(text string) *fakeIndex {
+	return &fakeIndex{documents: []*retrieval.Document{{
+		Page: "modules", URL: "https://docs.acme.com/modules", Title: "Modules", Language: "en",
+		Sections: []retrieval.Section{
+			{Anchor: "install-modules", Heading: "Install modules", Level: 2, Text: text},
+			{Anchor: "colours", Heading: "Colours", Level: 2, Text: "Red and blue are supported."},
+		},
+	}}}
+}
+
+func TestQuotesAreWhole(t *testing.T) {
+	filler := strings.Repeat("Nothing of this is about the topic at hand, but it is long. ", 20)
+	long := make([]string, 60)
+	for i := range long {
+		long[i] = "echo install modules " + strings.Repeat("x", 30)
+	}
+	for _, c := range []struct {
+		name, text, question string
+		holds                []string
+		lacks                []string
+	}{
+		{
+			"a sentence with the code that it introduces",
+			"To install modules, run:\n\n```sh\nacme add x\n```\n\n" + filler,
+			"How do I install modules?",
+			[]string{"To install modules, run:\n\n```sh\nacme add x\n```"},
+			[]string{"Nothing of this"},
+		},
+		{
+			"alternatives together",
+			"Install modules with npm or yarn:\n\n```sh\nnpm add x\n```\n\n```sh\nyarn add x\n```\n\n" + filler,
+			"How do I install modules with npm?",
+			[]string{"npm add x", "yarn add x"}, nil,
+		},
+		{
+			"a list with what introduces it",
+			"When you install modules:\n\n- The cache is cleared.\n- The server restarts.\n\n" + filler,
+			"Is the cache cleared when I install modules?",
+			[]string{"When you install modules:\n\n- The cache is cleared.\n- The server restarts."}, nil,
+		},
+		{
+			"the row of a table with its headers",
+			filler + "\n\noption | meaning | default\ninstall_modules | Whether to install modules. | off\ncolour | A colour. | red",
+			"What is the default of install_modules?",
+			[]string{"Whether to install modules. (default: off)"}, nil,
+		},
+		{
+			"neither bylines nor contents",
+			"By Ann Author\n\nMarch 3, 2024\n\n- Install modules\n- Colours\n- Tags\n\nInstall modules with `acme add`.",
+			"How do I install modules?",
+			[]string{"Install modules with `acme add`."},
+			[]string{"Ann Author", "March 3", "- Tags"},
+		},
+		{
+			"long code is cut, with a link to the rest",
+			"To install modules:\n\n```sh\n" + strings.Join(long, "\n") + "\n```",
+			"How do I install modules?",
+			[]string{"\n```\n\n[…](https://docs.acme.com/modules#install-modules)"}, nil,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := acme(nil)
+			a.Search = onePage(c.text)
+			res, rec := mustReply(t, a, ask(c.question))
+			if res.Answered != "yes" || !strings.HasPrefix(rec.text(), phrases[language.English][found]) {
+				t.Fatalf("answered %s:\n%s", res.Answered, rec.text())
+			}
+			for _, w := range c.holds {
+				if !strings.Contains(rec.text(), w) {
+					t.Errorf("%q is not in\n%s", w, rec.text())
+				}
+			}
+			for _, w := range c.lacks {
+				if strings.Contains(rec.text(), w) {
+					t.Errorf("%q is in\n%s", w, rec.text())
+				}
+			}
+			for quoted := range strings.SplitSeq(rec.text(), "**[") {
+				if utf8.RuneCountInString(quoted) > mostQuoted+300 {
+					t.Errorf("%d characters", utf8.RuneCountInString(quoted))
+				}
+			}
+		})
+	}
+}
+
+func TestWithoutSureEvidenceThereAreLinks(t *testing.T) {
+	a := acme(nil)
+	res, rec := mustReply(t, a, ask("Which colour has the Acme package of penguins on Linux?"))
+	text := rec.text()
+	if res.Answered == "yes" || strings.Contains(text, "**[") || !strings.Contains(text, "\n- [") || strings.Contains(text, "```") {
+		t.Errorf("answered %s:\n%s", res.Answered, text)
+	}
+	if n := strings.Count(text, "\n- ["); n > mostLinks {
+		t.Errorf("%d links", n)
+	}
+}
+
+func TestListsOfChangesAreNotQuoted(t *testing.T) {
+	x := onePage("You can install modules now.")
+	x.documents[0].Title, x.documents[0].Page = "Changelog", "changelog"
+	a := acme(nil)
+	a.Search = x
+	if res, rec := mustReply(t, a, ask("How do I install modules?")); res.Answered == "yes" || strings.Contains(rec.text(), "**[") {
+		t.Errorf("answered %s:\n%s", res.Answered, rec.text())
+	}
+}
