@@ -25,6 +25,20 @@ var shared struct {
 // not installed, and with -short. TestMain of the package calls Run.
 func Tab(t testing.TB) context.Context {
 	t.Helper()
+	ctx, cancel := open(t)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Keep is Tab for a tab that further tests use: it stays open until Run ends.
+func Keep(t testing.TB) context.Context {
+	t.Helper()
+	ctx, _ := open(t)
+	return ctx
+}
+
+func open(t testing.TB) (context.Context, context.CancelFunc) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}
@@ -33,11 +47,11 @@ func Tab(t testing.TB) context.Context {
 		t.Skip(shared.skip)
 	}
 	ctx, cancel := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
+		cancel()
 		t.Fatal(err)
 	}
-	return ctx
+	return ctx, cancel
 }
 
 // start starts Chromium, or says why not.

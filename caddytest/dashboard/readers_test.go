@@ -33,7 +33,7 @@ func readers(t *testing.T, s *caddytest.Server) {
 			t.Fatalf("searching %q: %d %s", text, r.Status, r.Body)
 		}
 	}
-	questions := []string{"Can penguins juggle?", "Do ostriches yodel?"}
+	questions := []string{"Can penguins juggle?", "Do ostriches yodel?", "Will otters tango?", "Should llamas paint?"}
 	for _, topic := range topics {
 		questions = append(questions, "How do I "+topic+" for breakfast?", "For breakfast, how do I "+topic+"?")
 	}
@@ -100,31 +100,61 @@ func testUnanswered(t *testing.T, s *caddytest.Server) {
 		}
 		js[bool](b, row+`.querySelector('th a').click() ?? true`)
 		b.until(`text('#again') === "Do today's pages answer it?"`)
-		b.do(chromedp.Click("[name=again]"))
+		b.fill("[name=again]")
 		b.until(`$('[role=status] .badge')`)
 		if scripts {
 			b.check("unanswered question")
 		}
-		b.do(chromedp.SendKeys("textarea[name=note]", "see <b>issue</b> 12"), chromedp.SetValue("select[name=state]", "done"), chromedp.Click("section form[method=post] button"))
+		b.fill("section form[method=post] button", "textarea[name=note]", "see <b>issue</b> 12", "select[name=state]", "done")
 		b.until(`text('.head .badge') === 'done' && $('textarea').value === 'see <b>issue</b> 12'`)
-		b.visit("/acme/acme-docs/unanswered?state=new")
+		b.visit("/acme/acme-docs/unanswered")
 		b.until(`text('h1') === 'Unanswered' && $('tbody') && !` + row)
-		b.visit("/acme/acme-docs/unanswered?state=done")
+		b.fill("form.row button", "select[name=state]", "done")
 		b.until(row)
+		b.fill("form.row button", "[name=near]", "no/such page")
+		b.until(`text('.empty h2') === 'No question matches'`)
 		b.visit("/acme/acme-docs/unanswered?by=page")
 		b.until(`$$('tbody tr').length > 0`)
 		if scripts {
 			b.check("unanswered pages")
 		}
 	})
-	t.Run("marked in the list", func(t *testing.T) {
-		b := newTab(t, s, "mia")
+	eachWay(t, s, "mia", func(_ *testing.T, b *tab, _ bool) { // marked in the list
 		b.visit("/acme/acme-docs/unanswered?days=90")
-		b.until(`$$('tbody tr').length > 1`)
+		b.until(`$$('tbody tr').length > 0`)
 		rows := js[int](b, `$$('tbody tr').length`)
-		b.do(chromedp.Click("tbody form button"))
-		b.until(fmt.Sprintf(`$$('tbody tr').length < %d && location.search === '?days=90'`, rows))
+		b.fill("tbody form button")
+		b.arrived()
+		b.is(fmt.Sprintf(`$$('tbody tr').length < %d && location.search === '?days=90'`, rows))
 	})
+	t.Run("hostile notes", func(t *testing.T) {
+		b := newTab(t, s, "mia")
+		b.visit("/acme/acme-docs/unanswered?state=")
+		b.until(`$('tbody th a')`)
+		question := js[string](b, `(a => a.pathname + a.search)($('tbody th a'))`)
+		hostileNotes(b, func() {
+			b.visit(question)
+			b.until(`$('#again')`)
+		})
+	})
+}
+
+// hostileNotes saves every hostile text as the note of a form, which open
+// leads to, and looks for it there.
+func hostileNotes(b *tab, open func()) {
+	b.t.Helper()
+	for name, text := range hostile {
+		open()
+		js[bool](b, `$('textarea').removeAttribute('maxlength'), $('textarea').value = `+quote(text)+`, true`)
+		b.send(`$('textarea').form.querySelector('button')`)
+		if name == "a long word" {
+			b.until(`text('h1') === 'Bad Request'`)
+			continue
+		}
+		b.arrived()
+		open()
+		b.is(`$('textarea').value === ` + quote(text) + ` && bad.length === 0 && document.documentElement.scrollWidth <= innerWidth`)
+	}
 }
 
 func testSearches(t *testing.T, s *caddytest.Server) {
@@ -177,14 +207,15 @@ func testConversations(t *testing.T, s *caddytest.Server) {
 		if scripts {
 			b.check("conversations")
 		}
-		b.do(chromedp.SendKeys("[name=text]", word), chromedp.Click("form[role=search] button"))
+		b.fill("form[role=search] button", "[name=text]", word)
 		b.until(`$$('tbody tr').length === 1 && text('tbody').includes(` + quote(question) + `)`)
 		b.do(chromedp.Click("tbody th a"))
 		b.until(`text('.question') === ` + quote(question) + ` && text('.answer').includes('archive')`)
 		if scripts {
 			b.check("conversation")
 		}
-		b.do(chromedp.Click("details.act summary"), chromedp.WaitVisible("details.act button"), chromedp.Click("details.act button"))
+		b.do(chromedp.Click("details.act summary"), chromedp.WaitVisible("details.act button"))
+		b.fill("details.act button")
 		b.until(`text('h1') === 'Conversations'`)
 		b.visit("/acme/acme-docs/conversations/" + thread)
 		b.until(`text('h1') === 'Not found'`)
@@ -220,11 +251,23 @@ func testFeedback(t *testing.T, s *caddytest.Server) {
 		if scripts {
 			b.check("feedback")
 		}
-		js[bool](b, `(r => { r.querySelector('summary').click(); r.querySelector('textarea').value = 'thanks'; r.querySelector('select').value = 'dismissed'; r.querySelector('form button').click() })(`+row+`) ?? true`)
+		js[bool](b, `(r => { r.querySelector('summary').click(); r.querySelector('textarea').value = 'thanks'; r.querySelector('select').value = 'dismissed' })(`+row+`) ?? true`)
+		b.send(row + `.querySelector('form button')`)
 		b.until(`location.search === '?comments=1&rating=down' && $('tbody') && !` + row)
-		b.visit("/acme/acme-docs/feedback?state=dismissed")
+		b.fill("form.row button", "select[name=state]", "dismissed", "select[name=rating]", "")
 		b.until(row + `.textContent.includes('thanks')`)
 		b.visit("/acme/acme-docs/feedback?by=page")
 		b.until(`text('.empty h2').startsWith('None in')`)
+	})
+	t.Run("hostile notes", func(t *testing.T) {
+		b := newTab(t, s, "mia")
+		b.visit("/acme/acme-docs/feedback?state=")
+		b.until(`$('tbody details.act')`)
+		vote := js[string](b, `$('tbody details.act form').action`) // the same one each time
+		hostileNotes(b, func() {
+			b.visit("/acme/acme-docs/feedback?state=")
+			b.until(`$('tbody details.act')`)
+			js[bool](b, `$$('tbody tr').forEach(r => r.querySelector('form').action === `+quote(vote)+` || r.remove()), true`)
+		})
 	})
 }
