@@ -39,7 +39,7 @@ const (
 	chartBottom = 20
 )
 
-// chartOf draws days, nil without any number.
+// chartOf draws days. Without any number it has no bars.
 func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int64, partUnit string, part func(*insights.Day) int64) *chart {
 	var sum, parts, most int64
 	best := 0
@@ -52,7 +52,7 @@ func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int
 		parts += part(&days[i])
 	}
 	if sum == 0 {
-		return nil
+		return &chart{Title: title}
 	}
 	c := &chart{
 		Title: title, Legend: []string{unit, partUnit}, Max: roundUp(most), Width: chartWidth, Height: chartHeight,
@@ -79,9 +79,12 @@ func searchChart(days []insights.Day) *chart {
 	return chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult })
 }
 
-// charts leaves out those with nothing to draw.
+// charts are shown side by side, unless all are empty.
 func charts(all ...*chart) []*chart {
-	return slices.DeleteFunc(all, func(c *chart) bool { return c == nil })
+	if slices.ContainsFunc(all, func(c *chart) bool { return len(c.Bars) > 0 }) {
+		return all
+	}
+	return nil
 }
 
 func dayName(d insights.Date) string { return d.Time().Format("2 Jan") }
