@@ -458,6 +458,19 @@ func conversation() []step {
 		step{"deleting an index", "DELETE", "/indexes/" + b, "admin", nil, ""},
 		step{"deleting it again", "DELETE", "/indexes/" + b, "admin", nil, ""},
 		step{"deleting with a key that may only search", "DELETE", "/indexes/" + b, "search", nil, ""},
+		step{"swapping one index", "POST", "/swap-indexes", "global", []object{{"indexes": []string{b}}}, ""},
+		step{"tasks", "GET", "/tasks?statuses=canceled&indexUids=" + b + "&limit=1", "admin", nil, ""},
+		step{"tasks with a key that may only search", "GET", "/tasks?limit=1", "search", nil, ""},
+	)
+	for _, r := range []struct{ method, path string }{
+		{"DELETE", ""}, {"GET", "/documents?limit=1"}, {"POST", "/documents"}, {"DELETE", "/documents/1"},
+		{"GET", "/settings"}, {"DELETE", "/settings/stop-words"}, {"GET", "/stats"},
+	} {
+		for _, key := range []string{"admin", "search"} {
+			add(step{r.method + " " + r.path + " of a name that can't be, with the key " + key, r.method, "/indexes/" + a + "." + r.path, key, nil, none})
+		}
+	}
+	add(
 		step{"a body beyond all bounds", "POST", "/indexes/" + a + "/documents?primaryKey=id", "admin", "[" + strings.Repeat(" ", 105<<20) + "]", ""},
 	)
 	return out
