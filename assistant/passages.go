@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -32,12 +33,13 @@ const (
 )
 
 // choose makes passages of the best hits, within the budget of tokens.
-func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passage {
+func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.Query, n int) []passage {
 	budget := r.a.passageBudget()
 	longest := max(leastTokens, int(float64(budget)*longestShare))
 	focus := r.focus(hits, query)
 
 	out := make([]passage, 0, min(n, len(hits)))
+	whole := map[string]*retrieval.Document{}
 	for _, h := range hits {
 		if len(out) == n || budget < leastTokens {
 			break
@@ -56,6 +58,14 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		if len(out) > 0 && h.Score < out[0].score*relevanceFloor {
 			break
 		}
+		if d.Outline {
+			if whole[d.Page] == nil {
+				whole[d.Page] = r.whole(ctx, d, h.Section)
+			}
+			if d = whole[d.Page]; h.Section >= len(d.Sections) {
+				continue
+			}
+		}
 		text, tokens := r.passageText(hits, d, h.Section, query.Text, min(budget, longest))
 		if text == "" {
 			continue
@@ -68,6 +78,18 @@ func (r *run) choose(hits []retrieval.Hit, query retrieval.Query, n int) []passa
 		})
 	}
 	return together(out)
+}
+
+// whole returns the document of a hit that has the texts of the sections found
+// alone. If the page can't be had, it ends with the section.
+func (r *run) whole(ctx context.Context, d *retrieval.Document, section int) *retrieval.Document {
+	full, err := r.a.Search.Page(ctx, d.Page)
+	if err == nil && full != nil && section < len(full.Sections) && full.Sections[section].Heading == d.Sections[section].Heading {
+		return full
+	}
+	c := *d
+	c.Sections = d.Sections[:section+1]
+	return &c
 }
 
 // ofPage counts the passages of a page.

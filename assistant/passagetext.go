@@ -28,7 +28,7 @@ func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, qu
 		if next.Level <= s.Level && !(s.Level == 0 && j == i+1) {
 			break
 		}
-		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document == d && h.Section == j }) {
+		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document != nil && h.Document.Page == d.Page && h.Section == j }) {
 			break // a hit with its own URL
 		}
 		more := r.count(next.Text)

@@ -52,7 +52,7 @@ func (r *run) search(ctx context.Context, n int) error {
 			hits = merge(hits, more)
 		}
 	}
-	r.add(r.choose(hits, query, n))
+	r.add(r.choose(ctx, hits, query, n))
 	return nil
 }
 

@@ -173,7 +173,7 @@ func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.add(r.choose(hits, query, toolPassages)), nil
+	return r.add(r.choose(ctx, hits, query, toolPassages)), nil
 }
 
 // readPage gives the model a page, from its beginning, as far as it fits.

@@ -61,6 +61,11 @@ type embeddings struct {
 	// The holder of the Refresher's lock uses these. cache is set once.
 	cache *vectorCache
 	keys  [][]vectorKey // of the sections of Refresher.documents
+
+	notesMu sync.Mutex
+	// notes are the keys of documents that were read since the last generation,
+	// of which only the outline is at hand.
+	notes map[string][]vectorKey // by noteKey
 }
 
 func newEmbeddings(r *Refresher) *embeddings {
@@ -85,7 +90,11 @@ func (e *embeddings) load() {
 	if e.cache, err = openVectorCache(path); err != nil {
 		e.refresher.log.Warn("the vectors of earlier runs can't be read; all sections are embedded again", "error", err)
 	}
-	e.keys = e.keysOf(e.refresher.documents)
+	// Without a document, its keys are missing until it is read again.
+	e.keys, err = e.keysOf(context.Background(), e.refresher.documents)
+	if err != nil {
+		e.refresher.documents = nil
+	}
 	e.published.Store(e.refresher.table.Model == e.model && e.refresher.table.Vectors > 0)
 }
 
@@ -135,36 +144,90 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-func (e *embeddings) keysOf(documents []*Document) [][]vectorKey {
-	keys := make([][]vectorKey, len(documents))
-	for i, d := range documents {
-		keys[i] = make([]vectorKey, len(d.Sections))
-		for j := range d.Sections {
-			keys[i][j] = vectorKeyOf(e.model, sectionText(d, &d.Sections[j]))
-		}
+func (e *embeddings) keysOfDocument(d *Document) []vectorKey {
+	keys := make([]vectorKey, len(d.Sections))
+	for j := range d.Sections {
+		keys[j] = vectorKeyOf(e.model, sectionText(d, &d.Sections[j]))
 	}
 	return keys
 }
 
-// known returns the vectors of keys that are in the cache, nil if there are
-// none, and their number.
-func (e *embeddings) known(keys [][]vectorKey) (vectors [][][]float32, known int) {
+// noteKey identifies the texts of a page.
+func noteKey(d *Document) string {
+	own, _, _ := strings.Cut(d.Hash, HashSuffix)
+	return d.Page + "\n" + own
+}
+
+// note remembers the keys of a document that leaves memory.
+func (e *embeddings) note(d *Document) {
+	keys := e.keysOfDocument(d)
+	e.notesMu.Lock()
+	defer e.notesMu.Unlock()
+	if e.notes == nil {
+		e.notes = map[string][]vectorKey{}
+	}
+	e.notes[noteKey(d)] = keys
+}
+
+// keysOf returns the keys of the sections of documents. Those of outlines are
+// noted, or known from the current generation, or the document is loaded.
+func (e *embeddings) keysOf(ctx context.Context, documents []*Document) ([][]vectorKey, error) {
+	e.notesMu.Lock()
+	notes := e.notes
+	e.notes = nil
+	e.notesMu.Unlock()
+	if notes == nil {
+		notes = map[string][]vectorKey{}
+	}
+	for i, keys := range e.keys { // none before the first generation
+		if d := e.refresher.documents[i]; d.Outline && notes[noteKey(d)] == nil {
+			notes[noteKey(d)] = keys
+		}
+	}
+	keys := make([][]vectorKey, len(documents))
+	for i, d := range documents {
+		if d.Outline {
+			if keys[i] = notes[noteKey(d)]; keys[i] != nil || len(d.Sections) == 0 {
+				continue
+			}
+			var err error
+			if d, err = e.whole(ctx, d); err != nil {
+				return nil, err
+			}
+		}
+		keys[i] = e.keysOfDocument(d)
+	}
+	return keys, nil
+}
+
+// whole returns the document of an outline.
+func (e *embeddings) whole(ctx context.Context, d *Document) (*Document, error) {
+	if !d.Outline {
+		return d, nil
+	}
+	full, err := e.refresher.options.Index.Page(ctx, d.Page)
+	if err != nil {
+		return nil, fmt.Errorf("reading page %q to embed it: %w", d.Page, err)
+	}
+	if full == nil || noteKey(full) != noteKey(d) || len(full.Sections) != len(d.Sections) {
+		return nil, fmt.Errorf("page %q has changed", d.Page)
+	}
+	return full, nil
+}
+
+// known returns how many keys are in the cache.
+func (e *embeddings) known(keys [][]vectorKey) (known int) {
 	total := 0
 	for _, k := range keys {
-		list := e.cache.Get(k)
-		vectors = append(vectors, list)
-		total += len(list)
-		for _, v := range list {
-			if v != nil {
+		total += len(k)
+		for _, key := range k {
+			if e.cache.Has(key) {
 				known++
 			}
 		}
 	}
 	e.setStatus(func(s *EmbeddingStatus) { s.Done, s.Total = known, total })
-	if known == 0 {
-		return nil, 0
-	}
-	return vectors, known
+	return known
 }
 
 // missing lists the texts to embed, each once, and reports whether the index
@@ -192,7 +255,7 @@ func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished boo
 				e.status.Refused++
 			case !seen[key]:
 				seen[key] = true
-				texts = append(texts, text{key, sectionText(d, &d.Sections[j])})
+				texts = append(texts, text{key, d, j})
 			}
 		}
 	}

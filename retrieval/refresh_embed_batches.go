@@ -28,8 +28,15 @@ const (
 	probeText = "documentation"
 )
 
-// text is the text of a section without a vector.
+// text is a section without a vector.
 type text struct {
+	key      vectorKey
+	document *Document // or its outline
+	section  int
+}
+
+// shortText is a text that is embedded.
+type shortText struct {
 	key  vectorKey
 	text string
 }
@@ -40,10 +47,13 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentBatches)
 	published := time.Now()
+	var last *Document // of outlines, one document is in memory
 	for len(texts) > 0 && groupCtx.Err() == nil {
-		n := e.batchLen(texts)
-		batch := texts[:n]
-		texts = texts[n:]
+		batch, err := e.batch(groupCtx, texts, &last)
+		if err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		texts = texts[len(batch):]
 		group.Go(func() error { return e.embed(groupCtx, batch) })
 		if time.Since(published) > publishInterval && len(texts) > 0 && groupCtx.Err() == nil {
 			if err := e.publish(groupCtx); err != nil {
@@ -55,20 +65,33 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 	return group.Wait()
 }
 
-func (e *embeddings) batchLen(texts []text) int {
-	most, size := min(len(texts), int(e.batchSize.Load())), 0
-	for i, t := range texts[:most] {
-		if size += len(t.text); i > 0 && size > maxBatchBytes {
-			return i
+// batch returns the first texts, as many as are embedded at once. last is the
+// document that was loaded last.
+func (e *embeddings) batch(ctx context.Context, texts []text, last **Document) (batch []shortText, err error) {
+	size := 0
+	for _, t := range texts[:min(len(texts), int(e.batchSize.Load()))] {
+		d := t.document
+		if d.Outline {
+			if *last == nil || (*last).Page != d.Page {
+				if *last, err = e.whole(ctx, d); err != nil {
+					return nil, err
+				}
+			}
+			d = *last
 		}
+		text := sectionText(d, &d.Sections[t.section])
+		if size += len(text); len(batch) > 0 && size > maxBatchBytes {
+			break
+		}
+		batch = append(batch, shortText{t.key, text})
 	}
-	return most
+	return batch, nil
 }
 
 // embed embeds one batch. If the embedder refuses the batch but not
 // probeText, it tries smaller batches, then shorter texts, and then leaves the
 // text out. An error means that the embedder is down.
-func (e *embeddings) embed(ctx context.Context, batch []text) error {
+func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 	keys, texts := make([]vectorKey, len(batch)), make([]string, len(batch))
 	for i, t := range batch {
 		keys[i], texts[i] = t.key, t.text
@@ -88,7 +111,7 @@ func (e *embeddings) embed(ctx context.Context, batch []text) error {
 		return errors.Join(e.embed(ctx, batch[:half]), e.embed(ctx, batch[half:]))
 	}
 	if length := len(texts[0]); length > maxSectionText/16 {
-		return e.embed(ctx, []text{{keys[0], truncate(texts[0], length/2)}})
+		return e.embed(ctx, []shortText{{keys[0], truncate(texts[0], length/2)}})
 	}
 	e.mu.Lock()
 	e.refused[keys[0]] = true

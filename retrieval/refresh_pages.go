@@ -40,6 +40,9 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	files := r.selectFiles(snapshot.Files())
 	if len(r.options.Index.Documents()) == 0 {
 		r.documents = nil // also if the index has lost them
+		if r.embeddings != nil {
+			r.embeddings.keys = nil
+		}
 	}
 
 	report := Report{Pages: len(r.documents), Sections: countSections(r.documents)}
@@ -209,7 +212,10 @@ func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, befo
 	case err != nil:
 		p.problem = err.Error()
 	case document != nil:
-		p.document, p.entry.Hash = document, document.Hash
+		if p.document, err = r.keep(document); err != nil {
+			return page{read: true, problem: err.Error(), temporary: true}
+		}
+		p.entry.Hash = document.Hash
 		if len(warnings) > 0 {
 			p.problem = warnings[0]
 		}
@@ -219,6 +225,19 @@ func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, befo
 	}
 	p.entry.Problem = p.problem
 	return p
+}
+
+// keep gives a document to an index that keeps documents on disk, and returns
+// its outline.
+func (r *Refresher) keep(d *Document) (*Document, error) {
+	keeper, ok := r.options.Index.(Keeper)
+	if !ok {
+		return d, nil
+	}
+	if r.embeddings != nil {
+		r.embeddings.note(d)
+	}
+	return keeper.Keep(d)
 }
 
 // unchanged is the page of a file whose content is that of an entry.
@@ -302,14 +321,16 @@ func (r *Refresher) mustPublish(report Report) bool {
 
 // publish replaces the index by the documents and the vectors that are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
-	var vectors [][][]float32
 	var keys [][]vectorKey
 	known, model := 0, ""
 	if r.embeddings != nil {
-		keys, model = r.embeddings.keysOf(documents), r.embeddings.model
-		vectors, known = r.embeddings.known(keys)
+		var err error
+		if keys, err = r.embeddings.keysOf(ctx, documents); err != nil {
+			return err
+		}
+		known, model = r.embeddings.known(keys), r.embeddings.model
 	}
-	if err := r.options.Index.Replace(ctx, documents, vectors); err != nil {
+	if err := r.replace(ctx, documents, keys, known > 0); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
 	r.documents = documents
@@ -327,6 +348,25 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		s.Pages, s.Sections = len(documents), countSections(documents)
 	})
 	return nil
+}
+
+// replace gives documents, and the vectors of keys, to the index.
+func (r *Refresher) replace(ctx context.Context, documents []*Document, keys [][]vectorKey, vectors bool) error {
+	of := func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
+	if keeper, ok := r.options.Index.(Keeper); ok {
+		if !vectors {
+			of = nil
+		}
+		return keeper.ReplaceKept(ctx, documents, of)
+	}
+	var all [][][]float32
+	if vectors {
+		all = make([][][]float32, len(documents))
+		for i := range all {
+			all[i] = of(i)
+		}
+	}
+	return r.options.Index.Replace(ctx, documents, all)
 }
 
 func countSections(documents []*Document) int {

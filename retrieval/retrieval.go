@@ -48,9 +48,10 @@ type Document struct {
 	// Links are the links from this page to others of the same site.
 	Links []Link
 
-	// Outline is set if the index has the whole document on disk: the fields
+	// Outline is set if the index has the whole document elsewhere: the fields
 	// of Sections are empty here, and Links are those of the front page alone.
-	// A Loader has the whole document.
+	// The document of a Hit may be an outline with the sections that were found.
+	// Index.Page returns the whole document.
 	Outline bool
 }
 
@@ -189,6 +190,18 @@ type Restorer interface {
 	// what differs; with all, it writes everything again. It returns what was
 	// different, for people.
 	Restore(ctx context.Context, all bool) ([]string, error)
+}
+
+// Keeper is an Index that keeps documents on disk, one by one as they are read,
+// so that memory never has all texts and vectors of a site. Its Documents are
+// outlines.
+type Keeper interface {
+	// Keep stores a document for a later ReplaceKept, and returns its outline.
+	Keep(d *Document) (outline *Document, err error)
+	// ReplaceKept is Index.Replace for outlines. vectors, if not nil, returns
+	// those of the sections of a document by its number. It may be called until
+	// the next ReplaceKept.
+	ReplaceKept(ctx context.Context, outlines []*Document, vectors func(document int) [][]float32) error
 }
 
 // VectorKeeper is an Index that keeps its vectors in a server, where they may

@@ -57,14 +57,14 @@ func newMeili(t *testing.T) meili {
 }
 
 // waitForSections waits until a server holds so many sections of the site and
-// nothing that an interrupted run left.
+// nothing that an interrupted run left beside the state of the site.
 func waitForSections(t *testing.T, m meili, sections int) {
 	t.Helper()
 	caddytest.Until(t, fmt.Sprintf("the server holds %d sections and nothing else", sections), func() bool {
 		total, left := 0, false
 		for uid, n := range m.documents(t) {
 			if strings.Contains(uid, "-_") {
-				continue // whose indexes these are
+				continue // whose indexes these are, and the state
 			}
 			total += n
 			left = left || strings.Contains(uid, "_")

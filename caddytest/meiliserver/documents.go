@@ -124,7 +124,7 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) {
 func (s *Server) getDocuments(w http.ResponseWriter, r *http.Request) {
 	if x := s.find(w, r); x != nil {
 		offset, limit := paging(r)
-		x.page(w, offset, limit, nil, false)
+		x.page(w, x.order, offset, limit, nil, false)
 	}
 }
 
@@ -137,17 +137,22 @@ func (s *Server) fetchDocuments(w http.ResponseWriter, r *http.Request) {
 		Offset, Limit   int
 		Fields          []string
 		RetrieveVectors bool
+		IDs             []string
 	}{Limit: 20}
 	if !read(w, r, &body) {
 		return
 	}
-	x.page(w, body.Offset, body.Limit, body.Fields, body.RetrieveVectors)
+	order := x.order
+	if body.IDs != nil {
+		order = slices.DeleteFunc(slices.Clone(order), func(id string) bool { return !slices.Contains(body.IDs, id) })
+	}
+	x.page(w, order, body.Offset, body.Limit, body.Fields, body.RetrieveVectors)
 }
 
-func (x *index) page(w http.ResponseWriter, offset, limit int, fields []string, vectors bool) {
-	total := len(x.order)
+func (x *index) page(w http.ResponseWriter, order []string, offset, limit int, fields []string, vectors bool) {
+	total := len(order)
 	results := []map[string]json.RawMessage{}
-	for _, id := range x.order[min(offset, total):min(offset+limit, total)] {
+	for _, id := range order[min(offset, total):min(offset+limit, total)] {
 		d := maps.Clone(x.documents[id])
 		maps.DeleteFunc(d, func(k string, _ json.RawMessage) bool {
 			if k == "_vectors" {

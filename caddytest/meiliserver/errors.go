@@ -22,6 +22,7 @@ var refusals = map[string]refusal{
 	"invalid_content_type":               {415, "The Content-Type `%s` is invalid. Accepted values for the Content-Type header are: `application/json`"},
 	"invalid_document_id":                {400, "Document identifier `%q` is invalid. A document identifier can be of type integer or string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and underscores (_), and can not be more than 511 bytes."},
 	"invalid_index_uid":                  {400, "Invalid value at `.uid`: `%s` is not a valid index uid."},
+	"invalid_search_distinct":            {400, "Attribute `%s` is not filterable and thus, cannot be used as distinct attribute."},
 	"invalid_search_embedder":            {400, "Cannot find embedder with name `%s`."},
 	"invalid_search_filter":              {400, "Was expecting an operation `=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, … at `%s`."},
 	"invalid_search_locales":             {400, "Unknown value `%s` at `.locales`"},

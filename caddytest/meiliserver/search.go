@@ -27,6 +27,7 @@ type query struct {
 	ShowRankingScore        bool
 	ShowRankingScoreDetails bool
 	MatchingStrategy        string
+	Distinct                string
 }
 
 func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
@@ -90,6 +91,9 @@ func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights) (
 		return !slices.Contains(x.settings["filterableAttributes"].([]any), any(c.Attribute))
 	}) {
 		return nil, problem("invalid_search_filter", q.Filter)
+	}
+	if q.Distinct != "" && !slices.Contains(x.settings["filterableAttributes"].([]any), any(q.Distinct)) {
+		return nil, problem("invalid_search_distinct", q.Distinct)
 	}
 	hits := x.search(q, conditions)
 	result = map[string]any{
@@ -167,7 +171,18 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.value, a.value) })
 	out := []map[string]any{}
-	for _, f := range found[:min(len(found), q.Limit)] {
+	seen := map[string]bool{}
+	for _, f := range found {
+		if q.Distinct != "" {
+			value := string(x.documents[f.id][q.Distinct])
+			if seen[value] {
+				continue
+			}
+			seen[value] = true
+		}
+		if len(out) == q.Limit {
+			break
+		}
 		hit := map[string]any{}
 		for _, k := range q.AttributesToRetrieve {
 			hit[k] = x.documents[f.id][k]

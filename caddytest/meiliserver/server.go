@@ -90,7 +90,7 @@ func New() *Server {
 	mux.HandleFunc("POST /multi-search", s.multiSearch)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.calls[r.Method+" "+pattern.ReplaceAllString(r.URL.Path, "/*")]++
+		s.calls[r.Method+" "+route(r.URL.Path)]++
 		fault := s.fault
 		s.mu.Unlock()
 		if fault != nil && s.happens(w, r, fault(r)) {
@@ -107,6 +107,16 @@ func New() *Server {
 }
 
 var pattern = regexp.MustCompile(`/(docs-[A-Za-z0-9_-]+|\d+)`)
+
+// route returns a path without what differs from call to call.
+func route(path string) string {
+	return pattern.ReplaceAllStringFunc(path, func(part string) string {
+		if strings.HasSuffix(part, "_state") {
+			return "/*_state"
+		}
+		return "/*"
+	})
+}
 
 // happens applies a fault and reports whether there is one.
 func (s *Server) happens(w http.ResponseWriter, r *http.Request, f *Fault) bool {
@@ -157,7 +167,7 @@ func (s *Server) SetVersion(v string) {
 }
 
 // Calls returns the number of calls of a route, like "POST /swap-indexes" or
-// "POST /indexes/*/documents".
+// "POST /indexes/*/documents". The index of the state is "*_state".
 func (s *Server) Calls(route string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func (s *Server) DenyPrivate() {
 // knows reports whether the server's version knows all fields of a request. If
 // not, it replies with an error.
 func (s *Server) knows(w http.ResponseWriter, r *http.Request) bool {
-	all := fields[r.Method+" "+pattern.ReplaceAllString(r.URL.Path, "/*")]
+	all := fields[r.Method+" "+strings.ReplaceAll(route(r.URL.Path), "/*_state", "/*")]
 	if all == nil {
 		return true
 	}

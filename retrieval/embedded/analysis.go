@@ -105,10 +105,13 @@ func (c *pageWords) lengths() (heading, text uint32) {
 	return heading, text
 }
 
-// analyze counts the words of a document.
-func analyze(d *retrieval.Document, lex *lexicon) *pageWords {
-	out := &pageWords{Hash: d.Hash, Language: languageOf(d), Sections: make([]sectionWords, len(d.Sections))}
-	out.analyzeHead(d, lex)
+// numbering gives each word a number.
+type numbering func(l language.Language, text string) uint32
+
+// analyze counts the words of a document in a language.
+func analyze(d *retrieval.Document, l language.Language, number numbering) *pageWords {
+	out := &pageWords{Hash: d.Hash, Language: l, Sections: make([]sectionWords, len(d.Sections))}
+	out.analyzeHead(d, number)
 	var words []sectionWord
 	index := map[string]int{}
 	for i := range d.Sections {
@@ -121,7 +124,7 @@ func analyze(d *retrieval.Document, lex *lexicon) *pageWords {
 			if !ok {
 				at = len(words)
 				index[w] = at
-				words = append(words, sectionWord{Word: lex.number(out.Language, w)})
+				words = append(words, sectionWord{Word: number(l, w)})
 			}
 			return &words[at]
 		}
@@ -155,7 +158,7 @@ func analyze(d *retrieval.Document, lex *lexicon) *pageWords {
 }
 
 // analyzeHead counts the words of the fields that all sections share.
-func (c *pageWords) analyzeHead(d *retrieval.Document, lex *lexicon) {
+func (c *pageWords) analyzeHead(d *retrieval.Document, number numbering) {
 	index := map[string]int{}
 	n := 0
 	field := func(text string, length *uint32, count func(*headWord, kind)) {
@@ -167,7 +170,7 @@ func (c *pageWords) analyzeHead(d *retrieval.Document, lex *lexicon) {
 			if !ok {
 				at = len(c.Head)
 				index[w] = at
-				c.Head = append(c.Head, headWord{Word: lex.number(c.Language, w)})
+				c.Head = append(c.Head, headWord{Word: number(c.Language, w)})
 			}
 			count(&c.Head[at], k)
 			if k == plain {
@@ -229,7 +232,7 @@ func analyzeAll(ctx context.Context, docs []*retrieval.Document, old *generation
 			return nil, err
 		}
 		if out[i] = old.wordsOf(d); out[i] == nil {
-			out[i] = analyze(d, lex)
+			out[i] = analyze(d, languageOf(d), lex.number)
 		}
 	}
 	return out, nil

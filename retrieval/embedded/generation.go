@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // generation is one state of the index. It never changes.
@@ -15,9 +14,9 @@ type generation struct {
 	wordsUsed int          // how many different ones
 	byPage    map[string]uint32
 	first     []uint32 // page → its first section; one more at the end
-	languages []language.Language
 
-	terms    map[string]uint32 // stem → number
+	vocabulary
+	mean     averages
 	forms    forms
 	sections postings // by the whole text of sections
 	pages    postings // by the whole text of pages
@@ -25,14 +24,12 @@ type generation struct {
 	slugs    postings // pages by the last segment of their paths
 	headings postings // sections by their headings
 
-	sectionIDF, pageIDF []float32 // by term
 	// Sums of the IDF of the words of titles and slugs, by page, and of
 	// headings, by section.
 	titleIDF, slugIDF, headingIDF []float32
 
 	factor   []float32 // page → what its score is multiplied by
 	variants []uint32  // see variantsOf
-	spelling *spelling
 	vectors  *matrix
 
 	lexicon  []word // of the words of all generations
@@ -73,11 +70,13 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 	for _, p := range all {
 		*p = make(postings, len(g.terms))
 	}
+	g.mean = averagesOf(words)
 	g.invert(term)
 	for _, p := range all {
 		p.clip()
 	}
-	g.sectionIDF = g.sections.idf(g.sectionCount())
+	g.total, g.holders = g.sectionCount(), g.sections.lengths()
+	g.sectionIDF = g.sections.idf(g.total)
 	g.pageIDF = g.pages.idf(len(docs))
 	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
@@ -113,8 +112,8 @@ func placesOf(words []*pageWords, n int) []uint32 {
 
 // invert fills the postings. term has the term of each word.
 func (g *generation) invert(term []uint32) {
-	mean := averagesOf(g.words)
-	section, page, names := newAccumulator(len(g.terms)), newAccumulator(len(g.terms)), newAccumulator(len(g.terms))
+	mean, terms := g.mean, len(g.sections)
+	section, page, names := newAccumulator(terms), newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
 		p := uint32(i)
 		title, description := mean.title.norm(c.Title), mean.description.norm(c.Description)

@@ -51,7 +51,7 @@ type Index struct {
 	dir     string
 	log     *slog.Logger
 	wording wording
-	ratio   float64 // the weight of vectors
+	ratio   float64                    // the weight of vectors
 	current atomic.Pointer[generation] // nil before the first one, and if it is only on disk
 	scratch sync.Pool                  // of *scratch
 	idle    idle

@@ -59,22 +59,29 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
 		}
 	}
+	return marker(len(marked) > 0, func(word string, k kind) (markedWord, string, bool) {
+		if m, ok := marked[word]; ok {
+			return m, word, true
+		}
+		return typed, word, k == plain && prefix != "" && strings.HasPrefix(word, prefix)
+	})
+}
+
+// marker returns a Marker of the words that a function knows, by the names that
+// markedWord.whole has.
+func marker(any bool, known func(word string, k kind) (m markedWord, name string, ok bool)) retrieval.Marker {
 	return func(text string) (spans []retrieval.Span) {
-		if len(marked) == 0 {
+		if !any {
 			return nil
 		}
 		text, at := compatible(text)
 		var found []foundWord
 		words := map[string]bool{} // identifiers among them
 		splitSpans(text, func(word string, k kind, start, end int) {
-			m, ok := marked[word]
-			if !ok && k == plain && prefix != "" && strings.HasPrefix(word, prefix) {
-				m, ok = typed, true
-			}
-			if ok {
+			if m, name, ok := known(word, k); ok {
 				found = append(found, foundWord{m, start, end})
 				if k == whole {
-					words[word] = true
+					words[name] = true
 				}
 			}
 		})

@@ -27,6 +27,18 @@ const (
 	completionLead = 3
 )
 
+// vocabulary is what a query is read with: the words of a site, and how common
+// they are.
+type vocabulary struct {
+	languages []language.Language
+	total     int               // sections
+	terms     map[string]uint32 // stem → number
+	holders   []uint32          // term → how many sections hold it
+	// By term.
+	sectionIDF, pageIDF []float32
+	spelling            *spelling
+}
+
 // parsedQuery is a query as the index reads it.
 type parsedQuery struct {
 	words []queryWord
@@ -111,7 +123,7 @@ func (p *parsedQuery) semanticShare(ratio float64) float32 {
 
 // parse reads a query. Its stop words are those of its language, of the
 // preferred one if its words show none.
-func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
+func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 	var p parsedQuery
 	text := q.Text[:min(len(q.Text), maxQueryBytes)]
 	if !norm.NFKC.IsNormalString(text) {
@@ -130,7 +142,7 @@ func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
 			p.words = append(p.words, queryWord{text: word, kind: k, start: start, end: end})
 		}
 	})
-	p.language = g.languageOf(p.words)
+	p.language = v.languageOf(p.words)
 	p.words = w.withoutStops(p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
 	for i := range min(len(p.words)-1, maxJoined) {
@@ -148,12 +160,12 @@ func (g *generation) parse(q *retrieval.Query, w *wording) parsedQuery {
 		if typed && x.kind == plain {
 			p.typed = x.text
 		}
-		if g.expand(x, typed, unknown < maxUnknown, w.synonyms[x.text]) {
+		if v.expand(x, typed, unknown < maxUnknown, w.synonyms[x.text]) {
 			continue
 		}
 		if unknown++; x.kind == plain && len(x.expansions) == 0 && unknown <= maxUnknown {
 			// fileserver, where only "file server" is known.
-			if a, b, ok := g.split(x.text); ok {
+			if a, b, ok := v.split(x.text); ok {
 				x.idf = 0
 				p.words = append(p.words, queryWord{text: a, kind: plain}, queryWord{text: b, kind: plain})
 			}
@@ -210,9 +222,9 @@ func distinct(name string, others bool) bool {
 
 // languageOf returns the language with the most stop words of a query among
 // those of the index, "" where none leads.
-func (g *generation) languageOf(words []queryWord) language.Language {
+func (v *vocabulary) languageOf(words []queryWord) language.Language {
 	best, most := language.Language(""), 0
-	for _, l := range g.languages {
+	for _, l := range v.languages {
 		n := 0
 		for i := range words {
 			if l.IsStop(words[i].text) {
@@ -231,27 +243,27 @@ func (g *generation) languageOf(words []queryWord) language.Language {
 // expand finds the terms of a query word: its own stems, and if there are none
 // and correct is set, those of similar words; of words that it begins, if it
 // is being typed; and of its synonyms. It reports whether the word is known.
-func (g *generation) expand(x *queryWord, typing, correct bool, synonyms []string) (known bool) {
+func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []string) (known bool) {
 	x.trust = 1
 	sections := 0
 	weight := float32(1)
 	if x.joined {
 		weight = joined
 	}
-	for _, l := range g.languages {
-		sections = max(sections, g.addExpansion(x, l.Stem(x.text), weight))
+	for _, l := range v.languages {
+		sections = max(sections, v.addExpansion(x, l.Stem(x.text), weight))
 	}
-	x.idf = idf(g.sectionCount(), sections)
+	x.idf = idf(v.total, sections)
 	add := func(text string, weight float32) {
-		for _, l := range g.languages {
-			g.addExpansion(x, l.Stem(text), weight)
+		for _, l := range v.languages {
+			v.addExpansion(x, l.Stem(text), weight)
 		}
 	}
 	switch {
 	case x.joined:
 	case sections == 0 && correct:
 		x.trust = .5
-		for _, s := range g.spelling.suggest(x.text, typing) {
+		for _, s := range v.spelling.suggest(x.text, typing) {
 			if len(x.expansions) >= maxSuggestions {
 				break
 			}
@@ -259,7 +271,7 @@ func (g *generation) expand(x *queryWord, typing, correct bool, synonyms []strin
 		}
 	case sections > 0 && typing:
 		// "conf" may be a word, but "config" is what is meant.
-		for _, s := range g.spelling.complete(x.text) {
+		for _, s := range v.spelling.complete(x.text) {
 			if int(s.places) < completionLead*sections || len(x.expansions) >= maxSuggestions {
 				break
 			}
@@ -271,37 +283,37 @@ func (g *generation) expand(x *queryWord, typing, correct bool, synonyms []strin
 	}
 	for i := range x.expansions {
 		e, first := &x.expansions[i], x.expansions[0].term
-		e.sectionGain, e.pageGain = e.weight*g.sectionIDF[e.term], e.weight*g.pageIDF[e.term]
+		e.sectionGain, e.pageGain = e.weight*v.sectionIDF[e.term], e.weight*v.pageIDF[e.term]
 		if sections > 0 {
 			// One word in several languages is as rare as it is in all.
 			e.sectionGain = min(e.sectionGain, e.weight*x.idf)
 		} else {
 			// A rare correction is not worth more than the likeliest.
-			e.sectionGain = min(e.sectionGain, e.weight*g.sectionIDF[first])
-			e.pageGain = min(e.pageGain, e.weight*g.pageIDF[first])
+			e.sectionGain = min(e.sectionGain, e.weight*v.sectionIDF[first])
+			e.pageGain = min(e.pageGain, e.weight*v.pageIDF[first])
 		}
 	}
 	return sections > 0 || x.joined
 }
 
 // addExpansion adds a term, and returns in how many sections it is.
-func (g *generation) addExpansion(x *queryWord, stem string, weight float32) int {
-	term, ok := g.terms[stem]
-	if !ok || len(g.sections[term]) == 0 {
+func (v *vocabulary) addExpansion(x *queryWord, stem string, weight float32) int {
+	term, ok := v.terms[stem]
+	if !ok || v.holders[term] == 0 {
 		return 0
 	}
 	if !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == term }) {
 		x.expansions = append(x.expansions, expansion{term: term, weight: weight})
 	}
-	return len(g.sections[term])
+	return int(v.holders[term])
 }
 
 // sectionsWith returns in how many sections a word is, in any language.
-func (g *generation) sectionsWith(word string) int {
+func (v *vocabulary) sectionsWith(word string) int {
 	n := 0
-	for _, l := range g.languages {
-		if term, ok := g.terms[l.Stem(word)]; ok {
-			n = max(n, len(g.sections[term]))
+	for _, l := range v.languages {
+		if term, ok := v.terms[l.Stem(word)]; ok {
+			n = max(n, int(v.holders[term]))
 		}
 	}
 	return n
@@ -309,7 +321,7 @@ func (g *generation) sectionsWith(word string) int {
 
 // split divides a word that the index doesn't know into two that it does; of
 // several ways it takes the one whose rarer half is the most common.
-func (g *generation) split(word string) (a, b string, ok bool) {
+func (v *vocabulary) split(word string) (a, b string, ok bool) {
 	if len(word) > 40 {
 		return "", "", false
 	}
@@ -318,11 +330,11 @@ func (g *generation) split(word string) (a, b string, ok bool) {
 		if i < 3 || len(word)-i < 3 {
 			continue
 		}
-		n := g.sectionsWith(word[:i])
+		n := v.sectionsWith(word[:i])
 		if n <= best {
 			continue
 		}
-		if n = min(n, g.sectionsWith(word[i:])); n > best {
+		if n = min(n, v.sectionsWith(word[i:])); n > best {
 			best, a, b = n, word[:i], word[i:]
 		}
 	}

@@ -137,10 +137,11 @@ func idf(n, some int) float32 {
 // average is the mean length of a field, empty ones left out.
 type average struct{ sum, n float64 }
 
-func (m *average) add(length uint32) {
+// add adds a length, or removes it if by is -1.
+func (m *average) add(length uint32, by float64) {
 	if length > 0 {
-		m.sum += float64(length)
-		m.n++
+		m.sum += by * float64(length)
+		m.n += by
 	}
 }
 
@@ -160,19 +161,29 @@ type averages struct {
 	pageHeading, pageText              average
 }
 
+// fields returns all of them in a fixed order.
+func (m *averages) fields() []*average {
+	return []*average{&m.title, &m.description, &m.keywords, &m.path, &m.heading, &m.text, &m.pageHeading, &m.pageText}
+}
+
+// addPage adds the lengths of a page, or removes them if by is -1.
+func (m *averages) addPage(c *pageWords, by float64) {
+	m.title.add(c.Title, by)
+	m.description.add(c.Description, by)
+	m.keywords.add(c.Keywords, by)
+	m.path.add(c.Path, by)
+	for i := range c.Sections {
+		m.heading.add(c.Sections[i].Heading, by)
+		m.text.add(c.Sections[i].Text, by)
+	}
+	heading, text := c.lengths()
+	m.pageHeading.add(heading, by)
+	m.pageText.add(text, by)
+}
+
 func averagesOf(words []*pageWords) (m averages) {
 	for _, c := range words {
-		m.title.add(c.Title)
-		m.description.add(c.Description)
-		m.keywords.add(c.Keywords)
-		m.path.add(c.Path)
-		for i := range c.Sections {
-			m.heading.add(c.Sections[i].Heading)
-			m.text.add(c.Sections[i].Text)
-		}
-		heading, text := c.lengths()
-		m.pageHeading.add(heading)
-		m.pageText.add(text)
+		m.addPage(c, 1)
 	}
 	return m
 }

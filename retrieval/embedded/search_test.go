@@ -648,24 +648,3 @@ func BenchmarkVectors(b *testing.B) {
 		})
 	}
 }
-
-func TestKeyTermsAreWhatAnotherEngineIsAsked(t *testing.T) {
-	ja := page("ja/proxy", "リバースプロキシ", "設定", "リバースプロキシの設定方法を説明します。")
-	ja.Language = "ja"
-	x := opened(t, Options{}, append(manual(), ja)...)
-	for _, c := range []struct {
-		name, query, want string
-		n                 int
-	}{
-		{"without marks and stop words", "How do I set --read-timeout for an upstream?", "set read timeout upstream", 10},
-		{"the rarest, in the order of the text", "requests to a folder of certificates", "requests folder", 2},
-		{"without what nobody knows", "qqqqqqq upstream", "upstream", 10},
-		{"runs of characters where no spaces are written", "リバースプロキシの設定方法を教えて", "リバースプロキシの設定方法を", 10},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := x.KeyTerms(retrieval.Query{Text: c.query, Question: true}, c.n); got != c.want {
-				t.Errorf("%q gives %q, want %q", c.query, got, c.want)
-			}
-		})
-	}
-}

@@ -275,3 +275,6 @@ func (c *pageWords) validate(d *retrieval.Document, words int) error {
 	}
 	return nil
 }
+
+// RemoveSnapshot removes the snapshot of an index from a folder.
+func RemoveSnapshot(dir string) { _ = os.Remove(filepath.Join(dir, snapshotFile)) }

@@ -103,21 +103,21 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 			add("index "+uid, "", errors.New("doesn't exist yet"), "wait some seconds; if it is still missing, see the log")
 			continue
 		}
-		x.checkIndex(ctx, s, c.indexes[uid], c.restored, add)
+		x.checkIndex(ctx, s, c, c.indexes[uid], add)
 	}
 }
 
-func (x *Index) checkIndex(ctx context.Context, s *server, ix *languageIndex, restored bool, add addFinding) {
-	found, err := s.compareSections(ctx, ix)
+func (x *Index) checkIndex(ctx context.Context, s *server, c *content, ix *languageIndex, add addFinding) {
+	found, err := s.compareSections(ctx, c, ix)
 	if err == nil && found != "" {
 		err = errors.New(found)
 	}
-	add("index "+ix.uid, fmt.Sprintf("%d sections", len(ix.records)), err,
+	add("index "+ix.uid, fmt.Sprintf("%d sections", ix.sections), err,
 		"run: caddy docs index "+x.options.Site+"; if several Caddys share the server, they must serve the same pages")
 
 	settings, err := s.settings(ctx, ix.uid)
 	embedders := embeddersOf(settings)
-	if err == nil && x.differ(ix, settings, restored) {
+	if err == nil && x.differ(ix, settings, c.restored) {
 		err = errors.New("differ from those that this module sets")
 	}
 	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+x.options.Site+", and don't change them by hand") && settings == nil {

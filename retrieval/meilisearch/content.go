@@ -4,91 +4,62 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"io"
-	"maps"
+	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
-// vectorName is the name, in an index's settings, of the embedder for vectors
-// that this process sends.
-const vectorName = "docs"
-
-// record is one section as the server stores it. Its ID is a hash of all
-// fields except the vector: equal IDs are equal sections.
-type record struct {
-	ID          string   `json:"id"`
-	Page        string   `json:"page"`
-	Section     int      `json:"section"`
-	Title       string   `json:"title"`
-	Heading     string   `json:"heading"`
-	Headings    []string `json:"headings"`
-	Breadcrumbs []string `json:"breadcrumbs"`
-	Slug        string   `json:"slug"`
-	Description string   `json:"description"`
-	Keywords    []string `json:"keywords"`
-	Text        string   `json:"text"`
-	// Version, Language and Tags are for filters, in lower case. A page in
-	// en-us is also one in en.
-	Version  string   `json:"version"`
-	Language []string `json:"language"`
-	Tags     []string `json:"tags"`
-	// Vector is a hash of the vector that this process sent, "" if it sent
-	// none, failedVector if the embedder in the server's settings failed.
-	Vector  string             `json:"vector"`
-	Vectors map[string]*vector `json:"_vectors,omitempty"`
-}
-
-const failedVector = "none"
-
-// vector is a section's vector for one embedder.
-type vector struct {
-	// Embeddings has at most one element. Without it, and with Regenerate, the
-	// server makes the vector, now and when the section changes.
-	Embeddings [][]float32 `json:"embeddings,omitempty"`
-	Regenerate bool        `json:"regenerate"`
-}
-
-// withVector returns a copy of the record with a vector for an embedder, nil
-// for none.
-func (r *record) withVector(embedder string, v *vector) *record {
-	clone := *r
-	clone.Vectors = maps.Clone(r.Vectors)
-	if clone.Vectors == nil {
-		clone.Vectors = map[string]*vector{}
-	}
-	clone.Vectors[embedder] = v
-	return &clone
-}
-
-// content is what the servers should hold of a site.
+// content is what the servers should hold of a site. It has no texts and no
+// vectors: those of a page are read when they are needed.
 type content struct {
+	outlines []*retrieval.Document
+	pages    []pageState // of outlines, in the same order
+	byPage   map[string]int
 	indexes  map[string]*languageIndex // by uid
-	sections map[string]location       // by record ID
+	sections int
 	// mean is the mean of the sections' vectors at length 1.
 	mean []float32
+	// table has the words of the site, statistics is what searches read of it.
+	table      []byte
+	statistics *embedded.Statistics
+	// vectors returns those of a page's sections, nil if this process has none.
+	vectors func(page int) [][]float32
 	// restored content is that of an earlier run, of which this process has
 	// no vectors.
 	restored bool
+	// adopted content is what a server says another process has indexed. The
+	// servers are not changed to it.
+	adopted bool
+}
+
+// pageState is what is known of a page's records.
+type pageState struct {
+	IDs    [][idSize]byte // by section
+	Hashes []uint64       // of their vectors, 0 without one; nil if there are none
+	Traits embedded.Traits
+}
+
+// id returns the ID of a section's record.
+func (p *pageState) id(section int) string { return hex.EncodeToString(p.IDs[section][:]) }
+
+// vector returns record.Vector of a section.
+func (p *pageState) vector(section int) string {
+	if p.Hashes == nil || p.Hashes[section] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%016x", p.Hashes[section])
 }
 
 // languageIndex is the content in one language, which has its own index.
 type languageIndex struct {
 	uid, language string
-	records       []*record
+	pages         []int // of content.pages
+	sections      int
 	dimensions    int // of the vectors, 0 without vectors
-}
-
-// location is where a record comes from.
-type location struct {
-	page    string
-	section int
 }
 
 var unsafeInUID = regexp.MustCompile(`[^a-z0-9-]+`)
@@ -113,87 +84,152 @@ func baseLanguage(tag string) string {
 	return base
 }
 
-// newContent makes the records of documents. vectors may be nil.
-func newContent(prefix string, documents []*retrieval.Document, vectors [][][]float32) *content {
-	c := &content{indexes: map[string]*languageIndex{}, sections: map[string]location{}}
-	var sum []float64
-	count := 0
-	for i, d := range documents {
+// newContent makes the content of outlines. vectors may be nil. Only pages that
+// are not in before, which may be nil, are read.
+func (x *Index) newContent(outlines []*retrieval.Document, before *content, vectors func(int) [][]float32) (*content, error) {
+	c := &content{outlines: outlines, pages: make([]pageState, len(outlines)), byPage: make(map[string]int, len(outlines)), vectors: vectors}
+	table, known, err := x.tableFor(outlines, before)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range outlines {
+		if _, twice := c.byPage[d.Page]; twice {
+			return nil, fmt.Errorf("two documents are the page %q", d.Page)
+		}
+		c.byPage[d.Page] = i
+		at, unchanged := before.find(d)
+		if unchanged {
+			c.pages[i] = before.pages[at]
+		}
+		if unchanged && known {
+			continue
+		}
+		full, err := x.store.whole(d)
+		if err != nil {
+			return nil, err
+		}
+		table.Add(full)
+		if !unchanged {
+			c.pages[i] = newPageState(full)
+		}
+	}
+	c.index(x.uidPrefix)
+	c.measure()
+	c.table = table.Encode()
+	c.statistics = table.Statistics(x.wording)
+	return c, nil
+}
+
+// tableFor returns the table to which the pages that are not in before must be
+// added, if known is true, or else all pages.
+func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *embedded.Table, known bool, err error) {
+	if before == nil {
+		return embedded.NewTable(), false, nil
+	}
+	kept := make(map[string]bool, len(outlines))
+	for _, d := range outlines {
+		if _, ok := before.find(d); ok {
+			kept[d.Page] = true
+		}
+	}
+	if 2*len(kept) < len(before.outlines) {
+		return embedded.NewTable(), false, nil
+	}
+	if table, err = embedded.ReadTable(before.table); err != nil {
+		return nil, false, err
+	}
+	for _, d := range before.outlines {
+		if kept[d.Page] {
+			continue
+		}
+		full, err := x.store.whole(d)
+		if err != nil {
+			return embedded.NewTable(), false, nil // the page is no longer on disk
+		}
+		table.Remove(full)
+	}
+	return table, true, nil
+}
+
+// find returns the number of a page that is as in an outline.
+func (c *content) find(d *retrieval.Document) (at int, ok bool) {
+	if c == nil {
+		return 0, false
+	}
+	at, ok = c.byPage[d.Page]
+	return at, ok && d.Hash != "" && c.outlines[at].Hash == d.Hash && c.outlines[at].Language == d.Language &&
+		c.outlines[at].URL == d.URL && len(c.outlines[at].Sections) == len(d.Sections)
+}
+
+func newPageState(d *retrieval.Document) pageState {
+	traits, terms := embedded.Analyze(d)
+	p := pageState{Traits: traits, IDs: make([][idSize]byte, len(d.Sections))}
+	for j := range d.Sections {
+		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, traits, terms).ID))
+	}
+	return p
+}
+
+// index finds the indexes of the pages.
+func (c *content) index(prefix string) {
+	c.indexes, c.sections = map[string]*languageIndex{}, 0
+	for i, d := range c.outlines {
 		language := baseLanguage(d.Language)
 		ix := c.indexes[prefix+language]
 		if ix == nil {
 			ix = &languageIndex{uid: prefix + language, language: language}
 			c.indexes[ix.uid] = ix
 		}
-		for j := range d.Sections {
-			r := newRecord(d, j)
-			if _, twice := c.sections[r.ID]; twice {
-				continue
-			}
-			c.sections[r.ID] = location{d.Page, j}
-			ix.records = append(ix.records, r)
-			if i >= len(vectors) || j >= len(vectors[i]) {
-				continue
-			}
-			v := unit(vectors[i][j])
-			if v == nil {
-				continue
-			}
-			r.Vector = hashVector(v)
-			r.Vectors = map[string]*vector{vectorName: {Embeddings: [][]float32{v}}}
-			ix.dimensions = len(v)
-			if sum == nil {
-				sum = make([]float64, len(v))
-			}
-			for k := range min(len(v), len(sum)) {
-				sum[k] += float64(v[k])
-			}
-			count++
-		}
+		ix.pages = append(ix.pages, i)
+		ix.sections += len(c.pages[i].IDs)
+		c.sections += len(c.pages[i].IDs)
 	}
+}
+
+// measure reads all vectors: for their hashes, lengths and mean.
+func (c *content) measure() {
+	var sum []float64
+	count := 0
 	for _, ix := range c.indexes {
-		for _, r := range ix.records {
-			if ix.dimensions > 0 && r.Vectors == nil {
-				// The server requires a value for every record.
-				r.Vectors = map[string]*vector{vectorName: nil}
+		for _, i := range ix.pages {
+			p := &c.pages[i]
+			p.Hashes = nil
+			if c.vectors == nil {
+				continue
+			}
+			for j, v := range c.vectors(i) {
+				if v = unit(v); v == nil || j >= len(p.IDs) {
+					continue
+				}
+				if p.Hashes == nil {
+					p.Hashes = make([]uint64, len(p.IDs))
+				}
+				p.Hashes[j] = hashVector(v)
+				ix.dimensions = len(v)
+				if sum == nil {
+					sum = make([]float64, len(v))
+				}
+				for k := range min(len(v), len(sum)) {
+					sum[k] += float64(v[k])
+				}
+				count++
 			}
 		}
 	}
+	c.mean = nil
 	for _, x := range sum {
 		c.mean = append(c.mean, float32(x/float64(count)))
 	}
-	return c
 }
 
-func newRecord(d *retrieval.Document, section int) *record {
-	s := &d.Sections[section]
-	r := &record{
-		Page: d.Page, Section: section, Title: d.Title, Heading: s.Heading, Headings: s.Path,
-		Breadcrumbs: d.Breadcrumbs, Slug: slug(d.Page), Description: d.Description, Keywords: d.Keywords,
-		Text: s.Text, Version: normal(d.Version),
-	}
-	if l := normalLanguage(d.Language); l != "" {
-		r.Language = []string{l}
-		if base, _, regional := strings.Cut(l, "-"); regional {
-			r.Language = append(r.Language, base)
+// each calls do with the IDs and vectors (record.Vector) of an index's records.
+func (c *content) each(ix *languageIndex, do func(page, section int, id, vector string)) {
+	for _, i := range ix.pages {
+		p := &c.pages[i]
+		for j := range p.IDs {
+			do(i, j, p.id(j), p.vector(j))
 		}
 	}
-	for _, t := range d.Tags {
-		r.Tags = append(r.Tags, normal(t))
-	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // strings and numbers always marshal
-	}
-	sum := sha256.Sum256(data)
-	r.ID = hex.EncodeToString(sum[:16])
-	return r
-}
-
-// slug returns the last segment of a page's path as words.
-func slug(page string) string {
-	page = page[strings.LastIndexByte(page, '/')+1:]
-	return strings.NewReplacer("-", " ", "_", " ", ".", " ").Replace(page)
 }
 
 // unit returns a vector at length 1, nil if it has no direction.
@@ -212,33 +248,11 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-func hashVector(v []float32) string {
+func hashVector(v []float32) uint64 {
 	data := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
-}
-
-// meanFile keeps content.mean between runs: semantic scores are relative to
-// it.
-const meanFile = "vectors-mean.json"
-
-func loadMean(dir string) (mean []float32) {
-	data, err := os.ReadFile(filepath.Join(dir, meanFile))
-	if dir == "" || err != nil || json.Unmarshal(data, &mean) != nil {
-		return nil
-	}
-	return mean
-}
-
-func (x *Index) saveMean(mean []float32) {
-	if x.options.Dir == "" {
-		return
-	}
-	path := filepath.Join(x.options.Dir, meanFile)
-	if err := retrieval.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(mean) }); err != nil {
-		x.log.Warn("the mean of the vectors can't be written; semantic scores are less exact after a restart", "error", err)
-	}
+	return max(binary.BigEndian.Uint64(sum[:]), 1)
 }

@@ -50,7 +50,7 @@ func (x *Index) differences(ctx context.Context, s *server, c *content, ids bool
 		}
 		found := ""
 		if ids {
-			found, err = s.compareSections(ctx, ix)
+			found, err = s.compareSections(ctx, c, ix)
 		} else {
 			found, err = s.compareCount(ctx, ix)
 		}
@@ -79,26 +79,26 @@ func (s *server) compareCount(ctx context.Context, ix *languageIndex) (found str
 	if err != nil {
 		return "", fmt.Errorf("counting the sections of %s: %w", ix.uid, err)
 	}
-	if int(stats.NumberOfDocuments) != len(ix.records) {
-		found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, len(ix.records))
+	if int(stats.NumberOfDocuments) != ix.sections {
+		found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, ix.sections)
 	}
 	return found, nil
 }
 
 // compareSections compares the sections of an index.
-func (s *server) compareSections(ctx context.Context, ix *languageIndex) (found string, err error) {
+func (s *server) compareSections(ctx context.Context, c *content, ix *languageIndex) (found string, err error) {
 	held, err := s.ids(ctx, ix.uid)
 	if err != nil {
 		return "", err
 	}
 	missing := 0
-	for _, r := range ix.records {
-		if _, ok := held[r.ID]; !ok {
+	c.each(ix, func(_, _ int, id, _ string) {
+		if _, ok := held[id]; !ok {
 			missing++
 		}
-	}
-	if extra := len(held) - (len(ix.records) - missing); missing+extra > 0 {
-		found = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, len(ix.records), extra)
+	})
+	if extra := len(held) - (ix.sections - missing); missing+extra > 0 {
+		found = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, ix.sections, extra)
 	}
 	return found, nil
 }
@@ -145,7 +145,7 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	}
 	defer unlock()
 	c := x.target.Load()
-	if c == nil {
+	if c == nil || c.adopted {
 		return nil, retrieval.ErrNotReady
 	}
 	var errs []error
@@ -182,7 +182,7 @@ func (x *Index) restoreServer(ctx context.Context, s *server, c *content, shared
 	s.rewrite = all // used under the lock
 	defer func() { s.rewrite = false }()
 	if all {
-		found = append(found, fmt.Sprintf("%d sections were written again", len(c.sections)))
+		found = append(found, fmt.Sprintf("%d sections were written again", c.sections))
 	}
 	return found, x.sync(ctx, s, c, shared)
 }

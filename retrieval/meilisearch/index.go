@@ -1,7 +1,8 @@
 // Package meilisearch is a search index in Meilisearch servers. The servers
-// store the sections and find candidates by keywords and vectors. This process
-// keeps the pages' texts in an embedded index, which scores and orders the
-// candidates, and answers itself if it is the fallback.
+// store the sections and find candidates by keywords and vectors, which this
+// process scores and orders as the embedded index does. In memory it has a table
+// of the site's words and the outlines of the pages, but no texts, unless it is
+// the fallback.
 package meilisearch
 
 import (
@@ -68,14 +69,18 @@ type Index struct {
 	log       *slog.Logger
 	uidPrefix string
 	ratio     float64
-	stopWords map[string]bool
-	local     *embedded.Index
+	wording   *embedded.Wording
+	store     *store
+	local     *embedded.Index // the fallback; nil without one
 	servers   []*server
 
 	// target is what the servers should hold, nil before the first pages.
 	target atomic.Pointer[content]
+	// lost is true if the data folder lacks documents of the target.
+	lost atomic.Bool
 	// writing holds an element while a goroutine writes to the servers.
-	writing chan struct{}
+	writing  chan struct{}
+	narrowed narrowed
 
 	stop       context.CancelFunc
 	background sync.WaitGroup
@@ -96,6 +101,8 @@ type Counts struct {
 
 var (
 	_ retrieval.Index        = (*Index)(nil)
+	_ retrieval.Keeper       = (*Index)(nil)
+	_ retrieval.Loader       = (*Index)(nil)
 	_ retrieval.VectorKeeper = (*Index)(nil)
 )
 
@@ -115,7 +122,7 @@ func Open(o Options) (*Index, error) {
 		o.CheckInterval = defaultCheckInterval
 	}
 	x := &Index{
-		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), ratio: .5, stopWords: map[string]bool{},
+		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), ratio: .5,
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},
 	}
 	if x.log == nil {
@@ -127,9 +134,6 @@ func Open(o Options) (*Index, error) {
 	if !(x.ratio >= 0 && x.ratio <= 1) {
 		return nil, fmt.Errorf("the semantic ratio %v is not a number from 0 to 1", x.ratio)
 	}
-	for _, w := range o.StopWords {
-		x.stopWords[normal(w)] = true
-	}
 	for _, u := range o.URLs {
 		if err := checkURL(u); err != nil {
 			return nil, err
@@ -140,14 +144,19 @@ func Open(o Options) (*Index, error) {
 		return nil, err
 	}
 	var err error
-	if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: x.log}); err != nil {
+	if x.wording, err = embedded.NewWording(o.Synonyms, o.StopWords); err != nil {
 		return nil, err
 	}
-	if documents := x.local.Documents(); documents != nil {
-		c := newContent(x.uidPrefix, documents, nil)
-		c.mean, c.restored = loadMean(o.Dir), true
-		x.target.Store(c)
+	x.store = newStore(o.Dir)
+	switch {
+	case o.Fallback:
+		if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: x.log}); err != nil {
+			return nil, err
+		}
+	case o.Dir != "":
+		embedded.RemoveSnapshot(o.Dir) // of a fallback that is no longer configured
 	}
+	x.restore()
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	for _, s := range x.servers {
@@ -213,15 +222,59 @@ func (x *Index) checkKeys(ctx context.Context, s *server) {
 }
 
 // Mark returns a Marker of the words of a query, as this process finds them.
-func (x *Index) Mark(q retrieval.Query) retrieval.Marker { return x.local.Mark(q) }
-
-// Page returns the document of a page, or nil if there is none.
-func (x *Index) Page(ctx context.Context, page string) (*retrieval.Document, error) {
-	return x.local.Page(ctx, page)
+func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
+	c := x.target.Load()
+	if c == nil {
+		if x.local != nil {
+			return x.local.Mark(q)
+		}
+		return func(string) []retrieval.Span { return nil }
+	}
+	n, err := x.narrow(context.Background(), c, q.Pages)
+	if err != nil {
+		return func(string) []retrieval.Span { return nil }
+	}
+	return n.statistics.Mark(q)
 }
 
-// Documents returns the current documents.
-func (x *Index) Documents() []*retrieval.Document { return x.local.Documents() }
+// Page returns the document of a page, or nil if there is none. It is on disk
+// unless this process has not read the site yet; then a server has it.
+func (x *Index) Page(ctx context.Context, page string) (*retrieval.Document, error) {
+	c := x.target.Load()
+	if c == nil {
+		return nil, nil
+	}
+	at, ok := c.byPage[page]
+	if !ok {
+		return nil, nil
+	}
+	return x.whole(ctx, c, c.outlines[at])
+}
+
+// Documents returns outlines of the current documents. After some were lost
+// from the data folder there are none, so that all are read again.
+func (x *Index) Documents() []*retrieval.Document {
+	if c := x.target.Load(); c != nil && !x.lost.Load() {
+		return c.outlines
+	}
+	return nil
+}
+
+// Load returns the current documents as a whole.
+func (x *Index) Load(ctx context.Context) ([]*retrieval.Document, error) {
+	c := x.target.Load()
+	if c == nil {
+		return nil, retrieval.ErrNotReady
+	}
+	out := make([]*retrieval.Document, len(c.outlines))
+	for i, d := range c.outlines {
+		var err error
+		if out[i], err = x.whole(ctx, c, d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
 
 // LacksVectors reports whether, after a start, a server has sections without
 // vectors.
@@ -274,22 +327,46 @@ func (x *Index) warn(message, server string, err error) {
 	}
 }
 
-// Replace makes documents the content of all servers. It returns when those
-// that can be reached have it. The others get it when they are back. If none
-// can be reached, that is not an error. If a server refuses the content, the
-// previous content stays.
+// Keep stores a document on disk, and returns its outline.
+func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) { return x.store.keep(d) }
+
+// Replace is ReplaceKept for whole documents.
 func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
-	sent, kept := vectors, vectors
+	outlines := make([]*retrieval.Document, len(documents))
+	for i, d := range documents {
+		if outlines[i] = d; d.Outline {
+			continue
+		}
+		var err error
+		if outlines[i], err = x.Keep(d); err != nil {
+			return err
+		}
+	}
+	if vectors == nil {
+		return x.ReplaceKept(ctx, outlines, nil)
+	}
+	return x.ReplaceKept(ctx, outlines, func(i int) [][]float32 { return vectors[i] })
+}
+
+// ReplaceKept makes the documents of outlines the content of all servers. It
+// returns when those that can be reached have it. The others get it when they
+// are back. If none can be reached, that is not an error. If a server refuses
+// the content, the previous content stays.
+func (x *Index) ReplaceKept(ctx context.Context, outlines []*retrieval.Document, vectors func(int) [][]float32) error {
+	sent := vectors
 	if x.options.Embedder != "" {
 		sent = nil // the servers make their own
 	}
-	if !x.options.Fallback {
-		kept = nil // only the servers compare vectors
+	c, err := x.newContent(outlines, x.target.Load(), sent)
+	if errors.Is(err, errNotStored) {
+		x.lost.Store(true)
 	}
-	c := newContent(x.uidPrefix, documents, sent)
-	if x.options.Fallback && x.local.Documents() == nil {
+	if err != nil {
+		return err
+	}
+	if x.local != nil && x.local.Documents() == nil {
 		// The first pages can be searched before the servers have them.
-		if err := x.local.Replace(ctx, documents, kept); err != nil {
+		if err := x.replaceFallback(ctx, outlines, vectors); err != nil {
 			return err
 		}
 	}
@@ -311,7 +388,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	// up to date with the previous one in between.
 	lock := x.lockServers
 	if !reachable {
-		x.log.Warn("no Meilisearch server takes the new pages; they are sent later", "sections", len(c.sections))
+		x.log.Warn("no Meilisearch server takes the new pages; they are sent later", "sections", c.sections)
 		lock = x.lockProcess
 	}
 	unlock, shared, err := lock(timed)
@@ -324,13 +401,34 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 			return err
 		}
 	}
-	// Only now: hits in sections that are not known here are left out.
-	if err := x.local.Replace(ctx, documents, kept); err != nil {
-		return err
+	if x.local != nil {
+		if err := x.replaceFallback(ctx, outlines, vectors); err != nil {
+			return err
+		}
 	}
 	x.target.Store(c)
-	x.saveMean(c.mean)
+	x.lost.Store(false)
+	x.saveState(c)
 	return nil
+}
+
+// replaceFallback gives the pages to the index inside the process.
+func (x *Index) replaceFallback(ctx context.Context, outlines []*retrieval.Document, vectors func(int) [][]float32) error {
+	documents := make([]*retrieval.Document, len(outlines))
+	for i, d := range outlines {
+		var err error
+		if documents[i], err = x.store.whole(d); err != nil {
+			return err
+		}
+	}
+	var all [][][]float32
+	if vectors != nil {
+		all = make([][][]float32, len(outlines))
+		for i := range all {
+			all[i] = vectors(i)
+		}
+	}
+	return x.local.Replace(ctx, documents, all)
 }
 
 // Close ends the work in the background.
@@ -340,5 +438,9 @@ func (x *Index) Close() error {
 	for _, s := range x.servers {
 		s.client.CloseIdleConnections()
 	}
-	return x.local.Close()
+	x.store.close()
+	if x.local != nil {
+		return x.local.Close()
+	}
+	return nil
 }

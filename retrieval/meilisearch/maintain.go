@@ -32,7 +32,9 @@ func (x *Index) watch(ctx context.Context, s *server) {
 // maintain brings a server up to date whenever it is outdated and answers.
 func (x *Index) maintain(ctx context.Context, s *server) {
 	checked := time.Now()
+	x.adopt(ctx, s)
 	for sleep(ctx, maintainInterval) {
+		x.adopt(ctx, s)
 		if x.options.Embedder != "" && time.Since(checked) > embedderInterval {
 			if x.embedderWasSet(ctx, s) {
 				s.setOutdated(true)
@@ -43,7 +45,7 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 			continue
 		}
 		x.check(ctx, s)
-		if outdated, _ := s.state(); !outdated || x.target.Load() == nil || !s.writable() || !s.updates.Allow() {
+		if outdated, _ := s.state(); !outdated || !x.writes() || !s.writable() || !s.updates.Allow() {
 			continue
 		}
 		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {
@@ -63,8 +65,35 @@ func (x *Index) check(ctx context.Context, s *server) {
 	if s.foreignIsDue(rightsInterval) {
 		_, _ = x.checkOwner(ctx, s) // it logs what it finds
 	}
-	if outdated, _ := s.state(); !outdated && x.target.Load() != nil && s.writable() && x.comparisonIsDue(s) {
+	if outdated, _ := s.state(); !outdated && x.writes() && s.writable() && x.comparisonIsDue(s) {
 		x.compare(ctx, s)
+	}
+}
+
+// writes reports whether the servers are made equal to the target.
+func (x *Index) writes() bool {
+	c := x.target.Load()
+	return c != nil && !c.adopted
+}
+
+// adopt takes the state of the site from a server if this process has none, so
+// that it answers searches before it has read the site.
+func (x *Index) adopt(ctx context.Context, s *server) {
+	if x.target.Load() != nil || s.down() {
+		return
+	}
+	if _, err := x.checkOwner(ctx, s); err != nil {
+		return // it logs what it finds
+	}
+	c, err := x.fetchState(ctx, s)
+	switch {
+	case err != nil && !indexNotFound(err) && !unavailable(err) && ctx.Err() == nil:
+		x.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
+	case err == nil && c != nil:
+		c.adopted = true
+		if x.target.CompareAndSwap(nil, c) {
+			x.log.Info("searches are answered with what another process has indexed", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
+		}
 	}
 }
 
@@ -118,7 +147,7 @@ func (x *Index) bringUpToDate(ctx context.Context, s *server) error {
 	if err := x.sync(ctx, s, c, shared); err != nil {
 		return err
 	}
-	x.log.Info("a Meilisearch server is up to date", "server", s.url, "sections", len(c.sections), "took", time.Since(started))
+	x.log.Info("a Meilisearch server is up to date", "server", s.url, "sections", c.sections, "took", time.Since(started))
 	return nil
 }
 

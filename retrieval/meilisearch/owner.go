@@ -158,14 +158,12 @@ func (s *server) foreignIsDue(after time.Duration) bool {
 // identity is equal for equal sections.
 func (c *content) identity() string {
 	var sum [8]byte
-	for uid := range c.indexes {
-		for _, r := range c.indexes[uid].records {
-			if id, err := hex.DecodeString(r.ID); err == nil && len(id) >= len(sum) {
-				for i := range sum {
-					sum[i] ^= id[i]
-				}
+	for i := range c.pages {
+		for _, id := range c.pages[i].IDs {
+			for j := range sum {
+				sum[j] ^= id[j]
 			}
 		}
 	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum[:], uint32(len(c.sections))))
+	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum[:], uint32(c.sections)))
 }

@@ -26,14 +26,15 @@ const (
 	serverTimeout = 800 * time.Millisecond
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
-	// Servers are asked for candidatesPerHit times as many sections as hits
-	// are wanted, since several may be of one page.
-	candidatesPerHit = 4
-	minCandidates    = 50
-	maxCandidates    = 200
+	// How many sections a server is asked for: by all terms, with some of them,
+	// of as many pages, and by vectors.
+	keywordCandidates  = 40
+	chainCandidates    = 30
+	keywordChains      = 7
+	semanticCandidates = 50
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to some pages, since the server searches all of them.
-	narrowedFactor = 5
+	narrowedFactor = 3
 )
 
 // Search asks the servers, those that are up to date first, and scores and
@@ -43,7 +44,8 @@ const (
 // request.
 func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
 	c := x.target.Load()
-	if c == nil && x.local.Documents() == nil {
+	fallback := x.local != nil && x.local.Documents() != nil
+	if c == nil && !fallback {
 		if errs := x.downErrors(); !x.options.Fallback && allRefused(errs) {
 			return nil, fmt.Errorf("%w: %w", retrieval.ErrRefused, errors.Join(errs...))
 		}
@@ -80,7 +82,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	if len(errs) < len(x.servers) {
 		errs = append(errs, x.downErrors()...)
 	}
-	if x.options.Fallback && x.local.Documents() != nil {
+	if fallback {
 		x.count(&x.counts.Fallback)
 		x.warn("no Meilisearch server answered; the search was answered by the fallback", "all", errors.Join(errs...))
 		return x.local.Search(ctx, q)
@@ -137,7 +139,11 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		defer cancel()
 	}
 	began := time.Now()
-	results, keywordOnly, err := x.find(ctx, s, c, q, filter)
+	n, err := x.narrow(ctx, c, q.Pages)
+	if err != nil {
+		return nil, false, err
+	}
+	results, keywordOnly, err := x.find(ctx, s, c, n, q, filter)
 	if err != nil {
 		if unavailable(err) || unauthorized(err) {
 			s.failed(began, err)
@@ -150,19 +156,33 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		}
 		return nil, false, err
 	}
-	hits, err = x.rank(c, q, results)
-	return hits, keywordOnly, err
+	return x.rank(c, n, q, results), keywordOnly, nil
 }
 
 // result is what a server found for one request.
 type result struct {
-	hits     sdk.Hits
+	hits     []hit
 	semantic bool
 }
 
+// hit is a section that a server found.
+type hit struct {
+	record
+	Details json.RawMessage `json:"_rankingScoreDetails"`
+}
+
+// displayed are the attributes that clients get.
+var displayed = append([]string{"path", "slug", "vector"}, retrieved...)
+
+// retrieved are the attributes of a hit.
+var retrieved = []string{
+	"id", "url", "page", "section", "title", "heading", "headings", "level", "anchor", "breadcrumbs", "description",
+	"keywords", "text", "version", "language", "tags", "ranking",
+}
+
 // find returns what a server finds by keywords and by vectors.
-func (x *Index) find(ctx context.Context, s *server, c *content, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := x.requests(s, c, q, filter)
+func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := x.requests(s, c, n, q, filter)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, keyword)
 		return results, x.ratio > 0 && (q.Vector != nil || x.options.Embedder != ""), err
@@ -238,31 +258,27 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	}
 	results := make([]result, len(requests))
 	for i, r := range requests {
-		results[i] = result{response.Results[i].Hits, r.Hybrid != nil}
+		results[i].semantic = r.Hybrid != nil
+		if err := response.Results[i].Hits.DecodeInto(&results[i].hits); err != nil {
+			return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: err}
+		}
 	}
 	return results, nil
 }
 
-// requests returns a keyword and a semantic request for each language, or for
-// the filter's. The server's own hybrid search is not used: it compares scores
-// of both kinds, which have different scales.
-func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string) (keyword, semantic []*sdk.SearchRequest) {
-	terms := x.local.KeyTerms(q, maxWords)
-	if x.onlyStopWords(terms) {
-		terms = "" // only this process finds those
-	}
-	if terms != "" && q.Question {
-		terms += " " // the last word is complete
-	}
-	limit := int64(min(max(minCandidates, candidatesPerHit*q.Limit), maxCandidates))
-	if q.Pages != nil {
-		limit *= narrowedFactor
-	}
+// requests returns keyword and semantic requests for each language, or for the
+// filter's. The server's own hybrid search is not used: it compares scores of
+// both kinds, which have different scales.
+func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []*sdk.SearchRequest) {
+	queries := keywordQueries(n.statistics, q)
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)
 	s.mu.Unlock()
-	complete := func(uid string, r *sdk.SearchRequest) *sdk.SearchRequest {
-		r.IndexUID, r.Limit, r.AttributesToRetrieve = uid, limit, []string{"id"}
+	complete := func(uid string, limit int, r *sdk.SearchRequest) *sdk.SearchRequest {
+		r.IndexUID, r.Limit, r.AttributesToRetrieve = uid, int64(limit), retrieved
+		if q.Pages != nil {
+			r.Limit *= narrowedFactor
+		}
 		if filter != "" {
 			r.Filter = filter
 		}
@@ -273,12 +289,12 @@ func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string
 		if l := q.Filter.Language; l != "" && baseLanguage(l) != language {
 			continue
 		}
-		if terms != "" { // the server finds everything without words
-			r := &sdk.SearchRequest{Query: terms, MatchingStrategy: sdk.Frequency}
+		for _, k := range queries {
+			r := &sdk.SearchRequest{Query: k.text, MatchingStrategy: sdk.Frequency, Distinct: k.distinct, AttributesToSearchOn: k.attributes}
 			if l := locales[language]; l != "" {
 				r.Locales = []string{l}
 			}
-			keyword = append(keyword, complete(uid, r))
+			keyword = append(keyword, complete(uid, k.limit, r))
 		}
 		dimensions, known := all[uid]
 		r := &sdk.SearchRequest{ShowRankingScoreDetails: true, Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: vectorName}}
@@ -292,49 +308,68 @@ func (x *Index) requests(s *server, c *content, q retrieval.Query, filter string
 		default:
 			continue
 		}
-		semantic = append(semantic, complete(uid, r))
+		semantic = append(semantic, complete(uid, semanticCandidates, r))
 	}
 	return keyword, semantic
 }
 
-// onlyStopWords reports whether all terms are the site's stop words, which the
-// servers don't index.
-func (x *Index) onlyStopWords(terms string) bool {
-	for word := range strings.FieldsSeq(terms) {
-		if !x.stopWords[word] {
-			return false
+// keywordQuery is one of the keyword queries that are made for a search.
+type keywordQuery struct {
+	text       string
+	attributes []string // nil: all
+	distinct   string
+	limit      int
+}
+
+// keywordQueries returns the keyword queries for a search. A server finds only
+// sections with the rarest word of a query. The ranking wants others, too: so it
+// is asked again without the rarest, and for pages, since a page with many
+// sections could be all that is found.
+func keywordQueries(s *embedded.Statistics, q retrieval.Query) (out []keywordQuery) {
+	stems, ok := s.Stems(q, maxWords)
+	if !ok {
+		terms := s.KeyTerms(q, maxWords)
+		if terms != "" && q.Question {
+			terms += " " // the last word is complete
 		}
+		if terms != "" { // the server finds everything without words
+			out = append(out, keywordQuery{terms, nil, "", keywordCandidates}, keywordQuery{terms, nil, "page", keywordCandidates})
+		}
+		return out
 	}
-	return terms != ""
+	for i := range min(len(stems), keywordChains) {
+		text := strings.Join(stems[i:], " ") + " "
+		if i == 0 {
+			out = append(out, keywordQuery{text, ownAttributes, "", keywordCandidates})
+		}
+		out = append(out, keywordQuery{text, ownAttributes, "page", chainCandidates})
+	}
+	return out
 }
 
 // rank makes hits of a server's results.
-func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []result) []retrieval.Hit {
 	mean, lowest := 0.0, 1.0
 	if v := unit(q.Vector); len(v) == len(c.mean) {
 		for i, m := range c.mean {
 			mean += float64(v[i]) * float64(m)
 		}
 	}
-	var found []embedded.Candidate
+	f := found{pages: map[string]int{}}
 	for _, r := range results {
 		for rank, hit := range r.hits {
-			var id string
-			if json.Unmarshal(hit["id"], &id) != nil {
+			if q.Pages != nil && !q.Pages.Has(hit.Page) {
 				continue
 			}
-			section, ok := c.sections[id]
-			if !ok {
-				continue // of another generation
-			}
-			f := embedded.Candidate{Page: section.page, Section: section.section, Rank: rank}
+			section := embedded.FoundSection{Section: hit.Section, Rank: rank}
 			if r.semantic {
-				if f.Similarity, ok = similarityOf(hit["_rankingScoreDetails"]); !ok {
+				var ok bool
+				if section.Similarity, ok = similarityOf(hit.Details); !ok {
 					continue
 				}
-				f.Rank, lowest = -1, min(lowest, f.Similarity)
+				section.Rank, lowest = -1, min(lowest, section.Similarity)
 			}
-			found = append(found, f)
+			f.add(c, &hit.record, section)
 		}
 	}
 	if mean == 0 && lowest < 1 {
@@ -342,7 +377,54 @@ func (x *Index) rank(c *content, q retrieval.Query, results []result) ([]retriev
 		// found is the best estimate of the mean.
 		mean = lowest
 	}
-	return x.local.Rerank(q, found, mean, x.ratio)
+	return n.statistics.Rank(q, f.list, mean, x.ratio)
+}
+
+// found gathers the sections that a server found by their pages.
+type found struct {
+	list  []embedded.FoundPage
+	pages map[string]int // of list
+}
+
+func (f *found) add(c *content, r *record, section embedded.FoundSection) {
+	at, ok := f.pages[r.Page]
+	if !ok {
+		at = len(f.list)
+		f.pages[r.Page] = at
+		f.list = append(f.list, embedded.FoundPage{Document: c.partial(r), Traits: r.Ranking})
+	}
+	p := &f.list[at]
+	if r.Section < 0 || r.Section > maxSection {
+		return
+	}
+	if missing := r.Section + 1 - len(p.Document.Sections); missing > 0 { // of another generation
+		p.Document.Sections = append(p.Document.Sections, make([]retrieval.Section, missing)...)
+	}
+	for i := range p.Sections {
+		if s := &p.Sections[i]; s.Section == section.Section {
+			s.Similarity = max(s.Similarity, section.Similarity)
+			if s.Rank < 0 || section.Rank >= 0 && section.Rank < s.Rank {
+				s.Rank = section.Rank
+			}
+			return
+		}
+	}
+	p.Document.Sections[r.Section] = r.section()
+	p.Sections = append(p.Sections, section)
+}
+
+// maxSection limits the number of a section that a server can name.
+const maxSection = 1 << 20
+
+// partial returns the page of a record, with room for its sections.
+func (c *content) partial(r *record) *retrieval.Document {
+	at, ok := c.byPage[r.Page]
+	if !ok {
+		return r.document()
+	}
+	d := *c.outlines[at]
+	d.Sections = make([]retrieval.Section, len(d.Sections))
+	return &d
 }
 
 // similarityOf returns the cosine of a hit's vector and the query's. The

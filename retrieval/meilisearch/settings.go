@@ -16,20 +16,25 @@ import (
 // know the language to find the words.
 var locales = map[string]string{"ja": "jpn", "zh": "cmn", "ko": "kor", "th": "tha", "km": "khm"}
 
+// ownAttributes are searched by this package: the words of a section in their
+// stems. Other clients search the others.
+var ownAttributes = []string{"terms.heading", "terms.text", "terms.title"}
+
 // settingsOf returns the settings of an index. Lists without an order are
 // sorted, as the server returns them.
 func (x *Index) settingsOf(ix *languageIndex) *sdk.Settings {
 	s := &sdk.Settings{
 		// In order of weight.
-		SearchableAttributes: []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags"},
-		DisplayedAttributes:  []string{"id", "page", "section", "title", "heading", "vector"},
+		SearchableAttributes: []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags", "terms.title", "terms.heading", "terms.text"},
+		DisplayedAttributes:  displayed,
 		FilterableAttributes: []string{"language", "page", "tags", "version"},
 		RankingRules:         []string{"words", "typo", "proximity", "attribute", "sort", "exactness"},
 		TypoTolerance: &sdk.TypoTolerance{
 			Enabled:             true,
 			MinWordSizeForTypos: sdk.MinWordSizeForTypos{OneTypo: 5, TwoTypos: 9},
-			DisableOnWords:      []string{}, DisableOnAttributes: []string{},
-			DisableOnNumbers: true, // 2.11 is not 2.12
+			DisableOnWords:      []string{},
+			DisableOnAttributes: ownAttributes, // terms are corrected before they are sent
+			DisableOnNumbers:    true,          // 2.11 is not 2.12
 		},
 		Pagination: &sdk.Pagination{MaxTotalHits: 1000},
 		Synonyms:   map[string][]string{},
@@ -49,13 +54,6 @@ func (x *Index) settingsOf(ix *languageIndex) *sdk.Settings {
 	}
 	if l := locales[ix.language]; l != "" {
 		s.LocalizedAttributes = []*sdk.LocalizedAttributes{{Locales: []string{l}, AttributePatterns: []string{"*"}}}
-	}
-	if words := slices.Clone(x.options.StopWords); len(words) > 0 {
-		for i := range words {
-			words[i] = normal(words[i])
-		}
-		slices.Sort(words)
-		s.StopWords = slices.Compact(words)
 	}
 	if x.options.Embedder == "" && ix.dimensions > 0 {
 		s.Embedders = map[string]sdk.Embedder{vectorName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: ix.dimensions}}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
 const (
@@ -91,6 +95,11 @@ func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (e
 					return err
 				}
 			}
+			if shared {
+				if err := x.sendState(ctx, s, c); err != nil {
+					x.log.Warn("the state of the site can't be stored in a Meilisearch server; new processes read all pages before they search", "server", s.url, "error", err)
+				}
+			}
 			s.setOutdated(false)
 			s.updates.Record(true)
 			return nil
@@ -119,7 +128,7 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 	var failedEmbedder error
 	dimensions, missingVectors := map[string]int{}, false
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		p, err := x.plan(ctx, s, c.indexes[uid], slices.Contains(live, uid), c.restored)
+		p, err := x.plan(ctx, s, c, c.indexes[uid], slices.Contains(live, uid))
 		if err != nil {
 			return false, err
 		}
@@ -165,13 +174,16 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 // plan is what to change in one index of a server.
 type plan struct {
 	*languageIndex
+	content     *content
 	exists      bool
 	settings    *sdk.Settings
 	newSettings bool
 	// rebuild: a new index is filled and swapped in.
 	rebuild bool
-	add     []*record
+	add     []location
 	remove  []string // IDs
+	// embedders are those of the index as it is.
+	embedders map[string]embedder
 	// dimensions and missingVectors: see server.
 	dimensions     int
 	missingVectors bool
@@ -180,11 +192,13 @@ type plan struct {
 	copyVectors bool
 }
 
+// location is where a record comes from.
+type location struct{ page, section int }
+
 // plan compares an index of a server with ix.
-func (x *Index) plan(ctx context.Context, s *server, ix *languageIndex, exists, restored bool) (*plan, error) {
-	p := &plan{languageIndex: ix, exists: exists, settings: x.settingsOf(ix), newSettings: true, dimensions: noDimensions}
+func (x *Index) plan(ctx context.Context, s *server, c *content, ix *languageIndex, exists bool) (*plan, error) {
+	p := &plan{languageIndex: ix, content: c, exists: exists, settings: x.settingsOf(ix), newSettings: true, dimensions: noDimensions}
 	held := map[string]string{}
-	embedders := map[string]embedder{}
 	if exists {
 		settings, err := s.settings(ctx, ix.uid)
 		if err != nil {
@@ -193,34 +207,33 @@ func (x *Index) plan(ctx context.Context, s *server, ix *languageIndex, exists, 
 		if held, err = s.ids(ctx, ix.uid); err != nil {
 			return nil, err
 		}
-		embedders = embeddersOf(settings)
-		p.copyVectors = x.keepVectors(p.settings, embedders, restored)
+		p.embedders = embeddersOf(settings)
+		p.copyVectors = x.keepVectors(p.settings, p.embedders, c.restored)
 		p.newSettings = settingsDiffer(settings, p.settings, x.options.Embedder != "")
 	}
 	if e, ok := p.settings.Embedders[vectorName]; ok {
 		p.dimensions = e.Dimensions
 	}
-	if e, ok := embedders[x.options.Embedder]; ok && x.options.Embedder != "" && e.source != userProvided {
+	if e, ok := p.embedders[x.options.Embedder]; ok && x.options.Embedder != "" && e.source != userProvided {
 		p.dimensions = 0
 	}
-	for _, r := range ix.records {
-		v, ok := held[r.ID]
-		if !ok || v == failedVector && p.dimensions == 0 || !restored && v != r.Vector && (v != failedVector || r.Vector != "") {
-			p.add = append(p.add, r)
+	c.each(ix, func(page, section int, id, vector string) {
+		v, ok := held[id]
+		if !ok || v == failedVector && p.dimensions == 0 || !c.restored && v != vector && (v != failedVector || vector != "") {
+			p.add = append(p.add, location{page, section})
 		}
-		p.missingVectors = p.missingVectors || v == "" && restored && x.options.Embedder == ""
-		delete(held, r.ID)
-	}
+		p.missingVectors = p.missingVectors || v == "" && c.restored && x.options.Embedder == ""
+		delete(held, id)
+	})
 	p.remove = slices.Sorted(maps.Keys(held))
 	if x.options.Embedder == "" {
 		n := len(p.add) + len(p.remove)
-		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(len(ix.records))
+		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
 	} // else the embedder's secret can't be copied to a new index
 	if s.rewrite {
 		p.rebuild = p.rebuild || x.options.Embedder == ""
-		p.add = ix.records
+		p.add = p.all()
 	}
-	p.add = withOrigins(p.add, embedders, x.options.Embedder)
 	return p, nil
 }
 
@@ -236,26 +249,64 @@ func (x *Index) keepVectors(settings *sdk.Settings, embedders map[string]embedde
 	return e.dimensions > 0
 }
 
-// withOrigins returns the records with an entry for each of an index's
-// embedders: none for one that expects vectors from this process and gets
-// none, and a request to make the vector for own, the embedder that is used.
-func withOrigins(records []*record, embedders map[string]embedder, own string) []*record {
-	out := make([]*record, len(records))
-	for i, r := range records {
-		for name, e := range embedders {
-			_, given := r.Vectors[name]
-			switch {
-			case given:
-			case e.source == userProvided:
-				r = r.withVector(name, nil)
-				if name == own {
-					r.Vector = failedVector
+// records makes records, a page at a time.
+func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
+		var d *retrieval.Document
+		var vectors [][]float32
+		var terms []embedded.Terms
+		for i, at := range list {
+			if i == 0 || list[i-1].page != at.page {
+				var err error
+				if d, err = x.store.whole(p.content.outlines[at.page]); err != nil {
+					yield(nil, err)
+					return
 				}
-			case name == own:
-				r = r.withVector(name, &vector{Regenerate: true})
+				_, terms = embedded.Analyze(d)
+				if vectors = nil; p.content.vectors != nil {
+					vectors = p.content.vectors(at.page)
+				}
+			}
+			state := &p.content.pages[at.page]
+			r := newRecord(d, at.section, state.Traits, terms)
+			if p.languageIndex.dimensions > 0 && !p.content.restored {
+				r = r.withVector(vectorName, nil) // the server requires a value for every record
+				if at.section < len(vectors) {
+					if v := unit(vectors[at.section]); v != nil {
+						r.Vector, r.Vectors[vectorName] = state.vector(at.section), &vector{Embeddings: [][]float32{v}}
+					}
+				}
+			}
+			if !yield(r, nil) {
+				return
 			}
 		}
-		out[i] = r
 	}
-	return out
+}
+
+// withOrigins returns a record with an entry for each of an index's
+// embedders: none for one that expects vectors from this process and gets
+// none, and a request to make the vector for own, the embedder that is used.
+func withOrigins(r *record, embedders map[string]embedder, own string) *record {
+	for name, e := range embedders {
+		_, given := r.Vectors[name]
+		switch {
+		case given:
+		case e.source == userProvided:
+			r = r.withVector(name, nil)
+			if name == own {
+				r.Vector = failedVector
+			}
+		case name == own:
+			r = r.withVector(name, &vector{Regenerate: true})
+		}
+	}
+	return r
+}
+
+// all returns the locations of all records of an index.
+func (p *plan) all() []location {
+	list := make([]location, 0, p.sections)
+	p.content.each(p.languageIndex, func(page, section int, _, _ string) { list = append(list, location{page, section}) })
+	return list
 }

@@ -1,9 +1,12 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +19,8 @@ const (
 	// takes 100 MB.
 	maxBatch      = 2000
 	maxBatchBytes = 8 << 20
+	// maxTasks is how many tasks of a server are not waited for.
+	maxTasks = 16
 	// idPage and vectorPage are how many documents are read at once, without
 	// and with their vectors.
 	idPage     = 5000
@@ -52,7 +57,7 @@ func (s *server) list(ctx context.Context, prefix string) (live, filling []strin
 
 // documents calls each with the id, vector and, on demand, _vectors of all
 // documents of an index.
-func (s *server) documents(ctx context.Context, uid string, vectors bool, each func(sdk.Hit)) error {
+func (s *server) documents(ctx context.Context, uid string, vectors bool, each func(sdk.Hit) error) error {
 	query := sdk.DocumentsQuery{Limit: idPage, Fields: []string{"id", "vector"}, RetrieveVectors: vectors}
 	if vectors {
 		query.Limit = vectorPage
@@ -67,7 +72,9 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 			return fmt.Errorf("reading the documents of %s: %w", uid, err)
 		}
 		for _, hit := range page.Results {
-			each(hit)
+			if err := each(hit); err != nil {
+				return err
+			}
 		}
 		query.Offset += int64(len(page.Results))
 		if len(page.Results) == 0 || query.Offset >= page.Total {
@@ -79,38 +86,85 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 // ids returns the IDs of an index's records with their Vector.
 func (s *server) ids(ctx context.Context, uid string) (map[string]string, error) {
 	held := map[string]string{}
-	err := s.documents(ctx, uid, false, func(hit sdk.Hit) {
+	err := s.documents(ctx, uid, false, func(hit sdk.Hit) error {
 		var id, v string
 		_ = json.Unmarshal(hit["vector"], &v)
 		if json.Unmarshal(hit["id"], &id) == nil {
 			held[id] = v
 		}
+		return nil
 	})
 	return held, err
 }
 
-// recordsWithVectors returns an index's records with the vectors that the
-// live index has.
-func (s *server) recordsWithVectors(ctx context.Context, ix *languageIndex) ([]*record, error) {
-	hashes, vectors := map[string]string{}, map[string]*vector{}
-	err := s.documents(ctx, ix.uid, true, func(hit sdk.Hit) {
-		var id, hash string
-		var all map[string]*vector
-		if json.Unmarshal(hit["id"], &id) == nil && json.Unmarshal(hit["vector"], &hash) == nil &&
-			json.Unmarshal(hit["_vectors"], &all) == nil && all[vectorName] != nil && len(all[vectorName].Embeddings) == 1 {
-			hashes[id], vectors[id] = hash, all[vectorName]
+// withVectors makes the records of an index with the vectors that the live
+// index has.
+func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*record, error] {
+	return func(yield func(*record, error) bool) {
+		missing := make(map[string]location, p.sections)
+		p.content.each(p.languageIndex, func(page, section int, id, _ string) { missing[id] = location{page, section} })
+		type stored struct {
+			hash   string
+			vector *vector
 		}
-	})
-	if err != nil {
-		return nil, err
+		live := map[string]stored{}
+		var list []location
+		flush := func() error {
+			for r, err := range x.records(p, list) {
+				if err != nil {
+					return err
+				}
+				v := live[r.ID]
+				r = r.withVector(vectorName, v.vector)
+				if r.Vector = v.hash; !yield(r, nil) {
+					return errStopped
+				}
+			}
+			clear(live)
+			list = list[:0]
+			return nil
+		}
+		err := s.documents(ctx, p.uid, true, func(hit sdk.Hit) error {
+			var id string
+			var v stored
+			var all map[string]*vector
+			if json.Unmarshal(hit["id"], &id) != nil {
+				return nil
+			}
+			at, ok := missing[id]
+			if !ok {
+				return nil
+			}
+			if json.Unmarshal(hit["vector"], &v.hash) == nil && json.Unmarshal(hit["_vectors"], &all) == nil && all[vectorName] != nil && len(all[vectorName].Embeddings) == 1 {
+				v.vector = all[vectorName]
+			} else {
+				v.hash = ""
+			}
+			delete(missing, id)
+			live[id], list = v, append(list, at)
+			if len(list) == vectorPage {
+				return flush()
+			}
+			return nil
+		})
+		if err == nil {
+			err = flush()
+		}
+		for _, at := range missing {
+			list = append(list, at)
+		}
+		slices.SortFunc(list, func(a, b location) int { return cmp.Or(a.page-b.page, a.section-b.section) })
+		if err == nil {
+			err = flush()
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
 	}
-	records := make([]*record, len(ix.records))
-	for i, r := range ix.records {
-		records[i] = r.withVector(vectorName, vectors[r.ID])
-		records[i].Vector = hashes[r.ID]
-	}
-	return records, nil
 }
+
+// errStopped ends withVectors.
+var errStopped = errors.New("stopped")
 
 // setUp sets an index's settings, and creates it if create is true.
 func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, create bool) error {
@@ -137,15 +191,12 @@ func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, 
 // fill makes a new index with the settings and records of a plan, and checks
 // the number of records.
 func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan) error {
-	records := p.records
-	if p.copyVectors {
-		var err error
-		if records, err = s.recordsWithVectors(ctx, p.languageIndex); err != nil {
-			return err
-		}
-	}
 	if err := s.setUp(ctx, uid, p.settings, true); err != nil {
 		return err
+	}
+	records := x.records(p, p.all())
+	if p.copyVectors {
+		records = x.withVectors(ctx, s, p)
 	}
 	if err := s.write(ctx, uid, records, nil); err != nil {
 		return err
@@ -156,8 +207,8 @@ func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan) error 
 	if err != nil {
 		return err
 	}
-	if int(stats.NumberOfDocuments) != len(records) {
-		return fmt.Errorf("the new index has %d of %d sections", stats.NumberOfDocuments, len(records))
+	if int(stats.NumberOfDocuments) != p.sections {
+		return fmt.Errorf("the new index has %d of %d sections", stats.NumberOfDocuments, p.sections)
 	}
 	return nil
 }
@@ -165,15 +216,27 @@ func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan) error 
 // change changes an index in place. If the embedder in its settings fails,
 // sections are added without vectors, and the error wraps errNoVectors.
 func (x *Index) change(ctx context.Context, s *server, p *plan) error {
-	failure := s.write(ctx, p.uid, p.add, p.remove)
+	changed := func(change func(*record) *record) iter.Seq2[*record, error] {
+		return func(yield func(*record, error) bool) {
+			for r, err := range x.records(p, p.add) {
+				if err == nil {
+					r = change(r)
+				}
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+	}
+	failure := s.write(ctx, p.uid, changed(func(r *record) *record { return withOrigins(r, p.embedders, x.options.Embedder) }), p.remove)
 	if p.dimensions != 0 || codeOf(failure) != "vector_embedding_error" {
 		return failure
 	}
-	plain := make([]*record, len(p.add))
-	for i, r := range p.add {
-		plain[i] = r.withVector(x.options.Embedder, nil)
-		plain[i].Vector = failedVector
-	}
+	plain := changed(func(r *record) *record {
+		r = withOrigins(r, p.embedders, x.options.Embedder).withVector(x.options.Embedder, nil)
+		r.Vector = failedVector
+		return r
+	})
 	if err := s.write(ctx, p.uid, plain, p.remove); err != nil {
 		return err
 	}
@@ -182,28 +245,43 @@ func (x *Index) change(ctx context.Context, s *server, p *plan) error {
 
 // write adds records to an index, then removes others, so that no page is
 // missing in between, and waits until that is done.
-func (s *server) write(ctx context.Context, uid string, add []*record, remove []string) error {
+func (s *server) write(ctx context.Context, uid string, records iter.Seq2[*record, error], remove []string) error {
 	var tasks []*sdk.TaskInfo
 	start := func(call func() (*sdk.TaskInfo, error)) error {
 		info, err := repeat(ctx, s, call)
-		tasks = append(tasks, info)
+		if tasks = append(tasks, info); err == nil && len(tasks) > maxTasks {
+			// The server keeps what is sent to it on disk until it is indexed.
+			err = s.await(ctx, tasks[0])
+			tasks = tasks[1:]
+		}
 		return err
 	}
 	key := "id"
-	for len(add) > 0 {
-		n, size := 0, 0
-		for n < len(add) && n < maxBatch && (n == 0 || size < maxBatchBytes) {
-			size += add[n].size()
-			n++
+	var batch []*record
+	size := 0
+	send := func() error {
+		if len(batch) == 0 {
+			return nil
 		}
-		batch := add[:n]
-		add = add[n:]
 		err := start(func() (*sdk.TaskInfo, error) {
 			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
 		})
+		batch, size = batch[:0], 0
+		return err
+	}
+	for r, err := range records {
 		if err != nil {
 			return err
 		}
+		batch = append(batch, r)
+		if size += r.size(); len(batch) == maxBatch || size >= maxBatchBytes {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := send(); err != nil {
+		return err
 	}
 	for batch := range slices.Chunk(remove, idPage) {
 		err := start(func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).DeleteDocumentsWithContext(ctx, batch, nil) })
@@ -217,15 +295,6 @@ func (s *server) write(ctx context.Context, uid string, add []*record, remove []
 		}
 	}
 	return nil
-}
-
-// size estimates the length of a record's JSON.
-func (r *record) size() int {
-	size := len(r.Text) + 500
-	if v := r.Vectors[vectorName]; v != nil && len(v.Embeddings) > 0 {
-		size += 12 * len(v.Embeddings[0])
-	}
-	return size
 }
 
 // swap puts new indexes into the place of live ones, which it drops.

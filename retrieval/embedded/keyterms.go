@@ -1,0 +1,92 @@
+package embedded
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// bigramsPerWord is how many pairs of characters count as one word in scripts
+// without spaces: about those of a word of three or four characters.
+const bigramsPerWord = 3
+
+// KeyTerms returns the words of a query that carry its meaning and that the
+// site has, or has similar ones of: at most n, those that the fewest
+// sections hold. They are in the order of the text, separated by spaces and
+// without punctuation. In scripts without spaces they are runs of characters,
+// which the other engine splits itself.
+func (s *Statistics) KeyTerms(q retrieval.Query, n int) string {
+	words := s.parse(&q, s.wording).words
+	var terms []int // of words
+	for i := range words {
+		if w := &words[i]; w.kind == plain && w.idf != 0 && len(w.expansions) > 0 {
+			terms = append(terms, i)
+		}
+	}
+	slices.SortStableFunc(terms, func(a, b int) int {
+		return cmp.Compare(words[b].idf*words[b].trust, words[a].idf*words[a].trust)
+	})
+	room := n * bigramsPerWord
+	for i, at := range terms {
+		cost := bigramsPerWord
+		if r, _ := utf8.DecodeRuneInString(words[at].text); unspaced(r) {
+			cost = 1
+		}
+		if room -= cost; room < 0 {
+			terms = terms[:i]
+			break
+		}
+	}
+	slices.Sort(terms)
+	var out strings.Builder
+	for i, at := range terms {
+		text := words[at].text
+		first, size := utf8.DecodeRuneInString(text)
+		if i > 0 && terms[i-1] == at-1 && unspaced(first) {
+			if last, _ := utf8.DecodeLastRuneInString(words[at-1].text); last == first {
+				out.WriteString(text[size:]) // two pairs of one run
+				continue
+			}
+		}
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		out.WriteString(text)
+	}
+	return out.String()
+}
+
+// corrections is by how many similar words an unknown one is searched for in
+// another engine.
+const corrections = 2
+
+// Stems returns the terms of a query, at most n, the rarest first, as Terms has
+// them. ok is false for scripts without spaces, whose words another engine
+// splits itself: see KeyTerms.
+func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
+	words := s.parse(&q, s.wording).words
+	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
+	for i := range words {
+		w := &words[i]
+		if r, _ := utf8.DecodeRuneInString(w.text); unspaced(r) {
+			return nil, false
+		}
+		if w.joined && len(w.expansions) == 0 {
+			continue
+		}
+		most := 1
+		if w.trust < 1 {
+			most = corrections
+		}
+		for _, e := range w.expansions[:min(most, len(w.expansions))] {
+			if stem := s.stems[e.term]; len(stems) < n && !slices.Contains(stems, stem) {
+				stems = append(stems, stem)
+			}
+		}
+	}
+	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(s.holders[s.terms[a]], s.holders[s.terms[b]]) })
+	return stems, true
+}

@@ -1,0 +1,114 @@
+package meilisearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+)
+
+// maxNarrowed is how many narrowed statistics are kept: of the pages that
+// everyone can open, and of those that some can.
+const maxNarrowed = 2
+
+// narrowed are the statistics of some of the pages of a content.
+type narrowed struct {
+	mu   sync.Mutex
+	sets []*narrowedSet // the latest first
+}
+
+type narrowedSet struct {
+	content    *content
+	pages      *retrieval.PageSet
+	statistics *embedded.Statistics
+}
+
+// narrow returns the statistics of the pages of a set alone. In scores,
+// corrections and completions, nothing of the other pages shows. They are made
+// by the first query with the set. A nil set has all pages.
+func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet) (*narrowedSet, error) {
+	if pages == nil {
+		return &narrowedSet{c, nil, c.statistics}, nil
+	}
+	x.narrowed.mu.Lock()
+	defer x.narrowed.mu.Unlock()
+	for _, n := range x.narrowed.sets {
+		if n.pages == pages && n.content == c {
+			return n, nil
+		}
+	}
+	var in, out []*retrieval.Document
+	for _, d := range c.outlines {
+		if pages.Has(d.Page) {
+			in = append(in, d)
+		} else {
+			out = append(out, d)
+		}
+	}
+	n := &narrowedSet{c, pages, c.statistics}
+	if len(out) > 0 {
+		table, err := embedded.ReadTable(c.table)
+		if err != nil {
+			return nil, err
+		}
+		change, count := out, (*embedded.Table).Remove
+		if len(in) < len(out) {
+			table = embedded.NewTable()
+			change, count = in, (*embedded.Table).Add
+		}
+		for _, d := range change {
+			full, err := x.whole(ctx, c, d)
+			if err != nil {
+				return nil, err
+			}
+			count(table, full)
+		}
+		n.statistics = table.Statistics(x.wording)
+	}
+	x.narrowed.sets = slices.Insert(x.narrowed.sets, 0, n)
+	x.narrowed.sets = x.narrowed.sets[:min(len(x.narrowed.sets), maxNarrowed)]
+	return n, nil
+}
+
+// whole returns the document of an outline: from the data folder or, if this
+// process has not read the page yet, from a server.
+func (x *Index) whole(ctx context.Context, c *content, d *retrieval.Document) (*retrieval.Document, error) {
+	full, err := x.store.whole(d)
+	if err == nil {
+		return full, nil
+	}
+	errs := []error{err}
+	uid := x.uidPrefix + baseLanguage(d.Language)
+	for _, s := range x.order() {
+		results, err := s.search(ctx, []*sdk.SearchRequest{{
+			IndexUID: uid, Filter: "page = " + quote(d.Page), Limit: maxPageSections, AttributesToRetrieve: retrieved,
+		}})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out := *d
+		out.Sections, out.Outline = make([]retrieval.Section, len(d.Sections)), false
+		n := 0
+		for i := range results[0].hits {
+			if r := &results[0].hits[i].record; r.Page == d.Page && r.Section >= 0 && r.Section < len(out.Sections) {
+				out.Sections[r.Section] = r.section()
+				n++
+			}
+		}
+		if n > 0 {
+			return &out, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", retrieval.ErrUnavailable, errors.Join(errs...))
+}
+
+// maxPageSections is how many sections of a page are read from a server: as
+// many as it returns at most.
+const maxPageSections = 1000

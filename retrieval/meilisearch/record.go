@@ -1,0 +1,140 @@
+package meilisearch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+)
+
+// vectorName is the name, in an index's settings, of the embedder for vectors
+// that this process sends.
+const vectorName = "docs"
+
+// record is one section as the server stores it, for this package and for any
+// other client. Its ID is a hash of all fields except the vector: equal IDs are
+// equal sections.
+type record struct {
+	ID string `json:"id"`
+	// URL is that of the section, Path its path on the site.
+	URL         string   `json:"url"`
+	Path        string   `json:"path"`
+	Page        string   `json:"page"`
+	Section     int      `json:"section"`
+	Title       string   `json:"title"`
+	Heading     string   `json:"heading"`
+	Headings    []string `json:"headings"`
+	Level       int      `json:"level"`
+	Anchor      string   `json:"anchor"`
+	Breadcrumbs []string `json:"breadcrumbs"`
+	Slug        string   `json:"slug"`
+	Description string   `json:"description"`
+	Keywords    []string `json:"keywords"`
+	Text        string   `json:"text"`
+	// Version, Language and Tags are for filters, in lower case. A page in
+	// en-us is also one in en.
+	Version  string   `json:"version"`
+	Language []string `json:"language"`
+	Tags     []string `json:"tags"`
+	// Terms are the words by which this package finds the section.
+	Terms embedded.Terms `json:"terms"`
+	// Ranking is what the order of the results takes from the whole page.
+	Ranking embedded.Traits `json:"ranking"`
+	// Vector is a hash of the vector that this process sent, "" if it sent
+	// none, failedVector if the embedder in the server's settings failed.
+	Vector  string             `json:"vector"`
+	Vectors map[string]*vector `json:"_vectors,omitempty"`
+}
+
+const failedVector = "none"
+
+// vector is a section's vector for one embedder.
+type vector struct {
+	// Embeddings has at most one element. Without it, and with Regenerate, the
+	// server makes the vector, now and when the section changes.
+	Embeddings [][]float32 `json:"embeddings,omitempty"`
+	Regenerate bool        `json:"regenerate"`
+}
+
+// withVector returns a copy of the record with a vector for an embedder, nil
+// for none.
+func (r *record) withVector(embedder string, v *vector) *record {
+	clone := *r
+	clone.Vectors = maps.Clone(r.Vectors)
+	if clone.Vectors == nil {
+		clone.Vectors = map[string]*vector{}
+	}
+	clone.Vectors[embedder] = v
+	return &clone
+}
+
+func newRecord(d *retrieval.Document, section int, traits embedded.Traits, terms []embedded.Terms) *record {
+	s := &d.Sections[section]
+	r := &record{
+		URL: d.URL, Path: d.Page, Page: d.Page, Section: section, Title: d.Title, Heading: s.Heading, Headings: s.Path,
+		Level: s.Level, Anchor: s.Anchor, Breadcrumbs: d.Breadcrumbs, Slug: slug(d.Page), Description: d.Description,
+		Keywords: d.Keywords, Text: s.Text, Version: normal(d.Version), Ranking: traits, Terms: terms[section],
+	}
+	if s.Anchor != "" {
+		r.URL += "#" + s.Anchor
+		r.Path += "#" + s.Anchor
+	}
+	if l := normalLanguage(d.Language); l != "" {
+		r.Language = []string{l}
+		if base, _, regional := strings.Cut(l, "-"); regional {
+			r.Language = append(r.Language, base)
+		}
+	}
+	for _, t := range d.Tags {
+		r.Tags = append(r.Tags, normal(t))
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	sum := sha256.Sum256(data)
+	r.ID = hex.EncodeToString(sum[:idSize])
+	return r
+}
+
+// idSize is the length of an ID, in bytes; in the server it is in hexadecimal.
+const idSize = 16
+
+// slug returns the last segment of a page's path as words.
+func slug(page string) string {
+	page = page[strings.LastIndexByte(page, '/')+1:]
+	return strings.NewReplacer("-", " ", "_", " ", ".", " ").Replace(page)
+}
+
+// document returns the page of a record, with the sections up to the record's,
+// of which it alone has a text. A page of another generation is not known
+// otherwise.
+func (r *record) document() *retrieval.Document {
+	d := &retrieval.Document{
+		Page: r.Page, Title: r.Title, Description: r.Description, Breadcrumbs: r.Breadcrumbs, Keywords: r.Keywords,
+		Version: r.Version, Tags: r.Tags, Outline: true,
+	}
+	d.URL, _, _ = strings.Cut(r.URL, "#")
+	if len(r.Language) > 0 {
+		d.Language = r.Language[0]
+	}
+	return d
+}
+
+// section returns the record as a section.
+func (r *record) section() retrieval.Section {
+	return retrieval.Section{Anchor: r.Anchor, Heading: r.Heading, Path: r.Headings, Level: r.Level, Text: r.Text}
+}
+
+// size estimates the length of a record's JSON.
+func (r *record) size() int {
+	size := 2*len(r.Text) + 800
+	if v := r.Vectors[vectorName]; v != nil && len(v.Embeddings) > 0 {
+		size += 12 * len(v.Embeddings[0])
+	}
+	return size
+}

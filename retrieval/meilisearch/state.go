@@ -1,0 +1,274 @@
+package meilisearch
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+)
+
+// The state is what a process must know of a site to answer searches and to
+// find out what changed: outlines, IDs and the table of words, without texts
+// and vectors. It is in the data folder and, for processes without one, in an
+// index of the server beside those of the languages.
+const (
+	stateFile   = "meilisearch.state"
+	stateHeader = "caddy-docs state 1\n"
+	// stateIndex follows a site's prefix. It is no language.
+	stateIndex = "_state"
+	// statePart is the length of a part of the state in the server, in bytes
+	// before encoding.
+	statePart = 4 << 20
+	// maxState limits what a damaged state can make us read.
+	maxState = 1 << 30
+)
+
+var errState = errors.New("it is damaged, or of another version")
+
+// state is what is encoded.
+type state struct {
+	Outlines   []*retrieval.Document // without sections
+	Pages      []pageState
+	Mean       []float32
+	Dimensions []int // by uid, in their order
+	Table      []byte
+	Refs       map[string]ref // only in the data folder
+}
+
+// encodeState returns the state of c. refs may be nil.
+func encodeState(c *content, refs map[string]ref) ([]byte, error) {
+	s := state{Pages: c.pages, Mean: c.mean, Table: c.table, Refs: refs}
+	for _, d := range c.outlines {
+		o := *d
+		o.Sections = nil
+		s.Outlines = append(s.Outlines, &o)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		s.Dimensions = append(s.Dimensions, c.indexes[uid].dimensions)
+	}
+	var out bytes.Buffer
+	out.WriteString(stateHeader)
+	z, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := gob.NewEncoder(z).Encode(s); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(out.Bytes())
+	return append(out.Bytes(), sum[:]...), nil
+}
+
+// decodeState reads what encodeState returned.
+func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
+	body, ok := bytes.CutPrefix(data, []byte(stateHeader))
+	end := len(data) - sha256.Size
+	if !ok || end < len(stateHeader) || sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
+		return nil, nil, errState
+	}
+	var s state
+	if err := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-sha256.Size])), maxState)).Decode(&s); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errState, err)
+	}
+	if len(s.Pages) != len(s.Outlines) {
+		return nil, nil, errState
+	}
+	statistics, err := embedded.ReadStatistics(s.Table, x.wording)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &content{
+		outlines: s.Outlines, pages: s.Pages, byPage: make(map[string]int, len(s.Outlines)),
+		mean: s.Mean, table: s.Table, statistics: statistics, restored: true,
+	}
+	for i, d := range c.outlines {
+		n := len(c.pages[i].IDs)
+		if d == nil || c.pages[i].Hashes != nil && len(c.pages[i].Hashes) != n {
+			return nil, nil, errState
+		}
+		c.byPage[d.Page] = i
+		d.Outline = true
+		if n <= len(noSections) {
+			d.Sections = noSections[:n:n]
+		} else {
+			d.Sections = make([]retrieval.Section, n)
+		}
+	}
+	c.index(x.uidPrefix)
+	for i, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		if i < len(s.Dimensions) {
+			c.indexes[uid].dimensions = s.Dimensions[i]
+		}
+	}
+	return c, s.Refs, nil
+}
+
+// restore reads the state of an earlier run from the data folder.
+func (x *Index) restore() {
+	if x.options.Dir == "" {
+		return
+	}
+	path := filepath.Join(x.options.Dir, stateFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	var c *content
+	var refs map[string]ref
+	if err == nil {
+		c, refs, err = x.decodeState(data)
+	}
+	if err != nil {
+		x.log.Warn("the state of the last run can't be read; all pages are read again", "file", path, "error", err)
+		return
+	}
+	x.store.refs = refs
+	if refs == nil {
+		x.store.refs = map[string]ref{}
+	}
+	x.target.Store(c)
+}
+
+// saveState writes the state to the data folder.
+func (x *Index) saveState(c *content) {
+	refs, err := x.store.retain(c.outlines)
+	if err == nil && x.options.Dir != "" {
+		var data []byte
+		if data, err = encodeState(c, refs); err == nil {
+			err = retrieval.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
+				_, err := w.Write(data)
+				return err
+			})
+		}
+		if err == nil {
+			x.store.clean()
+		}
+	}
+	if err != nil {
+		x.log.Warn("the state of the index can't be written; the next start reads all pages again", "folder", x.options.Dir, "error", err)
+	}
+}
+
+// stateDocument is a document of the state's index: the list of the parts, with
+// the ID stateList, or a part.
+type stateDocument struct {
+	ID    string   `json:"id"`
+	Parts []string `json:"parts,omitempty"`
+	Data  []byte   `json:"data,omitempty"`
+}
+
+const stateList = "list"
+
+// sendState writes the state to a server, unless it is there.
+func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
+	data, err := encodeState(c, nil)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	name := hex.EncodeToString(sum[:idSize])
+	list := stateDocument{ID: stateList}
+	var parts []*stateDocument
+	for part := range slices.Chunk(data, statePart) {
+		id := fmt.Sprintf("%s-%d", name, len(parts))
+		parts = append(parts, &stateDocument{ID: id, Data: part})
+		list.Parts = append(list.Parts, id)
+	}
+	uid := x.uidPrefix + stateIndex
+	have, err := s.readStateList(ctx, uid)
+	if err == nil && slices.Equal(have.Parts, list.Parts) {
+		return nil
+	}
+	if indexNotFound(err) {
+		settings := &sdk.Settings{SearchableAttributes: []string{"id"}, DisplayedAttributes: []string{"*"}}
+		err = s.setUp(ctx, uid, settings, true)
+	}
+	if err != nil {
+		return err
+	}
+	key := "id"
+	for _, d := range append(parts, &list) {
+		batch := []*stateDocument{d}
+		err := s.task(ctx, func() (*sdk.TaskInfo, error) {
+			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
+		})
+		if err != nil {
+			return fmt.Errorf("writing the state of the site: %w", err)
+		}
+	}
+	old := slices.DeleteFunc(have.Parts, func(id string) bool { return slices.Contains(list.Parts, id) })
+	if len(old) == 0 {
+		return nil
+	}
+	return s.task(ctx, func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).DeleteDocumentsWithContext(ctx, old, nil) })
+}
+
+// readStateList reads which documents have the state.
+func (s *server) readStateList(ctx context.Context, uid string) (list stateDocument, err error) {
+	all, err := s.stateDocuments(ctx, uid, stateList)
+	if err != nil || len(all) == 0 {
+		return list, err
+	}
+	return all[0], nil
+}
+
+func (s *server) stateDocuments(ctx context.Context, uid, id string) ([]stateDocument, error) {
+	page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
+		var page sdk.DocumentsResult
+		return page, s.admin.Index(uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: 1, Ids: []string{id}}, &page)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []stateDocument
+	for _, hit := range page.Results {
+		var d stateDocument
+		if json.Unmarshal(hit["id"], &d.ID) != nil || d.ID != id {
+			continue
+		}
+		_, _ = json.Unmarshal(hit["parts"], &d.Parts), json.Unmarshal(hit["data"], &d.Data)
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// fetchState reads the state from a server.
+func (x *Index) fetchState(ctx context.Context, s *server) (*content, error) {
+	uid := x.uidPrefix + stateIndex
+	list, err := s.readStateList(ctx, uid)
+	if err != nil || len(list.Parts) == 0 {
+		return nil, err
+	}
+	var data []byte
+	for _, id := range list.Parts {
+		if !strings.Contains(id, "-") || len(data) > maxState {
+			return nil, errState
+		}
+		part, err := s.stateDocuments(ctx, uid, id)
+		if err != nil || len(part) == 0 {
+			return nil, errors.Join(errState, err)
+		}
+		data = append(data, part[0].Data...)
+	}
+	c, _, err := x.decodeState(data)
+	return c, err
+}
