@@ -28,6 +28,7 @@ type query struct {
 	ShowRankingScoreDetails bool
 	MatchingStrategy        string
 	Distinct                string
+	AttributesToSearchOn    []string
 }
 
 func (s *Server) multiSearch(w http.ResponseWriter, r *http.Request) {
@@ -133,6 +134,10 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		similarity any
 	}
 	words := x.words(q.Q)
+	fields := q.AttributesToSearchOn
+	if fields == nil {
+		fields = []string{"title", "heading", "text", "keywords"}
+	}
 	ratio := 0.0
 	if q.Hybrid != nil {
 		ratio = q.Hybrid.SemanticRatio
@@ -145,8 +150,8 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		}
 		hits := 0.0
 		for _, w := range words {
-			for i, field := range []string{"title", "heading", "text", "keywords"} {
-				if slices.ContainsFunc(x.alike(w), func(w string) bool { return strings.Contains(strings.ToLower(string(d[field])), w) }) {
+			for i, field := range fields {
+				if slices.ContainsFunc(x.alike(w), func(w string) bool { return strings.Contains(strings.ToLower(text(d, field)), w) }) {
 					hits += 1 - float64(i)/4
 					break
 				}
@@ -196,6 +201,17 @@ func (x *index) search(q query, conditions []Condition) []map[string]any {
 		out = append(out, hit)
 	}
 	return out
+}
+
+// text returns a field of a document, or of an object in it.
+func text(d map[string]json.RawMessage, field string) string {
+	field, inner, nested := strings.Cut(field, ".")
+	if !nested {
+		return string(d[field])
+	}
+	var object map[string]json.RawMessage
+	_ = json.Unmarshal(d[field], &object)
+	return string(object[inner])
 }
 
 // similarity returns (1+cosine)/2, as the server does.

@@ -72,7 +72,7 @@ func TestSettingsOfAnIndex(t *testing.T) {
 	docs = append(docs, page("v/1", "Release 2111", "Changes: What 2111 brought."), page("v/2", "Release 2112", "Changes: What 2112 brought."))
 	replace(t, x, docs, vectorsOf(docs))
 	have := settingsOf(t, o, "und")
-	if got := have.SearchableAttributes; !slices.Equal(got, []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags"}) {
+	if got := have.SearchableAttributes; !slices.Equal(got, []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags", "terms.title", "terms.heading", "terms.text"}) {
 		t.Errorf("searchable: %v", got)
 	}
 	if got := have.FilterableAttributes; !slices.Equal(got, []string{"language", "page", "tags", "version"}) {
