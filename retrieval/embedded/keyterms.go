@@ -59,9 +59,14 @@ func (s *Statistics) KeyTerms(q retrieval.Query, n int) string {
 	return out.String()
 }
 
-// corrections is by how many similar words an unknown one is searched for in
-// another engine.
-const corrections = 2
+const (
+	// corrections is by how many similar words an unknown one is searched for
+	// in another engine.
+	corrections = 2
+	// shortQuery is up to how many words of a query synonyms and completions
+	// are searched for, too.
+	shortQuery = 3
+)
 
 // Stems returns the terms of a query, at most n, the rarest first, as Terms has
 // them. ok is false for scripts without spaces, whose words another engine
@@ -78,7 +83,7 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
 			continue
 		}
 		most := 1
-		if w.trust < 1 {
+		if w.trust < 1 || len(words) <= shortQuery {
 			most = corrections
 		}
 		for _, e := range w.expansions[:min(most, len(w.expansions))] {

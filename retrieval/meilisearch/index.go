@@ -150,7 +150,7 @@ func Open(o Options) (*Index, error) {
 	x.store = newStore(o.Dir)
 	switch {
 	case o.Fallback:
-		if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: x.log}); err != nil {
+		if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Log: x.log}); err != nil {
 			return nil, err
 		}
 	case o.Dir != "":
