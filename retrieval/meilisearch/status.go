@@ -99,7 +99,7 @@ func (x *Index) statusOf(ctx context.Context, s *server) ServerStatus {
 func (x *Index) statusOfIndexes(ctx context.Context, s *server, c *content) ([]IndexStatus, error) {
 	var indexes []IndexStatus
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		st := IndexStatus{UID: uid, Wanted: len(c.indexes[uid].records)}
+		st := IndexStatus{UID: uid, Wanted: c.indexes[uid].sections}
 		stats, err := s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
 		if err = s.explain(err); err == nil {
 			st.Documents, st.Embedded = int(stats.NumberOfDocuments), int(stats.NumberOfEmbeddedDocuments)
