@@ -178,6 +178,9 @@ func (s *splitter) suffixed(text string, i, j int) {
 	case text[j] == '/' && wordAt(j+1):
 		end = runEnd(text, j+1)
 		right := text[j+1 : end]
+		if right == "" {
+			return // characters of a script without spaces
+		}
 		number := right[0] >= '0' && right[0] <= '9'
 		if !number && (len(right) > maxRight || strings.ContainsFunc(right, notLetter)) || number && len(right) > maxLeft ||
 			end < len(text) && text[end] == '/' {
