@@ -38,9 +38,10 @@ const policy = "default-src 'none'; script-src 'self'; connect-src 'self'; style
 
 // site is the documentation that is searched.
 var site = map[string]string{
-	"index.html":   "Acme|<h1>Acme</h1><p>It runs rockets from a configuration file.</p>",
-	"install.html": "Install Acme|<h1>Install Acme</h1><p>Download the archive and unpack it.</p><h2 id=\"linux\">On Linux</h2><p>Run the installer with administrator rights.</p><pre><code>sudo acme-install --prefix /opt/acme</code></pre><h2 id=\"windows\">On Windows</h2><p>Start the installer acme-setup.exe and follow it.</p>",
-	"config.html":  "Configure|<h1>Configure</h1><p>The file acme.toml holds the settings.</p><h2 id=\"thrust\">Thrust limits</h2><p>Set max_thrust to the newtons that your rocket may use.</p><h2 id=\"countdown\">Countdown</h2><p>Seconds before ignition, default 10.</p>",
+	"index.html":        "Acme|<h1>Acme</h1><p>It runs rockets from a configuration file.</p>",
+	"install.html":      "Install Acme|<h1>Install Acme</h1><p>Download the archive and unpack it.</p><h2 id=\"linux\">On Linux</h2><p>Run the installer with administrator rights.</p><pre><code>sudo acme-install --prefix /opt/acme</code></pre><h2 id=\"windows\">On Windows</h2><p>Start the installer acme-setup.exe and follow it.</p>",
+	"config.html":       "Configure|<h1>Configure</h1><p>The file acme.toml holds the settings.</p><h2 id=\"thrust\">Thrust limits</h2><p>Set max_thrust to the newtons that your rocket may use.</p><h2 id=\"countdown\">Countdown</h2><p>Seconds before ignition, default 10.</p>",
+	"guide/launch.html": "Launch|<nav aria-label=\"Breadcrumb\"><a href=\"/\">Guide</a></nav><h1>Launch</h1><p>Press the red igniter.</p>",
 }
 
 // stand is a Caddy with the module, the pages, and what they have requested.
@@ -347,12 +348,29 @@ func js[T any](b *tab, expression string) T {
 	return value
 }
 
-// until waits for an expression to become true.
+// until waits for an expression to become true. The page looks by itself: a
+// request for each look would cost more than what is looked at. A page that is
+// left meanwhile answers with an error, and the next one is asked.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(patience); !js[bool](b, "Boolean("+expression+")"); time.Sleep(5 * time.Millisecond) {
+	look := `new Promise((done, fail) => {
+		const end = Date.now() + 2000
+		const look = () => {
+			try {
+				(` + expression + `) ? done(true) : Date.now() > end ? done(false) : setTimeout(look, 10)
+			} catch (e) { fail(e) }
+		}
+		look()
+	})`
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](look, chromedp.EvalAwaitPromise))
+		cancel()
+		if ok {
+			return
+		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("%s has passed before %s\nerrors %q, violations %q\n%s", patience, expression,
+			b.t.Fatalf("%s has passed before %s (%v)\nerrors %q, violations %q\n%s", patience, expression, err,
 				js[[]string](b, "errors"), js[[]string](b, "violations"), js[string](b, "root()?.textContent.slice(0, 600) ?? ''"))
 		}
 	}

@@ -110,23 +110,30 @@ func testMarkdown(t *testing.T, s *stand) {
 	s.serveRenderer(t)
 	b := newTab(t, s)
 	b.visit("/", "")
-	render := func(text string, size int) decided {
-		t.Helper()
-		return read(t, js[string](b, importRenderer+`.then(m => {
-			const out = document.createElement('div'), text = `+quote(text)+`
-			const show = m.renderer(out)
-			if (`+quote(strings.Repeat("x", size))+`) for (let i = 1; i < text.length; i++) show(text.slice(0, i))
+	// All at once: each text whole, as it grows, and as the checker passes it.
+	var checkers []*citation.Checker
+	var checked []string
+	for _, c := range cases {
+		checker := citation.NewChecker(&citation.Site{URL: "https://docs.acme.com", AllowLinks: []string{"github.com"}, Page: func(string) *retrieval.Document { return nil }})
+		checkers = append(checkers, checker)
+		checked = append(checked, string(checker.End(checker.Append(nil, []byte(c.Markdown)))))
+	}
+	passed, _ := json.Marshal(checked)
+	shown := js[[][3]string](b, importRenderer+`.then(m => {
+		const passed = `+string(passed)+`
+		const html = (text, grows) => {
+			const out = document.createElement('div'), show = m.renderer(out)
+			for (let i = 1; grows && i < text.length; i++) show(text.slice(0, i))
 			show(text)
 			return out.outerHTML
-		})`))
-	}
+		}
+		return `+string(input)+`.map((text, i) => [html(text), html(text, true), html(passed[i])])
+	})`)
 	for i, c := range cases {
 		want := of(c.Code, c.Links)
-		checker := citation.NewChecker(&citation.Site{URL: "https://docs.acme.com", AllowLinks: []string{"github.com"}, Page: func(string) *retrieval.Document { return nil }})
-		checked := string(checker.End(checker.Append(nil, []byte(c.Markdown))))
 		got := map[string]decided{
-			"checker": of([]string{checker.Code()}, checker.Cited()),
-			"widget":  render(c.Markdown, 0),
+			"checker": of([]string{checkers[i].Code()}, checkers[i].Cited()),
+			"widget":  read(t, shown[i][0]),
 		}
 		for name, source := range others[i] {
 			got[name] = read(t, source)
@@ -140,14 +147,14 @@ func testMarkdown(t *testing.T, s *stand) {
 				t.Errorf("%s: %s decides as the others, so %q is wrong", c.Name, name, why)
 			}
 		}
-		if streamed := render(c.Markdown, 1); streamed != got["widget"] {
+		if streamed := read(t, shown[i][1]); streamed != got["widget"] {
 			t.Errorf("%s: shown as it grows, %q and %q; whole, %q and %q", c.Name, streamed.code, streamed.links, got["widget"].code, got["widget"].links)
 		}
 		// What the checker passes is decided alike by all that show it.
-		passed := render(checked, 0)
+		passed := read(t, shown[i][2])
 		passed.links = strings.NewReplacer("%28", "(", "%29", ")").Replace(passed.links)
 		if c.Except == nil && passed != want {
-			t.Errorf("%s: of the checked text %q, the widget takes %q for code and %q for links", c.Name, checked, passed.code, passed.links)
+			t.Errorf("%s: of the checked text %q, the widget takes %q for code and %q for links", c.Name, checked[i], passed.code, passed.links)
 		}
 	}
 	b.calm()

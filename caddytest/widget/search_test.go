@@ -101,6 +101,30 @@ func testSearch(t *testing.T, s *stand) {
 		b.open() // it still opens
 		b.calm()
 	})
+	t.Run("Ctrl and Enter leave the box open, and events have no text", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		js[bool](b, `addEventListener('click', e => { globalThis.clicked = [e.ctrlKey, e.composedPath()[0].pathname]; e.preventDefault() }), true`)
+		b.open()
+		b.write("administrator")
+		b.until(`$$('.result').length > 0`)
+		b.enter(chromedp.ModifierCtrl)
+		b.until(`globalThis.clicked`)
+		b.is(`clicked[0] && clicked[1] === '/install' && $('dialog').open`)
+		if events := js[string](b, `JSON.stringify(fired)`); events != `[["open",{"mode":"search"}],["search",{"hits":1}],["click",{"path":"install#linux","position":1}]]` {
+			t.Errorf("events: %s", events)
+		}
+		b.calm()
+	})
+	t.Run("The pages above a page are named", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.write("igniter")
+		b.until(`$$('.result').length > 0`)
+		b.is(`text('.page') === 'Guide › Launch'`)
+		b.calm()
+	})
 	t.Run("Nothing found offers to ask", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")
@@ -227,6 +251,26 @@ func testOpening(t *testing.T, s *stand) {
 		b.until(`$('dialog').open`)
 		b.calm()
 	})
+	t.Run("Custom properties and parts change how it looks", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		js[bool](b, `{
+			const sheet = new CSSStyleSheet()
+			sheet.replaceSync('caddy-docs { --docs-accent: #b0c; --docs-radius: 4px; --docs-background: #ffe; --docs-font: monospace; --docs-width: 500px } caddy-docs::part(button) { bottom: 99px } caddy-docs::part(heading) { letter-spacing: 3px } caddy-docs::part(panel) { outline: 7px solid }')
+			document.adoptedStyleSheets = [sheet]
+		}; true`)
+		b.is(`getComputedStyle($('.button')).backgroundColor === 'rgb(187, 0, 204)' && getComputedStyle($('.button')).bottom === '99px'`)
+		b.open()
+		b.write("installer")
+		b.until(`$$('.result').length > 1`)
+		b.is(`getComputedStyle($('dialog')).borderRadius === '4px' && getComputedStyle($('dialog')).backgroundColor === 'rgb(255, 255, 238)' && $('dialog').offsetWidth === 500`)
+		b.is(`getComputedStyle($('dialog')).fontFamily === 'monospace' && getComputedStyle($('.heading')).letterSpacing === '3px'`)
+		b.is(`getComputedStyle($('dialog')).outlineWidth !== '7px'`)
+		js[bool](b, `Docs.open('ask'), true`)
+		b.click(".aside")
+		b.until(`$('dialog.panel')?.open && getComputedStyle($('dialog')).outlineWidth === '7px'`)
+		b.calm()
+	})
 	t.Run("Attributes of the tag override the settings", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/?tag=data-position%3D%22bottom-left%22+data-features%3D%22search%22+data-accent%3D%22%23c00%22", "")
@@ -249,9 +293,17 @@ func testOpening(t *testing.T, s *stand) {
 	})
 	t.Run("Readers in ten languages have their own words", func(t *testing.T) {
 		b := newTab(t, s)
+		b.visit("/?policy=none", "") // Trusted Types would refuse the tag
 		for _, c := range [][2]string{{"de", "Suche"}, {"fr", "Recherche"}, {"es", "Buscar"}, {"pt-BR", "Pesquisar"}, {"it", "Cerca"}, {"ru", "Поиск"}, {"zh-Hans", "搜索"}, {"ja", "検索"}, {"ko", "검색"}, {"en", "Search"}, {"xx", "Search"}} {
-			b.visit("/?lang="+c[0], "")
-			b.is(`text('.button').startsWith(` + quote(c[1]) + `)`)
+			// The tag again, in a page of another language.
+			js[bool](b, `{
+				Docs.destroy()
+				document.documentElement.lang = `+quote(c[0])+`
+				const tag = document.createElement('script')
+				tag.src = '/v1/widget/acme.js'
+				document.head.append(tag)
+			}; true`)
+			b.until(`window.Docs && text('.button').startsWith(` + quote(c[1]) + `)`)
 			b.open()
 			b.is(`text('.mode') === ` + quote(c[1]))
 		}
