@@ -294,6 +294,7 @@ func (a *App) Start() (err error) {
 	a.announceDashboards()
 	a.goBackground(a.keys.Run)
 	a.goBackground(a.threads.Run)
+	a.goBackground(a.tickReach)
 	for _, f := range a.SiteFolders {
 		a.goBackground(func(ctx context.Context) { a.runFolders(ctx, f) })
 	}

@@ -55,6 +55,17 @@ func (a *App) openReach(r *LiveSite) error {
 	return nil
 }
 
+// tickReach lets the sites look for pages to ask for, until ctx ends.
+func (a *App) tickReach(ctx context.Context) {
+	reach.Ticks(ctx, func() {
+		for _, r := range a.all() {
+			if r.reach != nil {
+				r.reach.Tick()
+			}
+		}
+	})
+}
+
 // search searches the pages that the reader of the context can open, and
 // returns those that were searched. Readers who can open no locked page get
 // what a search of the public pages finds. For others, only enough hits are

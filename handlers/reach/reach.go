@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// tick is how often a site looks for new pages and for old answers.
+	// tick is how often Tick is called, which looks for new pages and old answers.
 	tick = time.Second
 	// maxAge is how old an answer to a stranger may become.
 	maxAge = 10 * time.Minute
@@ -60,6 +60,7 @@ type Site struct {
 
 	view atomic.Pointer[View]
 
+	wake     chan struct{}
 	updating sync.Mutex // one update at a time
 	reported bool       // the states of the first complete view are in the log
 
@@ -138,7 +139,7 @@ func New(o Options) (*Site, error) {
 	if o.URL == "" {
 		base.Path = o.Prefix
 	}
-	s := &Site{base: base, documents: o.Documents, log: o.Log, pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
+	s := &Site{base: base, documents: o.Documents, log: o.Log, wake: make(chan struct{}, 1), pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
 	server := o.Server
 	if server == nil {
 		server = cmp.Or(serverFor(o.HTTP, base), o.Other)
@@ -169,16 +170,47 @@ func (s *Site) Run(ctx context.Context) {
 		s.log.Info("no server of this Caddy serves the site; all of its pages count as public")
 		return
 	}
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
 	for {
 		s.Update(ctx)
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-s.wake:
 		}
 	}
+}
+
+// Ticks calls each at every tick until ctx ends. One clock for all sites, of
+// which there may be a thousand, wakes the process once a second.
+func Ticks(ctx context.Context, each func()) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			each()
+		}
+	}
+}
+
+// Tick lets Run go on if a page is due, or may be.
+func (s *Site) Tick() {
+	if s.inside == nil || s.isSettled(s.documents(), time.Now()) {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is to look already
+	}
+}
+
+// isSettled reports whether none of the documents is due.
+func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sameDocuments(documents, s.settled) && now.Before(s.then)
 }
 
 // Update asks for the pages that are new, changed, or were asked for too long
@@ -241,9 +273,6 @@ func (s *Site) update(ctx context.Context, limit int) {
 func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sameDocuments(documents, s.settled) && now.Before(s.then) {
-		return nil // as at most ticks: there may be a thousand sites
-	}
 	first := now.Add(maxAge)
 	const perAge = int(maxAge / tick)
 	renewed, atOnce := 0, len(documents)/perAge+1

@@ -425,6 +425,9 @@ func TestWhatIsDueIsFound(t *testing.T) {
 	now := time.Now()
 	names := func(at time.Duration) string {
 		var all []string
+		if s.isSettled(docs, now.Add(at)) {
+			return ""
+		}
 		for _, d := range s.due(docs, now.Add(at)) {
 			all = append(all, d.File)
 			s.pages[d.Page].asked = now.Add(at)
@@ -456,7 +459,10 @@ func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
 	for _, d := range docs {
 		s.pages[d.Page] = &Page{Document: d, asked: now}
 	}
+	s.due(docs, now)
 	for b.Loop() {
-		s.due(docs, now)
+		if !s.isSettled(docs, now) {
+			b.Fatal("a page is due")
+		}
 	}
 }
