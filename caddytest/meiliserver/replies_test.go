@@ -401,12 +401,17 @@ func conversation() []step {
 		step{"counts of none", "GET", "/indexes/" + prefix + "none/stats", "admin", nil, ""},
 		step{"what it holds", "POST", "/indexes/" + a + "/documents/fetch", "admin", object{"limit": 5000, "fields": []string{"id", "vector"}}, ""},
 		step{"its second page", "POST", "/indexes/" + a + "/documents/fetch", "admin", object{"limit": 2, "offset": 2, "fields": []string{"id", "vector"}}, ""},
+		step{"one of them", "POST", "/indexes/" + a + "/documents/fetch", "admin", object{"limit": 1, "ids": []string{"two"}, "fields": []string{"id"}}, ""},
+		step{"one that it doesn't hold", "POST", "/indexes/" + a + "/documents/fetch", "admin", object{"limit": 1, "ids": []string{"none"}, "fields": []string{"id"}}, ""},
 		step{"what none holds", "POST", "/indexes/" + prefix + "none/documents/fetch", "admin", object{"limit": 2}, ""},
 		step{"deleting documents", "POST", "/indexes/" + a + "/documents/delete-batch", "admin", []string{"two", "never"}, ""},
 		step{"deleting from none", "POST", "/indexes/" + prefix + "none/documents/delete-batch", "admin", []string{"two"}, ""},
 		step{"a task that is none", "GET", "/tasks/4000000000", "admin", nil, ""},
 	)
 	add(
+		step{"searching in one attribute", "POST", "/multi-search", "search", search(object{"q": "upstream ", "matchingStrategy": "frequency", "attributesToSearchOn": []string{"title"}}), ""},
+		step{"searching for one section of each page", "POST", "/multi-search", "search", search(object{"q": "upstream ", "matchingStrategy": "frequency", "distinct": "page"}), ""},
+		step{"searching for one of each title, which is no filter", "POST", "/multi-search", "search", search(object{"q": "upstream", "distinct": "title"}), ""},
 		step{"searching by a word", "POST", "/multi-search", "search", search(object{"q": "upstream", "matchingStrategy": "frequency"}), ""},
 		step{"with scores", "POST", "/multi-search", "search", search(object{"q": "upstream", "showRankingScore": true}), ""},
 		step{"by the beginning of a word", "POST", "/multi-search", "search", search(object{"q": "certif"}), ""},
