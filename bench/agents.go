@@ -175,8 +175,10 @@ func tokenRows(texts map[string][]string) ([][]string, error) {
 			continue
 		}
 		longest := slices.Max(counts)
-		rows = append(rows, []string{kind[1], fmt.Sprint(len(counts)), fmt.Sprint(quantile(counts, .5)), fmt.Sprint(quantile(counts, .95)),
-			result(float64(longest), fmt.Sprintf("≤ %d", maxResultTokens), longest <= maxResultTokens)})
+		rows = append(rows, []string{
+			kind[1], fmt.Sprint(len(counts)), fmt.Sprint(quantile(counts, .5)), fmt.Sprint(quantile(counts, .95)),
+			result(float64(longest), fmt.Sprintf("≤ %d", maxResultTokens), longest <= maxResultTokens),
+		})
 	}
 	return rows, nil
 }
