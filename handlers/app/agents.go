@@ -190,10 +190,6 @@ func (r *LiveSite) MarkdownURL(pageURL string) string {
 		p = strings.TrimSuffix(p, ".html")
 	case ext == ".md" || ext == ".mdx":
 		p = strings.TrimSuffix(p, ext)
-	case ext == ".html" || ext == ".htm":
-		if own := strings.TrimSuffix(p, ext); r.HasFile(own + ".md") { // the site's own Markdown
-			p = own
-		}
 	case strings.TrimSuffix(p, "/") == r.Prefix():
 		p = r.Prefix() + "/index"
 	default:
