@@ -1,10 +1,12 @@
 package site
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,6 +134,40 @@ func TestLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Markdown is served as files, and a lock covers the URLs without extension,
+// too: the link is the one that the reader who has the password can open.
+func TestLockedMarkdownIsLinkedWhereItsReadersOpenIt(t *testing.T) {
+	folder := caddytest.Folder(t, map[string]string{
+		"index.md":  "# Reactors\n\nAll about reactors.\n",
+		"x/page.md": "# Reactor plan\n\nIt is cooled with zebrafish.\n",
+	})
+	s := startBehindProxy(t, "", "root * "+folder+"\ndocs acme\nbasic_auth /x* {\n\treader "+readerHash+"\n}\nfile_server")
+	search := func(login string) *caddytest.Response {
+		h := map[string]string{"X-API-Key": caddytest.Key, "X-Forwarded-For": "198.51.100.7"}
+		if login != "" {
+			h["Authorization"] = login
+		}
+		return s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: "-", Body: `{"query":"reactor plan zebrafish"}`, Header: h})
+	}
+	type result struct {
+		Metadata struct{ URL string }
+	}
+	var found []result
+	caddytest.Until(t, "the reader finds the locked page", func() bool {
+		return json.Unmarshal(search(readerLogin).Body, &found) == nil && len(found) > 0 && strings.Contains(found[0].Metadata.URL, "/x/page")
+	})
+	u, err := url.Parse(found[0].Metadata.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Do(caddytest.Request{Method: http.MethodGet, Path: u.Path, Key: "-", Header: map[string]string{"Authorization": readerLogin}}); r.Status != http.StatusOK || u.Path != "/x/page.md" {
+		t.Errorf("the reader gets %d at %s", r.Status, u)
+	}
+	if r := search(""); strings.Contains(string(r.Body), "zebrafish") || strings.Contains(string(r.Body), "/x/page") {
+		t.Errorf("a stranger finds %s", r.Body)
 	}
 }
 

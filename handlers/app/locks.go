@@ -96,6 +96,7 @@ func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (h
 		}
 		pages = q.Pages
 	}
+	view = r.reach.View() // readers may have found where pages are
 	for i := range hits {
 		hits[i].Document = view.Document(hits[i].Document)
 	}

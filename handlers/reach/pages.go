@@ -71,6 +71,9 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer
 			p.path = unescape(candidate)
 		}
 		p.URL = s.absolute(p.path)
+		if state != Locked {
+			s.found.Delete(d.Page)
+		}
 		return p, nil
 	}
 	return p, nil

@@ -67,6 +67,10 @@ type Site struct {
 	mu     sync.Mutex
 	pages  map[string]*Page // by Document.Page
 	opened map[openedKey]opened
+	// found has the locked pages that are not where a stranger was refused, by
+	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as
+	// it refuses /x/page.md. A reader who can open the page finds it.
+	found sync.Map // of moved
 	free   map[string]freePath
 	// settled are documents that are not due before then.
 	settled []*retrieval.Document
@@ -90,10 +94,17 @@ type View struct {
 	// moved has the pages that are not at their own URL, or have no anchors
 	// there.
 	moved map[string]moved
+	// found is Site.found.
+	found *sync.Map
 }
 
 // Document returns a document with the URL that its page is served at.
 func (v *View) Document(d *retrieval.Document) *retrieval.Document {
+	if v.found != nil {
+		if m, ok := v.found.Load(d.Page); ok && m.(moved).hash == d.Hash {
+			return m.(moved).document(d)
+		}
+	}
 	if m, ok := v.moved[d.Page]; ok && m.hash == d.Hash {
 		return m.document(d)
 	}
@@ -105,10 +116,11 @@ type moved struct {
 	hash string // of its document
 	url  string
 	raw  bool
+	path string // of url, as it is asked for
 }
 
 // document returns a document as its page is served.
-func (m *moved) document(d *retrieval.Document) *retrieval.Document {
+func (m moved) document(d *retrieval.Document) *retrieval.Document {
 	c := *d
 	c.URL = m.url
 	if m.raw {
@@ -312,7 +324,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.findDuplicates(documents)
-	v := &View{Complete: true, moved: make(map[string]moved)}
+	v := &View{Complete: true, moved: make(map[string]moved), found: &s.found}
 	public, served := make(map[string]bool), make(map[string]bool)
 	for _, d := range documents {
 		p := s.pages[d.Page]
@@ -330,7 +342,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 			continue
 		}
 		if p.URL != d.URL || p.Raw {
-			v.moved[d.Page] = moved{d.Hash, p.URL, p.Raw}
+			v.moved[d.Page] = moved{d.Hash, p.URL, p.Raw, p.path}
 		}
 	}
 	switch {
@@ -404,11 +416,15 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 	if ok && now.Before(known.until) {
 		return known.open
 	}
-	a, err := s.inside.ask(ctx, escape(p.path), who, false)
+	first := p.path // where a stranger was refused
+	if m, ok := s.found.Load(d.Page); ok && m.(moved).hash == d.Hash {
+		first = m.(moved).path
+	}
+	paths := append([]string{escape(first)}, s.candidates(d)...)
+	state, err := s.find(ctx, d, paths, who)
 	if err != nil {
 		return false
 	}
-	state, _ := judge(p.path, a, nil, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.opened) >= maxOpened {
@@ -418,22 +434,34 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 	return state == Public
 }
 
+// find asks for a page as a reader, at the paths in order. The first at which
+// anything is decides.
+func (s *Site) find(ctx context.Context, d *retrieval.Document, paths []string, who *reader) (State, error) {
+	for i, candidate := range paths {
+		a, err := s.inside.ask(ctx, candidate, who, false)
+		if err != nil {
+			return Unknown, err
+		}
+		state, _ := judge(candidate, a, nil, false)
+		if state == NotServed {
+			continue
+		}
+		if state == Public && i > 0 {
+			s.found.Store(d.Page, moved{d.Hash, s.absolute(a.path), !isHTML(a.contentType), a.path})
+		}
+		return state, nil
+	}
+	return NotServed, nil
+}
+
 // openedFirst asks for a page that no stranger asked for yet. One that is not
 // served may be shown if none of the site's pages is.
 func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *reader) bool {
-	for _, candidate := range s.candidates(d) {
-		a, err := s.inside.ask(ctx, candidate, who, false)
-		if err != nil {
-			return false
-		}
-		switch state, _ := judge(candidate, a, nil, false); state {
-		case Public:
-			return true
-		case Locked, Unknown:
-			return false
-		}
+	state, err := s.find(ctx, d, s.candidates(d), who)
+	if err != nil {
+		return false
 	}
-	return s.servedNowhere(ctx)
+	return state == Public || state == NotServed && s.servedNowhere(ctx)
 }
 
 // servedNowhere reports whether this Caddy serves none of a sample of the

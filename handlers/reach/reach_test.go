@@ -308,6 +308,69 @@ func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
 	}
 }
 
+// A lock refuses the clean URL of a Markdown file that is served as it is. Who
+// has the password gets the file's own URL.
+func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
+	root := write(t, "index.md", "x/page.md", "x/sub/index.md", "rendered/page.md")
+	docs := []*retrieval.Document{
+		{Page: "", File: "index.md", URL: base + "/", Hash: "0"},
+		{Page: "x/page", File: "x/page.md", URL: base + "/x/page", Hash: "1", Sections: []retrieval.Section{{Anchor: "install", Text: "x"}}},
+		{Page: "x/sub", File: "x/sub/index.md", URL: base + "/x/sub/", Hash: "2"},
+		{Page: "rendered/page", File: "rendered/page.md", URL: base + "/rendered/page", Hash: "3", Sections: []retrieval.Section{{Anchor: "install", Text: "x"}}},
+	}
+	s := site(t, "root * "+root+`
+	@out {
+		path /x* /rendered*
+		not header Cookie session=good
+	}
+	header /rendered/page Content-Type text/html
+	route {
+		respond @out 401
+		respond /rendered/page "<h2 id=install>"
+	}
+	file_server`, docs)
+	reader := func(cookie string) context.Context {
+		r, err := http.NewRequest(http.MethodPost, "/v1/search/acme", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.RemoteAddr = "198.51.100.7:1000"
+		r.Header.Set("Cookie", "session="+cookie)
+		return WithReader(t.Context(), r, func(string) bool { return false })
+	}
+	want := map[string]string{
+		"x/page": base + "/x/page.md#", "x/sub": base + "/x/sub/index.md#", "rendered/page": base + "/rendered/page#install",
+	}
+	for range 2 { // also after the pages were asked for again
+		for _, d := range docs[1:] {
+			if s.CanOpen(reader("bad"), d) || s.CanOpen(t.Context(), d) {
+				t.Errorf("a stranger opens %s", d.Page)
+			}
+			if !s.CanOpen(reader("good"), d) {
+				t.Errorf("the reader can't open %s", d.Page)
+				continue
+			}
+			got := s.View().Document(d)
+			url := got.URL + "#"
+			if len(got.Sections) > 0 {
+				url += got.Sections[0].Anchor
+			}
+			if url != want[d.Page] {
+				t.Errorf("%s is at %s, want %s", d.Page, url, want[d.Page])
+			}
+		}
+		s.mu.Lock()
+		for _, p := range s.pages {
+			p.asked = time.Time{}
+		}
+		s.settled, s.then = nil, time.Time{}
+		s.mu.Unlock()
+		for range len(docs) {
+			s.Update(t.Context())
+		}
+	}
+}
+
 func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
 	files := []string{"index.html", "private/plan.html", "hidden/x.html"}
 	root := write(t, files...)
