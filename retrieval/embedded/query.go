@@ -205,7 +205,7 @@ func (p *parsedQuery) findParts(text string) {
 
 // distinct reports whether an identifier of a query means something else than
 // its parts. Dotted names don't: pages explain them part by part, as levels of
-// a configuration. Next to other words, prose (well-known, CI/CD) doesn't.
+// a configuration. Next to other words, words with a hyphen (well-known) don't.
 func distinct(name string, others bool) bool {
 	switch {
 	case strings.HasPrefix(name, "-") || strings.HasPrefix(name, "."):
@@ -214,8 +214,6 @@ func distinct(name string, others bool) bool {
 		return strings.Contains(name, "/") // HTTP/1.1
 	case !others:
 		return true
-	case strings.Contains(name, "/"):
-		return strings.ContainsFunc(name, func(r rune) bool { return r != '/' && !unicode.IsLetter(r) })
 	}
 	return strings.ContainsFunc(name, func(r rune) bool { return r != '-' && r != '\'' && r != '’' && !unicode.IsLower(r) })
 }

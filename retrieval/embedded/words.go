@@ -104,7 +104,7 @@ const sigils = "$:?%#"
 
 // marked emits the identifiers that are whole words with their punctuation:
 // flags (-d, --domain), scoped packages (@scope/pkg), dotfiles (.env), names
-// with a sigil ($attrs), C++ and C#, and names with a slash (HTTP/3, TCP/IP).
+// with a sigil ($attrs), C++ and C#, and names with a version (HTTP/3).
 func (s *splitter) marked(text string, i, j int) {
 	if j-i > maxWord {
 		return
@@ -153,10 +153,11 @@ const (
 	maxSharp = 2 // C#
 	maxPlus  = 8 // C++
 	maxLeft  = 8 // HTTP/3
-	maxRight = 3 // TCP/IP
+	// maxVersion is the length of its right half.
+	maxVersion = 8
 )
 
-// suffixed emits C++, C#, HTTP/3 and TCP/IP.
+// suffixed emits C++, C# and HTTP/3.
 func (s *splitter) suffixed(text string, i, j int) {
 	n := j - i
 	if j == len(text) || n > maxLeft || strings.IndexByte("+#/", text[j]) < 0 ||
@@ -177,13 +178,8 @@ func (s *splitter) suffixed(text string, i, j int) {
 		end = j + 1
 	case text[j] == '/' && wordAt(j+1):
 		end = runEnd(text, j+1)
-		right := text[j+1 : end]
-		if right == "" {
-			return // characters of a script without spaces
-		}
-		number := right[0] >= '0' && right[0] <= '9'
-		if !number && (len(right) > maxRight || strings.ContainsFunc(right, notLetter)) || number && len(right) > maxLeft ||
-			end < len(text) && text[end] == '/' {
+		version := text[j+1 : end] // "" before a script without spaces
+		if version == "" || version[0] < '0' || version[0] > '9' || len(version) > maxVersion || end < len(text) && text[end] == '/' {
 			return
 		}
 	default:

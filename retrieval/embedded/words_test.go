@@ -38,7 +38,7 @@ func TestWords(t *testing.T) {
 		{"C++ and C# are whole words", "C++, C++20 and C# (f#)", "c c 20 and c f", "c++ c++ c# f#"},
 		{"a fragment, a heading and more pluses are not", "guide#top # A a+++ b", "guide top a a b", ""},
 		{"a protocol and its version are one word", "HTTP/3 or HTTP/1.1", "http 3 or http 1 1", "http/3 http/1.1 1.1"},
-		{"a pair with a slash is one word", "TCP/IP, I/O", "tcp ip i o", "tcp/ip i/o"},
+		{"pairs of words are none", "CI/CD, and/or", "ci cd and or", ""},
 		{"paths and addresses are not", "src/main/go https://a.b/c and application/json", "src main go https a b c and application json", "ab"},
 		{"names keep their sigils", "$attrs :deep(x) ?raw 100%", "attrs deep x raw 100", "$attrs :deep ?raw"},
 		{"a call is a dotted name", "a.b.c()", "a b c", "abc"},
@@ -101,7 +101,7 @@ func TestDistance(t *testing.T) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"reverse_proxy --flag @a/b {x.y}", "設定 caddy's", "a\xffb", "HTTPServer v1.2.3-rc.1", "ﬁ ＡＢ", "--_a", "C++ c# .env http/3 $x ?raw tcp/ip /a/b"} {
+	for _, s := range []string{"reverse_proxy --flag @a/b {x.y}", "設定 caddy's", "a\xffb", "HTTPServer v1.2.3-rc.1", "ﬁ ＡＢ", "--_a", "C++ c# .env http/3 $x ?raw http/1.1/2 /a/b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
