@@ -58,12 +58,27 @@ func (w *htmlWalker) skips(n *html.Node) bool {
 	if !w.page {
 		return false // the page's author wrote it
 	}
-	for _, key := range []string{"data-docs-ignore", "data-pagefind-ignore", "data-docsearch-ignore", "data-footnote-ref", "data-footnote-backref"} {
+	for _, key := range []string{"data-docs-ignore", "data-footnote-ref", "data-footnote-backref"} {
 		if hasAttr(n, key) {
 			return true
 		}
 	}
+	if hasAttr(n, "data-pagefind-ignore") || hasAttr(n, "data-docsearch-ignore") {
+		// Starlight's trees of files, say: not to be found, but to be read.
+		return !w.written || !inContent(n)
+	}
 	return w.skipsTag(n) || w.skipsRole(n) || skipsClass(n) || isContents(n)
+}
+
+// inContent reports whether n is in an element that a generator marks as the
+// page's text.
+func inContent(n *html.Node) bool {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if slices.ContainsFunc(contentClasses, func(class string) bool { return hasClass(n, class) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *htmlWalker) skipsTag(n *html.Node) bool {

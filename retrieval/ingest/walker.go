@@ -18,6 +18,9 @@ type htmlWalker struct {
 	// framed: the page's content is not marked, so the site's frame is left
 	// out, too.
 	framed bool
+	// written: the page is written as Markdown, so text that search ignores is
+	// kept.
+	written bool
 	// slugs makes the ids of headings in rendered Markdown; nil for pages.
 	slugs *slugger
 	tags  []string

@@ -48,7 +48,7 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 	if b, err := url.Parse(base); err == nil && address.Host == "" && b.Host != "" {
 		address = b.ResolveReference(address)
 	}
-	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}}, blockBelow: map[*html.Node]bool{}}
+	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}, written: true}, blockBelow: map[*html.Node]bool{}}
 	var front head
 	var nodes []*html.Node
 	var date string
