@@ -3,6 +3,7 @@ package embedded
 import (
 	"math"
 	"regexp"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -124,7 +125,7 @@ func pageFactor(d *retrieval.Document, words *pageWords) float32 {
 // linkWords counts the words of a page's links.
 func linkWords(d *retrieval.Document) (n float32) {
 	for _, l := range d.Links {
-		n += float32(len(plainWords(l.Text)))
+		n += float32(len(strings.Fields(l.Text)))
 	}
 	return n
 }
