@@ -8,7 +8,12 @@ import (
 )
 
 // Condition is one comparison of a filter.
-type Condition struct{ Attribute, Value string }
+type Condition struct {
+	Attribute, Value string
+	// Values are those of IN, and of NOT IN, with Not.
+	Values []string
+	Not    bool
+}
 
 var errFilter = errors.New("not a filter")
 
@@ -27,11 +32,15 @@ func ParseFilter(s string) ([]Condition, error) {
 		}
 		c := Condition{Attribute: s[:n]}
 		s = strings.TrimLeft(s[n:], " ")
-		if !strings.HasPrefix(s, "=") {
-			return nil, errFilter
-		}
 		var err error
-		if c.Value, s, err = quoted(strings.TrimLeft(s[1:], " ")); err != nil {
+		if s, c.Not = strings.CutPrefix(s, "NOT "); strings.HasPrefix(s, "IN [") {
+			c.Values, s, err = list(s[len("IN ["):])
+		} else if c.Not || !strings.HasPrefix(s, "=") {
+			return nil, errFilter
+		} else {
+			c.Value, s, err = quoted(strings.TrimLeft(s[1:], " "))
+		}
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, c)
@@ -44,6 +53,24 @@ func ParseFilter(s string) ([]Condition, error) {
 			return nil, errFilter
 		}
 		s = rest
+	}
+}
+
+// list parses values up to a closing bracket.
+func list(s string) (values []string, rest string, err error) {
+	values = []string{}
+	if rest, ok := strings.CutPrefix(s, "]"); ok {
+		return values, rest, nil
+	}
+	for {
+		var v string
+		if v, s, err = quoted(strings.TrimLeft(s, ", ")); err != nil {
+			return nil, "", err
+		}
+		values = append(values, v)
+		if rest, ok := strings.CutPrefix(s, "]"); ok {
+			return values, rest, nil
+		}
 	}
 }
 

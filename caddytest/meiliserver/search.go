@@ -241,7 +241,14 @@ func matches(d map[string]json.RawMessage, conditions []Condition) bool {
 			_ = json.Unmarshal(d[c.Attribute], &one)
 			values = []string{one}
 		}
-		if !slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, c.Value) }) {
+		wanted := c.Values
+		if wanted == nil {
+			wanted = []string{c.Value}
+		}
+		found := slices.ContainsFunc(values, func(v string) bool {
+			return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(v, w) })
+		})
+		if found == c.Not {
 			return false
 		}
 	}

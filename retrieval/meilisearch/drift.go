@@ -48,7 +48,7 @@ func (x *Index) differences(ctx context.Context, s *server, c *content, ids bool
 		if x.differ(ix, settings, c.restored) {
 			all = append(all, "the settings of "+uid+" differ")
 		}
-		found := ""
+		var found string
 		if ids {
 			found, err = s.compareSections(ctx, c, ix)
 		} else {
@@ -115,6 +115,8 @@ func (x *Index) compare(ctx context.Context, s *server) {
 	}
 }
 
+var errOtherPages = errors.New("all Caddys that share a storage must serve the same pages")
+
 // drift returns what somebody has changed in a server's indexes.
 func (x *Index) drift(ctx context.Context, s *server, c *content) ([]string, error) {
 	m, err := x.checkOwner(ctx, s)
@@ -125,7 +127,7 @@ func (x *Index) drift(ctx context.Context, s *server, c *content) ([]string, err
 		// Another Caddy of the same owner has written its pages. If this one
 		// wrote its own again, they would take turns.
 		x.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url,
-			errors.New("Caddys that share a storage must serve the same pages"))
+			errOtherPages)
 		return nil, nil
 	}
 	return x.differences(ctx, s, c, false)

@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -26,6 +27,45 @@ func filterOf(f retrieval.Filter) (expression string, ok bool) {
 		conditions = append(conditions, x.attribute+" = "+quote(x.value))
 	}
 	return strings.Join(conditions, " AND "), true
+}
+
+// maxFilterPages is how many pages an expression names at most.
+const maxFilterPages = 500
+
+// pageFilter returns an expression that the pages of in match, and those of
+// out don't, by the names of the fewer ones. ok is false if they are too many
+// to name, or if the server would take two names for one: it ignores case.
+func pageFilter(in, out []*retrieval.Document) (expression string, ok bool) {
+	if len(out) == 0 {
+		return "", true
+	}
+	named, others, operator := in, out, " IN "
+	if len(out) < len(in) {
+		named, others, operator = out, in, " NOT IN "
+	}
+	if len(named) > maxFilterPages {
+		return "", false
+	}
+	names, lower := make([]string, len(named)), make(map[string]bool, len(named))
+	for i, d := range named {
+		if len(d.Page) > maxFilterValue {
+			return "", false
+		}
+		names[i], lower[strings.ToLower(d.Page)] = quote(d.Page), true
+	}
+	if slices.ContainsFunc(others, func(d *retrieval.Document) bool { return lower[strings.ToLower(d.Page)] }) {
+		return "", false
+	}
+	return "page" + operator + "[" + strings.Join(names, ", ") + "]", true
+}
+
+// and returns an expression that matches what both do. An empty one matches
+// everything.
+func and(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + " AND " + b
 }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

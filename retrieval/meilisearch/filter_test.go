@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,8 +35,8 @@ func FuzzNoValueChangesAFilter(f *testing.F) {
 			t.Fatalf("%s has %d conditions, not %d", expression, len(got), len(want))
 		}
 		for i := range want {
-			if got[i] != want[i] {
-				t.Fatalf("%s is read as %q", expression, got[i])
+			if !reflect.DeepEqual(got[i], want[i]) {
+				t.Fatalf("%s is read as %+v", expression, got[i])
 			}
 		}
 	})

@@ -27,6 +27,10 @@ type narrowedSet struct {
 	content    *content
 	pages      *retrieval.PageSet
 	statistics *embedded.Statistics
+	// filter is an expression that only the pages match, "" if all do. Without
+	// filtered, they are too many to name, and the server searches all pages.
+	filter   string
+	filtered bool
 }
 
 // narrow returns the statistics of the pages of a set alone. In scores,
@@ -34,7 +38,7 @@ type narrowedSet struct {
 // by the first query with the set. A nil set has all pages.
 func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet) (*narrowedSet, error) {
 	if pages == nil {
-		return &narrowedSet{c, nil, c.statistics}, nil
+		return &narrowedSet{content: c, statistics: c.statistics, filtered: true}, nil
 	}
 	x.narrowed.mu.Lock()
 	defer x.narrowed.mu.Unlock()
@@ -51,7 +55,8 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 			out = append(out, d)
 		}
 	}
-	n := &narrowedSet{c, pages, c.statistics}
+	n := &narrowedSet{content: c, pages: pages, statistics: c.statistics}
+	n.filter, n.filtered = pageFilter(in, out)
 	if len(out) > 0 {
 		table, err := embedded.ReadTable(c.table)
 		if err != nil {

@@ -33,7 +33,8 @@ const (
 	keywordChains      = 7
 	semanticCandidates = 50
 	// narrowedFactor is how many times more they are asked for if the query is
-	// narrowed to some pages, since the server searches all of them.
+	// narrowed to pages that are too many to name, since the server searches all
+	// of them.
 	narrowedFactor = 3
 )
 
@@ -276,11 +277,11 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 	s.mu.Unlock()
 	complete := func(uid string, limit int, r *sdk.SearchRequest) *sdk.SearchRequest {
 		r.IndexUID, r.Limit, r.AttributesToRetrieve = uid, int64(limit), retrieved
-		if q.Pages != nil {
+		if !n.filtered {
 			r.Limit *= narrowedFactor
 		}
-		if filter != "" {
-			r.Filter = filter
+		if all := and(filter, n.filter); all != "" {
+			r.Filter = all
 		}
 		return r
 	}
