@@ -40,8 +40,8 @@ export async function post(path: string, body: object, init?: RequestInit, again
 }
 
 /** read reads a UI message stream: lines of "data: {…}", each with an empty
- * line behind it. It passes the first events on at once, and then what has
- * come eight times a second, which is smooth and costs a sixth of each alone. */
+ * line behind it. It passes the first events on at once, and later ones eight
+ * times a second: that is smooth, and cheaper than each event alone. */
 export async function read(body: ReadableStream<BufferSource>, show: (events: any[]) => void) {
   const reader = body.getReader()
   const decoder = new TextDecoder()
