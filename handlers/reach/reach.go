@@ -6,6 +6,7 @@ package reach
 import (
 	"cmp"
 	"context"
+	"hash/fnv"
 	"log/slog"
 	"math"
 	"net/url"
@@ -292,14 +293,18 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 	for _, d := range documents {
 		here[d.Page] = true
 		p := s.pages[d.Page]
+		var again time.Time
+		if p != nil {
+			again = p.asked.Add(maxAge/2 + spread(d.URL))
+		}
 		switch {
 		case p == nil || p.Hash != d.Hash || p.Document.URL != d.URL:
 			due = append(due, d)
-		case now.Sub(p.asked) > maxAge/2 && renewed < atOnce:
+		case now.After(again) && renewed < atOnce:
 			renewed++
 			due = append(due, d)
-		case p.asked.Add(maxAge / 2).Before(first):
-			first = p.asked.Add(maxAge / 2)
+		case again.Before(first):
+			first = again
 		}
 	}
 	if s.settled = nil; len(due) == 0 {
@@ -311,6 +316,14 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 		}
 	}
 	return due
+}
+
+// spread is how much later than others a page is asked for again, so that the
+// pages of a thousand sites are not asked for in the same seconds.
+func spread(url string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(url))
+	return maxAge / 2 / 1000 * time.Duration(h.Sum32()%1000)
 }
 
 // sameDocuments reports whether both are the documents of one generation of the

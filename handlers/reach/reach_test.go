@@ -497,21 +497,37 @@ func TestWhatIsDueIsFound(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	steps := []struct {
-		at   time.Duration
-		want string
-	}{{0, ""}, {time.Minute, ""}, {maxAge/2 + time.Second, "index.html"}, {maxAge/2 + 2*time.Second, "guide.html"}, {maxAge/2 + 3*time.Second, "more.html"}, {maxAge/2 + 4*time.Second, ""}, {maxAge - time.Second, ""}, {maxAge + 2*time.Second, "index.html"}}
-	for _, step := range steps {
-		if got := names(step.at); got != step.want {
-			t.Errorf("after %s, %q is due, want %q", step.at, got, step.want)
+	if got := names(0) + names(maxAge/2-time.Second); got != "" {
+		t.Errorf("%q is due at once", got)
+	}
+	var again []string
+	for at := maxAge / 2; at <= maxAge+tick; at += tick {
+		if got := names(at); got != "" {
+			again = append(again, got)
 		}
+	}
+	if slices.Sort(again); !slices.Equal(again, []string{"guide.html", "index.html", "more.html"}) {
+		t.Errorf("%q are asked for again", again)
 	}
 	docs = slices.Clone(docs)
 	changed := *docs[2]
 	changed.Hash = "another"
 	docs[2] = &changed
-	if got := names(maxAge + 3*time.Second); got != "guide.html more.html" {
-		t.Errorf("after a change and as much time, %q is due", got)
+	if got := names(maxAge + 2*tick); got != "more.html" {
+		t.Errorf("after a change, %q is due", got)
+	}
+}
+
+// No minute has many more pages than another.
+func TestPagesAreAskedForAgainAtDifferentTimes(t *testing.T) {
+	var minutes [5]int
+	for i := range 1000 {
+		minutes[spread(fmt.Sprintf("%s/page-%d", base, i))/time.Minute]++
+	}
+	for i, n := range minutes {
+		if n < 100 || n > 300 {
+			t.Errorf("%d of 1,000 pages in minute %d", n, i)
+		}
 	}
 }
 
