@@ -71,6 +71,11 @@ func (s *store) keep(d *retrieval.Document) (*retrieval.Document, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if at, ok := s.refs[storeKey(d)]; ok && d.Hash != "" {
+		if _, err := s.read(at); err == nil { // a refresh that fails and is tried again must not fill the disk
+			return outline(d), nil
+		}
+	}
 	at, err := s.append(data)
 	if err != nil {
 		return nil, fmt.Errorf("keeping the page %q on disk: %w", d.Page, err)
