@@ -65,7 +65,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	return hits
 }
 
-// focus tells a page's sections apart by the words of a query that its title
+// focus chooses among the sections of a page by the words of a query that its title
 // doesn't have: "reverse proxy headers" leads to the section Headers of the
 // page Reverse proxy, not to its introduction.
 type focus struct {
