@@ -168,7 +168,7 @@ func testSearches(t *testing.T, s *caddytest.Server) {
 		b.do(chromedp.Click(".tabs a:last-child"))
 		b.until(`text('main').includes('thrust limits') && text('.tabs [aria-current]') === 'Top'`)
 		b.do(chromedp.Click(".period a"))
-		b.until(`location.search === '?days=7&kind=top' && text('.period [aria-current]') === '7 days'`)
+		b.until(`location.search === '?days=7&kind=top' && document.readyState === 'complete' && text('.period [aria-current]') === '7 days'`)
 		for name, text := range hostile {
 			begin := strings.ToLower(string([]rune(text)[:9]))
 			if !js[bool](b, `$$('tbody th').some(e => e.textContent.trim().startsWith(`+quote(begin)+`))`) {
