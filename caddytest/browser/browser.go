@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 
@@ -89,8 +90,8 @@ func start() (problem string) {
 // Run runs a package's tests and then ends the browser. It returns the exit code.
 func Run(m *testing.M) int {
 	code := m.Run()
-	for i := len(shared.stop) - 1; i >= 0; i-- {
-		shared.stop[i]()
+	for _, stop := range slices.Backward(shared.stop) {
+		stop()
 	}
 	return code
 }

@@ -72,7 +72,7 @@ type Site struct {
 	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as
 	// it refuses /x/page.md. A reader who can open the page finds it.
 	found sync.Map // of moved
-	free   map[string]freePath
+	free  map[string]freePath
 	// settled are documents that are not due before then.
 	settled []*retrieval.Document
 	then    time.Time

@@ -168,7 +168,7 @@ func (s *splitter) suffixed(text string, i, j int) {
 		r, _ := utf8.DecodeRuneInString(text[k:])
 		return k < len(text) && wordRune(r)
 	}
-	end := 0
+	var end int
 	switch {
 	case n <= maxPlus && strings.HasPrefix(text[j:], "++"):
 		if end = j + 2; end < len(text) && text[end] == '+' {

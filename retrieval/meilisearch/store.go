@@ -168,14 +168,6 @@ func (s *store) read(at ref) ([]byte, error) {
 	return nil, errors.New("the checksum is wrong")
 }
 
-// has reports whether the store has the document of an outline.
-func (s *store) has(d *retrieval.Document) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.refs[storeKey(d)]
-	return ok
-}
-
 // retain forgets all documents except those of outlines, and writes the files
 // again if they are mostly unused. It returns where the documents are.
 func (s *store) retain(outlines []*retrieval.Document) (map[string]ref, error) {
