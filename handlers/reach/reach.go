@@ -165,7 +165,7 @@ func New(o Options) (*Site, error) {
 			return nil, err
 		}
 		none := &retrieval.PageSet{Has: func(string) bool { return false }}
-		s.view.Store(&View{Public: none, Locked: true}) // until the pages are asked for
+		s.view.Store(&View{Public: none, Locked: true, found: &s.found}) // until the pages are asked for
 	}
 	return s, nil
 }
