@@ -126,10 +126,14 @@ func readFile(t *testing.T, file string) string {
 // fence is a fenced block of code.
 type fence struct{ info, code string }
 
-var fenceForm = regexp.MustCompile("(?ms)^```(\\w+[^\n]*)\n(.*?)^```$")
+var (
+	fenceForm = regexp.MustCompile("(?ms)^```(\\w+[^\n]*)\n(.*?)^```$")
+	// outputForm is what a program printed, in which there may be fences.
+	outputForm = regexp.MustCompile("(?ms)^~~~text\n.*?^~~~$")
+)
 
 func fences(page string) (found []fence) {
-	for _, m := range fenceForm.FindAllStringSubmatch(page, -1) {
+	for _, m := range fenceForm.FindAllStringSubmatch(outputForm.ReplaceAllString(page, ""), -1) {
 		found = append(found, fence{m[1], m[2]})
 	}
 	return found

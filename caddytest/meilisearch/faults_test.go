@@ -105,7 +105,7 @@ func TestAMeilisearchThatFailsAndComesBack(t *testing.T) {
 // again soon after it is back.
 func TestAMeilisearchRestartsUnderLoad(t *testing.T) {
 	m := newMeili(t)
-	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t)))
+	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t), "rate_limit off"))
 	s.Ready("acme")
 	waitForSections(t, m, acmeSections)
 	const readers = 24

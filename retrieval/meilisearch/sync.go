@@ -269,7 +269,7 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 			}
 			state := &p.content.pages[at.page]
 			r := newRecord(d, at.section, state.Traits, terms)
-			if p.languageIndex.dimensions > 0 && !p.content.restored {
+			if p.languageIndex.dimensions > 0 {
 				r = r.withVector(vectorName, nil) // the server requires a value for every record
 				if at.section < len(vectors) {
 					if v := unit(vectors[at.section]); v != nil {
