@@ -26,7 +26,7 @@ func (r *run) conclude(context.Context) error {
 		r.res.Answered = "no"
 	case cited:
 		r.res.Answered = "yes"
-	case r.verdict().answered == "no":
+	case r.byScore()[0].score < scoreHopeless:
 		r.res.Answered = "no"
 	default:
 		r.res.Answered = "partly"
