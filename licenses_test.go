@@ -23,7 +23,7 @@ var licenses = []struct{ name, words string }{
 }
 
 // refused are words of licenses that bind what they are linked into, wherever
-// they stand in a license file.
+// they are in a license file.
 var refused = regexp.MustCompile(`gnu (affero |lesser )?general public license|server side public license|business source license|commons clause|elastic license`)
 
 // licenseOf returns the name of a license by its text, "" if it is not in the

@@ -113,11 +113,12 @@ func candidates(best []passage) []*candidate {
 			continue
 		}
 		seen[d.Page] = true
+		headings := headingsOf(d)
 		for j := range d.Sections {
 			c := &candidate{document: d, section: j, score: best[i].score}
 			c.hit = slices.ContainsFunc(best, func(p passage) bool { return p.document == d && p.section == j })
 			if j < quotedSections || c.hit {
-				c.units = split(c)
+				c.units = split(d.Sections[j].Text, headings)
 			}
 			if c.hit || len(c.units) > 0 {
 				out = append(out, c)
@@ -159,9 +160,13 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 		weights[t.stem] = w
 		all += w
 	}
-	for _, c := range cs {
+	var title map[string]bool // of the page of the candidates, which follow each other
+	for at, c := range cs {
+		if at == 0 || cs[at-1].document != c.document {
+			title = stems(c.document.Title, l)
+		}
 		s := &c.document.Sections[c.section]
-		title, heading := stems(c.document.Title, l), stems(s.Heading+" "+strings.Join(s.Path, " "), l)
+		heading := stems(s.Heading+" "+strings.Join(s.Path, " "), l)
 		c.rating = math.Inf(-1)
 		for i := range max(1, len(c.units)) { // one without a unit has its heading
 			var u unit

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // unit is the least of a section that is quoted: a paragraph, with the lists,
@@ -42,13 +43,22 @@ const longestIntroduction = 300
 // longestLabel is how many characters a line has that names what follows it.
 const longestLabel = 60
 
-// split splits a section into units, without those that are about the page or
-// lead through it.
-func split(c *candidate) []unit {
+// headingsOf returns the headings of a page, in lower case.
+func headingsOf(d *retrieval.Document) map[string]bool {
+	headings := make(map[string]bool, len(d.Sections))
+	for _, s := range d.Sections {
+		headings[strings.ToLower(s.Heading)] = true
+	}
+	return headings
+}
+
+// split splits a section's text into units, without those that are about the
+// page or lead through it. headings are those of the page.
+func split(text string, headings map[string]bool) []unit {
 	var out []unit
 	last := partProse
 	bound := true // the last part introduces the next one
-	for _, b := range splitBlocks(c.document.Sections[c.section].Text) {
+	for _, b := range splitBlocks(text) {
 		p := partOf(b)
 		switch {
 		case isByline(&p):
@@ -61,10 +71,6 @@ func split(c *candidate) []unit {
 		}
 		last = p.kind
 		bound = introduces(p.text) || utf8.RuneCountInString(p.text) <= longestIntroduction
-	}
-	headings := make(map[string]bool)
-	for _, s := range c.document.Sections {
-		headings[strings.ToLower(s.Heading)] = true
 	}
 	kept := out[:0]
 	for _, u := range out {

@@ -232,8 +232,8 @@ func (r *Recorder) run() {
 	}
 }
 
-// collect returns a full batch, or what came within a time after its first
-// event. more is false once the Recorder is closed and nothing is left.
+// collect returns a full batch, or the events within a time after its first
+// one. more is false once the Recorder is closed and nothing is left.
 func (r *Recorder) collect() (batch []Event, more bool) {
 	var due <-chan time.Time
 	for len(batch) < r.o.Batch {

@@ -12,7 +12,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-// A second Caddy with a storage and pages of its own leaves the indexes of the
+// A second Caddy with its own storage and pages leaves the indexes of the
 // first alone, until its operator gives them to it.
 func TestTwoCaddysWithTwoStoragesAndOneSiteName(t *testing.T) {
 	m := newMeili(t)

@@ -208,7 +208,7 @@ func (s *firstSite) check(ctx context.Context, text string) (checks []app.Check,
 		return nil, err
 	}
 	if _, err := a.Refresh(ctx, s.Site); err == nil {
-		_, _ = a.SitePages(ctx, s.Site) // requests them; doctor says what came
+		_, _ = a.SitePages(ctx, s.Site) // requests them; doctor reports the responses
 	}
 	for _, c := range a.Doctor(ctx) {
 		// There is no key yet, and the folders are not those of the server.

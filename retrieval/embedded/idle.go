@@ -180,8 +180,8 @@ func cloned(list []string) []string {
 	return out
 }
 
-// whole returns documents with those that outlines stand for. The caller holds
-// the lock.
+// whole returns documents, whole ones in place of outlines. The caller holds the
+// lock.
 func (x *Index) whole(documents []*retrieval.Document) ([]*retrieval.Document, error) {
 	if !slices.ContainsFunc(documents, func(d *retrieval.Document) bool { return d.Outline }) {
 		return documents, nil

@@ -33,25 +33,34 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 	}
 	g = g.only(q.Pages)
 	p := g.parse(&q, &x.wording)
-	marked := map[string]markedWord{}
+	return p.marker(func(term uint32) (texts []string) {
+		for _, form := range g.forms.of(term) {
+			texts = append(texts, g.lexicon[form].Text)
+		}
+		return texts
+	}, func(word string, _ map[string]markedWord) string { return word })
+}
+
+// marker returns a Marker of a query's words. names returns those of a term, and
+// nameOf that of a word of a text, among the names that are marked.
+func (p *parsedQuery) marker(names func(term uint32) []string, nameOf func(word string, marked map[string]markedWord) string) retrieval.Marker {
+	marked := map[string]markedWord{} // by name
 	var typed markedWord
 	prefix := ""
 	for i := range p.words {
 		w := &p.words[i]
 		var parts []string
 		for _, e := range w.whole {
-			for _, form := range g.forms.of(e.term) {
-				parts = append(parts, g.lexicon[form].Text)
-			}
+			parts = append(parts, names(e.term)...)
 		}
 		if parts != nil && utf8.RuneCountInString(w.text) == 1 {
 			continue // the 3 of HTTP/3
 		}
 		for _, e := range w.expansions {
 			weight := float64(e.weight * w.trust * w.idf)
-			for _, form := range g.forms.of(e.term) {
-				if text := g.lexicon[form].Text; marked[text].weight < weight {
-					marked[text] = markedWord{i, weight, parts}
+			for _, name := range names(e.term) {
+				if marked[name].weight < weight {
+					marked[name] = markedWord{i, weight, parts}
 				}
 			}
 		}
@@ -59,26 +68,20 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
 		}
 	}
-	return marker(len(marked) > 0, func(word string, k kind) (markedWord, string, bool) {
-		if m, ok := marked[word]; ok {
-			return m, word, true
-		}
-		return typed, word, k == plain && prefix != "" && strings.HasPrefix(word, prefix)
-	})
-}
-
-// marker returns a Marker of the words that a function knows, by the names that
-// markedWord.whole has.
-func marker(any bool, known func(word string, k kind) (m markedWord, name string, ok bool)) retrieval.Marker {
 	return func(text string) (spans []retrieval.Span) {
-		if !any {
+		if len(marked) == 0 {
 			return nil
 		}
 		text, at := compatible(text)
 		var found []foundWord
 		words := map[string]bool{} // identifiers among them
 		splitSpans(text, func(word string, k kind, start, end int) {
-			if m, name, ok := known(word, k); ok {
+			name := nameOf(word, marked)
+			m, ok := marked[name]
+			if !ok && k == plain && prefix != "" && strings.HasPrefix(word, prefix) {
+				m, ok = typed, true
+			}
+			if ok {
 				found = append(found, foundWord{m, start, end})
 				if k == whole {
 					words[name] = true

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -61,36 +60,14 @@ func (t *Table) Statistics(w *Wording) *Statistics {
 // Mark returns a Marker of the words of a query.
 func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	p := s.parse(&q, s.wording)
-	marked := map[string]markedWord{} // by stem
-	var typed markedWord
-	prefix := ""
-	for i := range p.words {
-		w := &p.words[i]
-		var parts []string
-		for _, e := range w.whole {
-			parts = append(parts, s.stems[e.term])
-		}
-		if parts != nil && utf8.RuneCountInString(w.text) == 1 {
-			continue // the 3 of HTTP/3
-		}
-		for _, e := range w.expansions {
-			stem, weight := s.stems[e.term], float64(e.weight*w.trust*w.idf)
-			if marked[stem].weight < weight {
-				marked[stem] = markedWord{i, weight, parts}
-			}
-		}
-		if w.kind == plain && w.text == p.typed && utf8.RuneCountInString(w.text) >= minPrefix {
-			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
-		}
-	}
-	return marker(len(marked) > 0, func(word string, k kind) (m markedWord, name string, ok bool) {
+	return p.marker(func(term uint32) []string { return s.stems[term : term+1] }, func(word string, marked map[string]markedWord) (stem string) {
 		for _, l := range s.languages {
-			name = l.Stem(word)
-			if m, ok = marked[name]; ok {
-				return m, name, ok
+			stem = l.Stem(word)
+			if _, ok := marked[stem]; ok {
+				break
 			}
 		}
-		return typed, name, k == plain && prefix != "" && strings.HasPrefix(word, prefix)
+		return stem
 	})
 }
 

@@ -40,7 +40,7 @@ func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Docum
 		hash, suffix, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
 		sum, removed := strings.CutSuffix(suffix, withoutDescription)
 		trail := d.Breadcrumbs
-		if sum != "" || len(trail) == 0 { // it has none of its own
+		if sum != "" || len(trail) == 0 { // the page itself has none
 			trail = trailAbove(d, titles)
 			sum = ""
 			if len(trail) > 0 {

@@ -17,8 +17,8 @@ import (
 )
 
 // store keeps the documents of a site on disk, so that memory has their
-// outlines only. Each process appends to a file of its own: during a reload,
-// two use one folder.
+// outlines only. Each process appends to its own file: during a reload, two
+// use one folder.
 type store struct {
 	dir       string
 	temporary bool // dir is removed at the end
