@@ -20,7 +20,7 @@ const (
 )
 
 // embedTimeout is how long the server waits for its embedder.
-const embedTimeout = 1500 * time.Millisecond
+const embedTimeout = 30 * time.Second
 
 const vectorEmbeddingError = "vector_embedding_error"
 

@@ -180,7 +180,8 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 			t.Parallel()
 			e := embedding(t)
 			o := options(t)
-			o.Embedder = "mine"
+			o.Embedder, o.Timeouts = "mine", patient
+			o.Timeouts.Embedder = 4 * time.Second // it hangs below
 			x := open(t, o)
 			replace(t, x, site(), nil)
 			if hits := search(t, x, retrieval.Query{Text: "zebra"}); len(hits) != 0 {

@@ -6,6 +6,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,8 +60,32 @@ type Options struct {
 	CheckInterval time.Duration
 	// Locker; nil: no other program writes to the servers.
 	Locker Locker
+	// Timeouts limit calls that somebody waits for.
+	Timeouts Timeouts
 	// Log; nil: slog.Default().
 	Log *slog.Logger
+}
+
+// Timeouts limit calls that somebody waits for. One that is zero has its
+// default.
+type Timeouts struct {
+	// Probe is for a server's version, and for all that Open asks. Default: 1 s.
+	Probe time.Duration
+	// Search is for a search on all servers together. Default: 1.8 s.
+	Search time.Duration
+	// Server is for a search on one server if there is another one or a
+	// fallback. Default: 0.8 s.
+	Server time.Duration
+	// Embedder is for a search with a server's embedder. Default:
+	// retrieval.DefaultQueryDeadline.
+	Embedder time.Duration
+}
+
+func (t *Timeouts) setDefaults() {
+	t.Probe = cmp.Or(t.Probe, time.Second)
+	t.Search = cmp.Or(t.Search, 1800*time.Millisecond)
+	t.Server = cmp.Or(t.Server, 800*time.Millisecond)
+	t.Embedder = cmp.Or(t.Embedder, retrieval.DefaultQueryDeadline)
 }
 
 // Index implements retrieval.Index.
@@ -106,9 +131,6 @@ var (
 	_ retrieval.VectorKeeper = (*Index)(nil)
 )
 
-// openTimeout is how long Open waits for the servers' versions.
-const openTimeout = time.Second
-
 // Open returns the index of a site. It fails if a server answers and is too
 // old. Servers that don't answer are tried again in the background.
 func Open(o Options) (*Index, error) {
@@ -118,9 +140,8 @@ func Open(o Options) (*Index, error) {
 	if o.Prefix == "" {
 		o.Prefix = "docs"
 	}
-	if o.CheckInterval == 0 {
-		o.CheckInterval = defaultCheckInterval
-	}
+	o.CheckInterval = cmp.Or(o.CheckInterval, defaultCheckInterval)
+	o.Timeouts.setDefaults()
 	x := &Index{
 		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), ratio: .5,
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},
@@ -138,7 +159,7 @@ func Open(o Options) (*Index, error) {
 		if err := checkURL(u); err != nil {
 			return nil, err
 		}
-		x.servers = append(x.servers, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey))
+		x.servers = append(x.servers, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe))
 	}
 	if err := x.checkServers(); err != nil {
 		return nil, err
@@ -179,7 +200,7 @@ func checkURL(address string) error {
 
 // checkServers fails if a server is too old, and logs what else is wrong.
 func (x *Index) checkServers() error {
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), x.options.Timeouts.Probe)
 	defer cancel()
 	errs := make([]error, len(x.servers))
 	var group sync.WaitGroup

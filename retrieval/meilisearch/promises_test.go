@@ -197,7 +197,7 @@ func TestDocumentsThatAreRefusedLeaveTheOldIndex(t *testing.T) {
 			x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()})
 			replace(t, x, site(), nil)
 			s.Break(func(r *http.Request) *meiliserver.Fault {
-				if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") {
+				if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "-und/documents") {
 					return &meiliserver.Fault{Status: c.status, Code: c.code}
 				}
 				return nil

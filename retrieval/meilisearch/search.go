@@ -20,10 +20,6 @@ import (
 
 // Limits of a search.
 const (
-	// searchTimeout is for all servers together, serverTimeout for each if
-	// there is another one or a fallback.
-	searchTimeout = 1800 * time.Millisecond
-	serverTimeout = 800 * time.Millisecond
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
 	// How many sections a server is asked for: by all terms, with some of them,
@@ -58,7 +54,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	var errs []error
 	if c != nil {
-		timed, cancel := context.WithTimeout(ctx, searchTimeout)
+		timed, cancel := context.WithTimeout(ctx, x.options.Timeouts.Search)
 		defer cancel()
 		for i, s := range x.order() {
 			last := i+1 == len(x.servers) && !x.options.Fallback
@@ -136,7 +132,7 @@ func (x *Index) downErrors() (errs []error) {
 func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retrieval.Query, filter string, last bool) (hits []retrieval.Hit, keywordOnly bool, err error) {
 	if !last {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, serverTimeout)
+		ctx, cancel = context.WithTimeout(ctx, x.options.Timeouts.Server)
 		defer cancel()
 	}
 	began := time.Now()
@@ -220,7 +216,7 @@ func (x *Index) searchEmbedded(ctx context.Context, s *server, requests []*sdk.S
 		x.count(&x.embedderCounts.Skipped)
 		return nil, false
 	}
-	timed, cancel := context.WithTimeout(ctx, retrieval.DefaultQueryDeadline)
+	timed, cancel := context.WithTimeout(ctx, x.options.Timeouts.Embedder)
 	defer cancel()
 	results, err := s.search(timed, requests)
 	switch {
@@ -239,7 +235,7 @@ func (x *Index) searchEmbedded(ctx context.Context, s *server, requests []*sdk.S
 			log.Info("the server's embedder has recovered")
 		} else {
 			log.Warn("the server's embedder is failing; searches use keywords only until it recovers",
-				"error", err, "deadline", retrieval.DefaultQueryDeadline)
+				"error", err, "deadline", x.options.Timeouts.Embedder)
 		}
 	}
 	return results, err == nil

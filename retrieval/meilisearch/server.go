@@ -29,7 +29,6 @@ const (
 // Limits of requests to a server.
 const (
 	requestTimeout = 60 * time.Second
-	probeTimeout   = time.Second
 	maxResponse    = 64 << 20 // bytes
 	// Idempotent calls are made up to maxTries times, after pauses that begin
 	// with firstPause and double.
@@ -55,6 +54,7 @@ type server struct {
 	key, searchKey string // equal without a key for searches
 	admin, reader  sdk.ServiceManager
 	client         *http.Client
+	probeTimeout   time.Duration
 
 	updates  *retrieval.Breaker // of bringing it up to date
 	embedder *retrieval.Breaker // of the embedder in its settings
@@ -92,7 +92,7 @@ type server struct {
 	missingVectors bool
 }
 
-func newServer(url, adminKey, searchKey string) *server {
+func newServer(url, adminKey, searchKey string, probeTimeout time.Duration) *server {
 	client := &http.Client{
 		Transport: transport{&http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
@@ -114,7 +114,7 @@ func newServer(url, adminKey, searchKey string) *server {
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
 	s := &server{
-		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, outdated: true, behind: time.Now(),
+		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout, outdated: true, behind: time.Now(),
 		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}
@@ -258,7 +258,7 @@ func (s *server) await(ctx context.Context, info *sdk.TaskInfo) error {
 // probe asks for the server's version, and so whether it is up.
 func (s *server) probe(ctx context.Context) error {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.probeTimeout)
 	defer cancel()
 	v, err := s.admin.VersionWithContext(ctx)
 	if err = s.explain(err); err == nil && older(v.PkgVersion, minimumVersion) {
