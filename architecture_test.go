@@ -63,6 +63,7 @@ var only = map[string][]string{
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/evanw/esbuild":              {"widget/build"},
+	"github.com/tdewolff/":                  {"widget/build"},
 	"github.com/modelcontextprotocol/":      {"agents"},
 	"net/http":                              {"agents", "dashboard", "handlers", "handlers/app", "handlers/reach", "handlers/command", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }

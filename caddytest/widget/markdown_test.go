@@ -218,4 +218,21 @@ func testRenderer(t *testing.T, s *stand) {
 	if len(moved) > 0 {
 		t.Errorf("changed after they were finished: %q", moved)
 	}
+	shapes := [][2]string{
+		{"Title\n---\ntext\n===\n---", `<h3>Title</h3><h3>text</h3><hr>`},
+		{"- [ ] a\n- [x] b\n- [y] c", `<ul><li><p>☐ a</p></li><li><p>☑ b</p></li><li><p>[y] c</p></li></ul>`},
+		{"3. a\n   > b\n   c\n4. d", "<ol start=\"3\"><li><p>a</p><blockquote><p>b\nc</p></blockquote></li><li><p>d</p></li></ol>"},
+		{"**bold *both*** ~~gone~~ ***all*** 2 * 3 * 4 _a_ snake_case_name ~one~ **open *one*", `<p><strong>bold <em>both</em></strong> <del>gone</del> <em><strong>all</strong></em> 2 * 3 * 4 <em>a</em> snake_case_name ~one~ **open <em>one</em></p>`},
+		{"a|b\n:-:|--:\n\n\\*x\\* &lt;", `<div part="table" class="table" tabindex="0" role="group" aria-label="a,b"><table><tr><th style="text-align: center;">a</th><th style="text-align: end;">b</th></tr></table></div><p>*x* &lt;</p>`},
+	}
+	input, _ := json.Marshal(shapes)
+	for i, html := range js[[]string](b, importRenderer+`.then(m => `+string(input)+`.map(([text]) => {
+		const out = document.createElement('div')
+		m.renderer(out)(text)
+		return out.innerHTML
+	}))`) {
+		if html != shapes[i][1] {
+			t.Errorf("%q becomes\n%s, not\n%s", shapes[i][0], html, shapes[i][1])
+		}
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 // Build bundles the sources in dir (widget/src) and returns the files of dist
@@ -34,16 +36,31 @@ func Build(dir string) (map[string][]byte, error) {
 	// The bundle is a function of what the loader hands over. It has no
 	// exports, so it can be wrapped whole.
 	b.define["CONTEXT"] = "$"
-	main, err := b.bundle("main.ts")
+	script, err := b.bundle("main.ts")
 	if err != nil {
 		return nil, err
 	}
-	main = []byte("export default $=>{" + strings.TrimPrefix(string(main), `"use strict";`) + "}\n")
+	main, err := rename("export default $=>{" + script + "}")
+	if err != nil {
+		return nil, err
+	}
 	name := "main-" + hash(main) + ".js"
 	b.files[name] = main
 	b.define["__DOCS_MAIN__"] = quote(name)
-	b.files["loader.js"], err = b.bundle("loader.ts")
+	script, err = b.bundle("loader.ts")
+	if err != nil {
+		return nil, err
+	}
+	b.files["loader.js"], err = rename(script)
 	return b.files, err
+}
+
+// rename gives variables shorter names: esbuild gives no name twice in nested
+// functions, also where the inner one can hide the outer one.
+func rename(script string) ([]byte, error) {
+	var out bytes.Buffer
+	err := (&js.Minifier{}).Minify(minify.New(), &out, strings.NewReader(script), nil)
+	return append(out.Bytes(), '\n'), err
 }
 
 type builder struct {
@@ -134,7 +151,7 @@ func keys(object []byte) (names []string, err error) {
 	}
 }
 
-func (b *builder) bundle(entry string) ([]byte, error) {
+func (b *builder) bundle(entry string) (string, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints:   []string{entry},
 		AbsWorkingDir: b.dir,
@@ -155,9 +172,9 @@ func (b *builder) bundle(entry string) ([]byte, error) {
 		Plugins:     []api.Plugin{{Name: "css", Setup: styles}, {Name: "texts", Setup: b.list}},
 	})
 	if len(result.Errors) > 0 {
-		return nil, errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
+		return "", errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
 	}
-	return bytes.TrimSpace(result.OutputFiles[0].Contents), nil
+	return strings.TrimPrefix(strings.TrimSpace(string(result.OutputFiles[0].Contents)), `"use strict";`), nil
 }
 
 // list makes en.json the list of its texts.

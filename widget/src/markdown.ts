@@ -1,22 +1,10 @@
 // Markdown as answers use it: CommonMark's paragraphs, headings, lists, quotes,
-// code, links and emphasis, and GitHub's tables, ~~ and bare URLs.
+// code, links and emphasis, and GitHub's tables, task lists, ~~ and bare URLs.
 // What is code and what is a link is decided as in assistant/citation, which
 // has checked the text; testdata/markdown.json has the cases of both. There are
-// no images, no HTML, no reference links, no indented code and no headings by
-// underlines.
+// no images, no HTML, no reference links and no indented code.
 import * as icons from './icons'
 import { base, h, name, press, s } from './parts'
-
-interface Block {
-  kind: string
-  /** source decides whether a block has changed. */
-  source: string
-  /** line is where it begins. */
-  line: number
-  inner?: Block[]
-  /** make makes the element, or changes the one of the same kind before it. */
-  make(old?: HTMLElement): HTMLElement
-}
 
 /** copier makes a button that copies a text. */
 export function copier(text: () => string) {
@@ -44,142 +32,120 @@ export function anchor(address: string, ...children: (Node | string)[]): HTMLEle
 
 /** renderer returns a function that shows a growing text in an element. Blocks
  * that are finished are never touched again; of the last one, only what has
- * changed is made again. */
+ * changed. */
 export function renderer(out: HTMLElement) {
   let done = 0 // characters in finished blocks
   let finished = 0 // elements of them
   return (text: string) => {
     const lines = text.slice(done).split('\n')
-    const made = blocks(lines)
-    sync(out, made, finished)
+    const begins: number[] = []
+    const made = blocks(lines, 0, begins)
+    morph(out, made, finished)
     // The last line may still turn out to belong to the block before.
-    const whole = made.filter(b => b.line < lines.length - 1)
-    if (whole.length > 1) {
-      finished += whole.length - 1
-      done += lines.slice(0, whole.at(-1)!.line).join('\n').length + 1
+    const whole = made.length - (begins.at(-1)! < lines.length - 1 ? 1 : 2)
+    if (whole > 0) {
+      finished += whole
+      done += lines.slice(0, begins[whole]).join('\n').length + 1
     }
   }
 }
 
-function blocks(lines: string[], depth = 0): Block[] {
-  const made: Block[] = []
+/** morph makes the children of an element, from one of them on, equal to those
+ * made. What is equal already stays, and so do a selection and the focus in it. */
+function morph(parent: Node, made: Node[], from = 0) {
+  made.forEach((e, i) => {
+    const old = parent.childNodes[from + i]
+    if (!old) parent.appendChild(e)
+    else if (old.isEqualNode(e)) return
+    else if (old.cloneNode().isEqualNode(e.cloneNode())) morph(old, [...e.childNodes])
+    else if (old instanceof Text && e.nodeName === old.nodeName && e.textContent!.startsWith(old.data)) old.appendData(e.textContent!.slice(old.length))
+    else old.replaceWith(e)
+  })
+  while (parent.childNodes.length > from + made.length) parent.lastChild!.remove()
+}
+
+const deepest = 16 // containers in containers
+
+/** blocks makes the elements of lines. begins gets the lines that they begin
+ * with. */
+function blocks(lines: string[], depth = 0, begins: number[] = []) {
+  const made: HTMLElement[] = []
   let i = 0
-  let start: number
-  const add = (kind: string, make: Block['make'], inner?: Block[]) => {
-    made.push({ kind, line: start, source: lines.slice(start, i).join('\n'), inner, make })
+  /** gather makes the blocks in a container of the lines that are inside. */
+  const gather = (inside: (line: string) => boolean, cut: (line: string) => string, own: string[] = []) => {
+    for (; i < lines.length && (inside(lines[i]) || continues(lines[i], own, depth + 1)); i++) own.push(cut(lines[i]))
+    return blocks(own, depth + 1)
   }
   while (i < lines.length) {
-    start = i
-    const line = lines[i]
+    const start = i
+    const line = lines[i++]
+    let e: HTMLElement
     let m: RegExpExecArray | null
-    if (blank(line)) {
-      i++
-    } else if ((m = fence.exec(line))) {
+    if (blank(line)) continue
+    if ((m = fence.exec(line))) {
       const [, indent, mark, info] = m
       const closes = RegExp('^ {0,3}' + mark[0] + '{' + mark.length + ',}[ \\t]*$')
-      const own: string[] = []
-      for (i++; i < lines.length && !closes.test(lines[i]); i++) own.push(strip(lines[i], indent.length))
-      i++
-      add('pre', code(own.join('\n'), /^[^\s{]*/.exec(info.trim())![0]))
+      while (i < lines.length && !closes.test(lines[i])) i++
+      const text = h('code', {}, lines.slice(start + 1, i++).map(l => strip(l, indent.length)).join('\n'))
+      e = h('div.code', {}, h('div.bar', {}, h('span', {}, /^[^\s{]*/.exec(info.trim())![0]), copier(() => text.textContent!)), scrolling('pre', s[T.code], text))
     } else if ((m = heading.exec(line))) {
-      i++
-      const [, text = ''] = m
-      add('h', () => inline(h('h3'), text))
+      e = inline(h('h3'), m[1] ?? '')
     } else if (rule.test(line)) {
-      i++
-      add('hr', () => h('hr'))
+      e = h('hr')
     } else if (depth < deepest && quote.test(line)) {
-      const own: string[] = []
-      for (; i < lines.length; i++) {
-        const next = lines[i]
-        if (!quote.test(next) && !continues(next, own, depth + 1)) break
-        own.push(next.replace(quote, ''))
-      }
-      const inner = blocks(own, depth + 1)
-      add('q', container('blockquote', inner), inner)
+      i--
+      e = h('blockquote', {}, ...gather(l => quote.test(l), l => l.replace(quote, '')))
     } else if (depth < deepest && (m = item.exec(line))) {
       const [, , mark] = m
-      const ordered = parseInt(mark)
-      const items: Block[] = []
-      while (i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i])) {
+      const first = parseInt(mark)
+      e = h(first >= 0 ? 'ol' : 'ul', { start: first > 1 && first })
+      for (i--; i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i]);) {
         const before = m[1].length + m[2].length
         const rest = ' '.repeat(before) + m[3]
         const pad = columns(rest, before + 5)[0] - before
         const offset = before + (blank(m[3]) || pad > 4 ? 1 : pad)
-        const own = [strip(rest, offset)]
-        for (i++; i < lines.length; i++) {
-          const next = lines[i]
-          if (!blank(next) && columns(next, offset)[0] < offset && !continues(next, own, depth + 1)) break
-          own.push(strip(next, offset))
-        }
-        const inner = blocks(own, depth + 1)
-        items.push({ kind: 'li', line: 0, source: own.join('\n'), inner, make: container('li', inner) })
+        i++
+        e.append(h('li', {}, ...gather(l => blank(l) || columns(l, offset)[0] >= offset, l => strip(l, offset), [
+          strip(rest, offset).replace(/^\[[ x]\](?= )/i, box => box[1] === ' ' ? '☐' : '☑'),
+        ])))
       }
-      const kind = ordered >= 0 ? 'ol' : 'ul'
-      add(kind, old => {
-        const e = container(kind, items)(old)
-        if (ordered > 1) e.setAttribute('start', ordered + '')
-        return e
-      }, items)
-    } else if (isTable(lines, i)) {
-      for (i += 2; i < lines.length && !blank(lines[i]) && !starts(lines[i]); i++);
-      add('table', table(lines.slice(start, i)))
+    } else if (isTable(lines, start)) {
+      for (i++; i < lines.length && !blank(lines[i]) && !starts(lines[i]); i++);
+      e = table(lines.slice(start, i))
     } else {
-      for (i++; i < lines.length && !blank(lines[i]) && !starts(lines[i], true) && !isTable(lines, i); i++);
+      while (i < lines.length && !blank(lines[i]) && !starts(lines[i], true) && !underline.test(lines[i]) && !isTable(lines, i)) i++
       const text = lines.slice(start, i).map(l => l.trimStart()).join('\n').trimEnd()
-      add('p', () => inline(h('p'), text))
+      e = inline(h(underline.test(lines[i]) ? (i++, 'h3') : 'p'), text)
     }
+    begins.push(start)
+    made.push(e)
   }
   return made
 }
 
-/** continues reports whether a line without the container's marks belongs to
- * its last paragraph. */
+/** continues reports whether a line without the marks of its container still
+ * belongs to the paragraph at the container's end. */
 function continues(line: string, own: string[], depth: number) {
-  if (blank(line) || blank(own.at(-1)!) || starts(line) || own.length > 99) return
-  let last = blocks(own, depth).at(-1)
-  while (last?.inner) last = last.inner.at(-1)
-  return last?.kind === 'p'
+  if (blank(line) || blank(own.at(-1)!) || starts(line) || own.length > 99) return false
+  let e: Element | null | undefined = blocks(own, depth).at(-1)
+  while (e && e.nodeName !== 'P') e = e.lastElementChild
+  return !!e
 }
 
-function container(tag: 'blockquote' | 'ul' | 'ol' | 'li', inner: Block[]) {
-  return (old: HTMLElement = h(tag)) => sync(old, inner)
-}
-
-function code(text: string, language: string) {
-  return (old?: HTMLElement) => {
-    if (!old) {
-      const e = h('code', {}, document.createTextNode(''))
-      old = h('div.code', {}, h('div.bar', {}, h('span'), copier(() => e.textContent!)),
-        h('pre', { tabindex: 0, role: 'group', 'aria-label': s[T.code] }, e))
-    }
-    old.querySelector('span')!.textContent = language
-    const shown = old.querySelector('code')!.firstChild as Text
-    if (text.startsWith(shown.data)) shown.appendData(text.slice(shown.length))
-    else shown.data = text
-    return old
-  }
-}
+/** scrolling makes an element that scrolls, so the keyboard must reach it. */
+const scrolling = <K extends keyof HTMLElementTagNameMap>(kind: K | `${K}.${string}`, label: string, child: Node) => h(kind, { tabindex: 0, role: 'group', 'aria-label': label }, child)
 
 function table(lines: string[]) {
-  const [head, marks] = lines.slice(0, 2).map(cells)
-  return (old = h('div.table', { tabindex: 0, role: 'group', 'aria-label': head.join() }, h('table'))) => {
-    const rows = lines.map((source, line) => ({
-      kind: 'tr', line, source: marks + source,
-      make: () => h('tr', {}, ...head.map((_, i) => {
-        const cell = inline(h(line ? 'td' : 'th'), cells(source)[i] ?? '')
-        if (marks[i].endsWith(':')) cell.style.textAlign = marks[i][0] === ':' ? 'center' : 'end'
-        return cell
-      })),
-    }))
-    rows.splice(1, 1)
-    sync(old.firstChild as HTMLElement, rows)
-    return old
-  }
+  const [head, marks, ...rows] = lines.map(cells)
+  return scrolling('div.table', head.join(), h('table', {}, ...[head, ...rows].map((row, line) => h('tr', {}, ...marks.map((mark, i) => {
+    const cell = inline(h(line ? 'td' : 'th'), row[i] ?? '')
+    if (mark.endsWith(':')) cell.style.textAlign = mark[0] === ':' ? 'center' : 'end'
+    return cell
+  })))))
 }
 
 function inline<E extends HTMLElement>(parent: E, text: string, linked = false): E {
-  const marks: Mark[] = []
+  const open: Text[] = []
   const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/[^\s<]+|[*_~]+|&#?\w{2,4};| {2,}\n/gi
   let at = 0
   for (let m: RegExpExecArray | null; (m = token.exec(text));) {
@@ -206,10 +172,12 @@ function inline<E extends HTMLElement>(parent: E, text: string, linked = false):
       const before = text[from - 1] ?? ' '
       const after = text[end] ?? ' '
       // _ means nothing inside words.
-      const inWord = t[0] === '_' ? /[\p{L}\p{N}]/u : /(?!)/
-      const mark = { node: new Text(t), n: t.length, opens: after.trim() && !inWord.test(before), closes: before.trim() && !inWord.test(after) }
-      marks.push(mark)
-      node = mark.node
+      const word = t[0] === '_' ? /[\p{L}\p{N}]/u : /(?!)/
+      const mark = node = new Text(t)
+      parent.append(text.slice(at, from), mark)
+      at = from
+      if (before.trim() && !word.test(after)) close(open, mark)
+      if (after.trim() && !word.test(before)) open.push(mark)
     } else {
       node = t.endsWith('\n') ? h('br') : new Text(plain(t))
     }
@@ -217,26 +185,6 @@ function inline<E extends HTMLElement>(parent: E, text: string, linked = false):
     token.lastIndex = at = end
   }
   parent.append(text.slice(at))
-  emphasize(marks)
-  return parent
-}
-
-const deepest = 16 // containers in containers
-
-const made = new WeakMap<Node, Block>()
-
-/** sync makes the children of an element, from one of them on, those of
- * blocks. */
-function sync(parent: HTMLElement, blocks: Block[], from = 0) {
-  blocks.forEach((block, i) => {
-    const old = parent.children[from + i] as HTMLElement | undefined
-    const was = old && made.get(old)
-    if (was?.source === block.source && was.kind === block.kind) return
-    const e = block.make(was?.kind === block.kind ? old : undefined)
-    made.set(e, block)
-    if (e !== old) old ? old.replaceWith(e) : parent.append(e)
-  })
-  while (parent.children.length > from + blocks.length) parent.lastChild!.remove()
   return parent
 }
 
@@ -244,6 +192,7 @@ function sync(parent: HTMLElement, blocks: Block[], from = 0) {
 const fence = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)$/s
 const heading = /^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/s
 const item = /^( {0,3})([-*+]|\d{1,9}[.)])((?:[ \t].*)?)$/s
+const underline = /^ {0,3}(=+|--+)[ \t]*$/
 const rule = /^ {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$/
 const quote = /^ {0,3}> ?/
 
@@ -320,23 +269,18 @@ const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"'
 /** plain resolves backslashes, and the entities that answers hold. */
 const plain = (text: string) => text.replace(/\\([!-/:-@[-`{-~])|&(#?\w{2,4});/g, (all, escaped, name) => escaped ?? entities[name] ?? all)
 
-interface Mark { node: Text, n: number, opens: unknown, closes: unknown }
-
-/** emphasize pairs the marks from the inside out. */
-function emphasize(marks: Mark[]) {
-  marks.forEach((closer, i) => {
-    for (let j = i; closer.closes && closer.n && j--;) {
-      const opener = marks[j]
-      const mark = closer.node.data[0]
-      if (!opener.opens || !opener.n || opener.node.data[0] !== mark) continue
-      const n = Math.min(opener.n, closer.n, 2)
-      if (mark === '~' && n < 2) continue
-      const e = h(mark === '~' ? 'del' : n > 1 ? 'strong' : 'em')
-      while (opener.node.nextSibling !== closer.node) e.append(opener.node.nextSibling!)
-      opener.node.after(e)
-      for (const m of [opener, closer]) m.node.data = mark.repeat(m.n -= n)
-      for (let k = j + 1; k < i; k++) marks[k].n = 0
-      j++ // the same opener may have marks left
-    }
-  })
+/** close pairs a run of marks with those that are open, from the inside out. */
+function close(open: Text[], closer: Text) {
+  const mark = closer.data[0]
+  for (let i = open.length; closer.data && i--;) {
+    const opener = open[i]
+    const n = Math.min(opener.length, closer.length, 2)
+    if (opener.data[0] !== mark || mark === '~' && n < 2) continue
+    const e = h(mark === '~' ? 'del' : n > 1 ? 'strong' : 'em')
+    while (opener.nextSibling !== closer) e.append(opener.nextSibling!)
+    opener.after(e)
+    for (const run of [opener, closer]) run.deleteData(0, n)
+    // The same opener may have marks left. Those between are text.
+    open.length = opener.data ? ++i : i
+  }
 }
