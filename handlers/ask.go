@@ -38,15 +38,12 @@ import (
 // sends POST, which also shows an answer, so that crawlers, which only follow
 // links, cost nothing. It needs no key: limit it by docs_client_limit.
 type Ask struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	Route
 
 	// The most replies in progress at a time for a site, from 1 to 1,000,000,
 	// together with those of docs_assistant. Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
 
-	app *app.App
 	log *zap.Logger
 }
 
@@ -65,15 +62,11 @@ func (Ask) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision finds the app.
-func (a *Ask) Provision(ctx caddy.Context) (err error) {
+func (a *Ask) Provision(ctx caddy.Context) error {
 	a.log = ctx.Logger()
 	a.MaxConcurrentReplies = cmp.Or(a.MaxConcurrentReplies, 5000)
-	a.app, err = docsApp(ctx)
-	return err
+	return a.Route.Provision(ctx)
 }
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (a *Ask) NamedSites() []string { return a.Sites }
 
 // Validate checks the configuration.
 func (a *Ask) Validate() error {
@@ -81,7 +74,7 @@ func (a *Ask) Validate() error {
 	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
 		err = &app.FieldError{Field: "max_concurrent_replies", Problem: fmt.Sprintf("%d must be from 1 to 1000000", n)}
 	}
-	return errors.Join(validSites(a.Sites), err)
+	return errors.Join(a.Route.Validate(), err)
 }
 
 func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
@@ -89,7 +82,7 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if !ok || e.api != apiAsk {
 		return next.ServeHTTP(w, r)
 	}
-	site, err := open(w, r, a.app, a.Sites, e.site)
+	site, err := a.open(w, r, e.site)
 	if err != nil {
 		return err
 	}

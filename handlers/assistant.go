@@ -27,9 +27,7 @@ import (
 // unless an identity was set before it, by the authentication handler with
 // the docs_key provider.
 type Assistant struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	KeyedRoute
 
 	// The longest request body, in bytes, from 1,000 to 100,000,000, without
 	// images and other files that are not text: those are skipped while a body
@@ -50,12 +48,6 @@ type Assistant struct {
 	// How long a client may leave what was sent unread before its reply is
 	// ended, and the model's with it, from 1s to 1h. Default: 30s.
 	WriteTimeout caddy.Duration `json:"write_timeout,omitempty"`
-
-	// Opens the endpoint to everyone, without a key. Limits by organization
-	// then count all of them together.
-	Anonymous bool `json:"anonymous,omitempty"`
-
-	app *app.App
 }
 
 // CaddyModule returns the Caddy module information.
@@ -67,17 +59,16 @@ func (Assistant) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision finds the app.
-func (a *Assistant) Provision(ctx caddy.Context) (err error) {
+func (a *Assistant) Provision(ctx caddy.Context) error {
 	a.FinishEvent = cmp.Or(a.FinishEvent, "auto")
 	a.MaxConcurrentReplies = cmp.Or(a.MaxConcurrentReplies, 5000)
 	a.WriteTimeout = cmp.Or(a.WriteTimeout, caddy.Duration(30*time.Second))
-	a.app, err = docsApp(ctx)
-	return err
+	return a.KeyedRoute.Provision(ctx)
 }
 
 // Validate checks the configuration.
 func (a *Assistant) Validate() error {
-	errs := []error{validSites(a.Sites), validMaxBody(a.MaxBody)}
+	errs := []error{a.KeyedRoute.Validate(), validMaxBody(a.MaxBody)}
 	fail := func(field, format string, args ...any) {
 		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
@@ -95,15 +86,12 @@ func (a *Assistant) Validate() error {
 	return errors.Join(errs...)
 }
 
-// NamedSites returns the sites that the app docs must have when it starts.
-func (a *Assistant) NamedSites() []string { return a.Sites }
-
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != apiAssistant {
 		return next.ServeHTTP(w, r)
 	}
-	site, key, err := admit(w, r, a.app, a.Sites, a.Anonymous, e.site)
+	site, key, err := a.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}

@@ -21,24 +21,24 @@ import (
 //
 // Each response has a RateLimit header with the number of requests that the
 // client has left (draft-ietf-httpapi-ratelimit-headers). A client over its
-// limit gets the error 429 with a Retry-After header in seconds. Refused requests don't count. The window advances in steps of a
-// 24th: a client never has more than its limit within any window, and waits
-// at most one step longer than it would have to.
+// limit gets the error 429 with a Retry-After header in seconds. Refused
+// requests don't count. The window advances in steps of a 24th: a client never
+// has more than its limit within any window, and waits at most one step longer
+// than it would have to.
 //
 // Unlike rate_limit, which reserves memory for max_events requests of each
 // client, this handler takes some 200 bytes a client. It sets
 // {http.rate_limit.exceeded.name} to the zone, as rate_limit does.
 type ClientLimit struct {
-	// Zone names the count. Handlers with the same zone, max_events and
-	// window share one count, which survives config reloads. Required.
+	// The name of the count. Handlers with the same zone, max_events and window
+	// share one count, which survives config reloads. Required.
 	Zone string `json:"zone"`
 
-	// MaxEvents is the number of requests that a client may send within any
-	// window, from 1 to 1,000,000. Required.
+	// The number of requests that a client may send within any window, from 1
+	// to 1,000,000. Required.
 	MaxEvents int `json:"max_events"`
 
-	// Window is the length of the sliding window: whole seconds, from 1s to
-	// 31d. Required.
+	// The length of the sliding window: whole seconds, from 1s to 31d. Required.
 	Window caddy.Duration `json:"window"`
 
 	limiter *access.Limiter

@@ -112,17 +112,31 @@ func requestID(r *http.Request) string {
 // writeError renders an error as the whole response.
 func writeError(w http.ResponseWriter, r *http.Request, status int, id string, err error) {
 	message, code := describe(status, err, w.Header().Get("Retry-After"))
-	h := w.Header()
+	w.Header().Del("Content-Length")
+	if r.Method == http.MethodHead {
+		jsonHeader(w.Header())
+		w.WriteHeader(status)
+		return
+	}
+	writeJSON(w, status, struct {
+		Error     string `json:"error"`
+		Code      string `json:"code"`
+		RequestID string `json:"requestId"`
+	}{message, code, id})
+}
+
+// jsonHeader sets the header of a response that is JSON for one client.
+func jsonHeader(h http.Header) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Del("Content-Length")
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	jsonHeader(w.Header())
 	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_ = json.NewEncoder(w).Encode(struct {
-			Error     string `json:"error"`
-			Code      string `json:"code"`
-			RequestID string `json:"requestId"`
-		}{message, code, id})
-	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // an error means that the client is gone
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -16,15 +15,7 @@ import (
 // unless an identity was set before it, by the authentication handler with the
 // docs_key provider.
 type Events struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
-
-	// Opens the endpoint to everyone, without a key. Limits by organization
-	// then count all of them together.
-	Anonymous bool `json:"anonymous,omitempty"`
-
-	app *app.App
+	KeyedRoute
 }
 
 // CaddyModule returns the Caddy module information.
@@ -35,24 +26,12 @@ func (Events) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app.
-func (h *Events) Provision(ctx caddy.Context) (err error) {
-	h.app, err = docsApp(ctx)
-	return err
-}
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (h *Events) NamedSites() []string { return h.Sites }
-
-// Validate checks the configuration.
-func (h *Events) Validate() error { return validSites(h.Sites) }
-
 func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != apiEvents {
 		return next.ServeHTTP(w, r)
 	}
-	site, key, err := admit(w, r, h.app, h.Sites, h.Anonymous, e.site)
+	site, key, err := h.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}

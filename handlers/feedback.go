@@ -7,7 +7,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -19,15 +18,7 @@ const maxReport = 16_000
 // identity was set before it, by the authentication handler with the docs_key
 // provider.
 type Feedback struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
-
-	// Opens the endpoint to everyone, without a key. Limits by organization
-	// then count all of them together.
-	Anonymous bool `json:"anonymous,omitempty"`
-
-	app *app.App
+	KeyedRoute
 }
 
 // CaddyModule returns the Caddy module information.
@@ -38,24 +29,12 @@ func (Feedback) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app.
-func (f *Feedback) Provision(ctx caddy.Context) (err error) {
-	f.app, err = docsApp(ctx)
-	return err
-}
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (f *Feedback) NamedSites() []string { return f.Sites }
-
-// Validate checks the configuration.
-func (f *Feedback) Validate() error { return validSites(f.Sites) }
-
 func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != apiFeedback {
 		return next.ServeHTTP(w, r)
 	}
-	site, key, err := admit(w, r, f.app, f.Sites, f.Anonymous, e.site)
+	site, key, err := f.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}

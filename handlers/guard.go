@@ -58,10 +58,7 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	g.limit = organizationLimit(g.RateLimitPolicy)
-	if g.Define != nil {
-		return g.Define.Provision()
-	}
-	return nil
+	return g.Define.Provision()
 }
 
 // DefinedSite returns the site that this route defines, nil for none. The app
@@ -73,10 +70,7 @@ func (g *Guard) Validate() error {
 	if g.Errors != "" && g.Errors != "pass" {
 		return &app.FieldError{Field: "errors", Problem: fmt.Sprintf("%q must be pass, or left out", g.Errors)}
 	}
-	if g.Define != nil {
-		return g.Define.Validate()
-	}
-	return nil
+	return g.Define.Validate()
 }
 
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

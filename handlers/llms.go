@@ -37,14 +37,11 @@ import (
 // readers can't open are served to nobody else. Responses to requests for
 // pages get a Link to their Markdown and Vary: Accept. All other requests pass.
 type LLMs struct {
-	// The sites to serve. Default: the sites whose url has the request's host,
-	// or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	Route
 
 	// A site that this route defines, as the directive docs does.
 	Define *app.Definition `json:"define,omitempty"`
 
-	app *app.App
 	log *zap.Logger
 }
 
@@ -57,30 +54,20 @@ func (LLMs) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision finds the app and checks the site that this route defines.
-func (l *LLMs) Provision(ctx caddy.Context) (err error) {
+func (l *LLMs) Provision(ctx caddy.Context) error {
 	l.log = ctx.Logger()
-	if l.app, err = docsApp(ctx); err != nil {
+	if err := l.Route.Provision(ctx); err != nil {
 		return err
 	}
-	if l.Define != nil {
-		return l.Define.Provision()
-	}
-	return nil
+	return l.Define.Provision()
 }
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (l *LLMs) NamedSites() []string { return l.Sites }
 
 // DefinedSite returns the site that this route defines, nil for none.
 func (l *LLMs) DefinedSite() *app.Definition { return l.Define }
 
 // Validate checks the configuration.
 func (l *LLMs) Validate() error {
-	err := validSites(l.Sites)
-	if l.Define != nil {
-		err = errors.Join(err, l.Define.Validate())
-	}
-	return err
+	return errors.Join(l.Route.Validate(), l.Define.Validate())
 }
 
 func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

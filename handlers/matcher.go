@@ -23,8 +23,8 @@ import (
 // the name of a site, and for an endpoint that takes POST only with a valid
 // key.
 type MatchAPI struct {
-	// The part of the API to match: "ask", "assistant", "search", "token" or
-	// "widget". Default: all.
+	// The part of the API to match: "ask", "assistant", "events", "feedback",
+	// "mcp", "page", "search", "token" or "widget". Default: all.
 	Only string `json:"only,omitempty"`
 
 	// Narrows GET and HEAD to these sites. Default: all sites.

@@ -42,9 +42,7 @@ import (
 // clients look for OAuth with 404, unless the site has a file there: a site
 // made of one page would answer with HTML, which clients take for a login.
 type MCP struct {
-	// The sites to serve. Default: the sites whose url has the request's host,
-	// or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	Route
 
 	// Closes the server to requests without a key. Default: false.
 	RequireKey bool `json:"require_key,omitempty"`
@@ -61,7 +59,6 @@ type MCP struct {
 	// A site that this route defines, as the directive docs does.
 	Define *app.Definition `json:"define,omitempty"`
 
-	app   *app.App
 	log   *zap.Logger
 	guard *Guard
 
@@ -104,9 +101,9 @@ func (*MCP) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app and the counts of the limits, which all routes with
 // the same limit share.
-func (m *MCP) Provision(ctx caddy.Context) (err error) {
+func (m *MCP) Provision(ctx caddy.Context) error {
 	m.log = ctx.Logger()
-	if m.app, err = docsApp(ctx); err != nil {
+	if err := m.Route.Provision(ctx); err != nil {
 		return err
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
@@ -115,10 +112,7 @@ func (m *MCP) Provision(ctx caddy.Context) (err error) {
 		m.clients = m.limiter("docs_mcp_ip", cmp.Or(m.ClientLimit, &MCPLimit{5_000, caddy.Duration(time.Hour)}))
 		m.tools = m.limiter("docs_mcp_tool", cmp.Or(m.ToolLimit, &MCPLimit{10_000, caddy.Duration(time.Hour)}))
 	}
-	if m.Define != nil {
-		return m.Define.Provision()
-	}
-	return nil
+	return m.Define.Provision()
 }
 
 func (m *MCP) limiter(name string, l *MCPLimit) *access.Limiter {
@@ -139,15 +133,12 @@ func (m *MCP) Cleanup() error {
 	return errors.Join(errs...)
 }
 
-// NamedSites returns the sites that the app docs must have when it starts.
-func (m *MCP) NamedSites() []string { return m.Sites }
-
 // DefinedSite returns the site that this route defines, nil for none.
 func (m *MCP) DefinedSite() *app.Definition { return m.Define }
 
 // Validate checks the configuration.
 func (m *MCP) Validate() error {
-	errs := []error{validSites(m.Sites)}
+	errs := []error{m.Route.Validate(), m.Define.Validate()}
 	for field, l := range map[string]*MCPLimit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
 		if l == nil {
 			continue
@@ -158,9 +149,6 @@ func (m *MCP) Validate() error {
 	}
 	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
 		errs = append(errs, &app.FieldError{Field: "unlimited", Problem: "true excludes client_limit and tool_limit; keep one of them"})
-	}
-	if m.Define != nil {
-		errs = append(errs, m.Define.Validate())
 	}
 	return errors.Join(errs...)
 }
@@ -178,7 +166,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if e, ok := parseRequest(r); ok {
 		// A GET of a client that knows no key: the matcher docs_api leaves it to
 		// the site's pages, but clients want to read that there is no stream.
-		if e.api == apiMCP && !m.RequireKey && m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && served(m.app, m.Sites, e.site, r.Host) {
+		if e.api == apiMCP && !m.RequireKey && m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && m.serves(e.site, r.Host) {
 			return m.guarded(w, r, e)
 		}
 		return next.ServeHTTP(w, r)
@@ -229,7 +217,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
-	site, key, err := admit(w, r, m.app, m.Sites, !m.RequireKey, e.site)
+	site, key, err := m.admit(w, r, e.site, !m.RequireKey)
 	if err != nil {
 		return err
 	}

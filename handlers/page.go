@@ -7,7 +7,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -15,14 +14,7 @@ import (
 // It stays closed (401) unless an identity was set before it, by the
 // authentication handler with the docs_key provider.
 type Page struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
-
-	// Opens the endpoint to everyone, without a key.
-	Anonymous bool `json:"anonymous,omitempty"`
-
-	app *app.App
+	KeyedRoute
 }
 
 // CaddyModule returns the Caddy module information.
@@ -33,18 +25,6 @@ func (Page) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app.
-func (p *Page) Provision(ctx caddy.Context) (err error) {
-	p.app, err = docsApp(ctx)
-	return err
-}
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (p *Page) NamedSites() []string { return p.Sites }
-
-// Validate checks the configuration.
-func (p *Page) Validate() error { return validSites(p.Sites) }
-
 // maxPageBody is the longest body of a request, in bytes.
 const maxPageBody = 10_000
 
@@ -53,7 +33,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if !ok || e.api != apiPage {
 		return next.ServeHTTP(w, r)
 	}
-	site, _, err := admit(w, r, p.app, p.Sites, p.Anonymous, e.site)
+	site, _, err := p.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}
@@ -80,13 +60,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if err != nil {
 		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(struct { // an error means that the client is gone
+	writeJSON(w, http.StatusOK, struct {
 		Path    string `json:"path"`
 		Content string `json:"content"`
 	}{d.Page, string(md)})

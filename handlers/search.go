@@ -9,7 +9,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -18,19 +17,11 @@ import (
 // closed (401) unless an identity was set before it, by the authentication
 // handler with the docs_key provider.
 type Search struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	KeyedRoute
 
 	// The longest request body, in bytes, from 1,000 to 100,000,000. Default:
 	// 1,000,000.
 	MaxBody int64 `json:"max_body,omitempty"`
-
-	// Opens the endpoint to everyone, without a key. Limits by organization
-	// then count all of them together.
-	Anonymous bool `json:"anonymous,omitempty"`
-
-	app *app.App
 }
 
 // CaddyModule returns the Caddy module information.
@@ -41,18 +32,9 @@ func (Search) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app.
-func (s *Search) Provision(ctx caddy.Context) (err error) {
-	s.app, err = docsApp(ctx)
-	return err
-}
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (s *Search) NamedSites() []string { return s.Sites }
-
 // Validate checks the configuration.
 func (s *Search) Validate() error {
-	return errors.Join(validSites(s.Sites), validMaxBody(s.MaxBody))
+	return errors.Join(s.KeyedRoute.Validate(), validMaxBody(s.MaxBody))
 }
 
 func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
@@ -60,7 +42,7 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	if !ok || e.api != apiSearch {
 		return next.ServeHTTP(w, r)
 	}
-	site, key, err := admit(w, r, s.app, s.Sites, s.Anonymous, e.site)
+	site, key, err := s.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}
@@ -94,11 +76,8 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		s.app.Searched(site, from, q, results)
 	}
 
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Total-Count", strconv.Itoa(total))
+	jsonHeader(w.Header())
+	w.Header().Set("X-Total-Count", strconv.Itoa(total))
 	_ = encoding.EncodeResults(w, results) // an error means that the client is gone
 	return nil
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -11,8 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Token is http.handlers.docs_token: POST /v1/token/{domain}, which gives the
@@ -22,11 +19,7 @@ import (
 // address). The origin must be the request's own host, that of the site's URL,
 // or one that a key of the site names.
 type Token struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
-
-	app *app.App
+	Route
 }
 
 // CaddyModule returns the Caddy module information.
@@ -37,24 +30,12 @@ func (Token) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision finds the app.
-func (t *Token) Provision(ctx caddy.Context) (err error) {
-	t.app, err = docsApp(ctx)
-	return err
-}
-
-// NamedSites returns the sites that the app docs must have when it starts.
-func (t *Token) NamedSites() []string { return t.Sites }
-
-// Validate checks the configuration.
-func (t *Token) Validate() error { return validSites(t.Sites) }
-
 func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != apiToken {
 		return next.ServeHTTP(w, r)
 	}
-	site, err := open(w, r, t.app, t.Sites, e.site)
+	site, err := t.open(w, r, e.site)
 	if err != nil {
 		return err
 	}
@@ -65,11 +46,7 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	case !sameHost(r, origin) && !t.app.OriginListed(site, origin):
 		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	_ = json.NewEncoder(w).Encode(struct {
+	writeJSON(w, http.StatusOK, struct {
 		Token     string `json:"token"`
 		ExpiresIn int    `json:"expiresIn"`
 	}{
@@ -77,21 +54,6 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		int(access.TokenLife.Seconds()),
 	})
 	return nil
-}
-
-// open returns the site of a request that needs no key.
-func open(w http.ResponseWriter, r *http.Request, a *app.App, sites []string, name string) (*app.LiveSite, error) {
-	if !a.AwaitStart(r.Context()) {
-		return nil, searchFailed(w, retrieval.ErrNotReady)
-	}
-	site := a.Site(name)
-	if site == nil || !served(a, sites, name, r.Host) {
-		return nil, fail(http.StatusNotFound, "unknown_site", "there is no documentation site of this name here", nil)
-	}
-	if a.Exiting() {
-		return nil, stopping(w, a, name)
-	}
-	return site, nil
 }
 
 // address returns the IP of a request's client, respecting trusted_proxies.

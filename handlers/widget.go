@@ -36,9 +36,7 @@ import (
 // The script is public and the same for every page, so any origin may load it.
 // What it asks for needs a token, which only the site's own pages get.
 type Widget struct {
-	// The sites that this route serves. Default: the sites whose url has the
-	// request's host, or all sites if there are none.
-	Sites []string `json:"sites,omitempty"`
+	Route
 
 	// Puts the script's tag into the HTML pages that the handlers behind this
 	// one serve: that of the only site above, or without one that of the site
@@ -89,7 +87,6 @@ type Widget struct {
 	// sends to the page. Default: plain, without them.
 	Events string `json:"events,omitempty"`
 
-	app     *app.App
 	strings map[string]map[string]string // texts by language and place
 
 	scripts *scripts
@@ -124,8 +121,7 @@ func (wd *Widget) Provision(ctx caddy.Context) (err error) {
 			return &app.FieldError{Field: "strings", Problem: fmt.Sprintf("%s: %v", name, err)}
 		}
 	}
-	wd.app, err = docsApp(ctx)
-	return err
+	return wd.Route.Provision(ctx)
 }
 
 // readStrings reads a file of texts, as the script takes them.
@@ -151,9 +147,6 @@ func readStrings(file string) (texts map[string]string, err error) {
 	return texts, nil
 }
 
-// NamedSites returns the sites that the app docs must have when it starts.
-func (wd *Widget) NamedSites() []string { return wd.Sites }
-
 var (
 	// cssColor is a color by name, in hexadecimal digits or as a function.
 	cssColor = regexp.MustCompile(`^(#[0-9A-Fa-f]{3,8}|[A-Za-z]+|[a-z-]+\([-+.,%/ 0-9A-Za-z]+\))$`)
@@ -166,7 +159,7 @@ var (
 
 // Validate checks the configuration.
 func (wd *Widget) Validate() error {
-	errs := []error{validSites(wd.Sites)}
+	errs := []error{wd.Route.Validate()}
 	fail := func(field, format string, args ...any) {
 		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
@@ -251,7 +244,7 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 	var site *app.LiveSite
 	if e.chunk == "" {
 		var err error
-		if site, err = open(w, r, wd.app, wd.Sites, e.site); err != nil {
+		if site, err = wd.open(w, r, e.site); err != nil {
 			return nil, err
 		}
 	}

@@ -30,6 +30,9 @@ type Definition struct {
 // Provision resolves the site's placeholders and checks it. The root may be
 // missing: Start takes it from the routes around the handler.
 func (d *Definition) Provision() error {
+	if d == nil {
+		return nil
+	}
 	if d.Site == nil {
 		d.Site = new(Site)
 	}

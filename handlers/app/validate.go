@@ -95,6 +95,9 @@ func (f *SiteFolders) Validate() error {
 
 // Validate checks the name of the site and its fields.
 func (d *Definition) Validate() error {
+	if d == nil {
+		return nil
+	}
 	c := new(checker)
 	if err := access.CheckName("name", d.Name); err != nil {
 		c.fail("site", "%v", err)

@@ -225,7 +225,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if len(s.only) > 0 && !slices.Contains(s.only, apiAssistant) && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
 		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only %s leaves out; remove them, or only", name, strings.Join(s.only, " "))
 	}
-	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, handlers.Widget{Sites: s.sites})) {
+	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, handlers.Widget{Route: s.serving()})) {
 		return nil, at(first).Errf("docs %s: widget needs the part widget, which only %s leaves out; remove one of them", name, strings.Join(s.only, " "))
 	}
 	if err := checkDefined(h, at(first), name, site); err != nil {

@@ -38,19 +38,19 @@ var parts = []part{
 		return module("docs_assistant", &a)
 	}},
 	{api: apiSearch, only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_search", &handlers.Search{Sites: s.sites, MaxBody: s.assistant.MaxBody})
+		return module("docs_search", &handlers.Search{KeyedRoute: s.keyed(), MaxBody: s.assistant.MaxBody})
 	}},
 	{api: apiFeedback, only: apiAssistant, handler: func(s *settings) json.RawMessage {
-		return module("docs_feedback", &handlers.Feedback{Sites: s.sites})
+		return module("docs_feedback", &handlers.Feedback{KeyedRoute: s.keyed()})
 	}},
 	{api: apiEvents, only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_events", &handlers.Events{Sites: s.sites})
+		return module("docs_events", &handlers.Events{KeyedRoute: s.keyed()})
 	}},
 	{api: "token", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_token", &handlers.Token{Sites: s.sites})
+		return module("docs_token", &handlers.Token{Route: s.serving()})
 	}},
 	{api: "ask", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_ask", &handlers.Ask{Sites: s.sites, MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
+		return module("docs_ask", &handlers.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
 	}},
 	{api: apiWidget, only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
 		w := s.widget
@@ -58,17 +58,23 @@ var parts = []part{
 		return module("docs_widget", &w)
 	}},
 	{api: "page", only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_page", &handlers.Page{Sites: s.sites})
+		return module("docs_page", &handlers.Page{KeyedRoute: s.keyed()})
 	}},
 	{api: partMCP, only: partMCP, open: true, handler: (*settings).mcpHandler},
 	{api: partMCP, only: partMCP, site: true, handler: (*settings).mcpHandler},
 	{api: partLLMs, only: partLLMs, site: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_llms", &handlers.LLMs{Sites: s.sites, Define: s.guard.Define})
+		return module("docs_llms", &handlers.LLMs{Route: s.serving(), Define: s.guard.Define})
 	}},
 	{api: "contract", site: true, handler: func(*settings) json.RawMessage {
 		return module("docs_contract", new(handlers.Contract))
 	}},
 }
+
+// serving names the sites of a directive in a handler.
+func (s *settings) serving() handlers.Route { return handlers.Route{Sites: s.sites} }
+
+// keyed is serving for a handler that wants a key.
+func (s *settings) keyed() handlers.KeyedRoute { return handlers.KeyedRoute{Route: s.serving()} }
 
 // among reports whether the words after "only" serve the part.
 func (p *part) among(only []string) bool {
@@ -81,7 +87,7 @@ func (p *part) among(only []string) bool {
 // mcpHandler returns the MCP server. Only on the site's own paths it defines
 // the site: docs_api does so elsewhere.
 func (s *settings) mcpHandler() json.RawMessage {
-	m := &handlers.MCP{Sites: s.sites, RequireKey: s.mcpKey, Unlimited: s.limits.off}
+	m := &handlers.MCP{Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off}
 	if l := s.limits.IP; l != nil {
 		m.ClientLimit = &handlers.MCPLimit{MaxEvents: l.Events, Window: caddy.Duration(l.Window)}
 	}
@@ -166,7 +172,7 @@ func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigVa
 // inject is the route that puts the widget's tag into pages. It is not
 // terminal: it wraps the handlers of the rest of the block.
 func (s *settings) inject(matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &handlers.Widget{Sites: s.sites, Inject: true})}}
+	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &handlers.Widget{Route: s.serving(), Inject: true})}}
 	if matcher != nil {
 		r.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
 	}

@@ -1,0 +1,107 @@
+package handlers
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Route is the part of a handler that says which sites it serves.
+type Route struct {
+	// The sites that this route serves. Default: the sites whose url has the
+	// request's host, or all sites if there are none.
+	Sites []string `json:"sites,omitempty"`
+
+	app *app.App
+}
+
+// Provision finds the app.
+func (rt *Route) Provision(ctx caddy.Context) (err error) {
+	rt.app, err = docsApp(ctx)
+	return err
+}
+
+// Validate checks the names of the sites.
+func (rt *Route) Validate() error { return validSites(rt.Sites) }
+
+// NamedSites returns the sites that the app docs must have when it starts.
+func (rt *Route) NamedSites() []string { return rt.Sites }
+
+// serves reports whether a request to a host may ask for a site here.
+func (rt *Route) serves(name, host string) bool {
+	if len(rt.Sites) > 0 {
+		return slices.Contains(rt.Sites, name)
+	}
+	return rt.app.ServesAt(name, host)
+}
+
+// open returns the site that a request asks for by name. The error is 404 for
+// an unknown site, and 503 while the process starts or ends.
+func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app.LiveSite, error) {
+	if !rt.app.AwaitStart(r.Context()) {
+		return nil, searchFailed(w, retrieval.ErrNotReady)
+	}
+	site := rt.app.Site(name)
+	if site == nil || !rt.serves(name, r.Host) {
+		return nil, fail(http.StatusNotFound, "unknown_site",
+			"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
+	}
+	if rt.app.Exiting() {
+		return nil, stopping(w, rt.app, name)
+	}
+	return site, nil
+}
+
+// admit is open for a request that needs a key, unless it may be anonymous. It
+// also returns the key, nil for an anonymous request. The error is 401 without
+// an identity, and 403 for a site of another organization or key and for an
+// origin that the key (or any key, for an anonymous request) does not allow.
+// Handlers call it themselves, so that they stay closed when configured by
+// hand without authentication.
+func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anonymous bool) (*app.LiveSite, *access.Key, error) {
+	key, known := IdentityFrom(r)
+	if !known && !anonymous {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		return nil, nil, fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)
+	}
+	site, err := rt.open(w, r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known && !key.Opens(site.Organization, name) {
+		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) &&
+		!(known && key.AllowsOrigin(origin)) && !(!known && rt.app.OriginAllowed(name, origin)) {
+		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+	}
+	return site, key, nil
+}
+
+// KeyedRoute is a Route for requests with a key.
+type KeyedRoute struct {
+	Route
+
+	// Opens the endpoint to everyone, without a key. Limits by organization
+	// then count all of them together.
+	Anonymous bool `json:"anonymous,omitempty"`
+}
+
+func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*app.LiveSite, *access.Key, error) {
+	return rt.Route.admit(w, r, name, rt.Anonymous)
+}
+
+// validSites checks the names of the sites that a route serves.
+func validSites(sites []string) error {
+	for _, name := range sites {
+		if err := access.CheckName("name", name); err != nil {
+			return &app.FieldError{Field: "sites", Problem: err.Error()}
+		}
+	}
+	return nil
+}
