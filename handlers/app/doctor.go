@@ -29,103 +29,117 @@ type Check struct {
 // doctorTimeout bounds a look at another server.
 const doctorTimeout = 15 * time.Second
 
+// checks are what Doctor has looked at so far.
+type checks []Check
+
+// add adds what was found, or the error and what to do about it.
+func (c *checks) add(what string, err error, found, do string) {
+	if err != nil {
+		*c = append(*c, Check{What: what, Found: err.Error(), Do: do})
+		return
+	}
+	*c = append(*c, Check{What: what, OK: true, Found: found})
+}
+
 // Doctor checks what the sites need, and says what to do where something is
 // missing.
 func (a *App) Doctor(ctx context.Context) []Check {
-	var checks []Check
-	add := func(what string, err error, found, do string) {
-		c := Check{What: what, OK: err == nil, Found: found}
-		if err != nil {
-			c.Found, c.Do = err.Error(), do
-		}
-		checks = append(checks, c)
-	}
-
+	c := new(checks)
 	sctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	err := a.keys.Reload(sctx)
 	cancel()
-	add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
-	add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
-
-	a.checkInsights(ctx, add)
-
+	c.add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
+	c.add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
+	a.checkInsights(ctx, c)
 	sites := a.all()
 	for _, f := range a.SiteFolders {
-		st, what := f.status(sites), "sites "+f.Folders
-		if st.Held != "" {
-			add(what, fmt.Errorf("%s; the sites are still served", st.Held), "", "make the folder readable for the user that runs Caddy, or put the folders back; a reload takes it as it is")
-		} else {
-			add(what, nil, fmt.Sprintf("%d sites", st.Sites), "")
-		}
-		for _, name := range slices.Sorted(maps.Keys(st.Refused)) {
-			add(what+" folder "+name, fmt.Errorf("%s", st.Refused[name]), "", "rename the folder, or move it to another one; it is no site")
-		}
+		f.check(sites, c)
 	}
 	for _, r := range sites {
-		site := "site " + r.Name
-		if a.keys.Opened(r.Organization, r.Name) {
-			add(site+" key", nil, "there is one", "")
-		} else {
-			add(site+" key", fmt.Errorf("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
-		}
-		if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
-			add(site+" url", nil, "not set: results link by path", "")
-		} else {
-			add(site+" url", nil, r.Config.URL, "")
-		}
-		base, err := a.checkAPI(ctx, r)
-		add(site+" api", err, cmp.Or(base, "/")+" answers", whatToDo(err))
-		a.checkIndex(ctx, r, add)
-		if r.index == nil {
-			if r.Config.Root != "" {
-				_, err := os.ReadDir(r.Config.Root)
-				add(site+" root", err, r.Config.Root, r.remedy(retrieval.Status{}))
-			}
-			continue
-		}
-		st := r.index.refresher.Status()
-		switch {
-		case st.Error != "":
-			add(site+" index", fmt.Errorf("%s", st.Error), "", r.remedy(st))
-		case st.Held != "":
-			add(site+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
-		case !st.Ready:
-			add(site+" index", fmt.Errorf("is being built: %d of %d", st.Done, st.Total), "", "wait; caddy docs index --wait shows progress")
-		case st.Pages == 0:
-			add(site+" index", fmt.Errorf("has no pages"), "", r.remedy(st))
-		default:
-			add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
-		}
-		r.checkPages(add)
-		r.checkWidget(add)
-		for _, p := range st.Problems {
-			add(site+" page "+p.File, fmt.Errorf("%s", p.Reason), "", "fix the page; the site is searched without it")
-		}
-		if e := st.Embeddings; e != nil {
-			if e.Error != "" {
-				add(site+" embeddings", fmt.Errorf("%s", e.Error), "", "make the embedder reachable; search is keyword search until then")
-			} else {
-				add(site+" embeddings", nil, fmt.Sprintf("%d of %d sections", e.Done, e.Total), "")
-			}
-		}
+		a.checkSite(ctx, r, c)
 	}
+	a.checkModel(ctx, c)
+	return *c
+}
 
+// check reports folders of sites that can't be served.
+func (f *SiteFolders) check(sites []*LiveSite, c *checks) {
+	st, what := f.status(sites), "sites "+f.Folders
+	if st.Held != "" {
+		c.add(what, fmt.Errorf("%s; the sites are still served", st.Held), "", "make the folder readable for the user that runs Caddy, or put the folders back; a reload takes it as it is")
+	} else {
+		c.add(what, nil, fmt.Sprintf("%d sites", st.Sites), "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Refused)) {
+		c.add(what+" folder "+name, errors.New(st.Refused[name]), "", "rename the folder, or move it to another one; it is no site")
+	}
+}
+
+// checkSite reports whether a site can be asked, and has pages to answer from.
+func (a *App) checkSite(ctx context.Context, r *LiveSite, c *checks) {
+	site := "site " + r.Name
+	if a.keys.Opened(r.Organization, r.Name) {
+		c.add(site+" key", nil, "there is one", "")
+	} else {
+		c.add(site+" key", errors.New("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
+	}
+	if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
+		c.add(site+" url", nil, "not set: results link by path", "")
+	} else {
+		c.add(site+" url", nil, r.Config.URL, "")
+	}
+	base, err := a.checkAPI(ctx, r)
+	c.add(site+" api", err, cmp.Or(base, "/")+" answers", whatToDo(err))
+	a.checkIndex(ctx, r, c)
+	if r.index == nil {
+		if r.Config.Root != "" {
+			_, err := os.ReadDir(r.Config.Root)
+			c.add(site+" root", err, r.Config.Root, r.remedy(retrieval.Status{}))
+		}
+		return
+	}
+	st := r.index.refresher.Status()
+	switch {
+	case st.Error != "":
+		c.add(site+" index", errors.New(st.Error), "", r.remedy(st))
+	case st.Held != "":
+		c.add(site+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
+	case !st.Ready:
+		c.add(site+" index", fmt.Errorf("is being built: %d of %d", st.Done, st.Total), "", "wait; caddy docs index --wait shows progress")
+	case st.Pages == 0:
+		c.add(site+" index", errors.New("has no pages"), "", r.remedy(st))
+	default:
+		c.add(site+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
+	}
+	r.checkPages(c)
+	r.checkWidget(c)
+	for _, p := range st.Problems {
+		c.add(site+" page "+p.File, errors.New(p.Reason), "", "fix the page; the site is searched without it")
+	}
+	if e := st.Embeddings; e != nil && e.Error != "" {
+		c.add(site+" embeddings", errors.New(e.Error), "", "make the embedder reachable; search is keyword search until then")
+	} else if e != nil {
+		c.add(site+" embeddings", nil, fmt.Sprintf("%d of %d sections", e.Done, e.Total), "")
+	}
+}
+
+// checkModel reports whether the model answers.
+func (a *App) checkModel(ctx context.Context, c *checks) {
 	if a.models == nil {
-		add("llm", nil, "none: replies are extractive", "")
-		return checks
+		c.add("llm", nil, "none: replies are extractive", "")
+		return
 	}
 	m := a.currentModel()
 	if m == nil { // the command line works on a configuration that is not started
 		opened, err := a.models.OpenModel(a.ctx.Slogger())
 		if err != nil {
-			add("llm", err, "", "check the configuration of llm")
-			return checks
+			c.add("llm", err, "", "check the configuration of llm")
+			return
 		}
 		m = &pooledModel{opened}
 		defer func() { _ = m.Destruct() }()
 	}
-	add("llm", m.check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
-	return checks
+	c.add("llm", m.check(ctx), m.Name(), "check address, key and model's name; replies are extractive until it answers")
 }
 
 // remedy is what to do about a site whose pages can't be read, or that has
@@ -154,31 +168,31 @@ func (r *LiveSite) remedy(st retrieval.Status) string {
 }
 
 // checkPages reports which of the site's pages clients can open.
-func (r *LiveSite) checkPages(add func(what string, err error, found, do string)) {
+func (r *LiveSite) checkPages(c *checks) {
 	pages := r.Pages()
 	n, what := reach.Count(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
 	case p != nil:
-		add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
+		c.add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
 	case r.reach == nil:
-		add(what, nil, "all count as public: locks are off", "")
+		c.add(what, nil, "all count as public: locks are off", "")
 	case r.reach.View().Elsewhere && r.reach.Here():
 		p := pages[0]
-		add(what, fmt.Errorf("none of the %d pages is served, for example %s: %s; all count as public", len(pages), p.URL, p.Why), "", r.serve(p.File))
+		c.add(what, fmt.Errorf("none of the %d pages is served, for example %s: %s; all count as public", len(pages), p.URL, p.Why), "", r.serve(p.File))
 	case r.reach.View().Elsewhere:
-		add(what, nil, "all count as public: this Caddy serves none of them", "")
+		c.add(what, nil, "all count as public: this Caddy serves none of them", "")
 	case n.Unknown > 0:
-		add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
+		c.add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
 	case n.Locked > 0:
-		add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
+		c.add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
 	default:
 		found := "all public"
 		if raw, p := reach.Raw(pages); p != nil {
 			found += fmt.Sprintf("; %d of %d are served as text, not rendered, for example %s; to render Markdown, see %s", raw, len(pages), p.URL, renderMarkdown)
 		}
-		add(what, nil, found, "")
+		c.add(what, nil, found, "")
 	}
 }
 

@@ -336,14 +336,14 @@ func (a *App) EraseInsights(ctx context.Context, name string, e insights.Erasure
 }
 
 // checkInsights reports whether events can be stored.
-func (a *App) checkInsights(ctx context.Context, add func(what string, err error, found, do string)) {
+func (a *App) checkInsights(ctx context.Context, c *checks) {
 	if a.insights().Off {
-		add("insights", nil, "off", "")
+		c.add("insights", nil, "off", "")
 		return
 	}
 	where := a.stores.Describe(a.DataDir)
 	if a.recorder == nil {
-		add("insights", nil, where, "")
+		c.add("insights", nil, where, "")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, insightsTimeout)
@@ -357,9 +357,9 @@ func (a *App) checkInsights(ctx context.Context, add func(what string, err error
 	if st.Dropped > 0 {
 		found += fmt.Sprintf(", %d events were dropped", st.Dropped)
 	}
-	add("insights", err, found, "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
+	c.add("insights", err, found, "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
 	if st.OutletError != "" {
-		add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
+		c.add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
 	}
 }
 

@@ -131,7 +131,7 @@ func (a *App) embedderName() string {
 }
 
 // checkIndex adds what Doctor finds about a site's index in servers.
-func (a *App) checkIndex(ctx context.Context, r *LiveSite, add func(what string, err error, found, do string)) {
+func (a *App) checkIndex(ctx context.Context, r *LiveSite, c *checks) {
 	m, ok := a.indexes.(*MeilisearchIndex)
 	if !ok {
 		return
@@ -145,14 +145,14 @@ func (a *App) checkIndex(ctx context.Context, r *LiveSite, add func(what string,
 	if index == nil { // the command line works on a configuration that is not started
 		opened, err := meilisearch.Open(m.options(IndexOptions{Site: r.Name, Log: a.ctx.Slogger()}))
 		if err != nil {
-			add("site "+r.Name+" meilisearch", err, "", "see the manual's page on Meilisearch")
+			c.add("site "+r.Name+" meilisearch", err, "", "see the manual's page on Meilisearch")
 			return
 		}
 		defer opened.Close()
 		index = opened
 	}
 	for _, f := range index.Check(ctx) {
-		add("site "+r.Name+" "+f.What, f.Err, f.Found, f.Do)
+		c.add("site "+r.Name+" "+f.What, f.Err, f.Found, f.Do)
 	}
 }
 

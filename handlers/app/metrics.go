@@ -36,22 +36,37 @@ type metrics struct {
 	refreshes     *prometheus.CounterVec // site, outcome
 	pages         *prometheus.GaugeVec   // site
 	tools         *prometheus.CounterVec // site, tool
+
+	all []vector
+}
+
+// vector is a metric with labels.
+type vector interface {
+	prometheus.Collector
+	DeletePartialMatch(prometheus.Labels) int
 }
 
 func newMetrics() *metrics {
+	var all []vector
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caddy_docs_" + name, Help: help}, labels)
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caddy_docs_" + name, Help: help}, labels)
+		all = append(all, v)
+		return v
 	}
 	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "caddy_docs_" + name, Help: help,
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, labels)
+		all = append(all, v)
+		return v
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "caddy_docs_" + name, Help: help}, labels)
+		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "caddy_docs_" + name, Help: help}, labels)
+		all = append(all, v)
+		return v
 	}
-	return &metrics{
+	m := &metrics{
 		replies:       counter("replies_total", "Replies by outcome (answered, extractive, failed, disconnected, stopped) and model.", "site", "version", "outcome", "model"),
 		firstToken:    seconds("first_token_seconds", "Time from a request to the first token of the answer.", "site"),
 		retrieval:     seconds("retrieval_seconds", "Time to find the passages for a reply.", "site"),
@@ -71,6 +86,8 @@ func newMetrics() *metrics {
 		tools:         counter("mcp_calls_total", "Calls of MCP tools (search, fetch, other).", "site", "tool"),
 		pages:         gauge("pages", "Pages in the index.", "site"),
 	}
+	m.all = all
+	return m
 }
 
 // observeAttempt counts a request to a model's endpoint.
@@ -83,11 +100,8 @@ func observeAttempt(a model.Attempt) {
 
 // forgetMetrics removes the metrics of a site that is gone.
 func forgetMetrics(site string) {
-	m, of := collectors, prometheus.Labels{"site": site}
-	for _, v := range []interface {
-		DeletePartialMatch(prometheus.Labels) int
-	}{m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.limited, m.searches, m.refreshes, m.pages, m.tools, m.events, m.answered, m.clicks, m.feedback} {
-		v.DeletePartialMatch(of)
+	for _, v := range collectors.all {
+		v.DeletePartialMatch(prometheus.Labels{"site": site})
 	}
 }
 
@@ -96,18 +110,19 @@ func (a *App) ToolCalled(site, tool string) { collectors.tools.WithLabelValues(s
 
 // registerMetrics adds the collectors to the registry of a configuration.
 func (a *App) registerMetrics(r *prometheus.Registry) error {
-	m := collectors
-	for _, c := range []prometheus.Collector{
-		m.replies, m.firstToken, m.retrieval, m.tokens, m.open, m.refused, m.limited, m.searches, m.attempts, m.attemptFirst,
-		m.threadsFailed, m.refreshes, m.pages, m.events, m.answered, m.clicks, m.feedback, m.tools, (*readings)(a),
-	} {
-		if err := r.Register(c); err != nil {
-			if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); !already {
-				return fmt.Errorf("registering metrics: %w", err)
-			}
+	register := func(c prometheus.Collector) error {
+		err := r.Register(c)
+		if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); err == nil || already {
+			return nil
+		}
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	for _, v := range collectors.all {
+		if err := register(v); err != nil {
+			return err
 		}
 	}
-	return nil
+	return register((*readings)(a))
 }
 
 // readings are the metrics that are read from an App when they are collected.

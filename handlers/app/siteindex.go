@@ -101,7 +101,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &siteIndex{looked: make(chan struct{}), done: make(chan struct{})}
+	c := &siteIndex{looked: make(chan struct{}), done: make(chan struct{}), written: &markdownPages{ingester: in}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	o := IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: a.semanticRatio(), Locker: a.store, Log: log}
@@ -109,21 +109,18 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.refresher.Refresh(ctx) }() } // its errors are in the log
 	}
-	index, err := a.indexes.OpenIndex(o)
-	if err != nil {
+	if c.index, err = a.indexes.OpenIndex(o); err != nil {
 		cancel()
 		return nil, err
 	}
-	c.index = index
 	var embedder retrieval.Embedder
 	if a.embedders != nil {
 		if embedder, err = a.embedders.OpenEmbedder(log); err != nil {
 			cancel()
-			index.Close()
+			c.index.Close()
 			return nil, err
 		}
 	}
-	c.written = &markdownPages{ingester: in}
 	var ingester retrieval.Ingester = in
 	if folder, ok := src.(*source.Folder); ok {
 		c.written.folder = folder
@@ -131,42 +128,21 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		c.written.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
 		ingester = c.written.fetched
 	}
-	looked := sync.OnceFunc(func() { close(c.looked) })
 	var limit chan struct{}
 	if r.folder != nil {
 		limit = a.refreshing
 	}
+	looked := sync.OnceFunc(func() { close(c.looked) })
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: index, Embedder: embedder,
+		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.index, Embedder: embedder,
 		Dir: filepath.Join(dir, "pages"), Limit: limit, Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
-			outcome := "unchanged"
-			switch {
-			case err != nil:
-				outcome = "failed"
-			case report.Published:
-				outcome = "new"
-			}
-			if m, ok := index.(*meilisearch.Index); ok {
-				m.CheckSoon()
-			}
-			collectors.refreshes.WithLabelValues(r.Name, outcome).Inc()
-			collectors.pages.WithLabelValues(r.Name).Set(float64(report.Pages))
-			if report.Published && c.written.fetched != nil {
-				c.written.fetched.clean(index.Documents())
-			}
+			c.refreshed(r.Name, report, err)
 			looked()
-			if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
-				go debug.FreeOSMemory()
-			}
 		},
 	})
 	if embedder != nil {
-		ready := c.refresher.HasVectors
-		if r := a.semanticRatio(); r != nil && *r == 0 {
-			ready = func() bool { return false } // keyword search only
-		}
-		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: index, Embedder: embedder, Ready: ready, Log: log})
+		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: c.index, Embedder: embedder, Ready: a.vectorsReady(c.refresher), Log: log})
 	}
 	c.holders.Store(1)
 	go func() {
@@ -176,6 +152,37 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		}
 	}()
 	return c, nil
+}
+
+// vectorsReady reports whether queries are worth embedding: not while there are
+// no vectors, nor if they count for nothing.
+func (a *App) vectorsReady(refresher *retrieval.Refresher) func() bool {
+	if ratio := a.semanticRatio(); ratio != nil && *ratio == 0 {
+		return func() bool { return false }
+	}
+	return refresher.HasVectors
+}
+
+// refreshed follows a look at the pages.
+func (c *siteIndex) refreshed(site string, report retrieval.Report, err error) {
+	outcome := "unchanged"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case report.Published:
+		outcome = "new"
+	}
+	collectors.refreshes.WithLabelValues(site, outcome).Inc()
+	collectors.pages.WithLabelValues(site).Set(float64(report.Pages))
+	if m, ok := c.index.(*meilisearch.Index); ok {
+		m.CheckSoon()
+	}
+	if report.Published && c.written.fetched != nil {
+		c.written.fetched.clean(c.index.Documents())
+	}
+	if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
+		go debug.FreeOSMemory()
+	}
 }
 
 func scopes(in []Scope) []ingest.Scope {

@@ -20,9 +20,9 @@ func (r *LiveSite) WidgetRefused(page, directive string) {
 }
 
 // checkWidget reports a page that can't have the widget.
-func (r *LiveSite) checkWidget(add func(what string, err error, found, do string)) {
+func (r *LiveSite) checkWidget(c *checks) {
 	if w := r.widget.refused.Load(); w != nil {
-		add("site "+r.Name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", w.page, w.directive), "",
+		c.add("site "+r.Name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", w.page, w.directive), "",
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
 	}
 }
