@@ -17,7 +17,7 @@ func askCommand(t *target) *cobra.Command {
 	var passages int
 	var show bool
 	cmd := &cobra.Command{
-		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: cobra.ExactArgs(2), SilenceUsage: true,
+		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: takes(2, 2),
 		Long: `Asks the assistant of a site and streams its answer, with its sources at the
 end. The question is stored in no thread. With --show-prompt the command answers
 nothing: it shows the query, the passages that are found with their scores and

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -48,7 +49,6 @@ func Fill(cmd *cobra.Command) {
 	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 	flags.BoolVar(&t.json, "json", false, "Print JSON")
 	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), reportCommand(t), versionCommand(t))
-	cmd.SilenceUsage = true
 	t.finish(cmd)
 }
 
@@ -59,6 +59,7 @@ func (t *target) finish(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		t.finish(c)
 	}
+	cmd.SilenceUsage = true
 	args, run := cmd.Args, cmd.RunE
 	if run == nil { // only has commands
 		args, run = noCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -78,6 +79,20 @@ func (t *target) finish(cmd *cobra.Command) {
 			return plainError{err}
 		}
 		return nil
+	}
+}
+
+// takes accepts from least to most arguments.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		missing := "an argument is missing"
+		if len(args) > most {
+			missing = fmt.Sprintf("%q is one argument too many (put text with spaces in quotes)", args[most])
+		}
+		return fmt.Errorf("%s; write: %s", missing, cmd.UseLine())
 	}
 }
 
@@ -248,6 +263,9 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
+
+// table aligns columns that tabs separate.
+func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 4, 2, ' ', 0) }
 
 // terminal reports whether a file is one.
 func terminal(f *os.File) bool {

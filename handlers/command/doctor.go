@@ -19,7 +19,7 @@ const maxChecks = 40
 func doctorCommand(t *target) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Checks the running server and says what to do", Args: cobra.NoArgs, SilenceUsage: true,
+		Use: "doctor", Short: "Checks the running server and says what to do", Args: takes(0, 0),
 		Long: `Checks the sites, keys, indexes, model and embedder of the running server (or of
 the configuration given by --config) and says what to do about each problem.
 Problems come first. If many sites have the same one, it is shown once; --all

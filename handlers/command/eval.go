@@ -49,8 +49,7 @@ A line of the file is {"id": "q1", "text": "how do I …", "group": "questions",
 queries, proposed from the site's links and descriptions, to standard output.
 --out writes the run to a file, --baseline compares with one. The exit status
 is 1 if nDCG@10 is below --min-ndcg, for use in CI.`,
-		Args:         cobra.RangeArgs(1, 2),
-		SilenceUsage: true,
+		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.generate {
 				return generateQueries(cmd.Context(), t, args[0], cmd.OutOrStdout())

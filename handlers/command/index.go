@@ -19,7 +19,7 @@ import (
 func indexCommand(t *target) *cobra.Command {
 	var wait, full bool
 	cmd := &cobra.Command{
-		Use: "index [SITE] [--wait] [--full]", Short: "Looks for changes in a site's pages now", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
+		Use: "index [SITE] [--wait] [--full]", Short: "Looks for changes in a site's pages now", Args: takes(0, 1),
 		Long: `Makes the running server look for changes in a site's pages now, without waiting
 for its watcher. With --wait it shows progress and returns once the new pages
 are searched. An index in Meilisearch servers is compared with the pages section

@@ -22,7 +22,7 @@ import (
 func initCommand(t *target) *cobra.Command {
 	s := new(firstSite)
 	cmd := &cobra.Command{
-		Use: "init [--root FOLDER | --sitemap URL] [--host HOST]", Short: "Writes a first Caddyfile for a site, and checks it", Args: cobra.NoArgs, SilenceUsage: true,
+		Use: "init [--root FOLDER | --sitemap URL] [--host HOST]", Short: "Writes a first Caddyfile for a site, and checks it", Args: takes(0, 0),
 		Long: `Writes a Caddyfile that serves a site with search and the assistant. It asks for
 what no flag says. The generator of the site is found by itself. The pages are
 indexed and requested, as the server will do, and each problem is named with

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ func insightsCommand(t *target) *cobra.Command {
 	var days int
 	var site string
 	cmd := &cobra.Command{
-		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: cobra.MaximumNArgs(1), SilenceUsage: true,
+		Use: "insights SITE", Short: "Shows what readers look for and don't find", Args: takes(0, 1),
 		Long: `Shows the numbers of the last days, the questions that the pages did not answer,
 and the searches that found nothing. With --unanswered, --searches or --feedback
 it shows these alone. A site named backup, export or erase, like the commands
@@ -52,13 +51,18 @@ below, is written as a flag: --site backup.`,
 			if all {
 				printNumbers(out, r)
 			}
-			if all || unanswered {
+			if unanswered || all && len(r.Unanswered) > 0 {
 				printGaps(out, r)
 			}
-			if all || searches {
-				printSearches(out, r)
+			for _, list := range []struct {
+				title string
+				rows  []insights.QueryStats
+			}{{"NO RESULT", r.NoResult}, {"WEAK", r.Weak}, {"FEW CLICKS", r.LowClicks}, {"TOP", r.Top}} {
+				if searches || all && len(list.rows) > 0 {
+					printSearches(out, list.title, list.rows)
+				}
 			}
-			if all || feedback {
+			if feedback || all && len(r.Feedback) > 0 {
 				printFeedback(out, r)
 			}
 			return nil
@@ -77,7 +81,7 @@ below, is written as a flag: --site backup.`,
 func reportCommand(t *target) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use: "report SITE", Short: "Prints a summary of the last days as Markdown, for a mail", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "report SITE", Short: "Prints a summary of the last days as Markdown, for a mail", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := t.report(cmd.Context(), args[0], days)
 			if err != nil {
@@ -104,9 +108,9 @@ func (t *target) report(ctx context.Context, site string, days int) (*app.Insigh
 // meant as that of a site.
 func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("caddy docs insights %s is a command; for the numbers of a site of this name, write caddy docs insights --site %s", cmd.Use, cmd.Name())
+		return fmt.Errorf("write: %s; for the numbers of a site of this name, write: caddy docs insights --site %s", cmd.UseLine(), cmd.Name())
 	}
-	return cobra.ExactArgs(1)(cmd, args)
+	return takes(1, 1)(cmd, args)
 }
 
 // part is the part of a report that the flags select.
@@ -127,16 +131,34 @@ func part(r *app.InsightsReport, unanswered, searches, feedback bool) any {
 	return out
 }
 
+// numbers are the rows of an overview: what, in the period, and before it.
+func numbers(o *insights.Overview) [][3]string {
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	return [][3]string{
+		{"searches", n(o.Searches), n(o.Before.Searches)},
+		{"without a result", rate(o.NoResultRate()), rate(o.Before.NoResultRate())},
+		{"click rate", rate(o.ClickRate()), rate(o.Before.ClickRate())},
+		{"questions", n(o.Replies), n(o.Before.Replies)},
+		{"answered", rate(o.AnsweredRate()), rate(o.Before.AnsweredRate())},
+		{"failed", n(o.Failed), n(o.Before.Failed)},
+		{"thumbs up / down", fmt.Sprintf("%d / %d", o.Up, o.Down), fmt.Sprintf("%d / %d", o.Before.Up, o.Before.Down)},
+	}
+}
+
+// rate formats a share; nothing to divide by is not 0.
+func rate(r *float64) string {
+	if r == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", 100*(*r))
+}
+
 func printNumbers(out io.Writer, r *app.InsightsReport) {
-	o := r.Overview
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	w := table(out)
 	fmt.Fprintf(w, "%s TO %s\tNOW\tBEFORE\n", r.From, r.To)
-	fmt.Fprintf(w, "searches\t%d\t%d\n", o.Searches, o.Before.Searches)
-	fmt.Fprintf(w, "without a result\t%s\t%s\n", rate(o.NoResultRate()), rate(o.Before.NoResultRate()))
-	fmt.Fprintf(w, "click rate\t%s\t%s\n", rate(o.ClickRate()), rate(o.Before.ClickRate()))
-	fmt.Fprintf(w, "questions\t%d\t%d\n", o.Replies, o.Before.Replies)
-	fmt.Fprintf(w, "answered\t%s\t%s\n", rate(o.AnsweredRate()), rate(o.Before.AnsweredRate()))
-	fmt.Fprintf(w, "up / down\t%d / %d\t%d / %d\n", o.Up, o.Down, o.Before.Up, o.Before.Down)
+	for _, row := range numbers(&r.Overview) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", row[0], row[1], row[2])
+	}
 	if s := r.Status; s != nil && s.Error != "" {
 		fmt.Fprintf(w, "NOT STORED\t%s\n", printable(s.Error))
 	}
@@ -144,7 +166,7 @@ func printNumbers(out io.Writer, r *app.InsightsReport) {
 }
 
 func printGaps(out io.Writer, r *app.InsightsReport) {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	w := table(out)
 	fmt.Fprintln(w, "\nUNANSWERED\tASKED\tNEAREST PAGE\tLAST")
 	for _, g := range r.Unanswered {
 		page := "-"
@@ -156,22 +178,17 @@ func printGaps(out io.Writer, r *app.InsightsReport) {
 	w.Flush()
 }
 
-func printSearches(out io.Writer, r *app.InsightsReport) {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for _, list := range []struct {
-		title string
-		rows  []insights.QueryStats
-	}{{"NO RESULT", r.NoResult}, {"WEAK", r.Weak}, {"FEW CLICKS", r.LowClicks}, {"TOP", r.Top}} {
-		fmt.Fprintf(w, "\n%s\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST\n", list.title)
-		for _, q := range list.rows {
-			fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
-		}
+func printSearches(out io.Writer, title string, rows []insights.QueryStats) {
+	w := table(out)
+	fmt.Fprintf(w, "\n%s\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST\n", title)
+	for _, q := range rows {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
 	}
 	w.Flush()
 }
 
 func printFeedback(out io.Writer, r *app.InsightsReport) {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	w := table(out)
 	fmt.Fprintln(w, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT")
 	for _, f := range r.Feedback {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Rating, f.State, excerpt(printable(cmp.Or(f.Question, f.Page, "-")), 60), cmp.Or(excerpt(printable(f.Comment), 60), "-"))
@@ -181,7 +198,7 @@ func printFeedback(out io.Writer, r *app.InsightsReport) {
 
 func insightsBackupCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copies the insights to a file, while the server runs", Args: oneArgument, SilenceUsage: true,
+		Use: "backup FILE", Short: "Copies the insights to a file, while the server runs", Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := filepath.Abs(args[0])
 			if err != nil {
@@ -202,7 +219,7 @@ func insightsBackupCommand(t *target) *cobra.Command {
 func insightsExportCommand(t *target) *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: oneArgument, SilenceUsage: true,
+		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := bufio.NewWriter(cmd.OutOrStdout())
 			resp, err := t.open(cmd.Context(), http.MethodGet, path("export", args[0])+"?days="+strconv.Itoa(days), nil)
@@ -235,7 +252,7 @@ func insightsEraseCommand(t *target) *cobra.Command {
 	var e insights.Erasure
 	var day string
 	cmd := &cobra.Command{
-		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: oneArgument, SilenceUsage: true,
+		Use: "erase SITE", Short: "Erases a conversation, all that contains a text, or a day", Args: oneArgument,
 		Long: `Erases what was recorded of a conversation (--thread), every query, question and
 comment that contains a text, in any case (--text), or everything of a day, UTC
 (--day). The conversations that are erased are deleted from where threads are

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ import (
 )
 
 func keyCommand(t *target) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Creates, lists and revokes the keys that clients send", SilenceUsage: true}
+	cmd := &cobra.Command{Use: "key", Short: "Creates, lists and revokes the keys that clients send"}
 	cmd.AddCommand(keyCreateCommand(t), keyListCommand(t), keyRevokeCommand(t))
 	return cmd
 }
@@ -37,8 +36,7 @@ The key opens the sites of its organization, or only those given by --site.
 Browsers may use it from the sites' own pages and from the origins given by
 --origin (http://localhost:* is allowed); without --origin, from any page.
 A running server accepts it within 10 seconds.`,
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			k := access.Key{Name: name, Organization: organization, Sites: sites, Origins: origins}
 			if expires != "" {
@@ -122,7 +120,7 @@ func completeKey(k *access.Key, st app.Status) error {
 	}
 	for _, s := range k.Sites {
 		if !slices.Contains(names, s) {
-			return fmt.Errorf("there is no site %q; there are: %s", s, app.FirstOf(names))
+			return unknownSite(s, st)
 		}
 	}
 	slices.Sort(organizations)
@@ -175,7 +173,7 @@ In a page, with the AI SDK (5 and later):
 
 func keyListCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "Lists the keys, without their secrets", Args: cobra.NoArgs, SilenceUsage: true,
+		Use: "list", Short: "Lists the keys, without their secrets", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keys, err := ask(cmd.Context(), t, http.MethodGet, path("keys"), nil, t.offline, func(a *app.App) ([]*access.Key, error) {
 				return a.Keyring().List(cmd.Context())
@@ -186,7 +184,7 @@ func keyListCommand(t *target) *cobra.Command {
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), keys)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			w := table(cmd.OutOrStdout())
 			fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES")
 			for _, k := range keys {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
@@ -213,7 +211,7 @@ func day(at time.Time, zero string) string {
 
 func keyRevokeCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Revokes a key; a running server refuses it within 10 seconds", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "revoke ID", Short: "Revokes a key; a running server refuses it within 10 seconds", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], access.Prefix) {
 				// The admin API logs the paths of requests.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,22 +13,12 @@ import (
 )
 
 func loginCommand(t *target) *cobra.Command {
-	cmd := &cobra.Command{Use: "login [--organization O] [--name N]", Short: "Prints a link that signs in to the dashboard; lists and ends its sessions", SilenceUsage: true}
-	create := loginCreateCommand(t)
-	// caddy docs login alone is the usual one.
-	cmd.Args, cmd.RunE, cmd.Long = create.Args, create.RunE, create.Long
-	cmd.Flags().AddFlagSet(create.Flags())
-	cmd.AddCommand(loginListCommand(t), loginRevokeCommand(t))
-	return cmd
-}
-
-func loginCreateCommand(t *target) *cobra.Command {
 	var r app.LoginRequest
 	cmd := &cobra.Command{
+		Use: "login [--organization O] [--name N]", Short: "Prints a link that signs in to the dashboard; lists and ends its sessions", Args: takes(0, 0),
 		Long: `Prints a link that signs in to the dashboard, once and within 10 minutes, for
 a session of at most 7 days. Without --organization, it is for an administrator
 of all organizations; with it, for a member of that organization.`,
-		Args: cobra.NoArgs, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			body, err := json.Marshal(r)
 			if err != nil {
@@ -59,6 +48,7 @@ of all organizations; with it, for a member of that organization.`,
 	f := cmd.Flags()
 	f.StringVar(&r.Organization, "organization", "", "The organization of a member (default: an administrator of all)")
 	f.StringVar(&r.Name, "name", "", "The name of the person, for the dashboard and its audit trail")
+	cmd.AddCommand(loginListCommand(t), loginRevokeCommand(t))
 	return cmd
 }
 
@@ -71,7 +61,7 @@ func member(organization string) string {
 
 func loginListCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "Lists the sessions of the dashboard", Args: cobra.NoArgs, SilenceUsage: true,
+		Use: "list", Short: "Lists the sessions of the dashboard", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sessions, err := ask(cmd.Context(), t, http.MethodGet, path("logins"), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
 				return a.Logins().Sessions(cmd.Context())
@@ -82,7 +72,7 @@ func loginListCommand(t *target) *cobra.Command {
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), sessions)
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
+			w := table(cmd.OutOrStdout())
 			fmt.Fprintln(w, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED")
 			for _, s := range sessions {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), cmp.Or(member(s.Organization), "administrator"), day(s.Created, "-"), day(s.Seen, "-"))
@@ -94,7 +84,7 @@ func loginListCommand(t *target) *cobra.Command {
 
 func loginRevokeCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID|all", Short: "Ends a session of the dashboard, or all", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "revoke ID|all", Short: "Ends a session of the dashboard, or all", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ended, err := ask(cmd.Context(), t, http.MethodDelete, path("logins", args[0]), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
 				return a.EndLogins(cmd.Context(), args[0])

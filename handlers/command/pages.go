@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,7 @@ import (
 
 func pagesCommand(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: cobra.ExactArgs(1), SilenceUsage: true,
+		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pages, err := ask(cmd.Context(), t, http.MethodGet, path("pages", args[0]), nil, t.started, func(a *app.App) ([]app.PageStatus, error) {
 				if _, err := a.Refresh(cmd.Context(), args[0]); err != nil {
@@ -35,7 +34,7 @@ func pagesCommand(t *target) *cobra.Command {
 }
 
 func printPages(out io.Writer, pages []app.PageStatus) {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	w := table(out)
 	fmt.Fprintln(w, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tWHY")
 	for _, p := range pages {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.State, printable(p.URL), cmp.Or(excerpt(printable(p.Title), 40), "-"), p.Sections,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
@@ -18,16 +19,11 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 	o := r.Overview
 	fmt.Fprintf(w, "# %s: %s to %s\n\n", md(r.Site), r.From, r.To)
 	fmt.Fprintln(w, "| | this period | before |\n|---|---|---|")
-	row := func(name, now, before string) { fmt.Fprintf(w, "| %s | %s | %s |\n", name, now, before) }
-	row("searches", number(o.Searches), number(o.Before.Searches))
-	row("without a result", rate(o.NoResultRate()), rate(o.Before.NoResultRate()))
-	row("click rate", rate(o.ClickRate()), rate(o.Before.ClickRate()))
-	row("questions", number(o.Replies), number(o.Before.Replies))
-	row("answered", rate(o.AnsweredRate()), rate(o.Before.AnsweredRate()))
-	row("failed", number(o.Failed), number(o.Before.Failed))
-	row("thumbs up / down", fmt.Sprintf("%d / %d", o.Up, o.Down), fmt.Sprintf("%d / %d", o.Before.Up, o.Before.Down))
+	for _, row := range numbers(&o) {
+		fmt.Fprintf(w, "| %s | %s | %s |\n", row[0], row[1], row[2])
+	}
 	if t := o.FirstToken; t != nil {
-		row("first token, p50 / p95", fmt.Sprintf("%.1f s / %.1f s", t.P50/1000, t.P95/1000), "")
+		fmt.Fprintf(w, "| first token, p50 / p95 | %.1f s / %.1f s | |\n", t.P50/1000, t.P95/1000)
 	}
 
 	heading := func(title string, n int) bool {
@@ -64,17 +60,9 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 			fmt.Fprintf(w, "- %s: %d clicks in %d searches\n", md(q.Query), q.Clicked, q.Tracked)
 		}
 	}
-	down := 0
-	for _, f := range r.Feedback {
-		if f.Rating == "down" && f.State == insights.New {
-			down++
-		}
-	}
-	if heading("Thumbs down", down) {
-		for _, f := range r.Feedback {
-			if f.Rating != "down" || f.State != insights.New {
-				continue
-			}
+	down := slices.DeleteFunc(slices.Clone(r.Feedback), func(f insights.Feedback) bool { return f.Rating != "down" || f.State != insights.New })
+	if heading("Thumbs down", len(down)) {
+		for _, f := range down {
 			fmt.Fprintf(w, "- %s", md(cmp.Or(f.Question, f.Page, f.Thread)))
 			if f.Comment != "" {
 				fmt.Fprintf(w, ": “%s”", md(f.Comment))
@@ -93,16 +81,6 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 }
 
 func first[T any](list []T) []T { return list[:min(len(list), reportRows)] }
-
-func number(n int64) string { return fmt.Sprint(n) }
-
-// rate formats a share; nothing to divide by is not 0.
-func rate(r *float64) string {
-	if r == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*(*r))
-}
 
 var mdEscapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,

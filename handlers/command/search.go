@@ -17,7 +17,7 @@ func searchCommand(t *target) *cobra.Command {
 	var threshold float64
 	var version, language, tag string
 	cmd := &cobra.Command{
-		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: cobra.ExactArgs(2), SilenceUsage: true,
+		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			body, err := json.Marshal(map[string]any{
 				"query": args[1], "pageSize": size, "scoreThreshold": threshold,

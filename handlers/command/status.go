@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +27,7 @@ func (t *target) status(ctx context.Context) (app.Status, error) {
 func statusCommand(t *target) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "status [SITE]... [--all]", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.ArbitraryArgs, SilenceUsage: true,
+		Use: "status [SITE]... [--all]", Short: "Shows the sites of the running server and the state of their indexes", Args: cobra.ArbitraryArgs,
 		Long: `Shows the sites of the running server, or those that are named, and the state of
 their indexes. Sites with problems come first. Of many sites, the first 20 are
 shown; --all shows each.`,
@@ -101,37 +100,7 @@ func failing(s app.SiteStatus) (n int) {
 // printStatus prints the status of the server at an address, or of a
 // configuration without one.
 func printStatus(out io.Writer, server string, st app.Status, all bool) {
-	slices.SortStableFunc(st.Sites, func(a, b app.SiteStatus) int {
-		switch {
-		case troubled(a) == troubled(b):
-			return 0
-		case troubled(a):
-			return -1
-		}
-		return 1
-	})
-	var hidden []app.SiteStatus
-	if !all && len(st.Sites) > maxSites {
-		st.Sites, hidden = st.Sites[:maxSites], st.Sites[maxSites:]
-	}
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
-	for _, s := range st.Sites {
-		key := "yes"
-		if !s.HasKey {
-			key = "none"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Organization, s.Index.Pages, s.Index.Sections,
-			indexOf(s), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
-	}
-	w.Flush()
-	if len(hidden) > 0 {
-		n := 0
-		for n < len(hidden) && troubled(hidden[n]) {
-			n++
-		}
-		fmt.Fprintf(out, "and %d more sites, %d of them with problems; caddy docs status --all shows them, caddy docs status SITE one\n", len(hidden), n)
-	}
+	st.Sites = printSites(out, st.Sites, all)
 	fmt.Fprintln(out)
 	if server != "" {
 		fmt.Fprintf(out, "server    %s\n", server)
@@ -144,14 +113,7 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 		}
 	}
 	for _, s := range st.Sites {
-		if p := s.Pages; p != nil && !p.AllPublic() {
-			fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
-		}
-	}
-	for _, s := range st.Sites {
-		for _, server := range s.Servers {
-			fmt.Fprintf(out, "meilisearch %s: %s\n", s.Name, printable(server.String()))
-		}
+		printDetails(out, s)
 	}
 	for _, f := range st.Folders {
 		if f.Held != "" {
@@ -161,20 +123,66 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 			fmt.Fprintf(out, "folders   %s: %s is no site: %s\n", f.Folders, printable(name), printable(f.Refused[name]))
 		}
 	}
-	for _, s := range st.Sites {
-		if s.APIProblem != "" {
-			fmt.Fprintf(out, "api       %s: %s; caddy docs doctor says what to write\n", s.Name, s.APIProblem)
-		}
-	}
-	for _, s := range st.Sites {
-		if b := s.Budget; b != nil {
-			fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
-		}
-	}
 	if st.ThreadsTTL > 0 {
 		fmt.Fprintf(out, "threads   kept for %s\n", app.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
 	} else {
 		fmt.Fprintln(out, "threads   off")
+	}
+}
+
+// printSites prints a line for each site, those with problems first, and
+// returns the sites that it shows: not all of many.
+func printSites(out io.Writer, sites []app.SiteStatus, all bool) []app.SiteStatus {
+	problems := 0
+	for _, s := range sites {
+		if troubled(s) {
+			problems++
+		}
+	}
+	slices.SortStableFunc(sites, func(a, b app.SiteStatus) int {
+		switch {
+		case troubled(a) == troubled(b):
+			return 0
+		case troubled(a):
+			return -1
+		}
+		return 1
+	})
+	shown := sites
+	if !all && len(sites) > maxSites {
+		shown = sites[:maxSites]
+	}
+	w := table(out)
+	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
+	for _, s := range shown {
+		key := "yes"
+		if !s.HasKey {
+			key = "none"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Organization, s.Index.Pages, s.Index.Sections,
+			indexOf(s), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
+	}
+	w.Flush()
+	if hidden := len(sites) - len(shown); hidden > 0 {
+		fmt.Fprintf(out, "and %d more sites, %d of them with problems; caddy docs status --all shows them, caddy docs status SITE one\n",
+			hidden, max(0, problems-len(shown)))
+	}
+	return shown
+}
+
+// printDetails prints what the line of a site has no room for.
+func printDetails(out io.Writer, s app.SiteStatus) {
+	if p := s.Pages; p != nil && !p.AllPublic() {
+		fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
+	}
+	for _, server := range s.Servers {
+		fmt.Fprintf(out, "meilisearch %s: %s\n", s.Name, printable(server.String()))
+	}
+	if s.APIProblem != "" {
+		fmt.Fprintf(out, "api       %s: %s; caddy docs doctor says what to write\n", s.Name, s.APIProblem)
+	}
+	if b := s.Budget; b != nil {
+		fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
 	}
 }
 
