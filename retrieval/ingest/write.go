@@ -49,42 +49,15 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 		address = b.ResolveReference(address)
 	}
 	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}, written: true}, blockBelow: map[*html.Node]bool{}}
-	var front head
 	var nodes []*html.Node
 	var date string
 	if f == formatHTML {
-		root, err := parseHTML(src)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %v", ErrNoPage, err)
-		}
-		if front = readHead(root); front.refresh || front.noindex {
-			return nil, ErrNoPage
-		}
-		date = front.date
-		w.walk.page = true
-		nodes, w.walk.framed = contentRoots(root)
+		nodes, date, err = w.readHTML(src)
 	} else {
-		matter, body, _ := splitFrontMatter(src)
-		if matter.truth("draft") {
-			return nil, ErrNoPage
-		}
-		date = matter.text("lastmod", "last_modified_at", "updated", "last_updated", "lastupdated", "date")
-		body, _ = bounded(prepareFor(body, f == formatMDX, true))
-		var rendered bytes.Buffer
-		footnotes := bytes.Count(body, []byte("[^")) <= maxFootnotes
-		if err := newConverter(f == formatMDX, footnotes, in.options.Anchors == "goldmark", true).Convert(body, &rendered); err != nil {
-			return nil, fmt.Errorf("rendering Markdown: %w", err)
-		}
-		w.walk.slugs = &slugger{style: in.options.Anchors, used: map[string]int{}}
-		fragment, err := parseFragment(rendered.Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("%w: %v", ErrNoPage, err)
-		}
-		root := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-		for _, n := range fragment {
-			root.AppendChild(n)
-		}
-		nodes = []*html.Node{root}
+		nodes, date, err = w.readMarkdown(src, f)
+	}
+	if err != nil {
+		return nil, err
 	}
 	var blocks []string
 	for _, n := range nodes {
@@ -109,6 +82,48 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 	page.WriteString(strings.Join(blocks, "\n\n"))
 	page.WriteByte('\n')
 	return page.Bytes(), nil
+}
+
+// readHTML returns the elements that hold the content of an HTML page, and its
+// date.
+func (w *writer) readHTML(src []byte) (nodes []*html.Node, date string, err error) {
+	root, err := parseHTML(src)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %v", ErrNoPage, err)
+	}
+	front := readHead(root)
+	if front.refresh || front.noindex {
+		return nil, "", ErrNoPage
+	}
+	w.walk.page = true
+	nodes, w.walk.framed = contentRoots(root)
+	return nodes, front.date, nil
+}
+
+// readMarkdown is readHTML for Markdown and MDX, which it renders.
+func (w *writer) readMarkdown(src []byte, f format) (nodes []*html.Node, date string, err error) {
+	matter, body, _ := splitFrontMatter(src)
+	if matter.truth("draft") {
+		return nil, "", ErrNoPage
+	}
+	date = matter.text("lastmod", "last_modified_at", "updated", "last_updated", "lastupdated", "date")
+	body, _ = bounded(prepareFor(body, f == formatMDX, true))
+	anchors := w.walk.b.in.options.Anchors
+	var rendered bytes.Buffer
+	footnotes := bytes.Count(body, []byte("[^")) <= maxFootnotes
+	if err := newConverter(f == formatMDX, footnotes, anchors == "goldmark", true).Convert(body, &rendered); err != nil {
+		return nil, "", fmt.Errorf("rendering Markdown: %w", err)
+	}
+	w.walk.slugs = &slugger{style: anchors, used: map[string]int{}}
+	fragment, err := parseFragment(rendered.Bytes())
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: %v", ErrNoPage, err)
+	}
+	root := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	for _, n := range fragment {
+		root.AppendChild(n)
+	}
+	return []*html.Node{root}, date, nil
 }
 
 // escapeText escapes plain text for Markdown.

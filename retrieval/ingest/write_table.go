@@ -34,9 +34,14 @@ func (f *flow) table(n *html.Node) {
 			f.add(l.wrapped("**"))
 		}
 	}
-	var lines [][]string
-	columns := 0
-	headed := false
+	if lines := w.tableLines(rows); len(lines) > 0 {
+		f.add(writtenTable(lines))
+	}
+}
+
+// tableLines are the cells of the rows with words, the first of which is the
+// head. It is empty for a table without one, as Markdown has no such tables.
+func (w *writer) tableLines(rows []*html.Node) (lines [][]string) {
 	for _, row := range rows {
 		if w.skips(row) {
 			continue
@@ -59,17 +64,19 @@ func (f *flow) table(n *html.Node) {
 		if !words {
 			continue
 		}
-		if len(lines) == 0 {
-			headed = heads || row.Parent != nil && row.Parent.DataAtom == atom.Thead
+		if len(lines) == 0 && !heads && (row.Parent == nil || row.Parent.DataAtom != atom.Thead) {
+			lines = append(lines, nil)
 		}
-		columns = max(columns, len(cells))
 		lines = append(lines, cells)
 	}
-	if len(lines) == 0 {
-		return
-	}
-	if !headed {
-		lines = append([][]string{nil}, lines...)
+	return lines
+}
+
+// writtenTable writes a table, of which the first line is the head.
+func writtenTable(lines [][]string) string {
+	columns := 0
+	for _, cells := range lines {
+		columns = max(columns, len(cells))
 	}
 	var b strings.Builder
 	for i, cells := range lines {
@@ -92,7 +99,7 @@ func (f *flow) table(n *html.Node) {
 			b.WriteByte('\n')
 		}
 	}
-	f.add(b.String())
+	return b.String()
 }
 
 // tableRows are the rows of a table, without those of tables in its cells.
