@@ -62,8 +62,20 @@ var denials = []struct {
 	}},
 }
 
-// pointing sentences lead on, and answer nothing.
-var pointing = regexp.MustCompile(`^(\W*)(see|related|sources?|have a look|you (may|might|can|could)|for |try|please|the (nearest|closest)|i can|more help|siehe|vielleicht|am nächsten|die nächst|fragen|weitere|quellen|voir|voyez|la page|la section|le plus|plus d|consulta|véase|ver |la página|lo más|más|veja|a página|o mais|mais|vedi|la pagina|la sezione|altro|смотрите|см\.|ближ|помощь|请参阅|参见|最接近|更多|最も近い|参照|가장|참고)|nearest|closest|related|might help|@\S*$`)
+// pointing sentences begin like this or have one of pointingWords: they lead
+// on, and answer nothing.
+var (
+	pointing      = regexp.MustCompile(`^(\W*)(see|related|sources?|have a look|you (may|might|can|could)|for |try|please|the (nearest|closest)|i can|more help|siehe|vielleicht|am nächsten|die nächst|fragen|weitere|quellen|voir|voyez|la page|la section|le plus|plus d|consulta|véase|ver |la página|lo más|más|veja|a página|o mais|mais|vedi|la pagina|la sezione|altro|смотрите|см\.|ближ|помощь|请参阅|参见|最接近|更多|最も近い|参照|가장|참고)`)
+	pointingWords = []string{"nearest", "closest", "related", "might help"}
+)
+
+// isPointing reports whether a lower-case sentence leads on. One that ends with
+// an address does, too.
+func isPointing(plain string) bool {
+	has := func(word string) bool { return strings.Contains(plain, word) }
+	last := plain[strings.LastIndexAny(plain, " \t")+1:]
+	return slices.ContainsFunc(pointingWords, has) || strings.Contains(last, "@") || pointing.MatchString(plain)
+}
 
 // leastAnswer is how many characters beside denials and pointers make a part of
 // an answer.
@@ -118,7 +130,7 @@ func isDenial(plain string) bool {
 // said is how many characters a lower-case sentence adds to an answer.
 func said(plain string) int {
 	switch n := utf8.RuneCountInString(plain); {
-	case n < 12 || pointing.MatchString(plain):
+	case n < 12 || isPointing(plain):
 		return 0
 	case wide(plain):
 		return 2 * n
