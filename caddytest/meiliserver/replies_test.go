@@ -277,7 +277,7 @@ func differ(t *testing.T, path string, got, want any) {
 				t.Errorf("%s.%s is missing, recorded %v", path, k, w[k])
 			} else {
 				g, w := g[k], w[k]
-				if k == "message" || k == "_rankingScore" {
+				if k == "message" || k == "_rankingScore" || k == "weightedRankingScore" {
 					// A message is only logged, and a score not used.
 					g, w = fmt.Sprintf("%T", g), fmt.Sprintf("%T", w)
 				}
@@ -423,6 +423,14 @@ func conversation() []step {
 			{"indexUid": a, "limit": 200, "attributesToRetrieve": []string{"id"}, "q": "upstream", "matchingStrategy": "frequency", "filter": `version = "2.x" AND language = "en"`},
 			{"indexUid": a, "limit": 200, "attributesToRetrieve": []string{"id"}, "vector": []float64{1, 0, 0}, "hybrid": hybrid("docs"), "showRankingScoreDetails": true, "filter": `version = "2.x" AND language = "en"`},
 		}}, ""},
+		step{"by several queries, as one list", "POST", "/multi-search", "search", object{"federation": object{"limit": 3}, "queries": []object{
+			{"indexUid": a, "attributesToRetrieve": []string{"id"}, "q": "upstream ", "matchingStrategy": "frequency", "attributesToSearchOn": []string{"title"}, "federationOptions": object{"weight": .5}},
+			{"indexUid": a, "attributesToRetrieve": []string{"id"}, "q": "upstream ", "matchingStrategy": "frequency", "filter": `version = "2.x"`},
+		}}, ""},
+		step{"as one list, with a limit of its own", "POST", "/multi-search", "search", object{"federation": object{}, "queries": []object{{"indexUid": a, "q": "upstream", "limit": 3}}}, ""},
+		step{"as one list, in an index that is not there", "POST", "/multi-search", "search", object{"federation": object{"limit": 3}, "queries": []object{{"indexUid": prefix + "none", "q": "upstream"}}}, ""},
+		step{"with a weight, as lists", "POST", "/multi-search", "search", search(object{"q": "upstream", "federationOptions": object{"weight": .5}}), ""},
+		step{"as one list of no queries", "POST", "/multi-search", "search", `{"federation":{},"queries":[]}`, ""},
 		step{"by meaning that nobody made", "POST", "/multi-search", "search", search(object{"q": "upstream", "hybrid": hybrid("docs")}), ""},
 		step{"by an embedder that is none", "POST", "/multi-search", "search", search(object{"vector": []float64{1, 0, 0}, "hybrid": hybrid("none")}), ""},
 		step{"by a vector of another length", "POST", "/multi-search", "search", search(object{"vector": []float64{1, 0}, "hybrid": hybrid("docs")}), ""},

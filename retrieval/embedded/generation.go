@@ -71,7 +71,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 		*p = make(postings, len(g.terms))
 	}
 	g.mean = averagesOf(words)
-	g.invert(term)
+	g.invert(term, nil)
 	for _, p := range all {
 		p.clip()
 	}
@@ -110,8 +110,9 @@ func placesOf(words []*pageWords, n int) []uint32 {
 	return out
 }
 
-// invert fills the postings. term has the term of each word.
-func (g *generation) invert(term []uint32) {
+// invert fills the postings. term has the term of each word. found is nil, or
+// what is known of pages of which g has some sections only.
+func (g *generation) invert(term []uint32, found []FoundPage) {
 	mean, terms := g.mean, len(g.sections)
 	section, page, names := newAccumulator(terms), newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
@@ -134,6 +135,9 @@ func (g *generation) invert(term []uint32) {
 		names.moveTo(g.slugs, p)
 
 		headings, texts := c.lengths()
+		if found != nil {
+			headings, texts = found[i].Headings, found[i].Words
+		}
 		pageHeading, pageText := mean.pageHeading.norm(headings), mean.pageText.norm(texts)
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
@@ -146,7 +150,7 @@ func (g *generation) invert(term []uint32) {
 				t := term[w.Word]
 				section.add(t, headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
 				page.add(t, headingWeight*float32(w.Heading)/pageHeading+textWeight*float32(w.Text)/pageText)
-				if j == 0 {
+				if j == 0 && (found == nil || found[i].Sections[0].Section == 0) {
 					page.add(t, leadWeight*float32(w.Text)/text)
 				}
 				if w.InHeading {

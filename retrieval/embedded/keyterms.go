@@ -95,3 +95,11 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
 	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(s.holders[s.terms[a]], s.holders[s.terms[b]]) })
 	return stems, true
 }
+
+// IDF adds up that of terms that Stems has returned.
+func (s *Statistics) IDF(stems []string) (sum float64) {
+	for _, stem := range stems {
+		sum += float64(s.sectionIDF[s.terms[stem]])
+	}
+	return sum
+}

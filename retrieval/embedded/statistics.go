@@ -245,7 +245,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	for i := range terms {
 		terms[i] = uint32(i)
 	}
-	g.invert(terms)
+	g.invert(terms, found)
 	g.variants = variantsOf(g.docs)
 	return g
 }

@@ -33,6 +33,15 @@ type narrowedSet struct {
 	filtered bool
 }
 
+// candidates returns how many sections a server is asked for instead of
+// count.
+func (n *narrowedSet) candidates(count int) int {
+	if !n.filtered {
+		count *= narrowedFactor
+	}
+	return count
+}
+
 // narrow returns the statistics of the pages of a set alone. In scores,
 // corrections and completions, nothing of the other pages shows. They are made
 // by the first query with the set. A nil set has all pages.

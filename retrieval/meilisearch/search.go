@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,12 +23,11 @@ import (
 const (
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
-	// How many sections a server is asked for: by all terms, with some of them,
-	// of as many pages, and by vectors.
-	keywordCandidates  = 40
-	chainCandidates    = 30
-	keywordChains      = 7
+	// How many sections a server is asked for: by keywords, and by vectors.
+	keywordCandidates  = 80
 	semanticCandidates = 50
+	// keywordQueries is with how many queries it is asked by keywords.
+	keywordQueries = 7
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -177,36 +177,41 @@ var retrieved = []string{
 	"keywords", "text", "version", "language", "tags", "ranking",
 }
 
-// find returns what a server finds by keywords and by vectors.
+// find returns what a server finds by keywords and, at the same time, by
+// vectors.
 func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
 	keyword, semantic := x.requests(s, c, n, q, filter)
 	if len(semantic) == 0 {
-		results, err = s.search(ctx, keyword)
+		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
 		return results, x.ratio > 0 && (q.Vector != nil || x.options.Embedder != ""), err
 	}
-	first := keyword
-	if x.ratio == 1 {
-		first = nil // keywords are asked only if vectors fail
-	}
-	if x.options.Embedder == "" {
-		results, err = s.search(ctx, append(slices.Clip(first), semantic...))
-		if !noVectors(err) {
-			return results, false, err
-		}
-		x.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, err)
-		results, err = s.search(ctx, keyword)
-		return results, true, err
-	}
-	var found []result
+	var similar []result
 	var ok bool
+	var failure error
 	var group sync.WaitGroup
-	group.Go(func() { found, ok = x.searchEmbedded(ctx, s, semantic) })
-	results, err = s.search(ctx, first)
-	group.Wait()
-	if !ok && err == nil && len(first) < len(keyword) {
-		results, err = s.search(ctx, keyword)
+	group.Go(func() {
+		if x.options.Embedder != "" {
+			similar, ok = x.searchEmbedded(ctx, s, semantic)
+		} else {
+			similar, failure = s.search(ctx, semantic)
+			ok = failure == nil
+		}
+	})
+	if x.ratio < 1 { // else keywords are asked only if vectors fail
+		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
 	}
-	return append(results, found...), !ok, err
+	group.Wait()
+	if noVectors(failure) {
+		x.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, failure)
+		failure = nil
+	}
+	if err = cmp.Or(err, failure); err != nil {
+		return nil, false, err
+	}
+	if !ok && x.ratio == 1 {
+		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
+	}
+	return append(results, similar...), !ok, err
 }
 
 // searchEmbedded searches with queries that the server's embedder embeds. ok
@@ -246,8 +251,8 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	response, err := s.reader.MultiSearchWithContext(ctx, &sdk.MultiSearchRequest{Queries: requests})
-	if err := s.explain(err); err != nil {
+	var response struct{ Results []struct{ Hits []hit } }
+	if err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests}, &response); err != nil {
 		return nil, err
 	}
 	if len(response.Results) != len(requests) {
@@ -255,27 +260,41 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	}
 	results := make([]result, len(requests))
 	for i, r := range requests {
-		results[i].semantic = r.Hybrid != nil
-		if err := response.Results[i].Hits.DecodeInto(&results[i].hits); err != nil {
-			return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: err}
-		}
+		results[i] = result{response.Results[i].Hits, r.Hybrid != nil}
 	}
 	return results, nil
+}
+
+// searchMerged sends requests to a server, which returns the hits of all of
+// them as one list in the order of their weighted scores, each section once.
+func (s *server) searchMerged(ctx context.Context, requests []*sdk.SearchRequest, limit int) ([]result, error) {
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	var response struct{ Hits []hit }
+	err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}}, &response)
+	return []result{{hits: response.Hits}}, err
+}
+
+// multiSearch makes a request. The SDK would decode hits twice.
+func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest, to any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	return s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), to)
 }
 
 // requests returns keyword and semantic requests for each language, or for the
 // filter's. The server's own hybrid search is not used: it compares scores of
 // both kinds, which have different scales.
 func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []*sdk.SearchRequest) {
-	queries := keywordQueries(n.statistics, q)
+	queries := keywordQueriesOf(n.statistics, q)
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)
 	s.mu.Unlock()
-	complete := func(uid string, limit int, r *sdk.SearchRequest) *sdk.SearchRequest {
-		r.IndexUID, r.Limit, r.AttributesToRetrieve = uid, int64(limit), retrieved
-		if !n.filtered {
-			r.Limit *= narrowedFactor
-		}
+	complete := func(uid string, r *sdk.SearchRequest) *sdk.SearchRequest {
+		r.IndexUID, r.AttributesToRetrieve = uid, retrieved
 		if all := and(filter, n.filter); all != "" {
 			r.Filter = all
 		}
@@ -287,14 +306,20 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 			continue
 		}
 		for _, k := range queries {
-			r := &sdk.SearchRequest{Query: k.text, MatchingStrategy: sdk.Frequency, Distinct: k.distinct, AttributesToSearchOn: k.attributes}
+			r := &sdk.SearchRequest{
+				Query: k.text, MatchingStrategy: sdk.Frequency, AttributesToSearchOn: k.attributes,
+				FederationOptions: &sdk.SearchFederationOptions{Weight: k.weight},
+			}
 			if l := locales[language]; l != "" {
 				r.Locales = []string{l}
 			}
-			keyword = append(keyword, complete(uid, k.limit, r))
+			keyword = append(keyword, complete(uid, r))
 		}
 		dimensions, known := all[uid]
-		r := &sdk.SearchRequest{ShowRankingScoreDetails: true, Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: vectorName}}
+		r := &sdk.SearchRequest{
+			Limit: int64(n.candidates(semanticCandidates)), ShowRankingScoreDetails: true,
+			Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: vectorName},
+		}
 		switch {
 		case x.ratio == 0:
 			continue
@@ -305,7 +330,7 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 		default:
 			continue
 		}
-		semantic = append(semantic, complete(uid, semanticCandidates, r))
+		semantic = append(semantic, complete(uid, r))
 	}
 	return keyword, semantic
 }
@@ -314,32 +339,28 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 type keywordQuery struct {
 	text       string
 	attributes []string // nil: all
-	distinct   string
-	limit      int
+	weight     float64  // of its scores, compared with those of the others
 }
 
-// keywordQueries returns the keyword queries for a search. A server finds only
+// keywordQueriesOf returns the keyword queries for a search. A server finds only
 // sections with the rarest word of a query. The ranking wants others, too: so it
-// is asked again without the rarest, and for pages, since a page with many
-// sections could be all that is found.
-func keywordQueries(s *embedded.Statistics, q retrieval.Query) (out []keywordQuery) {
+// is asked again without the rarest words. The weight of a query is the share of
+// the IDF that its words have, so that the merged list is about in the order of
+// the IDF that the sections match.
+func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQuery) {
 	stems, ok := s.Stems(q, maxWords)
 	if !ok {
 		terms := s.KeyTerms(q, maxWords)
-		if terms != "" && q.Question {
+		if terms == "" { // the server finds everything without words
+			return nil
+		}
+		if q.Question {
 			terms += " " // the last word is complete
 		}
-		if terms != "" { // the server finds everything without words
-			out = append(out, keywordQuery{terms, nil, "", keywordCandidates}, keywordQuery{terms, nil, "page", keywordCandidates})
-		}
-		return out
+		return []keywordQuery{{terms, nil, 1}}
 	}
-	for i := range min(len(stems), keywordChains) {
-		text := strings.Join(stems[i:], " ") + " "
-		if i == 0 {
-			out = append(out, keywordQuery{text, ownAttributes, "", keywordCandidates})
-		}
-		out = append(out, keywordQuery{text, ownAttributes, "page", chainCandidates})
+	for i := range min(len(stems), keywordQueries) {
+		out = append(out, keywordQuery{strings.Join(stems[i:], " ") + " ", ownAttributes, s.IDF(stems[i:]) / s.IDF(stems)})
 	}
 	return out
 }
