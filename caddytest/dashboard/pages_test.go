@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,13 +11,46 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/pgserver"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// One Caddy serves all tests of the dashboard: a process has only one.
+// suite is the dashboard of a Caddy with the readers' doings in one store.
+type suite struct {
+	*caddytest.Server
+	// ways are those in which forms are sent: with scripts, without, or both.
+	ways []bool
+	// rest is set where also everything else is tested.
+	rest bool
+}
+
+// The dashboard is tested with scripts and SQLite, and without scripts and with
+// Postgres, so that every form is sent in both ways and to both stores. One
+// Caddy serves all tests of a store: a process has only one.
 func TestTheDashboard(t *testing.T) {
-	s := start(t, "")
-	for name, test := range map[string]func(*testing.T, *caddytest.Server){
+	ways := []bool{true, false}
+	t.Run("Postgres", func(t *testing.T) {
+		_, dsn := pgserver.Run(t)
+		s := start(t, "insights {\n store postgres "+dsn+"\n}")
+		ways = []bool{true}
+		(&suite{Server: s, ways: []bool{false}}).run(t)
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		(&suite{Server: start(t, ""), ways: ways, rest: true}).run(t)
+	})
+	if t.Failed() || len(forms.sent) == 0 { // without a browser there are none
+		return
+	}
+	for name, ways := range forms.sent {
+		if !ways[true] || !ways[false] {
+			t.Errorf("no test sends the form %q with (%t) and without scripts (%t)", name, ways[true], ways[false])
+		}
+	}
+	t.Logf("%d forms, each sent with and without scripts", len(forms.sent))
+}
+
+func (s *suite) run(t *testing.T) {
+	for name, test := range map[string]func(*testing.T, *suite){
 		"A stranger gets nothing": testStranger,
 		"Overview":                testOverview,
 		"API keys":                testKeys,
@@ -27,26 +61,16 @@ func TestTheDashboard(t *testing.T) {
 		"Searches":                testSearches,
 		"Conversations":           testConversations,
 		"Feedback":                testFeedback,
+		"Lists":                   testLists,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, s)
 		})
 	}
-	t.Cleanup(func() { // once all have ended
-		if t.Failed() || len(forms.sent) == 0 { // without a browser there are none
-			return
-		}
-		for name, ways := range forms.sent {
-			if !ways[true] || !ways[false] {
-				t.Errorf("no test sends the form %q with (%t) and without scripts (%t)", name, ways[true], ways[false])
-			}
-		}
-		t.Logf("%d forms, each sent with and without scripts", len(forms.sent))
-	})
 }
 
-func testStranger(t *testing.T, s *caddytest.Server) {
+func testStranger(t *testing.T, s *suite) {
 	for _, path := range []string{"/", "/acme/acme-docs", "/-/assets/"} {
 		if r := s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-"}); r.Status != http.StatusUnauthorized {
 			t.Errorf("%s is %d", path, r.Status)
@@ -54,7 +78,7 @@ func testStranger(t *testing.T, s *caddytest.Server) {
 	}
 }
 
-func testOverview(t *testing.T, s *caddytest.Server) {
+func testOverview(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, _ bool) {
 		b.visit("/")
 		b.until(`text('h1') === 'Overview' && location.pathname === '/acme/acme-docs'`)
@@ -64,7 +88,10 @@ func testOverview(t *testing.T, s *caddytest.Server) {
 		b.fill("main form button")
 		b.until(`text('h1') === 'Overview'`)
 	})
-	b := newTab(t, s, "ada")
+	if !s.rest {
+		return
+	}
+	b := newTab(t, s.Server, "ada")
 	b.visit("/")
 	b.until(`$$('.tile').length === 2`)
 	b.check("sites")
@@ -76,23 +103,25 @@ func testOverview(t *testing.T, s *caddytest.Server) {
 	b.is(`$('.switch').open`)
 	b.do(chromedp.Click("h1"))
 	b.until(`!$('.switch').open`)
-	b = newTab(t, s, "rob")
+	b = newTab(t, s.Server, "rob")
 	b.visit("/acme/acme-docs")
 	b.until(`text('h1') === 'Not found'`)
 	b.check("not found")
 }
 
-// eachWay runs a test with and without the scripts of the pages.
-func eachWay(t *testing.T, s *caddytest.Server, user string, f func(t *testing.T, b *tab, scripts bool)) {
-	t.Run("with scripts", func(t *testing.T) { f(t, newTab(t, s, user), true) })
-	t.Run("without scripts", func(t *testing.T) {
-		b := newTab(t, s, user)
-		b.allowScripts(false)
-		f(t, b, false)
-	})
+// eachWay runs a test in each of the suite's ways.
+func eachWay(t *testing.T, s *suite, user string, f func(t *testing.T, b *tab, scripts bool)) {
+	for _, scripts := range s.ways {
+		name := map[bool]string{true: "with scripts", false: "without scripts"}[scripts]
+		t.Run(name, func(t *testing.T) {
+			b := newTab(t, s.Server, user)
+			b.allowScripts(scripts)
+			f(t, b, scripts)
+		})
+	}
 }
 
-func testKeys(t *testing.T, s *caddytest.Server) {
+func testKeys(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
 		b.visit("/acme/acme-docs/keys")
 		b.until(`text('h1') === 'API keys'`)
@@ -123,31 +152,33 @@ func testKeys(t *testing.T, s *caddytest.Server) {
 			t.Errorf("a search with the revoked key is %d", r.Status)
 		}
 	})
+	if !s.rest {
+		return
+	}
 	t.Run("hostile names", func(t *testing.T) {
-		b := newTab(t, s, "mia")
+		b := newTab(t, s.Server, "mia")
+		b.visit("/acme/acme-docs/keys")
 		for name, text := range hostile {
-			b.visit("/acme/acme-docs/keys")
 			b.until(`$('#name')`)
 			js[bool](b, `$('#name').removeAttribute('maxlength'), $('#name').value = `+quote(text)+`, $('#origins').value = '', $('.form').submit(), true`)
 			if name == "a long word" {
 				b.until(`$('[role=alert]') || text('h1') === 'Bad Request'`)
+				b.visit("/acme/acme-docs/keys")
 				continue
 			}
 			b.until(`$('#secret') && $$('tbody th bdi').some(e => e.textContent === ` + quote(text) + `)`)
 		}
-		b.visit("/acme/acme-docs/keys")
-		b.until(`$$('tbody tr').length > 4`)
-		b.check("hostile keys")
+		b.fits("hostile keys")
 	})
 	t.Run("a viewer only reads", func(t *testing.T) {
-		b := newTab(t, s, "vic")
+		b := newTab(t, s.Server, "vic")
 		b.visit("/acme/acme-docs/keys")
 		b.until(`text('h1') === 'API keys'`)
 		b.is(`!$('main form') && $$('tbody tr').length > 1`)
 	})
 }
 
-func testContent(t *testing.T, s *caddytest.Server) {
+func testContent(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
 		b.visit("/acme/acme-docs/content")
 		b.until(`$$('tbody tr').length === 9`)
@@ -167,7 +198,7 @@ func testContent(t *testing.T, s *caddytest.Server) {
 	})
 }
 
-func testTry(t *testing.T, s *caddytest.Server) {
+func testTry(t *testing.T, s *suite) {
 	eachWay(t, s, "vic", func(t *testing.T, b *tab, scripts bool) {
 		b.visit("/acme/acme-docs/try")
 		b.fill("form[aria-label=Search] button", "#q", "thrust limits")
@@ -187,24 +218,22 @@ func testTry(t *testing.T, s *caddytest.Server) {
 			b.check("try question")
 		}
 	})
+	if !s.rest {
+		return
+	}
 	t.Run("hostile texts", func(t *testing.T) {
-		b := newTab(t, s, "vic")
-		for name, text := range hostile {
-			query := text[:min(len(text), 2000)]
-			b.visit("/acme/acme-docs/try?q=" + url.QueryEscape(query))
-			b.until(`text('h1') === 'Try'`)
-			b.is(`bad.length === 0`)
-			if name != "a long word" {
-				b.is(`$('#q').value === ` + quote(query))
-			}
-		}
+		b := newTab(t, s.Server, "vic")
+		b.visit("/acme/acme-docs/try?q=" + hostile["a long word"][:2000])
+		b.until(`text('h1') === 'Try' && bad.length === 0`)
+		b.visit("/acme/acme-docs/try?q=" + url.QueryEscape(hostileText()))
+		b.until(`text('h1') === 'Try' && bad.length === 0 && $('#q').value === ` + quote(hostileText()))
 		b.visit("/acme/acme-docs/try?q=hostile")
 		b.until(`$$('tbody tr').length >= 5`)
-		b.check("hostile results")
+		b.fits("hostile results")
 	})
 }
 
-func testSignIn(t *testing.T, s *caddytest.Server) {
+func testSignIn(t *testing.T, s *suite) {
 	loaded, err := caddy.ActiveContext().App("docs")
 	if err != nil {
 		t.Fatal(err)
@@ -216,36 +245,48 @@ func testSignIn(t *testing.T, s *caddytest.Server) {
 		}
 		return login
 	}
+	if slices.Contains(s.ways, true) {
+		testLink(t, s, newLogin(`{}`).Code)
+	}
+	if slices.Contains(s.ways, false) {
+		testCode(t, s, strings.ToLower(newLogin(`{"organization":"acme","name":"Mia"}`).Code))
+	}
+	if _, err := loaded.(*app.App).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
+		t.Errorf("an unknown organization: %v", err)
+	}
+}
+
+func testLink(t *testing.T, s *suite, code string) {
 	t.Run("the link", func(t *testing.T) {
-		b := newTab(t, s, "")
-		b.visit("/open/-/login#" + newLogin(`{}`).Code)
+		b := newTab(t, s.Server, "")
+		b.visit("/open/-/login#" + code)
 		b.until(`$('#code')?.value.length === 14 && location.hash === ''`)
 		b.check("sign in")
 		b.fill(".alone button")
 		b.until(`$$('.tile').length === 2 && location.pathname === '/open/'`)
 		b.do(chromedp.Click(".tile"))
 		b.until(`text('h1') === 'Overview' && location.pathname === '/open/acme/acme-docs'`)
-		b.check("signed in")
+		b.fits("signed in")
 		b.do(chromedp.Click(".who summary"))
 		b.fill(".who button")
 		b.until(`text('h1') === 'Sign in'`)
 		b.visit("/open/acme/acme-docs")
 		b.until(`text('h1') === 'Sign in'`)
 	})
+}
+
+func testCode(t *testing.T, s *suite, code string) {
 	t.Run("the code, without scripts", func(t *testing.T) {
-		b := newTab(t, s, "")
+		b := newTab(t, s.Server, "")
 		b.allowScripts(false)
 		b.visit("/open/acme/acme-docs/keys")
 		b.fill(".alone button", "#code", "AAAA-BBBB-CCCC")
 		b.until(`text('[role=alert]').startsWith('This code is not valid')`)
-		b.fill(".alone button", "#code", strings.ToLower(newLogin(`{"organization":"acme","name":"Mia"}`).Code))
+		b.fill(".alone button", "#code", code)
 		b.until(`text('h1') === 'API keys' && location.pathname === '/open/acme/acme-docs/keys' && text('.who').includes('Mia')`)
 		b.visit("/open/rival/rival-docs")
 		b.until(`text('h1') === 'Not found'`)
 		b.fill(".who button")
 		b.until(`text('h1') === 'Sign in'`)
 	})
-	if _, err := loaded.(*app.App).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
-		t.Errorf("an unknown organization: %v", err)
-	}
 }

@@ -16,8 +16,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-// The questions that the tests mark, erase and vote on, one for each way.
-var topics = map[bool]string{true: "teleport hamsters", false: "levitate walruses"}
+// Questions of the tests with (true) and without scripts: those of topics are
+// marked and voted on, those of lookups read and erased.
+var (
+	topics  = map[bool]string{true: "teleport hamsters", false: "levitate walruses"}
+	lookups = map[bool]string{true: "Which zebras unpack the archive?", false: "Which lemurs unpack the archive?"}
+)
 
 // readers do what readers do: they search, ask and vote, with hostile texts,
 // too.
@@ -37,24 +41,39 @@ func readers(t *testing.T, s *caddytest.Server) {
 	for _, topic := range topics {
 		questions = append(questions, "How do I "+topic+" for breakfast?", "For breakfast, how do I "+topic+"?")
 	}
-	for _, text := range hostile {
-		questions = append(questions, text[:min(len(text), 90_000)])
-	}
 	for _, question := range append(questions, "How do I limit the thrust of my rocket with max_thrust?") {
-		vote(t, s, askQuestion(t, s, question), question)
+		vote(t, s, askQuestion(t, s, question, ""), question)
 	}
+	for _, question := range lookups {
+		askQuestion(t, s, question, "")
+	}
+	var thread string // of all hostile questions
+	for name := range hostile {
+		text := hostile[name][:min(len(hostile[name]), 90_000)]
+		thread = askQuestion(t, s, text, thread)
+		vote(t, s, thread, text)
+	}
+	caddytest.Until(t, "what readers did is recorded", func() bool {
+		list := string(file(t, s, "mia", "/acme/acme-docs/conversations?format=json"))
+		return strings.Contains(list, thread) && strings.Contains(string(file(t, s, "mia", "/acme/acme-docs/feedback?format=json")), "limit the thrust")
+	})
 }
 
 var threadID = regexp.MustCompile(`thr_[a-z0-9]+`)
 
-// askQuestion asks the assistant and returns the thread.
-func askQuestion(t *testing.T, s *caddytest.Server, question string) string {
+// askQuestion asks the assistant, in a thread or a new one (""), and returns the
+// thread.
+func askQuestion(t *testing.T, s *caddytest.Server, question, thread string) string {
 	t.Helper()
-	body, _ := json.Marshal(map[string]any{"fp": "reader", "currentPath": "/install", "messages": []any{
+	fields := map[string]any{"fp": "reader", "currentPath": "/install", "messages": []any{
 		map[string]any{"id": "m", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}},
-	}})
+	}}
+	if thread != "" {
+		fields["threadId"] = thread
+	}
+	body, _ := json.Marshal(fields)
 	r := s.Do(caddytest.Request{Path: "/v2/assistant/acme-docs/message", Body: string(body)})
-	thread := threadID.FindString(string(r.Body))
+	thread = threadID.FindString(string(r.Body))
 	if r.Status != http.StatusOK || thread == "" {
 		t.Fatalf("asking: %d %.500s", r.Status, r.Body)
 	}
@@ -89,7 +108,7 @@ func file(t *testing.T, s *caddytest.Server, user, path string) []byte {
 	return body
 }
 
-func testUnanswered(t *testing.T, s *caddytest.Server) {
+func testUnanswered(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
 		row := `$$('tbody tr').find(r => r.textContent.includes(` + quote(topics[scripts]) + `))`
 		b.visit("/acme/acme-docs/unanswered")
@@ -121,14 +140,17 @@ func testUnanswered(t *testing.T, s *caddytest.Server) {
 	})
 	eachWay(t, s, "mia", func(_ *testing.T, b *tab, _ bool) { // marked in the list
 		b.visit("/acme/acme-docs/unanswered?days=90")
-		b.until(`$$('tbody tr').length > 0`)
-		rows := js[int](b, `$$('tbody tr').length`)
+		b.until(`$$('tbody form').length > 0`)
+		question := js[string](b, `$('tbody form').group.value`)
 		b.fill("tbody form button")
 		b.arrived()
-		b.is(fmt.Sprintf(`$$('tbody tr').length < %d && location.search === '?days=90'`, rows))
+		b.is(`location.search === '?days=90' && !$$('tbody form').some(f => f.group.value === ` + quote(question) + `)`)
 	})
+	if !s.rest {
+		return
+	}
 	t.Run("hostile notes", func(t *testing.T) {
-		b := newTab(t, s, "mia")
+		b := newTab(t, s.Server, "mia")
 		b.visit("/acme/acme-docs/unanswered?state=")
 		b.until(`$('tbody th a')`)
 		question := js[string](b, `(a => a.pathname + a.search)($('tbody th a'))`)
@@ -139,25 +161,24 @@ func testUnanswered(t *testing.T, s *caddytest.Server) {
 	})
 }
 
-// hostileNotes saves every hostile text as the note of a form, which open
-// leads to, and looks for it there.
+// hostileNotes saves hostile texts as the note of a form, which open leads to,
+// and looks for them there.
 func hostileNotes(b *tab, open func()) {
 	b.t.Helper()
-	for name, text := range hostile {
+	save := func(note string) {
 		open()
-		js[bool](b, `$('textarea').removeAttribute('maxlength'), $('textarea').value = `+quote(text)+`, true`)
+		js[bool](b, `$('textarea').removeAttribute('maxlength'), $('textarea').value = `+quote(note)+`, true`)
 		b.send(`$('textarea').form.querySelector('button')`)
-		if name == "a long word" {
-			b.until(`text('h1') === 'Bad Request'`)
-			continue
-		}
-		b.arrived()
-		open()
-		b.is(`$('textarea').value === ` + quote(text) + ` && bad.length === 0 && document.documentElement.scrollWidth <= innerWidth`)
 	}
+	save(hostile["a long word"])
+	b.until(`text('h1') === 'Bad Request'`)
+	save(hostileText())
+	b.arrived()
+	open()
+	b.is(`$('textarea').value === ` + quote(hostileText()) + ` && bad.length === 0 && document.documentElement.scrollWidth <= innerWidth`)
 }
 
-func testSearches(t *testing.T, s *caddytest.Server) {
+func testSearches(t *testing.T, s *suite) {
 	eachWay(t, s, "vic", func(t *testing.T, b *tab, scripts bool) {
 		b.visit("/acme/acme-docs/searches")
 		b.until(`text('tbody tr').startsWith('zzqx')`)
@@ -176,7 +197,10 @@ func testSearches(t *testing.T, s *caddytest.Server) {
 			}
 		}
 	})
-	rows, err := csv.NewReader(strings.NewReader(string(file(t, s, "vic", "/acme/acme-docs/searches?kind=top&format=csv")))).ReadAll()
+	if !s.rest {
+		return
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(file(t, s.Server, "vic", "/acme/acme-docs/searches?kind=top&format=csv")))).ReadAll()
 	if err != nil || len(rows) < 5 {
 		t.Errorf("%d rows (%v)", len(rows), err)
 	}
@@ -188,20 +212,15 @@ func testSearches(t *testing.T, s *caddytest.Server) {
 		t.Errorf("the formula is not marked as text: %q", rows)
 	}
 	var objects []map[string]any
-	if err := json.Unmarshal(file(t, s, "vic", "/acme/acme-docs/searches?kind=top&format=json"), &objects); err != nil || len(objects) != len(rows)-1 {
+	if err := json.Unmarshal(file(t, s.Server, "vic", "/acme/acme-docs/searches?kind=top&format=json"), &objects); err != nil || len(objects) != len(rows)-1 {
 		t.Errorf("%d objects (%v)", len(objects), err)
 	}
 }
 
-func testConversations(t *testing.T, s *caddytest.Server) {
+func testConversations(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
-		// A conversation of this test alone: others vote, and it is erased.
-		question := map[bool]string{true: "Which zebras unpack the archive?", false: "Which lemurs unpack the archive?"}[scripts]
+		question := lookups[scripts]
 		word := strings.Fields(question)[1]
-		thread := askQuestion(t, s, question)
-		caddytest.Until(t, "the conversation is recorded", func() bool {
-			return strings.Contains(string(file(t, s, "mia", "/acme/acme-docs/conversations?format=json")), thread)
-		})
 		b.visit("/acme/acme-docs/conversations")
 		b.until(`$$('tbody tr').length > 5`)
 		if scripts {
@@ -214,6 +233,7 @@ func testConversations(t *testing.T, s *caddytest.Server) {
 		if scripts {
 			b.check("conversation")
 		}
+		thread := js[string](b, `location.pathname.split('/').pop()`)
 		b.do(chromedp.Click("details.act summary"), chromedp.WaitVisible("details.act button"))
 		b.fill("details.act button")
 		b.until(`text('h1') === 'Conversations'`)
@@ -225,25 +245,31 @@ func testConversations(t *testing.T, s *caddytest.Server) {
 			b.check("audit")
 		}
 	})
+	if !s.rest {
+		return
+	}
 	t.Run("hostile questions and comments", func(t *testing.T) {
-		b := newTab(t, s, "vic")
+		b := newTab(t, s.Server, "vic")
 		b.visit("/acme/acme-docs/conversations")
-		b.until(`$$('tbody tr').length > 5`)
-		links := js[[]string](b, `$$('tbody th a').map(a => a.pathname)`)
-		for _, link := range links[:min(len(links), 14)] {
-			b.visit(link)
-			b.until(`$('.question')`)
-			b.is(`bad.length === 0 && document.documentElement.scrollWidth <= innerWidth`)
-			b.is(`!$('details.act')`) // a viewer erases nothing
+		row := fmt.Sprintf(`$$('tbody tr').find(r => r.querySelector('.n').textContent === '%d')`, len(hostile))
+		b.until(row)
+		js[bool](b, row+`.querySelector('th a').click() ?? true`)
+		b.until(fmt.Sprintf(`$$('.question').length === %d`, len(hostile)))
+		for name, text := range hostile {
+			if !js[bool](b, `$$('.question').some(q => q.textContent.trim().startsWith(`+quote(text[:min(len(text), 500)])+`))`) {
+				t.Errorf("%s is not shown", name)
+			}
 		}
+		b.is(`!$('details.act')`) // a viewer erases nothing
+		b.fits("hostile conversation")
 		b.visit("/acme/acme-docs/conversations?text=" + url.QueryEscape(hostile["a script"]) + "&on=" + url.QueryEscape(hostile["bidi"]))
 		b.until(`text('.empty h2') === 'No conversation matches'`)
 		b.is(`$('[name=text]').value === ` + quote(hostile["a script"]))
-		b.check("no conversation")
+		b.fits("no conversation")
 	})
 }
 
-func testFeedback(t *testing.T, s *caddytest.Server) {
+func testFeedback(t *testing.T, s *suite) {
 	eachWay(t, s, "mia", func(t *testing.T, b *tab, scripts bool) {
 		row := `$$('tbody tr').find(r => r.textContent.includes(` + quote("For breakfast, how do I "+topics[scripts]) + `))`
 		b.visit("/acme/acme-docs/feedback?rating=down&comments=1")
@@ -259,8 +285,11 @@ func testFeedback(t *testing.T, s *caddytest.Server) {
 		b.visit("/acme/acme-docs/feedback?by=page")
 		b.until(`text('.empty h2').startsWith('None in')`)
 	})
+	if !s.rest {
+		return
+	}
 	t.Run("hostile notes", func(t *testing.T) {
-		b := newTab(t, s, "mia")
+		b := newTab(t, s.Server, "mia")
 		b.visit("/acme/acme-docs/feedback?state=")
 		b.until(`$('tbody details.act')`)
 		vote := js[string](b, `$('tbody details.act form').action`) // the same one each time
@@ -270,4 +299,25 @@ func testFeedback(t *testing.T, s *caddytest.Server) {
 			js[bool](b, `$$('tbody tr').forEach(r => r.querySelector('form').action === `+quote(vote)+` || r.remove()), true`)
 		})
 	})
+}
+
+// testLists asks for the lists that the other tests don't show with both stores.
+func testLists(t *testing.T, s *suite) {
+	for path, has := range map[string]string{
+		"":                           "Searches a day from",
+		"/unanswered?state=":         "teleport hamsters",
+		"/unanswered?by=page&state=": "Write here",
+		"/searches?kind=weak":        "Searches",
+		"/searches?kind=top&days=90": "thrust limits",
+		"/searches?kind=low_clicks":  "Few clicks",
+		"/feedback?rating=down&comments=1&state=": "teleport hamsters",
+		"/audit": "Audit",
+		"/keys":  "uses in 30 days",
+		"/conversations?text=breakfast&answered=no&feedback=down": "teleport hamsters",
+	} {
+		status, body := get(t, s.Client, s.Base+"/acme/acme-docs"+path, "vic")
+		if status != http.StatusOK || !strings.Contains(body, has) {
+			t.Errorf("%s is %d, without %q:\n%s", path, status, has, body)
+		}
+	}
 }
