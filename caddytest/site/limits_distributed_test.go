@@ -12,8 +12,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-func TestMain(m *testing.M) { caddytest.Main(m) }
-
 func TestCaddysThatShareAStorageShareTheLimitOfAnOrganization(t *testing.T) {
 	const (
 		limit    = 300

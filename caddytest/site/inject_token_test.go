@@ -1,5 +1,4 @@
-// Package inject tests how the widget gets into pages and to its token.
-package inject
+package site
 
 import (
 	"context"
@@ -16,23 +15,23 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-const search = "/v1/search/acme"
+const searchAcme = "/v1/search/acme"
 
-// sites are two sites on one host, one of them with a key for another origin.
-func sites(t *testing.T) *caddytest.Server {
+// startTwoSites are two sites on one host, one of them with a key for another origin.
+func startTwoSites(t *testing.T) *caddytest.Server {
 	t.Helper()
 	folder := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nThe widget of the front page.\n"})
 	s := caddytest.Start(t, "key svc_dsc_0123456789abcdef {\norganization acme\norigins https://app.example\n}\nkey "+caddytest.Key+" {\norganization acme\norigins https://none.example\n}",
 		"http://:0 {\n\troot "+folder+"\n\tdocs acme\n\tdocs beta {\n\t\torganization acme\n\t}\n\tfile_server\n}\n")
 	caddytest.Until(t, "the site is ready", func() bool {
-		r := s.Do(caddytest.Request{Path: search, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": s.Base}})
+		r := s.Do(caddytest.Request{Path: searchAcme, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": s.Base}})
 		return r.Status == 200
 	})
 	return s
 }
 
-// token asks for a token, with headers.
-func token(t *testing.T, s *caddytest.Server, site, origin string) (string, *caddytest.Response) {
+// requestToken asks for a token, with headers.
+func requestToken(t *testing.T, s *caddytest.Server, site, origin string) (string, *caddytest.Response) {
 	t.Helper()
 	r := s.Do(caddytest.Request{Path: "/v1/token/" + site, Key: "-", Header: map[string]string{"Origin": origin}})
 	var body struct {
@@ -48,13 +47,13 @@ func token(t *testing.T, s *caddytest.Server, site, origin string) (string, *cad
 }
 
 func TestATokenOpensTheSiteForPagesThatAskedForIt(t *testing.T) {
-	s := sites(t)
+	s := startTwoSites(t)
 	for _, origin := range []string{s.Base, "https://app.example"} {
-		tok, r := token(t, s, "acme", origin)
+		tok, r := requestToken(t, s, "acme", origin)
 		if r.Status != 200 || r.Header.Get("Access-Control-Allow-Origin") != origin || r.Header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%s: %d %v %s", origin, r.Status, r.Header, r.Body)
 		}
-		found := s.Do(caddytest.Request{Path: search, Key: tok, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": origin}})
+		found := s.Do(caddytest.Request{Path: searchAcme, Key: tok, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": origin}})
 		if found.Status != 200 || !strings.Contains(string(found.Body), "front page") || found.Header.Get("Access-Control-Allow-Origin") != origin {
 			t.Errorf("%s: %d %v %s", origin, found.Status, found.Header, found.Body)
 		}
@@ -64,27 +63,27 @@ func TestATokenOpensTheSiteForPagesThatAskedForIt(t *testing.T) {
 		}
 	}
 	for origin, code := range map[string]string{"https://evil.example": "origin_not_allowed", "": "origin_missing", "null": "origin_missing"} {
-		if _, r := token(t, s, "acme", origin); r.Status != 403 || r.Error(t).Code != code {
+		if _, r := requestToken(t, s, "acme", origin); r.Status != 403 || r.Error(t).Code != code {
 			t.Errorf("origin %q: %d %s", origin, r.Status, r.Body)
 		}
 	}
-	if _, r := token(t, s, "nowhere", s.Base); r.Status != 404 {
+	if _, r := requestToken(t, s, "nowhere", s.Base); r.Status != 404 {
 		t.Errorf("an unknown site: %d", r.Status)
 	}
 }
 
-// folder is the storage of a server, as access reads it.
-type folder string
+// storageFolder is the storage of a server, as access reads it.
+type storageFolder string
 
-func (f folder) Get(_ context.Context, key string) ([]byte, error) {
+func (f storageFolder) Get(_ context.Context, key string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(string(f), key))
 }
 
-func (f folder) Put(context.Context, string, []byte) error { return os.ErrPermission }
+func (f storageFolder) Put(context.Context, string, []byte) error { return os.ErrPermission }
 
-func (f folder) Delete(context.Context, string) error { return os.ErrPermission }
+func (f storageFolder) Delete(context.Context, string) error { return os.ErrPermission }
 
-func (f folder) List(_ context.Context, prefix string) (keys []string, err error) {
+func (f storageFolder) List(_ context.Context, prefix string) (keys []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(string(f), prefix))
 	for _, e := range entries {
 		keys = append(keys, prefix+"/"+e.Name())
@@ -93,23 +92,23 @@ func (f folder) List(_ context.Context, prefix string) (keys []string, err error
 }
 
 func TestAStolenTokenIsWorthNothing(t *testing.T) {
-	s := sites(t)
-	tok, _ := token(t, s, "acme", s.Base)
+	s := startTwoSites(t)
+	tok, _ := requestToken(t, s, "acme", s.Base)
 	text, signature, _ := strings.Cut(tok, ".")
 	// The server's secret signs what it issued 16 minutes ago.
-	expired := access.NewTokens(folder(filepath.Join(s.Dir, "storage")), slog.New(slog.DiscardHandler)).
+	expired := access.NewTokens(storageFolder(filepath.Join(s.Dir, "storage")), slog.New(slog.DiscardHandler)).
 		Issue(t.Context(), access.Token{Site: "acme", Origin: s.Base, Address: "127.0.0.1"}, time.Now().Add(-16*time.Minute))
 	for name, c := range map[string]struct {
 		path, token, origin, code string
 	}{
-		"on another origin":       {search, tok, "https://evil.example", "token_origin"},
-		"on another of the site":  {search, tok, "https://app.example", "token_origin"},
-		"without an origin":       {search, tok, "", "token_origin"},
+		"on another origin":       {searchAcme, tok, "https://evil.example", "token_origin"},
+		"on another of the site":  {searchAcme, tok, "https://app.example", "token_origin"},
+		"without an origin":       {searchAcme, tok, "", "token_origin"},
 		"for another site":        {"/v1/search/beta", tok, s.Base, "token_site"},
 		"for a site that is none": {"/v1/search/nowhere", tok, s.Base, "token_site"},
-		"expired":                 {search, expired, s.Base, "token_expired"},
-		"tampered":                {search, text + "x." + signature, s.Base, "token_invalid"},
-		"without its signature":   {search, text + ".", s.Base, "token_invalid"},
+		"expired":                 {searchAcme, expired, s.Base, "token_expired"},
+		"tampered":                {searchAcme, text + "x." + signature, s.Base, "token_invalid"},
+		"without its signature":   {searchAcme, text + ".", s.Base, "token_invalid"},
 		"asked in the assistant":  {"/v2/assistant/beta/message", tok, s.Base, "token_site"},
 	} {
 		r := s.Do(caddytest.Request{Path: c.path, Key: c.token, Body: `{"query":"widget"}`, Header: map[string]string{"Origin": c.origin}})
@@ -142,7 +141,7 @@ func TestATokenIsForOneNetwork(t *testing.T) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	for address, code := range map[string]string{"203.0.113.200": "", "203.0.114.9": "token_network", "2001:db8::1": "token_network"} {
-		r := s.Do(caddytest.Request{Path: search, Key: body.Token, Body: `{"query":"widget"}`, Header: from(address)})
+		r := s.Do(caddytest.Request{Path: searchAcme, Key: body.Token, Body: `{"query":"widget"}`, Header: from(address)})
 		if code == "" && r.Status != 200 || code != "" && (r.Status != 401 || r.Error(t).Code != code) {
 			t.Errorf("from %s: %d %s", address, r.Status, r.Body)
 		}
@@ -150,10 +149,10 @@ func TestATokenIsForOneNetwork(t *testing.T) {
 }
 
 func TestTokensAreLimitedByAddress(t *testing.T) {
-	s := sites(t)
+	s := startTwoSites(t)
 	last := 0
 	for range 605 {
-		_, r := token(t, s, "acme", "https://evil.example") // refused ones count, too
+		_, r := requestToken(t, s, "acme", "https://evil.example") // refused ones count, too
 		last = r.Status
 	}
 	if last != http.StatusTooManyRequests {

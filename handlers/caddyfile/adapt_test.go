@@ -1,7 +1,4 @@
-// Package adapt holds Caddyfiles and the JSON that they become, a file each:
-// the Caddyfile, a line of ten hyphens, the JSON. Run with -update to write
-// the JSON again, and read the difference.
-package adapt
+package caddyfile
 
 import (
 	"bytes"
@@ -14,27 +11,22 @@ import (
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/standard"
-
-	"github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the JSON of the fixtures")
 
 const separator = "\n----------\n"
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	caddyfile.Register()
-	os.Exit(m.Run())
-}
-
+// The fixtures are Caddyfiles and the JSON that they become, a file each: the
+// Caddyfile, a line of ten hyphens, the JSON. Run with -update to write the JSON
+// again, and read the difference.
 func TestCaddyfilesAdaptToTheirJSON(t *testing.T) {
-	files, err := filepath.Glob("*.caddyfiletest")
+	files, err := filepath.Glob("../../caddytest/adapt/*.caddyfiletest")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures (%v)", err)
 	}
 	for _, file := range files {
-		name := strings.ReplaceAll(strings.TrimSuffix(file, ".caddyfiletest"), "_", " ")
+		name := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".caddyfiletest"), "_", " ")
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			if err != nil {
@@ -42,7 +34,7 @@ func TestCaddyfilesAdaptToTheirJSON(t *testing.T) {
 			}
 			input, want, _ := strings.Cut(strings.ReplaceAll(string(data), "\r\n", "\n"), separator)
 			input = strings.TrimRight(input, "\n")
-			got := adapt(t, input+"\n")
+			got := adaptIndented(t, input+"\n")
 			if *update {
 				if err := os.WriteFile(file, []byte(input+separator+got+"\n"), 0o644); err != nil {
 					t.Fatal(err)
@@ -56,9 +48,9 @@ func TestCaddyfilesAdaptToTheirJSON(t *testing.T) {
 	}
 }
 
-// adapt returns the indented JSON of a Caddyfile. Warnings fail the test: a
+// adaptIndented returns the indented JSON of a Caddyfile. Warnings fail the test: a
 // Caddyfile that is not formatted has one.
-func adapt(t *testing.T, input string) string {
+func adaptIndented(t *testing.T, input string) string {
 	t.Helper()
 	adapter := caddyconfig.GetAdapter("caddyfile")
 	config, warnings, err := adapter.Adapt([]byte(input), map[string]any{"filename": "Caddyfile"})

@@ -1,11 +1,4 @@
-// Package upgrade opens with the current code what released versions have
-// stored: testdata/VERSION has the storage, the data folder, the pages, and
-// Caddyfiles with their JSON. Before a release, record its version:
-//
-//	go test ./caddytest/upgrade -record v0.2.0
-//
-// A fixture changes until its version is tagged, and never again.
-package upgrade
+package site
 
 import (
 	"bytes"
@@ -31,10 +24,19 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
+// The current code opens what released versions have stored: a folder of
+// fixtures has the storage, the data folder, the pages, and Caddyfiles with
+// their JSON. Before a release, record its version:
+//
+//	go test ./caddytest/site -run RecordAVersion -record v0.2.0
+//
+// A fixture changes until its version is tagged, and never again.
+const fixtures = "../upgrade/testdata"
+
 var record = flag.String("record", "", "write the fixture of this version")
 
-// stored says what a fixture holds.
-type stored struct {
+// fixtureFacts says what a fixture holds.
+type fixtureFacts struct {
 	At          time.Time
 	Secret      string // of a key that was created
 	Thread      string
@@ -42,28 +44,28 @@ type stored struct {
 }
 
 const (
-	question = "How do I install Acme on Linux?"
-	reader   = "ann"
+	storedQuestion = "How do I install Acme on Linux?"
+	storedReader   = "ann"
 )
 
-// docs are the options of the server that reads a fixture. Threads are kept for
+// keepLong is the options of the server that reads a fixture. Threads are kept for
 // as long as possible, as the fixture grows old.
-func docs(pages string) string {
+func keepLong(pages string) string {
 	return "threads ttl 3650d\n\tsite acme {\n\t\troot " + pages + "\n\t}"
 }
 
-const sites = "http://:0 {\n\tsearch\n\tassistant\n}\n"
+const apiBlock = "http://:0 {\n\tsearch\n\tassistant\n}\n"
 
 func TestRecordAVersion(t *testing.T) {
 	if *record == "" {
 		t.Skip("records the fixture of a release with -record VERSION")
 	}
-	to := filepath.Join("testdata", *record)
+	to := filepath.Join(fixtures, *record)
 	if _, err := os.Stat(to); err == nil {
 		t.Fatalf("%s exists: what a release has stored does not change", to)
 	}
 	dir, pages := t.TempDir(), caddytest.AcmeFolder(t)
-	s := caddytest.StartIn(t, dir, docs(pages), sites)
+	s := caddytest.StartIn(t, dir, keepLong(pages), apiBlock)
 	s.Ready("acme")
 	caddytest.Until(t, "the index is stored", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "data", "acme", "index", "index.snapshot"))
@@ -81,7 +83,7 @@ func TestRecordAVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Search("acme", `{"query":"install linux"}`)
-	reply := s.AskBody(caddytest.Question(question, map[string]any{"fp": reader}))
+	reply := s.AskBody(caddytest.Question(storedQuestion, map[string]any{"fp": storedReader}))
 	s.Do(caddytest.Request{Path: "/v1/feedback/acme", Body: fmt.Sprintf(`{"threadId":%q,"rating":"up"}`, reply.ThreadID)})
 	if err := caddy.Stop(); err != nil {
 		t.Fatal(err)
@@ -98,26 +100,26 @@ func TestRecordAVersion(t *testing.T) {
 		}
 		caddytest.Write(t, to, map[string]string{"caddyfiles/" + name + ".caddyfiletest": string(text)})
 	}
-	facts, err := json.MarshalIndent(stored{time.Now().UTC().Truncate(time.Second), secret, reply.ThreadID, embedded.SnapshotFormat}, "", "\t")
+	facts, err := json.MarshalIndent(fixtureFacts{time.Now().UTC().Truncate(time.Second), secret, reply.ThreadID, embedded.SnapshotFormat}, "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
 	caddytest.Write(t, to, map[string]string{"stored.json": string(facts) + "\n"})
 }
 
-// versions are the fixtures, which t.Run gets one after another.
-func versions(t *testing.T, run func(t *testing.T, fixture string, facts stored)) {
-	fixtures, err := filepath.Glob("testdata/v*")
-	if err != nil || len(fixtures) == 0 {
+// eachVersion runs a test with each fixture.
+func eachVersion(t *testing.T, run func(t *testing.T, fixture string, facts fixtureFacts)) {
+	folders, err := filepath.Glob(fixtures + "/v*")
+	if err != nil || len(folders) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	for _, fixture := range fixtures {
+	for _, fixture := range folders {
 		t.Run(filepath.Base(fixture), func(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join(fixture, "stored.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var facts stored
+			var facts fixtureFacts
 			if err := json.Unmarshal(data, &facts); err != nil {
 				t.Fatal(err)
 			}
@@ -126,8 +128,8 @@ func versions(t *testing.T, run func(t *testing.T, fixture string, facts stored)
 	}
 }
 
-// copied returns a copy of a fixture, which the server may change.
-func copied(t *testing.T, fixture string) string {
+// copyFixture returns a copy of a fixture, which the server may change.
+func copyFixture(t *testing.T, fixture string) string {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(fixture)); err != nil {
 		t.Fatal(err)
@@ -136,9 +138,9 @@ func copied(t *testing.T, fixture string) string {
 }
 
 func TestWhatEachReleaseHasStoredIsOpened(t *testing.T) {
-	versions(t, func(t *testing.T, fixture string, facts stored) {
-		dir := copied(t, fixture)
-		s := caddytest.StartIn(t, dir, docs(filepath.Join(dir, "pages")), sites)
+	eachVersion(t, func(t *testing.T, fixture string, facts fixtureFacts) {
+		dir := copyFixture(t, fixture)
+		s := caddytest.StartIn(t, dir, keepLong(filepath.Join(dir, "pages")), apiBlock)
 		s.Ready("acme")
 		if found := s.Search("acme", `{"query":"install linux"}`); len(found) == 0 || found[0].Path != "guide/install#on-linux" {
 			t.Errorf("found %+v", found)
@@ -151,7 +153,7 @@ func TestWhatEachReleaseHasStoredIsOpened(t *testing.T) {
 			t.Errorf("the stored key: %d %s", r.Status, r.Body)
 		}
 		// The thread goes on: it is not another one.
-		if reply := s.AskBody(caddytest.Question("And on Windows?", map[string]any{"fp": reader, "threadId": facts.Thread})); reply.ThreadID != facts.Thread {
+		if reply := s.AskBody(caddytest.Question("And on Windows?", map[string]any{"fp": storedReader, "threadId": facts.Thread})); reply.ThreadID != facts.Thread {
 			t.Errorf("the thread %s is continued as %s", facts.Thread, reply.ThreadID)
 		}
 		for line := range strings.Lines(s.Log()) {
@@ -165,8 +167,8 @@ func TestWhatEachReleaseHasStoredIsOpened(t *testing.T) {
 // After a downgrade, an index and a table of pages of a newer release are
 // rebuilt, and its keys and threads are read without what is unknown.
 func TestWhatANewerReleaseHasStoredIsReadOrRebuilt(t *testing.T) {
-	versions(t, func(t *testing.T, fixture string, facts stored) {
-		dir := copied(t, fixture)
+	eachVersion(t, func(t *testing.T, fixture string, facts fixtureFacts) {
+		dir := copyFixture(t, fixture)
 		newer := func(pattern, old, changed string) {
 			t.Helper()
 			files, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
@@ -190,7 +192,7 @@ func TestWhatANewerReleaseHasStoredIsReadOrRebuilt(t *testing.T) {
 		newer("data/acme/pages/pages.json", `{"format":`, `{"new":[{}],"format":999`)
 		newer("storage/docs/keys/*.json", `{`, `{"new":{"a":1},`)
 		newer("storage/docs/threads/acme/*/*.json", `{`, `{"new":{"a":1},`)
-		s := caddytest.StartIn(t, dir, docs(filepath.Join(dir, "pages")), sites)
+		s := caddytest.StartIn(t, dir, keepLong(filepath.Join(dir, "pages")), apiBlock)
 		s.Ready("acme")
 		if found := s.Search("acme", `{"query":"install linux"}`); len(found) == 0 || found[0].Path != "guide/install#on-linux" {
 			t.Errorf("found %+v", found)
@@ -203,15 +205,15 @@ func TestWhatANewerReleaseHasStoredIsReadOrRebuilt(t *testing.T) {
 		if r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Key: facts.Secret, Body: `{"query":"install"}`}); r.Status != http.StatusOK {
 			t.Errorf("the stored key: %d %s", r.Status, r.Body)
 		}
-		if reply := s.AskBody(caddytest.Question("And on Windows?", map[string]any{"fp": reader, "threadId": facts.Thread})); reply.ThreadID != facts.Thread {
+		if reply := s.AskBody(caddytest.Question("And on Windows?", map[string]any{"fp": storedReader, "threadId": facts.Thread})); reply.ThreadID != facts.Thread {
 			t.Errorf("the thread %s is continued as %s", facts.Thread, reply.ThreadID)
 		}
 	})
 }
 
 func TestTheInsightsOfEachReleaseAreRead(t *testing.T) {
-	versions(t, func(t *testing.T, fixture string, facts stored) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(copied(t, fixture), "data", "insights.db"))
+	eachVersion(t, func(t *testing.T, fixture string, facts fixtureFacts) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(copyFixture(t, fixture), "data", "insights.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +230,7 @@ func TestTheInsightsOfEachReleaseAreRead(t *testing.T) {
 }
 
 func TestTheCaddyfilesOfEachReleaseBecomeTheSameJSON(t *testing.T) {
-	versions(t, func(t *testing.T, fixture string, _ stored) {
+	eachVersion(t, func(t *testing.T, fixture string, _ fixtureFacts) {
 		files, err := filepath.Glob(filepath.Join(fixture, "caddyfiles", "*.caddyfiletest"))
 		if err != nil || len(files) < 5 {
 			t.Fatalf("%d Caddyfiles, %v", len(files), err)
@@ -262,7 +264,7 @@ func TestTheCaddyfilesOfEachReleaseBecomeTheSameJSON(t *testing.T) {
 // sentence that says so, and the site is served.
 func TestInsightsOfANewerReleaseAreRefusedWithASentence(t *testing.T) {
 	dir := t.TempDir()
-	s := caddytest.StartIn(t, dir, docs(caddytest.AcmeFolder(t)), sites)
+	s := caddytest.StartIn(t, dir, keepLong(caddytest.AcmeFolder(t)), apiBlock)
 	s.Ready("acme")
 	if err := caddy.Stop(); err != nil { // stores the search
 		t.Fatal(err)
@@ -281,7 +283,7 @@ func TestInsightsOfANewerReleaseAreRefusedWithASentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No search here: what can't be recorded would delay the stop.
-	s.Load(docs(caddytest.AcmeFolder(t)), sites)
+	s.Load(keepLong(caddytest.AcmeFolder(t)), apiBlock)
 	caddytest.Until(t, "the site is searched", func() bool { return caddytest.App(t).Status().Sites[0].Index.Ready })
 	const sentence = "a newer release of caddy-docs has written this database; install that release, or restore a backup"
 	said := ""

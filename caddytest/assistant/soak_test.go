@@ -1,4 +1,4 @@
-package lifetime
+package assistant
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 )
 
-// usage is what the process holds once nothing happens any more.
-func usage() (goroutines int, heap uint64) {
+// heldByProcess is what the process holds once nothing happens any more.
+func heldByProcess() (goroutines int, heap uint64) {
 	for range 3 {
 		runtime.GC()
 		time.Sleep(100 * time.Millisecond) // finalizers and ending goroutines
@@ -127,7 +127,7 @@ func TestASoakLeavesNothingBehind(t *testing.T) {
 		// Servers of earlier configurations wait 5 s for connections on which
 		// nothing ever came.
 		time.Sleep(6 * time.Second)
-		return usage()
+		return heldByProcess()
 	}
 	round(time.Now().Add(min(d/5, 30*time.Second))) // caches and pools fill
 	goroutines, heap := settle()

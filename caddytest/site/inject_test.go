@@ -1,4 +1,4 @@
-package inject
+package site
 
 import (
 	"bufio"
@@ -19,13 +19,13 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-const tag = `<script src="/v1/widget/acme.js" defer></script>`
+const widgetTag = `<script src="/v1/widget/acme.js" defer></script>`
 
-const page = "<!doctype html>\n<html><head><title>Home</title></head><body><h1>Home</h1></body></html>\n"
+const homePage = "<!doctype html>\n<html><head><title>Home</title></head><body><h1>Home</h1></body></html>\n"
 
 var navigation = map[string]string{"Accept": "text/html,*/*", "Accept-Encoding": "gzip"}
 
-func get(s *caddytest.Server, path string, header map[string]string) *caddytest.Response {
+func getWith(s *caddytest.Server, path string, header map[string]string) *caddytest.Response {
 	return s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Header: header})
 }
 
@@ -54,8 +54,8 @@ func zipped(s string) string {
 	return b.String()
 }
 
-// block runs a site block with pages.
-func block(t *testing.T, files map[string]string, directives string) *caddytest.Server {
+// startBlock runs a site block with pages.
+func startBlock(t *testing.T, files map[string]string, directives string) *caddytest.Server {
 	t.Helper()
 	s := caddytest.Start(t, "", "http://:0 {\n\troot "+caddytest.Folder(t, files)+"\n\tdocs acme {\n\t\twidget inject\n\t}\n"+directives+"\n}\n")
 	s.Ready("acme")
@@ -65,7 +65,7 @@ func block(t *testing.T, files map[string]string, directives string) *caddytest.
 func TestTheTagStandsInPages(t *testing.T) {
 	long := "<!doctype html><title>Long</title>" + strings.Repeat("<p>Words.</p>", 400_000)
 	files := map[string]string{
-		"index.html":    page,
+		"index.html":    homePage,
 		"app.js":        "var head = '</head>'",
 		"data.json":     `{"html":"<head></head>"}`,
 		"fragment.html": "<div><script>x</script>A part of a page</div>",
@@ -78,22 +78,22 @@ func TestTheTagStandsInPages(t *testing.T) {
 		"bom.html":      "\xef\xbb\xbf<!doctype html><html><body>x",
 		"long.html":     long,
 	}
-	s := block(t, files, "\tfile_server")
+	s := startBlock(t, files, "\tfile_server")
 	for path, want := range map[string]string{
-		"/":              strings.Replace(page, "</head>", tag+"</head>", 1),
+		"/":              strings.Replace(homePage, "</head>", widgetTag+"</head>", 1),
 		"/app.js":        files["app.js"],
 		"/data.json":     files["data.json"],
 		"/fragment.html": files["fragment.html"],
 		"/has.html":      files["has.html"],
-		"/nohead.html":   "<!DOCTYPE html>\n<title>No head</title>" + tag + "<p>Text</p>",
-		"/trap.html":     strings.Replace(files["trap.html"], "</HEAD >", tag+"</HEAD >", 1),
+		"/nohead.html":   "<!DOCTYPE html>\n<title>No head</title>" + widgetTag + "<p>Text</p>",
+		"/trap.html":     strings.Replace(files["trap.html"], "</HEAD >", widgetTag+"</HEAD >", 1),
 		"/meta.html":     files["meta.html"],
-		"/onlyhead.html": files["onlyhead.html"] + tag,
+		"/onlyhead.html": files["onlyhead.html"] + widgetTag,
 		"/empty.html":    "",
-		"/bom.html":      strings.Replace(files["bom.html"], "<body>", tag+"<body>", 1),
+		"/bom.html":      strings.Replace(files["bom.html"], "<body>", widgetTag+"<body>", 1),
 		"/long.html":     long, // more than 4 MB
 	} {
-		r := get(s, path, navigation)
+		r := getWith(s, path, navigation)
 		if string(r.Body) != want {
 			t.Errorf("%s: %.300q, want %.300q", path, r.Body, want)
 		}
@@ -101,11 +101,11 @@ func TestTheTagStandsInPages(t *testing.T) {
 			t.Errorf("%s: length %s of %d bytes", path, n, len(want))
 		}
 		head := s.Do(caddytest.Request{Method: "HEAD", Path: path, Key: "-", Header: navigation})
-		if head.Status != 200 || len(head.Body) != 0 || strings.Contains(want, tag) && head.Header.Get("ETag") != r.Header.Get("ETag") {
+		if head.Status != 200 || len(head.Body) != 0 || strings.Contains(want, widgetTag) && head.Header.Get("ETag") != r.Header.Get("ETag") {
 			t.Errorf("HEAD %s: %d, ETag %s and %s", path, head.Status, head.Header.Get("ETag"), r.Header.Get("ETag"))
 		}
 	}
-	if r := get(s, "/missing", navigation); r.Status != 404 || strings.Contains(string(r.Body), tag) {
+	if r := getWith(s, "/missing", navigation); r.Status != 404 || strings.Contains(string(r.Body), widgetTag) {
 		t.Errorf("a missing page: %d %s", r.Status, r.Body)
 	}
 	// What the assistant and the locks read has no tag.
@@ -115,8 +115,8 @@ func TestTheTagStandsInPages(t *testing.T) {
 }
 
 func TestPagesWithTheTagAreCachedAndNeverSentInParts(t *testing.T) {
-	s := block(t, map[string]string{"index.html": page, "big.js": strings.Repeat("x", 5000)}, "\tfile_server")
-	first := get(s, "/", navigation)
+	s := startBlock(t, map[string]string{"index.html": homePage, "big.js": strings.Repeat("x", 5000)}, "\tfile_server")
+	first := getWith(s, "/", navigation)
 	etag := first.Header.Get("ETag")
 	if !strings.Contains(etag, `-docs`) || first.Header.Get("Accept-Ranges") != "" {
 		t.Fatalf("header %v", first.Header)
@@ -130,7 +130,7 @@ func TestPagesWithTheTagAreCachedAndNeverSentInParts(t *testing.T) {
 		}
 		return all
 	}
-	if r := get(s, "/", with(map[string]string{"If-None-Match": etag})); r.Status != 304 || r.Header.Get("ETag") != etag || len(r.Body) != 0 {
+	if r := getWith(s, "/", with(map[string]string{"If-None-Match": etag})); r.Status != 304 || r.Header.Get("ETag") != etag || len(r.Body) != 0 {
 		t.Errorf("asked again: %d %v", r.Status, r.Header)
 	}
 	plain := strings.Split(etag, "-docs")[0] + `"`
@@ -142,29 +142,29 @@ func TestPagesWithTheTagAreCachedAndNeverSentInParts(t *testing.T) {
 		"a part of the same page":  {"Range": "bytes=10-20", "If-Range": etag},
 		"a copy and others by tag": {"If-None-Match": `"x", ` + plain},
 	} {
-		if r := get(s, "/", with(header)); r.Status != 200 || !strings.Contains(string(r.Body), tag) {
+		if r := getWith(s, "/", with(header)); r.Status != 200 || !strings.Contains(string(r.Body), widgetTag) {
 			t.Errorf("%s: %d %q", name, r.Status, r.Body)
 		}
 	}
-	if r := get(s, "/", with(map[string]string{"If-None-Match": `"x", ` + etag})); r.Status != 304 {
+	if r := getWith(s, "/", with(map[string]string{"If-None-Match": `"x", ` + etag})); r.Status != 304 {
 		t.Errorf("one of two tags: %d", r.Status)
 	}
 	// Other files are as before.
-	js := get(s, "/big.js", map[string]string{"Range": "bytes=0-9"})
+	js := getWith(s, "/big.js", map[string]string{"Range": "bytes=0-9"})
 	if js.Status != 206 || len(js.Body) != 10 || strings.Contains(js.Header.Get("ETag"), "docs") {
 		t.Errorf("a part of a script: %d %v", js.Status, js.Header)
 	}
-	if r := get(s, "/big.js", map[string]string{"If-None-Match": js.Header.Get("ETag")}); r.Status != 304 {
+	if r := getWith(s, "/big.js", map[string]string{"If-None-Match": js.Header.Get("ETag")}); r.Status != 304 {
 		t.Errorf("a script asked again: %d", r.Status)
 	}
 }
 
 func TestTheTagGoesWithOtherDirectives(t *testing.T) {
 	files := map[string]string{
-		"index.html": page, "index.html.gz": zipped(page), "app.js": strings.Repeat("x();", 900), "app.js.gz": zipped("precompressed"),
+		"index.html": homePage, "index.html.gz": zipped(homePage), "app.js": strings.Repeat("x();", 900), "app.js.gz": zipped("precompressed"),
 		"t.html":    `{{$x := "</head>"}}<!doctype html><html>{{include "/head.inc"}}<body>{{.Host}}</body></html>`,
 		"head.inc":  "<head><title>From a template</title></head>",
-		"long.html": strings.Replace(page, "<h1>", strings.Repeat("<p>Some words.</p>", 500)+"<h1>", 1),
+		"long.html": strings.Replace(homePage, "<h1>", strings.Repeat("<p>Some words.</p>", 500)+"<h1>", 1),
 	}
 	for name, directives := range map[string]string{
 		"precompressed files": "\tfile_server {\n\t\tprecompressed gzip\n\t}",
@@ -175,49 +175,49 @@ func TestTheTagGoesWithOtherDirectives(t *testing.T) {
 		"header":              "\theader X-Test yes\n\theader >Cache-Control max-age=60\n\tfile_server",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := block(t, files, directives)
+			s := startBlock(t, files, directives)
 			for _, path := range []string{"/", "/long.html"} {
-				r := get(s, path, navigation)
-				if body := unzipped(t, r); strings.Count(body, tag) != 1 || !strings.Contains(body, tag+"</head>") {
+				r := getWith(s, path, navigation)
+				if body := unzipped(t, r); strings.Count(body, widgetTag) != 1 || !strings.Contains(body, widgetTag+"</head>") {
 					t.Errorf("%s: %.300q", path, body)
 				}
-				again := get(s, path, map[string]string{"Accept": "text/html", "Accept-Encoding": "gzip", "If-None-Match": r.Header.Get("ETag")})
+				again := getWith(s, path, map[string]string{"Accept": "text/html", "Accept-Encoding": "gzip", "If-None-Match": r.Header.Get("ETag")})
 				if again.Status != 304 {
 					t.Errorf("%s: asked again with %s: %d %v", path, r.Header.Get("ETag"), again.Status, again.Header)
 				}
 			}
-			if strings.Contains(directives, "encode") && get(s, "/long.html", navigation).Header.Get("Content-Encoding") != "gzip" {
+			if strings.Contains(directives, "encode") && getWith(s, "/long.html", navigation).Header.Get("Content-Encoding") != "gzip" {
 				t.Error("the page is not compressed")
 			}
-			js := get(s, "/app.js", navigation)
+			js := getWith(s, "/app.js", navigation)
 			if strings.Contains(directives, "precompressed") && unzipped(t, js) != "precompressed" {
 				t.Errorf("the script is not the compressed one: %v", js.Header)
 			}
 		})
 	}
 	t.Run("templates", func(t *testing.T) {
-		s := block(t, files, "\ttemplates\n\tencode gzip\n\tfile_server")
-		r := get(s, "/t.html", navigation)
-		if body := unzipped(t, r); !strings.Contains(body, "<title>From a template</title>"+tag+"</head><body>") {
+		s := startBlock(t, files, "\ttemplates\n\tencode gzip\n\tfile_server")
+		r := getWith(s, "/t.html", navigation)
+		if body := unzipped(t, r); !strings.Contains(body, "<title>From a template</title>"+widgetTag+"</head><body>") {
 			t.Errorf("%q", body)
 		}
 	})
 	t.Run("a prefix", func(t *testing.T) {
 		s := caddytest.Start(t, "", "http://:0 {\n\thandle_path /docs/* {\n\t\troot "+caddytest.Folder(t, files)+"\n\t\tdocs acme {\n\t\t\twidget inject\n\t\t}\n\t\tfile_server\n\t}\n}\n")
 		caddytest.Until(t, "the page has the tag", func() bool {
-			return strings.Contains(string(get(s, "/docs/", navigation).Body), `<script src="/docs/v1/widget/acme.js" defer></script></head>`)
+			return strings.Contains(string(getWith(s, "/docs/", navigation).Body), `<script src="/docs/v1/widget/acme.js" defer></script></head>`)
 		})
-		if r := get(s, "/docs/v1/widget/acme.js", nil); r.Status != 200 {
+		if r := getWith(s, "/docs/v1/widget/acme.js", nil); r.Status != 200 {
 			t.Errorf("the script: %d", r.Status)
 		}
 	})
 	t.Run("docs_widget", func(t *testing.T) {
 		s := caddytest.Start(t, "site acme {\n\troot "+caddytest.Folder(t, files)+"\n}", "http://:0 {\n\troot "+caddytest.Folder(t, files)+"\n\tsearch acme\n\tdocs_widget acme {\n\t\tinject\n\t\ttitle \"A <b>title</b>\"\n\t}\n\tfile_server\n}\n")
 		s.Ready("acme")
-		if r := get(s, "/", navigation); !strings.Contains(string(r.Body), tag) {
+		if r := getWith(s, "/", navigation); !strings.Contains(string(r.Body), widgetTag) {
 			t.Errorf("%q", r.Body)
 		}
-		if r := get(s, "/v1/widget/acme.js", nil); !strings.Contains(string(r.Body), `"title":"A \u003cb\u003etitle\u003c/b\u003e"`) {
+		if r := getWith(s, "/v1/widget/acme.js", nil); !strings.Contains(string(r.Body), `"title":"A \u003cb\u003etitle\u003c/b\u003e"`) {
 			t.Errorf("the script has no settings: %.300s", r.Body)
 		}
 	})
@@ -237,18 +237,18 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 			<-step
 			fmt.Fprint(w, "two</body></html>")
 		case "/sniffed":
-			fmt.Fprint(w, page)
+			fmt.Fprint(w, homePage)
 		case "/encoded":
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Encoding", "br")
-			fmt.Fprint(w, page)
+			fmt.Fprint(w, homePage)
 		case "/zipped": // which the proxy asked for itself, and decodes
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = io.WriteString(w, zipped(page))
+			_, _ = io.WriteString(w, zipped(homePage))
 		case "/utf16":
 			w.Header().Set("Content-Type", "text/html; charset=UTF-16LE")
-			fmt.Fprint(w, page)
+			fmt.Fprint(w, homePage)
 		case "/broken":
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Length", "100000")
@@ -276,7 +276,7 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	body := bufio.NewReader(resp.Body)
-	want := "<!doctype html><html><head><title>A</title>" + tag + "</head><body>one "
+	want := "<!doctype html><html><head><title>A</title>" + widgetTag + "</head><body>one "
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(body, got); err != nil || string(got) != want {
 		t.Errorf("before the rest of the page: %q, %v", got, err)
@@ -286,11 +286,11 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 		t.Errorf("the rest: %q, %v", rest, err)
 	}
 	for path, want := range map[string]string{
-		"/sniffed": strings.Replace(page, "</head>", tag+"</head>", 1), "/encoded": page, "/utf16": page,
-		"/zipped": strings.Replace(page, "</head>", tag+"</head>", 1),
-		"/bytes":  "<!doctype html><head>" + strings.Repeat("<meta name=x>", 2000) + tag + "</head><p>",
+		"/sniffed": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1), "/encoded": homePage, "/utf16": homePage,
+		"/zipped": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1),
+		"/bytes":  "<!doctype html><head>" + strings.Repeat("<meta name=x>", 2000) + widgetTag + "</head><p>",
 	} {
-		if r := get(s, path, navigation); string(r.Body) != want {
+		if r := getWith(s, path, navigation); string(r.Body) != want {
 			t.Errorf("%s: %.200q, want %.200q", path, r.Body, want)
 		}
 	}
@@ -320,8 +320,8 @@ func TestPoliciesDecideAboutTheTag(t *testing.T) {
 		"default-src 'none'":                                   false,
 		"default-src 'self', script-src 'none'":                false,
 	} {
-		s := block(t, map[string]string{"index.html": page}, "\theader Content-Security-Policy `"+policy+"`\n\tfile_server")
-		if got := strings.Contains(string(get(s, "/", navigation).Body), tag); got != want {
+		s := startBlock(t, map[string]string{"index.html": homePage}, "\theader Content-Security-Policy `"+policy+"`\n\tfile_server")
+		if got := strings.Contains(string(getWith(s, "/", navigation).Body), widgetTag); got != want {
 			t.Errorf("%q: tag %v", policy, got)
 		}
 		loaded, err := caddy.ActiveContext().App("docs")
@@ -339,17 +339,17 @@ func TestPoliciesDecideAboutTheTag(t *testing.T) {
 }
 
 func TestTheScriptIsCompressedAndCached(t *testing.T) {
-	s := block(t, map[string]string{"index.html": page}, "\tencode\n\tfile_server")
-	r := get(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip, zstd", "Origin": "https://elsewhere.example"})
+	s := startBlock(t, map[string]string{"index.html": homePage}, "\tencode\n\tfile_server")
+	r := getWith(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip, zstd", "Origin": "https://elsewhere.example"})
 	if r.Status != 200 || r.Header.Get("Content-Type") != "text/javascript; charset=utf-8" || r.Header.Get("Content-Encoding") != "gzip" ||
 		r.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(unzipped(t, r), `{"site":"acme"`) || len(r.Body) > 3500 {
 		t.Errorf("%d %v, %d bytes", r.Status, r.Header, len(r.Body))
 	}
 	etag := r.Header.Get("ETag")
-	if again := get(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip", "If-None-Match": etag}); again.Status != 304 || again.Header.Get("ETag") != etag {
+	if again := getWith(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip", "If-None-Match": etag}); again.Status != 304 || again.Header.Get("ETag") != etag {
 		t.Errorf("asked again: %d %v", again.Status, again.Header)
 	}
-	plain := get(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "identity"})
+	plain := getWith(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "identity"})
 	if plain.Header.Get("Content-Encoding") != "" || plain.Header.Get("Content-Length") != strconv.Itoa(len(plain.Body)) {
 		t.Errorf("plain: %v", plain.Header)
 	}
@@ -357,12 +357,12 @@ func TestTheScriptIsCompressedAndCached(t *testing.T) {
 	name := string(plain.Body)
 	name = name[strings.Index(name, "main-"):]
 	name = name[:strings.Index(name, ".js")+3]
-	chunk := get(s, "/v1/widget/"+name, map[string]string{"Accept-Encoding": "gzip"})
+	chunk := getWith(s, "/v1/widget/"+name, map[string]string{"Accept-Encoding": "gzip"})
 	if chunk.Status != 200 || !strings.Contains(chunk.Header.Get("Cache-Control"), "immutable") || chunk.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%s: %d %v", name, chunk.Status, chunk.Header)
 	}
 	for path, want := range map[string]int{"/v1/widget/nowhere.js": 404, "/v1/widget/main-XXXX.js": 404, "/v1/widget/loader.js": 404, "/v1/widget/acme": 404} {
-		if r := get(s, path, nil); r.Status != want {
+		if r := getWith(s, path, nil); r.Status != want {
 			t.Errorf("%s: %d", path, r.Status)
 		}
 	}

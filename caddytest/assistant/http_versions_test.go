@@ -1,4 +1,4 @@
-package lifetime
+package assistant
 
 import (
 	"io"
@@ -16,7 +16,7 @@ func TestTheTagStandsInPagesOfEveryHTTPVersion(t *testing.T) {
 	s := newSecure(t)
 	caddytest.Write(t, s.root, map[string]string{"plain.html": "<!doctype html><html><head><title>Plain</title></head><body><h1>Plain</h1></body></html>\n"})
 	s.loaded(s.TryLoad(s.caddyfile("", "", "root * "+s.root+"\n\tfile_server", "\t\twidget inject")))
-	for name, client := range clients(t) {
+	for name, client := range clientsOfEveryHTTP(t) {
 		do := func(method string, header ...string) (*http.Response, string) {
 			t.Helper()
 			r, err := http.NewRequestWithContext(t.Context(), method, s.Base+"/plain.html", nil)

@@ -1,7 +1,4 @@
-// Package openapi holds the OpenAPI document of the API against a running
-// server: its examples, the linters that its readers use, and Schemathesis,
-// which makes requests from it.
-package openapi
+package site
 
 import (
 	"context"
@@ -24,14 +21,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
-const documentPath = "/v1/openapi.json"
+const openapiPath = "/v1/openapi.json"
 
-// start runs acme without limits and saves its document.
-func start(t *testing.T) (s *caddytest.Server, file string) {
+// lintersDir has the linters of OpenAPI documents and their rules.
+const lintersDir = "../openapi"
+
+// startDocumented runs acme without limits and saves its document.
+func startDocumented(t *testing.T) (s *caddytest.Server, file string) {
 	t.Helper()
 	s = caddytest.Start(t, "", caddytest.Site(caddytest.AcmeFolder(t), "rate_limit off"))
 	s.Ready("acme")
-	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: documentPath, Key: "-"})
+	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: openapiPath, Key: "-"})
 	if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Fatalf("%d %v: %.300s", r.Status, r.Header, r.Body)
 	}
@@ -42,22 +42,22 @@ func start(t *testing.T) (s *caddytest.Server, file string) {
 	return s, file
 }
 
-// document is what these tests read of it.
-type document struct {
+// openapiDocument is what these tests read of it.
+type openapiDocument struct {
 	Servers    []struct{ URL string }
 	Paths      map[string]map[string]json.RawMessage
-	Components struct{ Parameters map[string]parameter }
+	Components struct{ Parameters map[string]openapiParameter }
 }
 
-type parameter struct {
+type openapiParameter struct {
 	Ref      string `json:"$ref"`
 	Name, In string
 	Required bool
 	Example  any
 }
 
-type operation struct {
-	Parameters  []parameter
+type openapiOperation struct {
+	Parameters  []openapiParameter
 	RequestBody struct {
 		Content map[string]struct {
 			Examples map[string]struct{ Value json.RawMessage }
@@ -69,27 +69,27 @@ type operation struct {
 	}
 }
 
-// sent is a request that was made from an example.
-type sent struct {
+// exampleRequest is a request that was made from an example.
+type exampleRequest struct {
 	name      string
-	operation *operation
+	operation *openapiOperation
 	caddytest.Request
 }
 
 // requests returns those of the document's examples: of each operation one
 // for each example of its body, or one.
-func (d *document) requests(t *testing.T) (out []sent) {
+func (d *openapiDocument) requests(t *testing.T) (out []exampleRequest) {
 	t.Helper()
 	for path, item := range d.Paths {
 		for method, raw := range item {
 			if method == "parameters" {
 				continue
 			}
-			o := new(operation)
+			o := new(openapiOperation)
 			if err := json.Unmarshal(raw, o); err != nil {
 				t.Fatal(err)
 			}
-			var shared []parameter
+			var shared []openapiParameter
 			if p := item["parameters"]; p != nil {
 				if err := json.Unmarshal(p, &shared); err != nil {
 					t.Fatal(err)
@@ -120,7 +120,7 @@ func (d *document) requests(t *testing.T) (out []sent) {
 				q.Path += "?" + query.Encode()
 			}
 			if len(o.RequestBody.Content) == 0 {
-				out = append(out, sent{q.Method + " " + path, o, q})
+				out = append(out, exampleRequest{q.Method + " " + path, o, q})
 			}
 			for media, content := range o.RequestBody.Content {
 				if len(content.Examples) == 0 {
@@ -142,7 +142,7 @@ func (d *document) requests(t *testing.T) (out []sent) {
 						}
 						one.Body = form.Encode()
 					}
-					out = append(out, sent{q.Method + " " + path + " " + name, o, one})
+					out = append(out, exampleRequest{q.Method + " " + path + " " + name, o, one})
 				}
 			}
 		}
@@ -153,8 +153,8 @@ func (d *document) requests(t *testing.T) (out []sent) {
 // Each example is answered with success, with the headers, the type and, if
 // it is JSON, the fields of the example response.
 func TestTheExamplesAreTrue(t *testing.T) {
-	s, file := start(t)
-	var doc document
+	s, file := startDocumented(t)
+	var doc openapiDocument
 	data, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(data, &doc)
@@ -191,7 +191,7 @@ func TestTheExamplesAreTrue(t *testing.T) {
 				if err := json.Unmarshal(r.Body, &got); err != nil {
 					t.Fatal(err)
 				}
-				like(t, "the response", got, content.Example)
+				likeExample(t, "the response", got, content.Example)
 			}
 			if media == "text/event-stream" && !strings.Contains(string(r.Body), `"messageMetadata":{"finishReason":"stop"`) {
 				t.Errorf("no whole reply: %s", r.Body)
@@ -203,9 +203,9 @@ func TestTheExamplesAreTrue(t *testing.T) {
 	}
 }
 
-// like reports fields of a response that its example doesn't have, and values
+// likeExample reports fields of a response that its example doesn't have, and values
 // of another type.
-func like(t *testing.T, at string, got, example any) {
+func likeExample(t *testing.T, at string, got, example any) {
 	t.Helper()
 	switch example := example.(type) {
 	case map[string]any:
@@ -220,7 +220,7 @@ func like(t *testing.T, at string, got, example any) {
 				}
 				continue
 			}
-			like(t, at+"."+name, value, example[name])
+			likeExample(t, at+"."+name, value, example[name])
 		}
 	case []any:
 		items, ok := got.([]any)
@@ -228,7 +228,7 @@ func like(t *testing.T, at string, got, example any) {
 			t.Errorf("%s is %v, in the example an array", at, got)
 		}
 		for _, item := range items {
-			like(t, at+"[]", item, example[0])
+			likeExample(t, at+"[]", item, example[0])
 		}
 	default:
 		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", example) {
@@ -246,7 +246,7 @@ func TestFilesOfTheSiteWin(t *testing.T) {
 	get := func(path string, header map[string]string) *caddytest.Response {
 		return s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-", Header: header})
 	}
-	if r := get(documentPath, nil); string(r.Body) != `{"own":true}` {
+	if r := get(openapiPath, nil); string(r.Body) != `{"own":true}` {
 		t.Errorf("the site's file: %.100s", r.Body)
 	}
 	r := get("/v1/types.d.ts", nil)
@@ -256,8 +256,8 @@ func TestFilesOfTheSiteWin(t *testing.T) {
 	if again := get("/v1/types.d.ts", map[string]string{"If-None-Match": r.Header.Get("ETag")}); again.Status != http.StatusNotModified {
 		t.Errorf("the types again: %d", again.Status)
 	}
-	r = get("/api"+documentPath, nil)
-	var doc document
+	r = get("/api"+openapiPath, nil)
+	var doc openapiDocument
 	if err := json.Unmarshal(r.Body, &doc); err != nil || doc.Servers[0].URL != s.Base+"/api" {
 		t.Errorf("below a prefix: %v %v", err, doc.Servers)
 	}
@@ -270,7 +270,7 @@ func TestTheLintersPass(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Node")
 	}
-	if err := npm.Install(t.Context(), "."); err != nil {
+	if err := npm.Install(t.Context(), lintersDir); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
@@ -279,6 +279,7 @@ func TestTheLintersPass(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "node", append(args, "../../contract/openapi.json")...)
+			cmd.Dir = lintersDir
 			cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
 			out, err := cmd.CombinedOutput()
 			// Warnings don't fail Redocly's command.
@@ -300,7 +301,7 @@ func TestSchemathesisFindsNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("needs Schemathesis: pip install -r caddytest/requirements.txt")
 	}
-	s, file := start(t)
+	s, file := startDocumented(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	dir := t.TempDir()

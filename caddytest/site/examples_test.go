@@ -1,5 +1,4 @@
-// Package examples runs the examples against a real Caddy.
-package examples
+package site
 
 import (
 	"context"
@@ -15,13 +14,15 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
+const examplesDir = "../../examples"
+
 func TestEveryExampleHoldsAConversation(t *testing.T) {
 	s := caddytest.StartAcme(t)
 	program := filepath.Join(t.TempDir(), "ask")
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if out, err := exec.Command("go", "build", "-o", program, "./go").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, examplesDir+"/go").CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
 	thread := regexp.MustCompile(`(?m)^thread (thr_\w+)$`)
@@ -34,6 +35,7 @@ func TestEveryExampleHoldsAConversation(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], questions...)...)
+				cmd.Dir = examplesDir
 				cmd.Env = append(os.Environ(), "DOCS_URL="+s.Base+caddytest.V2Path, "DOCS_KEY="+key, "PYTHONDONTWRITEBYTECODE=1")
 				out, err := cmd.CombinedOutput()
 				return string(out), err

@@ -1,4 +1,4 @@
-package lifetime
+package assistant
 
 import (
 	"context"
@@ -59,8 +59,8 @@ func certificate(t testing.TB, dir string) (cert, key string) {
 // Any certificate is trusted: that of the tests is self-signed.
 var trusting = &tls.Config{InsecureSkipVerify: true}
 
-// clients are one of each protocol version.
-func clients(t testing.TB) map[string]*http.Client {
+// clientsOfEveryHTTP are one of each protocol version.
+func clientsOfEveryHTTP(t testing.TB) map[string]*http.Client {
 	h3 := &http3.Transport{TLSClientConfig: trusting.Clone()}
 	h2 := &http2.Transport{TLSClientConfig: trusting.Clone()}
 	h1 := &http.Transport{TLSClientConfig: trusting.Clone(), TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, MaxIdleConnsPerHost: 300}
@@ -72,15 +72,15 @@ func clients(t testing.TB) map[string]*http.Client {
 	return map[string]*http.Client{"h1": {Transport: h1}, "h2": {Transport: h2}, "h3": {Transport: h3}}
 }
 
-// secure is a site over TLS, on a separate port.
-type secure struct {
+// secureSite is a site over TLS, on a separate port.
+type secureSite struct {
 	*caddytest.Server
 	t               testing.TB
 	root, cert, key string
 	port            int
 }
 
-func startSecure(t testing.TB, options, docs string) *secure {
+func startSecure(t testing.TB, options, docs string) *secureSite {
 	t.Helper()
 	s := newSecure(t)
 	s.load(options, docs, "")
@@ -89,9 +89,9 @@ func startSecure(t testing.TB, options, docs string) *secure {
 }
 
 // newSecure is a site that nothing is loaded for yet.
-func newSecure(t testing.TB) *secure {
+func newSecure(t testing.TB) *secureSite {
 	t.Helper()
-	s := &secure{Server: caddytest.New(t), t: t, root: caddytest.AcmeFolder(t), port: caddytest.FreePort(t)}
+	s := &secureSite{Server: caddytest.New(t), t: t, root: caddytest.AcmeFolder(t), port: caddytest.FreePort(t)}
 	s.cert, s.key = certificate(t, s.Dir)
 	s.Client.Transport = &http.Transport{TLSClientConfig: trusting.Clone()}
 	return s
@@ -99,13 +99,13 @@ func newSecure(t testing.TB) *secure {
 
 // load loads a configuration with global options, docs lines, and lines of
 // the site.
-func (s *secure) load(options, docs, site string) {
+func (s *secureSite) load(options, docs, site string) {
 	s.t.Helper()
 	s.loaded(s.TryLoad(s.caddyfile(options, docs, "", site)))
 }
 
 // loaded has the requests that follow go to the site, if err is nil.
-func (s *secure) loaded(err error) {
+func (s *secureSite) loaded(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -113,10 +113,10 @@ func (s *secure) loaded(err error) {
 	s.Base = s.address()
 }
 
-func (s *secure) address() string { return fmt.Sprintf("https://localhost:%d", s.port) }
+func (s *secureSite) address() string { return fmt.Sprintf("https://localhost:%d", s.port) }
 
 // caddyfile is that of load, with directives beside the site.
-func (s *secure) caddyfile(options, docs, beside, site string) string {
+func (s *secureSite) caddyfile(options, docs, beside, site string) string {
 	return strings.Replace(caddytest.Global(s.Dir, docs), "admin off", "admin off\n"+options, 1) +
 		fmt.Sprintf("%s {\n%s\n\ttls %s %s\n\tdocs acme %s {\n%s\n\t}\n}\n", s.address(), beside, s.cert, s.key, s.root, site)
 }
@@ -141,22 +141,22 @@ func answerNumbered(m *modelserver.Server, hold <-chan struct{}) {
 	})
 }
 
-// asked is a question whose answer has begun.
-type asked struct {
+// askedStream is a question whose answer has begun.
+type askedStream struct {
 	*caddytest.Stream
 	name   string // its protocols, like "h3 v2"
 	number string
 }
 
 // askAll asks over all protocols and waits until each answer has begun.
-func (s *secure) askAll(t *testing.T) []*asked {
+func (s *secureSite) askAll(t *testing.T) []*askedStream {
 	t.Helper()
 	streams := 200
 	if testing.Short() {
 		streams = 30
 	}
-	all := make([]*asked, streams)
-	cs := clients(t)
+	all := make([]*askedStream, streams)
+	cs := clientsOfEveryHTTP(t)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() { all[i] = s.ask(t, cs, []string{"h1", "h2", "h3"}[i%3], i%2+1, i) })
@@ -165,9 +165,9 @@ func (s *secure) askAll(t *testing.T) []*asked {
 	return all
 }
 
-func (s *secure) ask(t *testing.T, cs map[string]*http.Client, protocol string, version, number int) *asked {
+func (s *secureSite) ask(t *testing.T, cs map[string]*http.Client, protocol string, version, number int) *askedStream {
 	t.Helper()
-	a := &asked{name: fmt.Sprintf("%s v%d", protocol, version), number: fmt.Sprint(number)}
+	a := &askedStream{name: fmt.Sprintf("%s v%d", protocol, version), number: fmt.Sprint(number)}
 	a.Stream = s.OpenReply(t, cs[protocol], version, "How do I install it, question number "+a.number+"?", nil)
 	a.ReadUntil(t, "guide/install)")
 	if got := fmt.Sprintf("h%d", a.ProtoMajor); got != protocol {
@@ -178,7 +178,7 @@ func (s *secure) ask(t *testing.T, cs map[string]*http.Client, protocol string, 
 
 // readAll reads all answers to their ends, at the same time. whole is what
 // the model says.
-func (s *secure) readAll(t *testing.T, all []*asked, check func(a *asked, reply *stream.Reply, whole string)) {
+func (s *secureSite) readAll(t *testing.T, all []*askedStream, check func(a *askedStream, reply *stream.Reply, whole string)) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for _, a := range all {
@@ -211,7 +211,7 @@ func TestAReloadCutsAndAltersNoStream(t *testing.T) {
 	s.load("", "threads off", "anchors pandoc")
 	s.Ready("acme")
 	close(hold)
-	s.readAll(t, all, func(a *asked, r *stream.Reply, whole string) {
+	s.readAll(t, all, func(a *askedStream, r *stream.Reply, whole string) {
 		if !r.Finished || r.FinishReason != "stop" || len(r.Sources) == 0 {
 			t.Errorf("%s: finished %t %s, %d sources", a.name, r.Finished, r.FinishReason, len(r.Sources))
 		} else if r.Text != whole {
@@ -227,7 +227,7 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 	hold := make(chan struct{})
 	answerNumbered(m, hold)
 	s := startSecure(t, "grace_period 1s", caddytest.LLM(url, "first", ""))
-	var h3, others []*asked
+	var h3, others []*askedStream
 	for _, a := range s.askAll(t) {
 		if a.ProtoMajor == 3 {
 			h3 = append(h3, a)
@@ -236,13 +236,13 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 		}
 	}
 	s.load("grace_period 1s", caddytest.LLM(url, "other", ""), "")
-	s.readAll(t, h3, func(a *asked, r *stream.Reply, whole string) {
+	s.readAll(t, h3, func(a *askedStream, r *stream.Reply, whole string) {
 		if r.Finished || !strings.Contains(r.Error, "again") || !strings.HasPrefix(whole, r.Text) || len(r.Sources) == 0 {
 			t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
 		}
 	})
 	close(hold)
-	s.readAll(t, others, func(a *asked, r *stream.Reply, whole string) {
+	s.readAll(t, others, func(a *askedStream, r *stream.Reply, whole string) {
 		if r.Text != whole || !r.Finished {
 			t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
 		}
@@ -347,14 +347,14 @@ func TestTimeoutsOfTheServerCutNoStreamWithoutAnError(t *testing.T) {
 			if write == "" { // an answer that takes longer than all of them
 				time.AfterFunc(1500*time.Millisecond, func() { close(hold) })
 			}
-			var all []*asked
-			cs := clients(t)
+			var all []*askedStream
+			cs := clientsOfEveryHTTP(t)
 			for protocol := range cs {
 				for _, v := range caddytest.Versions {
 					all = append(all, s.ask(t, cs, protocol, v, 7))
 				}
 			}
-			s.readAll(t, all, func(a *asked, r *stream.Reply, whole string) {
+			s.readAll(t, all, func(a *askedStream, r *stream.Reply, whole string) {
 				complete := r.Finished && r.Text == whole
 				if write != "" {
 					complete = !r.Finished && strings.Contains(r.Error, "again") && r.Text != "" && strings.HasPrefix(whole, r.Text)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package lifetime
+package assistant
 
 import (
 	"bufio"
@@ -23,10 +23,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 )
 
-func TestMain(m *testing.M) { caddytest.Main(m) }
-
-// running is a Caddy in a separate process that serves acme.
-type running struct {
+// acmeProcess is a Caddy in a separate process that serves acme.
+type acmeProcess struct {
 	*caddytest.Process
 	root               string
 	port               int
@@ -34,7 +32,7 @@ type running struct {
 }
 
 // config is its configuration in JSON.
-func (r *running) config(t *testing.T, dir, docs, site string) []byte {
+func (r *acmeProcess) config(t *testing.T, dir, docs, site string) []byte {
 	t.Helper()
 	caddyfile := caddytest.Global(dir, docs) + fmt.Sprintf("http://localhost:%d {\n\tdocs acme %s {\n%s\n}\n}\n", r.port, r.root, site)
 	return caddytest.AdaptWith(t, caddyfile, func(config map[string]any) {
@@ -47,9 +45,9 @@ func (r *running) config(t *testing.T, dir, docs, site string) []byte {
 	})
 }
 
-func startAcmeProcess(t *testing.T, docs string, stopTimeout, grace time.Duration) *running {
+func startAcmeProcess(t *testing.T, docs string, stopTimeout, grace time.Duration) *acmeProcess {
 	t.Helper()
-	r := &running{root: caddytest.AcmeFolder(t), port: caddytest.FreePort(t), stopTimeout: stopTimeout, grace: grace}
+	r := &acmeProcess{root: caddytest.AcmeFolder(t), port: caddytest.FreePort(t), stopTimeout: stopTimeout, grace: grace}
 	dir := t.TempDir()
 	r.Process = caddytest.StartProcess(t, dir, r.port, r.config(t, dir, docs, ""))
 	caddytest.Until(t, "the process serves", func() bool {
@@ -64,7 +62,7 @@ func startAcmeProcess(t *testing.T, docs string, stopTimeout, grace time.Duratio
 }
 
 // reload loads a configuration through the admin API.
-func (r *running) reload(t *testing.T, docs, site string) {
+func (r *acmeProcess) reload(t *testing.T, docs, site string) {
 	t.Helper()
 	admin := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(r.Dir, "admin.sock"))

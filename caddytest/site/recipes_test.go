@@ -1,4 +1,4 @@
-package recipes
+package site
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 )
 
 // The Caddyfile of each recipe of the manual runs against a small site of its
-// kind, whose pages its generator made (testdata/HOW.md). A search finds a
+// kind, whose pages its generator made (HOW.md in recipeSites). A search finds a
 // page, and every result is served with its anchor.
 
 const recipesDir = "../../docs/recipes"
@@ -39,24 +39,24 @@ type recipe struct {
 	host   string
 	header map[string]string
 	// check checks more.
-	check func(t *testing.T, s *site)
+	check func(t *testing.T, s *recipeSite)
 }
 
-// site is a recipe that runs.
-type site struct {
+// recipeSite is a recipe that runs.
+type recipeSite struct {
 	*caddytest.Server
 	host, api string
 	header    map[string]string
 }
 
-var all = map[string]recipe{
-	"docusaurus": {files: "docusaurus", query: "gust of wind", want: "/docs/guide/wind/#gusts", filter: `{"version":"1.0"}`, check: func(t *testing.T, s *site) {
+var recipes = map[string]recipe{
+	"docusaurus": {files: "docusaurus", query: "gust of wind", want: "/docs/guide/wind/#gusts", filter: `{"version":"1.0"}`, check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "gust of wind", `{"version":"current"}`, "/docs/next/guide/wind/#gusts")
 	}},
-	"vitepress": {files: "vitepress", query: "verify the installation", want: "/guide/install#verify-the-installation", check: func(t *testing.T, s *site) {
+	"vitepress": {files: "vitepress", query: "verify the installation", want: "/guide/install#verify-the-installation", check: func(t *testing.T, s *recipeSite) {
 		s.pages(t, "/", "/guide/install", "/guide/wind") // not the files for language models
 	}},
-	"starlight": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *site) {
+	"starlight": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "rafale", `{"language":"fr"}`, "/fr/guide/wind/#rafales")
 		for _, r := range s.search(t, "install kite from a package", "") {
 			if strings.Contains(r.Metadata.URL, "/fr/guide/install") && r.Metadata.Language != "en" {
@@ -65,39 +65,39 @@ var all = map[string]recipe{
 		}
 	}},
 	"mkdocs": {files: "mkdocs", query: "verify the installation", want: "/guide/install/#verify-the-installation"},
-	"sphinx": {files: "sphinx", query: "kite.send", want: "/api.html#kite.send", check: func(t *testing.T, s *site) {
+	"sphinx": {files: "sphinx", query: "kite.send", want: "/api.html#kite.send", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "gusts", `{"version":"2.4"}`, "/guide/wind.html#gusts")
 		s.pages(t, "/", "/api.html", "/guide/install.html", "/guide/wind.html")
 	}},
-	"mdbook": {files: "mdbook", query: "gusts", want: "/guide/wind.html#gusts", check: func(t *testing.T, s *site) {
+	"mdbook": {files: "mdbook", query: "gusts", want: "/guide/wind.html#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.pages(t, "/", "/guide/install.html", "/guide/wind.html")
 	}},
-	"hugo": {files: "hugo", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *site) {
+	"hugo": {files: "hugo", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.pages(t, "/", "/guide/", "/guide/install/", "/guide/wind/")
 	}},
 	"jekyll":   {files: "jekyll", query: "gusts", want: "/guide/wind/#gusts"},
-	"markdown": {files: "markdown", prepare: template, query: "verify the installation", want: "/guide/install#verify-the-installation"},
-	"mdx":      {files: "markdown", prepare: rendered, query: "gusts", want: "/guide/wind#gusts"},
+	"markdown": {files: "markdown", prepare: withTemplate, query: "verify the installation", want: "/guide/install#verify-the-installation"},
+	"mdx":      {files: "markdown", prepare: renderedAsMDX, query: "gusts", want: "/guide/wind#gusts"},
 	"path":     {files: "mkdocs", query: "gusts", want: "/docs/guide/wind/#gusts", api: "/docs/v1/search/acme"},
-	"proxy":    {files: "mkdocs", prepare: proxied, query: "gusts", want: "/guide/wind/#gusts"},
-	"versions": {files: "markdown", prepare: versions, query: "gust above knots", want: "/v2/guide/wind.html#gusts", check: func(t *testing.T, s *site) {
+	"proxy":    {files: "mkdocs", prepare: behindSitemap, query: "gusts", want: "/guide/wind/#gusts"},
+	"versions": {files: "markdown", prepare: twoVersions, query: "gust above knots", want: "/v2/guide/wind.html#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "gust above knots", `{"version":"1.x"}`, "/v1/guide/wind.html#gusts")
 	}},
-	"languages": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *site) {
+	"languages": {files: "starlight", query: "gusts", want: "/guide/wind/#gusts", check: func(t *testing.T, s *recipeSite) {
 		s.finds(t, "rafale", `{"language":"fr"}`, "/fr/guide/wind/#rafales")
 	}},
-	"hosts": {files: "mkdocs", prepare: folders, query: "gusts", want: "/guide/wind/#gusts", host: "acme.docs.acme.com", check: func(t *testing.T, s *site) {
-		other := &site{Server: s.Server, host: "blog.docs.acme.com", api: "/v1/search/blog"}
+	"hosts": {files: "mkdocs", prepare: inSiteFolders, query: "gusts", want: "/guide/wind/#gusts", host: "acme.docs.acme.com", check: func(t *testing.T, s *recipeSite) {
+		other := &recipeSite{Server: s.Server, host: "blog.docs.acme.com", api: "/v1/search/blog"}
 		if r := other.do(http.MethodPost, other.api, `{"query":"gusts"}`); r.Status != http.StatusForbidden {
 			t.Errorf("the key of acme opens blog: %d %s", r.Status, r.Body)
 		}
 	}},
-	"cdn": {files: "mkdocs", prepare: trusted, query: "gusts", want: "/guide/wind/#gusts", check: headers},
+	"cdn": {files: "mkdocs", prepare: trustedCDN, query: "gusts", want: "/guide/wind/#gusts", check: checkProxyHeaders},
 	"nginx": {files: "mkdocs", prepare: func(_ *testing.T, _, _, caddyfile string) string {
 		return strings.Replace(caddyfile, "\tbind 127.0.0.1\n", "", 1) // the test's client uses both addresses of localhost
-	}, query: "gusts", want: "/guide/wind/#gusts", check: headers},
+	}, query: "gusts", want: "/guide/wind/#gusts", check: checkProxyHeaders},
 	"cluster": {files: "mkdocs", query: "gusts", want: "/guide/wind/#gusts"},
-	"sso": {files: "mkdocs", prepare: login, query: "gusts", want: "/guide/wind/#gusts", header: map[string]string{"Cookie": "session=ada"}, check: func(t *testing.T, s *site) {
+	"sso": {files: "mkdocs", prepare: loginServer, query: "gusts", want: "/guide/wind/#gusts", header: map[string]string{"Cookie": "session=ada"}, check: func(t *testing.T, s *recipeSite) {
 		s.header = nil
 		if r := s.do(http.MethodPost, s.api, `{"query":"gusts"}`); r.Status != http.StatusUnauthorized {
 			t.Errorf("a stranger gets %d\n%s", r.Status, r.Body)
@@ -116,7 +116,7 @@ func TestEveryRecipeOfTheManualWorks(t *testing.T) {
 		if name == "index" {
 			continue
 		}
-		r, ok := all[name]
+		r, ok := recipes[name]
 		if !ok {
 			t.Errorf("no test runs the recipe %s", name)
 			continue
@@ -124,18 +124,18 @@ func TestEveryRecipeOfTheManualWorks(t *testing.T) {
 		seen++
 		t.Run(name, func(t *testing.T) { r.run(t, file) })
 	}
-	if seen != len(all) {
-		t.Errorf("%d recipes are in the manual, %d are tried", seen, len(all))
+	if seen != len(recipes) {
+		t.Errorf("%d recipes are in the manual, %d are tried", seen, len(recipes))
 	}
 }
 
 func (r recipe) run(t *testing.T, file string) {
-	page := read(t, file)
+	page := readFile(t, file)
 	dir := filepath.Join(t.TempDir(), "docs")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", r.files))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(recipeSites, r.files))); err != nil {
 		t.Fatal(err)
 	}
-	caddyfile := fence(t, page, "caddyfile")
+	caddyfile := recipeFence(t, page, "caddyfile")
 	if r.prepare != nil {
 		caddyfile = r.prepare(t, page, dir, caddyfile)
 	}
@@ -146,7 +146,7 @@ func (r recipe) run(t *testing.T, file string) {
 		t.Fatal("the Caddyfile has no site")
 	}
 	caddyfile = strings.Replace(caddyfile, host[0], "http://"+host[1]+":0 {", 1)
-	s := &site{Server: caddytest.NewIn(t, state), host: cmp.Or(r.host, host[1]), api: cmp.Or(r.api, "/v1/search/acme"), header: r.header}
+	s := &recipeSite{Server: caddytest.NewIn(t, state), host: cmp.Or(r.host, host[1]), api: cmp.Or(r.api, "/v1/search/acme"), header: r.header}
 	if err := s.TryLoad(withGlobal(state, caddyfile)); err != nil {
 		t.Fatalf("%v\n%s", err, caddyfile)
 	}
@@ -188,7 +188,7 @@ func withGlobal(dir, caddyfile string) string {
 	return "{\n" + options + "}\n\n" + caddyfile
 }
 
-func (s *site) do(method, path, body string) *caddytest.Response {
+func (s *recipeSite) do(method, path, body string) *caddytest.Response {
 	key := ""
 	if method == http.MethodGet {
 		key = "-"
@@ -196,7 +196,7 @@ func (s *site) do(method, path, body string) *caddytest.Response {
 	return s.Do(caddytest.Request{Method: method, Path: path, Body: body, Host: s.host, Key: key, Header: s.header})
 }
 
-func (s *site) search(t *testing.T, query, filter string) []caddytest.Result {
+func (s *recipeSite) search(t *testing.T, query, filter string) []caddytest.Result {
 	t.Helper()
 	body := fmt.Sprintf(`{"query":%q,"pageSize":50}`, query)
 	if filter != "" {
@@ -211,7 +211,7 @@ func (s *site) search(t *testing.T, query, filter string) []caddytest.Result {
 }
 
 // finds searches, and checks that the first result is at a URL that serves it.
-func (s *site) finds(t *testing.T, query, filter, want string) {
+func (s *recipeSite) finds(t *testing.T, query, filter, want string) {
 	t.Helper()
 	results := s.search(t, query, filter)
 	if len(results) == 0 || withoutHost(t, results[0].Metadata.URL) != want {
@@ -221,7 +221,7 @@ func (s *site) finds(t *testing.T, query, filter, want string) {
 }
 
 // serves checks that a URL answers 200 and has an element for its anchor.
-func (s *site) serves(t *testing.T, address string) {
+func (s *recipeSite) serves(t *testing.T, address string) {
 	t.Helper()
 	path, anchor, _ := strings.Cut(withoutHost(t, address), "#")
 	r := s.do(http.MethodGet, path, "")
@@ -233,7 +233,7 @@ func (s *site) serves(t *testing.T, address string) {
 }
 
 // pages checks which pages are public.
-func (s *site) pages(t *testing.T, want ...string) {
+func (s *recipeSite) pages(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
 	for _, p := range caddytest.App(t).Site("acme").Pages() {
@@ -256,8 +256,8 @@ func withoutHost(t *testing.T, address string) string {
 	return u.String()
 }
 
-// headers checks what proxies rely on.
-func headers(t *testing.T, s *site) {
+// checkProxyHeaders checks what proxies rely on.
+func checkProxyHeaders(t *testing.T, s *recipeSite) {
 	r := s.do(http.MethodPost, s.api, `{"query":"gusts"}`)
 	if got := r.Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("search has Cache-Control %q", got)
@@ -271,14 +271,14 @@ func headers(t *testing.T, s *site) {
 	}
 }
 
-// template saves the recipe's template, next to Markdown.
-func template(t *testing.T, page, dir, caddyfile string) string {
-	caddytest.Write(t, dir, map[string]string{"_site/page.html": fence(t, page, "html")})
+// withTemplate saves the recipe's template, next to Markdown.
+func withTemplate(t *testing.T, page, dir, caddyfile string) string {
+	caddytest.Write(t, dir, map[string]string{"_site/page.html": recipeFence(t, page, "html")})
 	return caddyfile
 }
 
-// rendered is a server that renders the Markdown as MDX servers do.
-func rendered(t *testing.T, _, dir, caddyfile string) string {
+// renderedAsMDX is a server that renders the Markdown as MDX servers do.
+func renderedAsMDX(t *testing.T, _, dir, caddyfile string) string {
 	pages := map[string]string{
 		"/": `<h1 id="kite">Kite</h1>`, "/guide/install": `<h1 id="install-kite">Install Kite</h1><h2 id="from-a-package">From a package</h2><h2 id="verify-the-installation">Verify</h2>`,
 		"/guide/wind": `<h1 id="wind">Wind</h1><h2 id="gusts">Gusts</h2>`,
@@ -293,7 +293,7 @@ func rendered(t *testing.T, _, dir, caddyfile string) string {
 		fmt.Fprint(w, page)
 	}))
 	t.Cleanup(server.Close)
-	if err := os.CopyFS(filepath.Join(dir, "content"), os.DirFS(filepath.Join("testdata", "markdown"))); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "content"), os.DirFS(filepath.Join(recipeSites, "markdown"))); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(filepath.Join(dir, "content"), func(path string, d os.DirEntry, err error) error {
@@ -308,8 +308,8 @@ func rendered(t *testing.T, _, dir, caddyfile string) string {
 	return strings.Replace(caddyfile, "127.0.0.1:3000", server.Listener.Addr().String(), 1)
 }
 
-// proxied serves the folder on another server, with a sitemap of public URLs.
-func proxied(t *testing.T, _, dir, caddyfile string) string {
+// behindSitemap serves the folder on another server, with a sitemap of public URLs.
+func behindSitemap(t *testing.T, _, dir, caddyfile string) string {
 	caddytest.Write(t, dir, map[string]string{"sitemap.xml": `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` +
 		`<url><loc>https://docs.acme.com/</loc></url><url><loc>https://docs.acme.com/guide/install/</loc></url><url><loc>https://docs.acme.com/guide/wind/</loc></url></urlset>`})
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
@@ -317,8 +317,8 @@ func proxied(t *testing.T, _, dir, caddyfile string) string {
 	return strings.ReplaceAll(caddyfile, "127.0.0.1:3000", server.Listener.Addr().String())
 }
 
-// versions writes two versions.
-func versions(t *testing.T, _, dir, caddyfile string) string {
+// twoVersions writes two versions.
+func twoVersions(t *testing.T, _, dir, caddyfile string) string {
 	for version, knots := range map[string]string{"v1": "35", "v2": "30"} {
 		caddytest.Write(t, filepath.Join(dir, version), map[string]string{
 			"guide/install.html": "<html lang=en><title>Install</title><main><h1>Install Kite</h1><p>Kite needs a line.</main>",
@@ -333,8 +333,8 @@ func versions(t *testing.T, _, dir, caddyfile string) string {
 	return caddyfile
 }
 
-// folders moves the site into a folder of sites.
-func folders(t *testing.T, _, dir, caddyfile string) string {
+// inSiteFolders moves the site into a folder of sites.
+func inSiteFolders(t *testing.T, _, dir, caddyfile string) string {
 	sites := filepath.Join(filepath.Dir(dir), "sites")
 	for _, name := range []string{"acme", "blog"} {
 		if err := os.CopyFS(filepath.Join(sites, name), os.DirFS(dir)); err != nil {
@@ -344,8 +344,8 @@ func folders(t *testing.T, _, dir, caddyfile string) string {
 	return strings.ReplaceAll(caddyfile, "/srv/sites", sites)
 }
 
-// trusted makes the test the CDN.
-func trusted(t *testing.T, _, _, caddyfile string) string {
+// trustedCDN makes the test the CDN.
+func trustedCDN(t *testing.T, _, _, caddyfile string) string {
 	changed := strings.Replace(caddyfile, "203.0.113.0/24 2001:db8::/32", "127.0.0.0/8 ::1/128", 1)
 	if changed == caddyfile {
 		t.Fatal("the Caddyfile names no addresses of a CDN")
@@ -353,8 +353,8 @@ func trusted(t *testing.T, _, _, caddyfile string) string {
 	return changed
 }
 
-// login is an authentication server for one session.
-func login(t *testing.T, _, _, caddyfile string) string {
+// loginServer is an authentication server for one session.
+func loginServer(t *testing.T, _, _, caddyfile string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("session"); err != nil || c.Value != "ada" || r.URL.Path != "/api/verify" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -366,8 +366,8 @@ func login(t *testing.T, _, _, caddyfile string) string {
 	return strings.Replace(caddyfile, "https://auth.acme.com", server.URL, 1)
 }
 
-// fence is the first block of code of a kind on a page.
-func fence(t *testing.T, page, kind string) string {
+// recipeFence is the first block of code of a kind on a page.
+func recipeFence(t *testing.T, page, kind string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(page, "\n```"+kind+"\n")
 	code, _, closed := strings.Cut(rest, "\n```")
@@ -377,7 +377,7 @@ func fence(t *testing.T, page, kind string) string {
 	return code + "\n"
 }
 
-func read(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {

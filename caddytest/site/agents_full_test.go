@@ -1,4 +1,4 @@
-package agents
+package site
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-// heap is what lives in memory.
-func heap() int64 {
+// heapInUse is what lives in memory.
+func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC() // what finalizers of the first released
 	var m runtime.MemStats
@@ -41,7 +41,7 @@ func TestLLMsFullTakesTheMemoryOfAPage(t *testing.T) {
 		return s.Do(caddytest.Request{Method: http.MethodGet, Path: "/llms.txt", Key: "-", Host: "acme.docs.test"}).Status == http.StatusOK
 	}
 	caddytest.Until(t, "the locks are known", known)
-	before := heap()
+	before := heapInUse()
 	r, err := s.Open(t.Context(), caddytest.Request{Method: http.MethodGet, Path: "/llms-full.txt", Key: "-", Host: "acme.docs.test"})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestLLMsFullTakesTheMemoryOfAPage(t *testing.T) {
 		// are full.
 		held := int64(0)
 		caddytest.Until(t, "what was sent has left memory", func() bool {
-			held = heap() - before
+			held = heapInUse() - before
 			return held < int64(read)/4
 		})
 		t.Logf("after %d bytes the response takes %d bytes of memory", read, held)

@@ -1,6 +1,4 @@
-// Package agents tests what programs that read documentation get of a real
-// Caddy: Markdown, llms.txt and the Model Context Protocol.
-package agents
+package site
 
 import (
 	"encoding/json"
@@ -17,8 +15,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-// files are a site of HTML and Markdown.
-var files = map[string]string{
+// agentFiles are a site of HTML and Markdown.
+var agentFiles = map[string]string{
 	"index.html":             "<html lang=en><title>Acme</title><meta name=description content='All about Acme.'><main><h1>Acme Docs</h1><p>Welcome. <a href=/guide/install.html>Install</a></p></main></html>",
 	"guide/install.html":     "<html lang=en><title>Install</title><nav>Menu</nav><main><h1>Install Acme</h1><p>Run the <b>installer</b>, see <a href=../api.html>the API</a>.</p><h2 id=linux>On Linux</h2><pre><code class=language-sh>apt install acme\n</code></pre><h2 id=mac>On a Mac</h2><p>Use brew.</p></main></html>",
 	"guide/upgrade.html":     "<html lang=en><meta name=description content='Newer releases.'><main><h1>Upgrade</h1><p>Read the &#123;{.Notes}} first.</p></main></html>",
@@ -28,10 +26,10 @@ var files = map[string]string{
 	"hidden/page/index.html": "<html lang=en><main><h1>Hidden</h1><p>Below a folder.</p></main></html>",
 }
 
-// login opens /private/*.
-const login = "Basic cmVhZGVyOnNlY3JldA=="
+// agentsLogin opens /private/*.
+const agentsLogin = "Basic cmVhZGVyOnNlY3JldA=="
 
-const block = `http://localhost:0 {
+const agentBlock = `http://localhost:0 {
 	root * %q
 	basic_auth /private/* {
 		reader $2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W
@@ -46,24 +44,24 @@ const block = `http://localhost:0 {
 }
 `
 
-// start serves the files, with lines in the docs block.
-func start(t *testing.T, lines string) (s *caddytest.Server, root string) {
+// startForAgents serves the files, with lines in the docs block.
+func startForAgents(t *testing.T, lines string) (s *caddytest.Server, root string) {
 	t.Helper()
-	root = caddytest.Folder(t, files)
-	s = caddytest.Start(t, "", fmt.Sprintf(block, root, lines))
-	ready(t, s)
+	root = caddytest.Folder(t, agentFiles)
+	s = caddytest.Start(t, "", fmt.Sprintf(agentBlock, root, lines))
+	waitForLocks(t, s)
 	return s, root
 }
 
-// ready waits until the pages and their locks are known.
-func ready(t *testing.T, s *caddytest.Server) {
+// waitForLocks waits until the pages and their locks are known.
+func waitForLocks(t *testing.T, s *caddytest.Server) {
 	t.Helper()
 	caddytest.Until(t, "the locks are known", func() bool {
-		return get(s, "/llms.txt").Status != http.StatusServiceUnavailable
+		return getPage(s, "/llms.txt").Status != http.StatusServiceUnavailable
 	})
 }
 
-func get(s *caddytest.Server, path string, header ...string) *caddytest.Response {
+func getPage(s *caddytest.Server, path string, header ...string) *caddytest.Response {
 	h := map[string]string{}
 	for i := 0; i+1 < len(header); i += 2 {
 		h[header[i]] = header[i+1]
@@ -76,7 +74,7 @@ const forMarkdown = "text/markdown, text/html, */*"
 // The tests of one site share it: it takes a second until the locks of a new
 // one are known.
 func TestSite(t *testing.T) {
-	s, root := start(t, "")
+	s, root := startForAgents(t, "")
 	for name, test := range map[string]func(*testing.T, *caddytest.Server){
 		"locked pages as Markdown":     lockedPages,
 		"the page endpoint":            pageEndpoint,
@@ -90,9 +88,9 @@ func TestSite(t *testing.T) {
 }
 
 func TestPagesAsMarkdown(t *testing.T) {
-	s, root := start(t, "")
+	s, root := startForAgents(t, "")
 
-	r := get(s, "/guide/install.md")
+	r := getPage(s, "/guide/install.md")
 	want := "---\ntitle: Install Acme\nurl: " + s.Base + "/guide/install.html\nlanguage: en\n---\n\n> All pages of this documentation: " + s.Base + "/llms.txt\n\n# Install Acme\n\nRun the **installer**, see [the API](" + s.Base + "/api.html).\n\n## [On Linux](#linux)\n\n```sh\napt install acme\n```\n\n## [On a Mac](#mac)\n\nUse brew.\n"
 	if string(r.Body) != want {
 		t.Errorf("got %d:\n%s\nwant:\n%s", r.Status, r.Body, want)
@@ -104,16 +102,16 @@ func TestPagesAsMarkdown(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, value)
 		}
 	}
-	if again := get(s, "/guide/install.md", "If-None-Match", r.Header.Get("ETag")); again.Status != http.StatusNotModified {
+	if again := getPage(s, "/guide/install.md", "If-None-Match", r.Header.Get("ETag")); again.Status != http.StatusNotModified {
 		t.Errorf("with its ETag: %d", again.Status)
 	}
 
 	// The same at the page's own URL, for those who want it.
-	negotiated := get(s, "/guide/install.html", "Accept", forMarkdown)
+	negotiated := getPage(s, "/guide/install.html", "Accept", forMarkdown)
 	if string(negotiated.Body) != want || negotiated.Header.Get("Cache-Control") != "private, no-cache" || negotiated.Header.Get("X-Robots-Tag") != "" {
 		t.Errorf("negotiated: %d %v\n%s", negotiated.Status, negotiated.Header, negotiated.Body)
 	}
-	html := get(s, "/guide/install.html", "Accept", "text/html,*/*;q=0.8")
+	html := getPage(s, "/guide/install.html", "Accept", "text/html,*/*;q=0.8")
 	if !strings.Contains(string(html.Body), "<nav>") {
 		t.Errorf("a browser got: %s", html.Body)
 	}
@@ -133,20 +131,20 @@ func TestPagesAsMarkdown(t *testing.T) {
 	for path, has := range map[string]string{
 		"/index.md": "# Acme Docs", "/guide/install.html.md": "# Install Acme", "/hidden/page.md": "# Hidden", "/hidden/page/index.md": "# Hidden",
 	} {
-		if r := get(s, path); r.Status != http.StatusOK || !strings.Contains(string(r.Body), has) {
+		if r := getPage(s, path); r.Status != http.StatusOK || !strings.Contains(string(r.Body), has) {
 			t.Errorf("%s: %d %s", path, r.Status, r.Body)
 		}
 	}
-	if r := get(s, "/guide/upgrade.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "# Upgrade\n\nRead the {{.Notes}} first.") {
+	if r := getPage(s, "/guide/upgrade.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "# Upgrade\n\nRead the {{.Notes}} first.") {
 		t.Errorf("text that looks like a template: %d %s", r.Status, r.Body)
 	}
 
 	// The site's own files win.
-	if r := get(s, "/api.md"); string(r.Body) != "the site's own Markdown" {
+	if r := getPage(s, "/api.md"); string(r.Body) != "the site's own Markdown" {
 		t.Errorf("the site's own file: %s", r.Body)
 	}
 	for _, path := range []string{"/none.md", "/guide/.md", "/.md", "/guide/install.md/", "/%2e%2e/x.md", "/llms/none.txt"} {
-		if r := get(s, path); r.Status != http.StatusNotFound {
+		if r := getPage(s, path); r.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, r.Status)
 		}
 	}
@@ -155,25 +153,25 @@ func TestPagesAsMarkdown(t *testing.T) {
 	}
 
 	// As fresh as the files.
-	caddytest.Write(t, root, map[string]string{"guide/install.html": strings.Replace(files["guide/install.html"], "Use brew", "Use ports", 1)})
-	caddytest.Until(t, "the page is new", func() bool { return strings.Contains(string(get(s, "/guide/install.md").Body), "Use ports") })
+	caddytest.Write(t, root, map[string]string{"guide/install.html": strings.Replace(agentFiles["guide/install.html"], "Use brew", "Use ports", 1)})
+	caddytest.Until(t, "the page is new", func() bool { return strings.Contains(string(getPage(s, "/guide/install.md").Body), "Use ports") })
 	if err := os.Remove(filepath.Join(root, "guide", "install.html")); err != nil {
 		t.Fatal(err)
 	}
-	caddytest.Until(t, "the page is gone", func() bool { return get(s, "/guide/install.md").Status == http.StatusNotFound })
+	caddytest.Until(t, "the page is gone", func() bool { return getPage(s, "/guide/install.md").Status == http.StatusNotFound })
 }
 
 func lockedPages(t *testing.T, s *caddytest.Server) {
 	for _, path := range []string{"/private/secret.md", "/private/secret.html"} {
-		if r := get(s, path, "Accept", forMarkdown); r.Status == http.StatusOK || strings.Contains(string(r.Body), "rosebud") {
+		if r := getPage(s, path, "Accept", forMarkdown); r.Status == http.StatusOK || strings.Contains(string(r.Body), "rosebud") {
 			t.Errorf("a stranger got %s: %d %s", path, r.Status, r.Body)
 		}
-		if r := get(s, path, "Accept", forMarkdown, "Authorization", login); !strings.Contains(string(r.Body), "# Secret") || r.Header.Get("Cache-Control") != "private, no-cache" {
+		if r := getPage(s, path, "Accept", forMarkdown, "Authorization", agentsLogin); !strings.Contains(string(r.Body), "# Secret") || r.Header.Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("the reader got %s: %d %v %s", path, r.Status, r.Header, r.Body)
 		}
 	}
 	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/sitemap.xml"} {
-		if r := get(s, path, "Authorization", login); strings.Contains(string(r.Body), "ecret") || strings.Contains(string(r.Body), "rosebud") {
+		if r := getPage(s, path, "Authorization", agentsLogin); strings.Contains(string(r.Body), "ecret") || strings.Contains(string(r.Body), "rosebud") {
 			t.Errorf("%s has the locked page: %s", path, r.Body)
 		}
 	}
@@ -206,8 +204,8 @@ func pageEndpoint(t *testing.T, s *caddytest.Server) {
 }
 
 func TestLLMs(t *testing.T) {
-	s, root := start(t, "")
-	r := get(s, "/llms.txt")
+	s, root := startForAgents(t, "")
+	r := getPage(s, "/llms.txt")
 	want := "# Acme Docs\n\n> All about Acme.\n\n"
 	if !strings.HasPrefix(string(r.Body), want) || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("llms.txt: %d %v\n%s", r.Status, r.Header, r.Body)
@@ -220,7 +218,7 @@ func TestLLMs(t *testing.T) {
 			t.Errorf("llms.txt lacks %q:\n%s", line, r.Body)
 		}
 	}
-	full := get(s, "/llms-full.txt")
+	full := getPage(s, "/llms-full.txt")
 	for _, text := range []string{"# Install Acme", "url: " + s.Base + "/guide/install.html", "Call acme.send()."} {
 		if !strings.Contains(string(full.Body), text) {
 			t.Errorf("llms-full.txt lacks %q:\n%s", text, full.Body)
@@ -229,39 +227,39 @@ func TestLLMs(t *testing.T) {
 	var sitemap struct {
 		URLs []string `xml:"url>loc"`
 	}
-	if err := xml.Unmarshal(get(s, "/sitemap.xml").Body, &sitemap); err != nil || len(sitemap.URLs) != 5 || sitemap.URLs[0] != s.Base+"/" {
+	if err := xml.Unmarshal(getPage(s, "/sitemap.xml").Body, &sitemap); err != nil || len(sitemap.URLs) != 5 || sitemap.URLs[0] != s.Base+"/" {
 		t.Errorf("sitemap: %v %v", err, sitemap.URLs)
 	}
 	for _, path := range []string{"/llms.txt", "/llms-full.txt", "/sitemap.xml"} {
-		first := get(s, path)
-		if again := get(s, path, "If-None-Match", first.Header.Get("ETag")); first.Header.Get("ETag") == "" || again.Status != http.StatusNotModified {
+		first := getPage(s, path)
+		if again := getPage(s, path, "If-None-Match", first.Header.Get("ETag")); first.Header.Get("ETag") == "" || again.Status != http.StatusNotModified {
 			t.Errorf("%s again: %d", path, again.Status)
 		}
 	}
-	if r := get(s, "/robots.txt"); r.Status != http.StatusNotFound {
+	if r := getPage(s, "/robots.txt"); r.Status != http.StatusNotFound {
 		t.Errorf("robots.txt: %d", r.Status)
 	}
 	caddytest.Write(t, root, map[string]string{"guide/new.html": "<main><h1>Brand new</h1><p>Text."})
-	caddytest.Until(t, "the new page is listed", func() bool { return strings.Contains(string(get(s, "/llms.txt").Body), "Brand new") })
+	caddytest.Until(t, "the new page is listed", func() bool { return strings.Contains(string(getPage(s, "/llms.txt").Body), "Brand new") })
 	caddytest.Write(t, root, map[string]string{"llms.txt": "the site's own", "sitemap.xml": "<own/>"})
-	if r := get(s, "/llms.txt"); string(r.Body) != "the site's own" {
+	if r := getPage(s, "/llms.txt"); string(r.Body) != "the site's own" {
 		t.Errorf("the site's own llms.txt: %s", r.Body)
 	}
-	if r := get(s, "/sitemap.xml"); string(r.Body) != "<own/>" {
+	if r := getPage(s, "/sitemap.xml"); string(r.Body) != "<own/>" {
 		t.Errorf("the site's own sitemap: %s", r.Body)
 	}
 }
 
 func TestLLMsOff(t *testing.T) {
-	root := caddytest.Folder(t, files)
-	s := caddytest.Start(t, "", fmt.Sprintf(block, root, "llms off"))
+	root := caddytest.Folder(t, agentFiles)
+	s := caddytest.Start(t, "", fmt.Sprintf(agentBlock, root, "llms off"))
 	s.Ready("acme")
 	for _, path := range []string{"/llms.txt", "/guide/install.md", "/sitemap.xml"} {
-		if r := get(s, path); r.Status != http.StatusNotFound {
+		if r := getPage(s, path); r.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, r.Status)
 		}
 	}
-	if r := get(s, "/api.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "<h1>") || r.Header.Get("Link") != "" {
+	if r := getPage(s, "/api.html", "Accept", forMarkdown); !strings.Contains(string(r.Body), "<h1>") || r.Header.Get("Link") != "" {
 		t.Errorf("the page: %v %s", r.Header, r.Body)
 	}
 }
@@ -278,14 +276,14 @@ func TestLLMsOfSeveralLanguages(t *testing.T) {
 		"da/index.html": page("da/", "da", "Acme på dansk"), "da/setup/index.html": page("da/setup/", "en", "Not translated"),
 	})
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
-	ready(t, s)
+	waitForLocks(t, s)
 	for path, want := range map[string][]string{
 		"/llms.txt":             {"/index.md", "/it.md", "/setup.md"},
 		"/llms/others.txt":      {"/llms/language-da.txt"},
 		"/llms/language-da.txt": {"/da.md", "/da/setup.md"},
 	} {
 		var got []string
-		text := string(get(s, path).Body)
+		text := string(getPage(s, path).Body)
 		for _, m := range regexp.MustCompile(`(?m)^- \[.*\]\(`+regexp.QuoteMeta(s.Base)+`([^)]*)\)`).FindAllStringSubmatch(text, -1) {
 			if m[1] != "/llms/others.txt" {
 				got = append(got, m[1])
@@ -300,7 +298,7 @@ func TestLLMsOfSeveralLanguages(t *testing.T) {
 // A site that answers every path with its only page, at a path, with its API
 // on the same host.
 func TestOnePageSitesBelowAPath(t *testing.T) {
-	root := caddytest.Folder(t, files)
+	root := caddytest.Folder(t, agentFiles)
 	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {
 	handle_path /docs/* {
 		root * %[1]q
@@ -312,20 +310,20 @@ func TestOnePageSitesBelowAPath(t *testing.T) {
 	}
 }
 `, root))
-	caddytest.Until(t, "the locks are known", func() bool { return get(s, "/docs/llms.txt").Status == http.StatusOK })
-	if r := get(s, "/docs/guide/install.md"); !strings.Contains(string(r.Body), "# Install Acme") {
+	caddytest.Until(t, "the locks are known", func() bool { return getPage(s, "/docs/llms.txt").Status == http.StatusOK })
+	if r := getPage(s, "/docs/guide/install.md"); !strings.Contains(string(r.Body), "# Install Acme") {
 		t.Errorf("a page: %d %s", r.Status, r.Body)
 	}
-	if r := get(s, "/docs/llms.txt"); !strings.Contains(string(r.Body), "(http://localhost/docs/guide/install.html.md)") || !strings.Contains(string(r.Body), "(http://localhost/docs/index.md)") {
+	if r := getPage(s, "/docs/llms.txt"); !strings.Contains(string(r.Body), "(http://localhost/docs/guide/install.html.md)") || !strings.Contains(string(r.Body), "(http://localhost/docs/index.md)") {
 		t.Errorf("llms.txt: %s", r.Body)
 	}
-	if r := get(s, "/docs/api.md"); string(r.Body) != "the site's own Markdown" {
+	if r := getPage(s, "/docs/api.md"); string(r.Body) != "the site's own Markdown" {
 		t.Errorf("the site's own file: %s", r.Body)
 	}
-	if r := get(s, "/docs/none.md"); !strings.Contains(string(r.Body), "<h1>Acme Docs") {
+	if r := getPage(s, "/docs/none.md"); !strings.Contains(string(r.Body), "<h1>Acme Docs") {
 		t.Errorf("a page that doesn't exist: %s", r.Body)
 	}
-	if r := get(s, "/llms.txt"); r.Status == http.StatusOK && len(r.Body) > 0 {
+	if r := getPage(s, "/llms.txt"); r.Status == http.StatusOK && len(r.Body) > 0 {
 		t.Errorf("outside of the site: %d %s", r.Status, r.Body)
 	}
 }

@@ -1,4 +1,4 @@
-package inject
+package site
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
 
-func form(s *caddytest.Server, q string, header map[string]string) *caddytest.Response {
+func askForm(s *caddytest.Server, q string, header map[string]string) *caddytest.Response {
 	all := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": s.Base}
 	for k, v := range header {
 		all[k] = v
@@ -30,10 +30,10 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 	s := caddytest.Start(t, "", "http://:0 {\n\troot "+caddytest.Folder(t, files)+"\n\t@locked path /locked*\n\tbasic_auth @locked {\n\t\treader $2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W\n\t}\n\tdocs acme {\n\t\tname \"Acme <docs>\"\n\t}\n\tfile_server\n}\n")
 	s.Ready("acme")
 	caddytest.Until(t, "all pages are known", func() bool {
-		return strings.Contains(string(get(s, "/v1/ask/acme?q=widget", nil).Body), `rel="next"`)
+		return strings.Contains(string(getWith(s, "/v1/ask/acme?q=widget", nil).Body), `rel="next"`)
 	})
 
-	r := get(s, "/v1/ask/acme?q="+url.QueryEscape(`installing "acme" <script>alert(1)</script>`), nil)
+	r := getWith(s, "/v1/ask/acme?q="+url.QueryEscape(`installing "acme" <script>alert(1)</script>`), nil)
 	body := string(r.Body)
 	if r.Status != 200 || r.Header.Get("Content-Type") != "text/html; charset=utf-8" || r.Header.Get("Cache-Control") != "private, no-store" ||
 		!strings.HasPrefix(r.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") || r.Header.Get("X-Robots-Tag") != "noindex" {
@@ -48,19 +48,19 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 		t.Errorf("the page has what it must not:\n%s", body)
 	}
 
-	asked := form(s, "How do I install Acme?", nil)
+	asked := askForm(s, "How do I install Acme?", nil)
 	if body := string(asked.Body); asked.Status != 200 || !strings.Contains(body, `<h2 id="answer">Answer</h2>`) || !strings.Contains(body, "Run acme-install to install") ||
 		!strings.Contains(body, `<a href="/install.md">Install Acme</a>`) || strings.Contains(body, "secretword") {
 		t.Errorf("asked: %d\n%s", asked.Status, body)
 	}
-	if r := form(s, "x", map[string]string{"Origin": "https://evil.example"}); r.Status != 403 || r.Error(t).Code != "origin_not_allowed" {
+	if r := askForm(s, "x", map[string]string{"Origin": "https://evil.example"}); r.Status != 403 || r.Error(t).Code != "origin_not_allowed" {
 		t.Errorf("asked by a page elsewhere: %d %s", r.Status, r.Body)
 	}
 
 	// Pages of results, each once.
 	seen, next := map[string]bool{}, "/v1/ask/acme?q=widget"
 	for range 2 {
-		r := get(s, next, nil)
+		r := getWith(s, next, nil)
 		for _, m := range regexp.MustCompile(`href="(/more\d+)\.md"`).FindAllStringSubmatch(string(r.Body), -1) {
 			seen[m[1]] = true
 		}
@@ -73,7 +73,7 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 	}
 
 	// The reader's own credentials open locked pages here, too.
-	open := get(s, "/v1/ask/acme?q=secretword", map[string]string{"Authorization": "Basic cmVhZGVyOnNlY3JldA=="})
+	open := getWith(s, "/v1/ask/acme?q=secretword", map[string]string{"Authorization": "Basic cmVhZGVyOnNlY3JldA=="})
 	if !strings.Contains(string(open.Body), "<mark>secretword</mark>") {
 		t.Errorf("a reader who can open the locked page doesn't find it:\n%s", open.Body)
 	}
@@ -86,28 +86,28 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 		"too long":          {"/v1/ask/acme?q=" + strings.Repeat("a", 1001), "it may have 1000 characters"},
 		"an offset of none": {"/v1/ask/acme?q=widget&offset=-7", "rel=\"next\""},
 	} {
-		if r := get(s, c.path, nil); r.Status != 200 || !strings.Contains(string(r.Body), c.want) {
+		if r := getWith(s, c.path, nil); r.Status != 200 || !strings.Contains(string(r.Body), c.want) {
 			t.Errorf("%s: %d\n%s", name, r.Status, r.Body)
 		}
 	}
 	if r := s.Do(caddytest.Request{Method: "HEAD", Path: "/v1/ask/acme?q=widget", Key: "-"}); r.Status != 200 || len(r.Body) != 0 {
 		t.Errorf("HEAD: %d", r.Status)
 	}
-	if r := form(s, strings.Repeat("a", 20_000), nil); r.Status != 400 {
+	if r := askForm(s, strings.Repeat("a", 20_000), nil); r.Status != 400 {
 		t.Errorf("a long form: %d", r.Status)
 	}
 	for accepted, want := range map[string]string{
 		"": "Nothing found", "en-GB": "Nothing found", "nl, sv": "Nothing found", "de-AT, en;q=0.5": "Nichts gefunden", "fr": "Aucun résultat", "es-MX": "No se encontró nada",
 		"pt-BR": "Nada encontrado", "it": "Nessun risultato", "nl;q=0.9, ru;q=0.8": "Ничего не найдено", "zh-Hans-CN": "未找到结果", "ja": "見つかりませんでした", "ko-KR": "결과 없음", "€": "Nothing found",
 	} {
-		r := get(s, "/v1/ask/acme?q=xyzzyplugh", map[string]string{"Accept-Language": accepted})
+		r := getWith(s, "/v1/ask/acme?q=xyzzyplugh", map[string]string{"Accept-Language": accepted})
 		if lang := r.Header.Get("Content-Language"); !strings.Contains(string(r.Body), "<h2>"+want+"</h2>") || !strings.Contains(string(r.Body), `<html lang="`+lang+`">`) {
 			t.Errorf("%s: %s\n%s", accepted, lang, r.Body)
 		}
 	}
 	last := 0
 	for range 300 {
-		last = get(s, "/v1/ask/acme", nil).Status
+		last = getWith(s, "/v1/ask/acme", nil).Status
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("after 300 requests: %d", last)

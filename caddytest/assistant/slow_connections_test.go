@@ -1,6 +1,6 @@
 //go:build unix
 
-package lifetime
+package assistant
 
 import (
 	"context"
