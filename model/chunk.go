@@ -244,7 +244,7 @@ func (s *stream) toolCall(b []byte) error {
 				call = c
 			}
 		}
-	case n > 0 && (d.Function.Name == "" || !json.Valid([]byte(s.calls[n-1].Arguments))):
+	case n > 0 && (d.Function.Name == "" || !valid([]byte(s.calls[n-1].Arguments))):
 		call = s.calls[n-1]
 	}
 	if call == nil {

@@ -138,7 +138,7 @@ func redact(s, key string) string {
 // itself, a list of these, or plain text.
 func parseError(b []byte) openai.APIError {
 	b = bytes.TrimSpace(b)
-	if !json.Valid(b) {
+	if !valid(b) {
 		return openai.APIError{Message: string(b)}
 	}
 	for first := range elements(b) {

@@ -3,7 +3,6 @@ package model
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -182,7 +181,7 @@ func (s *stream) read() error {
 	if err := in.Err(); err != nil {
 		return err
 	}
-	if json.Valid(s.pending) { // an event that lacks its empty line
+	if valid(s.pending) { // an event that lacks its empty line
 		return s.chunk(s.pending)
 	}
 	return nil
@@ -200,7 +199,7 @@ func (s *stream) document(in *bufio.Scanner) error {
 		return err
 	}
 	doc = bytes.TrimSpace(bytes.TrimPrefix(doc, []byte("\uFEFF")))
-	if !json.Valid(doc) {
+	if !valid(doc) {
 		return s.failBody(doc)
 	}
 	if err := s.chunk(doc); err != nil {
@@ -223,7 +222,7 @@ func (s *stream) line(line []byte) error {
 			return nil
 		}
 		event := s.pending
-		if s.pending = nil; !json.Valid(event) {
+		if s.pending = nil; !valid(event) {
 			return s.e.fail(Malformed, "an event is not JSON: %.200s", event)
 		}
 		return s.chunk(event)
@@ -262,7 +261,7 @@ func (s *stream) data(b []byte) error {
 			s.finish = "stop"
 		}
 		s.wait(drainTimeout)
-	case json.Valid(b):
+	case valid(b):
 		return s.chunk(b)
 	default: // perhaps an event of several data lines
 		s.pending = append(s.pending, b...)
