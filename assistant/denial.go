@@ -7,13 +7,21 @@ import (
 	"unicode/utf8"
 )
 
+// denial has the patterns of one language.
+type denial struct {
+	negations []string
+	patterns  []*regexp.Regexp
+}
+
+// negated reports whether a lower-case text has a negation of the language.
+func (d *denial) negated(text string) bool {
+	return slices.ContainsFunc(d.negations, func(word string) bool { return strings.Contains(text, word) })
+}
+
 // denials recognize, by language, sentences in which a model says that the
 // documentation doesn't answer, or that it won't. Each has one of negations: the
 // patterns of a language are tried on few sentences.
-var denials = []struct {
-	negations []string
-	patterns  []*regexp.Regexp
-}{
+var denials = []denial{
 	// English
 	{[]string{" not", "cannot", "n't", "n’t", "dont", "doesnt", "didnt", "isnt", "arent", "wasnt", "couldnt", "cant", " no ", "nothing", "unable"}, []*regexp.Regexp{
 		regexp.MustCompile(`\b(documentation|docs|manual|guides?|passages?|sections|excerpts?|sources|context|material)( (i have|provided|given|above|available|here))? (currently |also )?(do|does|did|is|are)(n['’]?t| not) (\w+ )?(cover|say|mention|describe|explain|contain|include|specify|discuss|address|document|provide|state|tell|answer|list|have|give|show|refer|go into)`),
@@ -89,6 +97,7 @@ const longestDenial = 1000
 // documentation doesn't answer, and how many characters say something else, up
 // to leastAnswer.
 func denied(answer string) (denies bool, rest int) {
+	var all []string // the sentences, in lower case
 	for _, b := range splitBlocks(answer) {
 		if b.code {
 			rest = leastAnswer
@@ -96,28 +105,36 @@ func denied(answer string) (denies bool, rest int) {
 		}
 		for line := range strings.SplitSeq(b.text, "\n") {
 			for _, sentence := range sentences(withoutLinks(strings.TrimLeft(line, " \t-*>#"))) {
-				plain := strings.ToLower(sentence[:min(len(sentence), longestDenial)])
-				switch {
-				case (!denies || rest < leastAnswer) && isDenial(plain):
-					denies = true
-				case rest < leastAnswer:
-					rest = min(rest+said(plain), leastAnswer)
-				}
+				all = append(all, strings.ToLower(sentence[:min(len(sentence), longestDenial)]))
 			}
+		}
+	}
+	// Few languages have a negation anywhere in the answer.
+	text := " " + strings.Join(all, " ")
+	possible := slices.DeleteFunc(slices.Clone(denials), func(d denial) bool { return !d.negated(text) })
+	for _, sentence := range all {
+		switch {
+		case (!denies || rest < leastAnswer) && isDenial(sentence, possible):
+			denies = true
+		case rest < leastAnswer:
+			rest = min(rest+said(sentence), leastAnswer)
 		}
 	}
 	return denies, rest
 }
 
-// isDenial reports whether a lower-case sentence is a denial. Words in
-// code are ignored.
-func isDenial(plain string) bool {
+// isDenial reports whether a lower-case sentence is a denial in one of the
+// languages. Words in code are ignored.
+func isDenial(plain string, languages []denial) bool {
+	if len(languages) == 0 {
+		return false
+	}
 	if strings.IndexByte(plain, '`') >= 0 {
 		plain = codeSpanText.ReplaceAllString(plain, "x")
 	}
 	plain = " " + plain
-	for _, d := range denials {
-		if !slices.ContainsFunc(d.negations, func(word string) bool { return strings.Contains(plain, word) }) {
+	for _, d := range languages {
+		if !d.negated(plain) {
 			continue
 		}
 		if slices.ContainsFunc(d.patterns, func(p *regexp.Regexp) bool { return p.MatchString(plain) }) {
