@@ -3,7 +3,8 @@
 // and ratios hardly do.
 //
 //	go run ./bench                    # everything, about 20 minutes
-//	go run ./bench search             # index and endpoint; bleve, MiniSearch, Pagefind, and Meilisearch if MEILISEARCH_URL is set
+//	go run ./bench search             # index and endpoint; bleve, MiniSearch and Pagefind
+//	go run ./bench meilisearch        # quality, latency and a large site in Meilisearch, if MEILISEARCH_BIN names it
 //	go run ./bench stream             # replies; reverse_proxy and the AI SDK on Node
 //	go run ./bench sites              # 1,000 sites in a folder
 //	go run ./bench insights           # the dashboard's queries over a million events
@@ -49,7 +50,10 @@ type bench struct {
 	queries string
 	sizes   string
 	sites   int
-	profile string
+	// sections is the size of the large site of the meilisearch suite.
+	sections int
+	sets     string
+	profile  string
 
 	dir   string // temporary
 	caddy string // the binary, "" before it is built
@@ -65,6 +69,7 @@ var suites = []struct {
 	{"search", benchSearch},
 	{"sites", benchSites},
 	{"stream", benchStream},
+	{"meilisearch", benchMeilisearch},
 	{"locks", benchLocks},
 	{"insights", benchInsights},
 	{"agents", benchAgents},
@@ -99,14 +104,16 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|sites|stream|locks|insights|agents|widget|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart, endpoint or meilisearch; of insights: sqlite or postgres")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres")
 	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
+	f.IntVar(&b.sections, "sections", 200000, "meilisearch: sections of the large site")
+	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv)")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
 	wanted := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -126,7 +133,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, sites, stream, locks, insights, agents, widget, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)

@@ -10,15 +10,172 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"time"
 )
 
-// variant is one of four Caddys with the same site: in the embedded index or in
+// meilisearchServer is the server of the meilisearch suite.
+type meilisearchServer struct{ url, key string }
+
+// startMeilisearch starts the program that MEILISEARCH_BIN names, or returns
+// the server of MEILISEARCH_URL and MEILISEARCH_KEY. Without any of them it
+// returns nil.
+func (b *bench) startMeilisearch(ctx context.Context) (*meilisearchServer, error) {
+	bin := os.Getenv("MEILISEARCH_BIN")
+	if bin == "" {
+		if address := os.Getenv("MEILISEARCH_URL"); address != "" {
+			return &meilisearchServer{strings.TrimRight(address, "/"), os.Getenv("MEILISEARCH_KEY")}, nil
+		}
+		return nil, nil
+	}
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(b.dir, "meilisearch-")
+	if err != nil {
+		return nil, err
+	}
+	m := &meilisearchServer{"http://" + addr, "bench-master-key-0123456789"}
+	if err := os.Setenv("MEILISEARCH_KEY", m.key); err != nil { // Caddy reads it
+		return nil, err
+	}
+	p, err := b.start(ctx, "meilisearch", dir, []string{"MEILI_MASTER_KEY=" + m.key}, bin,
+		"--http-addr", addr, "--db-path", filepath.Join(dir, "data"), "--no-analytics", "--log-level", "WARN")
+	if err != nil {
+		return nil, err
+	}
+	return m, p.listening(ctx, addr)
+}
+
+// directive is the server in a Caddyfile.
+func (m *meilisearchServer) directive() string {
+	return fmt.Sprintf("\t\tindex meilisearch %s {\n\t\t\tapi_key {env.MEILISEARCH_KEY}\n\t\t}\n", m.url)
+}
+
+// benchMeilisearch compares Meilisearch with the embedded index and with the
+// server's own search.
+func benchMeilisearch(ctx context.Context, b *bench) error {
+	m, err := b.startMeilisearch(ctx)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		fmt.Fprintln(os.Stderr, "bench: Meilisearch is left out; name its program in MEILISEARCH_BIN")
+		return nil
+	}
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, *meilisearchServer) error
+	}{{"quality", b.benchQuality}, {"latency", b.benchLatency}, {"large", b.benchLarge}} {
+		if b.only == "" || b.only == part.name {
+			if err := part.run(ctx, m); err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// benchLatency measures searches of one client through real Caddys, with the
+// embedded index and with Meilisearch, and searches of the server alone.
+func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
+	sections := 10000
+	if b.short {
+		sections = 1000
+	}
+	root, questions, err := b.generated(sections)
+	if err != nil {
+		return err
+	}
+	s := &searchSite{sections: sections, root: root, questions: questions}
+	embedder, err := serveEmbeddings(ctx)
+	if err != nil {
+		return err
+	}
+	vectors := fmt.Sprintf("\t\tembedder http://%s/v1 bench-embed\n", embedder)
+	all := []*variant{
+		{name: "in the process, keywords", site: "benchwords"},
+		{name: "Meilisearch, keywords", site: "benchwords", options: m.directive()},
+		{name: "in the process, with vectors", site: "benchvectors", options: vectors},
+		{name: "Meilisearch, with vectors", site: "benchvectors", options: m.directive() + vectors},
+	}
+	const hybrid = "a hybrid query to the server alone"
+	for _, v := range all {
+		if v.options != "" && v.options != vectors {
+			defer m.drop(v.site)
+		}
+		if err := b.startVariant(ctx, v, s); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+		defer v.end()
+	}
+	if err := m.embedded(ctx, "benchvectors", sections); err != nil {
+		return err
+	}
+	bare := &variant{name: hybrid, server: &server{addr: strings.TrimPrefix(m.url, "http://")}}
+	for _, q := range questions {
+		body := jsonOf(map[string]any{
+			"q": q, "vector": wordVector(q), "hybrid": map[string]any{"embedder": "docs", "semanticRatio": .5},
+			"limit": 10, "attributesToRetrieve": []string{"url", "title", "heading", "breadcrumbs", "text"},
+		})
+		head := fmt.Sprintf("POST /indexes/docs-benchvectors-und/search HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", bare.addr, m.key, len(body))
+		bare.requests = append(bare.requests, append([]byte(head), body...))
+	}
+	all = append(all, bare)
+	c := series{}
+	for round := range max(b.rounds, 3) + 1 {
+		for _, v := range all {
+			one, err := askAll(ctx, v.addr, v.requests, 1, b.seconds(4))
+			if err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			if round > 0 { // caches are full
+				c.add(v.name+" p50", ms(quantile(one.took, .5)))
+				c.add(v.name+" p99", ms(quantile(one.took, .99)))
+			}
+		}
+	}
+	var rows [][]string
+	for _, v := range all {
+		row := []string{v.name, number(c.median(v.name + " p50")), number(c.median(v.name + " p99"))}
+		if r := c.ratio(v.name+" p50", hybrid+" p50"); strings.HasPrefix(v.name, "Meilisearch") {
+			row = append(row, result(r, "≤ 3", r <= 3))
+		} else {
+			row = append(row, number(r))
+		}
+		rows = append(rows, row)
+	}
+	table(fmt.Sprintf("Latency with Meilisearch %s: %d sections, %d questions, one client, through real Caddys", m.version(ctx), sections, len(questions)),
+		[]string{"search", "p50, ms", "p99, ms", "p50 ÷ the hybrid query's"}, rows)
+	return nil
+}
+
+// embedded waits until all sections of a site have vectors in the server.
+func (m *meilisearchServer) embedded(ctx context.Context, site string, sections int) error {
+	for {
+		var stats struct {
+			NumberOfEmbeddedDocuments int
+			IsIndexing                bool
+		}
+		if err := meilisearchCall(ctx, http.MethodGet, m.url+"/indexes/docs-"+site+"-und/stats", m.key, &stats); err != nil {
+			return err
+		}
+		if stats.NumberOfEmbeddedDocuments == sections && !stats.IsIndexing {
+			return nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// variant is one of the Caddys with a site, in the embedded index or in
 // Meilisearch, with or without vectors.
 type variant struct {
 	name, site, options string
+	data                string // folder, "" for a new one
 	*server
 	requests [][]byte
 }
@@ -26,71 +183,24 @@ type variant struct {
 // embeddingDimensions are those of common small models.
 const embeddingDimensions = 384
 
-// benchMeilisearch measures searches of one client if MEILISEARCH_URL and
-// MEILISEARCH_KEY are set. It removes its indexes from the server.
-func (b *bench) benchMeilisearch(ctx context.Context, s *searchSite) error {
-	address, key := os.Getenv("MEILISEARCH_URL"), os.Getenv("MEILISEARCH_KEY")
-	if address == "" {
-		return nil
-	}
-	embedder, err := serveEmbeddings(ctx)
+// startServer starts the Caddy of a variant.
+func (b *bench) startServer(ctx context.Context, v *variant, s *searchSite) (err error) {
+	options := fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t\tsite %s {\n\t\t\troot %q\n\t\t}\n%s\t}", benchKey, v.site, s.root, v.options)
+	v.server, err = b.startCaddy(ctx, options, "\tsearch "+v.site+" {\n\t\trate_limit organization 100000 1s\n\t\trate_limit ip 100000 1s\n\t}\n", v.data)
 	if err != nil {
 		return err
 	}
-	there := fmt.Sprintf("\t\tindex meilisearch %s {\n\t\t\tapi_key {env.MEILISEARCH_KEY}\n\t\t}\n", address)
-	vectors := fmt.Sprintf("\t\tembedder http://%s/v1 bench-embed\n", embedder)
-	all := []*variant{
-		{name: "embedded, words", site: "benchwords"},
-		{name: "Meilisearch, words", site: "benchwords", options: there},
-		{name: "embedded, words and vectors", site: "benchvectors", options: vectors},
-		{name: "Meilisearch, words and vectors", site: "benchvectors", options: there + vectors},
+	v.requests = nil
+	for _, q := range s.questions {
+		v.requests = append(v.requests, post("/v1/search/"+v.site, v.addr, jsonOf(map[string]any{"query": q, "pageSize": 10})))
 	}
-	defer dropIndexes(address, key, "benchwords", "benchvectors")
-	for _, v := range all {
-		if err := b.startVariant(ctx, v, s); err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
-		}
-		defer v.end()
-	}
-	c := series{}
-	for _, v := range all { // caches fill
-		if _, err := askAll(ctx, v.addr, v.requests, 1, b.seconds(4)); err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
-		}
-	}
-	for range max(b.rounds, 3) {
-		for _, v := range all {
-			one, err := askAll(ctx, v.addr, v.requests, 1, b.seconds(3))
-			if err != nil {
-				return fmt.Errorf("%s: %w", v.name, err)
-			}
-			c.add(v.name+" p50", ms(quantile(one.took, .5)))
-			c.add(v.name+" p99", ms(quantile(one.took, .99)))
-		}
-	}
-	var rows [][]string
-	for i, v := range all {
-		beside := all[i-i%2].name
-		row := []string{v.name}
-		for _, q := range []string{" p50", " p99"} {
-			row = append(row, number(c.median(v.name+q)), number(c.ratio(v.name+q, beside+q)))
-		}
-		rows = append(rows, row)
-	}
-	table(fmt.Sprintf("Meilisearch %s and the embedded index: %d sections, %d questions, one client, through real Caddys", versionOf(ctx, address, key), s.sections, len(s.questions)),
-		[]string{"index", "p50, ms", "÷ embedded", "p99, ms", "÷ embedded"}, rows)
 	return nil
 }
 
 // startVariant starts a Caddy and waits until it has indexed the site.
-func (b *bench) startVariant(ctx context.Context, v *variant, s *searchSite) (err error) {
-	options := fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t\tsite %s {\n\t\t\troot %q\n\t\t}\n%s\t}", benchKey, v.site, s.root, v.options)
-	v.server, err = b.startCaddy(ctx, options, "\tsearch "+v.site+" {\n\t\trate_limit organization 100000 1s\n\t}\n", "")
-	if err != nil {
+func (b *bench) startVariant(ctx context.Context, v *variant, s *searchSite) error {
+	if err := b.startServer(ctx, v, s); err != nil {
 		return err
-	}
-	for _, q := range s.questions {
-		v.requests = append(v.requests, post("/v1/search/"+v.site, v.addr, jsonOf(map[string]any{"query": q, "pageSize": 10})))
 	}
 	for {
 		ready, err := v.whole(ctx)
@@ -192,8 +302,8 @@ func wordVector(text string) []float32 {
 	return v
 }
 
-// meilisearch calls the server's API.
-func meilisearch(ctx context.Context, method, address, key string, to any) error {
+// meilisearchCall calls the server's API.
+func meilisearchCall(ctx context.Context, method, address, key string, to any) error {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		return err
@@ -207,27 +317,28 @@ func meilisearch(ctx context.Context, method, address, key string, to any) error
 	return json.NewDecoder(res.Body).Decode(to)
 }
 
-func versionOf(ctx context.Context, address, key string) string {
+// version is the server's.
+func (m *meilisearchServer) version(ctx context.Context) string {
 	var v struct{ PkgVersion string }
-	if meilisearch(ctx, http.MethodGet, address+"/version", key, &v) != nil {
+	if meilisearchCall(ctx, http.MethodGet, m.url+"/version", m.key, &v) != nil {
 		return ""
 	}
 	return v.PkgVersion
 }
 
-// dropIndexes removes the sites' indexes, also after an interruption.
-func dropIndexes(address, key string, sites ...string) {
+// drop removes a site's indexes, also after an interruption.
+func (m *meilisearchServer) drop(site string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var list struct{ Results []struct{ UID string } }
-	if err := meilisearch(ctx, http.MethodGet, address+"/indexes?limit=1000", key, &list); err != nil {
-		fmt.Fprintf(os.Stderr, "bench: the indexes of %s stay in %s: %v\n", strings.Join(sites, " and "), address, err)
+	if err := meilisearchCall(ctx, http.MethodGet, m.url+"/indexes?limit=1000", m.key, &list); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: the indexes of %s stay in %s: %v\n", site, m.url, err)
 		return
 	}
 	for _, x := range list.Results {
-		if slices.ContainsFunc(sites, func(site string) bool { return strings.HasPrefix(x.UID, "docs-"+site+"-") }) {
+		if strings.HasPrefix(x.UID, "docs-"+site+"-") {
 			var task any
-			_ = meilisearch(ctx, http.MethodDelete, address+"/indexes/"+x.UID, key, &task)
+			_ = meilisearchCall(ctx, http.MethodDelete, m.url+"/indexes/"+x.UID, m.key, &task)
 		}
 	}
 }

@@ -149,6 +149,21 @@ func (p *process) rss() int64 {
 	return sum
 }
 
+// peak returns the most resident memory that a child has had, in bytes.
+func (p *process) peak() int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		var n int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &n); err == nil {
+			return n << 10
+		}
+	}
+	return 0
+}
+
 // stat returns the fields of /proc/PID/stat after the command's name.
 func stat(pid string) []string {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")

@@ -57,9 +57,6 @@ func benchSearch(ctx context.Context, b *bench) error {
 		}
 	}
 	b.costTable(sites, costs)
-	if b.only == "" || b.only == "meilisearch" {
-		return b.benchMeilisearch(ctx, main)
-	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ package ranking
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -144,37 +145,81 @@ func heldOut(grades map[string]int) bool {
 	return h.Sum32()>>7&1 == 1
 }
 
-// set measures a folder with queries.jsonl, qrels.tsv, and the pages in
-// corpus, or in that of the folder of the same name up to its first "-".
+// Set is documentation with judged queries.
+type Set struct {
+	Name string
+	// Corpus is the folder of the pages.
+	Corpus    string
+	Documents []*retrieval.Document
+	Queries   []eval.Query
+	// Grades are those of pages, by the ID of the query.
+	Grades eval.Qrels
+}
+
+// ReadSet reads a folder with queries.jsonl, qrels.tsv, and the pages in corpus,
+// or in that of the folder of the same name up to its first "-".
+func ReadSet(folder string) (Set, error) {
+	s := Set{Name: filepath.Base(folder), Corpus: filepath.Join(folder, "corpus")}
+	if _, err := os.Stat(s.Corpus); err != nil {
+		base, _, _ := strings.Cut(s.Name, "-")
+		s.Corpus = filepath.Join(filepath.Dir(filepath.Clean(folder)), base, "corpus")
+	}
+	pages, err := readFolder(s.Corpus)
+	if err == nil {
+		s.Documents, err = documentsOf(pages, nil)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", folder, err)
+	}
+	if s.Queries, err = read(filepath.Join(folder, "queries.jsonl"), eval.ReadQueries); err != nil {
+		return s, err
+	}
+	s.Grades, err = read(filepath.Join(folder, "qrels.tsv"), eval.ReadQrels)
+	return s, err
+}
+
+// Generated returns a folder of pages with the queries that its links, titles
+// and headings give.
+func Generated(folder string) (Set, error) {
+	s := Set{Name: filepath.Base(folder), Corpus: folder, Grades: eval.Qrels{}}
+	pages, err := readFolder(folder)
+	if err == nil {
+		s.Documents, err = documentsOf(pages, nil)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", folder, err)
+	}
+	s.Queries = generated(s.Documents)
+	for _, q := range s.Queries {
+		s.Grades[q.ID] = map[string]int{}
+		for _, p := range q.Relevant {
+			s.Grades[q.ID][eval.Page(p)] = 1
+		}
+	}
+	return s, nil
+}
+
+// NDCG10 judges the hits of a query of a set.
+func (s *Set) NDCG10(q eval.Query, hits []retrieval.Hit) float64 {
+	return eval.Judge(s.Grades[q.ID], paths(hits)).NDCG10
+}
+
+// set measures a folder, see ReadSet.
 func (r *run) set(ctx context.Context, folder string) (scores, error) {
-	name := filepath.Base(folder)
-	corpus := filepath.Join(folder, "corpus")
-	if _, err := os.Stat(corpus); err != nil {
-		base, _, _ := strings.Cut(name, "-")
-		corpus = filepath.Join(filepath.Dir(filepath.Clean(folder)), base, "corpus")
-	}
-	pages, err := readFolder(corpus)
-	if err != nil {
-		return scores{}, fmt.Errorf("%s: %w", folder, err)
-	}
-	index, err := open(ctx, pages, nil)
-	if err != nil {
-		return scores{}, fmt.Errorf("%s: %w", folder, err)
-	}
-	q, err := read(filepath.Join(folder, "queries.jsonl"), eval.ReadQueries)
+	set, err := ReadSet(folder)
 	if err != nil {
 		return scores{}, err
 	}
-	qrels, err := read(filepath.Join(folder, "qrels.tsv"), eval.ReadQrels)
+	index, err := open(ctx, set.Documents)
 	if err != nil {
-		return scores{}, err
+		return scores{}, fmt.Errorf("%s: %w", folder, err)
 	}
 	var list []judged
-	for _, q := range q {
-		list = append(list, judged{Query: q, grades: qrels[q.ID]})
+	for _, q := range set.Queries {
+		list = append(list, judged{Query: q, grades: set.Grades[q.ID]})
 	}
-	s, err := r.measure(ctx, index, name, list)
-	r.row(name, "", s)
+	s, err := r.measure(ctx, index, set.Name, list)
+	r.row(set.Name, "", s)
 	return s, err
 }
 
@@ -196,7 +241,11 @@ func (r *run) site(ctx context.Context, s site, repos string) (all scores, err e
 	if err != nil {
 		return all, fmt.Errorf("%s: %w; clone it: git clone --bare https://github.com/%s %s", s.name, err, s.repo, filepath.Join(repos, path.Base(s.repo)))
 	}
-	index, err := open(ctx, pages, s.include)
+	documents, err := documentsOf(pages, s.include)
+	if err != nil {
+		return all, err
+	}
+	index, err := open(ctx, documents)
 	if err != nil {
 		return all, err
 	}
@@ -301,8 +350,8 @@ func readFolder(folder string) (map[string][]byte, error) {
 	return files, err
 }
 
-// open makes an index of pages.
-func open(ctx context.Context, files map[string][]byte, include []string) (*embedded.Index, error) {
+// documentsOf reads pages as the module does.
+func documentsOf(files map[string][]byte, include []string) ([]*retrieval.Document, error) {
 	in, err := ingest.New(ingest.Options{URL: "https://docs.test", Include: include, Languages: []ingest.Scope{{Value: "en"}}})
 	if err != nil {
 		return nil, err
@@ -320,11 +369,16 @@ func open(ctx context.Context, files map[string][]byte, include []string) (*embe
 		seen[d.Page] = true
 		documents = append(documents, d)
 	}
+	return in.Complete(documents), nil
+}
+
+// open makes an index of pages.
+func open(ctx context.Context, documents []*retrieval.Document) (*embedded.Index, error) {
 	index, err := embedded.Open(embedded.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return index, index.Replace(ctx, in.Complete(documents), nil)
+	return index, index.Replace(ctx, documents, nil)
 }
 
 // pairsPerPage is how many headings of a page become queries.
@@ -380,16 +434,7 @@ func (r *run) measure(ctx context.Context, index *embedded.Index, name string, l
 		if err != nil {
 			return s, err
 		}
-		for _, h := range hits {
-			found := h.Document.Page
-			if found == "" {
-				found = "index"
-			}
-			if a := h.Document.Sections[h.Section].Anchor; a != "" {
-				found += "#" + a
-			}
-			q.found = append(q.found, found)
-		}
+		q.found = paths(hits)
 		m := eval.Judge(q.grades, q.found)
 		s.all = sum(s.all, m)
 		held := heldOut(q.grades)
@@ -426,6 +471,18 @@ func (r *run) measure(ctx context.Context, index *embedded.Index, name string, l
 			strings.Join(slices.Sorted(maps.Keys(q.grades)), ", ")))
 	}
 	return s, nil
+}
+
+// paths are those of hits as judgements have them.
+func paths(hits []retrieval.Hit) (out []string) {
+	for _, h := range hits {
+		found := cmp.Or(h.Document.Page, "index")
+		if a := h.Document.Sections[h.Section].Anchor; a != "" {
+			found += "#" + a
+		}
+		out = append(out, found)
+	}
+	return out
 }
 
 // sum adds metrics weighted by their queries, as means.

@@ -206,15 +206,19 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	for stem, n := range numbers {
 		sectionIDF[n] = s.sectionIDF[s.terms[stem]]
 	}
-	read := map[tableWord]uint32{}
+	read := map[language.Language]map[string]uint32{}
 	number := func(l language.Language, text string) uint32 {
-		w := tableWord{l, text}
-		n, ok := read[w]
+		known := read[l]
+		if known == nil {
+			known = map[string]uint32{}
+			read[l] = known
+		}
+		n, ok := known[text]
 		if !ok {
 			if n, ok = numbers[l.Stem(text)]; !ok {
 				n = other
 			}
-			read[w] = n
+			known[text] = n
 		}
 		return n
 	}

@@ -193,6 +193,12 @@ func notLetter(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 
 // identifier emits the plain words of a run and, if it has several, the whole
 // words: of each dotted part, and of the run, which starts at byte at.
 func (s *splitter) identifier(run string, at int) {
+	if simple(run) {
+		if len(run) <= maxWord {
+			s.emit(strings.ToLower(run), plain, at, at+len(run))
+		}
+		return
+	}
 	s.parts = s.parts[:0]
 	dotted := 0
 	next := at
@@ -218,6 +224,18 @@ func (s *splitter) identifier(run string, at int) {
 		glue = "."
 	}
 	s.join(s.parts, glue, at, at+len(run))
+}
+
+// simple reports whether a run is one word, as most are: ASCII letters and
+// digits, of which only the first may be a capital.
+func simple(run string) bool {
+	for i := range len(run) {
+		b := run[i]
+		if !('a' <= b && b <= 'z' || '0' <= b && b <= '9' || i == 0 && 'A' <= b && b <= 'Z') {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *splitter) join(parts []string, glue string, start, end int) {

@@ -2,6 +2,7 @@ package meilisearch
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 )
@@ -88,6 +89,11 @@ func (x *Index) adopt(ctx context.Context, s *server) {
 	c, err := x.fetchState(ctx, s)
 	switch {
 	case err != nil && !indexNotFound(err) && !unavailable(err) && ctx.Err() == nil:
+		if errors.Is(err, errState) {
+			s.mu.Lock()
+			s.stateDamaged = true
+			s.mu.Unlock()
+		}
 		x.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
 	case err == nil && c != nil:
 		c.adopted = true

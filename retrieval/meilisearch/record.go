@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"math"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -46,8 +47,11 @@ type record struct {
 	Ranking embedded.Traits `json:"ranking"`
 	// Vector is a hash of the vector that this process sent, "" if it sent
 	// none, failedVector if the embedder in the server's settings failed.
-	Vector  string             `json:"vector"`
-	Vectors map[string]*vector `json:"_vectors,omitempty"`
+	Vector string `json:"vector"`
+	// Embedding is that vector with a byte a dimension, see compact. Sections
+	// that are found by keywords are compared with the query by it.
+	Embedding []byte             `json:"embedding,omitempty"`
+	Vectors   map[string]*vector `json:"_vectors,omitempty"`
 }
 
 const failedVector = "none"
@@ -70,6 +74,45 @@ func (r *record) withVector(embedder string, v *vector) *record {
 	}
 	clone.Vectors[embedder] = v
 	return &clone
+}
+
+// withEmbedding returns a copy of the record with a vector that this process
+// sends, and its hash.
+func (r *record) withEmbedding(v *vector, hash string) *record {
+	r = r.withVector(vectorName, v)
+	r.Vector, r.Embedding = hash, compact(v.Embeddings[0])
+	return r
+}
+
+// compact returns a vector with a signed byte for each dimension, 127 for the
+// largest value.
+func compact(v []float32) []byte {
+	largest := float32(0)
+	for _, x := range v {
+		largest = max(largest, x, -x)
+	}
+	out := make([]byte, len(v))
+	if largest > 0 {
+		for i, x := range v {
+			out[i] = byte(int8(math.Round(float64(127 * x / largest))))
+		}
+	}
+	return out
+}
+
+// cosineOf returns the cosine of a vector of length 1 and a compact one of as
+// many dimensions, 0 if that has no direction.
+func cosineOf(v []float32, compact []byte) float64 {
+	var dot, sum float64
+	for i, b := range compact {
+		x := float64(int8(b))
+		dot += float64(v[i]) * x
+		sum += x * x
+	}
+	if sum == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(sum)
 }
 
 func newRecord(d *retrieval.Document, section int, traits embedded.Traits, terms []embedded.Terms) *record {
@@ -134,7 +177,7 @@ func (r *record) section() retrieval.Section {
 func (r *record) size() int {
 	size := 2*len(r.Text) + 800
 	if v := r.Vectors[vectorName]; v != nil && len(v.Embeddings) > 0 {
-		size += 12 * len(v.Embeddings[0])
+		size += 14 * len(v.Embeddings[0])
 	}
 	return size
 }

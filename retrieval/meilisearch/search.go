@@ -169,7 +169,7 @@ type hit struct {
 }
 
 // displayed are the attributes that clients get.
-var displayed = append([]string{"path", "slug", "vector"}, retrieved...)
+var displayed = append([]string{"path", "slug", "vector", "embedding"}, retrieved...)
 
 // retrieved are the attributes of a hit.
 var retrieved = []string{
@@ -300,6 +300,10 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 		}
 		return r
 	}
+	compared := retrieved
+	if x.ratio > 0 && x.options.Embedder == "" && q.Vector != nil {
+		compared = append(slices.Clip(compared), "embedding")
+	}
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		language := c.indexes[uid].language
 		if l := q.Filter.Language; l != "" && baseLanguage(l) != language {
@@ -313,7 +317,9 @@ func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Quer
 			if l := locales[language]; l != "" {
 				r.Locales = []string{l}
 			}
-			keyword = append(keyword, complete(uid, r))
+			r = complete(uid, r)
+			r.AttributesToRetrieve = compared
+			keyword = append(keyword, r)
 		}
 		dimensions, known := all[uid]
 		r := &sdk.SearchRequest{
@@ -368,7 +374,8 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQ
 // rank makes hits of a server's results.
 func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []result) []retrieval.Hit {
 	mean, lowest := 0.0, 1.0
-	if v := unit(q.Vector); len(v) == len(c.mean) {
+	v := unit(q.Vector)
+	if len(v) == len(c.mean) {
 		for i, m := range c.mean {
 			mean += float64(v[i]) * float64(m)
 		}
@@ -386,6 +393,8 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 					continue
 				}
 				section.Rank, lowest = -1, min(lowest, section.Similarity)
+			} else if len(hit.Embedding) == len(v) && x.ratio > 0 {
+				section.Similarity = cosineOf(v, hit.Embedding)
 			}
 			f.add(c, &hit.record, section)
 		}

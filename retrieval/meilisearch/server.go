@@ -82,6 +82,9 @@ type server struct {
 	// rewrite makes the next sync write everything, and to indexes of another
 	// owner. It is used under the lock.
 	rewrite bool
+	// stateDamaged is true if the state in the server can't be read, so that it
+	// must be written again also if it should be the same.
+	stateDamaged bool
 	// outdated is true unless the server is known to hold the target content.
 	outdated bool
 	// dimensions of the vectors in each index: 0 if the server's embedder makes

@@ -195,7 +195,10 @@ func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
 	}
 	uid := x.uidPrefix + stateIndex
 	have, err := s.readStateList(ctx, uid)
-	if err == nil && slices.Equal(have.Parts, list.Parts) {
+	s.mu.Lock()
+	damaged := s.stateDamaged
+	s.mu.Unlock()
+	if err == nil && slices.Equal(have.Parts, list.Parts) && !damaged {
 		return nil
 	}
 	if indexNotFound(err) {
@@ -215,7 +218,10 @@ func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
 			return fmt.Errorf("writing the state of the site: %w", err)
 		}
 	}
-	old := slices.DeleteFunc(have.Parts, func(id string) bool { return slices.Contains(list.Parts, id) })
+	s.mu.Lock()
+	s.stateDamaged = false
+	s.mu.Unlock()
+	old := slices.DeleteFunc(have.Parts, func(id string) bool { return id == stateList || slices.Contains(list.Parts, id) })
 	if len(old) == 0 {
 		return nil
 	}

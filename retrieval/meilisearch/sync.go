@@ -273,7 +273,7 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 				r = r.withVector(vectorName, nil) // the server requires a value for every record
 				if at.section < len(vectors) {
 					if v := unit(vectors[at.section]); v != nil {
-						r.Vector, r.Vectors[vectorName] = state.vector(at.section), &vector{Embeddings: [][]float32{v}}
+						r = r.withEmbedding(&vector{Embeddings: [][]float32{v}}, state.vector(at.section))
 					}
 				}
 			}

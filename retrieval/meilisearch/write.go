@@ -114,9 +114,12 @@ func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*
 				if err != nil {
 					return err
 				}
-				v := live[r.ID]
-				r = r.withVector(vectorName, v.vector)
-				if r.Vector = v.hash; !yield(r, nil) {
+				if v := live[r.ID]; v.vector != nil {
+					r = r.withEmbedding(v.vector, v.hash)
+				} else {
+					r = r.withVector(vectorName, nil)
+				}
+				if !yield(r, nil) {
 					return errStopped
 				}
 			}
