@@ -70,6 +70,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
 	draw := flags.Int("draw", 0, "print this many answers about the manual without a model, as Markdown, drawn with -seed")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
+	part := flags.Int("part", 0, "of the sets of -public: 1 and 2 were used to develop the assistant, 3 is held out (default: all)")
 	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -92,7 +93,10 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	}
 
 	if *sets {
-		return runPublic(ctx, out, *repositories, *worst)
+		if *part < 0 || *part > publicParts {
+			return fmt.Errorf("-part is 1 to %d, or 0 for all; got %d", publicParts, *part)
+		}
+		return runPublic(ctx, out, *repositories, *part, *worst)
 	}
 	s := &suite{replies: *replies, seed: *seed, rnd: rand.New(rand.NewPCG(*seed, 6))}
 	var err error
@@ -162,8 +166,8 @@ func (s *suite) draw(ctx context.Context, out io.Writer, n int) error {
 }
 
 // runPublic measures the sets of questions about public documentation.
-func runPublic(ctx context.Context, out io.Writer, repositories string, worst bool) error {
-	sites, err := openPublic(ctx, repositories)
+func runPublic(ctx context.Context, out io.Writer, repositories string, part int, worst bool) error {
+	sites, err := openPublic(ctx, repositories, part)
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,9 @@ type publicSite struct {
 	Commit     string   `json:"commit"`
 	Folder     string   `json:"folder"`
 	Languages  []string `json:"languages"` // folders of translations
-	// HeldOut is set for sites that nothing is tuned on.
-	HeldOut bool `json:"held_out"`
+	// Part is 1 or 2 for sites whose questions the assistant was developed with,
+	// and 3 for those held out. Part 2 was held out in the first version.
+	Part int `json:"part"`
 
 	index     *embedded.Index
 	sources   map[string][]string            // lines of each file
@@ -58,9 +59,9 @@ func readPublic[T any](name string) ([]T, error) {
 	return out, nil
 }
 
-// openPublic opens all sites. Repositories that are not in a folder are fetched
-// into it.
-func openPublic(ctx context.Context, folder string) (map[string]*publicSite, error) {
+// openPublic opens the sites of a part, or of all with part 0. Repositories that
+// are not in a folder are fetched into it.
+func openPublic(ctx context.Context, folder string, part int) (map[string]*publicSite, error) {
 	data, err := public.ReadFile("public/sites.json")
 	if err != nil {
 		return nil, err
@@ -78,6 +79,9 @@ func openPublic(ctx context.Context, folder string) (map[string]*publicSite, err
 	}
 	out := make(map[string]*publicSite)
 	for _, s := range sites {
+		if part != 0 && s.Part != part {
+			continue
+		}
 		if err := s.open(ctx, filepath.Join(folder, filepath.FromSlash(s.Repository))); err != nil {
 			return nil, fmt.Errorf("opening %s: %w", s.Repository, err)
 		}

@@ -74,6 +74,7 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(c followUp) bool { return sites[c.Site] == nil })
 	for i := range all {
 		c := &all[i]
 		for j := range all { // the next one about another page, around the end
@@ -88,8 +89,8 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 		name string
 		in   func(c *followUp) bool
 	}{
-		{"sites tuned on", func(c *followUp) bool { return !sites[c.Site].HeldOut }},
-		{"sites held out, English", func(c *followUp) bool { return sites[c.Site].HeldOut && c.Language == "" }},
+		{"sites tuned on", func(c *followUp) bool { return sites[c.Site].Part == 1 }},
+		{"sites held out, English", func(c *followUp) bool { return sites[c.Site].Part > 1 && c.Language == "" }},
 		{"sites held out, Spanish, Japanese, Chinese", func(c *followUp) bool { return c.Language != "" }},
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
@@ -100,6 +101,9 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 			if g.in(&all[i]) {
 				cs = append(cs, &all[i])
 			}
+		}
+		if len(cs) == 0 {
+			continue
 		}
 		fmt.Fprintf(s.table, "\nFOLLOW-UPS, %d conversations, %s\tRECALL@5\tTARGET\t\n", len(cs), g.name)
 		recalls := make(map[string]float64)

@@ -17,6 +17,12 @@ import (
 // question is a question and the lines of a file that answer it: ranges such as
 // "12-15,20". With several, each of them answers. Without any, the site does
 // not answer.
+//
+// The rule for marking: the question is asked as a reader would who hasn't seen
+// the page. The lines are the smallest part of the page that answers it without
+// the rest: a sentence with its paragraph if it needs that, an item of a list,
+// or code with the sentence that introduces it. Lines are marked by reading and
+// before the assistant was asked.
 type question struct {
 	Site     string   `json:"site"`
 	Path     string   `json:"path"`
@@ -34,7 +40,7 @@ type target struct {
 	section  string // URL
 }
 
-// quoteTally sums up the replies of one half.
+// quoteTally sums up the replies of one part.
 type quoteTally struct {
 	questions, points    int
 	byPoints             [4]int
@@ -45,6 +51,8 @@ type quoteTally struct {
 }
 
 const (
+	publicParts = 3
+
 	whole      = .85 // of a block's pairs of words, to be quoted whole
 	mostPoints = 3
 )
@@ -57,14 +65,13 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 	if err != nil {
 		return err
 	}
-	var halves [2]quoteTally
+	var parts [publicParts]quoteTally
 	bySite := map[string]*quoteTally{}
 	var misses []string
 	for _, q := range questions {
 		site := sites[q.Site]
-		half := &halves[0]
-		if site.HeldOut {
-			half = &halves[1]
+		if site == nil {
+			continue // of another part
 		}
 		targets, err := site.targets(&q)
 		if err != nil {
@@ -80,7 +87,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		if bySite[q.Site] == nil {
 			bySite[q.Site] = &quoteTally{}
 		}
-		for _, t := range []*quoteTally{half, bySite[q.Site]} {
+		for _, t := range []*quoteTally{&parts[site.Part-1], bySite[q.Site]} {
 			t.add(&a, points, res.Answered, len(targets) > 0)
 		}
 		if worst && (len(targets) == 0 && res.Answered != "no" || len(targets) > 0 && points < mostPoints) {
@@ -88,8 +95,11 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "held out"} {
-		t := &halves[i]
+	for i, name := range []string{"tuned on", "held out at first, then tuned on", "held out"} {
+		t := &parts[i]
+		if t.questions == 0 {
+			continue
+		}
 		fmt.Fprintf(s.table, "\nANSWERS WITHOUT A MODEL, %d questions, %d of them unanswerable, sites %s\tMEASURED\tTARGET\t\n", t.questions+t.unanswerable, t.unanswerable, name)
 		share := float64(t.points) / float64(mostPoints*t.questions)
 		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, share), "≥ 0.70", share >= .7)
