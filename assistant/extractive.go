@@ -93,12 +93,16 @@ func (r *run) byScore() []passage {
 	return best
 }
 
-// askedTerms are the terms of the question, or of the search text where the
-// question has hardly any.
+// askedTerms are the terms of the question, and those of the search text where
+// the question has hardly any.
 func (r *run) askedTerms() []term {
-	ts := r.q.terms
-	if len(ts) < 2 {
-		ts = terms(r.q.query.Text, r.q.language)
+	own := distinct(r.q.terms)
+	if len(own) >= 2 {
+		return own
 	}
-	return distinct(ts)
+	all := distinct(append(slices.Clone(own), terms(r.q.query.Text, r.q.language)...))
+	for i := len(own); i < len(all); i++ {
+		all[i].earlier = true
+	}
+	return all
 }

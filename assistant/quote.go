@@ -20,28 +20,35 @@ const (
 	wholeSection   = 800  // a section that is quoted whole
 	grownUnit      = 500  // a unit with its neighbours, of a longer section
 	wholeList      = 500  // a list; of a longer one the items that answer
-	secondMargin   = .2   // of the ratings, for a second quote
+	secondMargin   = .15  // of the ratings, for a second quote
 	quotedPages    = 5    // pages whose sections may answer
 	quotedSections = 100  // sections of a page
 )
 
 // How sections are rated, and how sure the best must be to be quoted. The
-// values were fitted on half of the questions of bench/answers. Those of the
-// other half, about other sites, chose between versions but fitted nothing.
+// values were fitted on the first two parts of the questions of bench/answers,
+// each site in turn left out to choose between models.
 const (
-	inHeading     = .7  // of a word that is in the heading only
-	inTitle       = .4  // of a word that is in the page's title only
-	byPage        = .5  // of the score of the page
-	byHit         = .1  // for a section that the search found itself
-	byLength      = .1  // off for long units
-	nameWeight    = 1.5 // of a name
-	sureCover     = 2.8
-	sureScore     = 1.8
-	sureTerms     = .23 // for each term that is asked for, up to eight
-	sureMissing   = 1.3 // off if a name that is asked for is missing
-	sureBias      = -3.2
+	inHeading     = .5   // of a word that is in the heading only
+	inTitle       = .4   // of a word that is in the page's title only
+	byHeading     = .35  // of the share of words that are in the heading
+	byNearness    = .25  // of the share of neighbours that are near each other
+	byPage        = .45  // of the score of the page
+	byRank        = .2   // of the inverse rank among the sections found
+	byLength      = .05  // off for long units
+	nameWeight    = 1.5  // of a name
+	earlierWeight = .5   // of a word of the conversation before
+	nearWords     = 3    // distance of two words that are near
+	sureRating    = 1.5  // of the rating
+	sureTerms     = .55  // for each term that is covered, up to eight
+	sureMissing   = 1.45 // off if a name that is asked for is missing
+	sureSection   = 2.25 // of the lead over the next section
+	surePage      = 1.   // of the lead over the sections of other pages
+	longestLead   = .5
+	sureBias      = -3.5
+	leastCover    = .4 // of what is asked, to be quoted
 	sureAnswers   = .9
-	surePartly    = -.6
+	surePartly    = -1.2
 	scoreHopeless = .2 // what nonsense stays below
 )
 
@@ -50,11 +57,11 @@ type candidate struct {
 	document *retrieval.Document
 	section  int
 	score    float64 // of its page
-	hit      bool    // the search found the section itself
+	rank     int     // among the sections found, from 0; -1 if the search didn't find the section itself
 	units    []unit
 	best     int // of units
 	rating   float64
-	cover    float64 // of what is asked, by the best unit and the heading
+	cover    float64 // of what is asked, by the best unit and the headings
 	missing  bool    // a name that is asked for is not there
 }
 
@@ -84,13 +91,10 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 	weights := rate(v.nearest, asked, l)
 	slices.SortStableFunc(v.nearest, func(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) })
 	first := v.nearest[0]
-	sure := sureCover*first.cover + sureScore*first.score + sureTerms*float64(min(len(asked), 8)) + sureBias
-	if first.missing {
-		sure -= sureMissing
-	}
+	sure := v.sure(len(asked))
 	switch {
 	case first.score < scoreHopeless:
-	case sure >= sureAnswers && first.quotable():
+	case sure >= sureAnswers && first.cover >= leastCover && first.quotable():
 		v.answered = "yes"
 		for _, c := range v.nearest[:min(mostQuotes, len(v.nearest))] {
 			if c.quotable() && c.rating > first.rating-secondMargin {
@@ -101,6 +105,25 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 		v.answered = "partly"
 	}
 	return v
+}
+
+// sure is how sure it is that the first candidate answers a question of so many
+// terms. One that leads by far is more likely to.
+func (v *verdict) sure(terms int) float64 {
+	first := v.nearest[0]
+	sure := sureRating*first.rating + sureTerms*first.cover*float64(min(terms, 8)) + sureBias
+	if first.missing {
+		sure -= sureMissing
+	}
+	lead := func(other bool) float64 {
+		for _, c := range v.nearest[1:] {
+			if !other || c.document != first.document {
+				return min(first.rating-c.rating, longestLead)
+			}
+		}
+		return longestLead
+	}
+	return sure + sureSection*lead(false) + surePage*lead(true)
 }
 
 // candidates are the sections of the pages that were found.
@@ -116,11 +139,11 @@ func candidates(best []passage) []*candidate {
 		headings := headingsOf(d)
 		for j := range d.Sections {
 			c := &candidate{document: d, section: j, score: best[i].score}
-			c.hit = slices.ContainsFunc(best, func(p passage) bool { return p.document == d && p.section == j })
-			if j < quotedSections || c.hit {
-				c.units = split(d.Sections[j].Text, headings)
+			c.rank = slices.IndexFunc(best, func(p passage) bool { return p.document == d && p.section == j })
+			if j < quotedSections || c.rank >= 0 {
+				c.units = split(d.Sections[j].Marked(), headings)
 			}
-			if c.hit || len(c.units) > 0 {
+			if c.rank >= 0 || len(c.units) > 0 {
 				out = append(out, c)
 			}
 		}
@@ -136,37 +159,52 @@ func (c *candidate) quotable() bool {
 	return len(c.units) > 0 && !history.MatchString(c.document.Title) && !history.MatchString(c.document.Page)
 }
 
-// rate rates the candidates by the share of what is asked that their units
-// cover. Words that are in few units count more; rate returns their weights.
+// rate rates the candidates by the share of what is asked that their units and
+// headings cover, and by what the search says. Words that are in few units
+// count more; rate returns their weights.
 func rate(cs []*candidate, asked []term, l language.Language) map[string]float64 {
 	frequency := make(map[string]float64)
 	n := 0.
 	for _, c := range cs {
 		for i := range c.units {
-			c.units[i].words = heldStems(c.units[i].text(), asked, l)
+			u := &c.units[i]
+			u.words, u.near = heldTerms(u.text(), asked, l)
 			n++
-			for w := range c.units[i].words {
+			for w := range u.words {
 				frequency[w]++
 			}
 		}
 	}
 	weights := make(map[string]float64, len(asked))
-	all := 0.
+	all := 1e-9
 	for _, t := range asked {
 		w := math.Log(1 + (n+1)/(frequency[t.stem]+.5))
 		if t.name {
 			w *= nameWeight
 		}
+		if t.earlier {
+			w *= earlierWeight
+		}
 		weights[t.stem] = w
 		all += w
 	}
+	pairs, count := float64(max(1, len(asked)-1)), float64(max(1, len(asked)))
 	var title map[string]bool // of the page of the candidates, which follow each other
 	for at, c := range cs {
 		if at == 0 || cs[at-1].document != c.document {
 			title = stems(c.document.Title, l)
 		}
 		s := &c.document.Sections[c.section]
-		heading := stems(s.Heading+" "+strings.Join(s.Path, " "), l)
+		own, above := stems(s.Heading, l), stems(strings.Join(s.Path, " "), l)
+		headed := 0.
+		for _, t := range asked {
+			switch {
+			case own[t.stem] && t.earlier:
+				headed += earlierWeight
+			case own[t.stem]:
+				headed++
+			}
+		}
 		c.rating = math.Inf(-1)
 		for i := range max(1, len(c.units)) { // one without a unit has its heading
 			var u unit
@@ -180,26 +218,58 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 				case u.words[t.stem]:
 					sum += w
 					cover += w
-				case heading[t.stem]:
+				case own[t.stem] || above[t.stem]:
 					sum += inHeading * w
 					cover += w
 				case title[t.stem]:
 					sum += inTitle * w
 				default:
-					missing = missing || t.special()
+					missing = missing || t.name
 				}
 			}
-			rating := sum/max(all, 1e-9) - byLength*math.Log(1+float64(u.chars())/300)
+			rating := sum/all + byNearness*float64(u.near)/pairs - byLength*math.Log(1+float64(u.chars())/300)
 			if rating > c.rating {
-				c.best, c.rating, c.cover, c.missing = i, rating, cover/max(all, 1e-9), missing
+				c.best, c.rating, c.cover, c.missing = i, rating, cover/all, missing
 			}
 		}
-		c.rating += byPage * c.score
-		if c.hit {
-			c.rating += byHit
+		c.rating += byHeading*headed/count + byPage*c.score
+		if c.rank >= 0 {
+			c.rating += byRank / float64(1+c.rank)
 		}
 	}
 	return weights
+}
+
+// heldTerms returns which stems of the asked terms a text holds, and how many
+// of the terms that follow each other in the question are near each other.
+func heldTerms(text string, asked []term, l language.Language) (held map[string]bool, near int) {
+	held = make(map[string]bool)
+	last := make([]int, len(asked)) // where each term was, 0 for nowhere
+	joined := make([]bool, len(asked))
+	at := 0
+	for word := range fields(text) {
+		at++
+		// A stem begins like its word, so that few of a long text's words need
+		// the stemmer. Names are also compared by their parts.
+		initial := strings.ToLower(word[:1])
+		if word[0] < utf8.RuneSelf && !isName(word) && !slices.ContainsFunc(asked, func(t term) bool { return strings.HasPrefix(t.stem, initial) }) {
+			continue
+		}
+		for _, t := range appendTerms(nil, word, l) {
+			i := slices.IndexFunc(asked, func(a term) bool { return a.stem == t.stem })
+			if i < 0 {
+				continue
+			}
+			held[t.stem], last[i] = true, at
+			for _, j := range []int{i, i + 1} { // with the term before, with the one after
+				if j > 0 && j < len(asked) && !joined[j] && last[j-1] > 0 && last[j] > 0 && max(last[j-1], last[j])-min(last[j-1], last[j]) <= nearWords {
+					joined[j] = true
+					near++
+				}
+			}
+		}
+	}
+	return held, near
 }
 
 // excerpt is the section, or the best of its units with what is around it, as
@@ -228,7 +298,8 @@ func (c *candidate) excerpt(asked []term, weights map[string]float64, l language
 		}
 	}
 	value := func(item string) (sum float64) {
-		for stem := range heldStems(item, asked, l) {
+		held, _ := heldTerms(item, asked, l)
+		for stem := range held {
 			sum += weights[stem]
 		}
 		return sum

@@ -64,6 +64,18 @@ func TestQuotesAreWhole(t *testing.T) {
 			[]string{"Ann Author", "March 3", "- Tags"},
 		},
 		{
+			"a question in the text with its answer",
+			filler + "\n\nHow do you install modules on a phone?\n\nModules can't be put on one.\n\n" + filler,
+			"How do I install modules on a phone?",
+			[]string{"How do you install modules on a phone?\n\nModules can't be put on one."}, nil,
+		},
+		{
+			"a paragraph of a list's item without its indentation",
+			"- Deep\n  - Deeper\n\n    To install modules on it, run `acme add`.\n\n" + filler,
+			"How do I install modules on it?",
+			[]string{"\n\nTo install modules on it, run `acme add`."}, nil,
+		},
+		{
 			"long code is cut, with a link to the rest",
 			"To install modules:\n\n```sh\n" + strings.Join(long, "\n") + "\n```",
 			"How do I install modules?",

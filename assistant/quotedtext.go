@@ -17,12 +17,15 @@ func isTable(block string) bool {
 	}
 	whole := 0
 	for _, row := range rows {
-		if strings.Contains(row, " | ") {
+		if isRow(row) {
 			whole++
 		}
 	}
-	return strings.Contains(rows[0], " | ") && whole*10 >= len(rows)*9 // cells may break lines
+	return isRow(rows[0]) && whole*10 >= len(rows)*9 // cells may break lines
 }
+
+// isRow reports whether a line has cells; the last one may be empty.
+func isRow(line string) bool { return strings.Contains(line, " | ") || strings.HasSuffix(line, " |") }
 
 // tableItems makes list items of a table's rows, "- name: meaning (column: cell;
 // …)", so that a row can be quoted alone, also by clients that can't show
@@ -102,13 +105,41 @@ func codeCell(s string) string {
 	return codeSpan(s)
 }
 
-// codeSpans writes a section's plain text so that a Markdown renderer shows it
-// as the page does: words with characters that mean something in Markdown or
-// HTML (<site>, /blog/*, {env.X}), and identifiers (max_body, --wait), become
-// code spans, which they most likely were. Neighbours become one span.
+// codeSpans writes a section's text so that a Markdown renderer shows it as the
+// page does. Between the code spans that it has, words with characters that
+// mean something in Markdown or HTML (<site>, /blog/*, {env.X}), and identifiers
+// (max_body, --wait), become code spans, too.
 func codeSpans(text string) string {
-	if strings.Contains(text, "`") || !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
-		return text // has its code spans, or nothing to mark
+	if !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
+		return text // nothing to mark
+	}
+	var b strings.Builder
+	for text != "" {
+		begin, end := codeSpanIn(text)
+		b.WriteString(plainSpans(text[:begin]) + text[begin:end])
+		text = text[end:]
+	}
+	return b.String()
+}
+
+// codeSpanIn returns where the first code span of a text is, or the text's end.
+func codeSpanIn(text string) (begin, end int) {
+	begin = strings.IndexByte(text, '`')
+	if begin < 0 {
+		return len(text), len(text)
+	}
+	fence := text[begin : len(text)-len(strings.TrimLeft(text[begin:], "`"))]
+	n := strings.Index(text[begin+len(fence):], fence)
+	if n < 0 {
+		return len(text), len(text)
+	}
+	return begin, begin + n + 2*len(fence)
+}
+
+// plainSpans marks the words of a text without code spans.
+func plainSpans(text string) string {
+	if !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
+		return text
 	}
 	var b strings.Builder
 	run := "" // words of the span being made

@@ -366,7 +366,7 @@ func TestExtractiveReplies(t *testing.T) {
 		{"code stays code", "How do I install Acme on Windows?", "yes", []string{"```powershell\nwinget install acme\n```", "](https://docs.acme.com/install"}},
 		{"the sentences that answer", "What is the default dial_timeout?", "yes", []string{"**[Reverse proxy › Timeouts](https://docs.acme.com/guide/proxy#timeouts)**", "3 seconds"}},
 		{"what the docs don't answer", "Which frobnicate_widget bakes bread for penguins on Mars?", "no", []string{phrases[language.English][notFoundAtAll], "https://help.acme.io/"}},
-		{"in the question's language", "Wie geht das mit reverse_proxy und Acme?", "", []string{phrases[language.German][closest]}},
+		{"in the question's language", "Wie begrenzt man mit reverse_proxy die Bandbreite einzelner Besucher?", "", []string{phrases[language.German][closest]}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := acme(nil)

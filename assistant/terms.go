@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,6 +15,8 @@ type term struct {
 	// name is true for what looks like an identifier (reverse_proxy, tls.go,
 	// HTTP3): such words say more than others.
 	name bool
+	// earlier is true for a word of the conversation before the question.
+	earlier bool
 }
 
 // special reports whether a term is a name such that a passage without it is
@@ -82,23 +83,6 @@ func stems(text string, l language.Language) map[string]bool {
 		m[t.stem] = true
 	}
 	return m
-}
-
-// heldStems returns which of the stems of asked a text holds.
-func heldStems(text string, asked []term, l language.Language) map[string]bool {
-	held := make(map[string]bool)
-	for word := range fields(text) {
-		// A stem begins like its word, so that few of a long text's words need
-		// the stemmer. Names are also compared by their parts.
-		initial := strings.ToLower(word[:1])
-		if word[0] < utf8.RuneSelf && !isName(word) && !slices.ContainsFunc(asked, func(t term) bool { return strings.HasPrefix(t.stem, initial) }) {
-			continue
-		}
-		for _, t := range appendTerms(nil, word, l) {
-			held[t.stem] = true
-		}
-	}
-	return held
 }
 
 // fields yields words: runs of letters, digits and the signs that join the

@@ -16,6 +16,7 @@ import (
 type unit struct {
 	parts []part
 	words map[string]bool // of what is asked
+	near  int             // terms of the question that are as near as in it
 }
 
 type partKind uint8
@@ -58,27 +59,54 @@ func split(text string, headings map[string]bool) []unit {
 	var out []unit
 	last := partProse
 	bound := true // the last part introduces the next one
+	asks := false // the last part is a question, which the next one answers
 	for _, b := range splitBlocks(text) {
+		if !b.code {
+			b.text = dedent(b.text)
+		}
 		p := partOf(b)
 		switch {
 		case isByline(&p):
 			continue
-		case len(out) == 0, p.kind == partLabel, p.kind == partList && last == partCode, p.kind == partProse && last != partLabel && !continues(b.text), !bound && last == partProse:
+		case len(out) == 0, p.kind == partLabel, p.kind == partList && last == partCode, p.kind == partProse && last != partLabel && !asks && !continues(b.text), !bound && last == partProse:
 			out = append(out, unit{parts: []part{p}})
 		default:
 			u := &out[len(out)-1]
 			u.parts = append(u.parts, p)
 		}
 		last = p.kind
+		asks = p.asks()
 		bound = introduces(p.text) || utf8.RuneCountInString(p.text) <= longestIntroduction
 	}
 	kept := out[:0]
 	for _, u := range out {
-		if !isContents(u.parts, headings) {
+		if !u.parts[len(u.parts)-1].asks() && !isContents(u.parts, headings) {
 			kept = append(kept, u)
 		}
 	}
 	return kept
+}
+
+// dedent removes the indentation that all lines of a block have, as in the
+// paragraphs of a list's item: Markdown would make code of it.
+func dedent(text string) string {
+	if text == "" || text[0] != ' ' {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	least := len(text)
+	for _, line := range lines {
+		least = min(least, len(line)-len(strings.TrimLeft(line, " ")))
+	}
+	for i := range lines {
+		lines[i] = lines[i][least:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// asks reports whether a part is a question.
+func (p *part) asks() bool {
+	return p.kind == partProse && (strings.HasSuffix(p.text, "?") || strings.HasSuffix(p.text, "？")) && utf8.RuneCountInString(p.text) <= longestIntroduction
 }
 
 func (u *unit) text() string {
@@ -227,13 +255,13 @@ func isContents(parts []part, headings map[string]bool) bool {
 		case partList:
 			links = true
 			for line := range strings.SplitSeq(p.text, "\n") {
-				item := strings.TrimLeft(line, "- \t")
+				item := strings.ReplaceAll(strings.TrimLeft(line, "- \t"), "`", "")
 				items++
 				if headings[strings.ToLower(item)] {
 					known++
 				}
 				r, _ := utf8.DecodeLastRuneInString(item)
-				if strings.ContainsRune(".!?;。！？", r) || strings.ContainsAny(item, "`=<>{}") || utf8.RuneCountInString(item) > 120 {
+				if strings.ContainsRune(".!?;。！？", r) || strings.ContainsAny(item, "=<>{}") || utf8.RuneCountInString(item) > 120 {
 					sentences = true
 				}
 			}

@@ -74,6 +74,9 @@ type Section struct {
 	// line, list items begin with "- ", and code is in Markdown fences with its
 	// language.
 	Text string
+	// Marks are what of Text is inline code or an image. An index may leave
+	// them out.
+	Marks Marks
 }
 
 // Link is a link to another page of the same site. Its text becomes a query

@@ -31,12 +31,13 @@ const (
 type builder struct {
 	sections []retrieval.Section
 	current  retrieval.Section
-	text     strings.Builder // of current
+	text     strings.Builder // of current, with marks
+	marked   int             // bytes of marks in text
 	last     blockKind       // of the previous block
 	path     [5]string       // the current heading of each level
 	seen     bool            // current continues a section
 
-	line   []byte // the block being collected
+	line   []byte // the block being collected, with marks
 	space  bool   // white space is due before the next word
 	kind   blockKind
 	marker string // "- " before the item's first block
@@ -51,14 +52,11 @@ type builder struct {
 func (b *builder) words(s string) {
 	for _, r := range s {
 		switch {
-		case r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u2060':
+		case r == '\u200b' || r == '\u00ad' || r == '\ufeff' || r == '\u2060' || isMark(r):
 		case unicode.IsSpace(r):
 			b.space = true
 		default:
-			if b.space && len(b.line) > 0 && b.line[len(b.line)-1] != '\n' {
-				b.line = append(b.line, ' ')
-			}
-			b.space = false
+			b.writeSpace()
 			b.line = utf8.AppendRune(b.line, r)
 		}
 	}
@@ -79,9 +77,10 @@ var pageNote = regexp.MustCompile(`(?i)^(?:` +
 
 // flush ends the block being collected.
 func (b *builder) flush() {
-	line := strings.TrimRight(string(b.line), " \n")
+	line := images(strings.TrimRight(string(b.line), " \n"))
 	b.line, b.space = b.line[:0], false
-	if line == "" || len(line) < 120 && pageNote.MatchString(line) {
+	plain, _ := unmarked(line)
+	if plain == "" || len(plain) < 120 && pageNote.MatchString(plain) {
 		return
 	}
 	b.block(line, b.kind)
@@ -89,7 +88,7 @@ func (b *builder) flush() {
 
 // endRow ends a table row; rows without a word are left out.
 func (b *builder) endRow() {
-	if len(bytes.Trim(b.line, " |\n")) == 0 {
+	if len(bytes.Trim(b.line, " |\n"+allMarks)) == 0 {
 		b.line, b.space = b.line[:0], false
 		return
 	}
@@ -111,11 +110,13 @@ func (b *builder) block(s string, kind blockKind) {
 	}
 	b.separate(kind)
 	b.text.WriteString(strings.Repeat(" ", indent) + marker + s)
+	b.marked += countMarks(s)
 	b.last = kind
 }
 
 func (b *builder) separate(kind blockKind) {
-	if b.text.Len() > splitAt && !(kind == b.last && kind != paragraph && b.text.Len() < splitAt*4/3) {
+	n := b.text.Len() - b.marked
+	if n > splitAt && !(kind == b.last && kind != paragraph && n < splitAt*4/3) {
 		b.finish()
 	}
 	if b.text.Len() == 0 {
@@ -173,14 +174,15 @@ func anchorOf(id string) string {
 
 // finish closes the current section; what follows continues it.
 func (b *builder) finish() {
-	text := b.text.String()
+	text, marks := unmarked(b.text.String())
 	b.text.Reset()
+	b.marked = 0
 	b.last = paragraph
 	if text == "" && (b.seen || b.current.Heading == "") {
 		return
 	}
 	s := b.current
-	s.Text = text
+	s.Text, s.Marks = text, marks
 	b.sections = append(b.sections, s)
 	b.seen = true
 }
@@ -246,6 +248,7 @@ func (b *builder) firstHeading() string {
 const maxLinks = 500
 
 func (b *builder) link(href, text string) {
+	text, _ = unmarked(text)
 	text = clean(text)
 	if text == "" || len(text) > 200 || b.base == nil || len(b.links) == maxLinks {
 		return

@@ -78,8 +78,16 @@ func (w *htmlWalker) node(n *html.Node) {
 		b.newline()
 	case atom.Img:
 		if alt := attr(n, "alt"); len(alt) < 500 {
-			b.words(" " + alt + " ")
+			b.words(" ")
+			b.mark(imageBegins)
+			b.words(alt)
+			b.mark(imageEnds)
+			b.words(" ")
 		}
+	case atom.Code, atom.Samp, atom.Tt:
+		b.mark(codeBegins)
+		w.children(n)
+		b.mark(codeEnds)
 	case atom.A:
 		start := len(b.line)
 		w.children(n)
@@ -306,6 +314,10 @@ func (w *htmlWalker) cell(n *html.Node) {
 			w.b.link(attr(c, "href"), string(w.b.line[start:]))
 		case c.DataAtom == atom.Img:
 			w.b.words(" " + attr(c, "alt") + " ")
+		case c.DataAtom == atom.Code || c.DataAtom == atom.Samp || c.DataAtom == atom.Tt:
+			w.b.mark(codeBegins)
+			w.cell(c)
+			w.b.mark(codeEnds)
 		case isBlock(c) || c.DataAtom == atom.Br || c.DataAtom == atom.Li || c.DataAtom == atom.Pre || c.DataAtom == atom.Td || c.DataAtom == atom.Tr:
 			w.b.words(" ")
 			w.cell(c)
