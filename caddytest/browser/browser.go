@@ -4,11 +4,13 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -16,14 +18,17 @@ import (
 var shared struct {
 	once sync.Once
 	ctx  context.Context
-	// skip says why there is no browser, "" if there is one.
-	skip string
-	stop []func()
+	// missing says what to install, "" if Chromium is. err is why it does not
+	// start.
+	missing string
+	err     error
+	stop    []func()
 }
 
 // Tab opens a tab with its own cookies and storage. It reaches nothing but this
 // machine, and is closed with the test. The test is skipped where Chromium is
-// not installed, and with -short. TestMain of the package calls Run.
+// not installed, and with -short; it fails where Chromium does not start. TestMain
+// of the package calls Run.
 func Tab(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := open(t)
@@ -43,9 +48,12 @@ func open(t testing.TB) (context.Context, context.CancelFunc) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}
-	shared.once.Do(func() { shared.skip = start() })
-	if shared.skip != "" {
-		t.Skip(shared.skip)
+	shared.once.Do(func() { shared.missing, shared.err = start() })
+	if shared.missing != "" {
+		t.Skip(shared.missing)
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
 	}
 	ctx, cancel := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as this context
@@ -55,8 +63,8 @@ func open(t testing.TB) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// start starts Chromium, or says why not.
-func start() (problem string) {
+// start starts Chromium. missing is what to install if there is none.
+func start() (missing string, err error) {
 	binary := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -65,14 +73,15 @@ func start() (problem string) {
 		}
 	}
 	if binary == "" {
-		return "no Chromium is installed: apt-get install chromium"
+		return "no Chromium is installed: apt-get install chromium", nil
 	}
 	dir, err := os.MkdirTemp("", "browser")
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir), chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(5*time.Minute), // a busy machine takes its time
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	)
@@ -82,9 +91,9 @@ func start() (problem string) {
 	shared.ctx = ctx
 	shared.stop = append(shared.stop, cancel, func() { _ = chromedp.Cancel(ctx) })
 	if err := chromedp.Do(ctx); err != nil {
-		return "Chromium does not start: " + err.Error()
+		return "", fmt.Errorf("%s does not start: %w", binary, err)
 	}
-	return ""
+	return "", nil
 }
 
 // Run runs a package's tests and then ends the browser. It returns the exit code.

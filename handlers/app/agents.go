@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -45,6 +46,14 @@ type served struct {
 	description         string
 	languages, versions []string
 	newest              string
+
+	llms atomic.Pointer[llms] // nil until it is asked for
+}
+
+// llms is llms.txt and its parts, for one URL of the site.
+type llms struct {
+	base  string
+	files map[string]string
 }
 
 // pages returns the site's pages now.
@@ -284,11 +293,20 @@ func Absolute(base, address string) string {
 }
 
 // LLMs returns llms.txt and its parts (agents.Index). base is the site's URL
-// without a slash at its end.
+// without a slash at its end. They are written once for each state of the pages.
 func (r *LiveSite) LLMs(base string) map[string]string {
+	s := r.pages()
+	l := s.llms.Load()
+	if l == nil || l.base != base {
+		l = &llms{base, r.writeLLMs(s, base)}
+		s.llms.Store(l)
+	}
+	return l.files
+}
+
+func (r *LiveSite) writeLLMs(s *served, base string) map[string]string {
 	site := agents.Site{Title: r.Title(), URL: base}
 	site.Language, site.Version = r.favored()
-	s := r.pages()
 	site.Description = s.description
 	pages := make([]agents.Page, len(s.public))
 	for i, d := range s.public {

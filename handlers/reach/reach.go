@@ -289,9 +289,9 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 	first := now.Add(maxAge)
 	const perAge = int(maxAge / tick)
 	renewed, atOnce := 0, len(documents)/perAge+1
-	here := make(map[string]bool, len(documents))
+	hashes := make(map[string]string, len(documents)) // by page
 	for _, d := range documents {
-		here[d.Page] = true
+		hashes[d.Page] = d.Hash
 		p := s.pages[d.Page]
 		var again time.Time
 		if p != nil {
@@ -311,10 +311,16 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due []*retri
 		s.settled, s.then = documents, first
 	}
 	for name := range s.pages {
-		if !here[name] {
+		if _, ok := hashes[name]; !ok {
 			delete(s.pages, name)
 		}
 	}
+	s.found.Range(func(name, m any) bool {
+		if hash, ok := hashes[name.(string)]; !ok || hash != m.(moved).hash {
+			s.found.Delete(name)
+		}
+		return true
+	})
 	return due
 }
 

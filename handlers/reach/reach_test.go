@@ -369,6 +369,26 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 			s.Update(t.Context())
 		}
 	}
+	found := func() (pages []string) {
+		s.found.Range(func(page, _ any) bool {
+			pages = append(pages, page.(string))
+			return true
+		})
+		slices.Sort(pages)
+		return pages
+	}
+	if got := found(); !slices.Equal(got, []string{"x/page", "x/sub"}) {
+		t.Errorf("%q were found", got)
+	}
+	s.due(docs[:2], time.Now()) // x/sub is gone
+	if got := found(); !slices.Equal(got, []string{"x/page"}) {
+		t.Errorf("%q are kept, of which x/page is left", got)
+	}
+	changed := *docs[1]
+	changed.Hash = "4"
+	if s.due([]*retrieval.Document{docs[0], &changed}, time.Now()); len(found()) > 0 {
+		t.Errorf("%q are kept after a change", found())
+	}
 }
 
 func TestPagesThatWereNotAskedForAreLocked(t *testing.T) {
