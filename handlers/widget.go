@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/andybalholm/brotli"
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
@@ -290,7 +292,7 @@ func (wd *Widget) config(site *app.LiveSite) widgetConfig {
 	c := widgetConfig{
 		Site: site.Name, Title: cmp.Or(wd.Title, site.Config.Name), Placeholder: wd.Placeholder, Accent: wd.Accent,
 		Theme: wd.Theme, Shortcut: wd.Shortcut, Position: wd.Position, Features: wd.Features,
-		Conversations: wd.Conversations, Strings: wd.strings, Support: site.Config.SupportURL,
+		Conversations: wd.Conversations, Strings: wd.strings, Support: supportLink(site.Config.SupportURL),
 		Starters: wd.Starters, Events: wd.Events,
 	}
 	if len(c.Starters) == 0 {
@@ -302,22 +304,47 @@ func (wd *Widget) config(site *app.LiveSite) widgetConfig {
 	return c
 }
 
+// supportLink returns a support_url with a place for the conversation's ID.
+func supportLink(support string) string {
+	u, err := url.Parse(support)
+	if support == "" || err != nil {
+		return support
+	}
+	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&thread={t}", "&")
+	return u.String()
+}
+
 // asset is a script in memory, compressed once.
 type asset struct {
-	body, gzip []byte
-	hash       string
-	immutable  bool
-	site       *app.LiveSite // whose settings are in it; nil for a chunk
+	body      []byte
+	encoded   map[string][]byte // body by Content-Encoding
+	hash      string
+	immutable bool
+	site      *app.LiveSite // whose settings are in it; nil for a chunk
 }
+
+// encodings are those of an asset, the smallest first.
+var encodings = []string{"br", "gzip"}
 
 func newAsset(body []byte, immutable bool) *asset {
 	sum := sha256.Sum256(body)
-	a := &asset{body: body, hash: hex.EncodeToString(sum[:8]), immutable: immutable}
-	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = z.Write(body)
-	_ = z.Close() // writes to memory don't fail
-	a.gzip = b.Bytes()
+	a := &asset{body: body, encoded: make(map[string][]byte), hash: hex.EncodeToString(sum[:8]), immutable: immutable}
+	quality := 9
+	if immutable {
+		quality = brotli.BestCompression // takes 60 ms, so it is not for the script of each site
+	}
+	compress := func(encoding string, writer func(io.Writer) io.WriteCloser) {
+		var b bytes.Buffer
+		w := writer(&b)
+		_, _ = w.Write(body)
+		_ = w.Close() // writes to memory don't fail
+		a.encoded[encoding] = b.Bytes()
+	}
+	compress("br", func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, quality) })
+	compress("gzip", func(w io.Writer) io.WriteCloser {
+		z, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // the level is valid
+		return z
+	})
 	return a
 }
 
@@ -337,10 +364,13 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body := a.body
 	h.Set("ETag", `"`+a.hash+`"`)
-	if slices.Contains(encode.AcceptedEncodings(r, []string{"gzip"}), "gzip") {
-		body = a.gzip
-		h.Set("ETag", `"`+a.hash+`.gz"`)
-		h.Set("Content-Encoding", "gzip")
+	for _, encoding := range encode.AcceptedEncodings(r, encodings) {
+		if a.encoded[encoding] != nil {
+			body = a.encoded[encoding]
+			h.Set("ETag", `"`+a.hash+"."+encoding+`"`)
+			h.Set("Content-Encoding", encoding)
+			break
+		}
 	}
 	if strings.Contains(r.Header.Get("If-None-Match"), `"`+a.hash) {
 		h.Del("Content-Encoding")

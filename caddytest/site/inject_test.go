@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
@@ -344,6 +345,12 @@ func TestTheScriptIsCompressedAndCached(t *testing.T) {
 	if r.Status != 200 || r.Header.Get("Content-Type") != "text/javascript; charset=utf-8" || r.Header.Get("Content-Encoding") != "gzip" ||
 		r.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(unzipped(t, r), `{"site":"acme"`) || len(r.Body) > 3500 {
 		t.Errorf("%d %v, %d bytes", r.Status, r.Header, len(r.Body))
+	}
+	// What browsers accept over TLS.
+	if small := get(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip, deflate, br, zstd"}); small.Header.Get("Content-Encoding") != "br" || len(small.Body) >= len(r.Body) {
+		t.Errorf("Brotli: %v, %d bytes", small.Header, len(small.Body))
+	} else if script, err := io.ReadAll(brotli.NewReader(bytes.NewReader(small.Body))); err != nil || string(script) != unzipped(t, r) {
+		t.Errorf("Brotli: %v\n%s", err, script)
 	}
 	etag := r.Header.Get("ETag")
 	if again := getWith(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip", "If-None-Match": etag}); again.Status != 304 || again.Header.Get("ETag") != etag {

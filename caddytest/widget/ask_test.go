@@ -109,7 +109,7 @@ func testAsk(t *testing.T, s *stand) {
 	s.on("unanswerable", modelserver.Reply{Text: "[[no-answer]] The docs don't say."})
 	t.Run("What the docs don't say leads to support, with the thread", func(t *testing.T) {
 		b := newTab(t, s)
-		b.visit("/", `{"support":"https://acme.com/help?from=docs","starters":["What is Acme?"],"events":"text"}`)
+		b.visit("/", `{"support":"https://acme.com/help?from=docs&thread={t}","starters":["What is Acme?"],"events":"text"}`)
 		js[bool](b, `Docs.open('ask'), true`)
 		b.until(`text('.next') === 'What is Acme?'`)
 		b.shoot("start")

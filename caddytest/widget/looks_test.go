@@ -65,7 +65,7 @@ func testLooks(t *testing.T, s *stand) {
 					b.axe(name)
 					b.shoot(fmt.Sprintf("%s-%s-%s", name, size.name, scheme))
 				}
-				b.visit("/", `{"starters":["How do I install Acme?"],"support":"/help"}`)
+				b.visit("/", `{"starters":["How do I install Acme?"],"support":"/help?thread={t}"}`)
 				b.is(`matchMedia('(prefers-color-scheme: dark)').matches === ` + fmt.Sprint(scheme == "dark"))
 				state("button")
 				b.open()

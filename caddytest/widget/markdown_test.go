@@ -163,7 +163,7 @@ func testMarkdown(t *testing.T, s *stand) {
 // importRenderer imports the widget's renderer as the loader imports the rest:
 // with what the loader has made already.
 const importRenderer = `import('/extra/dom.js').then(dom => {
-	globalThis.CONTEXT = { ...dom, config: {}, base: 'https://docs.acme.com', texts: [] }
+	globalThis.CONTEXT = [dom.h, dom.put, dom.icon, dom.adopt, dom.lens, null, {}, [], 'https://docs.acme.com', 'en', []]
 	return import('/extra/markdown.js')
 })`
 
@@ -223,7 +223,7 @@ func testRenderer(t *testing.T, s *stand) {
 		{"- [ ] a\n- [x] b\n- [y] c", `<ul><li><p>☐ a</p></li><li><p>☑ b</p></li><li><p>[y] c</p></li></ul>`},
 		{"3. a\n   > b\n   c\n4. d", "<ol start=\"3\"><li><p>a</p><blockquote><p>b\nc</p></blockquote></li><li><p>d</p></li></ol>"},
 		{"**bold *both*** ~~gone~~ ***all*** 2 * 3 * 4 _a_ snake_case_name ~one~ **open *one*", `<p><strong>bold <em>both</em></strong> <del>gone</del> <em><strong>all</strong></em> 2 * 3 * 4 <em>a</em> snake_case_name ~one~ **open <em>one</em></p>`},
-		{"a|b\n:-:|--:\n\n\\*x\\* &lt;", `<div part="table" class="table" tabindex="0" role="group" aria-label="a,b"><table><tr><th style="text-align: center;">a</th><th style="text-align: end;">b</th></tr></table></div><p>*x* &lt;</p>`},
+		{"a|b\n:-:|--:\n\n\\*x\\* &lt;", `<div tabindex="0" role="group" aria-label="a,b" part="table" class="table"><table><tr><th style="text-align: center;">a</th><th style="text-align: end;">b</th></tr></table></div><p>*x* &lt;</p>`},
 	}
 	input, _ := json.Marshal(shapes)
 	for i, html := range js[[]string](b, importRenderer+`.then(m => `+string(input)+`.map(([text]) => {

@@ -15,15 +15,10 @@ async function send(path: string, init?: RequestInit) {
   throw { message: error, status: response.status, wait: response.headers.get('Retry-After') }
 }
 
-const forget = () => { token = undefined }
-
 /** authorize gets a token. It is called early, so that the first search need
  * not wait. */
-export const authorize = () => token ??= send('/v1/token/{}').then(r => r.json()).then(t => {
-  setTimeout(forget, (t.expiresIn - 30) * 1000)
-  return t.token
-}).catch(problem => {
-  forget()
+export const authorize = () => token ??= send('/v1/token/{}').then(r => r.json()).then(t => t.token).catch(problem => {
+  token = undefined
   throw problem
 })
 
@@ -34,13 +29,13 @@ export async function post(path: string, body: object, init?: RequestInit, again
     return await send(path, { ...init, body: JSON.stringify(body), headers: { 'X-API-Key': key, 'Content-Type': 'application/json' } })
   } catch (problem) {
     if (!again || (problem as Problem).status !== 401) throw problem
-    forget()
+    token = undefined
     return post(path, body, init, false)
   }
 }
 
 /** read reads a UI message stream: lines of "data: {…}", each with an empty
- * line behind it. It passes the first events on at once, and later ones eight
+ * line behind it. It passes the first events on at once, and later ones seven
  * times a second: that is smooth, and cheaper than each event alone. */
 export async function read(body: ReadableStream<BufferSource>, show: (events: any[]) => void) {
   const reader = body.getReader()
@@ -50,10 +45,10 @@ export async function read(body: ReadableStream<BufferSource>, show: (events: an
   let wait = 0
   const pass = () => {
     timer = 0
-    const frames = buffer.split('\n\n')
-    buffer = frames.pop()!
-    const events = frames.filter(f => f.startsWith('data: {')).map(f => JSON.parse(f.slice(6)))
-    if (events.some(e => e.delta)) wait = 125
+    const lines = buffer.split('\n')
+    buffer = lines.pop()!
+    const events = lines.filter(l => l[6] === '{').map(l => JSON.parse(l.slice(6)))
+    if (events.some(e => e.delta)) wait = 150
     show(events)
   }
   try {

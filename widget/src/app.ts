@@ -19,25 +19,25 @@ export function emit(name: string, detail?: object, words?: object) {
   document.dispatchEvent(new CustomEvent('docs:' + name, { detail: config.events === 'text' ? { ...detail, ...words } : detail }))
 }
 
+/** stays reports whether a click on a link opens it beside the page. */
+export const stays = (e: MouseEvent, link: HTMLAnchorElement) => link.target || e.ctrlKey || e.metaKey || e.shiftKey
+
 /** explain returns a sentence about what went wrong and what to do. */
 export const explain = (problem: Problem | Error) => !navigator.onLine ? s[T.offline]
   : problem instanceof Error ? s[T.failed]
   : problem.status === 429 ? fill(s[T.limited], problem.wait ?? 60)
   : problem.message ?? s[T.failed]
 
-/** store keeps JSON for this site. What cannot be stored is forgotten. */
-function store(where?: string) {
-  const area = (name: string, f: (storage: Storage, key: string) => any) => {
-    try {
-      if (where !== 'off') return f(where === 'local' ? localStorage : sessionStorage, 'docs:' + config.site + ':' + name) ?? undefined
-    } catch { /* blocked, full, or not JSON */ }
-  }
-  return {
-    get: <V>(name: string): V | undefined => area(name, (storage, key) => JSON.parse(storage.getItem(key)!)),
-    set(name: string, value?: unknown) {
-      area(name, (storage, key) => value === undefined ? storage.removeItem(key) : storage.setItem(key, JSON.stringify(value)))
-    },
-  }
+/** store returns a function that keeps a value under a name for this site, as
+ * JSON, and without a value returns what is kept. */
+const store = (where?: string) => (name: string, ...value: unknown[]): any => {
+  try {
+    if (where === 'off') return
+    const storage = where === 'local' ? localStorage : sessionStorage
+    const key = 'docs:' + config.site + ':' + name
+    if (value.length) storage[key] = value[0] ? JSON.stringify(value[0]) : ''
+    else return JSON.parse(storage[key])
+  } catch { /* blocked, full, or not there */ }
 }
 
 /** kept holds conversations and recent searches; tab, what the next page has

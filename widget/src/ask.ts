@@ -1,12 +1,12 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
 import { post, read } from './api'
-import { emit, explain, has, kept, say } from './app'
+import { emit, explain, has, kept, say, stays } from './app'
 import { feedback } from './feedback'
 import { mainOf } from './highlight'
 import * as icons from './icons'
 import { leave } from './main'
 import { anchor, copier, renderer } from './markdown'
-import { base, config, fill, h, icon, name, press, s } from './parts'
+import { config, fill, h, icon, name, press, put, s } from './parts'
 
 interface Source { sourceId: string, url: string, title?: string }
 
@@ -22,16 +22,17 @@ interface Turn {
   problem?: string // a sentence
 }
 
-let talk: { thread?: string, turns: Turn[] } = { turns: [] }
+let talk: Turn[] = []
+let thread: string | undefined
 let running: AbortController | undefined
 let quote: { type: string, value: string, path: string } | undefined
-const fp = config.conversations === 'off' ? 'anonymous' : kept.get<string>('fp') ?? 'w' + crypto.getRandomValues(new Uint32Array(4)).join('')
-kept.set('fp', fp)
+const fp = config.conversations === 'off' ? 'anonymous' : kept('fp') ?? 'w' + Math.random()
+kept('fp', fp)
 
-const turns = h('div.turns', { role: 'log', 'aria-live': 'off', tabindex: 0, 'aria-label': s[T.ask] })
+const turns = h('div.turns', { role: 'log', ariaLive: 'off', tabIndex: 0, ariaLabel: s[T.ask] })
 const input = h('textarea.input', {
-  rows: 1, 'aria-label': s[T.question], placeholder: s[T.question], enterkeyhint: 'send', maxlength: 8000,
-  keydown(e: KeyboardEvent) {
+  rows: 1, ariaLabel: s[T.question], placeholder: s[T.question], enterKeyHint: 'send', maxLength: 8000,
+  onkeydown(e: KeyboardEvent) {
     if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
     e.preventDefault()
     if (!running) submit()
@@ -40,27 +41,27 @@ const input = h('textarea.input', {
 const chips = h('div.chips')
 const button = press('', icons.send, () => running ? stop() : submit(), 'button.send')
 export const view = h('div.ask', {
-  click(e: MouseEvent) {
+  onclick(e: MouseEvent) {
     const link = (e.target as Element).closest('a')
-    if (link && !link.target && !e.ctrlKey && !e.metaKey && !e.shiftKey) leave()
+    if (link && !stays(e, link)) leave()
   },
 }, turns, chips, h('div.field', {}, input, button))
 
 function run(controller?: AbortController) {
   running = controller
-  button.replaceChildren(icon(running ? icons.stop : icons.send))
+  put(button, icon(running ? icons.stop : icons.send))
   name(button, s[running ? T.stop : T.send])
 }
 
 function save() {
-  talk.turns.splice(0, talk.turns.length - 30)
-  kept.set('talk', talk)
+  talk.splice(0, talk.length - 30)
+  kept('talk', { thread, talk })
 }
 
 /** draw shows the whole conversation. */
 function draw() {
-  turns.replaceChildren(...talk.turns[0] ? [] : [h('p.note', {}, s[T.intro]), ...(config.starters ?? []).map(next)])
-  for (const t of talk.turns) add(t).finish()
+  put(turns, !talk[0] && [h('p.note', {}, s[T.intro]), config.starters?.map(next)])
+  for (const t of talk) add(t).finish()
   context()
 }
 
@@ -69,11 +70,11 @@ const next = (question: string) => press(question, '', () => send(question), 'bu
 /** context shows what goes along with the question. */
 function context(value?: string, type = 'textSelection') {
   quote = value ? { type, value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
-  chips.replaceChildren(...quote ? [h('span.chip', {}, h('span', {}, '“' + quote.value.slice(0, 80) + '”'), press(s[T.clear], icons.close, () => context()))]
-    : talk.turns[0] ? [] : [press(s[T.page], '', () => {
-        context(mainOf().innerText)
-        input.focus()
-      }, 'button.chip')])
+  put(chips, quote ? h('span.chip', {}, '“' + value!.slice(0, 40) + '”', press(s[T.clear], icons.close, () => context()))
+    : !talk[0] && press(s[T.page], '', () => {
+      context(mainOf().innerText)
+      input.focus()
+    }, 'button.chip'))
 }
 
 function submit() {
@@ -93,30 +94,23 @@ function add(turn: Turn) {
   const again = () => send(turn.question, turn)
   turns.append(e)
   return { e, step, render: () => show(turn.answer), finish() {
-    const last = turn === talk.turns.at(-1)
+    const last = turn === talk.at(-1)
     const { answer, problem, sources, cited = [] } = turn
+    const foremost = (x: Source) => +!cited.includes(x.sourceId)
     show(answer)
     step.textContent = ''
-    if (problem) end.append(h('p.problem', {}, problem + ' ', last && press(s[T.retry], '', again, 'button.chip')))
-    if (sources[0]) {
-      const foremost = (x: Source) => +!cited.includes(x.sourceId)
-      end.append(h('details.sources', {}, h('summary', {}, s[T.sources] + ' (' + sources.length + ')'),
-        h('ol', {}, ...[...sources].sort((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, x.title ?? x.url))))))
-    }
-    if (turn.answered === 'no' && config.support) {
-      const url = new URL(config.support, base + '/')
-      url.searchParams.set('thread', talk.thread!)
-      end.append(h('a.support', { href: url.href, target: '_blank', rel: 'noopener' }, s[T.support]))
-    }
-    if (answer) {
-      end.append(h('div.actions', {}, copier(() => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
-        ...has('feedback') && talk.thread ? feedback(r => {
+    put(end,
+      problem && h('p.problem', {}, problem + ' ', last && press(s[T.retry], '', again, 'button.chip')),
+      sources[0] && h('details.sources', {}, h('summary', {}, s[T.sources] + ' (' + sources.length + ')'),
+        h('ol', {}, sources.toSorted((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, [x.title ?? x.url]))))),
+      turn.answered === 'no' && config.support && h('a.support', { href: fill(config.support, thread!), target: '_blank', rel: 'noopener' }, s[T.support]),
+      answer && h('div.actions', {}, copier(() => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
+        has('feedback') && thread && feedback(r => {
           turn.rating = r.rating
           save()
-          return { threadId: talk.thread, messageId: turn.id, ...r }
-        }, turn.rating) : []))
-    }
-    if (last) end.append(...(turn.next ?? []).map(next))
+          return { threadId: thread, messageId: turn.id, ...r }
+        }, turn.rating)),
+      last && turn.next?.map(next))
   } }
 }
 
@@ -125,33 +119,33 @@ export async function send(question: string, replaced?: Turn) {
   if (running) return
   const own = new AbortController()
   run(own)
-  if (replaced) talk.turns.pop()
-  const before = talk.turns.slice(-4)
+  if (replaced) talk.pop()
+  const before = talk.slice(-4)
   const turn: Turn = { question, answer: '', sources: [] }
   const about = quote && [quote]
   // The turns before lose what only the last one has.
   draw()
-  if (!before[0]) turns.replaceChildren()
-  talk.turns.push(turn)
+  if (!before[0]) put(turns)
+  talk.push(turn)
   context()
   const { e, step, render, finish } = add(turn)
   turns.scrollTop = e.offsetTop - turns.offsetTop
   const tell = (text: string) => { say(step.textContent = text) }
   tell(s[T.writing])
   emit('ask', {}, { question })
-  const began = performance.now()
+  const began = Date.now()
   let ended = false
   let broke = s[T.broke]
   try {
     const response = await post('/v2/assistant/{}/message', {
-      fp, threadId: talk.thread, currentPath: location.pathname.slice(0, 200), context: about,
+      fp, threadId: thread, currentPath: location.pathname.slice(0, 200), context: about,
       trigger: replaced?.answer && 'regenerate-message',
       messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
     }, { signal: own.signal })
     await read(response.body!, events => {
       for (const event of events) {
         const data = event.messageMetadata
-        talk.thread = data?.threadId ?? talk.thread
+        thread = data?.threadId ?? thread
         switch (event.type) {
           case 'start': turn.id = event.messageId; break
           case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path ?? '')); break
@@ -179,7 +173,7 @@ export async function send(question: string, replaced?: Turn) {
   finish()
   save()
   say(turn.problem ?? fill(s[T.complete], turn.sources.length))
-  emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: ended, ms: Math.round(performance.now() - began) }, { question, answer: turn.answer })
+  emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: ended, ms: Date.now() - began }, { question, answer: turn.answer })
 }
 
 export function stop() { running?.abort() }
@@ -188,7 +182,7 @@ export function stop() { running?.abort() }
  * said meanwhile. */
 export function opened() {
   if (running) return
-  talk = kept.get('talk') ?? talk
+  ({ thread, talk } = kept('talk') ?? { thread, talk })
   draw()
   const selection = getSelection()
   context(selection + '', selection?.anchorNode?.parentElement?.closest('pre,code') ? 'code' : undefined)
@@ -196,7 +190,7 @@ export function opened() {
 
 export function focus() {
   // On a phone the keyboard would hide the conversation.
-  (talk.turns[0] && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
+  (talk[0] && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
 }
 
 export function fillIn(question: string) {
@@ -205,7 +199,8 @@ export function fillIn(question: string) {
 
 export function fresh() {
   stop()
-  talk = { turns: [] }
+  talk = []
+  thread = undefined
   save()
   draw()
   input.focus()

@@ -1,29 +1,31 @@
 // Elements are made by calls, never from HTML: a Content-Security-Policy may
 // forbid every other way, and nothing that a server sends can become a script.
 
-type Child = Node | string | false | undefined | 0
-type Value = string | number | boolean | undefined | ((event: any) => void)
+type Child = Node | string | false | undefined | 0 | Child[]
+type Properties = Record<string, string | number | boolean | null | ((event: any) => void)>
 
-/** h makes an element. "div.turn" names its class, which is its part too. A
- * function is a listener. */
-export function h<K extends keyof HTMLElementTagNameMap>(name: K | `${K}.${string}`, attributes: Record<string, Value> = {}, ...children: Child[]) {
+/** put gives an element its children. Arrays are flat, and what is false or
+ * empty is left out. */
+export function put<E extends Element>(e: E, ...children: Child[]) {
+  e.replaceChildren(...children.flat(2).filter(c => c) as (Node | string)[])
+  return e
+}
+
+/** h makes an element with properties. "div.turn" names its class, which is its
+ * part too. */
+export function h<K extends keyof HTMLElementTagNameMap>(name: K | `${K}.${string}`, properties: Properties = {}, ...children: Child[]) {
   const [tag, ...names] = name.split('.')
   const e = document.createElement(tag as K)
+  Object.assign(e, properties)
   if (names[0]) e.className = e.part.value = names.join(' ')
-  for (const k in attributes) {
-    const v = attributes[k]
-    if (typeof v === 'function') e.addEventListener(k, v)
-    else if (v !== undefined && v !== false) e.setAttribute(k, v as string)
-  }
-  e.append(...children.filter(c => c) as (Node | string)[])
-  return e
+  return put(e, children)
 }
 
 /** icon draws a path on a field of 24 by 24. */
 export function icon(path: string) {
   const [svg, line] = ['svg', 'path'].map(name => document.createElementNS('http://www.w3.org/2000/svg', name))
   svg.setAttribute('viewBox', '0 0 24 24')
-  svg.setAttribute('aria-hidden', 'true')
+  svg.ariaHidden = 'true'
   line.setAttribute('d', path)
   svg.append(line)
   return svg

@@ -2,20 +2,23 @@
 import { post } from './api'
 import { emit, explain, say } from './app'
 import * as icons from './icons'
-import { h, press, s } from './parts'
+import { h, press, put, s } from './parts'
+
+// The texts of the reasons follow each other.
+const reasons = ['wrong', 'incomplete', 'unclear']
 
 export interface Rating { rating: string | null, reasons?: string[], comment?: string }
 
 /** feedback returns two buttons and the form that they open. body makes the
  * request of a rating. */
 export function feedback(body: (r: Rating) => object, rating: string | null = null): HTMLElement[] {
-  const note = h('input.note', { maxlength: 1000, placeholder: s[T.note], 'aria-label': s[T.note] })
+  const note = h('input.note', { maxLength: 1000, placeholder: s[T.note], ariaLabel: s[T.note] })
   const form = h('form.why', {
     hidden: true,
-    submit(e: Event) {
+    onsubmit(e: Event) {
       e.preventDefault()
       send({ rating, reasons: [...form.querySelectorAll<HTMLInputElement>(':checked')].map(c => c.value), comment: note.value.trim() || undefined })
-      form.replaceChildren(s[T.thanks])
+      put(form, s[T.thanks])
     },
   })
   const send = (r: Rating) => {
@@ -28,8 +31,7 @@ export function feedback(body: (r: Rating) => object, rating: string | null = nu
     show()
     send({ rating })
     form.hidden = !rating
-    form.replaceChildren(...value === 'up' ? [] : ['wrong', 'incomplete', 'unclear'].map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[[T.wrong, T.incomplete, T.unclear][i]])),
-      note, h('button.chip', {}, s[T.send]))
+    put(form, value === 'down' && reasons.map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), note, h('button.chip', {}, s[T.send]))
     form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
   const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating + '') + '' })

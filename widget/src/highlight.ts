@@ -2,7 +2,7 @@
 // the page's DOM (CSS Custom Highlight API).
 import { adopt } from './parts'
 
-let styled = false
+adopt(document, '::highlight(docs-hit){background:var(--docs-mark,Mark);color:var(--docs-mark-text,MarkText)}')
 
 export const unmark = () => CSS.highlights?.delete('docs-hit')
 
@@ -13,17 +13,14 @@ export function mark(words: string[]) {
   const own = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   const heading = own?.closest('h1,h2,h3,h4,h5,h6')
   if (own) walk.currentNode = heading ?? own
-  // A section ends at the next heading of its heading's rank.
-  let rank = heading?.nodeName
-  const any = words.map(w => w.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')
+  // A section ends at the next heading; what the address names may be right
+  // before its own.
+  let headings = heading ? 0 : 1
   // Words begin where letters begin, but not in scripts without spaces.
-  const found = RegExp(/[\u3040-\u9fff]/.test(any) ? any : '(?<![\\p{L}\\p{N}])(' + any + ')', 'giu')
+  const found = RegExp('(?<!\\w)(' + words.map(w => w.replace(/\W/g, '\\$&')).join('|') + ')', 'gi')
   const ranges: Range[] = []
   for (let node: Node | null; (node = walk.nextNode()) && ranges.length < 200;) {
-    if (own && /^H\d/.test(node.nodeName)) {
-      if (node.nodeName <= rank!) break
-      rank ??= node.nodeName
-    }
+    if (own && /^H\d/.test(node.nodeName) && !headings--) break
     if (node instanceof Text && !node.parentElement!.closest('script,style')) {
       for (const m of node.data.matchAll(found)) {
         const range = new Range()
@@ -33,8 +30,6 @@ export function mark(words: string[]) {
       }
     }
   }
-  if (!styled) adopt(document, '::highlight(docs-hit){background:var(--docs-mark,Mark);color:var(--docs-mark-text,MarkText)}')
-  styled = true
   CSS.highlights.set('docs-hit', new Highlight(...ranges))
 }
 

@@ -1,6 +1,6 @@
 // The loader: the button, the shortcut and window.Docs. The rest comes at
 // first use.
-import { adopt, h, icon, lens } from './dom'
+import { adopt, h, icon, lens, put } from './dom'
 import css from './button.css'
 import type { Api, Config, Context, Mode } from './types'
 
@@ -34,12 +34,11 @@ if (!window.Docs) {
   const chunk = (name: string) => import(base + '/v1/widget/' + name)
   const load = () => main ??= Promise.all([
     chunk(__DOCS_MAIN__), label && chunk(language + __DOCS_STRINGS__).catch(() => 0),
-  ]).then(([m, texts]) => {
-    const context: Context = { root, config, features, base, language, h, icon, adopt, lens, texts: texts?.default }
+  ]).then(([m, texts]) => new Promise(started => {
+    const context: Context = [h, put, icon, adopt, lens, root, config, features, base, language, texts?.default, started]
     m.default(context)
-    return context.api!
-  })
-  const soon = () => { load().catch(() => { main = undefined }) }
+  }))
+  const soon = () => load().catch(() => { main = undefined })
   const call = <K extends keyof Api>(name: K) => (...args: Parameters<Api[K]>) => {
     load().then(m => (m[name] as any)(...args), error => {
       // The page that needs no script is there where this one can't be had.
@@ -78,9 +77,9 @@ if (!window.Docs) {
   if (!own && position !== 'none') {
     const texts = strings?.[language]
     root.append(h(`button.button.${position}`, {
-      type: 'button', 'aria-haspopup': 'dialog', click: () => open(), pointerenter: soon, focus: soon,
+      type: 'button', ariaHasPopup: 'dialog', onclick: () => open(), onpointerenter: soon, onfocus: soon,
     }, icon(lens), h('span', {}, texts?.open ?? texts?.[T.search] ?? label ?? 'Search'),
-    shortcut !== 'off' && h('kbd', {}, shortcuts[0].map(key => key === 'meta' ? '⌘' : key[0].toUpperCase() + key.slice(1)).join(' '))))
+    shortcut !== 'off' && h('kbd', {}, shortcuts[0].join(' ').replace('meta', '⌘'))))
   }
 
   const keep = () => {
@@ -106,8 +105,13 @@ if (!window.Docs) {
     },
   }
 
-  const query = new URLSearchParams(location.search)
+  const params = new URLSearchParams(location.search)
+  const question = params.get('ask')
+  const query = document.querySelector('[name=q]') ? null : params.get('q')
   let resume
-  try { resume = sessionStorage.getItem('docs:' + site + ':resume') } catch { /* storage is blocked */ }
-  if (resume || query.has('ask') || query.has('q') && !document.querySelector('[name=q]') || features.includes('page_feedback')) soon()
+  try { resume = sessionStorage['docs:' + site + ':resume'] } catch { /* storage is blocked */ }
+  // A link fills in. It does not send: that costs, and is the reader's to say.
+  if (resume || (question ?? query) !== null || features.includes('page_feedback')) {
+    soon().then(m => question !== null ? m?.ask(question) : query !== null && m?.search(query, false))
+  }
 }

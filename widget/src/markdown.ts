@@ -19,15 +19,15 @@ export function copier(text: () => string) {
 
 /** anchor makes a link to a web page, or what only looks like one. What is on
  * another origin opens beside the page. */
-export function anchor(address: string, ...children: (Node | string)[]): HTMLElement {
+export function anchor(address: string, children: (Node | string)[] = []): HTMLElement {
   try {
     const url = new URL(address, base + '/')
     if (/^https?:$/.test(url.protocol)) {
       const foreign = url.origin !== location.origin
-      return h('a', { href: url.href, target: foreign && '_blank', rel: foreign && 'noopener noreferrer' }, ...children)
+      return h('a', { href: url.href, ...foreign && { target: '_blank', rel: 'noopener noreferrer' } }, children)
     }
   } catch { /* not one */ }
-  return h('span', {}, ...children)
+  return h('span', {}, children)
 }
 
 /** renderer returns a function that shows a growing text in an element. Blocks
@@ -53,14 +53,17 @@ export function renderer(out: HTMLElement) {
 /** morph makes the children of an element, from one of them on, equal to those
  * made. What is equal already stays, and so do a selection and the focus in it. */
 function morph(parent: Node, made: Node[], from = 0) {
-  made.forEach((e, i) => {
-    const old = parent.childNodes[from + i]
+  let old: ChildNode | null = parent.childNodes[from]
+  for (const e of made) {
+    const next: ChildNode | null = old && old.nextSibling
     if (!old) parent.appendChild(e)
-    else if (old.isEqualNode(e)) return
-    else if (old.cloneNode().isEqualNode(e.cloneNode())) morph(old, [...e.childNodes])
-    else if (old instanceof Text && e.nodeName === old.nodeName && e.textContent!.startsWith(old.data)) old.appendData(e.textContent!.slice(old.length))
-    else old.replaceWith(e)
-  })
+    else if (old instanceof Text && e instanceof Text && e.data.startsWith(old.data)) old.appendData(e.data.slice(old.length))
+    else if (!old.isEqualNode(e)) {
+      if (old.cloneNode().isEqualNode(e.cloneNode())) morph(old, [...e.childNodes])
+      else old.replaceWith(e)
+    }
+    old = next
+  }
   while (parent.childNodes.length > from + made.length) parent.lastChild!.remove()
 }
 
@@ -84,8 +87,7 @@ function blocks(lines: string[], depth = 0, begins: number[] = []) {
     if (blank(line)) continue
     if ((m = fence.exec(line))) {
       const [, indent, mark, info] = m
-      const closes = RegExp('^ {0,3}' + mark[0] + '{' + mark.length + ',}[ \\t]*$')
-      while (i < lines.length && !closes.test(lines[i])) i++
+      while (i < lines.length && !/^ {0,3}(`+|~+)[ \t]*$/.exec(lines[i])?.[1].startsWith(mark)) i++
       const text = h('code', {}, lines.slice(start + 1, i++).map(l => strip(l, indent.length)).join('\n'))
       e = h('div.code', {}, h('div.bar', {}, h('span', {}, /^[^\s{]*/.exec(info.trim())![0]), copier(() => text.textContent!)), scrolling('pre', s[T.code], text))
     } else if ((m = heading.exec(line))) {
@@ -94,18 +96,18 @@ function blocks(lines: string[], depth = 0, begins: number[] = []) {
       e = h('hr')
     } else if (depth < deepest && quote.test(line)) {
       i--
-      e = h('blockquote', {}, ...gather(l => quote.test(l), l => l.replace(quote, '')))
+      e = h('blockquote', {}, gather(l => quote.test(l), l => l.replace(quote, '')))
     } else if (depth < deepest && (m = item.exec(line))) {
       const [, , mark] = m
       const first = parseInt(mark)
-      e = h(first >= 0 ? 'ol' : 'ul', { start: first > 1 && first })
+      e = h(first >= 0 ? 'ol' : 'ul', first > 1 ? { start: first } : {})
       for (i--; i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i]);) {
         const before = m[1].length + m[2].length
         const rest = ' '.repeat(before) + m[3]
         const pad = columns(rest, before + 5)[0] - before
         const offset = before + (blank(m[3]) || pad > 4 ? 1 : pad)
         i++
-        e.append(h('li', {}, ...gather(l => blank(l) || columns(l, offset)[0] >= offset, l => strip(l, offset), [
+        e.append(h('li', {}, gather(l => blank(l) || columns(l, offset)[0] >= offset, l => strip(l, offset), [
           strip(rest, offset).replace(/^\[[ x]\](?= )/i, box => box[1] === ' ' ? '☐' : '☑'),
         ])))
       }
@@ -133,11 +135,11 @@ function continues(line: string, own: string[], depth: number) {
 }
 
 /** scrolling makes an element that scrolls, so the keyboard must reach it. */
-const scrolling = <K extends keyof HTMLElementTagNameMap>(kind: K | `${K}.${string}`, label: string, child: Node) => h(kind, { tabindex: 0, role: 'group', 'aria-label': label }, child)
+const scrolling = <K extends keyof HTMLElementTagNameMap>(kind: K | `${K}.${string}`, label: string, child: Node) => h(kind, { tabIndex: 0, role: 'group', ariaLabel: label }, child)
 
 function table(lines: string[]) {
   const [head, marks, ...rows] = lines.map(cells)
-  return scrolling('div.table', head.join(), h('table', {}, ...[head, ...rows].map((row, line) => h('tr', {}, ...marks.map((mark, i) => {
+  return scrolling('div.table', head.join(), h('table', {}, [head, ...rows].map((row, line) => h('tr', {}, marks.map((mark, i) => {
     const cell = inline(h(line ? 'td' : 'th'), row[i] ?? '')
     if (mark.endsWith(':')) cell.style.textAlign = mark[0] === ':' ? 'center' : 'end'
     return cell
@@ -146,7 +148,7 @@ function table(lines: string[]) {
 
 function inline<E extends HTMLElement>(parent: E, text: string, linked = false): E {
   const open: Text[] = []
-  const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/[^\s<]+|[*_~]+|&#?\w{2,4};| {2,}\n/gi
+  const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/(?:[^\s<()]|\([^\s<()]*\))+(?<![?!.,:*_~'"]|&\w+;)|[*_~]+|&#?\w{2,4};| {2,}\n/gi
   let at = 0
   for (let m: RegExpExecArray | null; (m = token.exec(text));) {
     const from = m.index
@@ -164,20 +166,19 @@ function inline<E extends HTMLElement>(parent: E, text: string, linked = false):
       node = inline(linked || t[1] ? h('span') : anchor(plain(link.href)), link.label, true)
       end = link.end
     } else if (/[<h]/i.test(t[0])) {
-      const address = plain(t[0] === '<' ? t.slice(1, -1) : trimmed(t))
-      if (t[0] !== '<') end = from + trimmed(t).length
       if (linked) continue
-      node = anchor(address, address)
+      const address = plain(t.replace(/[<>]/g, ''))
+      node = anchor(address, [address])
     } else if (/[*_~]/.test(t[0])) {
       const before = text[from - 1] ?? ' '
       const after = text[end] ?? ' '
       // _ means nothing inside words.
-      const word = t[0] === '_' ? /[\p{L}\p{N}]/u : /(?!)/
+      const word = (c: string) => t[0] === '_' && /[\p{L}\p{N}]/u.test(c)
       const mark = node = new Text(t)
       parent.append(text.slice(at, from), mark)
       at = from
-      if (before.trim() && !word.test(after)) close(open, mark)
-      if (after.trim() && !word.test(before)) open.push(mark)
+      if (before.trim() && !word(after)) close(open, mark)
+      if (after.trim() && !word(before)) open.push(mark)
     } else {
       node = t.endsWith('\n') ? h('br') : new Text(plain(t))
     }
@@ -202,8 +203,7 @@ const blank = (line: string) => /^[ \t]*$/.test(line)
  * come right after a paragraph. */
 function starts(line: string, paragraph = false) {
   const m = item.exec(line)
-  return fence.test(line) || heading.test(line) || quote.test(line) || rule.test(line)
-    || m && !(paragraph && (blank(m[3]) || /^(?!1\D)\d/.test(m[2])))
+  return [fence, heading, quote, rule].some(r => r.test(line)) || m && !(paragraph && (blank(m[3]) || /^(?!1\D)\d/.test(m[2])))
 }
 
 /** columns is how far a line is indented, in columns up to most and in
@@ -256,12 +256,6 @@ function readLink(text: string, at: number) {
       return m && { label: text.slice(at + 1, i), href: m[1] ?? m[2], end: destination.lastIndex }
     }
   }
-}
-
-/** trimmed is a bare URL without what follows it in the sentence. */
-function trimmed(url: string) {
-  while (/([?!.,:*_~'"]|&\w+;)$/.test(url) || url.endsWith(')') && url.split('(').length < url.split(')').length) url = url.replace(/(&\w+;|.)$/, '')
-  return url
 }
 
 const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\xa0' }

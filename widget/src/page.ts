@@ -1,18 +1,18 @@
 // Whether a page helped: asked at its end, once in a tab.
 import { tab } from './app'
 import { feedback } from './feedback'
-import { h, root, s } from './parts'
+import { h, put, root, s } from './parts'
 
 export function pageFeedback() {
   const bar = h('div.page-feedback')
   let path = ''
-  const rated = () => tab.get<string[]>('rated') ?? []
+  const rated = () => (tab('rated') ?? []) as string[]
   const look = () => {
     const here = location.pathname
     if (path !== here) {
       bar.hidden = true
-      bar.replaceChildren(s[T.helpful], ...feedback(r => {
-        tab.set('rated', [...rated(), here].slice(-99))
+      put(bar, s[T.helpful], feedback(r => {
+        tab('rated', [...rated(), here].slice(-99))
         return { path: here, ...r }
       }))
     }

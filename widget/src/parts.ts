@@ -1,10 +1,10 @@
 // What the loader has made is not loaded again: it hands its functions over.
 import english from './strings/en.json'
 
-export const { h, icon, adopt, lens, root, config, features, base } = CONTEXT
+export const [h, put, icon, adopt, lens, root, config, features, base, language, texts, started] = CONTEXT
 
 /** s are the texts: the build makes a list of strings/en.json. */
-export const s: string[] = Object.assign(english as unknown as string[], CONTEXT.texts, config.strings?.[CONTEXT.language])
+export const s: string[] = Object.assign(english as unknown as string[], texts, config.strings?.[language])
 
 /** fill replaces {n} or {q} in a text. */
 export const fill = (text: string, value: string | number) => text.replace(/\{\w\}/, () => value + '')
@@ -16,7 +16,7 @@ export function name(button: HTMLElement, label: string) {
 
 /** press makes a button of an icon or, without one, of its label. */
 export function press(label: string, path: string, click: () => void, kind: `button.${string}` = 'button.icon') {
-  const b = h(kind as 'button.icon', { type: 'button', click }, path ? icon(path) : label)
+  const b = h(kind as 'button.icon', { type: 'button', onclick: click }, path ? icon(path) : label)
   if (path) name(b, label)
   return b
 }

@@ -1,13 +1,13 @@
 // Search: results while typing, as a combobox with a list (ARIA APG, "list
 // autocomplete with manual selection").
 import { post } from './api'
-import { emit, explain, has, kept, say, tab } from './app'
+import { emit, explain, has, kept, say, stays, tab } from './app'
 import * as assistant from './ask'
 import { mark } from './highlight'
 import * as icons from './icons'
 import { leave, show } from './main'
 import { anchor } from './markdown'
-import { config, fill, h, icon, lens, s } from './parts'
+import { config, fill, h, icon, lens, put, s } from './parts'
 
 type Ranges = [from: number, to: number][]
 
@@ -28,14 +28,14 @@ let running: AbortController | undefined
 let typed: object | undefined // what to report when typing has ended
 
 export const input = h('input.input', {
-  type: 'search', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': 'results', 'aria-autocomplete': 'list', 'aria-label': s[T.search],
-  placeholder: config.placeholder ?? s[T.placeholder], autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', enterkeyhint: 'search', maxlength: 1000,
-  input() {
+  type: 'search', role: 'combobox', ariaExpanded: 'false', ariaAutoComplete: 'list', ariaLabel: s[T.search],
+  placeholder: config.placeholder ?? s[T.placeholder], autocomplete: 'off', spellcheck: false, enterKeyHint: 'search', maxLength: 1000,
+  oninput() {
     clearTimeout(timer)
     timer = setTimeout(search, 120)
   },
-  async keydown(e: KeyboardEvent) {
-    const { key, ctrlKey, metaKey } = e
+  async onkeydown(e: KeyboardEvent) {
+    const { key } = e
     const n = options.length
     if (e.isComposing || !/^(Arrow(Down|Up)|Enter)$/.test(key)) return
     e.preventDefault()
@@ -43,16 +43,22 @@ export const input = h('input.input', {
     const query = input.value.trim()
     if (e.shiftKey && has('ask') && query) return ask(query)
     if (active < 0 && query !== found) await search()
-    options[Math.max(active, 0)]?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, composed: true, ctrlKey, metaKey }))
+    const chosen = options[Math.max(active, 0)] as HTMLAnchorElement | undefined
+    if (!chosen) return
+    chosen.target = e.ctrlKey || e.metaKey ? '_blank' : ''
+    chosen.click()
+    chosen.target = ''
   },
 })
-const list = h('div.results', { id: 'results', role: 'listbox', 'aria-label': s[T.search] })
+input.setAttribute('aria-controls', 'results')
+const list = h('div.results', { id: 'results', role: 'listbox', ariaLabel: s[T.search] })
 const note = h('p.note')
 export const view = h('div.search', {}, h('label.field', {}, icon(lens), input), note, list)
 
-function fillList(parts: Element[]) {
-  list.replaceChildren(...parts)
-  list.hidden = !parts[0]
+/** fillList shows options, and below them the one that asks a question. */
+function fillList(parts: Parameters<typeof put>[1][], question?: string) {
+  put(list, parts, question && has('ask') && action(fill(s[T.askThis], question), icons.ask, () => ask(question), h('kbd', {}, '⇧↵')))
+  list.hidden = !list.firstChild
   input.ariaExpanded = !list.hidden + ''
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
   options.forEach((o, i) => { o.id = 'o' + i })
@@ -68,11 +74,11 @@ function select(i: number) {
   o.scrollIntoView({ block: 'nearest' })
 }
 
-const action = (text: string, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', click }, icon(path), text, ...more)
+const action = (text: string, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
 function group(label: (Node | string)[], children: Element[]) {
-  const heading = h('div.page', { role: 'presentation' }, ...label)
-  return h('div', { role: 'group', 'aria-label': heading.textContent! }, heading, ...children)
+  const heading = h('div.page', { role: 'presentation' }, label)
+  return h('div', { role: 'group', ariaLabel: heading.textContent }, heading, children)
 }
 
 function ask(question: string) {
@@ -81,19 +87,17 @@ function ask(question: string) {
   assistant.send(question)
 }
 
-const toAsk = (query: string) => has('ask') ? [action(fill(s[T.askThis], query), icons.ask, () => ask(query), h('kbd', {}, '⇧↵'))] : []
-
 function start() {
   items = []
   found = note.textContent = ''
-  const recent = kept.get<string[]>('recent') ?? []
+  const recent: string[] = kept('recent') ?? []
   const starters = has('ask') && config.starters || []
   fillList([
-    ...recent.length ? [group([s[T.recent]], recent.map(q => action(q, icons.again, () => fillIn(q, true)))), action(s[T.clear], icons.close, () => {
-      kept.set('recent')
+    recent[0] && [group([s[T.recent]], recent.map(q => action(q, icons.again, () => fillIn(q, true)))), action(s[T.clear], icons.close, () => {
+      kept('recent', '')
       start()
-    })] : [],
-    ...starters.length ? [group([s[T.question]], starters.map(q => action(q, icons.ask, () => ask(q))))] : [],
+    })],
+    starters[0] && group([s[T.question]], starters.map(q => action(q, icons.ask, () => ask(q)))),
   ])
 }
 
@@ -104,13 +108,12 @@ async function search(offset?: number) {
   if (!query) return start()
   if (query === found && !offset) return
   const { signal } = running = new AbortController()
-  const language = config.languages?.find(l => l === document.documentElement.lang)
   try {
-    const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset, filter: language && { language } }, { signal })
+    const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset, filter: { language: config.languages?.find(l => l === document.documentElement.lang) } }, { signal })
     const hits: Item[] = await response.json()
     items = offset ? items.concat(hits) : hits
     found = query
-    const total = +response.headers.get('X-Total-Count')! || items.length
+    const total = +response.headers.get('X-Total-Count')!
     typed = { type: 'search', query, hits: total }
     results(total)
     if (offset) select(offset)
@@ -119,7 +122,7 @@ async function search(offset?: number) {
     say(note.textContent || fill(s[T.count], total))
   } catch (problem) {
     if (signal.aborted) return
-    fillList(toAsk(query))
+    fillList([], query)
     found = ''
     say(note.textContent = explain(problem as Error))
   }
@@ -127,21 +130,20 @@ async function search(offset?: number) {
 
 function results(total: number) {
   fillList([
-    ...[...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
+    [...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
       const { title, breadcrumbs = [], highlights } = own[0].metadata
       return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
     }),
-    ...total > items.length ? [action(s[T.more], icons.down, () => search(items.length))] : [],
-    ...toAsk(found),
-  ])
+    total > items.length && action(s[T.more], icons.fresh, () => search(items.length)),
+  ], found)
 }
 
 function option(item: Item) {
   const { path, metadata: { title, heading = title, url, snippet = '', highlights = {} } } = item
   const query = found
-  const link = anchor(url,
-    h('span.heading', {}, ...marked(heading, heading === title ? highlights.title : highlights.heading)),
-    h('span.snippet', {}, ...marked(snippet, highlights.snippet))) as HTMLAnchorElement
+  const link = anchor(url, [
+    h('span.heading', {}, marked(heading, heading === title ? highlights.title : highlights.heading)),
+    h('span.snippet', {}, marked(snippet, highlights.snippet))]) as HTMLAnchorElement
   link.className = link.part.value = 'option result'
   link.role = 'option'
   link.tabIndex = -1
@@ -151,10 +153,10 @@ function option(item: Item) {
     report()
     send({ type: 'click', query, path, position })
     emit('click', { path, position }, { query })
-    kept.set('recent', [...new Set([query, ...kept.get<string[]>('recent') ?? []])].slice(0, 5))
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+    kept('recent', [...new Set([query, ...kept('recent') ?? []])].slice(0, 5))
+    if (stays(event, link)) return
     const resume = { path: link.pathname, words: [...link.querySelectorAll('mark')].map(m => m.textContent!) }
-    tab.set('resume', resume)
+    tab('resume', resume)
     // Under a client-side router the page changes without a load, in a while.
     for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, resume)
     leave()
@@ -192,9 +194,9 @@ interface Resume { path?: string, words?: string[], panel?: boolean }
 
 /** arrive marks the words of a search on the page that it has led to. It
  * returns whether a panel was open on the page before. */
-export function arrive(resume = tab.get<Resume>('resume')) {
+export function arrive(resume: Resume | undefined = tab('resume')) {
   if (resume?.words && resume.path === location.pathname) {
-    tab.set('resume')
+    tab('resume', '')
     mark([...new Set(resume.words)])
   }
   return resume?.panel

@@ -23,24 +23,20 @@ export interface Config {
   languages?: string[]
 }
 
-/** Context is what the loader hands to the rest, and gets back. */
-export interface Context extends Pick<typeof dom, 'h' | 'icon' | 'adopt' | 'lens'> {
-  root: ShadowRoot
-  config: Config
-  features: string[]
-  /** base is the URL before /v1/. */
-  base: string
-  language: string
-  /** texts are those of the language, unless it is English. */
-  texts?: string[]
-  api?: Api
-}
+/** Context is what the loader hands to the rest: in a list, whose places cost
+ * fewer bytes than names. base is the URL before /v1/; texts are those of the
+ * language, unless it is English; started gets what the rest can do. */
+export type Context = [
+  h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, lens: string,
+  root: ShadowRoot, config: Config, features: string[], base: string, language: string,
+  texts: string[] | undefined, started: (api: Api) => void,
+]
 
 export interface Api {
   open(mode?: Mode): void
   close(): void
   ask(question?: string): void
-  search(query?: string): void
+  search(query?: string, run?: boolean): void
   toggle(): void
   destroy(): void
 }
