@@ -28,6 +28,9 @@ const (
 	// publishInterval is how often new vectors are published while others
 	// are still being made.
 	publishInterval = time.Minute
+	// publishPause is how many times as long as publishing takes is waited at
+	// least: an index in other servers may take many minutes.
+	publishPause = 5
 )
 
 // EmbeddingStatus is the progress of embedding a site's sections.
@@ -49,6 +52,7 @@ type embeddings struct {
 	woken     chan struct{}
 	// published is true if the served generation has vectors.
 	published atomic.Bool
+	took      atomic.Int64 // time.Duration of the latest publication
 	batchSize atomic.Int64 // texts
 
 	mu     sync.Mutex
@@ -76,6 +80,12 @@ func newEmbeddings(r *Refresher) *embeddings {
 	}
 	e.batchSize.Store(maxBatchTexts)
 	return e
+}
+
+// publishAfter returns how long after a publication the next one begins while
+// vectors are still being made.
+func (e *embeddings) publishAfter() time.Duration {
+	return max(publishInterval, publishPause*time.Duration(e.took.Load()))
 }
 
 // load opens the cache. Each model has its own file, so that going back to a

@@ -55,7 +55,7 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 		}
 		texts = texts[len(batch):]
 		group.Go(func() error { return e.embed(groupCtx, batch) })
-		if time.Since(published) > publishInterval && len(texts) > 0 && groupCtx.Err() == nil {
+		if time.Since(published) > e.publishAfter() && len(texts) > 0 && groupCtx.Err() == nil {
 			if err := e.publish(groupCtx); err != nil {
 				return errors.Join(err, group.Wait())
 			}

@@ -330,6 +330,7 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		}
 		known, model = r.embeddings.known(keys), r.embeddings.model
 	}
+	began := time.Now()
 	if err := r.replace(ctx, documents, keys, known > 0); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
@@ -339,6 +340,7 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	}
 	r.table.Fingerprint, r.table.Vectors, r.table.Model = r.options.Ingester.Fingerprint(), known, model
 	if r.embeddings != nil {
+		r.embeddings.took.Store(int64(time.Since(began)))
 		r.embeddings.keys = keys
 		r.embeddings.published.Store(known > 0)
 	}

@@ -23,9 +23,11 @@ import (
 const (
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
-	// How many sections a server is asked for: by keywords, and by vectors.
-	keywordCandidates  = 80
+	// How many sections a server is asked for: by vectors, and by keywords. Of
+	// long questions, more sections have some of the words.
 	semanticCandidates = 50
+	keywordCandidates  = 60
+	candidatesPerWord  = 6
 	// keywordQueries is with how many queries it is asked by keywords.
 	keywordQueries = 7
 	// narrowedFactor is how many times more they are asked for if the query is
@@ -181,8 +183,12 @@ var retrieved = []string{
 // vectors.
 func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
 	keyword, semantic := x.requests(s, c, n, q, filter)
+	wanted := n.candidates(keywordCandidates)
+	if len(keyword) > 0 {
+		wanted += n.candidates(candidatesPerWord * len(strings.Fields(keyword[0].Query)))
+	}
 	if len(semantic) == 0 {
-		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
+		results, err = s.searchMerged(ctx, keyword, wanted)
 		return results, x.ratio > 0 && (q.Vector != nil || x.options.Embedder != ""), err
 	}
 	var similar []result
@@ -198,7 +204,7 @@ func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet,
 		}
 	})
 	if x.ratio < 1 { // else keywords are asked only if vectors fail
-		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
+		results, err = s.searchMerged(ctx, keyword, wanted)
 	}
 	group.Wait()
 	if noVectors(failure) {
@@ -209,7 +215,7 @@ func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet,
 		return nil, false, err
 	}
 	if !ok && x.ratio == 1 {
-		results, err = s.searchMerged(ctx, keyword, n.candidates(keywordCandidates))
+		results, err = s.searchMerged(ctx, keyword, wanted)
 	}
 	return append(results, similar...), !ok, err
 }

@@ -1,6 +1,7 @@
 package meilisearch_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -315,5 +316,30 @@ func TestAnUpgradeThatTakesTheEmbedderAway(t *testing.T) {
 	f := finding(x.Check(t.Context()), "embedder mine")
 	if f == nil || f.Err == nil || !strings.Contains(f.Do, "--experimental-allowed-ip-networks") {
 		t.Errorf("the doctor: %+v", f)
+	}
+}
+
+// The server splits identifiers at punctuation (nonSeparatorTokens is not set,
+// which would make "end." a word of every text). Its candidates have all
+// sections with the parts, and the ranking finds the identifier among them.
+func TestIdentifiersWithPunctuationAreFoundFirst(t *testing.T) {
+	t.Parallel()
+	x := open(t, options(t))
+	names := []string{"c++", "c#", "http/3", "http/2", ".env", "--env", "@scope/env", "env", "net.http", "2.11", "21.1"}
+	var docs []*retrieval.Document
+	for i, name := range names {
+		docs = append(docs, page(fmt.Sprint("name-", i), fmt.Sprint("Part ", i), fmt.Sprintf("Use: With %s in use, all is well.", name)))
+	}
+	for i := range 60 {
+		docs = append(docs, page(fmt.Sprint("other/", i), fmt.Sprint("Other ", i), "Parts: Section C has env and http, 2 and 3 or 11, a scope and a net in use."))
+	}
+	replace(t, x, docs, nil)
+	for i, name := range names {
+		if name == "env" {
+			continue // a word of every page
+		}
+		if got := pages(search(t, x, retrieval.Query{Text: name})); len(got) == 0 || got[0] != fmt.Sprint("name-", i) {
+			t.Errorf("%q finds %v", name, got[:min(3, len(got))])
+		}
 	}
 }

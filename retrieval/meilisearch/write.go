@@ -18,7 +18,7 @@ const (
 	// maxBatch and maxBatchBytes limit the documents of a request. The server
 	// takes 100 MB.
 	maxBatch      = 2000
-	maxBatchBytes = 8 << 20
+	maxBatchBytes = 4 << 20
 	// maxTasks is how many tasks of a server are not waited for.
 	maxTasks = 16
 	// idPage and vectorPage are how many documents are read at once, without
