@@ -139,7 +139,7 @@ var _ retrieval.Restorer = (*Index)(nil)
 // what differs. With all, everything is written again, also to indexes of
 // another owner. It returns what was different.
 func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	ctx, cancel := withProgress(ctx, syncTimeout)
 	defer cancel()
 	unlock, shared, err := x.lockServers(ctx)
 	if err != nil {

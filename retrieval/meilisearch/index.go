@@ -391,7 +391,7 @@ func (x *Index) ReplaceKept(ctx context.Context, outlines []*retrieval.Document,
 			return err
 		}
 	}
-	timed, cancel := context.WithTimeout(ctx, syncTimeout)
+	timed, cancel := withProgress(ctx, syncTimeout)
 	defer cancel()
 	reachable := false
 	for _, s := range x.servers {

@@ -25,7 +25,7 @@ const (
 	maxWords = 10
 	// How many sections a server is asked for: by vectors, and by keywords. Of
 	// long questions, more sections have some of the words.
-	semanticCandidates = 50
+	semanticCandidates = 30
 	keywordCandidates  = 60
 	candidatesPerWord  = 6
 	// keywordQueries is with how many queries it is asked by keywords.

@@ -247,6 +247,7 @@ func (s *server) await(ctx context.Context, info *sdk.TaskInfo) error {
 		}
 		switch task.Status {
 		case sdk.TaskStatusSucceeded:
+			progressed(ctx)
 			return nil
 		case sdk.TaskStatusEnqueued, sdk.TaskStatusProcessing:
 		default:

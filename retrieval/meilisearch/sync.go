@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// syncTimeout ends a Replace that hangs.
+	// syncTimeout ends an update of which nothing was done for so long. A whole
+	// update may take hours.
 	syncTimeout = 30 * time.Minute
 	// syncRounds is how often a server is compared with the content: without
 	// the lock, another program may write at the same time.
@@ -32,6 +33,27 @@ const (
 	// noDimensions is the number of dimensions of an index without vectors.
 	noDimensions = -1
 )
+
+type progressKey struct{}
+
+// withProgress returns a context that ends when progressed was not called with
+// it for a time.
+func withProgress(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(timeout, func() { cancel(fmt.Errorf("nothing was done for %v: %w", timeout, context.DeadlineExceeded)) })
+	extend := func() { timer.Reset(timeout) }
+	return context.WithValue(ctx, progressKey{}, extend), func() {
+		timer.Stop()
+		cancel(context.Canceled)
+	}
+}
+
+// progressed extends the time of a context of withProgress.
+func progressed(ctx context.Context) {
+	if extend, ok := ctx.Value(progressKey{}).(func()); ok && ctx.Err() == nil {
+		extend()
+	}
+}
 
 // syncAll brings all servers that answer up to date with c. The caller holds
 // the lock. It returns an error only if no server has c and one refused it.
@@ -49,8 +71,8 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 		})
 	}
 	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if slices.ContainsFunc(x.servers, func(s *server) bool { outdated, _ := s.state(); return !outdated }) {
 		return nil

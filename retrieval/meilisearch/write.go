@@ -76,6 +76,7 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 				return err
 			}
 		}
+		progressed(ctx)
 		query.Offset += int64(len(page.Results))
 		if len(page.Results) == 0 || query.Offset >= page.Total {
 			return nil
@@ -252,6 +253,7 @@ func (s *server) write(ctx context.Context, uid string, records iter.Seq2[*recor
 	var tasks []*sdk.TaskInfo
 	start := func(call func() (*sdk.TaskInfo, error)) error {
 		info, err := repeat(ctx, s, call)
+		progressed(ctx)
 		if tasks = append(tasks, info); err == nil && len(tasks) > maxTasks {
 			// The server keeps what is sent to it on disk until it is indexed.
 			err = s.await(ctx, tasks[0])
