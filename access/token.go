@@ -53,7 +53,7 @@ type Token struct {
 	Site string
 	// Origin is the Origin header of the request.
 	Origin string
-	// Address is the IP of the client. The token holds its Network.
+	// Address is the IP of the client. The token holds its network.
 	Address string
 }
 
@@ -97,10 +97,10 @@ func IsToken(text string) bool {
 	return ok && strings.Contains(rest, ".")
 }
 
-// Network returns the network of a client by which tokens are bound: the /24
+// networkOf returns the network of a client by which tokens are bound: the /24
 // of an IPv4 address, the /48 of an IPv6 address. Within them the addresses of
 // a reader change.
-func Network(address string) string {
+func networkOf(address string) string {
 	ip, err := netip.ParseAddr(strings.Trim(address, "[]"))
 	if err != nil {
 		return address
@@ -116,7 +116,7 @@ func Network(address string) string {
 func (ts *Tokens) Issue(ctx context.Context, t Token, now time.Time) string {
 	secret := ts.signing(ctx, now)
 	body, _ := json.Marshal(claims{ // strings and numbers always marshal
-		Key: secret.id, Site: t.Site, Origin: strings.ToLower(t.Origin), Network: Network(t.Address), Expires: now.Add(TokenLife).Unix(),
+		Key: secret.id, Site: t.Site, Origin: strings.ToLower(t.Origin), Network: networkOf(t.Address), Expires: now.Add(TokenLife).Unix(),
 	})
 	text := base64.RawURLEncoding.EncodeToString(body)
 	return Prefix + text + "." + base64.RawURLEncoding.EncodeToString(sign(secret.Secret, text))
@@ -152,7 +152,7 @@ func (ts *Tokens) Check(ctx context.Context, token string, t Token, now time.Tim
 		return ErrTokenSite
 	case c.Origin != strings.ToLower(t.Origin):
 		return ErrTokenOrigin
-	case c.Network != Network(t.Address):
+	case c.Network != networkOf(t.Address):
 		return ErrTokenNetwork
 	}
 	return nil

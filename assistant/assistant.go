@@ -33,8 +33,6 @@ type Assistant struct {
 	MaxDuration time.Duration
 	// Reasoning says whether clients get the model's reasoning.
 	Reasoning bool
-	// Tools says whether the model is offered search and read_page.
-	Tools ToolUse
 	// Patience bounds how long the model may go on searching before it has to
 	// answer from what it found. Default: 20 s.
 	Patience time.Duration
@@ -109,15 +107,6 @@ type Site struct {
 	// question.
 	StarterQuestions []string
 }
-
-// ToolUse says when the model is offered tools.
-type ToolUse uint8
-
-const (
-	// ToolsAuto offers tools until the model refuses them once.
-	ToolsAuto ToolUse = iota
-	ToolsOff
-)
 
 // ErrNothingToSay is returned by Reply before anything was sent: there is
 // neither a model nor a search to answer from. It wraps the search's error

@@ -38,7 +38,7 @@ const (
 
 // toolsOn reports whether the model is offered tools.
 func (r *run) toolsOn() bool {
-	return r.a.Tools == ToolsAuto && !r.a.noTools.Load() && r.searchErr == nil
+	return !r.a.noTools.Load() && r.searchErr == nil
 }
 
 // refusesTools reports whether a model's error is about tools. It is then asked

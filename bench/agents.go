@@ -51,23 +51,38 @@ func benchAgents(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-
-	texts := map[string][]string{}
-	list, err := a.call(ctx, "/v1/mcp/bench", "tools/list", nil)
+	texts, pages, err := a.results(ctx, queries)
 	if err != nil {
 		return err
 	}
+	rows, err := tokenRows(texts)
+	if err != nil {
+		return err
+	}
+	table(fmt.Sprintf("Tokens of tool results (o200k_base): %d queries, %d pages", len(queries), len(pages)),
+		[]string{"result", "results", "p50", "p95", "longest"}, rows)
+	return b.toolLatency(ctx, a, queries, pages)
+}
+
+// results asks for the results of the tools, by their kind, and for the pages
+// that they name.
+func (a *agent) results(ctx context.Context, queries []string) (texts map[string][]string, pages []string, err error) {
+	texts = map[string][]string{}
+	list, err := a.call(ctx, "/v1/mcp/bench", "tools/list", nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	texts["list"] = []string{string(list)}
-	var sections, pages []string
+	var sections []string
 	for _, q := range queries {
 		text, err := a.tool(ctx, "/v1/mcp/bench", "search", map[string]any{"query": q})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		texts["search"] = append(texts["search"], text)
 		var found struct{ Results []struct{ ID string } }
 		if err := json.Unmarshal([]byte(text), &found); err != nil {
-			return fmt.Errorf("the results of %q: %w", q, err)
+			return nil, nil, fmt.Errorf("the results of %q: %w", q, err)
 		}
 		for _, r := range found.Results {
 			page, _, isSection := strings.Cut(r.ID, "#")
@@ -77,7 +92,7 @@ func benchAgents(ctx context.Context, b *bench) error {
 			}
 		}
 		if text, err = a.tool(ctx, "/v1/mcp/bench/full", "search", map[string]any{"query": q}); err != nil {
-			return err
+			return nil, nil, err
 		}
 		texts["full"] = append(texts["full"], text)
 	}
@@ -88,18 +103,16 @@ func benchAgents(ctx context.Context, b *bench) error {
 		for _, id := range ids {
 			text, err := a.tool(ctx, "/v1/mcp/bench", "fetch", map[string]any{"id": id})
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			texts[kind] = append(texts[kind], text)
 		}
 	}
-	rows, err := tokenRows(texts)
-	if err != nil {
-		return err
-	}
-	table(fmt.Sprintf("Tokens of tool results (o200k_base): %d queries, %d pages", len(queries), len(pages)),
-		[]string{"result", "results", "p50", "p95", "longest"}, rows)
+	return texts, pages, nil
+}
 
+// toolLatency measures tools next to the same requests without MCP.
+func (b *bench) toolLatency(ctx context.Context, a *agent, queries, pages []string) error {
 	times := map[string][]time.Duration{}
 	took := map[string]map[float64][]float64{"search": {}, "v1": {}, "page": {}, "markdown": {}}
 	for range b.rounds {

@@ -64,51 +64,9 @@ func benchLocks(ctx context.Context, b *bench) error {
 	defer locked.end()
 
 	figures := map[string][]float64{}
-	add := func(name string, v float64) { figures[name] = append(figures[name], v) }
 	for range b.rounds {
-		// A reload asks for all pages again, and /docs/pages waits for it.
-		for name, s := range map[string]*server{"reload": off, "asking": locked} {
-			begin := time.Now()
-			if err := s.reload(ctx); err != nil {
-				return err
-			}
-			counts, err := s.asked(ctx)
-			if err != nil {
-				return err
-			}
-			if want := pages / 2; s == locked && counts["locked"] != want {
-				return fmt.Errorf("%v pages are locked, not %d", counts, want)
-			}
-			add(name, time.Since(begin).Seconds())
-		}
-		begin := time.Now()
-		if err := headAll(ctx, locked.addr, pages); err != nil {
+		if err := b.lockRound(ctx, figures, off, public, locked, pages); err != nil {
 			return err
-		}
-		add("loopback", time.Since(begin).Seconds())
-
-		n := 0
-		for _, c := range []struct {
-			name   string
-			s      *server
-			cookie func() string
-		}{
-			{"off", off, nil},
-			{"public", public, nil},
-			{"stranger", locked, nil},
-			{"reader", locked, func() string { return "staff" }},
-			{"new reader", locked, func() string { n++; return fmt.Sprintf("staff%d.%d", len(figures["asking"]), n) }},
-			{"off again", off, nil},
-		} {
-			requests := lockRequests(c.s.addr, 2000, c.cookie)
-			if _, err := askAll(ctx, c.s.addr, requests[:200], 1, b.seconds(.5)); err != nil {
-				return err
-			}
-			got, err := askAll(ctx, c.s.addr, requests[200:], 1, b.seconds(2))
-			if err != nil {
-				return err
-			}
-			add(c.name, ms(quantile(got.took, .5)))
 		}
 	}
 
@@ -129,6 +87,56 @@ func benchLocks(ctx context.Context, b *bench) error {
 		row("half of the pages locked, a reader who can open them", "reader"),
 		row("the same, a reader's first search", "new reader"),
 	})
+	return nil
+}
+
+// lockRound adds the figures of a round, by their names.
+func (b *bench) lockRound(ctx context.Context, figures map[string][]float64, off, public, locked *server, pages int) error {
+	add := func(name string, v float64) { figures[name] = append(figures[name], v) }
+	// A reload asks for all pages again, and /docs/pages waits for it.
+	for name, s := range map[string]*server{"reload": off, "asking": locked} {
+		begin := time.Now()
+		if err := s.reload(ctx); err != nil {
+			return err
+		}
+		counts, err := s.asked(ctx)
+		if err != nil {
+			return err
+		}
+		if want := pages / 2; s == locked && counts["locked"] != want {
+			return fmt.Errorf("%v pages are locked, not %d", counts, want)
+		}
+		add(name, time.Since(begin).Seconds())
+	}
+	begin := time.Now()
+	if err := headAll(ctx, locked.addr, pages); err != nil {
+		return err
+	}
+	add("loopback", time.Since(begin).Seconds())
+
+	n := 0
+	for _, c := range []struct {
+		name   string
+		s      *server
+		cookie func() string
+	}{
+		{"off", off, nil},
+		{"public", public, nil},
+		{"stranger", locked, nil},
+		{"reader", locked, func() string { return "staff" }},
+		{"new reader", locked, func() string { n++; return fmt.Sprintf("staff%d.%d", len(figures["asking"]), n) }},
+		{"off again", off, nil},
+	} {
+		requests := lockRequests(c.s.addr, 2000, c.cookie)
+		if _, err := askAll(ctx, c.s.addr, requests[:200], 1, b.seconds(.5)); err != nil {
+			return err
+		}
+		got, err := askAll(ctx, c.s.addr, requests[200:], 1, b.seconds(2))
+		if err != nil {
+			return err
+		}
+		add(c.name, ms(quantile(got.took, .5)))
+	}
 	return nil
 }
 

@@ -8,11 +8,11 @@ import (
 
 // Bounds of feedback and events.
 const (
-	MaxComment  = 1000 // characters
-	MaxReasons  = 10
-	MaxReason   = 50   // characters
-	MaxPath     = 300  // characters
-	MaxPosition = 1000 // of a clicked result
+	maxComment  = 1000 // characters
+	maxReasons  = 10
+	maxReason   = 50   // characters
+	maxPagePath = 300  // characters
+	maxPosition = 1000 // of a clicked result
 )
 
 // Feedback is the body of a vote for a reply or a page.
@@ -41,7 +41,7 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 		case "messageId":
 			f.MessageID = d.optional(200)
 		case "path":
-			f.Path = d.optional(MaxPath)
+			f.Path = d.optional(maxPagePath)
 		case "rating":
 			rated = true
 			switch f.Rating = d.optional(10); f.Rating {
@@ -55,14 +55,14 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 				return
 			}
 			d.Array(func(i int) {
-				if i >= MaxReasons {
+				if i >= maxReasons {
 					d.Fail("", "left out: at most 10 reasons are possible")
 					return
 				}
-				f.Reasons = append(f.Reasons, d.optional(MaxReason))
+				f.Reasons = append(f.Reasons, d.optional(maxReason))
 			})
 		case "comment":
-			f.Comment = d.optional(MaxComment)
+			f.Comment = d.optional(maxComment)
 		}
 	})
 	d.End()
@@ -122,9 +122,9 @@ func DecodeEvent(body []byte) (*Event, error) {
 		case "hits":
 			e.Hits = d.Integer(0, 1_000_000)
 		case "path":
-			e.Path, placed = d.optional(MaxPath), true
+			e.Path, placed = d.optional(maxPagePath), true
 		case "position":
-			e.Position = d.Integer(1, MaxPosition)
+			e.Position = d.Integer(1, maxPosition)
 		}
 	})
 	d.End()

@@ -333,9 +333,9 @@ func (d *Decoder) Raw() []byte {
 	return d.data[from:d.pos]
 }
 
-// RawText returns the text of a value that Raw returned, cut after limit
+// rawText returns the text of a value that Raw returned, cut after limit
 // characters; false if it is not a string.
-func RawText(raw []byte, limit int) (string, bool) {
+func rawText(raw []byte, limit int) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}

@@ -92,8 +92,8 @@ func (m *Message) Attach(name, mediaType string, url []byte) {
 
 // AttachPart adds the file of a file part.
 func (m *Message) AttachPart(p *Part) {
-	name, _ := RawText(p.Filename, maxName)
-	mediaType, _ := RawText(p.MediaType, maxName)
+	name, _ := rawText(p.Filename, maxName)
+	mediaType, _ := rawText(p.MediaType, maxName)
 	m.Attach(name, mediaType, p.URL)
 }
 
@@ -108,7 +108,7 @@ type Part struct {
 // PartText returns the text of a part of type text; anything but a string is
 // an error.
 func (d *Decoder) PartText(p *Part) string {
-	s, ok := RawText(p.Text, maxText+1)
+	s, ok := rawText(p.Text, maxText+1)
 	if !ok {
 		d.Fail("text", "a string")
 	}
@@ -129,7 +129,7 @@ func (d *Decoder) Name() string {
 // Address returns the URL in a value that Raw returned, "" if it can't be a
 // source's.
 func Address(raw []byte) string {
-	s, _ := RawText(raw, maxAddress+1)
+	s, _ := rawText(raw, maxAddress+1)
 	if utf8.RuneCountInString(s) > maxAddress {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding/datastream"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -161,7 +162,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	id := requestID(r)
-	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step, SourcesApart: SourceOf(r) == SourceWidget}
+	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step, SourcesApart: sourceOf(r) == insights.Widget}
 	in.ThreadID, in.History = a.conversation(ctx, site, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 

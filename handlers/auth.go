@@ -12,6 +12,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // KeyAuth is http.authentication.providers.docs_key. It authenticates requests
@@ -23,7 +24,7 @@ import (
 // the second for sites whose own login needs the Authorization header. It
 // answers all unknown, revoked and expired keys alike.
 //
-// Handlers behind it get the key from IdentityFrom. It sets
+// It sets
 //
 //	{http.auth.user.id}            the key's ID
 //	{http.auth.user.organization}  its organization
@@ -78,7 +79,7 @@ func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyau
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return caddyauth.User{}, false, nil
 	}
-	return accept(r, identity{key, SourceAPI})
+	return accept(r, identity{key, insights.API})
 }
 
 // accept sets the identity of a request.
@@ -116,31 +117,25 @@ func asReader(r *http.Request) context.Context {
 
 const identityVar = "docs_key"
 
-// Sources of requests, as SourceOf returns them.
-const (
-	SourceAPI    = "api"
-	SourceWidget = "widget"
-)
-
 // identity wraps the key, so that a variable set by the directive vars can't
 // be mistaken for one.
 type identity struct {
 	key    *access.Key
-	source string
+	source insights.Source
 }
 
-// SourceOf returns where a request comes from: SourceWidget if it was sent with
-// a browser token, or else SourceAPI.
-func SourceOf(r *http.Request) string {
-	if id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity); ok && id.source != "" {
+// sourceOf returns where a request comes from: the widget if it was sent with a
+// browser token, or else the API.
+func sourceOf(r *http.Request) insights.Source {
+	if id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity); ok {
 		return id.source
 	}
-	return SourceAPI
+	return insights.API
 }
 
-// IdentityFrom returns the key that KeyAuth accepted, and false if there was
+// identityOf returns the key that KeyAuth accepted, and false if there was
 // none.
-func IdentityFrom(r *http.Request) (*access.Key, bool) {
+func identityOf(r *http.Request) (*access.Key, bool) {
 	id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity)
 	return id.key, ok && id.key != nil
 }

@@ -164,7 +164,7 @@ func stripped(r *http.Request) string {
 // API are public: they identify nobody here.
 func (d *Dashboard) visitor(r *http.Request) *dashboard.Visitor {
 	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	if _, isKey := IdentityFrom(r); !ok || isKey {
+	if _, isKey := identityOf(r); !ok || isKey {
 		return nil
 	}
 	name := strings.TrimSpace(repl.ReplaceAll(d.User, ""))

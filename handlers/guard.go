@@ -151,7 +151,7 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		}
 		return
 	}
-	if key, ok := IdentityFrom(r); ok && g.limit.Events > 0 {
+	if key, ok := identityOf(r); ok && g.limit.Events > 0 {
 		g.app.LimitAllowed(key.Organization, app.RateLimit{API: e.api, Events: g.limit.Events, Window: g.limit.Window})
 	}
 }

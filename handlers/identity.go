@@ -11,7 +11,7 @@ import (
 
 // askerOf names the sender of a request that was admitted.
 func askerOf(r *http.Request, key *access.Key) app.Asker {
-	from := app.Asker{Source: insights.Source(SourceOf(r))}
+	from := app.Asker{Source: sourceOf(r)}
 	if key != nil && from.Source != insights.Widget { // a browser token is no key
 		from.Key = key.ID
 	}

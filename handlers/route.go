@@ -64,7 +64,7 @@ func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app
 // Handlers call it themselves, so that they stay closed when configured by
 // hand without authentication.
 func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anonymous bool) (*app.LiveSite, *access.Key, error) {
-	key, known := IdentityFrom(r)
+	key, known := identityOf(r)
 	if !known && !anonymous {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		return nil, nil, fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)

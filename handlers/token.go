@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // Token is http.handlers.docs_token: POST /v1/token/{domain}, which gives the
@@ -88,7 +89,7 @@ func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, tex
 	if err != nil || site == nil {
 		return refuse("token_invalid", "this token is not valid here; get another one at /v1/token/{domain}")
 	}
-	return accept(r, identity{&access.Key{ID: SourceWidget, Organization: site.Organization, Sites: []string{site.Name}}, SourceWidget})
+	return accept(r, identity{&access.Key{ID: string(insights.Widget), Organization: site.Organization, Sites: []string{site.Name}}, insights.Widget})
 }
 
 // Interface guards

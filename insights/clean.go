@@ -40,14 +40,14 @@ func (p Privacy) Clean(e *Event) bool {
 	switch {
 	case e.Search != nil:
 		s := *e.Search
-		s.Query = p.text(FoldQuery(s.Query), maxQuery)
+		s.Query = p.text(foldQuery(s.Query), maxQuery)
 		s.Hits = number(s.Hits)
 		s.Language = cut(s.Language, 35)
 		s.Tracked = s.Tracked && !p.NoClicks
 		e.Search = &s
 	case e.Click != nil:
 		c := *e.Click
-		c.Query = p.text(FoldQuery(c.Query), maxQuery)
+		c.Query = p.text(foldQuery(c.Query), maxQuery)
 		c.Path = pageOf(c.Path)
 		c.Position = min(max(c.Position, 1), 1000)
 		e.Click = &c
@@ -90,9 +90,9 @@ func pageOf(path string) string {
 	return cut(Redact(strings.Trim(path, "/")), maxPath)
 }
 
-// FoldQuery returns a query as it is stored: in lower case, with single
+// foldQuery returns a query as it is stored: in lower case, with single
 // spaces.
-func FoldQuery(s string) string { return strings.ToLower(oneLine(s)) }
+func foldQuery(s string) string { return strings.ToLower(oneLine(s)) }
 
 func (p Privacy) text(s string, most int) string {
 	if p.NoTexts {

@@ -53,12 +53,12 @@ type Search struct {
 	Tracked bool `json:"tracked,omitempty"`
 }
 
-// WeakScore is the score below which a search with hits counts as weak:
+// weakScore is the score below which a search with hits counts as weak:
 // search with vectors always finds something.
-const WeakScore = 0.3
+const weakScore = 0.3
 
 // Weak reports whether a search found nothing that fits well.
-func (s *Search) Weak() bool { return s.Hits > 0 && s.Top != nil && *s.Top < WeakScore }
+func (s *Search) Weak() bool { return s.Hits > 0 && s.Top != nil && *s.Top < weakScore }
 
 // Click is a click on a result of a search.
 type Click struct {

@@ -92,8 +92,8 @@ var (
 	ErrUnknown = errors.New("there is no such entry at this site")
 	// ErrNewer is returned by a store that a newer release has migrated.
 	ErrNewer = errors.New("a newer release of caddy-docs has written this database; install that release, or restore a backup")
-	// ErrOpening is returned by queries while the store can't be opened.
-	ErrOpening = errors.New("the insights' store is not open")
+	// errOpening is returned by queries while the store can't be opened.
+	errOpening = errors.New("the insights' store is not open")
 )
 
 // Scope is one site of one organization.

@@ -77,7 +77,7 @@ type Counts struct {
 	// searches of other clients.
 	Searches int64 `json:"searches"`
 	// NoResult are searches without a hit, Weak those whose best hit scored
-	// below WeakScore.
+	// below weakScore.
 	NoResult int64 `json:"no_result"`
 	Weak     int64 `json:"weak"`
 	// Tracked are searches with a hit whose clicks are reported, Clicked those
@@ -389,14 +389,14 @@ type Erasure struct {
 	// Thread is a conversation.
 	Thread string `json:"thread,omitempty"`
 	// Text erases every query, question and comment that contains it, in any
-	// case, and the conversations with it. At least MinErase characters.
+	// case, and the conversations with it. At least minErase characters.
 	Text string `json:"text,omitempty"`
 	// Day erases all of a day, UTC.
 	Day *Date `json:"day,omitempty"`
 }
 
-// MinErase is the length of the shortest text that can be erased.
-const MinErase = 3
+// minErase is the length of the shortest text that can be erased.
+const minErase = 3
 
 // Check returns an error unless exactly one field is set.
 func (e *Erasure) Check() error {
@@ -409,8 +409,8 @@ func (e *Erasure) Check() error {
 	if n != 1 {
 		return fmt.Errorf("name one thing to erase: a thread, a text or a day")
 	}
-	if e.Text != "" && len([]rune(e.Text)) < MinErase {
-		return fmt.Errorf("text %q must have at least %d characters: everything that contains it is erased", e.Text, MinErase)
+	if e.Text != "" && len([]rune(e.Text)) < minErase {
+		return fmt.Errorf("text %q must have at least %d characters: everything that contains it is erased", e.Text, minErase)
 	}
 	return nil
 }

@@ -142,13 +142,13 @@ func (r *Recorder) Store(ctx context.Context) (Store, error) {
 		return r.store, nil
 	}
 	if r.giveUp.Err() != nil {
-		return nil, ErrOpening
+		return nil, errOpening
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	s, err := r.o.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrOpening, err)
+		return nil, fmt.Errorf("%w: %w", errOpening, err)
 	}
 	r.store = s
 	return s, nil

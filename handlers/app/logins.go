@@ -26,8 +26,6 @@ type Login struct {
 	// URLs are the links with the code, one for each dashboard whose address is
 	// known.
 	URLs []string `json:"urls"`
-	// Dashboards is how many there are.
-	Dashboards int `json:"dashboards"`
 }
 
 // LoginRequest is the body of POST /docs/logins.
@@ -60,24 +58,20 @@ func (a *App) NewLogin(ctx context.Context, body []byte) (*Login, error) {
 			return nil, adminError(http.StatusNotFound, "there is no organization %q; there are: %s", r.Organization, FirstOf(names))
 		}
 	}
-	urls := []string{}
-	dashboards := 0
-	if a.found != nil {
-		dashboards = len(a.found.dashboards)
-	}
-	if dashboards == 0 {
+	if a.found == nil || len(a.found.dashboards) == 0 {
 		return nil, adminError(http.StatusNotFound, "there is no dashboard; write docs_dashboard into a site block")
 	}
 	code, err := a.logins.Code(ctx, r.Organization, r.Name)
 	if err != nil {
 		return nil, err
 	}
+	urls := []string{}
 	for _, at := range a.found.dashboards {
 		if u := a.dashboardURL(at.place); u != "" {
 			urls = append(urls, u+dashboard.LoginPath+"#"+code)
 		}
 	}
-	return &Login{code, time.Now().Add(dashboard.CodeTTL).UTC(), urls, dashboards}, nil
+	return &Login{code, time.Now().Add(dashboard.CodeTTL).UTC(), urls}, nil
 }
 
 // EndLogins ends a session by its ID, or with "all" every one.

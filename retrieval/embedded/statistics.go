@@ -27,7 +27,7 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 	return &Wording{w}, err
 }
 
-// ReadStatistics reads an encoded table. Its error wraps ErrTable.
+// ReadStatistics reads an encoded table. Its error wraps errTable.
 func ReadStatistics(data []byte, w *Wording) (*Statistics, error) {
 	t, err := ReadTable(data)
 	if err != nil {

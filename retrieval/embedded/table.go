@@ -102,8 +102,8 @@ const (
 	maxTable = 512 << 20
 )
 
-// ErrTable is wrapped by the error of a table that can't be read.
-var ErrTable = errors.New("the table of words is damaged, or of another version")
+// errTable is wrapped by the error of a table that can't be read.
+var errTable = errors.New("the table of words is damaged, or of another version")
 
 // Encode returns the table for ReadTable.
 func (t *Table) Encode() []byte {
@@ -172,7 +172,7 @@ func (w *tableWriter) text(s string) {
 	w.last = s
 }
 
-// ReadTable reads an encoded table. Its error wraps ErrTable.
+// ReadTable reads an encoded table. Its error wraps errTable.
 func ReadTable(data []byte) (*Table, error) {
 	t := NewTable()
 	r, err := newTableReader(data)
@@ -190,7 +190,7 @@ func ReadTable(data []byte) (*Table, error) {
 		t.terms[stem] = termCount{r.number(), r.number()}
 	}
 	if r.err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTable, r.err)
+		return nil, fmt.Errorf("%w: %w", errTable, r.err)
 	}
 	return t, nil
 }
@@ -206,7 +206,7 @@ func newTableReader(data []byte) (*tableReader, error) {
 	body, ok := bytes.CutPrefix(data, []byte(tableHeader))
 	end := len(data) - crc32.Size
 	if !ok || len(body) < crc32.Size || crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)) != binary.BigEndian.Uint32(data[end:]) {
-		return nil, ErrTable
+		return nil, errTable
 	}
 	return &tableReader{Reader: bufio.NewReader(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-crc32.Size])), maxTable))}, nil
 }

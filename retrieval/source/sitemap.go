@@ -39,9 +39,9 @@ const (
 	defaultRefetch = time.Hour
 )
 
-// UserAgent is the name by which robots.txt may address this crawler. Requests
+// userAgent is the name by which robots.txt may address this crawler. Requests
 // send it with a link.
-const UserAgent = "caddy-docs"
+const userAgent = "caddy-docs"
 
 // Sitemap is a site whose pages are fetched as its sitemap lists them, for
 // sites that this server proxies.
@@ -152,7 +152,7 @@ func (s *sitemapSnapshot) get(ctx context.Context, address, tag string) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("User-Agent", UserAgent+" (+https://github.com/caddy-docs/caddy-docs)")
+	r.Header.Set("User-Agent", userAgent+" (+https://github.com/caddy-docs/caddy-docs)")
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
 	etag, modified, _ := strings.Cut(tag, "\n")
 	if etag != "" {
@@ -210,5 +210,5 @@ func parseRobots(status int, body []byte) (*robotstxt.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data.FindGroup(UserAgent), nil
+	return data.FindGroup(userAgent), nil
 }

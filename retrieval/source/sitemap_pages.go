@@ -134,7 +134,7 @@ func noindex(values []string) bool {
 	for _, v := range values {
 		if agent, rules, ok := strings.Cut(v, ":"); ok && !strings.Contains(agent, ",") {
 			switch strings.ToLower(strings.TrimSpace(agent)) {
-			case UserAgent:
+			case userAgent:
 				v = rules
 			case "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview":
 			default:
