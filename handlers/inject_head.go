@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+)
+
+// refused reports whether one of the policies of a page refuses the widget,
+// and notes it for doctor.
+func (in *injector) refused(policies []string) bool {
+	for _, p := range policies {
+		for policy := range strings.SplitSeq(p, ",") {
+			if directive := refusing(policy, in.r.Host); directive != "" {
+				in.site.WidgetRefused(in.r.URL.Path, directive)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusing returns the directive of a Content-Security-Policy that refuses a
+// script of the page's own origin, or its requests; "" if none does.
+func refusing(policy, host string) string {
+	directives := map[string][]string{}
+	for d := range strings.SplitSeq(policy, ";") {
+		if words := strings.Fields(d); len(words) > 0 {
+			if name := strings.ToLower(words[0]); directives[name] == nil {
+				directives[name] = words
+			}
+		}
+	}
+	first := func(names ...string) []string {
+		for _, n := range names {
+			if directives[n] != nil {
+				return directives[n]
+			}
+		}
+		return nil
+	}
+	for _, words := range [][]string{first("script-src-elem", "script-src", "default-src"), first("connect-src", "default-src")} {
+		if words == nil {
+			continue
+		}
+		script := !strings.HasPrefix(strings.ToLower(words[0]), "connect")
+		allowed := slices.ContainsFunc(words[1:], func(source string) bool {
+			switch source = strings.ToLower(source); source {
+			case "'self'", "*", "https:", "http:":
+				return true
+			}
+			_, after, ok := strings.Cut(source, "://")
+			if !ok {
+				after = source
+			}
+			return strings.EqualFold(strings.TrimSuffix(after, "/"), host)
+		})
+		strict := script && slices.ContainsFunc(words[1:], func(s string) bool { return strings.EqualFold(s, "'strict-dynamic'") })
+		if !allowed || strict {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+// pageHead is what the beginning of a page says.
+type pageHead struct {
+	at       int  // where the tag belongs, -1 if that is not known yet
+	document bool // it is a page, and no part of one
+	hasTag   bool
+	policies []string // in meta elements
+}
+
+// inHead are the elements that a head may have. Any other one ends it.
+var inHead = []string{"html", "head", "title", "meta", "link", "script", "style", "base", "noscript", "template"}
+
+// readHead reads a page as far as it is there, or whole.
+func readHead(page []byte, whole bool) pageHead {
+	head := pageHead{at: -1}
+	z := html.NewTokenizer(bytes.NewReader(page))
+	z.SetMaxBuf(maxHead + 1)
+	at, raw := 0, false
+	for {
+		kind := z.Next()
+		size := len(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			if whole {
+				head.at = len(page)
+			}
+			return head
+		case html.DoctypeToken:
+			head.document = true
+		case html.TextToken:
+			text := z.Raw()
+			last := at+size == len(page) && !whole
+			if !raw && !last && bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && r != '\ufeff' }) {
+				head.at = at
+				return head
+			}
+		case html.EndTagToken:
+			raw = false
+			if name, _ := z.TagName(); string(name) == "head" {
+				head.at = at
+				return head
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			if !slices.Contains(inHead, token.Data) {
+				head.at = at
+				return head
+			}
+			raw = kind == html.StartTagToken && slices.Contains([]string{"title", "script", "style", "noscript", "template"}, token.Data)
+			switch token.Data {
+			case "html", "head", "title":
+				head.document = true
+			case "script":
+				head.hasTag = head.hasTag || strings.Contains(attr(token, "src"), "/v1/"+apiWidget+"/")
+			case "meta":
+				if strings.EqualFold(attr(token, "http-equiv"), "content-security-policy") {
+					head.policies = append(head.policies, attr(token, "content"))
+				}
+			}
+		}
+		at += size
+	}
+}
+
+func attr(t html.Token, name string) string {
+	for _, a := range t.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
