@@ -14,6 +14,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Admin is admin.api.docs: what the command line and operators ask of a
@@ -190,6 +191,8 @@ func asAdminError(err error) error {
 		return adminError(http.StatusNotFound, "%w", err)
 	case errors.Is(err, access.ErrFixedKey), errors.Is(err, access.ErrAmbiguousKey):
 		return adminError(http.StatusConflict, "%w", err)
+	case errors.Is(err, retrieval.ErrNotReady):
+		return adminError(http.StatusServiceUnavailable, "the index of the site is being built; caddy docs status shows the progress")
 	}
 	return adminError(http.StatusServiceUnavailable, "%w", err)
 }

@@ -12,9 +12,28 @@ var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers 
 
 // pre writes a code block. Its white space stays.
 func (w *htmlWalker) pre(n *html.Node) {
-	var code strings.Builder
-	preText(&code, n)
-	w.b.fence(codeLanguage(n), code.String())
+	for _, c := range codesOf(n) {
+		var code strings.Builder
+		preText(&code, c)
+		w.b.fence(codeLanguage(c), code.String())
+	}
+}
+
+// codesOf returns the code blocks in a pre: its code elements if readers choose
+// one of them by its language, as in Node.js' manual, or else the pre.
+func codesOf(pre *html.Node) (codes []*html.Node) {
+	for c := pre.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.DataAtom == atom.Code && classLanguage(c) != "":
+			codes = append(codes, c)
+		case c.DataAtom == atom.Code, c.Type == html.TextNode && strings.TrimSpace(c.Data) != "":
+			return []*html.Node{pre}
+		}
+	}
+	if len(codes) < 2 {
+		return []*html.Node{pre}
+	}
+	return codes
 }
 
 func preText(out *strings.Builder, n *html.Node) {

@@ -53,6 +53,9 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 			h1, h.siteName = "", firstOf(h.siteName, h1)
 		}
 	}
+	if doc.Page != "" && isSiteName(h1, h.title) { // Node.js: the same heading on each page
+		h1, h.siteName = "", firstOf(h.siteName, h1)
+	}
 	doc.Title = firstOf(clean(h1), clean(h.ogTitle), withoutSiteName(clean(h.title), h.siteName), humanize(name))
 	doc.Description = clean(h.description)
 	for _, a := range findAll(root, func(n *html.Node) bool {
@@ -109,11 +112,16 @@ var listPage = regexp.MustCompile(`^(?:[a-z]{2}(?:-[A-Za-z]{2,4})?/)?(?:` +
 	`(?:blog|news|posts)/(?:category|authors?|archives?)(?:/[^/]+){0,2}|` +
 	`(?:authors|archives)/[^/]+)(?:/page/\d+)?$|(?:^|/)page/\d+$`)
 
-// isSiteName reports whether a heading outside of the text is the site's name:
-// what follows the page's own title in the <title>.
+// isSiteName reports whether a heading is the site's name: what follows the
+// page's own title in the <title>.
 func isSiteName(heading, title string) bool {
-	own, ok := strings.CutSuffix(clean(title), clean(heading))
-	return ok && heading != "" && slices.ContainsFunc(titleSeparators, func(sep string) bool { return len(own) > len(sep) && strings.HasSuffix(own, sep) })
+	title, heading = clean(title), clean(heading)
+	at := len(title) - len(heading)
+	if heading == "" || at < 0 || !strings.EqualFold(title[at:], heading) {
+		return false
+	}
+	own := title[:at]
+	return slices.ContainsFunc(titleSeparators, func(sep string) bool { return len(own) > len(sep) && strings.HasSuffix(own, sep) })
 }
 
 var titleSeparators = []string{" | ", " — ", " – ", " · ", " :: ", " - "}

@@ -20,6 +20,12 @@ func TestContentElementsOfGenerators(t *testing.T) {
 			"Start", "", "# Start [_top]\nFirst.\n\n## Install [install]\nMind it.\n\n```sh\nnpm i x\nnpm run\n```",
 		},
 		{
+			"Node.js", `<html lang="en"><head><title>File system | Node.js v20.20.2 Documentation</title></head><body><div id="content"><div id="column2"><ul><li><a href="fs.html">File system</a></li></ul></div><div id="column1"><header class="header"><div class="header-container"><h1>Node.js v20.20.2 documentation</h1></div></header>
+<div role="main" id="apicontent"><h2>File system<span><a class="mark" href="#file-system" id="file-system">#</a></span></h2><p>First.</p><h3 id="use">Use</h3>
+<pre class="with-39-chars"><input class="js-flavor-toggle" type="checkbox" checked aria-label="Show modern ES modules syntax"><code class="language-js mjs"><span>import</span> fs</code><code class="language-cjs"><span>const</span> fs</code><button class="copy-button">copy</button></pre></div></div></div></body></html>`,
+			"File system", "", "## File system [file-system]\nFirst.\n\n### Use [use]\n```js\nimport fs\n```\n\n```cjs\nconst fs\n```",
+		},
+		{
 			"Nextra", `<html><body><nav>Menu</nav><article class="x w-full nextra-content"><main><div class="nextra-breadcrumb nx-mt-1"><div title="Docs">Docs</div><div title="Start">Start</div></div>
 <h1 class="nx-mt-2">Start</h1><p>First.</p><h2 class="nx-font">Install<span class="nx-absolute" id="install"></span><a href="#install" class="subheading-anchor" aria-label="Permalink for this section"></a></h2><p>Run it.</p>
 <div class="nextra-code-block"><div class="nextra-filename">a.js</div><pre data-language="js"><code><span class="line"><span>x()</span></span>

@@ -143,7 +143,7 @@ func (f *flow) node(n *html.Node) {
 	}
 	switch n.DataAtom {
 	case atom.Pre:
-		f.add(w.fence(n))
+		f.add(fences(n)...)
 	case atom.Hr:
 		f.add("---")
 	case atom.Ul, atom.Ol, atom.Menu:
@@ -274,11 +274,14 @@ func (w *writer) headingInlines(l *inline, n *html.Node) {
 // selfLink reports whether a heading's link leads to an anchor of its page.
 func (w *writer) selfLink(a *html.Node) bool { return strings.HasPrefix(attr(a, "href"), "#") }
 
-// fence writes a code block.
-func (w *writer) fence(n *html.Node) string {
-	var code strings.Builder
-	preText(&code, n)
-	return fenced(codeLanguage(n), code.String())
+// fences writes the code blocks of a pre.
+func fences(pre *html.Node) (blocks []string) {
+	for _, c := range codesOf(pre) {
+		var code strings.Builder
+		preText(&code, c)
+		blocks = append(blocks, fenced(codeLanguage(c), code.String()))
+	}
+	return blocks
 }
 
 func fenced(language, code string) string {

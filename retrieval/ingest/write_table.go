@@ -18,7 +18,7 @@ func (f *flow) table(n *html.Node) {
 	f.flush()
 	if numbered(n) {
 		if pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre }); len(pres) > 0 {
-			f.add(w.fence(pres[len(pres)-1]))
+			f.add(fences(pres[len(pres)-1])...)
 			return
 		}
 	}
