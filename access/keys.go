@@ -231,18 +231,8 @@ func (ks *Keys) read(ctx context.Context) error {
 			stored[id] = k
 		}
 	}
-	// A list can be incomplete: certmagic's file storage stops at a temporary
-	// file that disappears, and others lag behind. A key is revoked only if
-	// its record is gone.
-	for id, k := range ks.stored {
-		if stored[id] != nil {
-			continue
-		}
-		if _, err := ks.store.Get(ctx, recordKey(id)); err == nil {
-			stored[id] = k
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("reading %s: %w", recordKey(id), err)
-		}
+	if err := ks.keepUnlisted(ctx, stored); err != nil {
+		return err
 	}
 	for id, reason := range ignored {
 		if ks.ignored[id] != reason {
@@ -253,6 +243,23 @@ func (ks *Keys) read(ctx context.Context) error {
 	if !maps.Equal(ks.stored, stored) {
 		ks.stored = stored
 		ks.publish()
+	}
+	return nil
+}
+
+// keepUnlisted adds the keys that were read before and whose records are still
+// there. A list can be incomplete: certmagic's file storage stops at a temporary
+// file that disappears, and others lag behind.
+func (ks *Keys) keepUnlisted(ctx context.Context, stored map[string]*Key) error {
+	for id, k := range ks.stored {
+		if stored[id] != nil {
+			continue
+		}
+		if _, err := ks.store.Get(ctx, recordKey(id)); err == nil {
+			stored[id] = k
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("reading %s: %w", recordKey(id), err)
+		}
 	}
 	return nil
 }

@@ -36,14 +36,6 @@ func (b *Breaker) Allow() bool {
 	return true
 }
 
-// Open reports whether calls are kept away at the moment. Unlike Allow, it
-// does not begin a try.
-func (b *Breaker) Open() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.failures >= b.After && time.Now().Before(b.until)
-}
-
 // Record takes the result of a call and reports whether it opened or closed
 // the breaker. Calls that were in progress when the breaker opened don't
 // prolong its pause.

@@ -100,7 +100,7 @@ type Filter struct {
 type Query struct {
 	// Text is what the reader typed, or an assistant's question.
 	Text string
-	// Vector is Text's embedding, nil for a keyword search. See HybridSearcher.
+	// Vector is Text's embedding, nil for a keyword search. See QueryVectors.
 	Vector []float32
 	// Limit is the maximum number of hits, 1–MaxHits.
 	Limit int

@@ -202,7 +202,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 // embeddings counts the queries for which an embedder, or one in the
 // Meilisearch servers' settings, was to make a vector; ok is false where there
 // is none.
-func (c *siteIndex) embeddings() (counts retrieval.HybridCounts, ok bool) {
+func (c *siteIndex) embeddings() (counts retrieval.QueryVectorCounts, ok bool) {
 	if c.queries != nil {
 		return c.queries.Counts(), true
 	}

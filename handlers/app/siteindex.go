@@ -21,7 +21,7 @@ import (
 // one, so that a reload does not index again. Replies in progress hold it too.
 type siteIndex struct {
 	index     retrieval.Index
-	queries   *retrieval.HybridSearcher // embeds queries, nil without an embedder
+	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
 	refresher *retrieval.Refresher
 	written   *markdownPages
 	language  atomic.Pointer[pagesLanguage]
@@ -142,7 +142,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		},
 	})
 	if embedder != nil {
-		c.queries = retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: c.index, Embedder: embedder, Ready: a.vectorsReady(c.refresher), Log: log})
+		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: embedder, Ready: a.vectorsReady(c.refresher), Log: log})
 	}
 	c.holders.Store(1)
 	go func() {

@@ -30,19 +30,7 @@ func bounded(src []byte) (out []byte, warnings []string) {
 	if len(src) <= longestLine {
 		return src, nil
 	}
-	if n := bytes.Count(src, []byte(`\|`)); n > maxEscapedPipes {
-		src = bytes.ReplaceAll(src, []byte(`\|`), []byte(" |"))
-		warnings = append(warnings, fmt.Sprintf("the page has %d escaped pipes, which are read as borders of table cells", n))
-	}
-	if len(src) > denseFrom && bytes.Count(src, []byte("["))+bytes.Count(src, []byte("*"))+bytes.Count(src, []byte("_")) > len(src)/5 {
-		src = bytes.Map(func(r rune) rune {
-			if r == '[' || r == '*' || r == '_' {
-				return ' '
-			}
-			return r
-		}, src)
-		warnings = append(warnings, "the page has more markup than text, so it is read without links and emphasis")
-	}
+	src, warnings = withoutDenseMarkup(src)
 	var fence byte
 	var fenceLength, run, columns, missing int // run: bytes since an empty line; columns of the table, 0 outside
 	var nested, short int                      // lines nested too deeply, tables cut short
@@ -94,6 +82,25 @@ func bounded(src []byte) (out []byte, warnings []string) {
 		warnings = append(warnings, "a table's rows lack most of its cells, so the last rows are read as plain text")
 	}
 	return out, warnings
+}
+
+// withoutDenseMarkup blanks marks that are so many that the parser would take
+// long.
+func withoutDenseMarkup(src []byte) (out []byte, warnings []string) {
+	if n := bytes.Count(src, []byte(`\|`)); n > maxEscapedPipes {
+		src = bytes.ReplaceAll(src, []byte(`\|`), []byte(" |"))
+		warnings = append(warnings, fmt.Sprintf("the page has %d escaped pipes, which are read as borders of table cells", n))
+	}
+	if len(src) > denseFrom && bytes.Count(src, []byte("["))+bytes.Count(src, []byte("*"))+bytes.Count(src, []byte("_")) > len(src)/5 {
+		src = bytes.Map(func(r rune) rune {
+			if r == '[' || r == '*' || r == '_' {
+				return ' '
+			}
+			return r
+		}, src)
+		warnings = append(warnings, "the page has more markup than text, so it is read without links and emphasis")
+	}
+	return src, warnings
 }
 
 // tableColumns counts the columns of a table by its delimiter row. It is 0

@@ -112,7 +112,7 @@ type Index struct {
 
 	mu             sync.Mutex
 	counts         Counts
-	embedderCounts retrieval.HybridCounts
+	embedderCounts retrieval.QueryVectorCounts
 	warned         map[string]time.Time // by when a repeating warning was logged
 }
 
@@ -319,7 +319,7 @@ func (x *Index) Counts() Counts {
 
 // EmbedderCounts returns the counts of queries that the servers' embedder was
 // asked to embed. ok is false if this process embeds queries.
-func (x *Index) EmbedderCounts() (counts retrieval.HybridCounts, ok bool) {
+func (x *Index) EmbedderCounts() (counts retrieval.QueryVectorCounts, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.embedderCounts, x.options.Embedder != ""

@@ -72,78 +72,62 @@ func (e *wordEmbedder) count() (calls, texts int) {
 	return len(e.calls), texts
 }
 
-// vectorIndex records the vector of the last query.
-type vectorIndex struct {
-	memoryIndex
-	last []float32
-}
-
-func (x *vectorIndex) Search(_ context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.last = q.Vector
-	return []retrieval.Hit{}, nil
-}
-
 func TestQueriesAreEmbedded(t *testing.T) {
-	setup := func() (*retrieval.HybridSearcher, *wordEmbedder, *vectorIndex, *logLines) {
-		e, x, l := &wordEmbedder{}, &vectorIndex{}, &logLines{}
-		return retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: x, Embedder: e, Log: l.logger()}), e, x, l
+	setup := func() (*retrieval.QueryVectors, *wordEmbedder, *logLines) {
+		e, l := &wordEmbedder{}, &logLines{}
+		return retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: e, Log: l.logger()}), e, l
 	}
-	// search returns how long it took and whether there was a vector.
-	search := func(t *testing.T, h *retrieval.HybridSearcher, x *vectorIndex, text string) (time.Duration, bool) {
-		t.Helper()
+	// embed returns how long it took and whether there was a vector.
+	embed := func(t *testing.T, v *retrieval.QueryVectors, text string) (time.Duration, bool) {
 		start := time.Now()
-		if _, err := h.Search(t.Context(), retrieval.Query{Text: text, Limit: 5}); err != nil {
-			t.Fatal(err)
-		}
-		return time.Since(start), x.last != nil
+		q := v.WithVector(t.Context(), retrieval.Query{Text: text, Limit: 5})
+		return time.Since(start), q.Vector != nil
 	}
 	bubble := func(name string, test func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 	}
 
 	bubble("a query has its vector, the same query again makes no call", func(t *testing.T) {
-		h, e, x, _ := setup()
+		v, e, _ := setup()
 		for _, text := range []string{"how to proxy", "  how  to proxy ", "other"} {
-			if _, ok := search(t, h, x, text); !ok {
+			if _, ok := embed(t, v, text); !ok {
 				t.Errorf("no vector for %q", text)
 			}
 		}
 		if calls, _ := e.count(); calls != 2 {
 			t.Errorf("%d calls", calls)
 		}
-		if c := h.Counts(); c.Embedded != 2 || c.Cached != 1 {
+		if c := v.Counts(); c.Embedded != 2 || c.Cached != 1 {
 			t.Errorf("counts %+v", c)
 		}
 	})
 	bubble("a query that brings its vector, or an index without any, asks for none", func(t *testing.T) {
-		e, x := &wordEmbedder{}, &vectorIndex{}
-		h := retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: x, Embedder: e, Ready: func() bool { return false }})
-		search(t, h, x, "a")
-		h, _, _, _ = setup()
-		if _, err := h.Search(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); err != nil {
-			t.Fatal(err)
+		e := &wordEmbedder{}
+		v := retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: e, Ready: func() bool { return false }})
+		embed(t, v, "a")
+		v, _, _ = setup()
+		if q := v.WithVector(t.Context(), retrieval.Query{Text: "a", Vector: []float32{1}}); len(q.Vector) != 1 {
+			t.Errorf("the query's own vector became %v", q.Vector)
 		}
-		search(t, h, x, "   ")
+		embed(t, v, "   ")
 		if calls, _ := e.count(); calls != 0 {
 			t.Errorf("%d calls", calls)
 		}
 	})
 	bubble("an embedder that is late costs the deadline, then nothing, until it has recovered", func(t *testing.T) {
-		h, e, x, l := setup()
+		v, e, l := setup()
 		e.set(func() { e.delay = time.Hour })
 		for i := range 3 {
-			if took, ok := search(t, h, x, strings.Repeat("a", i+1)); ok || took != 300*time.Millisecond {
+			if took, ok := embed(t, v, strings.Repeat("a", i+1)); ok || took != 300*time.Millisecond {
 				t.Errorf("query %d took %v, vector %v", i, took, ok)
 			}
 		}
 		for range 20 {
-			if took, ok := search(t, h, x, "b"); ok || took != 0 {
+			if took, ok := embed(t, v, "b"); ok || took != 0 {
 				t.Errorf("took %v, vector %v", took, ok)
 			}
 		}
-		if c := h.Counts(); c.Late != 3 || c.Skipped != 20 {
+		if c := v.Counts(); c.Late != 3 || c.Skipped != 20 {
 			t.Errorf("counts %+v", c)
 		}
 		if n := strings.Count(l.String(), "level=WARN"); n != 1 {
@@ -152,7 +136,7 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		waited := 0
 		for i := range 100 {
 			time.Sleep(time.Second)
-			if took, _ := search(t, h, x, strings.Repeat("c", i+1)); took != 0 {
+			if took, _ := embed(t, v, strings.Repeat("c", i+1)); took != 0 {
 				waited++
 			}
 		}
@@ -162,40 +146,40 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		e.set(func() { e.delay = 0 })
 		for ok := false; !ok; {
 			time.Sleep(10 * time.Second)
-			_, ok = search(t, h, x, "d")
+			_, ok = embed(t, v, "d")
 		}
 		if n := strings.Count(l.String(), "level=WARN"); n != 1 || !strings.Contains(l.String(), "has recovered") {
 			t.Errorf("log:\n%s", l)
 		}
 	})
 	bubble("a reader that leaves says nothing about the embedder", func(t *testing.T) {
-		h, e, _, _ := setup()
+		v, e, _ := setup()
 		e.set(func() { e.delay = 200 * time.Millisecond })
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			h.Search(ctx, retrieval.Query{Text: "a"})
+			v.WithVector(ctx, retrieval.Query{Text: "a"})
 			cancel()
 		}
-		if c := h.Counts(); c != (retrieval.HybridCounts{}) {
+		if c := v.Counts(); c != (retrieval.QueryVectorCounts{}) {
 			t.Errorf("counts %+v", c)
 		}
 	})
 	bubble("an error is a keyword search", func(t *testing.T) {
-		h, e, x, _ := setup()
+		v, e, _ := setup()
 		e.set(func() { e.fail = errors.New("401") })
-		if _, ok := search(t, h, x, "a"); ok {
+		if _, ok := embed(t, v, "a"); ok {
 			t.Error("a vector came from nowhere")
 		}
-		if c := h.Counts(); c.Failed != 1 {
+		if c := v.Counts(); c.Failed != 1 {
 			t.Errorf("counts %+v", c)
 		}
 	})
 	bubble("a hanging embedder gets a limited number of calls", func(t *testing.T) {
-		h, e, _, _ := setup()
+		v, e, _ := setup()
 		e.set(func() { e.delay = time.Hour })
 		var group sync.WaitGroup
 		for i := range 200 {
-			group.Go(func() { h.Search(t.Context(), retrieval.Query{Text: strings.Repeat("x", i+1)}) })
+			group.Go(func() { v.WithVector(t.Context(), retrieval.Query{Text: strings.Repeat("x", i+1)}) })
 		}
 		group.Wait()
 		if calls, _ := e.count(); calls > 16 {
@@ -203,15 +187,15 @@ func TestQueriesAreEmbedded(t *testing.T) {
 		}
 	})
 	bubble("the cache is bounded", func(t *testing.T) {
-		h, e, x, _ := setup()
+		v, e, _ := setup()
 		for i := range 1001 {
-			search(t, h, x, strings.Repeat("y", i+1))
+			embed(t, v, strings.Repeat("y", i+1))
 		}
-		search(t, h, x, strings.Repeat("y", 1001))
+		embed(t, v, strings.Repeat("y", 1001))
 		if calls, _ := e.count(); calls != 1001 {
 			t.Errorf("%d calls after the last query came again", calls)
 		}
-		search(t, h, x, "y")
+		embed(t, v, "y")
 		if calls, _ := e.count(); calls != 1002 {
 			t.Errorf("%d calls: the oldest vector was kept", calls)
 		}
@@ -230,16 +214,13 @@ func (e prefixEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32,
 }
 
 func TestQueriesAreEmbeddedAsQueriesWhereTheModelTellsThemApart(t *testing.T) {
-	index := &vectorIndex{}
-	h := retrieval.NewHybridSearcher(retrieval.HybridOptions{Index: index, Embedder: prefixEmbedder{&wordEmbedder{}}})
-	if _, err := h.Search(t.Context(), retrieval.Query{Text: "rocket"}); err != nil {
-		t.Fatal(err)
-	}
+	v := retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: prefixEmbedder{&wordEmbedder{}}})
+	got := v.WithVector(t.Context(), retrieval.Query{Text: "rocket"}).Vector
 	plain, err := (&wordEmbedder{}).Embed(t.Context(), []string{"query: rocket"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := index.last; !slices.Equal(got, plain[0]) {
+	if !slices.Equal(got, plain[0]) {
 		t.Errorf("the query's vector is %v, want that of the prefixed text %v", got, plain[0])
 	}
 }

@@ -27,10 +27,8 @@ func NewEmbedderBreaker() *Breaker {
 	return &Breaker{After: 3, First: time.Second, Last: time.Minute}
 }
 
-// HybridOptions are the options of a HybridSearcher. Index and Embedder are
-// required.
-type HybridOptions struct {
-	Index    Index
+// QueryVectorsOptions are the options of QueryVectors. Embedder is required.
+type QueryVectorsOptions struct {
 	Embedder Embedder
 	// Ready, if not nil, reports whether the index has vectors. While it has
 	// none, no query is embedded. See Refresher.HasVectors.
@@ -39,8 +37,8 @@ type HybridOptions struct {
 	Log *slog.Logger
 }
 
-// HybridCounts counts queries by how they got a vector, for metrics.
-type HybridCounts struct {
+// QueryVectorCounts counts queries by how they got a vector, for metrics.
+type QueryVectorCounts struct {
 	// Embedded queries got a vector from the embedder, Cached ones from an
 	// earlier query. The others used keyword search only: Late ones because
 	// the deadline passed, Failed ones because of an error, Skipped ones
@@ -48,101 +46,95 @@ type HybridCounts struct {
 	Embedded, Cached, Late, Failed, Skipped uint64
 }
 
-// HybridSearcher embeds queries before it searches. When the embedder fails
-// or is too slow, it uses keyword search: a search never fails, and never
-// waits longer than DefaultQueryDeadline, because of the embedder. It is safe
-// for concurrent use.
-type HybridSearcher struct {
-	options HybridOptions
+// QueryVectors embeds queries. When the embedder fails or is too slow, a query
+// has no vector and is a keyword search: a search never fails, and never waits
+// longer than DefaultQueryDeadline, because of the embedder. It is safe for
+// concurrent use.
+type QueryVectors struct {
+	options QueryVectorsOptions
 	log     *slog.Logger
 	breaker *Breaker
 	calls   chan struct{} // holds an element for each call in progress
 
 	mu     sync.Mutex
-	counts HybridCounts
+	counts QueryVectorCounts
 	// recent and older are the vectors of recent queries. When recent is
 	// full, it replaces older.
 	recent, older map[string][]float32
 }
 
-// NewHybridSearcher returns a searcher over an index and an embedder.
-func NewHybridSearcher(o HybridOptions) *HybridSearcher {
-	h := &HybridSearcher{
+// NewQueryVectors returns the QueryVectors of an embedder.
+func NewQueryVectors(o QueryVectorsOptions) *QueryVectors {
+	qv := &QueryVectors{
 		options: o, log: o.Log, breaker: NewEmbedderBreaker(),
 		calls: make(chan struct{}, maxQueryCalls), recent: map[string][]float32{},
 	}
-	if h.log == nil {
-		h.log = slog.Default()
+	if qv.log == nil {
+		qv.log = slog.Default()
 	}
-	return h
-}
-
-// Search embeds the query's text, unless the query has a vector, and searches
-// the index. Its errors are the index's.
-func (h *HybridSearcher) Search(ctx context.Context, q Query) ([]Hit, error) {
-	return h.options.Index.Search(ctx, h.WithVector(ctx, q))
+	return qv
 }
 
 // WithVector returns the query with the vector of its text, if it has none and
 // gets one in time: a query that is searched for several times is embedded
 // once.
-func (h *HybridSearcher) WithVector(ctx context.Context, q Query) Query {
-	if q.Vector == nil && (h.options.Ready == nil || h.options.Ready()) {
-		q.Vector = h.vector(ctx, q.Text)
+func (qv *QueryVectors) WithVector(ctx context.Context, q Query) Query {
+	if q.Vector == nil && (qv.options.Ready == nil || qv.options.Ready()) {
+		q.Vector = qv.vector(ctx, q.Text)
 	}
 	return q
 }
 
-// Counts returns the counts since the searcher was made.
-func (h *HybridSearcher) Counts() HybridCounts {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.counts
+// Counts returns the counts since it was made.
+func (qv *QueryVectors) Counts() QueryVectorCounts {
+	qv.mu.Lock()
+	defer qv.mu.Unlock()
+	return qv.counts
 }
 
 // vector returns a query's vector, or nil if there is none in time.
-func (h *HybridSearcher) vector(ctx context.Context, text string) []float32 {
+func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	text = truncate(strings.Join(strings.Fields(text), " "), maxQueryText)
 	if text == "" {
 		return nil
 	}
-	if v := h.cached(text); v != nil {
-		h.count(&h.counts.Cached)
+	if v := qv.cached(text); v != nil {
+		qv.count(&qv.counts.Cached)
 		return v
 	}
 	select {
-	case h.calls <- struct{}{}:
-		defer func() { <-h.calls }()
+	case qv.calls <- struct{}{}:
+		defer func() { <-qv.calls }()
 	default:
-		h.count(&h.counts.Skipped)
+		qv.count(&qv.counts.Skipped)
 		return nil
 	}
-	if !h.breaker.Allow() {
-		h.count(&h.counts.Skipped)
+	if !qv.breaker.Allow() {
+		qv.count(&qv.counts.Skipped)
 		return nil
 	}
 	timed, cancel := context.WithTimeout(ctx, DefaultQueryDeadline)
 	defer cancel()
-	v, err := embedQuery(timed, h.options.Embedder, text)
+	v, err := embedQuery(timed, qv.options.Embedder, text)
 	switch {
 	case err == nil:
-		h.mu.Lock()
-		h.counts.Embedded++
-		h.keep(text, v)
-		h.mu.Unlock()
+		qv.mu.Lock()
+		qv.counts.Embedded++
+		qv.keep(text, v)
+		qv.mu.Unlock()
 	case ctx.Err() != nil:
 		return nil // the reader left
 	case timed.Err() != nil:
-		h.count(&h.counts.Late)
+		qv.count(&qv.counts.Late)
 	default:
-		h.count(&h.counts.Failed)
+		qv.count(&qv.counts.Failed)
 	}
-	if h.breaker.Record(err == nil) {
+	if qv.breaker.Record(err == nil) {
 		if err == nil {
-			h.log.Info("the embedder has recovered", "model", h.options.Embedder.Model())
+			qv.log.Info("the embedder has recovered", "model", qv.options.Embedder.Model())
 		} else {
-			h.log.Warn("the embedder is failing; searches use keywords only until it recovers",
-				"model", h.options.Embedder.Model(), "error", err, "deadline", DefaultQueryDeadline)
+			qv.log.Warn("the embedder is failing; searches use keywords only until it recovers",
+				"model", qv.options.Embedder.Model(), "error", err, "deadline", DefaultQueryDeadline)
 		}
 	}
 	return v
@@ -166,28 +158,28 @@ func embedQuery(ctx context.Context, e Embedder, text string) ([]float32, error)
 	return vectors[0], nil
 }
 
-func (h *HybridSearcher) count(n *uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (qv *QueryVectors) count(n *uint64) {
+	qv.mu.Lock()
+	defer qv.mu.Unlock()
 	*n++
 }
 
-func (h *HybridSearcher) cached(text string) []float32 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	v := h.recent[text]
+func (qv *QueryVectors) cached(text string) []float32 {
+	qv.mu.Lock()
+	defer qv.mu.Unlock()
+	v := qv.recent[text]
 	if v == nil {
-		if v = h.older[text]; v != nil {
-			h.keep(text, v)
+		if v = qv.older[text]; v != nil {
+			qv.keep(text, v)
 		}
 	}
 	return v
 }
 
-// keep caches a vector. The caller holds h.mu.
-func (h *HybridSearcher) keep(text string, v []float32) {
-	if len(h.recent) >= queryCacheSize/2 {
-		h.recent, h.older = map[string][]float32{}, h.recent
+// keep caches a vector. The caller holds qv.mu.
+func (qv *QueryVectors) keep(text string, v []float32) {
+	if len(qv.recent) >= queryCacheSize/2 {
+		qv.recent, qv.older = map[string][]float32{}, qv.recent
 	}
-	h.recent[text] = v
+	qv.recent[text] = v
 }
