@@ -67,7 +67,6 @@ func (s *firstSite) write(cmd *cobra.Command, t *target) error {
 		return err
 	}
 	text := s.caddyfile()
-	notes := s.notes()
 	checks, err := s.check(cmd.Context(), text)
 	if err != nil {
 		return fmt.Errorf("nothing is written: %w", err)
@@ -77,42 +76,50 @@ func (s *firstSite) write(cmd *cobra.Command, t *target) error {
 			return err
 		}
 	}
+	if err := s.print(cmd, t.json, file, text, checks); err != nil {
+		return err
+	}
 	wrong := 0
 	for _, c := range checks {
 		if !c.OK {
 			wrong++
 		}
 	}
+	if wrong > 0 {
+		return fmt.Errorf("%d of %d checks failed; do what they say, then run: caddy docs doctor", wrong, len(checks))
+	}
+	return nil
+}
+
+// print shows the Caddyfile, what was found, and what to do next.
+func (s *firstSite) print(cmd *cobra.Command, asJSON bool, file, text string, checks []app.Check) error {
 	out := cmd.OutOrStdout()
 	switch {
-	case t.json:
-		err = printJSON(out, struct {
+	case asJSON:
+		return printJSON(out, struct {
 			File      string      `json:"file"`
 			Site      string      `json:"site"`
 			Generator string      `json:"generator,omitempty"`
 			Caddyfile string      `json:"caddyfile"`
 			Checks    []app.Check `json:"checks"`
 			Notes     []string    `json:"notes,omitempty"`
-		}{file, s.Site, s.found(), text, checks, notes})
+		}{file, s.Site, s.found(), text, checks, s.notes()})
 	case file == "-":
 		fmt.Fprint(out, text)
 		printChecks(cmd.ErrOrStderr(), checks, false)
-	default:
-		fmt.Fprintf(out, "Wrote %s: %s, as the site %s on %s.\n\n%s\n", file, s.found(), s.Site, s.Host, text)
-		printChecks(out, checks, false)
-		for _, n := range notes {
-			fmt.Fprintf(out, "note  %s\n", n)
-		}
-		adapter := ""
-		if base := filepath.Base(file); !strings.HasPrefix(base, "Caddyfile") && !strings.HasSuffix(base, ".caddyfile") {
-			adapter = " --adapter caddyfile"
-		}
-		fmt.Fprintf(out, "\nNext, start it, and then, in another terminal, create a key:\n\n  caddy run --config %s%s\n  caddy docs key create --site %s\n", file, adapter, s.Site)
+		return nil
 	}
-	if err == nil && wrong > 0 {
-		err = fmt.Errorf("%d of %d checks failed; do what they say, then run: caddy docs doctor", wrong, len(checks))
+	fmt.Fprintf(out, "Wrote %s: %s, as the site %s on %s.\n\n%s\n", file, s.found(), s.Site, s.Host, text)
+	printChecks(out, checks, false)
+	for _, n := range s.notes() {
+		fmt.Fprintf(out, "note  %s\n", n)
 	}
-	return err
+	adapter := ""
+	if base := filepath.Base(file); !strings.HasPrefix(base, "Caddyfile") && !strings.HasSuffix(base, ".caddyfile") {
+		adapter = " --adapter caddyfile"
+	}
+	fmt.Fprintf(out, "\nNext, start it, and then, in another terminal, create a key:\n\n  caddy run --config %s%s\n  caddy docs key create --site %s\n", file, adapter, s.Site)
+	return nil
 }
 
 func exists(file string) error {

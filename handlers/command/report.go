@@ -26,57 +26,50 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 		fmt.Fprintf(w, "| first token, p50 / p95 | %.1f s / %.1f s | |\n", t.P50/1000, t.P95/1000)
 	}
 
-	heading := func(title string, n int) bool {
-		if n > 0 {
-			fmt.Fprintf(w, "\n## %s\n\n", title)
+	section(w, "Pages to write", first(r.UnansweredPages), func(p insights.GapPage) string {
+		line := fmt.Sprintf("%s: %d unanswered", md(cmp.Or(p.Page, "(no page is near)")), p.Asked)
+		if len(p.Wordings) > 0 {
+			line += fmt.Sprintf(", such as “%s”", md(p.Wordings[0]))
 		}
-		return n > 0
-	}
-	if heading("Pages to write", len(r.UnansweredPages)) {
-		for _, p := range first(r.UnansweredPages) {
-			fmt.Fprintf(w, "- %s: %d unanswered", md(cmp.Or(p.Page, "(no page is near)")), p.Asked)
-			if len(p.Wordings) > 0 {
-				fmt.Fprintf(w, ", such as “%s”", md(p.Wordings[0]))
-			}
-			fmt.Fprintln(w)
+		return line
+	})
+	section(w, "Unanswered questions", first(r.Unanswered), func(g insights.Gap) string {
+		line := fmt.Sprintf("%d × %s", g.Asked, md(g.Wording))
+		if len(g.Pages) > 0 {
+			line += fmt.Sprintf(" (nearest page: %s)", md(g.Pages[0]))
 		}
-	}
-	if heading("Unanswered questions", len(r.Unanswered)) {
-		for _, g := range first(r.Unanswered) {
-			fmt.Fprintf(w, "- %d × %s", g.Asked, md(g.Wording))
-			if len(g.Pages) > 0 {
-				fmt.Fprintf(w, " (nearest page: %s)", md(g.Pages[0]))
-			}
-			fmt.Fprintln(w)
-		}
-	}
-	if heading("Searches without a result", len(r.NoResult)) {
-		for _, q := range first(r.NoResult) {
-			fmt.Fprintf(w, "- %d × %s\n", q.NoResult, md(q.Query))
-		}
-	}
-	if heading("Searches with few clicks", len(r.LowClicks)) {
-		for _, q := range first(r.LowClicks) {
-			fmt.Fprintf(w, "- %s: %d clicks in %d searches\n", md(q.Query), q.Clicked, q.Tracked)
-		}
-	}
+		return line
+	})
+	section(w, "Searches without a result", first(r.NoResult), func(q insights.QueryStats) string {
+		return fmt.Sprintf("%d × %s", q.NoResult, md(q.Query))
+	})
+	section(w, "Searches with few clicks", first(r.LowClicks), func(q insights.QueryStats) string {
+		return fmt.Sprintf("%s: %d clicks in %d searches", md(q.Query), q.Clicked, q.Tracked)
+	})
 	down := slices.DeleteFunc(slices.Clone(r.Feedback), func(f insights.Feedback) bool { return f.Rating != "down" || f.State != insights.New })
-	if heading("Thumbs down", len(down)) {
-		for _, f := range down {
-			fmt.Fprintf(w, "- %s", md(cmp.Or(f.Question, f.Page, f.Thread)))
-			if f.Comment != "" {
-				fmt.Fprintf(w, ": “%s”", md(f.Comment))
-			}
-			fmt.Fprintln(w)
+	section(w, "Thumbs down", down, func(f insights.Feedback) string {
+		line := md(cmp.Or(f.Question, f.Page, f.Thread))
+		if f.Comment != "" {
+			line += fmt.Sprintf(": “%s”", md(f.Comment))
 		}
-	}
-	if heading("Slowest answers", len(r.Slowest)) {
-		for _, s := range r.Slowest {
-			fmt.Fprintf(w, "- %.1f s to the first token: %s\n", float64(s.FirstToken)/1000, md(cmp.Or(s.Question, s.Thread)))
-		}
-	}
+		return line
+	})
+	section(w, "Slowest answers", r.Slowest, func(s insights.Turn) string {
+		return fmt.Sprintf("%.1f s to the first token: %s", float64(s.FirstToken)/1000, md(cmp.Or(s.Question, s.Thread)))
+	})
 	if o.Searches+o.Replies == 0 {
 		fmt.Fprintln(w, "\nNothing was searched for or asked.")
+	}
+}
+
+// section writes a list, unless it is empty.
+func section[T any](w io.Writer, title string, list []T, line func(T) string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n## %s\n\n", title)
+	for _, v := range list {
+		fmt.Fprintln(w, "- "+line(v))
 	}
 }
 
