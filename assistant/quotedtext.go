@@ -24,8 +24,8 @@ func isTable(block string) bool {
 	return isRow(rows[0]) && whole*10 >= len(rows)*9 // cells may break lines
 }
 
-// isRow reports whether a line has cells; the last one may be empty.
-func isRow(line string) bool { return strings.Contains(line, " | ") || strings.HasSuffix(line, " |") }
+// isRow reports whether a line has cells; the first or last one may be empty.
+func isRow(line string) bool { return strings.Contains(" "+line+" ", " | ") }
 
 // tableItems makes list items of a table's rows, "- name: meaning (column: cell;
 // …)", so that a row can be quoted alone, also by clients that can't show

@@ -42,6 +42,7 @@ func TestTablesAreQuotedAsLists(t *testing.T) {
 		{"prose is no code", "what | becomes\na link to a host of allow_links, or <b> | itself", []string{"- a link to a host of `allow_links`, or `<b>`: itself"}},
 		{"with empty cells", "word | meaning | default | example\noff | No limits. | | rate off\non | Limits stand alone. | | | ", []string{"- off: No limits. (example: rate off)", "- on: Limits stand alone."}},
 		{"with an empty last cell in its head", "Options |\n--host [host] | The host name.\n--port <port> | The port.", []string{"- `--host [host]`: The host name.", "- `--port <port>`: The port."}},
+		{"with an empty first cell in a head of two", "| ours\nkeys | made by hand", []string{"- keys (ours: made by hand)"}},
 		{"two columns", "status | meaning\n404 | not there\n503 | not ready", []string{"- 404: not there", "- 503: not ready"}},
 		{"with an empty first cell in its head", " | Admin | User\nread | ✅ | ❌\nwrite | ✅ | ❌", []string{"- read (Admin: ✅; User: ❌)", "- write (Admin: ✅; User: ❌)"}},
 		{"with an empty first cell in a row", "word | meaning | default\noff | No limits at all. | 1\n | Limits stand alone. | 2", []string{"- off: No limits at all. (default: 1)", "- Limits stand alone. (default: 2)"}},
