@@ -95,7 +95,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "held out at first, then tuned on", "held out"} {
+	for i, name := range []string{"tuned on", "tuned on since, held out before", "held out"} {
 		t := &parts[i]
 		if t.questions == 0 {
 			continue
