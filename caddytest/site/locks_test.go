@@ -261,6 +261,18 @@ func TestLocksCountBehindAProxyThatSpeaksTLS(t *testing.T) {
 	}
 }
 
+// With locks off, the pages of the index are for everyone, and the log says so.
+func TestLocksOff(t *testing.T) {
+	s := startBehindProxy(t, "", "root * "+privateFolder(t)+"\ndocs acme {\n\tlocks off\n}\nrespond /internal/* 403\nfile_server")
+	caddytest.Until(t, "a stranger finds the page", func() bool {
+		r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"zebrafish"}`, Header: map[string]string{"X-Forwarded-For": "198.51.100.7"}})
+		return strings.Contains(string(r.Body), "internal/plan")
+	})
+	if log := s.Log(); !strings.Contains(log, "locks are off: every page of the index is public") {
+		t.Errorf("the log lacks it:\n%s", log)
+	}
+}
+
 // allAsked waits until a stranger's request was made for each page of acme.
 func allAsked(t *testing.T) {
 	t.Helper()

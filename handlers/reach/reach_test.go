@@ -142,6 +142,13 @@ func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
 		"one page for every URL": {"try_files {path} /index.html\n@md path *.md\nrespond @md 404\nfile_server", map[string]string{
 			"index.html": "public /", "guide/install.html": "public /guide/install.html", "guide/raw.md": "not served /guide/raw",
 		}},
+		"errors and files": {"respond /private/* 500\nrespond /guide/install.html 410\nheader /guide/* Content-Type image/png\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "not served /private/plan.html",
+			"guide/install.html": "not served /guide/install.html", "guide/index.html": "not served /guide/",
+		}},
+		"a redirect that never ends": {"redir /private/* {uri}\nfile_server", map[string]string{
+			"index.html": "public /", "private/plan.html": "not served /private/plan.html",
+		}},
 		"a handler that panics or is missing": {"handle /guide/* {\n\tabort\n}\nhandle /private/* {\n\theader X y\n}\nhandle {\n\tfile_server\n}", map[string]string{
 			"index.html": "public /", "guide/install.html": "locked /guide/install.html", "private/plan.html": "not served /private/plan.html",
 		}},

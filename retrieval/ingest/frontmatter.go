@@ -119,6 +119,20 @@ func (f frontMatter) text(keys ...string) string {
 	return ""
 }
 
+// denies reports whether a key is set to false.
+func (f frontMatter) denies(key string) bool {
+	switch v := f[key].(type) {
+	case bool:
+		return !v
+	case string:
+		switch strings.ToLower(strings.TrimSpace(v)) {
+		case "false", "no", "off":
+			return true
+		}
+	}
+	return false
+}
+
 // truth reports whether one of the keys is set and not false.
 func (f frontMatter) truth(keys ...string) bool {
 	for _, k := range keys {

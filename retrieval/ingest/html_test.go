@@ -129,6 +129,7 @@ func TestFrontMatterKeepsPagesFromSearch(t *testing.T) {
 	for head, found := range map[string]bool{
 		"draft: true": false, "draft: \"true\"": false, "noindex: true": false, "unlisted: true": false, "hidden: true": false,
 		"search_exclude: true": false, "robots: noindex, nofollow": false, "Draft: yes": false,
+		"published: false": false, "published: \"no\"": false, "published: true": true, "published: 2026-01-01": true, "published:": true,
 		"draft: false": true, "hidden: false": true, "unlisted: no": true, "noindex: false": true, "robots: all": true, "sidebar: hidden": true,
 	} {
 		doc, _, err := mustNew(t, Options{}).Document("a.md", []byte("---\n"+head+"\n---\n\n# A\n\nb"))

@@ -148,7 +148,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		warnings = append(warnings, fmt.Sprintf("the front matter is broken, so only its plain lines are read: %v", err))
 	}
 	switch {
-	case front.truth("draft"):
+	case front.truth("draft"), front.denies("published"):
 		return nil, fmt.Errorf("%w: it is a draft", errSkip)
 	case front.truth("noindex", "unlisted", "hidden", "search_exclude", "searchexclude"), strings.Contains(front.text("robots"), "noindex"):
 		return nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)
