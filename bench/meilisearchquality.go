@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -95,7 +94,7 @@ func (m *meilisearchServer) open(ctx context.Context, corpus string, documents [
 	if p.inside, err = embedded.Open(embedded.Options{}); err != nil {
 		return nil, err
 	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.DiscardHandler)
 	if p.there, err = meilisearch.Open(meilisearch.Options{URLs: []string{m.url}, Key: m.key, Site: qualitySite, Log: quiet}); err != nil {
 		return nil, err
 	}
