@@ -110,7 +110,7 @@ func (s *Server) DSN(database string) string {
 // Start starts the server and waits until it answers.
 func (s *Server) Start() error {
 	s.cmd = s.command("postgres", "-D", s.data(), "-p", s.port, "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=40")
+		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=40")
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ type Dialect struct {
 	Dollar bool
 	// Types replaces {id}, {int}, {real}, {table} and {keyed} in the schema.
 	Types *strings.Replacer
+	// Unindexed is what keeps a column after it from being looked up in an
+	// index, "" for nothing. Statements have it as {unindexed}.
+	Unindexed string
 	// Lock is a statement that lets one process migrate at a time, "" for none.
 	Lock string
 }
@@ -124,6 +127,7 @@ func eachOf(rows *sql.Rows, err error, f func(scan func(...any) error) error) er
 // bind writes the parameters of a statement as the database takes them. No
 // statement has a ? within quotes.
 func (d Dialect) bind(query string) string {
+	query = strings.ReplaceAll(query, "{unindexed}", d.Unindexed)
 	if !d.Dollar {
 		return query
 	}

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -110,7 +111,16 @@ var migrations = [][]string{
 		`create table docs_batches (id text primary key, at {int} not null) {keyed}`,
 		`create index docs_batches_at on docs_batches (at)`,
 	},
+	{
+		// A query's rows of a month are on as many pages of a Postgres table, but
+		// next to each other in this index. In SQLite, they are in the key.
+		onPostgres + `alter table docs_day_query drop constraint docs_day_query_pkey, add primary key (site, query, day)
+			include (searches, none, weak, tracked, clicked, clicks, positions)`,
+	},
 }
+
+// onPostgres begins a statement that is for Postgres only.
+const onPostgres = "postgres: "
 
 // Schema is the number of the schema of this release.
 func Schema() int { return len(migrations) }
@@ -142,6 +152,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		for i, step := range migrations[version:] {
 			for _, statement := range step {
+				statement, only := strings.CutPrefix(statement, onPostgres)
+				if only && !s.dialect.Dollar {
+					continue
+				}
 				if _, err := t.exec(s.dialect.Types.Replace(statement)); err != nil {
 					return fmt.Errorf("migration %d: %w", version+i+1, err)
 				}

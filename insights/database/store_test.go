@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/caddy-docs/caddy-docs/caddytest/pgserver"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/insights/postgres"
@@ -735,6 +737,45 @@ func TestExportGivesWhatWasStored(t *testing.T) {
 			t.Errorf("the error of each: %v", err)
 		}
 	})
+}
+
+// The first schema's key of docs_day_query had no counts.
+func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
+	t.Parallel()
+	dsn := newDSN(t)
+	store := func() insights.Store {
+		s, err := postgres.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	put(t, store(), search(0, "install", 1))
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.Background()) }()
+	for _, statement := range []string{
+		"alter table docs_day_query drop constraint docs_day_query_pkey, add primary key (site, query, day)",
+		"update docs_schema set version = 1",
+	} {
+		if _, err := c.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := store()
+	put(t, s, search(1, "install", 1))
+	list, err := s.Searches(t.Context(), acme, insights.SearchQuery{Period: week})
+	if err != nil || len(list) != 1 || list[0].Searches != 2 {
+		t.Errorf("%+v %v", list, err)
+	}
+	var key string
+	err = c.QueryRow(t.Context(), "select indexdef from pg_indexes where indexname = 'docs_day_query_pkey'").Scan(&key)
+	if err != nil || !strings.Contains(key, "INCLUDE (searches") {
+		t.Errorf("the key is %q (%v)", key, err)
+	}
 }
 
 func TestHostileTexts(t *testing.T) {

@@ -36,7 +36,8 @@ type Store struct {
 }
 
 var dialect = database.Dialect{
-	Types: strings.NewReplacer("{id}", "integer primary key", "{int}", "integer", "{real}", "real", "{table}", "strict", "{keyed}", "strict, without rowid"),
+	Unindexed: "+",
+	Types:     strings.NewReplacer("{id}", "integer primary key", "{int}", "integer", "{real}", "real", "{table}", "strict", "{keyed}", "strict, without rowid"),
 }
 
 // Open opens or creates a file, and its folder.
