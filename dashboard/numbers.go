@@ -16,6 +16,8 @@ type number struct {
 	// Change is against the period before, Mood better, worse or "".
 	Change, Mood string
 	Define       string
+	// Href is the page with the details, "" for none.
+	Href string
 }
 
 // wish says which change is better.

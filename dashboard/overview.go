@@ -59,6 +59,9 @@ func (q *request) overviewNumbers(data *overviewData) error {
 	data.Numbers = []number{
 		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
 	}
+	for i, details := range []string{q.at("searches") + "?kind=top", q.at("searches"), q.at("unanswered"), q.at("feedback") + "?rating=down"} {
+		data.Numbers[i].Href = q.base + details
+	}
 	data.Charts = charts(
 		searchChart(days),
 		chartOf(days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),

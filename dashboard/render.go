@@ -241,8 +241,8 @@ var functions = template.FuncMap{
 		}
 		return ""
 	},
-	"seconds": func(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s" },
-	"lasted":  func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s" },
+	"seconds": func(ms int64) string { return lasted(time.Duration(ms) * time.Millisecond) },
+	"lasted":  lasted,
 	"states":  func() []string { return []string{"new", "done", "dismissed"} },
 	"form": func(v *view, id, action string, state insights.State, note string) stateForm {
 		return stateForm{v, id, action, state, note}
@@ -308,4 +308,12 @@ var icons = map[string]string{
 // icon draws an icon that says nothing to those who don't see it.
 func icon(name string) template.HTML {
 	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="` + icons[name] + `"/></svg>`) //nolint:gosec // constants
+}
+
+// lasted writes how long something took.
+func lasted(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }

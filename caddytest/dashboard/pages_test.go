@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/pgserver"
@@ -103,10 +104,33 @@ func testOverview(t *testing.T, s *suite) {
 	b.is(`$('.switch').open`)
 	b.do(chromedp.Click("h1"))
 	b.until(`!$('.switch').open`)
+	testKeyboard(b)
 	b = newTab(t, s.Server, "rob")
 	b.visit("/acme/acme-docs")
 	b.until(`text('h1') === 'Not found'`)
 	b.check("not found")
+}
+
+// testKeyboard goes to the content of the overview, and to another page, by
+// keyboard.
+func testKeyboard(b *tab) {
+	b.t.Helper()
+	b.visit("/acme/acme-docs")
+	b.until(`text('h1') === 'Overview'`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.is(`document.activeElement.className === 'skip' && document.activeElement.getBoundingClientRect().top >= 0`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`document.activeElement.id === 'main'`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.is(`document.activeElement.textContent === 'Searches' && document.activeElement.matches(':focus-visible')`) // the first number
+	js[bool](b, `$('.switch summary').focus() ?? true`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`$('.switch').open`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!$('.switch').open && document.activeElement === $('.switch summary')`)
+	js[bool](b, `$('.number a').focus() ?? true`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`text('h1') === 'Searches' && text('.tabs [aria-current]') === 'Top'`)
 }
 
 // eachWay runs a test in each of the suite's ways.

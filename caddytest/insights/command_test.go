@@ -42,9 +42,16 @@ func aSiteMayBeNamedLikeACommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = store.Append(t.Context(), insights.Batch{Events: []insights.Event{{
-		At: time.Now(), Scope: insights.Scope{Organization: "backup", Site: "backup"}, Search: &insights.Search{Query: "the site's own"},
-	}}})
+	events := []insights.Event{
+		{Search: &insights.Search{Query: "the site's own"}},
+		{Reply: &insights.Reply{Thread: "a", Message: "m", Question: "What is slow?", Outcome: "answered", Answered: "yes", FirstToken: 2500}},
+		{Reply: &insights.Reply{Thread: "b", Message: "n", Question: "What is quick?", Outcome: "answered", Answered: "yes", FirstToken: 30}},
+		{Vote: &insights.Vote{Path: "guide", Rating: "down", Reasons: []string{"incomplete"}, Comment: "one line\nand another", Known: true}},
+	}
+	for i := range events {
+		events[i].At, events[i].Scope = time.Now(), insights.Scope{Organization: "backup", Site: "backup"}
+	}
+	err = store.Append(t.Context(), insights.Batch{Events: events})
 	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +63,17 @@ func aSiteMayBeNamedLikeACommand(t *testing.T) {
 			t.Errorf("%q: %v %s", args, err, out)
 		}
 	}
+	out, err := run("report", "backup")
+	for _, has := range []string{"- 2.5 s to the first token: What is slow?\n", "- guide: “one line and another” (incomplete)\n"} {
+		if err != nil || !strings.Contains(out, has) {
+			t.Errorf("the report lacks %q: %v\n%s", has, err, out)
+		}
+	}
+	if strings.Contains(out, "What is quick?") {
+		t.Errorf("30 ms are slow:\n%s", out)
+	}
 	for _, name := range []string{"backup", "export", "erase"} {
-		if _, err := run("insights", name); err == nil || !strings.Contains(err.Error(), "write caddy docs insights --site "+name) {
+		if _, err := run("insights", name); err == nil || !strings.Contains(err.Error(), "caddy docs insights --site "+name) {
 			t.Errorf("insights %s: %v", name, err)
 		}
 	}
@@ -104,7 +120,7 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out := run("insights", "acme", "--unanswered", "--json"); !strings.Contains(out, `"wording": "Which zebra eats quarks?"`) || strings.Contains(out, "top_searches") {
 		t.Errorf("%s", out)
 	}
-	if out := run("report", "acme"); !strings.Contains(out, "## Unanswered questions") || !strings.Contains(out, `zzzqqqxxx\|\*`) || !strings.Contains(out, "## Slowest answers") || !strings.Contains(out, "s to the first token: Which zebra") {
+	if out := run("report", "acme"); !strings.Contains(out, "## Unanswered questions") || !strings.Contains(out, `zzzqqqxxx\|\*`) || !strings.Contains(out, "| first token, p50 / p95 | ") {
 		t.Errorf("%s", out)
 	}
 	if out := run("insights", "export", "acme"); !strings.Contains(out, `{"kind":"search"`) || !strings.Contains(out, thread) {

@@ -10,6 +10,9 @@ for (const t of document.querySelectorAll('time')) {
 	}
 }
 
+// On a phone, the list of pages scrolls: to this one.
+document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
 // Menus close when the focus or a click goes elsewhere.
 const menus = [...document.querySelectorAll('header details')]
 const close = e => menus.forEach(m => m.contains(e.target) || (m.open = false))

@@ -23,7 +23,7 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 		fmt.Fprintf(w, "| %s | %s | %s |\n", row[0], row[1], row[2])
 	}
 	if t := o.FirstToken; t != nil {
-		fmt.Fprintf(w, "| first token, p50 / p95 | %.1f s / %.1f s | |\n", t.P50/1000, t.P95/1000)
+		fmt.Fprintf(w, "| first token, p50 / p95 | %s / %s | |\n", lasted(t.P50), lasted(t.P95))
 	}
 
 	section(w, "Pages to write", first(r.UnansweredPages), func(p insights.GapPage) string {
@@ -52,10 +52,14 @@ func writeReport(w io.Writer, r *app.InsightsReport) {
 		if f.Comment != "" {
 			line += fmt.Sprintf(": “%s”", md(f.Comment))
 		}
+		if len(f.Reasons) > 0 {
+			line += fmt.Sprintf(" (%s)", md(strings.Join(f.Reasons, ", ")))
+		}
 		return line
 	})
-	section(w, "Slowest answers", r.Slowest, func(s insights.Turn) string {
-		return fmt.Sprintf("%.1f s to the first token: %s", float64(s.FirstToken)/1000, md(cmp.Or(s.Question, s.Thread)))
+	slow := slices.DeleteFunc(slices.Clone(r.Slowest), func(t insights.Turn) bool { return t.FirstToken < slowAnswer })
+	section(w, "Slowest answers", slow, func(s insights.Turn) string {
+		return fmt.Sprintf("%s to the first token: %s", lasted(float64(s.FirstToken)), md(cmp.Or(s.Question, s.Thread)))
 	})
 	if o.Searches+o.Replies == 0 {
 		fmt.Fprintln(w, "\nNothing was searched for or asked.")
@@ -71,6 +75,18 @@ func section[T any](w io.Writer, title string, list []T, line func(T) string) {
 	for _, v := range list {
 		fmt.Fprintln(w, "- "+line(v))
 	}
+}
+
+// slowAnswer is the least time to the first token, in ms, of an answer that a
+// report lists as slow.
+const slowAnswer = 1000
+
+// lasted writes a time in ms.
+func lasted(ms float64) string {
+	if ms < 100 {
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", ms/1000)
 }
 
 func first[T any](list []T) []T { return list[:min(len(list), reportRows)] }
