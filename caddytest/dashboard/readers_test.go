@@ -42,7 +42,8 @@ func readers(t *testing.T, s *caddytest.Server) {
 		questions = append(questions, "How do I "+topic+" for breakfast?", "For breakfast, how do I "+topic+"?")
 	}
 	for _, question := range append(questions, "How do I limit the thrust of my rocket with max_thrust?") {
-		vote(t, s, askQuestion(t, s, question, ""), question)
+		thread, message := askQuestion(t, s, question, "")
+		vote(t, s, thread, message, question)
 	}
 	for _, question := range lookups {
 		askQuestion(t, s, question, "")
@@ -50,39 +51,43 @@ func readers(t *testing.T, s *caddytest.Server) {
 	var thread string // of all hostile questions
 	for name := range hostile {
 		text := hostile[name][:min(len(hostile[name]), 90_000)]
-		thread = askQuestion(t, s, text, thread)
-		vote(t, s, thread, text)
+		var message string
+		thread, message = askQuestion(t, s, text, thread)
+		vote(t, s, thread, message, text)
 	}
 	caddytest.Until(t, "what readers did is recorded", func() bool {
-		list := string(file(t, s, "mia", "/acme/acme-docs/conversations?format=json"))
-		return strings.Contains(list, thread) && strings.Contains(string(file(t, s, "mia", "/acme/acme-docs/feedback?format=json")), "limit the thrust")
+		_, list := get(t, s.Client, s.Base+"/acme/acme-docs/conversations", "mia")
+		return strings.Contains(list, thread) && strings.Count(string(file(t, s, "mia", "/acme/acme-docs/feedback?format=json")), `"rating"`) == len(questions)+1+len(hostile)
 	})
 }
 
-var threadID = regexp.MustCompile(`thr_[a-z0-9]+`)
+var (
+	threadID  = regexp.MustCompile(`thr_[a-z0-9]+`)
+	messageID = regexp.MustCompile(`msg_[a-z0-9-]+`)
+)
 
 // askQuestion asks the assistant, in a thread or a new one (""), and returns the
-// thread.
-func askQuestion(t *testing.T, s *caddytest.Server, question, thread string) string {
+// thread and the reply's ID.
+func askQuestion(t *testing.T, s *caddytest.Server, question, in string) (thread, message string) {
 	t.Helper()
 	fields := map[string]any{"fp": "reader", "currentPath": "/install", "messages": []any{
 		map[string]any{"id": "m", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}},
 	}}
-	if thread != "" {
-		fields["threadId"] = thread
+	if in != "" {
+		fields["threadId"] = in
 	}
 	body, _ := json.Marshal(fields)
 	r := s.Do(caddytest.Request{Path: "/v2/assistant/acme-docs/message", Body: string(body)})
-	thread = threadID.FindString(string(r.Body))
-	if r.Status != http.StatusOK || thread == "" {
+	thread, message = threadID.FindString(string(r.Body)), messageID.FindString(string(r.Body))
+	if r.Status != http.StatusOK || thread == "" || message == "" {
 		t.Fatalf("asking: %d %.500s", r.Status, r.Body)
 	}
-	return thread
+	return thread, message
 }
 
-func vote(t *testing.T, s *caddytest.Server, thread, comment string) {
+func vote(t *testing.T, s *caddytest.Server, thread, message, comment string) {
 	t.Helper()
-	body, _ := json.Marshal(map[string]any{"threadId": thread, "rating": "down", "comment": comment[:min(len(comment), 900)]})
+	body, _ := json.Marshal(map[string]any{"threadId": thread, "messageId": message, "rating": "down", "comment": comment[:min(len(comment), 900)]})
 	if r := s.Do(caddytest.Request{Path: "/v1/feedback/acme-docs", Body: string(body)}); r.Status != http.StatusNoContent {
 		t.Fatalf("voting: %d %s", r.Status, r.Body)
 	}
