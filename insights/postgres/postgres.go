@@ -44,6 +44,9 @@ func parse(dsn string) (*pgx.ConnConfig, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "caddy-docs"
 	}
+	// The plan of a statement must fit its parameters: for a named statement,
+	// Postgres may keep one that reads a whole table for any limit.
+	c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	return c, nil
 }
 
