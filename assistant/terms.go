@@ -19,12 +19,6 @@ type term struct {
 	earlier bool
 }
 
-// special reports whether a term is a name such that a passage without it is
-// hardly about it.
-func (t term) special() bool {
-	return t.name && (strings.ContainsAny(t.word, "_./:@$") || t.word == strings.ToUpper(t.word))
-}
-
 // terms returns the words of a text that carry meaning, in order and with
 // repetitions: without the stop words of l and of English, stemmed by l.
 // Chinese, Japanese and Korean are read as pairs of characters.
