@@ -1,4 +1,4 @@
-package caddydocs
+package repository
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ var checkPlatforms = flag.Bool("platforms", false, "check that every platform co
 
 func TestEveryPlatformCompiles(t *testing.T) {
 	if !*checkPlatforms {
-		t.Skip("takes a minute; .ci/run runs it, as go test -run TestEveryPlatformCompiles . -platforms")
+		t.Skip("takes a minute; .ci/run runs it, as go test -run TestEveryPlatformCompiles ./caddytest/repository -platforms")
 	}
 	for _, platform := range platforms {
 		t.Run(platform, func(t *testing.T) {

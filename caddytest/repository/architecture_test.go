@@ -1,4 +1,4 @@
-package caddydocs
+package repository
 
 import (
 	"go/parser"
