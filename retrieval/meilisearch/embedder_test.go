@@ -200,8 +200,10 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 				}
 			}
 
+			searches := uint64(0)
 			byWords := func(when string) {
 				t.Helper()
+				searches++
 				if got := pages(search(t, x, retrieval.Query{Text: "upstream"})); len(got) == 0 || got[0] != "guide/proxy" {
 					t.Errorf("%s: upstream finds %v", when, got)
 				}
@@ -214,12 +216,18 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 			byWords("the embedder hangs")
 			e.set(http.StatusUnauthorized, false)
 			byWords("the embedder fails again")
-			byWords("the embedder rests")
+			// On a slow machine the rest may be over before the next search, which
+			// then tries the embedder and begins another one.
+			eventually(t, "the embedder rests", func() bool {
+				byWords("the embedder rests")
+				counts, _ := x.EmbedderCounts()
+				return counts.Skipped > before.Skipped
+			})
 			counts, ok := x.EmbedderCounts()
-			if !ok || counts.Failed-before.Failed != 2 || counts.Late-before.Late != 1 || counts.Skipped-before.Skipped != 1 || counts.Embedded != before.Embedded {
+			if !ok || counts.Failed-before.Failed < 2 || counts.Late-before.Late != 1 || counts.Skipped-before.Skipped != 1 || counts.Embedded != before.Embedded {
 				t.Errorf("counted %+v after %+v", counts, before)
 			}
-			if got := x.Counts(); got.KeywordOnly-answered.KeywordOnly != 4 || got.Answered != answered.Answered || got.Failed != 0 {
+			if got := x.Counts(); got.KeywordOnly-answered.KeywordOnly != searches || got.Answered != answered.Answered || got.Failed != 0 {
 				t.Errorf("counted %+v after %+v", got, answered)
 			}
 
