@@ -154,14 +154,15 @@ func TestEveryClientReadsTheRepliesOfTheEncoders(t *testing.T) {
 		add := func(name string, change func(*Scenario), expect func(*testing.T, *Result), steps ...Step) {
 			scenario := Scenario{
 				Name: c.String() + ": " + name, Client: c, URL: s.address(c), Key: "k",
-				Body: map[string]any{"fp": "anonymous", "retrievalPageSize": 5}, Steps: steps, Audit: true,
+				Body: map[string]any{"fp": "anonymous", "retrievalPageSize": 5}, Steps: steps,
 			}
 			if change != nil {
 				change(&scenario)
 			}
 			checks = append(checks, check{scenario, expect})
 		}
-		add("two turns of one thread", nil, func(t *testing.T, r *Result) {
+		audited := func(s *Scenario) { s.Audit = true }
+		add("two turns of one thread", audited, func(t *testing.T, r *Result) {
 			for i, o := range r.Steps {
 				whole(t, c, &o, []string{"first", "second"}[i])
 			}
@@ -238,7 +239,7 @@ func TestEveryClientReadsTheRepliesOfTheEncoders(t *testing.T) {
 			}
 		}, Step{Prompt: "first"})
 		if c.Major > 4 && c.Variant == "" {
-			add("the literal finish event", func(s *Scenario) { s.URL += "?finish=literal" }, func(t *testing.T, r *Result) {
+			add("the literal finish event", func(s *Scenario) { audited(s); s.URL += "?finish=literal" }, func(t *testing.T, r *Result) {
 				o := r.Steps[0]
 				whole(t, c, &o, "first")
 				if o.FinishReason != "stop" {
