@@ -347,7 +347,7 @@ func TestTheScriptIsCompressedAndCached(t *testing.T) {
 		t.Errorf("%d %v, %d bytes", r.Status, r.Header, len(r.Body))
 	}
 	// What browsers accept over TLS.
-	if small := get(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip, deflate, br, zstd"}); small.Header.Get("Content-Encoding") != "br" || len(small.Body) >= len(r.Body) {
+	if small := getWith(s, "/v1/widget/acme.js", map[string]string{"Accept-Encoding": "gzip, deflate, br, zstd"}); small.Header.Get("Content-Encoding") != "br" || len(small.Body) >= len(r.Body) {
 		t.Errorf("Brotli: %v, %d bytes", small.Header, len(small.Body))
 	} else if script, err := io.ReadAll(brotli.NewReader(bytes.NewReader(small.Body))); err != nil || string(script) != unzipped(t, r) {
 		t.Errorf("Brotli: %v\n%s", err, script)
