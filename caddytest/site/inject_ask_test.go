@@ -49,7 +49,7 @@ func TestThePageWithoutJavaScript(t *testing.T) {
 	}
 
 	asked := askForm(s, "How do I install Acme?", nil)
-	if body := string(asked.Body); asked.Status != 200 || !strings.Contains(body, `<h2 id="answer">Answer</h2>`) || !strings.Contains(body, "Run acme-install to install") ||
+	if body := string(asked.Body); asked.Status != 200 || !strings.Contains(body, `<h2 id="answer">Answer</h2>`) || !strings.Contains(body, "Run <code>acme-install</code> to install") ||
 		!strings.Contains(body, `<a href="/install.md">Install Acme</a>`) || strings.Contains(body, "secretword") {
 		t.Errorf("asked: %d\n%s", asked.Status, body)
 	}
