@@ -75,7 +75,7 @@ func appendMark(b []byte, n int, at uint64) []byte {
 	for shift := 12; shift >= 0; shift -= 4 {
 		b = append(b, hexDigits[n>>shift&15])
 	}
-	b = append(b, '.')
+	b = append(b, '=')
 	for shift := 36; shift >= 0; shift -= 4 {
 		b = append(b, hexDigits[at>>shift&15])
 	}

@@ -254,7 +254,7 @@ func (c *streamClient) marks(b []byte, now, sent uint64) {
 }
 
 func (c *streamClient) mark(m []byte, now, sent uint64) {
-	if m[5] != '.' || m[16] != ';' {
+	if m[5] != '=' || m[16] != ';' {
 		return // a tilde of a page's title
 	}
 	n, at := hexNumber(m[1:5]), hexNumber(m[6:16])
