@@ -32,6 +32,7 @@ const (
 	inHeading     = .5   // of a word that is in the heading only
 	inTitle       = .4   // of a word that is in the page's title only
 	byHeading     = .35  // of the share of words that are in the heading
+	byWhole       = .4   // for a heading that has all of them
 	byNearness    = .25  // of the share of neighbours that are near each other
 	byPage        = .45  // of the score of the page
 	byRank        = .2   // of the inverse rank among the sections found
@@ -233,6 +234,9 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 			}
 		}
 		c.rating += byHeading*headed/count + byPage*c.score
+		if headed == count {
+			c.rating += byWhole
+		}
 		if c.rank >= 0 {
 			c.rating += byRank / float64(1+c.rank)
 		}

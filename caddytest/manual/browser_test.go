@@ -70,7 +70,7 @@ func TestTheManualsWidgetAnswersInABrowser(t *testing.T) {
 		return js[bool](ctx, t, box+`.querySelector('.sources') !== null`)
 	})
 	answer := js[string](ctx, t, box+`.querySelector('.answer').textContent`)
-	if !strings.Contains(answer, "key create") || strings.Contains(answer, "](") || strings.Contains(answer, "**") || strings.Contains(answer, "```") {
+	if !strings.Contains(answer, "caddy docs key create") || strings.Contains(answer, "](") || strings.Contains(answer, "**") || strings.Contains(answer, "```") {
 		t.Errorf("the answer is %q", answer)
 	}
 	links := js[[]string](ctx, t, `[...`+box+`.querySelectorAll('.answer a, .sources a')].map(a => a.href)`)
