@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
@@ -408,6 +409,43 @@ func TestTurnsAboutLockedPagesAreForThoseWhoCanOpenThem(t *testing.T) {
 		if strings.Contains(told, "zebrafish") != c.told {
 			t.Errorf("%s: the model is given\n%s", name, told)
 		}
+	}
+}
+
+// However many locked pages a query matches, a search asks for at most 64 of
+// them, and 8 at a time.
+func TestASearchAsksForFewLockedPages(t *testing.T) {
+	var mu sync.Mutex
+	asked, now, most := 0, 0, 0
+	auth := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Cookie") != "" {
+			mu.Lock()
+			asked, now = asked+1, now+1
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(20 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+		}
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(auth.Close)
+	files := map[string]string{"index.html": "<title>Reactors</title><h1>Reactors</h1><p>All about reactors."}
+	for i := range 100 {
+		files[fmt.Sprintf("internal/%d.html", i)] = fmt.Sprintf("<title>Plan %d</title><h1>Plan %d</h1><p>The secret plan of reactor %d.", i, i, i)
+	}
+	s := startBehindProxy(t, "", "root * "+caddytest.Folder(t, files)+"\ndocs acme\nforward_auth /internal/* "+auth.URL+" {\n\turi /verify\n}\nfile_server")
+	s.Ready("acme")
+	allAsked(t)
+	r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"secret plan","pageSize":50}`, Header: map[string]string{"Cookie": "session=unknown"}})
+	mu.Lock()
+	defer mu.Unlock()
+	if r.Status != http.StatusOK || strings.Contains(string(r.Body), "secret") {
+		t.Errorf("a reader who may open nothing gets %d %s", r.Status, r.Body)
+	}
+	if asked < 8 || asked > 64 || most > 8 {
+		t.Errorf("%d pages were asked for, %d at a time", asked, most)
 	}
 }
 

@@ -3,15 +3,18 @@ package reach
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -25,7 +28,7 @@ import (
 // provision loads a site's block without starting it.
 func provision(t *testing.T, block string) (caddy.Context, *caddyhttp.App) {
 	t.Helper()
-	text := "{\n\tauto_https off\n}\nhttp://docs.acme.com:8080 {\n" + block + "\n}\n"
+	text := "{\n\tauto_https off\n\tmetrics\n}\nhttp://docs.acme.com:8080 {\n" + block + "\n}\n"
 	raw, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
 	if err != nil {
 		t.Fatal(err)
@@ -315,6 +318,35 @@ func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
 	}
 }
 
+// What a reader could open is known for half a minute.
+func TestALostPermissionCountsAfterHalfAMinute(t *testing.T) {
+	files := []string{"index.html", "private/plan.html"}
+	root := write(t, append(files, "permitted")...)
+	docs := documents(base, files...)
+	s := site(t, "root * "+root+"\n@private {\n\tpath /private/*\n\tnot {\n\t\theader Cookie *good*\n\t\tfile /permitted\n\t}\n}\nrespond @private 401\nfile_server", docs)
+	r := httptest.NewRequest(http.MethodPost, "/v1/search/acme", nil)
+	r.Header.Set("Cookie", "session=good")
+	synctest.Test(t, func(t *testing.T) {
+		can := func() bool {
+			return s.CanOpen(WithReader(t.Context(), r, func(string) bool { return false }), docs[1])
+		}
+		if !can() {
+			t.Error("the reader can't open the page")
+		}
+		if err := os.Remove(filepath.Join(root, "permitted")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Second)
+		if !can() {
+			t.Error("the permission is forgotten after 25 s")
+		}
+		time.Sleep(10 * time.Second)
+		if can() {
+			t.Error("the permission lasts for 35 s")
+		}
+	})
+}
+
 // A lock refuses the clean URL of a Markdown file that is served as it is. Who
 // has the password gets the file's own URL.
 func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
@@ -431,6 +463,73 @@ func TestTheModulesOwnRequestsAreMarked(t *testing.T) {
 	})
 	if a, err := in.ask(t.Context(), "/x", stranger, false); err != nil || a.status != 0 || !marked {
 		t.Errorf("%+v, %v, marked %t", a, err, marked)
+	}
+}
+
+// A handler that does not return is left after insideTimeout, and an error is
+// no permission.
+func TestARequestInsideEndsInTime(t *testing.T) {
+	ctx, app := provision(t, "respond ok")
+	in, err := newInside(NewRoutes(ctx), app.Servers["srv0"], "docs.acme.com:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.chain = caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
+		time.Sleep(time.Minute)
+		return nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		for _, ask := range []func() (answer, error){
+			func() (answer, error) { return in.ask(t.Context(), "/x", stranger, false) },
+			func() (answer, error) { return in.look(t.Context(), "/x", false) },
+		} {
+			if a, err := ask(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%+v, %v", a, err)
+			}
+		}
+		if d := time.Since(began); d != 2*insideTimeout {
+			t.Errorf("two requests took %v", d)
+		}
+		time.Sleep(time.Minute) // until the handlers have returned
+	})
+}
+
+// Requests inside the process are no visits.
+func TestRequestsInsideAreNotLoggedAndNotCounted(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "access.log")
+	ctx, app := provision(t, "log {\n\toutput file "+log+"\n}\nmetrics /metrics\nrespond ok")
+	if app.Metrics == nil {
+		t.Fatal("metrics are off")
+	}
+	in, err := newInside(NewRoutes(ctx), app.Servers["srv0"], "docs.acme.com:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noticed := func() (what []string) {
+		if b, _ := os.ReadFile(log); len(b) > 0 {
+			what = append(what, "access log")
+		}
+		families, err := ctx.GetMetricsRegistry().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "caddy_http_requests_total" {
+				what = append(what, f.GetName())
+			}
+		}
+		return what
+	}
+	if a, err := in.ask(t.Context(), "/x", stranger, false); err != nil || a.status != http.StatusOK {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if got := noticed(); len(got) > 0 {
+		t.Errorf("a request inside is in %v", got)
+	}
+	app.Servers["srv0"].ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, base+"/x", nil))
+	if got := noticed(); len(got) != 2 {
+		t.Errorf("a visit is in %v", got)
 	}
 }
 
