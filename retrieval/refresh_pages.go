@@ -86,8 +86,14 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 	report.compare(r.documents, documents)
 	report.Problems = r.setProblems(problems)
 
-	changed := !maps.Equal(r.table.Files, entries) || r.table.Origin != r.options.Origin
+	changed := !maps.Equal(r.table.Files, entries)
 	r.table.Files = entries
+	if r.table.Origin != r.options.Origin {
+		// Saved before the pages are published: a reload that follows at once
+		// with another Origin must not take them for its own.
+		r.table.Origin = r.options.Origin
+		r.save()
+	}
 	if r.mustPublish(report) {
 		if err := r.publish(ctx, documents); err != nil {
 			return report, err
@@ -95,7 +101,7 @@ func (r *Refresher) attempt(ctx context.Context) (Report, error) {
 		report.Published, changed, r.rebuild = true, true, false
 		report.Pages, report.Sections = len(documents), countSections(documents)
 	}
-	if r.table.Origin, r.moved = r.options.Origin, false; changed {
+	if r.moved = false; changed {
 		r.save()
 	}
 	if r.embeddings != nil {

@@ -730,3 +730,37 @@ func TestPagesOfAnotherFolderAreNotHeldBack(t *testing.T) {
 		})
 	}
 }
+
+// A reload may open the same directory as soon as the pages are published,
+// before the refresh that published them has ended.
+func TestPagesOfAnotherFolderAreNotHeldBackWhileTheFirstArePublished(t *testing.T) {
+	dir, index := t.TempDir(), &observedIndex{memoryIndex: newMemoryIndex()}
+	refresh := func(origin string, files map[string]string) retrieval.Report {
+		t.Helper()
+		r := retrieval.NewRefresher(retrieval.RefresherOptions{Source: newMemorySource(files), Origin: origin, Ingester: lineIngester{}, Index: index, Dir: dir})
+		report, err := r.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	index.published = func() {
+		index.published = func() {}
+		if report := refresh("/srv/two", map[string]string{"new.md": "new"}); report.Held != "" || report.Pages != 1 {
+			t.Errorf("%+v", report)
+		}
+	}
+	refresh("/srv/one", numbered(20))
+}
+
+// observedIndex calls published after each Replace.
+type observedIndex struct {
+	*memoryIndex
+	published func()
+}
+
+func (x *observedIndex) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
+	err := x.memoryIndex.Replace(ctx, documents, vectors)
+	x.published()
+	return err
+}
