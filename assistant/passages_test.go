@@ -11,7 +11,7 @@ import (
 
 // manySections is a page whose sections all speak of widgets, and another.
 func manySections() *fakeIndex {
-	long := strings.Repeat("It says more about it in a sentence of its own. ", 12)
+	long := strings.Repeat("It says more about it in one more sentence now. ", 12)
 	d := &retrieval.Document{Page: "widgets", URL: "https://docs.acme.com/widgets", Title: "Widget Handbook", Language: "en"}
 	for i := range 6 {
 		d.Sections = append(d.Sections, retrieval.Section{Anchor: fmt.Sprintf("s%d", i), Heading: fmt.Sprintf("Part %d", i), Level: 2, Text: fmt.Sprintf("Widgets spin in place %d. ", i) + long})

@@ -110,9 +110,6 @@ func codeCell(s string) string {
 // mean something in Markdown or HTML (<site>, /blog/*, {env.X}), and identifiers
 // (max_body, --wait), become code spans, too.
 func codeSpans(text string) string {
-	if !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
-		return text // nothing to mark
-	}
 	var b strings.Builder
 	for text != "" {
 		begin, end := codeSpanIn(text)
@@ -139,7 +136,7 @@ func codeSpanIn(text string) (begin, end int) {
 // plainSpans marks the words of a text without code spans.
 func plainSpans(text string) string {
 	if !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
-		return text
+		return text // nothing to mark
 	}
 	var b strings.Builder
 	run := "" // words of the span being made

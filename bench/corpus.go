@@ -214,6 +214,14 @@ func (c *corpus) write(dir string, sections, questions int) ([]string, error) {
 
 func pageName(p int) string { return fmt.Sprintf("part-%02d/page-%04d", p%40, p) }
 
+// siteSize is the number of sections of the site that most benchmarks use.
+func (b *bench) siteSize() int {
+	if b.short {
+		return 1000
+	}
+	return 10000
+}
+
 // generated returns the directory of the site of a size, and its questions.
 func (b *bench) generated(sections int) (root string, questions []string, err error) {
 	root = filepath.Join(b.dir, fmt.Sprintf("site-%d", sections))

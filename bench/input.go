@@ -68,10 +68,7 @@ const maxInputCPU = 50
 // benchInput sends each bad input to a real Caddy often enough to measure its
 // CPU time, which the system counts in ticks of 10 ms.
 func benchInput(ctx context.Context, b *bench) error {
-	sections := 10000
-	if b.short {
-		sections = 1000
-	}
+	sections := b.siteSize()
 	root, _, err := b.generated(sections)
 	if err != nil {
 		return err

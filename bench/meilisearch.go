@@ -81,10 +81,7 @@ func benchMeilisearch(ctx context.Context, b *bench) error {
 // benchLatency measures searches of one client through real Caddys, with the
 // embedded index and with Meilisearch, and searches of the server alone.
 func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
-	sections := 10000
-	if b.short {
-		sections = 1000
-	}
+	sections := b.siteSize()
 	root, questions, err := b.generated(sections)
 	if err != nil {
 		return err

@@ -25,10 +25,7 @@ type servers struct {
 
 // benchStream measures replies. The servers take turns in each round.
 func benchStream(ctx context.Context, b *bench) error {
-	sections := 10000
-	if b.short {
-		sections = 1000
-	}
+	sections := b.siteSize()
 	root, questions, err := b.generated(sections)
 	if err != nil {
 		return err

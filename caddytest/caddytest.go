@@ -121,6 +121,16 @@ func Write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
+// ReadFile returns the content of a file.
+func ReadFile(t testing.TB, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // Adapt turns a Caddyfile into JSON.
 func Adapt(caddyfile string) ([]byte, error) {
 	adapter := caddyconfig.GetAdapter("caddyfile")

@@ -19,9 +19,9 @@ func TestTheCaddyfilesOfDeployAdapt(t *testing.T) {
 	if err != nil || len(files) != 4 {
 		t.Fatalf("%d Caddyfiles, %v", len(files), err)
 	}
-	compose := readFile(t, "../../compose.yaml")
+	compose := caddytest.ReadFile(t, "../../compose.yaml")
 	for _, file := range files {
-		if _, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(readFile(t, file)), map[string]any{"filename": file}); err != nil || len(warnings) > 0 {
+		if _, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddytest.ReadFile(t, file)), map[string]any{"filename": file}); err != nil || len(warnings) > 0 {
 			t.Errorf("%s: %v %v", file, err, warnings)
 		}
 		if dir := filepath.Base(filepath.Dir(file)); !strings.Contains(compose, "./deploy/"+dir+":/etc/caddy:ro") {
@@ -33,7 +33,7 @@ func TestTheCaddyfilesOfDeployAdapt(t *testing.T) {
 // The site of the first profile is served and searched with its Caddyfile, with
 // another folder and port.
 func TestTheFirstProfileServesItsSite(t *testing.T) {
-	text := readFile(t, "../../deploy/alone/Caddyfile")
+	text := caddytest.ReadFile(t, "../../deploy/alone/Caddyfile")
 	s := caddytest.New(t)
 	text = strings.NewReplacer("docs.acme.com {", "http://localhost:0 {", "/srv/docs", caddytest.AcmeFolder(t)).Replace(text)
 	if err := s.TryLoad(caddytest.Global(s.Dir, "") + text); err != nil {
@@ -47,9 +47,9 @@ func TestTheFirstProfileServesItsSite(t *testing.T) {
 
 // The versions that are pinned in several files are the same.
 func TestTheSameVersionsArePinnedEverywhere(t *testing.T) {
-	want := regexp.MustCompile(`caddyserver/caddy/v2 (v\S+)`).FindStringSubmatch(readFile(t, "../../go.mod"))[1]
+	want := regexp.MustCompile(`caddyserver/caddy/v2 (v\S+)`).FindStringSubmatch(caddytest.ReadFile(t, "../../go.mod"))[1]
 	for _, file := range []string{"Dockerfile", ".ci/release", "xcaddy.md", "README.md", "docs/install.md"} {
-		found := regexp.MustCompile(`build (v2\.\S+)`).FindAllStringSubmatch(readFile(t, "../../"+file), -1)
+		found := regexp.MustCompile(`build (v2\.\S+)`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../"+file), -1)
 		if len(found) == 0 {
 			t.Errorf("%s builds no version", file)
 		}
@@ -60,7 +60,7 @@ func TestTheSameVersionsArePinnedEverywhere(t *testing.T) {
 		}
 	}
 	// The unit's drop-in allows what a stop may take.
-	if conf := readFile(t, "../../deploy/systemd/caddy-docs.conf"); !strings.Contains(conf, "TimeoutStopSec=40s") || !strings.Contains(readFile(t, "../../compose.yaml"), "stop_grace_period: 40s") {
+	if conf := caddytest.ReadFile(t, "../../deploy/systemd/caddy-docs.conf"); !strings.Contains(conf, "TimeoutStopSec=40s") || !strings.Contains(caddytest.ReadFile(t, "../../compose.yaml"), "stop_grace_period: 40s") {
 		t.Error("the time to stop differs between systemd and compose")
 	}
 }
@@ -85,7 +85,7 @@ func TestSystemdAcceptsTheDropIn(t *testing.T) {
 		}
 		return string(out)
 	}
-	dropIn := readFile(t, "../../deploy/systemd/caddy-docs.conf")
+	dropIn := caddytest.ReadFile(t, "../../deploy/systemd/caddy-docs.conf")
 	if said := verify(dropIn); said != "" {
 		t.Error(said)
 	}

@@ -108,19 +108,10 @@ func manualPages(t *testing.T) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pages[strings.TrimSuffix(filepath.ToSlash(name), "/index")] = readFile(t, f)
+			pages[strings.TrimSuffix(filepath.ToSlash(name), "/index")] = caddytest.ReadFile(t, f)
 		}
 	}
 	return pages
-}
-
-func readFile(t *testing.T, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 // fence is a fenced block of code.
@@ -217,7 +208,7 @@ func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
 	s := startManual(t)
 	v := &visitor{s, map[string]string{}}
 	pages := manualPages(t)
-	pages["nav"] = readFile(t, filepath.Join(manualDir, "_site/nav.html"))
+	pages["nav"] = caddytest.ReadFile(t, filepath.Join(manualDir, "_site/nav.html"))
 	link := regexp.MustCompile(`(?:\]\(|href=")(/[^)"\s]*)`)
 	for name, page := range pages {
 		for _, m := range link.FindAllStringSubmatch(page, -1) {
@@ -228,7 +219,7 @@ func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"README.md", "xcaddy.md"} {
-		for _, m := range regexp.MustCompile(`\]\(([\w./-]+)(#[\w-]+)?\)`).FindAllStringSubmatch(readFile(t, "../../"+file), -1) {
+		for _, m := range regexp.MustCompile(`\]\(([\w./-]+)(#[\w-]+)?\)`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../"+file), -1) {
 			if _, err := os.Stat("../../" + m[1]); err != nil {
 				t.Errorf("%s links to %s: %v", file, m[1], err)
 			}
@@ -241,7 +232,7 @@ func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
 
 func TestEveryCaddyfileOfTheManualAdapts(t *testing.T) {
 	pages := manualPages(t)
-	pages["README"], pages["xcaddy"] = readFile(t, "../../README.md"), readFile(t, "../../xcaddy.md")
+	pages["README"], pages["xcaddy"] = caddytest.ReadFile(t, "../../README.md"), caddytest.ReadFile(t, "../../xcaddy.md")
 	adapter := caddyconfig.GetAdapter("caddyfile")
 	count := 0
 	for name, page := range pages {
@@ -284,7 +275,7 @@ func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
 	}
 	s := startManual(t)
 	pages := manualPages(t)
-	pages["README"] = readFile(t, "../../README.md")
+	pages["README"] = caddytest.ReadFile(t, "../../README.md")
 	byPage := map[string]int{}
 	for name, page := range pages {
 		for _, f := range fences(page) {
@@ -468,7 +459,7 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		text := readFile(t, file)
+		text := caddytest.ReadFile(t, file)
 		for _, form := range []string{`fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`, `refuse\("(\w+)"`} {
 			for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
 				codes[m[1]] = true
@@ -498,7 +489,7 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 }
 
 func TestTheManualHasEveryMetric(t *testing.T) {
-	source := readFile(t, "../../handlers/app/metrics.go")
+	source := caddytest.ReadFile(t, "../../handlers/app/metrics.go")
 	names := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?:counter|seconds|gauge|reading)\("(\w+)"`).FindAllStringSubmatch(source, -1) {
 		names["caddy_docs_"+m[1]] = true
@@ -567,9 +558,9 @@ func TestNoPageOfTheManualHasAnIDTwice(t *testing.T) {
 }
 
 func TestTheReadmeNamesEveryDirectDependency(t *testing.T) {
-	readme := readFile(t, "../../README.md")
+	readme := caddytest.ReadFile(t, "../../README.md")
 	direct := regexp.MustCompile(`(?m)^\t([^\s]+) v[^\s]+$`)
-	for _, m := range direct.FindAllStringSubmatch(readFile(t, "../../go.mod"), -1) {
+	for _, m := range direct.FindAllStringSubmatch(caddytest.ReadFile(t, "../../go.mod"), -1) {
 		name := strings.TrimPrefix(regexp.MustCompile(`/v\d+$`).ReplaceAllString(m[1], ""), "github.com/")
 		switch name { // known by their repositories
 		case "go.uber.org/zap":
@@ -609,7 +600,7 @@ func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 
 func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
 	text := section(t, manualPages(t)["operations"], "## Admin API")
-	cases := regexp.MustCompile(`"(GET|POST|DELETE) (\w+)"`).FindAllStringSubmatch(readFile(t, "../../handlers/app/admin.go"), -1)
+	cases := regexp.MustCompile(`"(GET|POST|DELETE) (\w+)"`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../handlers/app/admin.go"), -1)
 	if len(cases) < 9 {
 		t.Fatalf("only these cases were found: %v", cases)
 	}

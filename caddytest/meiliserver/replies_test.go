@@ -427,7 +427,7 @@ func conversation() []step {
 			{"indexUid": a, "attributesToRetrieve": []string{"id"}, "q": "upstream ", "matchingStrategy": "frequency", "attributesToSearchOn": []string{"title"}, "federationOptions": object{"weight": .5}},
 			{"indexUid": a, "attributesToRetrieve": []string{"id"}, "q": "upstream ", "matchingStrategy": "frequency", "filter": `version = "2.x"`},
 		}}, ""},
-		step{"as one list, with a limit of its own", "POST", "/multi-search", "search", object{"federation": object{}, "queries": []object{{"indexUid": a, "q": "upstream", "limit": 3}}}, ""},
+		step{"as one list, with a limit in a query", "POST", "/multi-search", "search", object{"federation": object{}, "queries": []object{{"indexUid": a, "q": "upstream", "limit": 3}}}, ""},
 		step{"as one list, in an index that is not there", "POST", "/multi-search", "search", object{"federation": object{"limit": 3}, "queries": []object{{"indexUid": prefix + "none", "q": "upstream"}}}, ""},
 		step{"with a weight, as lists", "POST", "/multi-search", "search", search(object{"q": "upstream", "federationOptions": object{"weight": .5}}), ""},
 		step{"as one list of no queries", "POST", "/multi-search", "search", `{"federation":{},"queries":[]}`, ""},

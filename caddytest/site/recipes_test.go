@@ -130,7 +130,7 @@ func TestEveryRecipeOfTheManualWorks(t *testing.T) {
 }
 
 func (r recipe) run(t *testing.T, file string) {
-	page := readFile(t, file)
+	page := caddytest.ReadFile(t, file)
 	dir := filepath.Join(t.TempDir(), "docs")
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(recipeSites, r.files))); err != nil {
 		t.Fatal(err)
@@ -375,13 +375,4 @@ func recipeFence(t *testing.T, page, kind string) string {
 		t.Fatalf("the page has no block of %s", kind)
 	}
 	return code + "\n"
-}
-
-func readFile(t *testing.T, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -24,9 +24,9 @@ func indexCommand(t *target) *cobra.Command {
 for its watcher. With --wait it shows progress and returns once the new pages
 are searched. An index in Meilisearch servers is compared with the pages section
 by section, and restored where it differs. With --full, all pages are read again
-and the index is written again; indexes in servers that belong to another Caddy
-are taken over. Without a running server, it builds the index of the configuration
-given by --config, which the next start then loads.`,
+and the index is written again, also in servers where it belongs to another
+Caddy; it then belongs to this one. Without a running server, it builds the index
+of the configuration given by --config, which the next start then loads.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			site := ""
 			if len(args) > 0 {

@@ -31,9 +31,9 @@ const (
 // Words are runs of letters, digits and combining marks. Identifiers
 // (snake_case, kebab-case, camelCase, dotted.names) are split into plain words,
 // and are also one whole word without separators, so that file_server,
-// file-server, fileServer and fileserver are the same. Identifiers with
-// punctuation of their own (--flag, @scope/pkg, .env, C++, HTTP/3) are also
-// whole words with it. Scripts written without spaces are split into bigrams.
+// file-server, fileServer and fileserver are the same. Identifiers that have
+// other punctuation (--flag, @scope/pkg, .env, C++, HTTP/3) are also whole
+// words with it. Scripts written without spaces are split into bigrams.
 func splitWords(text string, emit func(word string, k kind)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)

@@ -137,9 +137,7 @@ func Open(o Options) (*Index, error) {
 	if len(o.URLs) == 0 {
 		return nil, errors.New("no Meilisearch server is configured; write its URL, like http://127.0.0.1:7700")
 	}
-	if o.Prefix == "" {
-		o.Prefix = "docs"
-	}
+	o.Prefix = cmp.Or(o.Prefix, "docs")
 	o.CheckInterval = cmp.Or(o.CheckInterval, defaultCheckInterval)
 	o.Timeouts.setDefaults()
 	x := &Index{
