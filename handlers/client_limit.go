@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 // ClientLimit is http.handlers.docs_client_limit. It limits the requests of
@@ -66,13 +67,17 @@ func (c *ClientLimit) Provision(ctx caddy.Context) error {
 
 // Validate checks the handler's fields.
 func (c *ClientLimit) Validate() error {
+	var errs []error
 	if c.Zone == "" {
-		return errors.New("zone: must not be empty; write a name for the count, like docs_search_ip")
+		errs = append(errs, &app.FieldError{Field: "zone", Problem: "is missing; write a name for the count, like docs_search_ip"})
 	}
-	if err := (Limit{c.MaxEvents, time.Duration(c.Window)}).Check(); err != nil {
-		return fmt.Errorf("max_events and window: %w", err)
+	if c.MaxEvents < 1 || c.MaxEvents > maxLimitEvents {
+		errs = append(errs, &app.FieldError{Field: "max_events", Problem: fmt.Sprintf("%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)})
 	}
-	return nil
+	if err := checkWindow(time.Duration(c.Window)); err != nil {
+		errs = append(errs, &app.FieldError{Field: "window", Problem: err.Error()})
+	}
+	return errors.Join(errs...)
 }
 
 // Cleanup releases the count.

@@ -32,8 +32,16 @@ func (l Limit) Check() error {
 	switch {
 	case l.Events < 1 || l.Events > maxLimitEvents:
 		return fmt.Errorf("%d requests: must be 1 to %d", l.Events, maxLimitEvents)
-	case l.Window < minLimitWindow || l.Window > maxLimitWindow || l.Window%time.Second != 0:
-		return fmt.Errorf("window %s: must be whole seconds, from %s to 31d", l.Window, minLimitWindow)
+	}
+	if err := checkWindow(l.Window); err != nil {
+		return fmt.Errorf("window %w", err)
+	}
+	return nil
+}
+
+func checkWindow(w time.Duration) error {
+	if w < minLimitWindow || w > maxLimitWindow || w%time.Second != 0 {
+		return fmt.Errorf("%s must be whole seconds, from %s to 31d", w, minLimitWindow)
 	}
 	return nil
 }

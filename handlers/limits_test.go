@@ -271,13 +271,13 @@ func TestPolicyHeader(t *testing.T) {
 
 func TestClientLimitRefusesFieldsThatAreOutOfBounds(t *testing.T) {
 	for fields, want := range map[string]string{
-		`"max_events":5,"window":"1h"`:                    "zone: must not be empty",
-		`"zone":"z","window":"1h"`:                        "max_events and window: 0 requests: must be 1 to 1000000",
-		`"zone":"z","max_events":-1,"window":"1h"`:        "-1 requests: must be 1 to 1000000",
-		`"zone":"z","max_events":1000001,"window":"1h"`:   "1000001 requests: must be 1 to 1000000",
-		`"zone":"z","max_events":5`:                       "window 0s: must be whole seconds, from 1s to 31d",
-		`"zone":"z","max_events":5,"window":"-1h"`:        "window -1h0m0s: must be",
-		`"zone":"z","max_events":5,"window":"1500ms"`:     "window 1.5s: must be whole seconds",
+		`"max_events":5,"window":"1h"`:                    "zone: is missing",
+		`"zone":"z","window":"1h"`:                        "max_events: 0 must be from 1 to 1000000",
+		`"zone":"z","max_events":-1,"window":"1h"`:        "max_events: -1 must be from 1 to 1000000",
+		`"zone":"z","max_events":1000001,"window":"1h"`:   "max_events: 1000001 must be from 1 to 1000000",
+		`"zone":"z","max_events":5`:                       "window: 0s must be whole seconds, from 1s to 31d",
+		`"zone":"z","max_events":5,"window":"-1h"`:        "window: -1h0m0s must be",
+		`"zone":"z","max_events":5,"window":"1500ms"`:     "window: 1.5s must be whole seconds",
 		`"zone":"z","max_events":5,"window":"32d"`:        "to 31d",
 		`"zone":"z","max_events":5,"window":"1h","key":1`: `unknown field "key"`,
 	} {

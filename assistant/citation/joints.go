@@ -120,6 +120,22 @@ var linkedDomains = func() map[string]bool {
 
 const longestDomain = 6
 
+// plainAt reports whether name is no host behind an "@", as in nDCG@10: it has
+// no dot, nothing before the word makes it a URL, and nothing behind it can join
+// it, such as a tag that is left out.
+func plainAt(before, name, behind []byte) bool {
+	if len(before) > 0 && strings.IndexByte(" \t(*|\"", before[len(before)-1]) < 0 {
+		return false
+	}
+	for _, b := range name {
+		if !isAlnum(b) {
+			return false
+		}
+	}
+	behind = bytes.TrimPrefix(behind, []byte("."))
+	return len(behind) == 0 || strings.IndexByte(" \t,;:!?)*|\"", behind[0]) >= 0
+}
+
 // at reads the "@" of what may be an e-mail address, which all renderers link.
 func (n *inline) at(s []byte, whole bool) (used int) {
 	from := len(n.line)
@@ -142,6 +158,10 @@ func (n *inline) at(s []byte, whole bool) (used int) {
 		end--
 	}
 	host := strings.ReplaceAll(string(s[:end]), `\`, "")
+	if !full && plainAt(n.line[:from], s[1:end], s[end:]) {
+		n.puts(host)
+		return end
+	}
 	switch address := strings.ReplaceAll(string(n.line[from:])+host, `\`, ""); {
 	case end == 1:
 		n.put('@')

@@ -31,13 +31,21 @@ func docs(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func aSiteMayBeNamedLikeACommand(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "Caddyfile")
-	text := caddytest.Global(dir, "") + strings.Replace(caddytest.Site(caddytest.AcmeFolder(t)), "docs acme", "docs backup", 1)
+// writeWithoutRoutes writes a configuration for a command: what a command
+// provisions is kept until its process ends, and routes would keep the counts
+// of the requests of other tests.
+func writeWithoutRoutes(t *testing.T, file, dir, site string) {
+	t.Helper()
+	text := caddytest.Global(dir, "site "+site+" {\nroot "+caddytest.AcmeFolder(t)+"\n}")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func aSiteMayBeNamedLikeACommand(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "Caddyfile")
+	writeWithoutRoutes(t, file, dir, "backup")
 	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "data", "insights.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -93,10 +101,6 @@ func commandsShowExportAndErase(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	address := "unix/" + filepath.Join(dir, "admin.sock")
 	text := strings.Replace(caddytest.Global(dir, ""), "admin off", "admin "+address, 1) + caddytest.Site(caddytest.AcmeFolder(t))
-	file := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s := caddytest.NewIn(t, dir)
 	if err := s.TryLoad(text); err != nil {
 		t.Fatal(err)
@@ -160,6 +164,8 @@ func commandsShowExportAndErase(t *testing.T) {
 	if err := caddy.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	file := filepath.Join(dir, "Caddyfile")
+	writeWithoutRoutes(t, file, dir, "acme")
 	out, err := docs(t, "--config", file, "--address", "unix/"+filepath.Join(dir, "none.sock"), "insights", "acme", "--searches")
 	if err != nil || !strings.Contains(out, "zzzqqqxxx") {
 		t.Errorf("%v\n%s", err, out)

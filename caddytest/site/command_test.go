@@ -188,6 +188,16 @@ func TestCommandsWorkOnAConfigurationWhenNoServerRuns(t *testing.T) {
 	if out := mustRun(t, "--config", config, "key", "list"); strings.Count(out, "acme") < 2 {
 		t.Errorf("key list:\n%s", out)
 	}
+	// Without an index, a command that needs one builds it.
+	if out := mustRun(t, "--config", config, "ask", "acme", "How do I install Acme on Linux?"); !strings.Contains(out, "sudo acme-install") {
+		t.Errorf("ask without an index:\n%s", out)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustRun(t, "--config", config, "ask", "acme", "How do I install Acme on Linux?", "--show-prompt"); !strings.Contains(out, "#on-linux") {
+		t.Errorf("ask --show-prompt without an index:\n%s", out)
+	}
 	if out := mustRun(t, "--config", config, "index"); !strings.Contains(out, "4 pages") || !strings.Contains(out, filepath.Join(dir, "data")) {
 		t.Errorf("index:\n%s", out)
 	}

@@ -639,7 +639,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit with a window out of bounds": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1ms\n\t}"),
-			`rate_limit: window 1ms: must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: window 1ms must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit of a kind twice": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1m\n\t\trate_limit ip 700 1m\n\t}"),
@@ -659,7 +659,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit with a window of half seconds": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 1500ms\n\t}"),
-			`rate_limit: window 1.5s: must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: window 1.5s must be whole seconds, from 1s to 31d; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit off with a number": {
 			inBlock("\tsearch {\n\t\trate_limit off 600\n\t}"),

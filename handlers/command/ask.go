@@ -37,7 +37,7 @@ tokens, and the prompt that the model would get.`,
 			var stream io.ReadCloser
 			switch {
 			case errors.Is(err, errNotRunning):
-				a, done, oerr := t.started()
+				a, done, oerr := t.searchable(cmd.Context(), args[0])()
 				if oerr != nil {
 					return oerr
 				}

@@ -133,7 +133,7 @@ func (t *target) call(ctx context.Context, method, uri string, in []byte, out an
 }
 
 // ask asks the running server for a value, or, if none answers, gets it here
-// from the app that open (offline or started) makes of the configuration.
+// from the app that open (offline or searchable) makes of the configuration.
 func ask[T any](ctx context.Context, t *target, method, uri string, in []byte, open func() (*app.App, func(), error), here func(*app.App) (T, error)) (v T, err error) {
 	err = t.call(ctx, method, uri, in, &v)
 	if !errors.Is(err, errNotRunning) {
@@ -229,6 +229,22 @@ func (t *target) started() (*app.App, func(), error) {
 		return nil, nil, err
 	}
 	return a, done, nil
+}
+
+// searchable is started with the index of a site compared with its pages, or
+// built of them.
+func (t *target) searchable(ctx context.Context, site string) func() (*app.App, func(), error) {
+	return func() (*app.App, func(), error) {
+		a, done, err := t.started()
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := a.Refresh(ctx, site); err != nil {
+			done()
+			return nil, nil, err
+		}
+		return a, done, nil
+	}
 }
 
 // quiet is a logging configuration for commands: warnings, on standard error.

@@ -85,12 +85,8 @@ func (t *target) searcher(ctx context.Context, site string) (search searcher, do
 	case !errors.Is(err, errNotRunning):
 		return nil, nil, err
 	}
-	a, done, err := t.started()
+	a, done, err := t.searchable(ctx, site)()
 	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := a.Refresh(ctx, site); err != nil {
-		done()
 		return nil, nil, err
 	}
 	return func(ctx context.Context, body []byte) ([]encoding.Result, error) {
@@ -236,10 +232,7 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 
 // generateQueries prints queries that the site itself suggests.
 func generateQueries(ctx context.Context, t *target, site string, out io.Writer) error {
-	queries, err := ask(ctx, t, http.MethodGet, path("queries", site), nil, t.started, func(a *app.App) ([]eval.Query, error) {
-		if _, err := a.Refresh(ctx, site); err != nil {
-			return nil, err
-		}
+	queries, err := ask(ctx, t, http.MethodGet, path("queries", site), nil, t.searchable(ctx, site), func(a *app.App) ([]eval.Query, error) {
 		return a.Queries(ctx, site)
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // explain shows the query, passages and prompt of an answer.
 func explain(ctx context.Context, t *target, site string, body []byte, out io.Writer) error {
-	e, err := ask(ctx, t, http.MethodPost, path("explain", site), body, t.started, func(a *app.App) (*assistant.Explanation, error) {
+	e, err := ask(ctx, t, http.MethodPost, path("explain", site), body, t.searchable(ctx, site), func(a *app.App) (*assistant.Explanation, error) {
 		return a.ExplainSite(ctx, site, body)
 	})
 	if err != nil {

@@ -15,10 +15,7 @@ func pagesCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := ask(cmd.Context(), t, http.MethodGet, path("pages", args[0]), nil, t.started, func(a *app.App) ([]app.PageStatus, error) {
-				if _, err := a.Refresh(cmd.Context(), args[0]); err != nil {
-					return nil, err
-				}
+			pages, err := ask(cmd.Context(), t, http.MethodGet, path("pages", args[0]), nil, t.searchable(cmd.Context(), args[0]), func(a *app.App) ([]app.PageStatus, error) {
 				return a.SitePages(cmd.Context(), args[0])
 			})
 			if err != nil {

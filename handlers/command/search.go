@@ -26,7 +26,7 @@ func searchCommand(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results, err := ask(cmd.Context(), t, http.MethodPost, path("search", args[0]), body, t.started, func(a *app.App) ([]encoding.Result, error) {
+			results, err := ask(cmd.Context(), t, http.MethodPost, path("search", args[0]), body, t.searchable(cmd.Context(), args[0]), func(a *app.App) ([]encoding.Result, error) {
 				return a.SearchSite(cmd.Context(), args[0], body)
 			})
 			if err != nil {
