@@ -295,7 +295,7 @@ func button(text string) string {
 // ask types a question and presses Enter.
 func (p *tab) ask(question string) {
 	p.Helper()
-	caddytest.Until(p, "the form is ready", func() bool { return js[bool](p, "Boolean("+button("Ask")+")") })
+	caddytest.Until(p, "the form is ready", func() bool { return js[bool](p, button("Ask")+"?.disabled === false") })
 	js[bool](p, "document.querySelector('input').focus(), true")
 	if _, err := chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: question}); err != nil {
 		p.Fatal(err)
