@@ -66,7 +66,7 @@ func open(t testing.TB) (context.Context, context.CancelFunc) {
 // start starts Chromium. missing is what to install if there is none.
 func start() (missing string, err error) {
 	binary := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
+	for _, name := range []string{"chromium-headless-shell", "headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			binary = path
 			break
@@ -83,6 +83,9 @@ func start() (missing string, err error) {
 		chromedp.ExecPath(binary), chromedp.NoSandbox, chromedp.UserDataDir(dir), chromedp.DisableGPU,
 		chromedp.WSURLReadTimeout(5*time.Minute), // a busy machine takes its time
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		// Each window would have two hidden pages for the address bar, which take
+		// as long to start as the tab itself.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup"),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
 	)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
