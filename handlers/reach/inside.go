@@ -171,7 +171,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 		if err != nil {
 			return answer{}, err
 		}
-		got := answer{status: w.status, contentType: w.contentType(), path: target.Path, body: w.hash.Sum64()}
+		got := answer{status: w.status, contentType: w.contentType(), path: target.Path, body: w.hash.Sum64() + uint64(w.read)}
 		if w.status < 300 || w.status > 399 || w.header.Get("Location") == "" {
 			return got, nil
 		}

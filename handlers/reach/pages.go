@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -46,13 +47,49 @@ type Page struct {
 
 	asked time.Time
 	path  string // of URL, as it is asked for
+	// walled pages respond to a stranger with 200 and what pages that do not
+	// exist respond with, as behind a login form.
+	walled bool
+}
+
+// walls are the responses of folders for pages that do not exist in them, by a
+// path without the random part. look asks for them.
+type walls struct {
+	look    func(path string) (answer, error)
+	answers sync.Map
+}
+
+// hide reports whether an answer for a page is that for a page that does not
+// exist in its folder. The folder of a front page is the one it is in front of.
+func (w *walls) hide(candidate string, front bool, a answer) (bool, error) {
+	folder, name := path.Split(strings.TrimSuffix(candidate, "/"))
+	tail := path.Ext(name) + candidate[len(folder)+len(name):]
+	if front {
+		folder, tail = bare(candidate)+"/", ""
+	}
+	once, _ := w.answers.LoadOrStore(folder+"*"+tail, sync.OnceValues(func() (answer, error) {
+		return w.look(folder + "docs-" + strings.ToLower(rand.Text()) + tail)
+	}))
+	absent, err := once.(func() (answer, error))()
+	return err == nil && absent.status == a.status && absent.body == a.body, err
+}
+
+// fronts returns the names of the pages that other pages are below.
+func fronts(documents []*retrieval.Document) map[string]bool {
+	names := make(map[string]bool)
+	for _, d := range documents {
+		if above := path.Dir(d.Page); above != "." {
+			names[above] = true
+		}
+	}
+	return names
 }
 
 // look asks for a page as a stranger.
-func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer) (Page, error) {
+func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer, w *walls, front bool) (Page, error) {
 	p := Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
 	for i, candidate := range s.candidates(d) {
-		a, err := s.inside.look(ctx, candidate, fallback != nil)
+		a, err := s.inside.look(ctx, candidate, true)
 		if err != nil {
 			return p, err
 		}
@@ -63,21 +100,39 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, fallback *answer
 			}
 			continue
 		}
-		p.State, p.Why = state, why
+		if state == Public && candidate != s.root() {
+			hidden, err := w.hide(candidate, front, a)
+			if err != nil {
+				return p, err
+			}
+			if hidden { // the page may be at the next path
+				if !p.walled {
+					p.walled, p.State, p.Why = true, Locked, walled
+					p.path = unescape(candidate)
+				}
+				continue
+			}
+		}
+		p.walled, p.State, p.Why = false, state, why
 		if state == Public && !isHTML(a.contentType) {
 			p.Raw, p.Why = true, "is served as text, not rendered"
 		}
 		if p.path = a.path; state != Public { // where a login is, say
 			p.path = unescape(candidate)
 		}
+		break
+	}
+	if p.State != NotServed {
 		p.URL = s.absolute(p.path)
-		if state != Locked {
+		if p.State != Locked {
 			s.found.Delete(d.Page)
 		}
-		return p, nil
 	}
 	return p, nil
 }
+
+// walled is the reason for the lock of such a page.
+const walled = "responds like pages that do not exist"
 
 // judge says what an answer for the path asked means. fallback is the site's
 // answer for a page that does not exist, if it has the status 200.

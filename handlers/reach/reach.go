@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -255,12 +256,14 @@ func (s *Site) update(ctx context.Context, limit int) {
 	if err != nil {
 		return // at the next tick
 	}
+	front := fronts(documents)
+	w := &walls{look: func(path string) (answer, error) { return s.inside.look(ctx, path, true) }}
 	var wait sync.WaitGroup
 	next := make(chan *retrieval.Document)
 	for range min(len(due), insideAtOnce) {
 		wait.Go(func() {
 			for d := range next {
-				p, err := s.look(ctx, d, fallback)
+				p, err := s.look(ctx, d, fallback, w, front[d.Page])
 				if err != nil {
 					continue
 				}
@@ -342,6 +345,7 @@ func sameDocuments(a, b []*retrieval.Document) bool {
 func (s *Site) publish(documents []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.openFronts(documents)
 	s.findDuplicates(documents)
 	v := &View{Complete: true, moved: make(map[string]moved), found: &s.found}
 	public, served := make(map[string]bool), make(map[string]bool)
@@ -374,6 +378,31 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		}
 	}
 	s.view.Store(v)
+}
+
+// openFronts opens the front pages of folders that respond with them to every
+// unknown URL, as applications do. They are behind a lock only if a page below
+// them is.
+func (s *Site) openFronts(documents []*retrieval.Document) {
+	locked := make(map[string]bool) // names of folders
+	front := fronts(documents)
+	for _, d := range documents {
+		if p := s.pages[d.Page]; p != nil && p.walled && !front[d.Page] {
+			for above := path.Dir(d.Page); above != "."; above = path.Dir(above) {
+				locked[above] = true
+			}
+		}
+	}
+	for _, d := range documents {
+		p := s.pages[d.Page]
+		switch {
+		case p == nil || !p.walled || !front[d.Page]:
+		case locked[d.Page]:
+			p.State, p.Why = Locked, walled
+		default:
+			p.State, p.Why = Public, ""
+		}
+	}
 }
 
 // findDuplicates finds pages that are served at one URL, of which the one
@@ -440,7 +469,7 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 		first = m.(moved).path
 	}
 	paths := append([]string{escape(first)}, s.candidates(d)...)
-	state, err := s.find(ctx, d, paths, who)
+	state, err := s.find(ctx, d, paths, who, p.walled)
 	if err != nil {
 		return false
 	}
@@ -454,10 +483,12 @@ func (s *Site) CanOpen(ctx context.Context, d *retrieval.Document) bool {
 }
 
 // find asks for a page as a reader, at the paths in order. The first at which
-// anything is decides.
-func (s *Site) find(ctx context.Context, d *retrieval.Document, paths []string, who *reader) (State, error) {
+// anything is decides. With walled, a response must be another than that for a
+// page that does not exist.
+func (s *Site) find(ctx context.Context, d *retrieval.Document, paths []string, who *reader, walled bool) (State, error) {
+	refused := NotServed
 	for i, candidate := range paths {
-		a, err := s.inside.ask(ctx, candidate, who, false)
+		a, err := s.inside.ask(ctx, candidate, who, walled)
 		if err != nil {
 			return Unknown, err
 		}
@@ -465,18 +496,30 @@ func (s *Site) find(ctx context.Context, d *retrieval.Document, paths []string, 
 		if state == NotServed {
 			continue
 		}
+		if state == Public && walled && candidate != s.root() {
+			w := walls{look: func(path string) (answer, error) { return s.inside.ask(ctx, path, who, true) }}
+			front := slices.ContainsFunc(s.documents(), func(other *retrieval.Document) bool { return path.Dir(other.Page) == d.Page })
+			hidden, err := w.hide(candidate, front, a)
+			if err != nil {
+				return Unknown, err
+			}
+			if hidden {
+				refused = Locked
+				continue
+			}
+		}
 		if state == Public && i > 0 {
 			s.found.Store(d.Page, moved{d.Hash, s.absolute(a.path), !isHTML(a.contentType), a.path})
 		}
 		return state, nil
 	}
-	return NotServed, nil
+	return refused, nil
 }
 
 // openedFirst asks for a page that no stranger asked for yet. One that is not
 // served may be shown if none of the site's pages is.
 func (s *Site) openedFirst(ctx context.Context, d *retrieval.Document, who *reader) bool {
-	state, err := s.find(ctx, d, s.candidates(d), who)
+	state, err := s.find(ctx, d, s.candidates(d), who, true)
 	if err != nil {
 		return false
 	}

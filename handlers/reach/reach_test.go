@@ -136,6 +136,15 @@ func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
 		"a redirect to a login on another host": {"redir /private/* https://login.acme.com/?next={uri}\nfile_server", map[string]string{
 			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
 		}},
+		"a login form with the status 200": {"@outside {\n\tpath /private/*\n\tnot remote_ip private_ranges\n}\nheader @outside Content-Type text/html\nrespond @outside \"who are you?\" 200\nfile_server", map[string]string{
+			"index.html": "public /", "guide/install.html": "public /guide/install.html", "private/plan.html": "locked /private/plan.html",
+		}},
+		"another page instead": {"@outside {\n\tpath /guide/*\n\tnot remote_ip private_ranges\n}\nrewrite @outside /private/plan.html\nfile_server", map[string]string{
+			"index.html": "public /", "guide/index.html": "locked /guide/", "guide/install.html": "locked /guide/install.html", "private/plan.html": "public /private/plan.html",
+		}},
+		"a front page for every unknown URL of a folder": {"handle /guide/* {\n\ttry_files {path} /guide/index.html\n\tfile_server\n}\nfile_server", map[string]string{
+			"guide/index.html": "public /guide/", "guide/install.html": "public /guide/install.html", "private/plan.html": "public /private/plan.html",
+		}},
 		"a redirect to a login of the site": {"redir /private/* /login\nrespond /login \"who are you\" 200\nfile_server", map[string]string{
 			"index.html": "public /", "private/plan.html": "locked /private/plan.html",
 		}},
@@ -263,7 +272,7 @@ func TestTwoFilesAtOneURLAreOnePage(t *testing.T) {
 }
 
 func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
-	files := []string{"index.html", "private/plan.html", "lan/plan.html"}
+	files := []string{"index.html", "private/plan.html", "lan/plan.html", "form/index.html", "form/plan.html"}
 	root := write(t, files...)
 	docs := documents(base, files...)
 	s := site(t, "root * "+root+`
@@ -278,6 +287,11 @@ func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
 		not remote_ip private_ranges
 	}
 	abort @lan
+	@form {
+		path /form/*
+		not header Cookie *session=good*
+	}
+	rewrite @form /index.html
 	file_server`, docs)
 	request := func(addr string, header ...string) context.Context {
 		r, err := http.NewRequest(http.MethodPost, "/v1/search/acme", nil)
@@ -297,11 +311,11 @@ func TestAReaderOpensWhatTheirRequestOpens(t *testing.T) {
 		"no reader":                 {t.Context(), "index.html"},
 		"a stranger":                {request("198.51.100.7:1000"), "index.html"},
 		"a stranger with our key":   {request("198.51.100.7:1000", "Authorization", "Bearer svc_dsc_x"), "index.html"},
-		"a cookie":                  {request("198.51.100.7:1000", "Cookie", "session=good"), "index.html private/plan.html"},
+		"a cookie":                  {request("198.51.100.7:1000", "Cookie", "session=good"), "index.html private/plan.html form/index.html form/plan.html"},
 		"a wrong cookie":            {request("198.51.100.7:1000", "Cookie", "session=bad"), "index.html"},
 		"the site's own token":      {request("198.51.100.7:1000", "Authorization", "Bearer sso"), "index.html private/plan.html"},
 		"an address of the network": {request("10.0.0.8:1000"), "index.html lan/plan.html"},
-		"both":                      {request("10.0.0.8:1000", "Cookie", "session=good"), "index.html private/plan.html lan/plan.html"},
+		"both":                      {request("10.0.0.8:1000", "Cookie", "session=good"), "index.html private/plan.html lan/plan.html form/index.html form/plan.html"},
 		"a forged address":          {request("198.51.100.7:1000", "X-Forwarded-For", "10.0.0.8"), "index.html"},
 	} {
 		for range 2 { // from the cache, too
