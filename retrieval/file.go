@@ -21,7 +21,10 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	}
 	defer os.Remove(f.Name()) // no longer there after the rename
 	w := bufio.NewWriter(f)
-	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+	if err = write(w); err == nil {
+		err = w.Flush()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

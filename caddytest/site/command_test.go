@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,6 +81,14 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	}
 	if out := docs("doctor"); strings.Contains(out, "FAIL") || !strings.Contains(out, "site acme index") {
 		t.Errorf("doctor:\n%s", out)
+	}
+	// What can't be written is a problem, though it can be read.
+	blocked := filepath.Join(s.Dir, "storage", "docs", "doctor")
+	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, "--address", address, "doctor"); err == nil || !strings.Contains(out, "FAIL  storage: ") || !strings.Contains(out, "with space left") {
+		t.Errorf("doctor with a storage that takes nothing: %v\n%s", err, out)
 	}
 	if out := docs("index", "acme", "--wait"); !strings.Contains(out, "acme: 4 pages (+0 −0 ~0)") {
 		t.Errorf("index: %s", out)

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,9 +48,12 @@ func (a *App) Doctor(ctx context.Context) []Check {
 	c := new(checks)
 	sctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	err := a.keys.Reload(sctx)
+	if err == nil {
+		err = a.store.writable(sctx)
+	}
 	cancel()
-	c.add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy")
-	c.add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, or name another folder with data_dir")
+	c.add("storage", err, describeStorage(a.ctx.Storage()), "make the storage reachable and writable for the user that runs Caddy, with space left")
+	c.add("data_dir", writable(a.DataDir), a.DataDir, "give the user that runs Caddy the right to write there, free some space, or name another folder with data_dir")
 	a.checkInsights(ctx, c)
 	sites := a.all()
 	for _, f := range a.SiteFolders {
@@ -213,8 +217,14 @@ func (r *LiveSite) serve(file string) string {
 	return "add: root * " + r.Config.Root + " and file_server; " + elsewhere
 }
 
+// writable returns an error if values can't be written to the storage.
+func (s *store) writable(ctx context.Context) error {
+	key := "docs/doctor/" + rand.Text()
+	return errors.Join(s.Put(ctx, key, make([]byte, 4<<10)), s.Delete(ctx, key))
+}
+
 // writable returns an error if files can't be written to a folder, which is
-// created if it is missing.
+// created if it is missing. A full disk still takes empty files.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -223,7 +233,6 @@ func writable(dir string) error {
 	if err != nil {
 		return err
 	}
-	name := f.Name()
-	_ = f.Close()
-	return os.Remove(name)
+	_, err = f.Write(make([]byte, 64<<10))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
