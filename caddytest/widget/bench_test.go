@@ -40,7 +40,7 @@ func BenchmarkAnswer(b *testing.B) {
 	page.until(`seen('.ask')`)
 	var script, task []float64
 	for b.Loop() {
-		js[bool](page, `$(".head button[title='New conversation']").click(), $('.ask .input').value = 'A long answer', true`)
+		js[bool](page, `$(".head button[title='New conversation']").click(), $('.ask textarea').value = 'A long answer', true`)
 		before := page.metrics()
 		length := js[int](page, `new Promise(done => {
 			document.addEventListener('docs:answer', () => done(text('.answer').length), { once: true })

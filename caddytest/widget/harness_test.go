@@ -450,8 +450,8 @@ func (b *tab) ask(question string) {
 	b.t.Helper()
 	js[bool](b, `Docs.ask(), true`)
 	b.until(`seen('.ask')`)
-	js[bool](b, `$('.ask .input').focus(), true`) // a phone's keyboard does not come by itself
-	b.until(`$('.ask .input') && $('.ask .input') === root().activeElement`)
+	js[bool](b, `$('.ask textarea').focus(), true`) // a phone's keyboard does not come by itself
+	b.until(`$('.ask textarea') && $('.ask textarea') === root().activeElement`)
 	b.write(question)
 	b.enter()
 }

@@ -36,7 +36,7 @@ func Build(dir string) (map[string][]byte, error) {
 	// The bundle is a function of what the loader hands over. It has no
 	// exports, so it can be wrapped whole.
 	b.define["CONTEXT"] = "$"
-	script, err := b.bundle("main.ts")
+	script, err := b.bundle("main.ts", api.FormatESModule)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Build(dir string) (map[string][]byte, error) {
 	name := "main-" + hash(main) + ".js"
 	b.files[name] = main
 	b.define["__DOCS_MAIN__"] = quote(name)
-	script, err = b.bundle("loader.ts")
+	script, err = b.bundle("loader.ts", api.FormatIIFE)
 	if err != nil {
 		return nil, err
 	}
@@ -151,13 +151,14 @@ func keys(object []byte) (names []string, err error) {
 	}
 }
 
-func (b *builder) bundle(entry string) (string, error) {
+func (b *builder) bundle(entry string, format api.Format) (string, error) {
 	result := api.Build(api.BuildOptions{
-		EntryPoints:   []string{entry},
+		// Imported, the entry has no exports.
+		Stdin:         &api.StdinOptions{Contents: "import './" + entry + "'", ResolveDir: b.dir},
 		AbsWorkingDir: b.dir,
 		Outdir:        filepath.Join(b.dir, "out"), // nothing is written there
 		Bundle:        true,
-		Format:        api.FormatIIFE,
+		Format:        format,
 		Define:        b.define,
 
 		MinifyIdentifiers: true,

@@ -3,41 +3,39 @@
 // own login.
 import { base, config } from './parts'
 
-/** Problem is thrown for a response that is no answer. */
-export interface Problem { message?: string, status?: number, wait?: string | null }
+/** Problem is thrown for a response that is no answer: the server's sentence,
+ * if it has one, the status, and the seconds to wait. */
+export interface Problem { error?: string, status?: number, wait?: string | null }
 
 let token: Promise<string> | undefined
 
-async function send(path: string, init?: RequestInit) {
-  const response = await fetch(base + path.replace('{}', config.site), { method: 'POST', ...init })
-  if (response.ok) return response
-  const { error } = await response.json().catch(() => ({}))
-  throw { message: error, status: response.status, wait: response.headers.get('Retry-After') }
+/** post sends a body to a path in which {} is the site. Without a body it sends
+ * no token. */
+export const post = async (path: string, body?: object, init?: RequestInit, again = true): Promise<Response> => {
+  const response = await fetch(base + path.replace('{}', config.site), {
+    method: 'POST', ...init, body: JSON.stringify(body),
+    headers: body && { 'X-API-Key': await authorize(), 'Content-Type': 'application/json' },
+  })
+  const { ok, status, headers } = response
+  if (ok) return response
+  if (body && again && status === 401) {
+    token = undefined
+    return post(path, body, init, false)
+  }
+  throw { ...await response.json().catch(() => 0), status, wait: headers.get('Retry-After') }
 }
 
 /** authorize gets a token. It is called early, so that the first search need
  * not wait. */
-export const authorize = () => token ??= send('/v1/token/{}').then(r => r.json()).then(t => t.token).catch(problem => {
+export const authorize = () => token ??= post('/v1/token/{}').then(r => r.json()).then(t => t.token).catch(problem => {
   token = undefined
   throw problem
 })
 
-/** post sends a body to a path in which {} is the site. */
-export async function post(path: string, body: object, init?: RequestInit, again = true): Promise<Response> {
-  const key = await authorize()
-  try {
-    return await send(path, { ...init, body: JSON.stringify(body), headers: { 'X-API-Key': key, 'Content-Type': 'application/json' } })
-  } catch (problem) {
-    if (!again || (problem as Problem).status !== 401) throw problem
-    token = undefined
-    return post(path, body, init, false)
-  }
-}
-
 /** read reads a UI message stream: lines of "data: {…}", each with an empty
  * line behind it. It passes the first events on at once, and later ones seven
  * times a second: that is smooth, and cheaper than each event alone. */
-export async function read(body: ReadableStream<BufferSource>, show: (events: any[]) => void) {
+export const read = async (body: ReadableStream<BufferSource>, show: (events: any[]) => void) => {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let buffer = ''
@@ -52,10 +50,8 @@ export async function read(body: ReadableStream<BufferSource>, show: (events: an
     show(events)
   }
   try {
-    for (;;) {
-      const { value, done } = await reader.read()
-      if (done) break
-      buffer += decoder.decode(value, { stream: true })
+    for (let piece; !(piece = await reader.read()).done;) {
+      buffer += decoder.decode(piece.value, { stream: true })
       timer ||= setTimeout(pass, wait)
     }
   } finally {

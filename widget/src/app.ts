@@ -4,10 +4,11 @@ import type { Problem } from './api'
 
 export const has = (feature: string) => features.includes(feature)
 
-export const status = h('div.status', { role: 'status' })
+/** status is the line below the box. */
+export const status = h('output.status')
 
-/** say announces a text to screen readers. */
-export function say(text: string) {
+/** say shows a text in the status line, which screen readers announce. */
+export const say = (text: string) => {
   // Emptied first, so that the same sentence is read twice.
   status.textContent = ''
   setTimeout(() => { status.textContent = text }, 99)
@@ -15,7 +16,7 @@ export function say(text: string) {
 
 /** emit dispatches docs:name on the document. The reader's own words go along
  * only if the site wants them. */
-export function emit(name: string, detail?: object, words?: object) {
+export const emit = (name: string, detail?: object, words?: object) => {
   document.dispatchEvent(new CustomEvent('docs:' + name, { detail: config.events === 'text' ? { ...detail, ...words } : detail }))
 }
 
@@ -23,20 +24,17 @@ export function emit(name: string, detail?: object, words?: object) {
 export const stays = (e: MouseEvent, link: HTMLAnchorElement) => link.target || e.ctrlKey || e.metaKey || e.shiftKey
 
 /** explain returns a sentence about what went wrong and what to do. */
-export const explain = (problem: Problem | Error) => !navigator.onLine ? s[T.offline]
-  : problem instanceof Error ? s[T.failed]
-  : problem.status === 429 ? fill(s[T.limited], problem.wait ?? 60)
-  : problem.message ?? s[T.failed]
+export const explain = ({ status, wait, error }: Problem) => !navigator.onLine ? s[T.offline]
+  : status === 429 ? fill(s[T.limited], wait ?? 60)
+  : error ?? s[T.failed]
 
 /** store returns a function that keeps a value under a name for this site, as
  * JSON, and without a value returns what is kept. */
-const store = (where?: string) => (name: string, ...value: unknown[]): any => {
+const store = (where = 'session') => (name: string, ...value: unknown[]): any => {
   try {
-    if (where === 'off') return
-    const storage = where === 'local' ? localStorage : sessionStorage
+    const storage = (window as any)[where + 'Storage'] // there is none named "off"
     const key = 'docs:' + config.site + ':' + name
-    if (value.length) storage[key] = value[0] ? JSON.stringify(value[0]) : ''
-    else return JSON.parse(storage[key])
+    return value.length ? storage[key] = value[0] ? JSON.stringify(value[0]) : '' : JSON.parse(storage[key])
   } catch { /* blocked, full, or not there */ }
 }
 

@@ -1,11 +1,10 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
-import { post, read } from './api'
-import { emit, explain, has, kept, say, stays } from './app'
+import { post, read, type Problem } from './api'
+import { emit, explain, has, kept, say } from './app'
 import { feedback } from './feedback'
 import { mainOf } from './highlight'
-import * as icons from './icons'
-import { leave } from './main'
-import { anchor, copier, renderer } from './markdown'
+import { icons } from './icons'
+import { anchor, copier, renderer, scrolling } from './markdown'
 import { config, fill, h, icon, name, press, put, s } from './parts'
 
 interface Source { sourceId: string, url: string, title?: string }
@@ -29,9 +28,9 @@ let quote: { type: string, value: string, path: string } | undefined
 const fp = config.conversations === 'off' ? 'anonymous' : kept('fp') ?? 'w' + Math.random()
 kept('fp', fp)
 
-const turns = h('div.turns', { role: 'log', ariaLive: 'off', tabIndex: 0, ariaLabel: s[T.ask] })
+const turns = scrolling('div.turns', s[T.ask])
 const input = h('textarea.input', {
-  rows: 1, ariaLabel: s[T.question], placeholder: s[T.question], enterKeyHint: 'send', maxLength: 8000,
+  rows: 1, ariaLabel: s[T.question], placeholder: s[T.question],
   onkeydown(e: KeyboardEvent) {
     if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
     e.preventDefault()
@@ -40,36 +39,31 @@ const input = h('textarea.input', {
 })
 const chips = h('div.chips')
 const button = press('', icons.send, () => running ? stop() : submit(), 'button.send')
-export const view = h('div.ask', {
-  onclick(e: MouseEvent) {
-    const link = (e.target as Element).closest('a')
-    if (link && !stays(e, link)) leave()
-  },
-}, turns, chips, h('div.field', {}, input, button))
+export const view = h('div.ask', {}, turns, chips, h('div.field', {}, input, button))
 
-function run(controller?: AbortController) {
+const run = (controller?: AbortController) => {
   running = controller
   put(button, icon(running ? icons.stop : icons.send))
   name(button, s[running ? T.stop : T.send])
 }
 
-function save() {
+const save = () => {
   talk.splice(0, talk.length - 30)
   kept('talk', { thread, talk })
 }
 
-/** draw shows the whole conversation. */
-function draw() {
+/** draw shows the whole conversation, and returns its last turn. */
+const draw = () => {
   put(turns, !talk[0] && [h('p.note', {}, s[T.intro]), config.starters?.map(next)])
-  for (const t of talk) add(t).finish()
   context()
+  return talk.map(add).at(-1)
 }
 
 const next = (question: string) => press(question, '', () => send(question), 'button.next')
 
 /** context shows what goes along with the question. */
-function context(value?: string, type = 'textSelection') {
-  quote = value ? { type, value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
+const context = (value?: string) => {
+  quote = value ? { type: 'textSelection', value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
   put(chips, quote ? h('span.chip', {}, '“' + value!.slice(0, 40) + '”', press(s[T.clear], icons.close, () => context()))
     : !talk[0] && press(s[T.page], '', () => {
       context(mainOf().innerText)
@@ -77,45 +71,47 @@ function context(value?: string, type = 'textSelection') {
     }, 'button.chip'))
 }
 
-function submit() {
+const submit = () => {
   const text = input.value.trim()
   if (!text) return
   input.value = ''
   send(text)
 }
 
-/** add shows a turn. finish adds what is below its answer. */
-function add(turn: Turn) {
+/** add shows a turn. It returns its element, and what shows its answer: whole,
+ * with what is below it, unless it is growing. */
+const add = (turn: Turn) => {
   const body = h('div.answer')
-  const step = h('p.step')
   const end = h('div.end')
-  const e = h('div.turn', {}, h('p.question', {}, turn.question), step, body, end)
+  const e = h('div.turn', {}, h('p.question', {}, turn.question), body, end)
   const show = renderer(body)
   const again = () => send(turn.question, turn)
-  turns.append(e)
-  return { e, step, render: () => show(turn.answer), finish() {
+  const render = (grows?: boolean) => {
     const last = turn === talk.at(-1)
     const { answer, problem, sources, cited = [] } = turn
     const foremost = (x: Source) => +!cited.includes(x.sourceId)
     show(answer)
-    step.textContent = ''
+    if (grows) return
     put(end,
       problem && h('p.problem', {}, problem + ' ', last && press(s[T.retry], '', again, 'button.chip')),
-      sources[0] && h('details.sources', {}, h('summary', {}, s[T.sources] + ' (' + sources.length + ')'),
+      sources[0] && h('details.sources', {}, h('summary', {}, s[T.sources]),
         h('ol', {}, sources.toSorted((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, [x.title ?? x.url]))))),
-      turn.answered === 'no' && config.support && h('a.support', { href: fill(config.support, thread!), target: '_blank', rel: 'noopener' }, s[T.support]),
+      turn.answered === 'no' && config.support && h('a.support', { href: fill(config.support, thread!), target: '_blank' }, s[T.support]),
       answer && h('div.actions', {}, copier(() => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
-        has('feedback') && thread && feedback(r => {
-          turn.rating = r.rating
+        has('feedback') && thread && feedback(rating => {
+          turn.rating = rating
           save()
-          return { threadId: thread, messageId: turn.id, ...r }
+          return { threadId: thread, messageId: turn.id }
         }, turn.rating)),
       last && turn.next?.map(next))
-  } }
+  }
+  turns.append(e)
+  render()
+  return [e, render] as const
 }
 
 /** send asks a question. replaced is the turn that it asks again. */
-export async function send(question: string, replaced?: Turn) {
+export const send = async (question: string, replaced?: Turn) => {
   if (running) return
   const own = new AbortController()
   run(own)
@@ -123,19 +119,14 @@ export async function send(question: string, replaced?: Turn) {
   const before = talk.slice(-4)
   const turn: Turn = { question, answer: '', sources: [] }
   const about = quote && [quote]
-  // The turns before lose what only the last one has.
-  draw()
-  if (!before[0]) put(turns)
   talk.push(turn)
-  context()
-  const { e, step, render, finish } = add(turn)
-  turns.scrollTop = e.offsetTop - turns.offsetTop
-  const tell = (text: string) => { say(step.textContent = text) }
-  tell(s[T.writing])
+  // The turns before lose what only the last one has.
+  const [e, render] = draw()!
+  e.scrollIntoView()
+  say(s[T.writing])
   emit('ask', {}, { question })
   const began = Date.now()
-  let ended = false
-  let broke = s[T.broke]
+  turn.problem = s[T.broke] // until it has ended
   try {
     const response = await post('/v2/assistant/{}/message', {
       fp, threadId: thread, currentPath: location.pathname.slice(0, 200), context: about,
@@ -148,56 +139,49 @@ export async function send(question: string, replaced?: Turn) {
         thread = data?.threadId ?? thread
         switch (event.type) {
           case 'start': turn.id = event.messageId; break
-          case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path ?? '')); break
-          case 'text-start':
-            step.textContent = ''
-            if (turn.answer) turn.answer += '\n\n' // another step's text
-            break
+          case 'tool-input-available': say(fill(s[T.searching], event.input.query ?? event.input.path)); break
+          case 'text-start': if (turn.answer) turn.answer += '\n\n'; break // another step's text
           case 'text-delta': turn.answer += event.delta; break
           case 'source-url': turn.sources.push(event); break
           case 'data-suggestions': turn.next = event.data.questions; break
-          case 'error': broke = event.errorText; break
+          case 'error': turn.problem = event.errorText; break
           case 'finish':
-            ended = true
-            turn.cited = data.cited
-            turn.answered = data.answered
+            Object.assign(turn, data, { problem: undefined })
         }
       }
-      render()
+      render(true)
     })
-    if (!ended) throw { message: broke }
   } catch (problem) {
-    turn.problem = own.signal.aborted ? s[T.stopped] : explain(problem as Error)
+    turn.problem = own.signal.aborted ? s[T.stopped] : explain(problem as Problem)
   }
   run()
-  finish()
+  render()
   save()
   say(turn.problem ?? fill(s[T.complete], turn.sources.length))
-  emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: ended, ms: Date.now() - began }, { question, answer: turn.answer })
+  emit('answer', { answered: turn.answered, sources: turn.sources.length, complete: !turn.problem, ms: Date.now() - began }, { question, answer: turn.answer })
 }
 
-export function stop() { running?.abort() }
+export const stop = () => running?.abort()
 
 /** opened takes up what is selected on the page, and what another tab has
  * said meanwhile. */
-export function opened() {
+export const opened = () => {
   if (running) return
   ({ thread, talk } = kept('talk') ?? { thread, talk })
   draw()
-  const selection = getSelection()
-  context(selection + '', selection?.anchorNode?.parentElement?.closest('pre,code') ? 'code' : undefined)
+  context(getSelection() + '')
 }
 
-export function focus() {
+export const focus = () => {
   // On a phone the keyboard would hide the conversation.
   (talk[0] && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
 }
 
-export function fillIn(question: string) {
+export const fillIn = (question: string) => {
   if (question) input.value = question
 }
 
-export function fresh() {
+export const fresh = () => {
   stop()
   talk = []
   thread = undefined
@@ -206,7 +190,7 @@ export function fresh() {
   input.focus()
 }
 
-const message = (role: string, text: string) => ({ id: role, role, parts: [{ type: 'text', text }] })
+const message = (role: string, text: string) => ({ role, parts: [{ type: 'text', text }] })
 
 addEventListener('pagehide', save) // half an answer is kept
 run()

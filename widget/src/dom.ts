@@ -6,14 +6,14 @@ type Properties = Record<string, string | number | boolean | null | ((event: any
 
 /** put gives an element its children. Arrays are flat, and what is false or
  * empty is left out. */
-export function put<E extends Element>(e: E, ...children: Child[]) {
+export const put = <E extends Element>(e: E, ...children: Child[]) => {
   e.replaceChildren(...children.flat(2).filter(c => c) as (Node | string)[])
   return e
 }
 
 /** h makes an element with properties. "div.turn" names its class, which is its
  * part too. */
-export function h<K extends keyof HTMLElementTagNameMap>(name: K | `${K}.${string}`, properties: Properties = {}, ...children: Child[]) {
+export const h = <K extends keyof HTMLElementTagNameMap>(name: K | `${K}.${string}`, properties: Properties = {}, ...children: Child[]) => {
   const [tag, ...names] = name.split('.')
   const e = document.createElement(tag as K)
   Object.assign(e, properties)
@@ -22,7 +22,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(name: K | `${K}.${strin
 }
 
 /** icon draws a path on a field of 24 by 24. */
-export function icon(path: string) {
+export const icon = (path: string) => {
   const [svg, line] = ['svg', 'path'].map(name => document.createElementNS('http://www.w3.org/2000/svg', name))
   svg.setAttribute('viewBox', '0 0 24 24')
   svg.ariaHidden = 'true'
@@ -33,10 +33,10 @@ export function icon(path: string) {
 
 /** adopt adds a constructed style sheet, the one kind that style-src
  * 'none' allows. */
-export function adopt(to: DocumentOrShadowRoot, css: string) {
+export const adopt = (to: DocumentOrShadowRoot, css: string) => {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(css)
-  to.adoptedStyleSheets = [...to.adoptedStyleSheets, sheet]
+  to.adoptedStyleSheets.push(sheet)
 }
 
-export const lens = 'M21 21l-5-5M18 11a7 7 0 1 1-14 0 7 7 0 0 1 14 0z'
+export const lens = 'M21 21l-5-5M11 4a7 7 0 1 0 .1 0z'

@@ -7,21 +7,21 @@ adopt(document, '::highlight(docs-hit){background:var(--docs-mark,Mark);color:va
 export const unmark = () => CSS.highlights?.delete('docs-hit')
 
 /** mark marks words in the section that the address names, or on the page. */
-export function mark(words: string[]) {
+export const mark = (words: string[]) => {
   if (!CSS.highlights || !words[0]) return
   const walk = document.createTreeWalker(mainOf())
   const own = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-  const heading = own?.closest('h1,h2,h3,h4,h5,h6')
-  if (own) walk.currentNode = heading ?? own
-  // A section ends at the next heading; what the address names may be right
-  // before its own.
-  let headings = heading ? 0 : 1
+  if (own) walk.currentNode = own
+  let begun = '' // text of the section
   // Words begin where letters begin, but not in scripts without spaces.
   const found = RegExp('(?<!\\w)(' + words.map(w => w.replace(/\W/g, '\\$&')).join('|') + ')', 'gi')
   const ranges: Range[] = []
-  for (let node: Node | null; (node = walk.nextNode()) && ranges.length < 200;) {
-    if (own && /^H\d/.test(node.nodeName) && !headings--) break
-    if (node instanceof Text && !node.parentElement!.closest('script,style')) {
+  for (let node: Node | null; (node = walk.nextNode());) {
+    // A section ends at the next heading; what the address names may be before
+    // its own.
+    if (own && begun && /^H\d/.test(node.nodeName)) break
+    if (node instanceof Text) {
+      begun += node.data.trim()
       for (const m of node.data.matchAll(found)) {
         const range = new Range()
         range.setStart(node, m.index)

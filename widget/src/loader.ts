@@ -18,9 +18,10 @@ if (!window.Docs) {
   const config: Config = { ...__DOCS_CONFIG__, ...script.dataset }
   const { accent, position = 'bottom-right', shortcut = 'mod+k', site, strings, theme = 'auto' } = config
   const features = String(config.features ?? 'search,ask,feedback').split(/[\s,]+/)
-  const base = script.src.replace(/\/v1\/widget\/[^/]*$/, '')
+  const base = script.src.split('/v1/widget/')[0]
   const page = document.documentElement
   const language = (page.lang || navigator.language).slice(0, 2).toLowerCase()
+  const own = strings?.[language]
   const label = RegExp('\\b' + language + ' (\\S+)').exec(labels)?.[1]
 
   const tag = 'caddy-docs'
@@ -32,20 +33,15 @@ if (!window.Docs) {
 
   let main: Promise<Api> | undefined
   const chunk = (name: string) => import(base + '/v1/widget/' + name)
-  const load = () => main ??= Promise.all([
+  const load = () => (main ??= Promise.all([
     chunk(__DOCS_MAIN__), label && chunk(language + __DOCS_STRINGS__).catch(() => 0),
   ]).then(([m, texts]) => new Promise(started => {
-    const context: Context = [h, put, icon, adopt, lens, root, config, features, base, language, texts?.default, started]
+    const context: Context = [h, put, icon, adopt, lens, root, config, features, base, { ...texts?.default, ...own }, started]
     m.default(context)
-  }))
-  const soon = () => load().catch(() => { main = undefined })
+  }))).catch(() => { main = undefined })
   const call = <K extends keyof Api>(name: K) => (...args: Parameters<Api[K]>) => {
-    load().then(m => (m[name] as any)(...args), error => {
-      // The page that needs no script is there where this one can't be had.
-      console.error(error)
-      main = undefined
-      location.assign(base + '/v1/ask/' + site)
-    })
+    // The page that needs no script is there where this one can't be had.
+    load().then(m => m ? (m[name] as any)(...args) : location.assign(base + '/v1/ask/' + site))
   }
   const open = call('open')
   const toggle = call('toggle')
@@ -55,37 +51,36 @@ if (!window.Docs) {
 
   const listening = new AbortController()
   const { signal } = listening
-  const own = /^(bottom-(left|right)|none)$/.test(position) ? '' : ',' + position
+  const openers = /^(bottom-|none)/.test(position) ? '' : ',' + position
   document.addEventListener('keydown', e => {
     // The letter on the key, for layouts without Latin letters.
     const key = (e.key > '\x7f' ? e.code.slice(3) : e.key).toLowerCase()
     // Shift may be what it takes to type a character that is no letter.
     const held = (['alt', 'ctrl', 'meta', 'shift'] as const).filter(name => e[`${name}Key`] && (name !== 'shift' || /[a-z]/.test(key)))
-    if (e.defaultPrevented || e.isComposing || !shortcuts.some(keys => [...keys].sort() + '' === [...held, key].sort() + '')) return
+    if (e.defaultPrevented || e.isComposing || !shortcuts.some(keys => keys.toSorted() + '' === [...held, key].sort() + '')) return
     // A letter alone belongs to the text field that has the focus.
     if (!/[acm]/.test(held + '') && (e.composedPath()[0] as Element).matches('input,textarea,select,[contenteditable]')) return
     e.preventDefault()
     toggle()
   }, { signal })
   document.addEventListener('click', e => {
-    const opener = (e.target as Element).closest<HTMLElement>('[data-docs-open]' + own)
+    const opener = (e.target as Element).closest<HTMLElement>('[data-docs-open]' + openers)
     if (!opener) return
     e.preventDefault()
     open(opener.dataset.docsOpen as Mode)
   }, { signal })
 
-  if (!own && position !== 'none') {
-    const texts = strings?.[language]
+  if (!openers && position !== 'none') {
     root.append(h(`button.button.${position}`, {
-      type: 'button', ariaHasPopup: 'dialog', onclick: () => open(), onpointerenter: soon, onfocus: soon,
-    }, icon(lens), h('span', {}, texts?.open ?? texts?.[T.search] ?? label ?? 'Search'),
+      ariaHasPopup: 'dialog', onclick: () => open(), onpointerenter: load, onfocus: load,
+    }, icon(lens), h('span', {}, own?.open ?? own?.[T.search] ?? label ?? 'Search'),
     shortcut !== 'off' && h('kbd', {}, shortcuts[0].join(' ').replace('meta', '⌘'))))
   }
 
   const keep = () => {
     // Some frameworks remove what they don't know.
     if (!host.isConnected) page.append(host)
-    host.style.colorScheme = theme === 'auto' ? '' : /^(light|dark)$/.test(theme) ? theme
+    host.style.colorScheme = theme === 'auto' ? '' : !/\W/.test(theme) ? theme
       : page.matches(theme) || document.body?.matches(theme) ? 'dark' : 'light'
   }
   const watch = new MutationObserver(keep)
@@ -107,11 +102,11 @@ if (!window.Docs) {
 
   const params = new URLSearchParams(location.search)
   const question = params.get('ask')
-  const query = document.querySelector('[name=q]') ? null : params.get('q')
+  const query = !document.querySelector('[name=q]') && params.get('q')
   let resume
   try { resume = sessionStorage['docs:' + site + ':resume'] } catch { /* storage is blocked */ }
   // A link fills in. It does not send: that costs, and is the reader's to say.
-  if (resume || (question ?? query) !== null || features.includes('page_feedback')) {
-    soon().then(m => question !== null ? m?.ask(question) : query !== null && m?.search(query, false))
+  if (resume || question || query || features.includes('page_feedback')) {
+    load().then(m => question ? m?.ask(question) : query && m?.search(query, false))
   }
 }

@@ -1,17 +1,16 @@
 // The dialog, with search and the assistant in it.
+import css from './main.css'
 import { authorize } from './api'
-import { emit, has, status, tab } from './app'
+import { emit, has, say, stays, status, tab } from './app'
 import * as ask from './ask'
 import { unmark } from './highlight'
-import * as icons from './icons'
-import css from './main.css'
+import { icons } from './icons'
 import { pageFeedback } from './page'
 import { adopt, config, h, press, root, s, started } from './parts'
 import * as search from './search'
 import type { Mode } from './types'
 
 let mode: Mode = 'search'
-let before: HTMLElement | null
 
 adopt(root, css)
 const modes = (['search', 'ask'] as const).filter(has).map(m => press(s[m === 'ask' ? T.ask : T.search], '', () => {
@@ -28,29 +27,32 @@ const tools = h('div', {}, press(s[T.fresh], icons.fresh, ask.fresh), press(s[T.
 const close = () => dialog.close()
 const dialog = h('dialog.dialog', {
   ariaLabel: config.title ?? s[T.search],
-  onclick(e: Event) { if (e.target === dialog) close() },
+  // A click beside the box closes it, and so does a link that is followed.
+  onclick(e: MouseEvent) {
+    const link = (e.target as Element).closest('a')
+    if (e.target === dialog || link && !panel && !stays(e, link)) close()
+  },
   // The browser closes a modal dialog itself, but not a panel.
   onkeydown(e: KeyboardEvent) { if (e.key === 'Escape' && !e.isComposing) close() },
   onclose() {
     if (dialog.open) return // as a panel, or as a dialog again
     search.report()
     if (panel) tab('resume', panel = false)
-    before?.focus()
     emit('close')
   },
 }, h('div.head', {}, modes, h('span'), tools, press(s[T.close], icons.close, close)), search.view, ask.view, status)
 root.append(dialog)
 
 /** show opens the dialog and shows one of its views. */
-export function show(wanted: Mode) {
+export const show = (wanted: Mode) => {
   mode = has(wanted) ? wanted : wanted === 'ask' ? 'search' : 'ask'
   const asks = mode === 'ask'
   unmark()
+  say('')
   search.view.hidden = asks
   ask.view.hidden = tools.hidden = !asks
   for (const b of modes) b.ariaPressed = b.part.contains(mode + '-mode') + ''
   if (!dialog.open) {
-    before = document.activeElement as HTMLElement
     ask.opened()
     dialog.className = dialog.part.value = panel ? 'dialog panel' : 'dialog'
     if (panel) dialog.show()
@@ -61,9 +63,6 @@ export function show(wanted: Mode) {
   if (asks) ask.focus()
   else search.focus()
 }
-
-/** leave closes the modal dialog when a link in it is followed. */
-export function leave() { if (!panel) close() }
 
 started({
   close,

@@ -3,28 +3,24 @@
 // What is code and what is a link is decided as in assistant/citation, which
 // has checked the text; testdata/markdown.json has the cases of both. There are
 // no images, no HTML, no reference links and no indented code.
-import * as icons from './icons'
-import { base, h, name, press, s } from './parts'
+import { icons } from './icons'
+import { base, h, name, press, put, s } from './parts'
 
 /** copier makes a button that copies a text. */
-export function copier(text: () => string) {
+export const copier = (text: () => string) => {
   const b: HTMLElement = press(s[T.copy], icons.copy, () => {
-    navigator.clipboard?.writeText(text()).then(() => {
-      name(b, s[T.copied])
-      b.classList.add('copied')
-    })
+    navigator.clipboard?.writeText(text()).then(() => name(put(b, '✓'), s[T.copied]))
   })
   return b
 }
 
 /** anchor makes a link to a web page, or what only looks like one. What is on
  * another origin opens beside the page. */
-export function anchor(address: string, children: (Node | string)[] = []): HTMLElement {
+export const anchor = (address: string, children: (Node | string)[] = []): HTMLElement => {
   try {
     const url = new URL(address, base + '/')
     if (/^https?:$/.test(url.protocol)) {
-      const foreign = url.origin !== location.origin
-      return h('a', { href: url.href, ...foreign && { target: '_blank', rel: 'noopener noreferrer' } }, children)
+      return h('a', { href: url.href, ...url.origin !== location.origin && { target: '_blank', rel: 'noreferrer' } }, children)
     }
   } catch { /* not one */ }
   return h('span', {}, children)
@@ -33,7 +29,7 @@ export function anchor(address: string, children: (Node | string)[] = []): HTMLE
 /** renderer returns a function that shows a growing text in an element. Blocks
  * that are finished are never touched again; of the last one, only what has
  * changed. */
-export function renderer(out: HTMLElement) {
+export const renderer = (out: HTMLElement) => {
   let done = 0 // characters in finished blocks
   let finished = 0 // elements of them
   return (text: string) => {
@@ -52,26 +48,23 @@ export function renderer(out: HTMLElement) {
 
 /** morph makes the children of an element, from one of them on, equal to those
  * made. What is equal already stays, and so do a selection and the focus in it. */
-function morph(parent: Node, made: Node[], from = 0) {
-  let old: ChildNode | null = parent.childNodes[from]
-  for (const e of made) {
-    const next: ChildNode | null = old && old.nextSibling
-    if (!old) parent.appendChild(e)
+const morph = (parent: Element, made: Node[], from = 0) => {
+  const shown = [...parent.childNodes].slice(from)
+  made.forEach((e, i) => {
+    const old = shown[i]
+    if (!old) parent.append(e)
     else if (old instanceof Text && e instanceof Text && e.data.startsWith(old.data)) old.appendData(e.data.slice(old.length))
     else if (!old.isEqualNode(e)) {
-      if (old.cloneNode().isEqualNode(e.cloneNode())) morph(old, [...e.childNodes])
+      if (old.cloneNode().isEqualNode(e.cloneNode())) morph(old as Element, [...e.childNodes])
       else old.replaceWith(e)
     }
-    old = next
-  }
-  while (parent.childNodes.length > from + made.length) parent.lastChild!.remove()
+  })
+  for (const old of shown.slice(made.length)) old.remove()
 }
-
-const deepest = 16 // containers in containers
 
 /** blocks makes the elements of lines. begins gets the lines that they begin
  * with. */
-function blocks(lines: string[], depth = 0, begins: number[] = []) {
+const blocks = (lines: string[], depth = 0, begins: number[] = []) => {
   const made: HTMLElement[] = []
   let i = 0
   /** gather makes the blocks in a container of the lines that are inside. */
@@ -89,18 +82,18 @@ function blocks(lines: string[], depth = 0, begins: number[] = []) {
       const [, indent, mark, info] = m
       while (i < lines.length && !/^ {0,3}(`+|~+)[ \t]*$/.exec(lines[i])?.[1].startsWith(mark)) i++
       const text = h('code', {}, lines.slice(start + 1, i++).map(l => strip(l, indent.length)).join('\n'))
-      e = h('div.code', {}, h('div.bar', {}, h('span', {}, /^[^\s{]*/.exec(info.trim())![0]), copier(() => text.textContent!)), scrolling('pre', s[T.code], text))
+      e = h('div.code', {}, h('div.bar', {}, h('span', {}, info.trim().split(/[\s{]/)[0]), copier(() => text.textContent!)), scrolling('pre', s[T.code], text))
     } else if ((m = heading.exec(line))) {
       e = inline(h('h3'), m[1] ?? '')
     } else if (rule.test(line)) {
       e = h('hr')
-    } else if (depth < deepest && quote.test(line)) {
+    } else if (depth < 16 && quote.test(line)) { // containers in containers
       i--
       e = h('blockquote', {}, gather(l => quote.test(l), l => l.replace(quote, '')))
-    } else if (depth < deepest && (m = item.exec(line))) {
+    } else if (depth < 16 && (m = item.exec(line))) {
       const [, , mark] = m
       const first = parseInt(mark)
-      e = h(first >= 0 ? 'ol' : 'ul', first > 1 ? { start: first } : {})
+      e = h(first >= 0 ? 'ol' : 'ul', { start: first })
       for (i--; i < lines.length && (m = item.exec(lines[i])) && m[2].at(-1) === mark.at(-1) && !rule.test(lines[i]);) {
         const before = m[1].length + m[2].length
         const rest = ' '.repeat(before) + m[3]
@@ -108,7 +101,7 @@ function blocks(lines: string[], depth = 0, begins: number[] = []) {
         const offset = before + (blank(m[3]) || pad > 4 ? 1 : pad)
         i++
         e.append(h('li', {}, gather(l => blank(l) || columns(l, offset)[0] >= offset, l => strip(l, offset), [
-          strip(rest, offset).replace(/^\[[ x]\](?= )/i, box => box[1] === ' ' ? '☐' : '☑'),
+          strip(rest, offset).replace(/^\[ \](?= )/, '☐').replace(/^\[x\](?= )/i, '☑'),
         ])))
       }
     } else if (isTable(lines, start)) {
@@ -127,7 +120,7 @@ function blocks(lines: string[], depth = 0, begins: number[] = []) {
 
 /** continues reports whether a line without the marks of its container still
  * belongs to the paragraph at the container's end. */
-function continues(line: string, own: string[], depth: number) {
+const continues = (line: string, own: string[], depth: number) => {
   if (blank(line) || blank(own.at(-1)!) || starts(line) || own.length > 99) return false
   let e: Element | null | undefined = blocks(own, depth).at(-1)
   while (e && e.nodeName !== 'P') e = e.lastElementChild
@@ -135,9 +128,9 @@ function continues(line: string, own: string[], depth: number) {
 }
 
 /** scrolling makes an element that scrolls, so the keyboard must reach it. */
-const scrolling = <K extends keyof HTMLElementTagNameMap>(kind: K | `${K}.${string}`, label: string, child: Node) => h(kind, { tabIndex: 0, role: 'group', ariaLabel: label }, child)
+export const scrolling = <K extends keyof HTMLElementTagNameMap>(kind: K | `${K}.${string}`, label: string, child?: Node) => h(kind, { tabIndex: 0, role: 'group', ariaLabel: label }, child)
 
-function table(lines: string[]) {
+const table = (lines: string[]) => {
   const [head, marks, ...rows] = lines.map(cells)
   return scrolling('div.table', head.join(), h('table', {}, [head, ...rows].map((row, line) => h('tr', {}, marks.map((mark, i) => {
     const cell = inline(h(line ? 'td' : 'th'), row[i] ?? '')
@@ -146,7 +139,7 @@ function table(lines: string[]) {
   })))))
 }
 
-function inline<E extends HTMLElement>(parent: E, text: string, linked = false): E {
+const inline = <E extends HTMLElement>(parent: E, text: string, linked = false): E => {
   const open: Text[] = []
   const token = /\\[!-/:-@[-`{-~\n]|`+|!?\[|<https?:[^\s<>]*>|(?<![^\s*_~(])https?:\/\/(?:[^\s<()]|\([^\s<()]*\))+(?<![?!.,:*_~'"]|&\w+;)|[*_~]+|&#?\w{2,4};| {2,}\n/gi
   let at = 0
@@ -154,11 +147,11 @@ function inline<E extends HTMLElement>(parent: E, text: string, linked = false):
     const from = m.index
     const t = m[0]
     let end = from + t.length
-    let node: Node
+    let node: Node | string
     if (t[0] === '`') {
       const close = codeEnd(text, end, t.length)
       if (close < 0) continue
-      node = h('code', {}, text.slice(end, close).replace(/\n/g, ' ').replace(/^ (.*[^ ].*) $/s, '$1'))
+      node = h('code', {}, text.slice(end, close).replaceAll('\n', ' ').replace(/^ (.*[^ ].*) $/s, '$1'))
       end = close + t.length
     } else if (t.endsWith('[')) {
       const link = readLink(text, end - 1)
@@ -180,7 +173,7 @@ function inline<E extends HTMLElement>(parent: E, text: string, linked = false):
       if (before.trim() && !word(after)) close(open, mark)
       if (after.trim() && !word(before)) open.push(mark)
     } else {
-      node = t.endsWith('\n') ? h('br') : new Text(plain(t))
+      node = t.endsWith('\n') ? h('br') : plain(t)
     }
     parent.append(text.slice(at, from), node)
     token.lastIndex = at = end
@@ -201,14 +194,14 @@ const blank = (line: string) => /^[ \t]*$/.test(line)
 
 /** starts reports whether a line begins a block; with paragraph, one that may
  * come right after a paragraph. */
-function starts(line: string, paragraph = false) {
+const starts = (line: string, paragraph = false) => {
   const m = item.exec(line)
   return [fence, heading, quote, rule].some(r => r.test(line)) || m && !(paragraph && (blank(m[3]) || /^(?!1\D)\d/.test(m[2])))
 }
 
 /** columns is how far a line is indented, in columns up to most and in
  * characters. */
-function columns(line: string, most: number): [number, number] {
+const columns = (line: string, most: number): [number, number] => {
   let column = 0
   let at = 0
   for (; column < most && /[ \t]/.test(line[at]); at++) column += line[at] === ' ' ? 1 : 4 - column % 4
@@ -216,28 +209,27 @@ function columns(line: string, most: number): [number, number] {
 }
 
 /** strip takes columns of indentation away, at most as many as there are. */
-function strip(line: string, by: number) {
+const strip = (line: string, by: number) => {
   const [column, at] = columns(line, by)
   return ' '.repeat(Math.max(0, column - by)) + line.slice(at)
 }
 
 const cells = (row: string) => row.trim().replace(/^\||(?<!\\)\|$/g, '').split(/(?<!\\)\|/).map(c => c.trim().replaceAll('\\|', '|'))
 
-function isTable(lines: string[], i: number) {
+const isTable = (lines: string[], i: number) => {
   const marks = lines[i + 1] ?? ''
   return lines[i].includes('|') && marks.includes('|') && cells(marks).every(c => /^:?-+:?$/.test(c)) && cells(lines[i]).length === cells(marks).length
 }
 
 /** codeEnd is where the code span ends that n backticks opened. */
-function codeEnd(text: string, from: number, n: number) {
-  const runs = /`+/g
-  runs.lastIndex = from
-  for (let m; (m = runs.exec(text));) if (m[0].length === n) return m.index
-  return -1
+const codeEnd = (text: string, from: number, n: number) => {
+  const run = RegExp('(?<!`)`{' + n + '}(?!`)', 'g')
+  run.lastIndex = from
+  return run.exec(text)?.index ?? -1
 }
 
 /** readLink reads "[label](destination)" at a bracket. */
-function readLink(text: string, at: number) {
+const readLink = (text: string, at: number) => {
   let depth = 0
   for (let i = at; i < text.length && i < at + 2000; i++) {
     const c = text[i]
@@ -264,7 +256,7 @@ const entities: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"'
 const plain = (text: string) => text.replace(/\\([!-/:-@[-`{-~])|&(#?\w{2,4});/g, (all, escaped, name) => escaped ?? entities[name] ?? all)
 
 /** close pairs a run of marks with those that are open, from the inside out. */
-function close(open: Text[], closer: Text) {
+const close = (open: Text[], closer: Text) => {
   const mark = closer.data[0]
   for (let i = open.length; closer.data && i--;) {
     const opener = open[i]

@@ -3,23 +3,22 @@ import { tab } from './app'
 import { feedback } from './feedback'
 import { h, put, root, s } from './parts'
 
-export function pageFeedback() {
+export const pageFeedback = () => {
   const bar = h('div.page-feedback')
   let path = ''
-  const rated = () => (tab('rated') ?? []) as string[]
   const look = () => {
     const here = location.pathname
     if (path !== here) {
       bar.hidden = true
-      put(bar, s[T.helpful], feedback(r => {
-        tab('rated', [...rated(), here].slice(-99))
-        return { path: here, ...r }
+      put(bar, s[T.helpful], feedback(() => {
+        tab(here, 1)
+        return { path: here }
       }))
     }
     path = here
-    if (bar.hidden) bar.hidden = innerHeight + scrollY < document.documentElement.scrollHeight - 99 || rated().includes(here)
+    if (bar.hidden) bar.hidden = innerHeight + scrollY < document.documentElement.scrollHeight - 99 || tab(here)
   }
   root.append(bar)
-  addEventListener('scroll', look, { passive: true })
+  addEventListener('scroll', look)
   look()
 }

@@ -1,22 +1,22 @@
 // What the loader has made is not loaded again: it hands its functions over.
 import english from './strings/en.json'
 
-export const [h, put, icon, adopt, lens, root, config, features, base, language, texts, started] = CONTEXT
+export const [h, put, icon, adopt, lens, root, config, features, base, texts, started] = CONTEXT
 
 /** s are the texts: the build makes a list of strings/en.json. */
-export const s: string[] = Object.assign(english as unknown as string[], texts, config.strings?.[language])
+export const s: string[] = Object.assign(english as unknown as string[], texts)
 
 /** fill replaces {n} or {q} in a text. */
 export const fill = (text: string, value: string | number) => text.replace(/\{\w\}/, () => value + '')
 
 /** name gives a button its accessible name, which is shown as a tooltip. */
-export function name(button: HTMLElement, label: string) {
+export const name = (button: HTMLElement, label: string) => {
   button.title = button.ariaLabel = label
 }
 
 /** press makes a button of an icon or, without one, of its label. */
-export function press(label: string, path: string, click: () => void, kind: `button.${string}` = 'button.icon') {
-  const b = h(kind as 'button.icon', { type: 'button', onclick: click }, path ? icon(path) : label)
+export const press = (label: string, path: string, click: () => void, kind: `button.${string}` = 'button.icon') => {
+  const b = h(kind as 'button.icon', { onclick: click }, path ? icon(path) : label)
   if (path) name(b, label)
   return b
 }

@@ -1,12 +1,11 @@
 // Search: results while typing, as a combobox with a list (ARIA APG, "list
 // autocomplete with manual selection").
-import { post } from './api'
+import { post, type Problem } from './api'
 import { emit, explain, has, kept, say, stays, tab } from './app'
 import * as assistant from './ask'
 import { mark } from './highlight'
-import * as icons from './icons'
-import { leave, show } from './main'
-import { anchor } from './markdown'
+import { icons } from './icons'
+import { show } from './main'
 import { config, fill, h, icon, lens, put, s } from './parts'
 
 type Ranges = [from: number, to: number][]
@@ -29,7 +28,7 @@ let typed: object | undefined // what to report when typing has ended
 
 export const input = h('input.input', {
   type: 'search', role: 'combobox', ariaExpanded: 'false', ariaAutoComplete: 'list', ariaLabel: s[T.search],
-  placeholder: config.placeholder ?? s[T.placeholder], autocomplete: 'off', spellcheck: false, enterKeyHint: 'search', maxLength: 1000,
+  placeholder: config.placeholder ?? s[T.placeholder],
   oninput() {
     clearTimeout(timer)
     timer = setTimeout(search, 120)
@@ -52,44 +51,42 @@ export const input = h('input.input', {
 })
 input.setAttribute('aria-controls', 'results')
 const list = h('div.results', { id: 'results', role: 'listbox', ariaLabel: s[T.search] })
-const note = h('p.note')
-export const view = h('div.search', {}, h('label.field', {}, icon(lens), input), note, list)
+export const view = h('div.search', {}, h('label.field', {}, icon(lens), input), list)
 
 /** fillList shows options, and below them the one that asks a question. */
-function fillList(parts: Parameters<typeof put>[1][], question?: string) {
+const fillList = (parts: Parameters<typeof put>[1][], question?: string) => {
   put(list, parts, question && has('ask') && action(fill(s[T.askThis], question), icons.ask, () => ask(question), h('kbd', {}, '⇧↵')))
-  list.hidden = !list.firstChild
-  input.ariaExpanded = !list.hidden + ''
+  input.ariaExpanded = !!list.firstChild + ''
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
-  options.forEach((o, i) => { o.id = 'o' + i })
   select(-1)
 }
 
-function select(i: number) {
-  if (options[active]) options[active].ariaSelected = 'false'
-  const o = options[active = i]
-  input.setAttribute('aria-activedescendant', o?.id ?? '')
-  if (!o) return
-  o.ariaSelected = 'true'
-  o.scrollIntoView({ block: 'nearest' })
+const select = (i: number) => {
+  active = i
+  options.forEach((o, n) => {
+    o.id = 'o' + n
+    o.ariaSelected = (n === i) + ''
+  })
+  input.setAttribute('aria-activedescendant', options[i]?.id ?? '')
+  options[i]?.scrollIntoView({ block: 'nearest' })
 }
 
 const action = (text: string, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
-function group(label: (Node | string)[], children: Element[]) {
+const group = (label: (Node | string)[], children: Element[]) => {
   const heading = h('div.page', { role: 'presentation' }, label)
   return h('div', { role: 'group', ariaLabel: heading.textContent }, heading, children)
 }
 
-function ask(question: string) {
+const ask = (question: string) => {
   report()
   show('ask')
   assistant.send(question)
 }
 
-function start() {
-  items = []
-  found = note.textContent = ''
+const start = () => {
+  found = ''
+  say('')
   const recent: string[] = kept('recent') ?? []
   const starters = has('ask') && config.starters || []
   fillList([
@@ -101,7 +98,7 @@ function start() {
   ])
 }
 
-async function search(offset?: number) {
+const search = async (offset?: number) => {
   clearTimeout(timer)
   const query = input.value.trim()
   running?.abort()
@@ -115,77 +112,67 @@ async function search(offset?: number) {
     found = query
     const total = +response.headers.get('X-Total-Count')!
     typed = { type: 'search', query, hits: total }
-    results(total)
+    fillList([
+      [...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
+        const { title, breadcrumbs = [], highlights } = own[0].metadata
+        return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
+      }),
+      total > items.length && action(s[T.more], icons.fresh, () => search(items.length)),
+    ], found)
     if (offset) select(offset)
-    note.textContent = items.length ? '' : fill(s[T.none], query)
     emit('search', { hits: total }, { query })
-    say(note.textContent || fill(s[T.count], total))
+    say(total ? fill(s[T.count], total) : fill(s[T.none], query))
   } catch (problem) {
     if (signal.aborted) return
     fillList([], query)
     found = ''
-    say(note.textContent = explain(problem as Error))
+    say(explain(problem as Problem))
   }
 }
 
-function results(total: number) {
-  fillList([
-    [...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
-      const { title, breadcrumbs = [], highlights } = own[0].metadata
-      return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
-    }),
-    total > items.length && action(s[T.more], icons.fresh, () => search(items.length)),
-  ], found)
-}
-
-function option(item: Item) {
+const option = (item: Item) => {
   const { path, metadata: { title, heading = title, url, snippet = '', highlights = {} } } = item
   const query = found
-  const link = anchor(url, [
-    h('span.heading', {}, marked(heading, heading === title ? highlights.title : highlights.heading)),
-    h('span.snippet', {}, marked(snippet, highlights.snippet))]) as HTMLAnchorElement
-  link.className = link.part.value = 'option result'
-  link.role = 'option'
-  link.tabIndex = -1
-  link.target = ''
-  link.addEventListener('click', event => {
-    const position = items.indexOf(item) + 1
-    report()
-    send({ type: 'click', query, path, position })
-    emit('click', { path, position }, { query })
-    kept('recent', [...new Set([query, ...kept('recent') ?? []])].slice(0, 5))
-    if (stays(event, link)) return
-    const resume = { path: link.pathname, words: [...link.querySelectorAll('mark')].map(m => m.textContent!) }
-    tab('resume', resume)
-    // Under a client-side router the page changes without a load, in a while.
-    for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, resume)
-    leave()
-  })
+  const link = h('a.option.result', {
+    href: url, role: 'option', tabIndex: -1,
+    onclick(event: MouseEvent) {
+      const position = items.indexOf(item) + 1
+      report()
+      send({ type: 'click', query, path, position })
+      emit('click', { path, position }, { query })
+      kept('recent', [...new Set([query, ...kept('recent') ?? []])].slice(0, 5))
+      if (stays(event, link)) return
+      const resume = { path: link.pathname, words: [...link.querySelectorAll('mark')].map(m => m.textContent!) }
+      tab('resume', resume)
+      // Under a client-side router the page changes without a load, in a while.
+      for (const wait of [50, 400, 1500]) setTimeout(arrive, wait, resume)
+    },
+  }, h('span.heading', {}, marked(heading, heading === title ? highlights.title : highlights.heading)), h('span.snippet', {}, marked(snippet, highlights.snippet)))
   return link
 }
 
-const send = (event: object) => { post('/v1/events/{}', event, { keepalive: true }).catch(() => {}) }
+const send = (event: object) => { post('/v1/events/{}', event, { keepalive: true }).catch(() => 0) }
 
 /** report sends the query with which typing ended. */
-export function report() {
+export const report = () => {
   if (typed) send(typed)
   typed = undefined
 }
 
-export function fillIn(query: string, run?: boolean) {
+export const fillIn = (query: string, run?: boolean) => {
   input.value = query
   input.focus()
   if (run) search()
 }
 
-export function focus() {
+export const focus = () => {
   if (!input.value) start()
   input.select()
   input.focus()
 }
 
 /** marked is a text with the searched words in <mark>. */
-function marked(text: string, ranges: Ranges = []) {
+const marked = (text: string, ranges: Ranges = []) => {
   let at = 0
   return [...ranges.flatMap(([from, to]) => [text.slice(at, from), h('mark', {}, text.slice(from, at = to))]), text.slice(at)]
 }
@@ -194,7 +181,7 @@ interface Resume { path?: string, words?: string[], panel?: boolean }
 
 /** arrive marks the words of a search on the page that it has led to. It
  * returns whether a panel was open on the page before. */
-export function arrive(resume: Resume | undefined = tab('resume')) {
+export const arrive = (resume: Resume | undefined = tab('resume')) => {
   if (resume?.words && resume.path === location.pathname) {
     tab('resume', '')
     mark([...new Set(resume.words)])

@@ -24,12 +24,11 @@ export interface Config {
 }
 
 /** Context is what the loader hands to the rest: in a list, whose places cost
- * fewer bytes than names. base is the URL before /v1/; texts are those of the
- * language, unless it is English; started gets what the rest can do. */
+ * fewer bytes than names. base is the URL before /v1/; texts replace the English
+ * ones; started gets what the rest can do. */
 export type Context = [
   h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, lens: string,
-  root: ShadowRoot, config: Config, features: string[], base: string, language: string,
-  texts: string[] | undefined, started: (api: Api) => void,
+  root: ShadowRoot, config: Config, features: string[], base: string, texts: object, started: (api: Api) => void,
 ]
 
 export interface Api {
