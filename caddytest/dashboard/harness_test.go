@@ -366,6 +366,9 @@ func (b *tab) fits(name string) {
 		if over := js[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			b.t.Errorf("%s is %v pixels too wide for %d", name, over, width)
 		}
+		if width == 390 {
+			b.axe(name, "390 pixels", "['color-contrast', 'scrollable-region-focusable', 'target-size', 'list', 'aria-hidden-focus', 'label']")
+		}
 	}
 	if os.Getenv("DASHBOARD_SHOTS") != "" {
 		for _, scheme := range []string{"dark", "light"} {
