@@ -16,6 +16,9 @@ type generation struct {
 	first     []uint32 // page → its first section; one more at the end
 
 	vocabulary
+	terms               map[string]uint32 // stem → number
+	sectionIDF, pageIDF []float32         // by term
+
 	mean     averages
 	forms    forms
 	sections postings // by the whole text of sections
@@ -50,7 +53,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 		}
 	}
 	places := placesOf(words, len(lexicon)) // of each word
-	term := make([]uint32, len(lexicon))
+	terms := make([]uint32, len(lexicon))
 	g.terms = map[string]uint32{}
 	for i, n := range places {
 		if n == 0 {
@@ -63,29 +66,37 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 			t = uint32(len(g.terms))
 			g.terms[stem] = t
 		}
-		term[i] = t
+		terms[i] = t
 	}
-	g.forms = newForms(term, places, len(g.terms))
+	g.forms = newForms(terms, places, len(g.terms))
 	all := []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings}
 	for _, p := range all {
 		*p = make(postings, len(g.terms))
 	}
 	g.mean = averagesOf(words)
-	g.invert(term, nil)
+	g.invert(terms, nil)
 	for _, p := range all {
 		p.clip()
 	}
-	g.total, g.holders = g.sectionCount(), g.sections.lengths()
+	g.total, g.find = g.sectionCount(), g.findTerm
 	g.sectionIDF = g.sections.idf(g.total)
 	g.pageIDF = g.pages.idf(len(docs))
 	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
 	g.variants = variantsOf(docs)
-	g.spelling = newSpelling(lexicon, places)
+	g.spelling = newWordList(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)
 	return g
+}
+
+func (g *generation) findTerm(stem string) term {
+	n, ok := g.terms[stem]
+	if !ok {
+		return term{}
+	}
+	return term{n, len(g.sections[n]), g.sectionIDF[n], g.pageIDF[n]}
 }
 
 func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }

@@ -74,6 +74,7 @@ const (
 func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
 	words := s.parse(&q, s.wording).words
 	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
+	holders := map[string]int{}
 	for i := range words {
 		w := &words[i]
 		if r, _ := utf8.DecodeRuneInString(w.text); unspaced(r) {
@@ -87,19 +88,20 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
 			most = corrections
 		}
 		for _, e := range w.expansions[:min(most, len(w.expansions))] {
-			if stem := s.stems[e.term]; len(stems) < n && !slices.Contains(stems, stem) {
-				stems = append(stems, stem)
+			if len(stems) < n && !slices.Contains(stems, e.stem) {
+				stems = append(stems, e.stem)
+				holders[e.stem] = e.found.holders
 			}
 		}
 	}
-	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(s.holders[s.terms[a]], s.holders[s.terms[b]]) })
+	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
 	return stems, true
 }
 
 // IDF adds up that of terms that Stems has returned.
 func (s *Statistics) IDF(stems []string) (sum float64) {
 	for _, stem := range stems {
-		sum += float64(s.sectionIDF[s.terms[stem]])
+		sum += float64(s.find(stem).sectionIDF)
 	}
 	return sum
 }

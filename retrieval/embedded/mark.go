@@ -33,17 +33,17 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 	}
 	g = g.only(q.Pages)
 	p := g.parse(&q, &x.wording)
-	return p.marker(func(term uint32) (texts []string) {
-		for _, form := range g.forms.of(term) {
+	return p.marker(func(e expansion) (texts []string) {
+		for _, form := range g.forms.of(e.term) {
 			texts = append(texts, g.lexicon[form].Text)
 		}
 		return texts
 	}, func(word string, _ map[string]markedWord) string { return word })
 }
 
-// marker returns a Marker of a query's words. names returns those of a term, and
+// marker returns a Marker of a query's words. names returns those of an expansion, and
 // nameOf that of a word of a text, among the names that are marked.
-func (p *parsedQuery) marker(names func(term uint32) []string, nameOf func(word string, marked map[string]markedWord) string) retrieval.Marker {
+func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word string, marked map[string]markedWord) string) retrieval.Marker {
 	marked := map[string]markedWord{} // by name
 	var typed markedWord
 	prefix := ""
@@ -51,14 +51,14 @@ func (p *parsedQuery) marker(names func(term uint32) []string, nameOf func(word 
 		w := &p.words[i]
 		var parts []string
 		for _, e := range w.whole {
-			parts = append(parts, names(e.term)...)
+			parts = append(parts, names(e)...)
 		}
 		if parts != nil && utf8.RuneCountInString(w.text) == 1 {
 			continue // the 3 of HTTP/3
 		}
 		for _, e := range w.expansions {
 			weight := float64(e.weight * w.trust * w.idf)
-			for _, name := range names(e.term) {
+			for _, name := range names(e) {
 				if marked[name].weight < weight {
 					marked[name] = markedWord{i, weight, parts}
 				}

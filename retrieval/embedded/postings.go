@@ -36,15 +36,6 @@ func weightAt(list []posting, place uint32) float32 {
 	return list[i].weight
 }
 
-// lengths returns in how many places each term is.
-func (p postings) lengths() []uint32 {
-	out := make([]uint32, len(p))
-	for term, list := range p {
-		out[term] = uint32(len(list))
-	}
-	return out
-}
-
 // idf returns the inverse document frequencies of all terms.
 func (p postings) idf(places int) []float32 {
 	out := make([]float32, len(p))

@@ -31,12 +31,17 @@ const (
 // they are.
 type vocabulary struct {
 	languages []language.Language
-	total     int               // sections
-	terms     map[string]uint32 // stem → number
-	holders   []uint32          // term → how many sections hold it
-	// By term.
-	sectionIDF, pageIDF []float32
-	spelling            *spelling
+	total     int // sections
+	// find returns the term of a stem, one without holders if there is none.
+	find     func(stem string) term
+	spelling wordList
+}
+
+// term is a stem that a site has.
+type term struct {
+	number              uint32
+	holders             int // sections
+	sectionIDF, pageIDF float32
 }
 
 // parsedQuery is a query as the index reads it.
@@ -68,6 +73,8 @@ type queryWord struct {
 // expansion is a term that a query word is searched by.
 type expansion struct {
 	term                  uint32
+	stem                  string
+	found                 term // as the vocabulary has it
 	weight                float32
 	sectionGain, pageGain float32 // weight × IDF
 }
@@ -280,15 +287,15 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 		add(s, synonym)
 	}
 	for i := range x.expansions {
-		e, first := &x.expansions[i], x.expansions[0].term
-		e.sectionGain, e.pageGain = e.weight*v.sectionIDF[e.term], e.weight*v.pageIDF[e.term]
+		e, first := &x.expansions[i], &x.expansions[0].found
+		e.sectionGain, e.pageGain = e.weight*e.found.sectionIDF, e.weight*e.found.pageIDF
 		if sections > 0 {
 			// One word in several languages is as rare as it is in all.
 			e.sectionGain = min(e.sectionGain, e.weight*x.idf)
 		} else {
 			// A rare correction is not worth more than the likeliest.
-			e.sectionGain = min(e.sectionGain, e.weight*v.sectionIDF[first])
-			e.pageGain = min(e.pageGain, e.weight*v.pageIDF[first])
+			e.sectionGain = min(e.sectionGain, e.weight*first.sectionIDF)
+			e.pageGain = min(e.pageGain, e.weight*first.pageIDF)
 		}
 	}
 	return sections > 0 || x.joined
@@ -296,23 +303,18 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 
 // addExpansion adds a term, and returns in how many sections it is.
 func (v *vocabulary) addExpansion(x *queryWord, stem string, weight float32) int {
-	term, ok := v.terms[stem]
-	if !ok || v.holders[term] == 0 {
-		return 0
+	t := v.find(stem)
+	if t.holders > 0 && !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == t.number }) {
+		x.expansions = append(x.expansions, expansion{term: t.number, stem: stem, found: t, weight: weight})
 	}
-	if !slices.ContainsFunc(x.expansions, func(e expansion) bool { return e.term == term }) {
-		x.expansions = append(x.expansions, expansion{term: term, weight: weight})
-	}
-	return int(v.holders[term])
+	return t.holders
 }
 
 // sectionsWith returns in how many sections a word is, in any language.
 func (v *vocabulary) sectionsWith(word string) int {
 	n := 0
 	for _, l := range v.languages {
-		if term, ok := v.terms[l.Stem(word)]; ok {
-			n = max(n, int(v.holders[term]))
-		}
+		n = max(n, v.find(l.Stem(word)).holders)
 	}
 	return n
 }

@@ -13,9 +13,10 @@ import (
 // and rank pages that another engine found. They never change.
 type Statistics struct {
 	vocabulary
+	pages   int
 	mean    averages
 	wording *wording
-	stems   []string // by term
+	terms   termList
 }
 
 // Wording is what a site says about words in queries.
@@ -27,40 +28,28 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 	return &Wording{w}, err
 }
 
-// ReadStatistics reads an encoded table. Its error wraps errTable.
-func ReadStatistics(data []byte, w *Wording) (*Statistics, error) {
-	t, err := ReadTable(data)
-	if err != nil {
-		return nil, err
-	}
-	return t.Statistics(w), nil
-}
-
 // Statistics returns the statistics of the pages that were added so far.
 func (t *Table) Statistics(w *Wording) *Statistics {
-	s := &Statistics{mean: t.mean, wording: &w.of, stems: slices.Sorted(maps.Keys(t.terms))}
-	s.total = t.sections
+	t.join()
+	s := &Statistics{pages: t.pages, mean: t.mean, wording: &w.of, terms: t.terms}
+	s.total, s.spelling = t.sections, t.words
 	s.languages = slices.Sorted(maps.Keys(t.languages))
-	s.terms = make(map[string]uint32, len(s.stems))
-	s.holders = make([]uint32, len(s.stems))
-	s.sectionIDF, s.pageIDF = make([]float32, len(s.stems)), make([]float32, len(s.stems))
-	for i, stem := range s.stems {
-		c := t.terms[stem]
-		s.terms[stem], s.holders[i] = uint32(i), c.sections
-		s.sectionIDF[i], s.pageIDF[i] = idf(t.sections, int(c.sections)), idf(t.pages, int(c.pages))
-	}
-	words, places := make([]word, 0, len(t.words)), make([]uint32, 0, len(t.words))
-	for x, n := range t.words {
-		words, places = append(words, word{Text: x.text}), append(places, n)
-	}
-	s.spelling = newSpelling(words, places)
+	s.find = func(stem string) term { return s.findTerm(stemHash(stem)) }
 	return s
+}
+
+func (s *Statistics) findTerm(hash uint32) term {
+	c, at, ok := s.terms.find(hash)
+	if !ok {
+		return term{}
+	}
+	return term{at, c.sections, idf(s.total, c.sections), idf(s.pages, c.pages)}
 }
 
 // Mark returns a Marker of the words of a query.
 func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	p := s.parse(&q, s.wording)
-	return p.marker(func(term uint32) []string { return s.stems[term : term+1] }, func(word string, marked map[string]markedWord) (stem string) {
+	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) (stem string) {
 		for _, l := range s.languages {
 			stem = l.Stem(word)
 			if _, ok := marked[stem]; ok {
@@ -73,8 +62,7 @@ func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 
 // FoundPage is a page of which another engine found some sections.
 type FoundPage struct {
-	// Document has all of the page's sections, of which only those in Sections
-	// need a text.
+	// Document has all of the page's sections. They need no texts.
 	Document *retrieval.Document
 	// Sections are what was found, by their number in the document.
 	Sections []FoundSection
@@ -85,6 +73,8 @@ type FoundPage struct {
 // FoundSection is a section that another engine found.
 type FoundSection struct {
 	Section int
+	// Counts are its words, see Words.
+	Counts []byte
 	// Rank is its place, from 0, in the keyword search; below 0 it was found
 	// by its vector only.
 	Rank int
@@ -111,13 +101,20 @@ type Terms struct {
 	Text    string `json:"text"`
 }
 
-// Analyze returns the traits of a whole page, and the terms of its sections.
-func Analyze(d *retrieval.Document) (Traits, []Terms) {
+// Words are those of a section, for another engine to find it and for Rank.
+type Words struct {
+	Terms
+	// Counts are how often which field has which word.
+	Counts []byte
+}
+
+// Analyze returns the traits of a whole page, and the words of its sections.
+func Analyze(d *retrieval.Document) (Traits, []Words) {
 	l, lex := languageOf(d), newLexicon(nil)
 	c := analyze(d, l, lex.number)
 	heading, text := c.lengths()
 	traits := Traits{Language: string(l), Factor: pageFactor(d, c), Words: text, Headings: heading}
-	terms := make([]Terms, len(c.Sections))
+	words, counts := make([]Words, len(c.Sections)), countTerms(c, lex.words)
 	for i := range c.Sections {
 		var fields [3]strings.Builder
 		seen := map[string]bool{}
@@ -144,9 +141,9 @@ func Analyze(d *retrieval.Document) (Traits, []Terms) {
 		for _, w := range c.Head {
 			add(2, w.Word)
 		}
-		terms[i] = Terms{fields[0].String(), fields[1].String(), fields[2].String()}
+		words[i] = Words{Terms{fields[0].String(), fields[1].String(), fields[2].String()}, counts[i]}
 	}
-	return traits, terms
+	return traits, words
 }
 
 // unranked is what a page is worth that only the other engine found by
@@ -188,64 +185,48 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 // candidates makes a generation of the sections found, in which the terms of
 // the query are numbered from 0, and renumbers those of the query.
 func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
-	numbers := map[string]uint32{} // stem → number
+	numbers := map[uint32]uint32{} // hash → number
+	g := &generation{vocabulary: s.vocabulary, mean: s.mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
 	for i := range p.words {
 		for j := range p.words[i].expansions {
 			e := &p.words[i].expansions[j]
-			stem := s.stems[e.term]
-			n, ok := numbers[stem]
+			hash := stemHash(e.stem)
+			n, ok := numbers[hash]
 			if !ok {
 				n = uint32(len(numbers))
-				numbers[stem] = n
+				numbers[hash] = n
+				g.sectionIDF = append(g.sectionIDF, e.found.sectionIDF)
 			}
 			e.term = n
 		}
 	}
-	other := uint32(len(numbers))
-	sectionIDF := make([]float32, other+1)
-	for stem, n := range numbers {
-		sectionIDF[n] = s.sectionIDF[s.terms[stem]]
-	}
-	read := map[language.Language]map[string]uint32{}
-	number := func(l language.Language, text string) uint32 {
-		known := read[l]
-		if known == nil {
-			known = map[string]uint32{}
-			read[l] = known
-		}
-		n, ok := known[text]
-		if !ok {
-			if n, ok = numbers[l.Stem(text)]; !ok {
-				n = other
-			}
-			known[text] = n
-		}
-		return n
-	}
-	g := &generation{mean: s.mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
-	g.vocabulary = s.vocabulary
-	g.sectionIDF, g.pageIDF = sectionIDF, nil
+	r, sums := newCountReader(numbers), sums{s, map[uint32]float32{}}
 	for i, f := range found {
 		d := *f.Document
 		d.Sections = make([]retrieval.Section, len(f.Sections))
+		words := &pageWords{Language: language.Language(f.Language)}
+		var titleIDF, slugIDF float32
 		for j, section := range f.Sections {
+			c, _ := r.read(section.Counts)
+			if words.Head == nil {
+				words.Head, words.Title, words.Description = c.page.Head, c.page.Title, c.page.Description
+				words.Keywords, words.Path = c.page.Keywords, c.page.Path
+				titleIDF, slugIDF = sums.of(c.title), sums.of(c.slug)
+			}
+			words.Sections = append(words.Sections, c.section)
 			d.Sections[j] = f.Document.Sections[section.Section]
+			g.headingIDF = append(g.headingIDF, sums.of(c.heading))
 		}
-		l := language.Language(f.Language)
-		g.docs, g.words = append(g.docs, &d), append(g.words, analyze(&d, l, number))
+		g.docs, g.words = append(g.docs, &d), append(g.words, words)
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
 		g.factor = append(g.factor, f.Factor)
-		g.titleIDF = append(g.titleIDF, s.sumIDF(l, d.Title))
-		g.slugIDF = append(g.slugIDF, s.sumIDF(l, d.Page[strings.LastIndexByte(d.Page, '/')+1:]))
-		for j := range d.Sections {
-			g.headingIDF = append(g.headingIDF, s.sumIDF(l, append(slices.Clip(d.Sections[j].Path), d.Sections[j].Heading)...))
-		}
+		g.titleIDF, g.slugIDF = append(g.titleIDF, titleIDF), append(g.slugIDF, slugIDF)
 	}
 	for _, list := range []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings} {
-		*list = make(postings, other+1)
+		*list = make(postings, len(numbers))
 	}
-	terms := make([]uint32, other+1)
+	terms := make([]uint32, len(numbers))
 	for i := range terms {
 		terms[i] = uint32(i)
 	}
@@ -254,23 +235,20 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	return g
 }
 
-// sumIDF adds up the IDF of the different plain words of a field.
-func (s *Statistics) sumIDF(l language.Language, texts ...string) (sum float32) {
-	var seen []string
-	for _, text := range texts {
-		splitWords(text, func(w string, k kind) {
-			if k != plain {
-				return
-			}
-			stem := l.Stem(w)
-			if slices.Contains(seen, stem) {
-				return
-			}
-			seen = append(seen, stem)
-			if term, ok := s.terms[stem]; ok {
-				sum += s.sectionIDF[term]
-			}
-		})
+// sums adds up the IDF of terms.
+type sums struct {
+	*Statistics
+	known map[uint32]float32
+}
+
+func (s *sums) of(hashes []uint32) (sum float32) {
+	for _, h := range hashes {
+		v, ok := s.known[h]
+		if !ok {
+			v = s.findTerm(h).sectionIDF
+			s.known[h] = v
+		}
+		sum += v
 	}
 	return sum
 }

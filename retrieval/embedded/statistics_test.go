@@ -17,11 +17,10 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	for _, d := range documents {
 		table.Add(d)
 	}
-	s, err := ReadStatistics(table.Encode(), w)
-	if err != nil {
+	if table, err = ReadTable(table.Encode()); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return table.Statistics(w)
 }
 
 func TestKeyTermsAreWhatAnotherEngineIsAsked(t *testing.T) {

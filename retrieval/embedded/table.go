@@ -1,18 +1,14 @@
 package embedded
 
 import (
-	"bufio"
 	"bytes"
-	"compress/flate"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"maps"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -25,21 +21,39 @@ type Table struct {
 	pages, sections int
 	mean            averages
 	languages       map[language.Language]int // pages
-	words           map[tableWord]uint32      // places, as of placesOf
-	terms           map[string]termCount
+	words           wordList
+	terms           termList
+	// What was counted since the lists were made.
+	newWords map[string]int
+	newTerms map[uint32]termCount
 }
 
-type tableWord struct {
-	language language.Language
-	text     string
-}
-
-// termCount is how many sections and pages hold a term.
-type termCount struct{ sections, pages uint32 }
+// maxNew is how many words and terms are counted before they join the lists.
+const maxNew = 1 << 17
 
 // NewTable returns the table of a site without pages.
 func NewTable() *Table {
-	return &Table{languages: map[language.Language]int{}, words: map[tableWord]uint32{}, terms: map[string]termCount{}}
+	return &Table{languages: map[language.Language]int{}, newWords: map[string]int{}, newTerms: map[uint32]termCount{}}
+}
+
+// Clone returns a copy, which can be changed.
+func (t *Table) Clone() *Table {
+	t.join()
+	c := *t
+	c.languages, c.newWords, c.newTerms = maps.Clone(t.languages), map[string]int{}, map[uint32]termCount{}
+	return &c
+}
+
+// join adds what was counted to the lists.
+func (t *Table) join() {
+	if len(t.newWords) > 0 {
+		t.words = t.words.changed(t.newWords)
+		t.newWords = map[string]int{}
+	}
+	if len(t.newTerms) > 0 {
+		t.terms = t.terms.changed(t.newTerms)
+		t.newTerms = map[uint32]termCount{}
+	}
 }
 
 // Add counts a page.
@@ -58,210 +72,132 @@ func (t *Table) count(d *retrieval.Document, by int) {
 		delete(t.languages, c.Language)
 	}
 	for i, n := range placesOf([]*pageWords{c}, len(lex.words)) {
-		w := tableWord{c.Language, lex.words[i].Text}
-		if left := int(t.words[w]) + by*int(n); left > 0 {
-			t.words[w] = uint32(left)
-		} else {
-			delete(t.words, w)
+		if text := lex.words[i].Text; correctable(text) {
+			t.newWords[text] += by * int(n)
 		}
 	}
-	head, page, section := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	hashes := make([]uint32, len(lex.words))
+	for i := range hashes {
+		hashes[i] = stemHash(lex.words[i].Stem)
+	}
+	head, page, section := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	for _, w := range c.Head {
-		head[lex.words[w.Word].Stem], page[lex.words[w.Word].Stem] = true, true
+		head[hashes[w.Word]], page[hashes[w.Word]] = true, true
 	}
 	for i := range c.Sections {
 		clear(section)
 		maps.Copy(section, head)
 		for _, w := range c.Sections[i].Words {
-			section[lex.words[w.Word].Stem], page[lex.words[w.Word].Stem] = true, true
+			section[hashes[w.Word]], page[hashes[w.Word]] = true, true
 		}
-		for stem := range section {
-			t.addTerm(stem, by, 0)
+		for term := range section {
+			t.addTerm(term, by, 0)
 		}
 	}
-	for stem := range page {
-		t.addTerm(stem, 0, by)
+	for term := range page {
+		t.addTerm(term, 0, by)
+	}
+	if len(t.newWords)+len(t.newTerms) > maxNew {
+		t.join()
 	}
 }
 
-func (t *Table) addTerm(stem string, sections, pages int) {
-	c := t.terms[stem]
-	c.sections, c.pages = uint32(max(0, int(c.sections)+sections)), uint32(max(0, int(c.pages)+pages))
-	if c == (termCount{}) {
-		delete(t.terms, stem)
-		return
-	}
-	t.terms[stem] = c
+func (t *Table) addTerm(hash uint32, sections, pages int) {
+	c := t.newTerms[hash]
+	t.newTerms[hash] = termCount{c.sections + sections, c.pages + pages}
 }
 
-// The encoded table is compressed: counts as varints, then words and terms in
-// order, each without what it shares with the one before.
-const (
-	tableHeader = "caddy-docs table 1\n"
-	// maxTable limits what a damaged table can make us read, in bytes.
-	maxTable = 512 << 20
-)
+// An encoded table is counts as varints, then the lists of words and terms, as
+// they are in memory.
+const tableHeader = "caddy-docs table 2\n"
 
 // errTable is wrapped by the error of a table that can't be read.
 var errTable = errors.New("the table of words is damaged, or of another version")
 
 // Encode returns the table for ReadTable.
 func (t *Table) Encode() []byte {
-	var out bytes.Buffer
-	out.WriteString(tableHeader)
-	z, err := flate.NewWriter(&out, flate.DefaultCompression)
-	if err != nil {
-		panic(err) // the level is valid
-	}
-	w := tableWriter{Writer: bufio.NewWriter(z)}
-	w.number(t.pages)
-	w.number(t.sections)
+	t.join()
+	out := make([]byte, 0, len(t.words.data)+len(t.terms.data)+256)
+	out = append(out, tableHeader...)
+	number := func(n int) { out = binary.AppendUvarint(out, uint64(n)) }
+	number(t.pages)
+	number(t.sections)
 	for _, a := range t.mean.fields() {
-		w.number(int(a.sum))
-		w.number(int(a.n))
+		number(int(a.sum))
+		number(int(a.n))
 	}
-	languages := slices.Sorted(maps.Keys(t.languages))
-	w.number(len(languages))
-	for _, l := range languages {
-		w.text(string(l))
-		w.number(t.languages[l])
+	number(len(t.languages))
+	for _, l := range slices.Sorted(maps.Keys(t.languages)) {
+		number(len(l))
+		out = append(out, l...)
+		number(t.languages[l])
 	}
-	words := slices.SortedFunc(maps.Keys(t.words), func(a, b tableWord) int {
-		if c := strings.Compare(a.text, b.text); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.language), string(b.language))
-	})
-	w.last = ""
-	w.number(len(words))
-	for _, x := range words {
-		w.text(x.text)
-		i, _ := slices.BinarySearch(languages, x.language)
-		w.number(i)
-		w.number(int(t.words[x]))
-	}
-	w.last = ""
-	w.number(len(t.terms))
-	for _, stem := range slices.Sorted(maps.Keys(t.terms)) {
-		w.text(stem)
-		w.number(int(t.terms[stem].sections))
-		w.number(int(t.terms[stem].pages))
-	}
-	_ = w.Flush() // a bytes.Buffer doesn't fail
-	_ = z.Close()
-	return binary.BigEndian.AppendUint32(out.Bytes(), crc32.Checksum(out.Bytes(), crc32.MakeTable(crc32.Castagnoli)))
+	number(t.words.n)
+	number(len(t.words.data))
+	number(t.terms.n)
+	number(len(t.terms.data))
+	out = append(append(out, t.words.data...), t.terms.data...)
+	return binary.BigEndian.AppendUint32(out, crc32.Checksum(out, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-type tableWriter struct {
-	*bufio.Writer
-	last string
-}
-
-func (w *tableWriter) number(n int) {
-	_, _ = w.Write(binary.AppendUvarint(nil, uint64(n)))
-}
-
-func (w *tableWriter) text(s string) {
-	shared := 0
-	for shared < min(len(s), len(w.last)) && s[shared] == w.last[shared] {
-		shared++
-	}
-	w.number(shared)
-	w.number(len(s) - shared)
-	_, _ = w.WriteString(s[shared:])
-	w.last = s
-}
-
-// ReadTable reads an encoded table. Its error wraps errTable.
+// ReadTable reads an encoded table, whose data it keeps. Its error wraps
+// errTable.
 func ReadTable(data []byte) (*Table, error) {
-	t := NewTable()
-	r, err := newTableReader(data)
-	if err != nil {
-		return nil, err
-	}
-	r.head(t)
-	for n := r.number(); n > 0 && r.err == nil; n-- {
-		word, l, places := r.word()
-		t.words[tableWord{l, word}] = places
-	}
-	r.last = r.last[:0]
-	for n := r.number(); n > 0 && r.err == nil; n-- {
-		stem := r.text()
-		t.terms[stem] = termCount{r.number(), r.number()}
-	}
-	if r.err != nil {
-		return nil, fmt.Errorf("%w: %w", errTable, r.err)
-	}
-	return t, nil
-}
-
-type tableReader struct {
-	*bufio.Reader
-	err       error
-	last      []byte
-	languages []language.Language
-}
-
-func newTableReader(data []byte) (*tableReader, error) {
 	body, ok := bytes.CutPrefix(data, []byte(tableHeader))
 	end := len(data) - crc32.Size
 	if !ok || len(body) < crc32.Size || crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)) != binary.BigEndian.Uint32(data[end:]) {
 		return nil, errTable
 	}
-	return &tableReader{Reader: bufio.NewReader(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-crc32.Size])), maxTable))}, nil
-}
-
-// head reads all before the words.
-func (r *tableReader) head(t *Table) {
-	t.pages, t.sections = int(r.number()), int(r.number())
+	r := tableReader{data: body[:len(body)-crc32.Size]}
+	t := NewTable()
+	t.pages, t.sections = r.number(), r.number()
 	for _, a := range t.mean.fields() {
 		a.sum, a.n = float64(r.number()), float64(r.number())
 	}
 	for n := r.number(); n > 0 && r.err == nil; n-- {
-		l := language.Language(r.text())
-		r.languages = append(r.languages, l)
-		t.languages[l] = int(r.number())
+		l := language.Language(r.bytes(r.number()))
+		t.languages[l] = r.number()
 	}
-	r.last = r.last[:0]
-}
-
-func (r *tableReader) fail(err error) {
+	words, wordBytes, terms, termBytes := r.number(), r.number(), r.number(), r.number()
+	wordData, termData := r.bytes(wordBytes), r.bytes(termBytes)
 	if r.err == nil {
-		r.err = err
+		t.words, r.err = readWordList(wordData, words)
 	}
+	if r.err == nil {
+		t.terms, r.err = readTermList(termData, terms)
+	}
+	if r.err != nil || len(r.data) > 0 {
+		return nil, fmt.Errorf("%w: %w", errTable, cmp.Or(r.err, errors.New("it is too long")))
+	}
+	return t, nil
 }
 
-func (r *tableReader) number() uint32 {
-	n, err := binary.ReadUvarint(r)
-	if err == nil && n > math.MaxUint32 {
-		err = errors.New("a number is too large")
-	}
-	if err != nil {
-		r.fail(err)
+type tableReader struct {
+	data []byte
+	err  error
+}
+
+func (r *tableReader) number() int {
+	n, length := binary.Uvarint(r.data)
+	if length <= 0 || n > maxSum {
+		r.err = errors.New("a number is damaged")
+		r.data = nil
 		return 0
 	}
-	return uint32(n)
+	r.data = r.data[length:]
+	return int(n)
 }
 
-func (r *tableReader) text() string {
-	shared, more := int(r.number()), int(r.number())
-	if shared > len(r.last) || shared+more > 4*maxWord {
-		r.fail(errors.New("a word is too long"))
-		return ""
-	}
-	r.last = append(r.last[:shared], make([]byte, more)...)
-	if _, err := io.ReadFull(r, r.last[shared:]); err != nil {
-		r.fail(err)
-	}
-	return string(r.last)
-}
+// maxSum limits sums of lengths.
+const maxSum = 1 << 53
 
-func (r *tableReader) word() (text string, l language.Language, places uint32) {
-	text = r.text()
-	if i := int(r.number()); i < len(r.languages) {
-		l = r.languages[i]
-	} else {
-		r.fail(errors.New("a word has no language"))
+func (r *tableReader) bytes(n int) []byte {
+	if n > len(r.data) {
+		r.err = errors.New("it is too short")
+		r.data = nil
+		return nil
 	}
-	return text, l, r.number()
+	out := r.data[:n:n]
+	r.data = r.data[n:]
+	return out
 }

@@ -94,7 +94,13 @@ func TestDistance(t *testing.T) {
 		{"abc", "xyz", 2, 3},
 		{"über", "uber", 1, 1},
 	} {
-		if got := distance([]rune(c.a), []rune(c.b), c.limit); got != c.want {
+		d := newDistances(c.a)
+		d.limit = c.limit
+		got := c.limit + 1
+		if d.compare([]byte(c.b), 0) == 0 {
+			got = d.distance()
+		}
+		if got != c.want {
 			t.Errorf("%s → %s: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -125,7 +131,7 @@ func TestSuggestions(t *testing.T) {
 	for _, text := range []string{"proxy", "caddy", "proxies", "candy", "caddy"} {
 		words = append(words, word{Text: text})
 	}
-	s := newSpelling(words, []uint32{7, 5, 3, 2, 4})
+	s := newWordList(words, []uint32{7, 5, 3, 2, 4})
 	for _, c := range []struct {
 		word   string
 		typing bool

@@ -24,7 +24,7 @@ type content struct {
 	// mean is the mean of the sections' vectors at length 1.
 	mean []float32
 	// table has the words of the site, statistics is what searches read of it.
-	table      []byte
+	table      *embedded.Table
 	statistics *embedded.Statistics
 	// vectors returns those of a page's sections, nil if this process has none.
 	vectors func(page int) [][]float32
@@ -88,10 +88,7 @@ func baseLanguage(tag string) string {
 // are not in before, which may be nil, are read.
 func (x *Index) newContent(outlines []*retrieval.Document, before *content, vectors func(int) [][]float32) (*content, error) {
 	c := &content{outlines: outlines, pages: make([]pageState, len(outlines)), byPage: make(map[string]int, len(outlines)), vectors: vectors}
-	table, known, err := x.tableFor(outlines, before)
-	if err != nil {
-		return nil, err
-	}
+	table, known := x.tableFor(outlines, before)
 	for i, d := range outlines {
 		if _, twice := c.byPage[d.Page]; twice {
 			return nil, fmt.Errorf("two documents are the page %q", d.Page)
@@ -115,16 +112,15 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 	}
 	c.index(x.uidPrefix)
 	c.measure()
-	c.table = table.Encode()
-	c.statistics = table.Statistics(x.wording)
+	c.table, c.statistics = table, table.Statistics(x.wording)
 	return c, nil
 }
 
 // tableFor returns the table to which the pages that are not in before must be
 // added, if known is true, or else all pages.
-func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *embedded.Table, known bool, err error) {
+func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *embedded.Table, known bool) {
 	if before == nil {
-		return embedded.NewTable(), false, nil
+		return embedded.NewTable(), false
 	}
 	kept := make(map[string]bool, len(outlines))
 	for _, d := range outlines {
@@ -133,22 +129,20 @@ func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table
 		}
 	}
 	if 2*len(kept) < len(before.outlines) {
-		return embedded.NewTable(), false, nil
+		return embedded.NewTable(), false
 	}
-	if table, err = embedded.ReadTable(before.table); err != nil {
-		return nil, false, err
-	}
+	table = before.table.Clone()
 	for _, d := range before.outlines {
 		if kept[d.Page] {
 			continue
 		}
 		full, err := x.store.whole(d)
 		if err != nil {
-			return embedded.NewTable(), false, nil // the page is no longer on disk
+			return embedded.NewTable(), false // the page is no longer on disk
 		}
 		table.Remove(full)
 	}
-	return table, true, nil
+	return table, true
 }
 
 // find returns the number of a page that is as in an outline.
@@ -162,10 +156,10 @@ func (c *content) find(d *retrieval.Document) (at int, ok bool) {
 }
 
 func newPageState(d *retrieval.Document) pageState {
-	traits, terms := embedded.Analyze(d)
+	traits, words := embedded.Analyze(d)
 	p := pageState{Traits: traits, IDs: make([][idSize]byte, len(d.Sections))}
 	for j := range d.Sections {
-		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, traits, terms).ID))
+		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, traits, words).ID))
 	}
 	return p
 }

@@ -67,10 +67,7 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 	n := &narrowedSet{content: c, pages: pages, statistics: c.statistics}
 	n.filter, n.filtered = pageFilter(in, out)
 	if len(out) > 0 {
-		table, err := embedded.ReadTable(c.table)
-		if err != nil {
-			return nil, err
-		}
+		table := c.table.Clone()
 		change, count := out, (*embedded.Table).Remove
 		if len(in) < len(out) {
 			table = embedded.NewTable()

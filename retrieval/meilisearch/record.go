@@ -43,6 +43,8 @@ type record struct {
 	Tags     []string `json:"tags"`
 	// Terms are the words by which this package finds the section.
 	Terms embedded.Terms `json:"terms"`
+	// Counts are those of the section's words, for the ranking.
+	Counts []byte `json:"counts"`
 	// Ranking is what the order of the results takes from the whole page.
 	Ranking embedded.Traits `json:"ranking"`
 	// Vector is a hash of the vector that this process sent, "" if it sent
@@ -115,12 +117,12 @@ func cosineOf(v []float32, compact []byte) float64 {
 	return dot / math.Sqrt(sum)
 }
 
-func newRecord(d *retrieval.Document, section int, traits embedded.Traits, terms []embedded.Terms) *record {
+func newRecord(d *retrieval.Document, section int, traits embedded.Traits, words []embedded.Words) *record {
 	s := &d.Sections[section]
 	r := &record{
 		URL: d.URL, Path: d.Page, Page: d.Page, Section: section, Title: d.Title, Heading: s.Heading, Headings: s.Path,
 		Level: s.Level, Anchor: s.Anchor, Breadcrumbs: d.Breadcrumbs, Slug: slug(d.Page), Description: d.Description,
-		Keywords: d.Keywords, Text: s.Text, Version: normal(d.Version), Ranking: traits, Terms: terms[section],
+		Keywords: d.Keywords, Text: s.Text, Version: normal(d.Version), Ranking: traits, Terms: words[section].Terms, Counts: words[section].Counts,
 	}
 	if s.Anchor != "" {
 		r.URL += "#" + s.Anchor
@@ -175,7 +177,7 @@ func (r *record) section() retrieval.Section {
 
 // size estimates the length of a record's JSON.
 func (r *record) size() int {
-	size := 2*len(r.Text) + 800
+	size := 2*len(r.Text) + 2*len(r.Counts) + 800
 	if v := r.Vectors[vectorName]; v != nil && len(v.Embeddings) > 0 {
 		size += 14 * len(v.Embeddings[0])
 	}

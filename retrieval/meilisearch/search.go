@@ -176,7 +176,7 @@ var displayed = append([]string{"path", "slug", "vector", "embedding"}, retrieve
 // retrieved are the attributes of a hit.
 var retrieved = []string{
 	"id", "url", "page", "section", "title", "heading", "headings", "level", "anchor", "breadcrumbs", "description",
-	"keywords", "text", "version", "language", "tags", "ranking",
+	"keywords", "text", "version", "language", "tags", "ranking", "counts",
 }
 
 // find returns what a server finds by keywords and, at the same time, by
@@ -392,7 +392,7 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 			if q.Pages != nil && !q.Pages.Has(hit.Page) {
 				continue
 			}
-			section := embedded.FoundSection{Section: hit.Section, Rank: rank}
+			section := embedded.FoundSection{Section: hit.Section, Counts: hit.Counts, Rank: rank}
 			if r.semantic {
 				var ok bool
 				if section.Similarity, ok = similarityOf(hit.Details); !ok {

@@ -29,7 +29,7 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 1\n"
+	stateHeader = "caddy-docs state 2\n"
 	// stateIndex follows a site's prefix. It is no language.
 	stateIndex = "_state"
 	// statePart is the length of a part of the state in the server, in bytes
@@ -53,7 +53,7 @@ type state struct {
 
 // encodeState returns the state of c. refs may be nil.
 func encodeState(c *content, refs map[string]ref) ([]byte, error) {
-	s := state{Pages: c.pages, Mean: c.mean, Table: c.table, Refs: refs}
+	s := state{Pages: c.pages, Mean: c.mean, Table: c.table.Encode(), Refs: refs}
 	for _, d := range c.outlines {
 		o := *d
 		o.Sections = nil
@@ -92,13 +92,13 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 	if len(s.Pages) != len(s.Outlines) {
 		return nil, nil, errState
 	}
-	statistics, err := embedded.ReadStatistics(s.Table, x.wording)
+	table, err := embedded.ReadTable(s.Table)
 	if err != nil {
 		return nil, nil, err
 	}
 	c := &content{
 		outlines: s.Outlines, pages: s.Pages, byPage: make(map[string]int, len(s.Outlines)),
-		mean: s.Mean, table: s.Table, statistics: statistics, restored: true,
+		mean: s.Mean, table: table, statistics: table.Statistics(x.wording), restored: true,
 	}
 	for i, d := range c.outlines {
 		n := len(c.pages[i].IDs)

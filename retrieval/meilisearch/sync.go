@@ -276,7 +276,7 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
 		var d *retrieval.Document
 		var vectors [][]float32
-		var terms []embedded.Terms
+		var words []embedded.Words
 		for i, at := range list {
 			if i == 0 || list[i-1].page != at.page {
 				var err error
@@ -284,13 +284,13 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 					yield(nil, err)
 					return
 				}
-				_, terms = embedded.Analyze(d)
+				_, words = embedded.Analyze(d)
 				if vectors = nil; p.content.vectors != nil {
 					vectors = p.content.vectors(at.page)
 				}
 			}
 			state := &p.content.pages[at.page]
-			r := newRecord(d, at.section, state.Traits, terms)
+			r := newRecord(d, at.section, state.Traits, words)
 			if p.languageIndex.dimensions > 0 {
 				r = r.withVector(vectorName, nil) // the server requires a value for every record
 				if at.section < len(vectors) {
