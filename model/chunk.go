@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 // chunk reads a chunk of a reply, or a whole completion, in the dialect of any
@@ -17,7 +18,7 @@ func (s *stream) chunk(b []byte) error {
 	switch b[0] {
 	case '{':
 	case '[': // Gemini wraps its errors
-		for element := range elements(b) {
+		for element := range rawjson.Elements(b) {
 			if err := s.chunk(element); err != nil {
 				return err
 			}
@@ -28,7 +29,7 @@ func (s *stream) chunk(b []byte) error {
 	}
 	var choices, usage []byte
 	isError, otherError := false, false
-	for key, value := range members(b) {
+	for key, value := range rawjson.Members(b) {
 		switch string(key) {
 		case "choices":
 			choices = value
@@ -37,7 +38,7 @@ func (s *stream) chunk(b []byte) error {
 		case "error":
 			isError = !isNull(value)
 		case "x_groq":
-			for key, value := range members(value) {
+			for key, value := range rawjson.Members(value) {
 				switch {
 				case isNull(value):
 				case string(key) == "usage":
@@ -58,7 +59,7 @@ func (s *stream) chunk(b []byte) error {
 	if !isNull(usage) {
 		s.usage = append(s.usage[:0], usage...)
 	}
-	for choice := range elements(choices) {
+	for choice := range rawjson.Elements(choices) {
 		if err := s.choice(choice); err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (s *stream) chunk(b []byte) error {
 // choice reads a choice. Only the first one is asked for.
 func (s *stream) choice(b []byte) error {
 	var delta, message, text, finish []byte
-	for key, value := range members(b) {
+	for key, value := range rawjson.Members(b) {
 		switch string(key) {
 		case "index":
 			if string(value) != "0" && !isNull(value) {
@@ -105,7 +106,7 @@ func (s *stream) choice(b []byte) error {
 
 func (s *stream) message(b []byte) error {
 	var content, reasoning, details, refusal []byte
-	for key, value := range members(b) {
+	for key, value := range rawjson.Members(b) {
 		switch string(key) {
 		case "content":
 			content = value
@@ -118,7 +119,7 @@ func (s *stream) message(b []byte) error {
 		case "refusal":
 			refusal = value
 		case "tool_calls":
-			for call := range elements(value) {
+			for call := range rawjson.Elements(value) {
 				if err := s.toolCall(call); err != nil {
 					return err
 				}
@@ -159,14 +160,14 @@ func (s *stream) content(b []byte, reasoning bool) error {
 	case b[0] == '"':
 		return s.text(inside(b))
 	case b[0] == '[':
-		for part := range elements(b) {
+		for part := range rawjson.Elements(b) {
 			if err := s.content(part, reasoning); err != nil {
 				return err
 			}
 		}
 	case b[0] == '{':
 		var text, thinking, refusal []byte
-		for key, value := range members(b) {
+		for key, value := range rawjson.Members(b) {
 			switch string(key) {
 			case "text":
 				text = value
@@ -244,7 +245,7 @@ func (s *stream) toolCall(b []byte) error {
 				call = c
 			}
 		}
-	case n > 0 && (d.Function.Name == "" || !valid([]byte(s.calls[n-1].Arguments))):
+	case n > 0 && (d.Function.Name == "" || !rawjson.Valid([]byte(s.calls[n-1].Arguments))):
 		call = s.calls[n-1]
 	}
 	if call == nil {

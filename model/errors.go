@@ -18,6 +18,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 // Kind is the outcome of an attempt, as the label of a metric has it.
@@ -138,10 +139,10 @@ func redact(s, key string) string {
 // itself, a list of these, or plain text.
 func parseError(b []byte) openai.APIError {
 	b = bytes.TrimSpace(b)
-	if !valid(b) {
+	if !rawjson.Valid(b) {
 		return openai.APIError{Message: string(b)}
 	}
-	for first := range elements(b) {
+	for first := range rawjson.Elements(b) {
 		return parseError(first)
 	}
 	var outer struct {

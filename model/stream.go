@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 const (
@@ -181,7 +182,7 @@ func (s *stream) read() error {
 	if err := in.Err(); err != nil {
 		return err
 	}
-	if valid(s.pending) { // an event that lacks its empty line
+	if rawjson.Valid(s.pending) { // an event that lacks its empty line
 		return s.chunk(s.pending)
 	}
 	return nil
@@ -199,7 +200,7 @@ func (s *stream) document(in *bufio.Scanner) error {
 		return err
 	}
 	doc = bytes.TrimSpace(bytes.TrimPrefix(doc, []byte("\uFEFF")))
-	if !valid(doc) {
+	if !rawjson.Valid(doc) {
 		return s.failBody(doc)
 	}
 	if err := s.chunk(doc); err != nil {
@@ -222,7 +223,7 @@ func (s *stream) line(line []byte) error {
 			return nil
 		}
 		event := s.pending
-		if s.pending = nil; !valid(event) {
+		if s.pending = nil; !rawjson.Valid(event) {
 			return s.e.fail(Malformed, "an event is not JSON: %.200s", event)
 		}
 		return s.chunk(event)
@@ -261,7 +262,7 @@ func (s *stream) data(b []byte) error {
 			s.finish = "stop"
 		}
 		s.wait(drainTimeout)
-	case valid(b):
+	case rawjson.Valid(b):
 		return s.chunk(b)
 	default: // perhaps an event of several data lines
 		s.pending = append(s.pending, b...)

@@ -1,14 +1,12 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -76,67 +74,6 @@ func TestATokenCostsAtMostTwoAllocations(t *testing.T) {
 				t.Errorf("%d allocations in %d tokens", n, 10*tokens)
 			}
 		})
-	}
-}
-
-// What is valid, members and elements are as in encoding/json.
-func FuzzMembers(f *testing.F) {
-	f.Add([]byte(strings.TrimPrefix(tokenEvent, "data: ")))
-	f.Add([]byte(`{"a":[1,{"b":"\\\"]"},null,-1.5e+3 , true],"c" : {} ,"d":[]}`))
-	for _, b := range []string{
-		"", " ", "{", "[", "]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`, `{"a":1]`, "[1,]", "[1 2]", "[,]", "[1]x", "1 1", " [ ] ", "{ }",
-		"-", "-0", "01", "-01", "1.", ".5", "1.5", "1e", "1e+", "1E-09", "+1", "nul", "null", "nulls", "tru", "false",
-		`"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\uD83d"`, "\"\t\"", "\"\x7f\"", "\"\xff\"", "\v1", "\u00a01",
-	} {
-		f.Add([]byte(b))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if valid(b) != json.Valid(b) {
-			t.Fatalf("valid: %v", valid(b))
-		}
-		if b = bytes.TrimSpace(b); !valid(b) {
-			return
-		}
-		compareMembers(t, b)
-	})
-}
-
-func TestJSONIsNotNestedTooDeep(t *testing.T) {
-	for depth, want := range map[int]bool{maxDepth: true, maxDepth + 1: false, 1 << 20: false} {
-		b := bytes.Repeat([]byte("["), depth)
-		if b = append(b, bytes.Repeat([]byte("]"), depth)...); valid(b) != want || json.Valid(b) != want {
-			t.Errorf("%d deep: %v", depth, valid(b))
-		}
-	}
-}
-
-func compareMembers(t *testing.T, b []byte) {
-	t.Helper()
-	var list []json.RawMessage
-	if json.Unmarshal(b, &list) == nil && b[0] == '[' {
-		var got []json.RawMessage
-		for e := range elements(b) {
-			compareMembers(t, e)
-			got = append(got, e)
-		}
-		if len(list) > 0 && !reflect.DeepEqual(got, list) {
-			t.Errorf("elements %q, want %q", got, list)
-		}
-	}
-	if b[0] != '{' {
-		return
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(b, &object); err != nil {
-		t.Fatal(err)
-	}
-	got := make(map[string]json.RawMessage)
-	for key, value := range members(b) {
-		compareMembers(t, value)
-		got[plain([]byte(`"`+string(key)+`"`))] = value
-	}
-	if !reflect.DeepEqual(got, object) {
-		t.Errorf("members %q, want %q", got, object)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -49,13 +50,22 @@ func (s *Statistics) findTerm(hash uint32) term {
 // Mark returns a Marker of the words of a query.
 func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	p := s.parse(&q, s.wording)
-	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) (stem string) {
+	var mu sync.Mutex
+	stems := map[string]string{} // by word: most words of a text are in others, too
+	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) string {
+		mu.Lock()
+		defer mu.Unlock()
+		stem, ok := stems[word]
+		if ok {
+			return stem
+		}
 		for _, l := range s.languages {
 			stem = l.Stem(word)
 			if _, ok := marked[stem]; ok {
 				break
 			}
 		}
+		stems[word] = stem
 		return stem
 	})
 }

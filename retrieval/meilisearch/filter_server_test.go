@@ -84,7 +84,7 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 			}
 			var pages []string
 			for _, hit := range found[0].hits {
-				pages = append(pages, hit.Page)
+				pages = append(pages, hit.page)
 			}
 			if len(pages) != want || want == 1 && pages[0] != docs[i].Page {
 				t.Errorf("%q (%s) finds %v, want %s", v, expression, pages, docs[i].Page)

@@ -108,7 +108,7 @@ func (x *Index) whole(ctx context.Context, c *content, d *retrieval.Document) (*
 		out.Sections, out.Outline = make([]retrieval.Section, len(d.Sections)), false
 		n := 0
 		for i := range results[0].hits {
-			if r := &results[0].hits[i].record; r.Page == d.Page && r.Section >= 0 && r.Section < len(out.Sections) {
+			if r, err := results[0].hits[i].record(); err == nil && r.Page == d.Page && r.Section >= 0 && r.Section < len(out.Sections) {
 				out.Sections[r.Section] = r.section()
 				n++
 			}

@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 
 	sdk "github.com/meilisearch/meilisearch-go"
 
+	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -158,18 +160,6 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 	return x.rank(c, n, q, results), keywordOnly, nil
 }
 
-// result is what a server found for one request.
-type result struct {
-	hits     []hit
-	semantic bool
-}
-
-// hit is a section that a server found.
-type hit struct {
-	record
-	Details json.RawMessage `json:"_rankingScoreDetails"`
-}
-
 // displayed are the attributes that clients get.
 var displayed = append([]string{"path", "slug", "vector", "embedding"}, retrieved...)
 
@@ -257,16 +247,18 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	var response struct{ Results []struct{ Hits []hit } }
-	if err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests}, &response); err != nil {
+	body, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests})
+	if err != nil {
 		return nil, err
 	}
-	if len(response.Results) != len(requests) {
-		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(response.Results), len(requests))}
+	var results []result
+	for r := range rawjson.Elements(member(body, "results")) {
+		if len(results) < len(requests) {
+			results = append(results, result{hitsOf(member(r, "hits")), requests[len(results)].Hybrid != nil})
+		}
 	}
-	results := make([]result, len(requests))
-	for i, r := range requests {
-		results[i] = result{response.Results[i].Hits, r.Hybrid != nil}
+	if len(results) < len(requests) {
+		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(results), len(requests))}
 	}
 	return results, nil
 }
@@ -277,18 +269,26 @@ func (s *server) searchMerged(ctx context.Context, requests []*sdk.SearchRequest
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	var response struct{ Hits []hit }
-	err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}}, &response)
-	return []result{{hits: response.Hits}}, err
+	body, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}})
+	if err != nil {
+		return nil, err
+	}
+	return []result{{hits: hitsOf(member(body, "hits"))}}, nil
 }
 
-// multiSearch makes a request. The SDK would decode hits twice.
-func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest, to any) error {
+// multiSearch makes a request, and returns the answer, which is valid JSON.
+func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest) (answer []byte, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), to)
+	if err := s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), &answer); err != nil {
+		return nil, err
+	}
+	if !rawjson.Valid(answer) {
+		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: errors.New("the answer is not JSON")}
+	}
+	return bytes.TrimSpace(answer), nil
 }
 
 // requests returns keyword and semantic requests for each language, or for the
@@ -386,23 +386,24 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 			mean += float64(v[i]) * float64(m)
 		}
 	}
-	f := found{pages: map[string]int{}}
+	f := found{content: c, pages: map[string]int{}, hits: map[place]*hit{}}
 	for _, r := range results {
-		for rank, hit := range r.hits {
-			if q.Pages != nil && !q.Pages.Has(hit.Page) {
+		for rank := range r.hits {
+			hit := &r.hits[rank]
+			if q.Pages != nil && !q.Pages.Has(hit.page) {
 				continue
 			}
-			section := embedded.FoundSection{Section: hit.Section, Counts: hit.Counts, Rank: rank}
+			section := embedded.FoundSection{Section: hit.section, Counts: hit.counts, Rank: rank}
 			if r.semantic {
 				var ok bool
-				if section.Similarity, ok = similarityOf(hit.Details); !ok {
+				if section.Similarity, ok = similarityOf(hit.details); !ok {
 					continue
 				}
 				section.Rank, lowest = -1, min(lowest, section.Similarity)
-			} else if len(hit.Embedding) == len(v) && x.ratio > 0 {
-				section.Similarity = cosineOf(v, hit.Embedding)
+			} else if len(hit.embedding) == len(v) && x.ratio > 0 {
+				section.Similarity = cosineOf(v, hit.embedding)
 			}
-			f.add(c, &hit.record, section)
+			f.add(hit, section)
 		}
 	}
 	if mean == 0 && lowest < 1 {
@@ -410,27 +411,45 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 		// found is the best estimate of the mean.
 		mean = lowest
 	}
-	return n.statistics.Rank(q, f.list, mean, x.ratio)
+	hits := n.statistics.Rank(q, f.list, mean, x.ratio)
+	for _, h := range hits {
+		if r, err := f.hits[place{h.Document.Page, h.Section}].record(); err == nil {
+			h.Document.Sections[h.Section] = r.section()
+		}
+	}
+	return hits
 }
 
 // found gathers the sections that a server found by their pages.
 type found struct {
+	*content
 	list  []embedded.FoundPage
 	pages map[string]int // of list
+	hits  map[place]*hit
 }
 
-func (f *found) add(c *content, r *record, section embedded.FoundSection) {
-	at, ok := f.pages[r.Page]
-	if !ok {
-		at = len(f.list)
-		f.pages[r.Page] = at
-		f.list = append(f.list, embedded.FoundPage{Document: c.partial(r), Traits: r.Ranking})
-	}
-	p := &f.list[at]
-	if r.Section < 0 || r.Section > maxSection {
+// place is where a section is.
+type place struct {
+	page    string
+	section int
+}
+
+func (f *found) add(h *hit, section embedded.FoundSection) {
+	if h.section < 0 || h.section > maxSection {
 		return
 	}
-	if missing := r.Section + 1 - len(p.Document.Sections); missing > 0 { // of another generation
+	at, ok := f.pages[h.page]
+	if !ok {
+		page, ok := f.page(h)
+		if !ok {
+			return
+		}
+		at = len(f.list)
+		f.pages[h.page] = at
+		f.list = append(f.list, page)
+	}
+	p := &f.list[at]
+	if missing := h.section + 1 - len(p.Document.Sections); missing > 0 { // of another generation
 		p.Document.Sections = append(p.Document.Sections, make([]retrieval.Section, missing)...)
 	}
 	for i := range p.Sections {
@@ -442,27 +461,31 @@ func (f *found) add(c *content, r *record, section embedded.FoundSection) {
 			return
 		}
 	}
-	p.Document.Sections[r.Section] = r.section()
+	f.hits[place{h.page, h.section}] = h
 	p.Sections = append(p.Sections, section)
 }
 
 // maxSection limits the number of a section that a server can name.
 const maxSection = 1 << 20
 
-// partial returns the page of a record, with room for its sections.
-func (c *content) partial(r *record) *retrieval.Document {
-	at, ok := c.byPage[r.Page]
-	if !ok {
-		return r.document()
+// page returns the page of a hit, with room for its sections.
+func (f *found) page(h *hit) (p embedded.FoundPage, ok bool) {
+	at, ok := f.byPage[h.page]
+	if !ok { // of another generation
+		r, err := h.record()
+		if err != nil {
+			return p, false
+		}
+		return embedded.FoundPage{Document: r.document(), Traits: r.Ranking}, true
 	}
-	d := *c.outlines[at]
+	d := *f.outlines[at]
 	d.Sections = make([]retrieval.Section, len(d.Sections))
-	return &d
+	return embedded.FoundPage{Document: &d, Traits: f.content.pages[at].Traits}, true
 }
 
 // similarityOf returns the cosine of a hit's vector and the query's. The
 // server returns (1+cosine)/2, or null for a section without a vector.
-func similarityOf(details json.RawMessage) (cosine float64, ok bool) {
+func similarityOf(details []byte) (cosine float64, ok bool) {
 	var d struct {
 		VectorSort *struct{ Similarity *float64 }
 	}

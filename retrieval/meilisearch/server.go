@@ -178,7 +178,8 @@ func (s *server) call(ctx context.Context, key, method, path, body string, to an
 	return s.send(r, key, to)
 }
 
-// send sends a request, and decodes the answer into to unless that is nil.
+// send sends a request, and decodes the answer into to unless that is nil, or
+// for the answer as it is.
 func (s *server) send(r *http.Request, key string, to any) error {
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -196,6 +197,10 @@ func (s *server) send(r *http.Request, key string, to any) error {
 		e := &ServerError{URL: s.url, Status: response.StatusCode}
 		_ = json.Unmarshal(body, e)
 		return e
+	}
+	if raw, ok := to.(*[]byte); ok {
+		*raw = body
+		to = nil
 	}
 	if to == nil {
 		return nil
