@@ -126,16 +126,25 @@ func skipMembers(b []byte, i, depth int) int {
 	}
 }
 
+// ordinary are the bytes that mean themselves in a string.
+var ordinary = func() (is [256]bool) {
+	for c := range is {
+		is[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return is
+}()
+
 // skipString returns the index behind the string at b[i].
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); i++ {
+		if ordinary[b[i]] {
+			continue
+		}
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1
 		case c < ' ':
 			return -1
-		case c != '\\':
-			continue
 		}
 		if i++; i == len(b) {
 			return -1

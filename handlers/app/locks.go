@@ -76,6 +76,7 @@ func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (h
 	}
 	index := r.index.index
 	if r.reach == nil {
+		q.Shown = enough
 		hits, err = index.Search(ctx, q)
 		return hits, nil, err
 	}
@@ -90,7 +91,7 @@ func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (h
 		hits, pages = r.opened(ctx, view, candidates, enough), all.Pages
 	}
 	if hits == nil {
-		q.Pages = view.Public
+		q.Pages, q.Shown = view.Public, enough
 		if hits, err = index.Search(ctx, q); err != nil {
 			return nil, nil, err
 		}

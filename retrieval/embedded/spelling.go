@@ -65,17 +65,16 @@ func (l *wordList) corrections(word string) (out []suggestion) {
 		if far = d.compare(r.word, shared); far > 0 {
 			continue
 		}
-		weight := float32(oneEdit)
-		switch d.distance() {
-		case 0, 1:
-		case 2:
-			weight = twoEdits
-		default:
+		edits, weight := d.distance(), float32(oneEdit)
+		if edits > d.limit {
 			continue
+		}
+		if edits == 2 {
+			weight = twoEdits
 		}
 		if d.other[0] != d.of[0] {
 			// Few typing errors are in the first letter.
-			if len(d.of) < firstLetterFrom || d.distance() > 1 {
+			if len(d.of) < firstLetterFrom || edits > 1 {
 				continue
 			}
 			weight *= firstLetter

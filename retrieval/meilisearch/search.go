@@ -412,7 +412,10 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 		mean = lowest
 	}
 	hits := n.statistics.Rank(q, f.list, mean, x.ratio)
-	for _, h := range hits {
+	for i, h := range hits {
+		if q.Shown > 0 && i >= q.Shown {
+			break
+		}
 		if r, err := f.hits[place{h.Document.Page, h.Section}].record(); err == nil {
 			h.Document.Sections[h.Section] = r.section()
 		}
