@@ -199,7 +199,7 @@ func testAsk(t *testing.T, s *stand) {
 			t.Fatal(err)
 		}
 		other := &tab{t, s, ctx}
-		other.prepare()
+		other.prepare(helpers)
 		other.visit("/config", local)
 		js[bool](other, `Docs.open('ask'), true`)
 		other.until(`text('.question') === 'Does the other tab know?'`)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -284,6 +285,14 @@ type tab struct {
 	ctx context.Context
 }
 
+// free are the tabs of tests that have passed: starting one takes as long as
+// many a test.
+var free struct {
+	sync.Mutex
+	tabs   []context.Context
+	opened int // tabs for tests so far
+}
+
 func newTab(t *testing.T, s *stand) *tab {
 	t.Helper()
 	if testing.Short() {
@@ -295,19 +304,40 @@ func newTab(t *testing.T, s *stand) *tab {
 
 func openTab(t testing.TB, s *stand) *tab {
 	t.Helper()
-	b := &tab{t, s, browser.Tab(t)}
-	b.prepare()
+	b := &tab{t: t, s: s}
+	free.Lock()
+	free.opened++
+	name := fmt.Sprint("test ", free.opened)
+	if n := len(free.tabs); n > 0 {
+		b.ctx, free.tabs = free.tabs[n-1], free.tabs[:n-1]
+	}
+	free.Unlock()
+	if b.ctx == nil {
+		b.ctx = browser.Keep(t)
+	}
+	// What the test before has stored is removed before its first page.
+	script := b.prepare("if (name !== '" + name + "') { name = '" + name + "'; localStorage.clear(); sessionStorage.clear() }\n" + helpers)
+	t.Cleanup(func() {
+		if t.Failed() {
+			return
+		}
+		if _, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script}); err != nil {
+			return
+		}
+		free.Lock()
+		free.tabs = append(free.tabs, b.ctx)
+		free.Unlock()
+	})
 	return b
 }
 
-// prepare makes a new tab what tests expect.
-func (b *tab) prepare() {
+// prepare makes a tab what tests expect, with a script for each page.
+func (b *tab) prepare(script string) page.ScriptIdentifier {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(1280, 800))
-	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: helpers})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	b.media("prefers-color-scheme", "", "prefers-reduced-motion", "", "forced-colors", "")
+	call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{}})
+	return call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}).Identifier
 }
 
 // helpers are functions for the tests' expressions.

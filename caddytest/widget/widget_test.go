@@ -13,6 +13,7 @@ import (
 )
 
 func TestWidget(t *testing.T) {
+	t.Parallel()
 	loadAxe(t)
 	s := newStand(t)
 	s.on("How do I install", modelserver.Reply{Text: longAnswer})
