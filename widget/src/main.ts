@@ -24,7 +24,11 @@ const tools = h('div', {}, press(s[T.fresh], icons.fresh, ask.fresh), press(s[T.
   tab('resume', panel && { panel })
   show('ask')
 }, 'button.icon.aside'))
-const close = () => dialog.close()
+// The dialog's close event comes with the next frame, when it may be open again.
+const close = () => {
+  if (panel) tab('resume', panel = false)
+  dialog.close()
+}
 const dialog = h('dialog.dialog', {
   ariaLabel: config.title ?? s[T.search],
   // A click beside the box closes it, and so does a link that is followed.
@@ -37,7 +41,6 @@ const dialog = h('dialog.dialog', {
   onclose() {
     if (dialog.open) return // as a panel, or as a dialog again
     search.report()
-    if (panel) tab('resume', panel = false)
     emit('close')
   },
 }, h('div.head', {}, modes, h('span'), tools, press(s[T.close], icons.close, close)), search.view, ask.view, status)
