@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -12,24 +13,29 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
+// errNotJSON is the error of a chunk that is not JSON.
+var errNotJSON = errors.New("not JSON")
+
 // chunk reads a chunk of a reply, or a whole completion, in the dialect of any
-// vendor. The JSON must be valid.
+// vendor.
 func (s *stream) chunk(b []byte) error {
-	switch b[0] {
-	case '{':
-	case '[': // Gemini wraps its errors
-		for element := range rawjson.Elements(b) {
+	if b[0] != '{' {
+		if !rawjson.Valid(b) {
+			return errNotJSON
+		}
+		if b[0] != '[' {
+			return s.e.fail(Malformed, "unexpected chunk: %.200s", b)
+		}
+		for element := range rawjson.Elements(b) { // Gemini wraps its errors
 			if err := s.chunk(element); err != nil {
 				return err
 			}
 		}
 		return nil
-	default:
-		return s.e.fail(Malformed, "unexpected chunk: %.200s", b)
 	}
-	var choices, usage []byte
+	var choices, usage, groqError []byte
 	isError, otherError := false, false
-	for key, value := range rawjson.Members(b) {
+	isObject := rawjson.Object(b, func(key, value []byte) {
 		switch string(key) {
 		case "choices":
 			choices = value
@@ -44,7 +50,7 @@ func (s *stream) chunk(b []byte) error {
 				case string(key) == "usage":
 					usage = value
 				case string(key) == "error":
-					return s.failBody(value)
+					groqError = value
 				}
 			}
 		case "message", "detail": // servers without an "error"
@@ -52,6 +58,12 @@ func (s *stream) chunk(b []byte) error {
 		case "type", "object":
 			otherError = otherError || string(value) == `"error"`
 		}
+	})
+	if !isObject {
+		return errNotJSON
+	}
+	if groqError != nil {
+		return s.failBody(groqError)
 	}
 	if isError || otherError && choices == nil && isNull(usage) {
 		return s.failBody(b)

@@ -262,10 +262,11 @@ func (s *stream) data(b []byte) error {
 			s.finish = "stop"
 		}
 		s.wait(drainTimeout)
-	case rawjson.Valid(b):
-		return s.chunk(b)
-	default: // perhaps an event of several data lines
-		s.pending = append(s.pending, b...)
+	default:
+		if err := s.chunk(b); err != errNotJSON {
+			return err
+		}
+		s.pending = append(s.pending, b...) // perhaps an event of several data lines
 	}
 	return nil
 }

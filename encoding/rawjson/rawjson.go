@@ -10,6 +10,18 @@ import (
 	"strings"
 )
 
+// Object calls each with the members of b, and reports whether b is a JSON
+// object. It is Valid and Members in one pass, so some members may have been
+// there when b turns out to be no JSON.
+func Object(b []byte, each func(key, value []byte)) bool {
+	i := skipSpace(b, 0)
+	if i == len(b) || b[i] != '{' {
+		return false
+	}
+	end := skipMembers(b, i, 1, each)
+	return end >= 0 && skipSpace(b, end) == len(b)
+}
+
 // Members yields the members of a valid JSON object; none for any other value.
 func Members(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
@@ -76,7 +88,7 @@ func skipValue(b []byte, i, depth int) int {
 	case '"':
 		return skipString(b, i)
 	case '{', '[':
-		return skipMembers(b, i, depth+1)
+		return skipMembers(b, i, depth+1, nil)
 	case 't':
 		return skipWord(b, i, "true")
 	case 'f':
@@ -87,8 +99,9 @@ func skipValue(b []byte, i, depth int) int {
 	return skipNumber(b, i)
 }
 
-// skipMembers returns the index behind the object or array at b[i].
-func skipMembers(b []byte, i, depth int) int {
+// skipMembers returns the index behind the object or array at b[i]. It calls
+// each, if that is not nil, with the members of an object.
+func skipMembers(b []byte, i, depth int, each func(key, value []byte)) int {
 	isObject, closing := b[i] == '{', b[i]+2 // ASCII has one character between the brackets
 	if depth > maxDepth {
 		return -1
@@ -97,20 +110,27 @@ func skipMembers(b []byte, i, depth int) int {
 		return i + 1
 	}
 	for {
+		var key []byte
 		if isObject {
 			if i == len(b) || b[i] != '"' {
 				return -1
 			}
+			begin := i + 1
 			if i = skipString(b, i); i < 0 {
 				return -1
 			}
+			key = b[begin : i-1]
 			if i = skipSpace(b, i); i == len(b) || b[i] != ':' {
 				return -1
 			}
 			i = skipSpace(b, i+1)
 		}
+		begin := i
 		if i = skipValue(b, i, depth); i < 0 {
 			return -1
+		}
+		if each != nil && isObject {
+			each(key, b[begin:i])
 		}
 		if i = skipSpace(b, i); i == len(b) {
 			return -1

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"testing"
 )
@@ -22,8 +23,20 @@ func FuzzMembers(f *testing.F) {
 		if Valid(b) != json.Valid(b) {
 			t.Fatalf("valid: %v", Valid(b))
 		}
-		if b = bytes.TrimSpace(b); !Valid(b) {
+		members := map[string]string{}
+		isObject := Object(b, func(key, value []byte) { members[string(key)] = string(value) })
+		if b = bytes.TrimSpace(b); isObject != (Valid(b) && b[0] == '{') {
+			t.Fatalf("object: %v", isObject)
+		}
+		if !Valid(b) {
 			return
+		}
+		if isObject && !maps.Equal(members, maps.Collect(func(yield func(string, string) bool) {
+			for key, value := range Members(b) {
+				yield(string(key), string(value))
+			}
+		})) {
+			t.Errorf("members %q", members)
 		}
 		compareMembers(t, b)
 	})
