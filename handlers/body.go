@@ -55,10 +55,14 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 	if err != nil || (media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))) {
 		return nil, fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)
 	}
+	do := "send a shorter one"
+	if whole > limit {
+		do = "send fewer or shorter messages"
+	}
 	tooLarge := func(what string, limit int64) error {
 		w.Header().Set("Connection", "close")
 		return fail(http.StatusRequestEntityTooLarge, "too_large",
-			fmt.Sprintf("%s is larger than %s; send fewer or shorter messages", what, humanize.Bytes(uint64(limit))), nil)
+			fmt.Sprintf("%s is larger than %s; %s", what, humanize.Bytes(uint64(limit)), do), nil)
 	}
 	if r.ContentLength > whole {
 		return nil, tooLarge("the body", whole)

@@ -249,6 +249,13 @@ func TestWrongCommandsShowTheUsage(t *testing.T) {
 			}
 		}
 	}
+	file := filepath.Join(t.TempDir(), "Caddyfile")
+	if err := os.WriteFile(file, []byte("{\n\tadmin off\n}\nhttp://:0 {\n\tdocs /srv/docs\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, "--config", file, "status"); err == nil || !strings.HasPrefix(err.Error(), file+": ") || !strings.Contains(err.Error(), "the name of a site is expected") {
+		t.Errorf("a wrong Caddyfile: %v", err)
+	}
 	for _, args := range [][]string{{}, {"--help"}, {"key"}} {
 		if out := mustRun(t, args...); !strings.Contains(out, "Available Commands") {
 			t.Errorf("%v:\n%s", args, out)

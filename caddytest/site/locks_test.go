@@ -274,6 +274,43 @@ func TestLocksOff(t *testing.T) {
 	}
 }
 
+// Locks count wherever the site's folder is served, also if the URL of the site
+// is not known or is that of a proxy that sends another host.
+func TestLocksCountWhereTheFolderIsServed(t *testing.T) {
+	folder := privateFolder(t)
+	site := "site acme {\nroot " + folder + "\n"
+	pages := "\troot * " + folder + "\n\tbasic_auth /internal/* {\n\t\treader " + readerHash + "\n\t}\n\tfile_server\n"
+	for name, c := range map[string]struct{ docs, blocks, host, path string }{
+		"a site without a URL":                     {site + "}", "http://docs.acme.test:0 {\n\tsearch acme\n" + pages + "}\n", "docs.acme.test", ""},
+		"a site without a URL, on a wildcard host": {site + "}", "http://*.acme.test:0 {\n\tsearch acme\n" + pages + "}\n", "one.acme.test", ""},
+		"a site of a wildcard host":                {"", "http://*.acme.test:0 {\n\tdocs acme\n" + pages + "}\n", "one.acme.test", ""},
+		"a host from the environment":              {"", "http://:0 {\n\t@docs host {env.DOCS_HOST}\n\thandle @docs {\n\t\tdocs acme\n" + pages + "\t}\n}\n", "docs.acme.test", ""},
+		"behind a CDN that sends another host":     {"", "http://origin.acme.test:0 {\n\tdocs acme {\n\t\turl https://docs.acme.test\n\t}\n" + pages + "}\n", "origin.acme.test", ""},
+		"the same with the API of a global site":   {site + "url https://docs.acme.test\n}", "http://origin.acme.test:0 {\n\tsearch acme\n" + pages + "}\n", "origin.acme.test", ""},
+		"an API on another host":                   {site + "}", "http://api.acme.test:0 {\n\tsearch acme\n}\nhttp://docs.acme.test:0 {\n" + pages + "}\n", "api.acme.test", ""},
+		"a site without a URL, below a path":       {site + "}", "http://docs.acme.test:0 {\n\thandle_path /docs/* {\n\t\tsearch acme\n" + pages + "\t}\n}\n", "docs.acme.test", "/docs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("DOCS_HOST", "docs.acme.test")
+			s := caddytest.Start(t, c.docs, c.blocks)
+			allAsked(t)
+			find := func(query, login string) string {
+				r := s.Do(caddytest.Request{Path: c.path + caddytest.SearchPath, Key: "-", Host: c.host, Body: `{"query":"` + query + `"}`, Header: map[string]string{"X-API-Key": caddytest.Key, "Authorization": login}})
+				return string(r.Body)
+			}
+			if found := find("cooling", ""); !strings.Contains(found, "guide/cooling") {
+				t.Errorf("a stranger finds no public page: %s", found)
+			}
+			if found := find("secret plan zebrafish", ""); strings.Contains(found, "internal/plan") {
+				t.Errorf("a stranger finds a locked page: %s", found)
+			}
+			if found := find("secret plan zebrafish", readerLogin); !strings.Contains(found, "internal/plan") {
+				t.Errorf("a reader finds nothing: %s", found)
+			}
+		})
+	}
+}
+
 // allAsked waits until a stranger's request was made for each page of acme.
 func allAsked(t *testing.T) {
 	t.Helper()

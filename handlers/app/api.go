@@ -144,7 +144,7 @@ func (p *apiRoute) requestHost(r *LiveSite) string {
 	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
 		return u.Host
 	}
-	return cmp.Or(p.host(), "localhost")
+	return cmp.Or(p.sample(), "localhost")
 }
 
 // explain finds the route that keeps a request from the API.

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,21 +40,68 @@ func (a *App) openReach(r *LiveSite) error {
 		return err
 	}
 	o.HTTP, _ = loaded.(*caddyhttp.App)
-	if r.at != nil {
-		o.Server, o.Host, o.Prefix = r.at.server, r.at.host(), r.at.pages
-	} else {
-		for _, p := range a.apiRoutes(r) {
-			if len(p.hosts) == 0 && slices.ContainsFunc(p.trail, func(s step) bool { return servePages(s.routes) }) { // behind a proxy, perhaps
-				o.Other = p.server
-				break
-			}
-		}
-	}
+	a.findPages(r, &o)
 	if r.reach, err = reach.New(o); err != nil {
 		return err
 	}
 	r.goBackground(r.reach.Run)
 	return nil
+}
+
+// findPages finds where this Caddy serves the pages of a site: at its URL, if
+// a server has that host, else where the site's folder is served, such as
+// behind a proxy that sends another host, else where its API is.
+func (a *App) findPages(r *LiveSite, o *reach.Options) {
+	folder := a.folderPlace(r)
+	if at := r.at; at != nil {
+		o.Server, o.Prefix = at.server, at.pages
+		switch u, err := url.Parse(r.Config.URL); {
+		case err != nil || u.Host == "":
+			o.Host = at.sample()
+		case folder != nil && folder.server == at.server && !at.takesHost(u.Hostname()):
+			o.Host = folder.sample()
+		}
+		return
+	}
+	routes := a.apiRoutes(r)
+	if r.Config.URL == "" && folder != nil {
+		routes = nil
+	}
+	for _, p := range routes {
+		around := p.trail
+		switch {
+		case len(p.hosts) == 0:
+		case r.Config.URL == "":
+			around = around[1:] // without the other hosts of the server
+		default:
+			continue
+		}
+		if slices.ContainsFunc(around, func(s step) bool { return servePages(s.routes) }) {
+			o.Other, o.Host, o.Prefix = p.server, p.sample(), p.pages
+			return
+		}
+	}
+	if folder != nil {
+		o.Other, o.Host, o.Prefix = folder.server, folder.sample(), folder.pages
+	}
+}
+
+// folderPlace returns a place where a file server has the folder of a site:
+// one at the hosts of its routes, if there is one; nil for none.
+func (a *App) folderPlace(r *LiveSite) (found *place) {
+	if a.found == nil || r.Config.Root == "" {
+		return nil
+	}
+	for i := range a.found.folders {
+		p := &a.found.folders[i]
+		if !slices.ContainsFunc(p.roots, func(root string) bool { return filepath.Clean(root) == filepath.Clean(r.Config.Root) }) {
+			continue
+		}
+		if found == nil || slices.ContainsFunc(p.hosts, func(host string) bool { return slices.Contains(r.hosts, host) }) && !slices.ContainsFunc(found.hosts, func(host string) bool { return slices.Contains(r.hosts, host) }) {
+			found = p
+		}
+	}
+	return found
 }
 
 // tickReach lets the sites look for pages to ask for, until ctx ends.

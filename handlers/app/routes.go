@@ -139,6 +139,7 @@ type routeSites struct {
 	named   map[string]place
 	all     *place // serves all sites, nil for none
 	apis    []*apiRoute
+	folders []place // where file servers are
 	// dashboards are the routes of docs_dashboard.
 	dashboards []dashboardPlace
 	errs       []error
@@ -203,6 +204,8 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 				if h.Errors != nil {
 					f.walk(h.Errors.Routes, here, invoked)
 				}
+			case *fileserver.FileServer:
+				f.folders = append(f.folders, here)
 			case *caddyhttp.Invoke:
 				if r := here.server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) {
 					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
@@ -345,6 +348,20 @@ func (p place) host() string {
 	for _, host := range p.hosts {
 		if !strings.ContainsAny(host, "*{") {
 			return host
+		}
+	}
+	return ""
+}
+
+// sample is a host of the place for requests inside the process: the first
+// constant one, else one of a wildcard's; "" if there is none.
+func (p place) sample() string {
+	if host := p.host(); host != "" {
+		return host
+	}
+	for _, host := range p.hosts {
+		if parent, ok := strings.CutPrefix(host, "*."); ok && !strings.ContainsAny(parent, "*{") {
+			return "docs." + parent
 		}
 	}
 	return ""

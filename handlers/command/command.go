@@ -5,6 +5,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,7 +152,7 @@ func ask[T any](ctx context.Context, t *target, method, uri string, in []byte, o
 func (t *target) open(_ context.Context, method, uri string, in []byte) (*http.Response, error) {
 	address, err := caddycmd.DetermineAdminAPIAddress(t.address, nil, t.configFile(), t.adapterName())
 	if err != nil {
-		return nil, fmt.Errorf("finding the admin API's address: %w", err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(t.config, "finding the admin API's address"), err)
 	}
 	t.asked = address
 	var body io.Reader

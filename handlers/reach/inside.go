@@ -97,6 +97,7 @@ type inside struct {
 	chain  caddyhttp.Handler
 	scheme string
 	host   string // with port, as clients send it
+	public string // that of the site's URL; a proxy may send another one here
 }
 
 // seed makes the hashes of bodies.
@@ -116,7 +117,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	if err != nil {
 		return nil, err
 	}
-	return &inside{server: server, routes: routes, chain: chain, scheme: scheme(server), host: host}, nil
+	return &inside{server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host}, nil
 }
 
 // ask requests a path for a reader and follows redirects on the same host.
@@ -184,7 +185,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 		if redirects++; redirects > maxRedirects {
 			return got, nil
 		}
-		if !strings.EqualFold(next.Host, s.host) && !strings.EqualFold(next.Hostname(), hostname(s.host)) {
+		if !strings.EqualFold(next.Hostname(), hostname(s.host)) && !strings.EqualFold(next.Hostname(), hostname(s.public)) {
 			got.elsewhere = next.Host
 			return got, nil
 		}

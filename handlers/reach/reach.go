@@ -43,8 +43,9 @@ type Options struct {
 	// Server serves the site. Default: the server for the host of URL, else
 	// Other.
 	Server, Other *caddyhttp.Server
-	// URL is the site's, "" if it is not known. Host is then what clients send
-	// as Host (default: localhost), and Prefix the path that the pages are below.
+	// URL is the site's, "" if it is not known. Prefix is then the path that the
+	// pages are below. Host is what Server and Other take as Host, if that is not
+	// the URL's (default: localhost).
 	URL, Host, Prefix string
 	// Documents returns the pages of the index. The slice is another one
 	// after each change.
@@ -154,17 +155,22 @@ func New(o Options) (*Site, error) {
 		base.Path = o.Prefix
 	}
 	s := &Site{base: base, documents: o.Documents, log: o.Log, wake: make(chan struct{}, 1), pages: make(map[string]*Page), opened: make(map[openedKey]opened)}
-	server := o.Server
+	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
 	if server == nil {
-		server = cmp.Or(serverFor(o.HTTP, base), o.Other)
+		if server = serverFor(o.HTTP, base); server != nil {
+			host = base.Host
+		} else {
+			server = o.Other
+		}
 	}
 	s.here = server != nil && (base.Host == "" || serverFor(o.HTTP, base) != nil || MatchesHost(topHosts(server.Routes), base.Hostname()))
 	s.view.Store(&View{Elsewhere: true})
 	if server != nil {
-		s.inside, err = newInside(o.Routes, server, cmp.Or(base.Host, o.Host, "localhost"))
+		s.inside, err = newInside(o.Routes, server, host)
 		if err != nil {
 			return nil, err
 		}
+		s.inside.public = cmp.Or(base.Host, host)
 		none := &retrieval.PageSet{Has: func(string) bool { return false }}
 		s.view.Store(&View{Public: none, Locked: true, found: &s.found}) // until the pages are asked for
 	}

@@ -127,5 +127,8 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 			}
 		}
 	}
+	for i, host := range hosts { // {env.DOCS_HOST}
+		hosts[i] = caddy.NewReplacer().ReplaceKnown(host, "")
+	}
 	return hosts
 }
