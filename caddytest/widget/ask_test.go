@@ -40,6 +40,45 @@ func testAsk(t *testing.T, s *stand) {
 		b.calm()
 	})
 
+	t.Run("The keyboard alone asks, rates and closes", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		b.write("How do I install with keys?")
+		b.enter(chromedp.ModifierShift)
+		b.answered()
+		b.is(`root().activeElement === $('.ask textarea')`)
+		// tab moves the focus back to an element, and checks that it shows.
+		tab := func(selector string) {
+			t.Helper()
+			for range 20 {
+				b.key(kb.Tab, chromedp.ModifierShift)
+				if js[bool](b, `Boolean(root().activeElement?.matches(`+quote(selector)+`))`) {
+					b.is(`getComputedStyle(root().activeElement).outlineStyle === 'solid'`)
+					return
+				}
+			}
+			t.Fatalf("the keyboard does not reach %s", selector)
+		}
+		tab(".next")
+		tab(".down")
+		b.key("\r")
+		b.until(`seen('.why') && $('.down').ariaPressed === 'true'`)
+		b.key(kb.Tab)
+		b.is(`root().activeElement === $('.why input[value=wrong]')`)
+		b.key(" ")
+		b.is(`$('.why input[value=wrong]').checked`)
+		tab(".actions [title=Copy]")
+		tab(".sources summary")
+		b.key("\r")
+		b.until(`$('.sources').open`)
+		tab("pre") // code that scrolls
+		tab(".mode")
+		b.key(kb.Escape)
+		b.until(`!$('dialog').open && document.activeElement === document.body`)
+		b.calm()
+	})
+
 	hold := make(chan struct{})
 	s.on("Wait for me", modelserver.Reply{Text: "First words. More words. Last words.", Hold: hold, After: 2})
 	t.Run("An answer can be stopped, and asked again", func(t *testing.T) {
