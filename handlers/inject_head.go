@@ -83,9 +83,25 @@ func readHead(page []byte, whole bool) pageHead {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	z.SetMaxBuf(maxHead + 1)
 	at, raw := 0, false
+	inert, depth := "", 0 // an element whose content does nothing, and how often it is open
 	for {
 		kind := z.Next()
 		size := len(z.Raw())
+		if inert != "" && kind != html.ErrorToken {
+			if name, _ := z.TagName(); string(name) == inert {
+				switch kind {
+				case html.StartTagToken, html.SelfClosingTagToken: // HTML has no self-closing elements
+					depth++
+				case html.EndTagToken:
+					depth--
+				}
+			}
+			if depth == 0 {
+				inert = ""
+			}
+			at += size
+			continue
+		}
 		switch kind {
 		case html.ErrorToken:
 			if whole {
@@ -113,8 +129,10 @@ func readHead(page []byte, whole bool) pageHead {
 				head.at = at
 				return head
 			}
-			raw = kind == html.StartTagToken && slices.Contains([]string{"title", "script", "style", "noscript", "template"}, token.Data)
+			raw = kind == html.StartTagToken && slices.Contains([]string{"title", "script", "style"}, token.Data)
 			switch token.Data {
+			case "noscript", "template":
+				inert, depth = token.Data, 1
 			case "html", "head", "title":
 				head.document = true
 			case "script":

@@ -78,6 +78,7 @@ func TestTheTagStandsInPages(t *testing.T) {
 		"empty.html":    "",
 		"bom.html":      "\xef\xbb\xbf<!doctype html><html><body>x",
 		"long.html":     long,
+		"icons.html":    "<!doctype html><head><template id=x><template><svg></svg></template></head><i>y</i></template><noscript><img src=a></noscript><title>Icons</title></head><body>",
 	}
 	s := startBlock(t, files, "\tfile_server")
 	for path, want := range map[string]string{
@@ -92,7 +93,8 @@ func TestTheTagStandsInPages(t *testing.T) {
 		"/onlyhead.html": files["onlyhead.html"] + widgetTag,
 		"/empty.html":    "",
 		"/bom.html":      strings.Replace(files["bom.html"], "<body>", widgetTag+"<body>", 1),
-		"/long.html":     long, // more than 4 MB
+		"/long.html":     long,                                                                                // more than 4 MB
+		"/icons.html":    strings.Replace(files["icons.html"], "</head><body>", widgetTag+"</head><body>", 1), // as Starlight's
 	} {
 		r := getWith(s, path, navigation)
 		if string(r.Body) != want {
