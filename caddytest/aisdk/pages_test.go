@@ -82,6 +82,10 @@ func copyExamples(t *testing.T) (dir string, pages []string) {
 	}
 	chat := filepath.Join(examples, "chat")
 	copied(filepath.Join(chat, "tsconfig.json"), filepath.Join(dir, "tsconfig.json"))
+	for _, framework := range frameworks {
+		config := fmt.Sprintf(`{"extends": "./tsconfig.json", "include": ["*/%s/*"]}`, framework)
+		check(os.WriteFile(filepath.Join(dir, "tsconfig."+framework+".json"), []byte(config), 0o600))
+	}
 	for major := 4; major <= 7; major++ {
 		sub := filepath.Join(dir, fmt.Sprint(major))
 		for _, framework := range frameworks {
@@ -119,9 +123,9 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 
 	var compiled sync.WaitGroup
 	for _, checker := range [][]string{
-		{"typescript7/bin/tsc", "-p", dir},
-		{"vue-tsc/bin/vue-tsc.js", "--noEmit", "-p", dir},
-		{"svelte-check/bin/svelte-check", "--workspace", dir, "--tsconfig", "./tsconfig.json", "--fail-on-warnings", "--output", "human"},
+		{"typescript7/bin/tsc", "-p", filepath.Join(dir, "tsconfig.react.json")},
+		{"vue-tsc/bin/vue-tsc.js", "--noEmit", "-p", filepath.Join(dir, "tsconfig.vue.json")},
+		{"svelte-check/bin/svelte-check", "--workspace", dir, "--tsconfig", "./tsconfig.svelte.json", "--fail-on-warnings", "--output", "human"},
 	} {
 		compiled.Go(func() {
 			if out, err := exec.Command("node", append([]string{"node_modules/" + checker[0]}, checker[1:]...)...).CombinedOutput(); err != nil {

@@ -78,6 +78,7 @@ func (r *acmeProcess) reload(t *testing.T, docs, site string) {
 }
 
 func TestStreamsFinishWhenTheProcessIsTerminated(t *testing.T) {
+	t.Parallel() // the Caddy is another process
 	m, url := caddytest.StartModel(t)
 	m.Always(modelserver.Reply{Text: "See [Install](/guide/install): one two three four five.", Gap: 100 * time.Millisecond})
 	c := startAcmeProcess(t, caddytest.LLM(url, "first", ""), 20*time.Second, 0)
@@ -133,11 +134,13 @@ func TestStreamsFinishWhenTheProcessIsTerminated(t *testing.T) {
 }
 
 func TestStreamsThatDoNotFinishEndWithAnErrorBeforeTheProcess(t *testing.T) {
+	t.Parallel() // the Caddy is another process
 	for name, limits := range map[string][2]time.Duration{
 		"our own cap":    {700 * time.Millisecond, 0},
 		"a grace period": {time.Hour, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m, url := caddytest.StartModel(t)
 			m.Always(modelserver.Reply{Text: "one two three four", Fault: modelserver.Hang, After: 3})
 			c := startAcmeProcess(t, caddytest.LLM(url, "first", ""), limits[0], limits[1])
