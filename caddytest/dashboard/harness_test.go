@@ -1,5 +1,5 @@
 // Package dashboard tests the dashboard in a real browser, in front of a real
-// Caddy, with and without JavaScript.
+// Caddy, with and without JavaScript, and what a running Caddy records for it.
 package dashboard
 
 import (

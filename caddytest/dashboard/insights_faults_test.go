@@ -1,6 +1,6 @@
 //go:build linux
 
-package insights
+package dashboard
 
 import (
 	"context"
@@ -25,8 +25,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights/postgres"
 	"github.com/caddy-docs/caddy-docs/insights/sqlite"
 )
-
-func TestMain(m *testing.M) { caddytest.Main(m) }
 
 // loaded is a Caddy process that readers search all the time.
 type loaded struct {

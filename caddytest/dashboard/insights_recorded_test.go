@@ -1,5 +1,4 @@
-// Package insights tests what a running Caddy records.
-package insights
+package dashboard
 
 import (
 	"encoding/json"
