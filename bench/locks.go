@@ -190,7 +190,7 @@ func (s *server) reload(ctx context.Context) error {
 // asked waits until all pages were asked for, and returns their number by state.
 func (s *server) asked(ctx context.Context) (map[string]int, error) {
 	body, err := s.adminAPI(ctx, http.MethodGet, "/docs/pages/bench", nil)
-	for err != nil && strings.Contains(err.Error(), "not ready") && pause(ctx, 5*time.Millisecond) == nil {
+	for err != nil && strings.Contains(err.Error(), "503 ") && pause(ctx, 5*time.Millisecond) == nil {
 		body, err = s.adminAPI(ctx, http.MethodGet, "/docs/pages/bench", nil)
 	}
 	if err != nil {
