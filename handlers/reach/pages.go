@@ -53,9 +53,11 @@ type Page struct {
 }
 
 // walls are the responses of folders for pages that do not exist in them, by a
-// path without the random part. look asks for them.
+// path without the random part. look asks for them. root is a folder that was
+// asked already (Site.fallback), "" for none.
 type walls struct {
 	look    func(path string) (answer, error)
+	root    string
 	answers sync.Map
 }
 
@@ -66,6 +68,9 @@ func (w *walls) hide(candidate string, front bool, a answer) (bool, error) {
 	tail := path.Ext(name) + candidate[len(folder)+len(name):]
 	if front {
 		folder, tail = bare(candidate)+"/", ""
+	}
+	if folder == w.root {
+		return false, nil
 	}
 	once, _ := w.answers.LoadOrStore(folder+"*"+tail, sync.OnceValues(func() (answer, error) {
 		return w.look(folder + "docs-" + strings.ToLower(rand.Text()) + tail)

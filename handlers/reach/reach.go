@@ -263,7 +263,7 @@ func (s *Site) update(ctx context.Context, limit int) {
 		return // at the next tick
 	}
 	front := fronts(documents)
-	w := &walls{look: func(path string) (answer, error) { return s.inside.look(ctx, path, true) }}
+	w := &walls{root: s.root(), look: func(path string) (answer, error) { return s.inside.look(ctx, path, true) }}
 	var wait sync.WaitGroup
 	next := make(chan *retrieval.Document)
 	for range min(len(due), insideAtOnce) {
