@@ -18,7 +18,8 @@ func (r *run) unverified() []string {
 	var b strings.Builder
 	add := func(texts ...string) {
 		for _, s := range texts {
-			b.WriteString(s + "\n")
+			b.WriteString(s)
+			b.WriteByte('\n')
 		}
 	}
 	for i := range r.passages {
