@@ -18,6 +18,7 @@ type Statistics struct {
 	mean    averages
 	wording *wording
 	terms   termList
+	stems   []*stemCache // by language
 }
 
 // Wording is what a site says about words in queries.
@@ -35,6 +36,9 @@ func (t *Table) Statistics(w *Wording) *Statistics {
 	s := &Statistics{pages: t.pages, mean: t.mean, wording: &w.of, terms: t.terms}
 	s.total, s.spelling = t.sections, t.words
 	s.languages = slices.Sorted(maps.Keys(t.languages))
+	for _, l := range s.languages {
+		s.stems = append(s.stems, &stemCache{language: l})
+	}
 	s.find = func(stem string) term { return s.findTerm(stemHash(stem)) }
 	return s
 }
@@ -50,24 +54,46 @@ func (s *Statistics) findTerm(hash uint32) term {
 // Mark returns a Marker of the words of a query.
 func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	p := s.parse(&q, s.wording)
-	var mu sync.Mutex
-	stems := map[string]string{} // by word: most words of a text are in others, too
-	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) string {
-		mu.Lock()
-		defer mu.Unlock()
-		stem, ok := stems[word]
-		if ok {
-			return stem
-		}
-		for _, l := range s.languages {
-			stem = l.Stem(word)
+	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) (stem string) {
+		for i := range s.languages {
+			stem = s.stems[i].of(word)
 			if _, ok := marked[stem]; ok {
 				break
 			}
 		}
-		stems[word] = stem
 		return stem
 	})
+}
+
+// stemCache keeps the stems of the words that were stemmed last: most words of
+// the texts that are shown are the same.
+type stemCache struct {
+	language    language.Language
+	mu          sync.Mutex
+	young, aged map[string]string
+}
+
+// maxStems bounds each of the two generations of a stemCache.
+const maxStems = 4096
+
+func (c *stemCache) of(word string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stem, ok := c.young[word]
+	if ok {
+		return stem
+	}
+	if stem, ok = c.aged[word]; !ok {
+		stem = c.language.Stem(word)
+	}
+	if len(c.young) >= maxStems {
+		c.aged, c.young = c.young, nil
+	}
+	if c.young == nil {
+		c.young = make(map[string]string, maxStems/8)
+	}
+	c.young[strings.Clone(word)] = strings.Clone(stem)
+	return stem
 }
 
 // FoundPage is a page of which another engine found some sections.

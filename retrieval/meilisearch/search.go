@@ -27,11 +27,11 @@ const (
 	maxWords = 10
 	// How many sections a server is asked for: by vectors, and by keywords. Of
 	// long questions, more sections have some of the words.
-	semanticCandidates = 30
-	keywordCandidates  = 60
-	candidatesPerWord  = 6
+	semanticCandidates = 20
+	keywordCandidates  = 40
+	candidatesPerWord  = 4
 	// keywordQueries is with how many queries it is asked by keywords.
-	keywordQueries = 7
+	keywordQueries = 5
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -144,7 +144,10 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 	if err != nil {
 		return nil, false, err
 	}
-	results, keywordOnly, err := x.find(ctx, s, c, n, q, filter)
+	results, keywordOnly, err := x.find(ctx, s, c, n, q, filter, sectionAttributes)
+	if err == nil && slices.ContainsFunc(results, c.lacksPages) { // another process has indexed them
+		results, keywordOnly, err = x.find(ctx, s, c, n, q, filter, retrieved)
+	}
 	if err != nil {
 		if unavailable(err) || unauthorized(err) {
 			s.failed(began, err)
@@ -163,16 +166,18 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 // displayed are the attributes that clients get.
 var displayed = append([]string{"path", "slug", "vector", "embedding"}, retrieved...)
 
-// retrieved are the attributes of a hit.
-var retrieved = []string{
-	"id", "url", "page", "section", "title", "heading", "headings", "level", "anchor", "breadcrumbs", "description",
-	"keywords", "text", "version", "language", "tags", "ranking", "counts",
-}
+// sectionAttributes are those of a section of a known page.
+var sectionAttributes = []string{"page", "section", "heading", "headings", "level", "anchor", "text", "counts"}
+
+// retrieved are the attributes of a hit, with those of its page.
+var retrieved = append([]string{
+	"id", "url", "title", "breadcrumbs", "description", "keywords", "version", "language", "tags", "ranking",
+}, sectionAttributes...)
 
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
-func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := x.requests(s, c, n, q, filter)
+func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := x.requests(s, c, n, q, filter, attributes)
 	wanted := n.candidates(keywordCandidates)
 	if len(keyword) > 0 {
 		wanted += n.candidates(candidatesPerWord * len(strings.Fields(keyword[0].Query)))
@@ -294,19 +299,19 @@ func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchReques
 // requests returns keyword and semantic requests for each language, or for the
 // filter's. The server's own hybrid search is not used: it compares scores of
 // both kinds, which have different scales.
-func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []*sdk.SearchRequest) {
+func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (keyword, semantic []*sdk.SearchRequest) {
 	queries := keywordQueriesOf(n.statistics, q)
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)
 	s.mu.Unlock()
 	complete := func(uid string, r *sdk.SearchRequest) *sdk.SearchRequest {
-		r.IndexUID, r.AttributesToRetrieve = uid, retrieved
+		r.IndexUID, r.AttributesToRetrieve = uid, attributes
 		if all := and(filter, n.filter); all != "" {
 			r.Filter = all
 		}
 		return r
 	}
-	compared := retrieved
+	compared := attributes
 	if x.ratio > 0 && x.options.Embedder == "" && q.Vector != nil {
 		compared = append(slices.Clip(compared), "embedding")
 	}
@@ -466,6 +471,14 @@ func (f *found) add(h *hit, section embedded.FoundSection) {
 	}
 	f.hits[place{h.page, h.section}] = h
 	p.Sections = append(p.Sections, section)
+}
+
+// lacksPages reports whether a result has sections of unknown pages.
+func (c *content) lacksPages(r result) bool {
+	return slices.ContainsFunc(r.hits, func(h hit) bool {
+		_, known := c.byPage[h.page]
+		return !known
+	})
 }
 
 // maxSection limits the number of a section that a server can name.
