@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -43,15 +44,49 @@ type pageState struct {
 	Traits embedded.Traits
 }
 
-// id returns the ID of a section's record.
-func (p *pageState) id(section int) string { return hex.EncodeToString(p.IDs[section][:]) }
+// recordID is the ID of a record; in the server it is in hexadecimal.
+type recordID [idSize]byte
 
-// vector returns record.Vector of a section.
-func (p *pageState) vector(section int) string {
-	if p.Hashes == nil || p.Hashes[section] == 0 {
+func (id recordID) String() string { return hex.EncodeToString(id[:]) }
+
+// vectorHash is what record.Vector says.
+type vectorHash uint64
+
+const (
+	withoutVector vectorHash = 0
+	// vectorFailed: the embedder in the server's settings failed.
+	vectorFailed vectorHash = math.MaxUint64
+)
+
+func (h vectorHash) String() string {
+	switch h {
+	case withoutVector:
 		return ""
+	case vectorFailed:
+		return failedVector
 	}
-	return fmt.Sprintf("%016x", p.Hashes[section])
+	return fmt.Sprintf("%016x", uint64(h))
+}
+
+// parseVectorHash reads record.Vector. What this package has not written is
+// like no vector.
+func parseVectorHash(text string) vectorHash {
+	if text == failedVector {
+		return vectorFailed
+	}
+	h, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return withoutVector
+	}
+	return vectorHash(h)
+}
+
+// vector returns the hash of a section's vector.
+func (p *pageState) vector(section int) vectorHash {
+	if p.Hashes == nil {
+		return withoutVector
+	}
+	return vectorHash(p.Hashes[section])
 }
 
 // languageIndex is the content in one language, which has its own index.
@@ -216,12 +251,12 @@ func (c *content) measure() {
 	}
 }
 
-// each calls do with the IDs and vectors (record.Vector) of an index's records.
-func (c *content) each(ix *languageIndex, do func(page, section int, id, vector string)) {
+// each calls do with the IDs and vectors of an index's records.
+func (c *content) each(ix *languageIndex, do func(page, section int, id recordID, vector vectorHash)) {
 	for _, i := range ix.pages {
 		p := &c.pages[i]
 		for j := range p.IDs {
-			do(i, j, p.id(j), p.vector(j))
+			do(i, j, p.IDs[j], p.vector(j))
 		}
 	}
 }
@@ -248,5 +283,5 @@ func hashVector(v []float32) uint64 {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 	}
 	sum := sha256.Sum256(data)
-	return max(binary.BigEndian.Uint64(sum[:]), 1)
+	return min(max(binary.BigEndian.Uint64(sum[:]), 1), math.MaxUint64-1)
 }

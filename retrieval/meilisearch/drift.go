@@ -87,17 +87,17 @@ func (s *server) compareCount(ctx context.Context, ix *languageIndex) (found str
 
 // compareSections compares the sections of an index.
 func (s *server) compareSections(ctx context.Context, c *content, ix *languageIndex) (found string, err error) {
-	held, err := s.ids(ctx, ix.uid)
+	held, unknown, err := s.ids(ctx, ix.uid, ix.sections)
 	if err != nil {
 		return "", err
 	}
 	missing := 0
-	c.each(ix, func(_, _ int, id, _ string) {
+	c.each(ix, func(_, _ int, id recordID, _ vectorHash) {
 		if _, ok := held[id]; !ok {
 			missing++
 		}
 	})
-	if extra := len(held) - (ix.sections - missing); missing+extra > 0 {
+	if extra := len(held) + len(unknown) - (ix.sections - missing); missing+extra > 0 {
 		found = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, ix.sections, extra)
 	}
 	return found, nil

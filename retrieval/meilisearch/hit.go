@@ -1,10 +1,11 @@
 package meilisearch
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
@@ -71,6 +72,9 @@ func (h *hit) record() (*record, error) {
 
 // textOf returns a string, "" for any other value.
 func textOf(value []byte) (s string) {
+	if n := len(value); n >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+		return string(value[1 : n-1])
+	}
 	_ = json.Unmarshal(value, &s)
 	return s
 }
@@ -81,11 +85,7 @@ func bytesOf(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
 	}
-	text := string(value[1 : len(value)-1])
-	if strings.Contains(text, `\`) {
-		text = textOf(value)
-	}
-	out, err := base64.StdEncoding.DecodeString(text)
+	out, err := base64.StdEncoding.DecodeString(textOf(value))
 	if err != nil {
 		return nil
 	}

@@ -220,13 +220,13 @@ type location struct{ page, section int }
 // plan compares an index of a server with ix.
 func (x *Index) plan(ctx context.Context, s *server, c *content, ix *languageIndex, exists bool) (*plan, error) {
 	p := &plan{languageIndex: ix, content: c, exists: exists, settings: x.settingsOf(ix), newSettings: true, dimensions: noDimensions}
-	held := map[string]string{}
+	var held map[recordID]vectorHash
 	if exists {
 		settings, err := s.settings(ctx, ix.uid)
 		if err != nil {
 			return nil, err
 		}
-		if held, err = s.ids(ctx, ix.uid); err != nil {
+		if held, p.remove, err = s.ids(ctx, ix.uid, ix.sections); err != nil {
 			return nil, err
 		}
 		p.embedders = embeddersOf(settings)
@@ -239,15 +239,18 @@ func (x *Index) plan(ctx context.Context, s *server, c *content, ix *languageInd
 	if e, ok := p.embedders[x.options.Embedder]; ok && x.options.Embedder != "" && e.source != userProvided {
 		p.dimensions = 0
 	}
-	c.each(ix, func(page, section int, id, vector string) {
+	c.each(ix, func(page, section int, id recordID, vector vectorHash) {
 		v, ok := held[id]
-		if !ok || v == failedVector && p.dimensions == 0 || !c.restored && v != vector && (v != failedVector || vector != "") {
+		if !ok || v == vectorFailed && p.dimensions == 0 || !c.restored && v != vector && (v != vectorFailed || vector != withoutVector) {
 			p.add = append(p.add, location{page, section})
 		}
-		p.missingVectors = p.missingVectors || v == "" && c.restored && x.options.Embedder == ""
+		p.missingVectors = p.missingVectors || v == withoutVector && c.restored && x.options.Embedder == ""
 		delete(held, id)
 	})
-	p.remove = slices.Sorted(maps.Keys(held))
+	for id := range held {
+		p.remove = append(p.remove, id.String())
+	}
+	slices.Sort(p.remove)
 	if x.options.Embedder == "" {
 		n := len(p.add) + len(p.remove)
 		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
@@ -295,7 +298,7 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 				r = r.withVector(vectorName, nil) // the server requires a value for every record
 				if at.section < len(vectors) {
 					if v := unit(vectors[at.section]); v != nil {
-						r = r.withEmbedding(&vector{Embeddings: [][]float32{v}}, state.vector(at.section))
+						r = r.withEmbedding(&vector{Embeddings: [][]float32{v}}, state.vector(at.section).String())
 					}
 				}
 			}
@@ -329,6 +332,6 @@ func withOrigins(r *record, embedders map[string]embedder, own string) *record {
 // all returns the locations of all records of an index.
 func (p *plan) all() []location {
 	list := make([]location, 0, p.sections)
-	p.content.each(p.languageIndex, func(page, section int, _, _ string) { list = append(list, location{page, section}) })
+	p.content.each(p.languageIndex, func(page, section int, _ recordID, _ vectorHash) { list = append(list, location{page, section}) })
 	return list
 }

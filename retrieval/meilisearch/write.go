@@ -3,6 +3,7 @@ package meilisearch
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,26 +85,35 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 	}
 }
 
-// ids returns the IDs of an index's records with their Vector.
-func (s *server) ids(ctx context.Context, uid string) (map[string]string, error) {
-	held := map[string]string{}
-	err := s.documents(ctx, uid, false, func(hit sdk.Hit) error {
-		var id, v string
-		_ = json.Unmarshal(hit["vector"], &v)
-		if json.Unmarshal(hit["id"], &id) == nil {
-			held[id] = v
+// ids returns the IDs of an index's records with their vectors, and those of
+// documents that are no records of this package. sections is how many are
+// expected.
+func (s *server) ids(ctx context.Context, uid string, sections int) (held map[recordID]vectorHash, unknown []string, err error) {
+	held = make(map[recordID]vectorHash, sections)
+	err = s.documents(ctx, uid, false, func(hit sdk.Hit) error {
+		text := textOf(hit["id"])
+		if id, ok := parseID(text); ok {
+			held[id] = parseVectorHash(textOf(hit["vector"]))
+		} else {
+			unknown = append(unknown, text)
 		}
 		return nil
 	})
-	return held, err
+	return held, unknown, err
+}
+
+// parseID reads an ID as the server has it.
+func parseID(text string) (id recordID, ok bool) {
+	n, err := hex.Decode(id[:], []byte(text[:min(len(text), 2*idSize)]))
+	return id, err == nil && n == idSize && id.String() == text
 }
 
 // withVectors makes the records of an index with the vectors that the live
 // index has.
 func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
-		missing := make(map[string]location, p.sections)
-		p.content.each(p.languageIndex, func(page, section int, id, _ string) { missing[id] = location{page, section} })
+		missing := make(map[recordID]location, p.sections)
+		p.content.each(p.languageIndex, func(page, section int, id recordID, _ vectorHash) { missing[id] = location{page, section} })
 		type stored struct {
 			hash   string
 			vector *vector
@@ -129,12 +139,9 @@ func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*
 			return nil
 		}
 		err := s.documents(ctx, p.uid, true, func(hit sdk.Hit) error {
-			var id string
 			var v stored
 			var all map[string]*vector
-			if json.Unmarshal(hit["id"], &id) != nil {
-				return nil
-			}
+			id, _ := parseID(textOf(hit["id"]))
 			at, ok := missing[id]
 			if !ok {
 				return nil
@@ -145,7 +152,7 @@ func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*
 				v.hash = ""
 			}
 			delete(missing, id)
-			live[id], list = v, append(list, at)
+			live[id.String()], list = v, append(list, at)
 			if len(list) == vectorPage {
 				return flush()
 			}
