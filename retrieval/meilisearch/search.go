@@ -32,6 +32,8 @@ const (
 	candidatesPerWord  = 4
 	// keywordQueries is with how many queries it is asked by keywords.
 	keywordQueries = 5
+	// leastWeight is the weight of the last of them.
+	leastWeight = .2
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -377,7 +379,11 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQ
 		return []keywordQuery{{terms, nil, 1}}
 	}
 	for i := range min(len(stems), keywordQueries) {
-		out = append(out, keywordQuery{strings.Join(stems[i:], " ") + " ", ownAttributes, s.IDF(stems[i:]) / s.IDF(stems)})
+		weight := s.IDF(stems[i:]) / s.IDF(stems)
+		if weight < leastWeight {
+			break
+		}
+		out = append(out, keywordQuery{strings.Join(stems[i:], " ") + " ", ownAttributes, weight})
 	}
 	return out
 }
