@@ -166,7 +166,7 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 }
 
 // displayed are the attributes that clients get.
-var displayed = append([]string{"path", "slug", "vector", "embedding"}, retrieved...)
+var displayed = slices.Sorted(slices.Values(append([]string{"path", "slug", "vector", "embedding"}, retrieved...)))
 
 // sectionAttributes are those of a section of a known page.
 var sectionAttributes = []string{"page", "section", "heading", "headings", "level", "anchor", "text", "counts"}

@@ -29,7 +29,7 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 2\n"
+	stateHeader = "caddy-docs state 3\n"
 	// stateIndex follows a site's prefix. It is no language.
 	stateIndex = "_state"
 	// statePart is the length of a part of the state in the server, in bytes
@@ -41,41 +41,50 @@ const (
 
 var errState = errors.New("it is damaged, or of another version")
 
-// state is what is encoded.
-type state struct {
-	Outlines   []*retrieval.Document // without sections
-	Pages      []pageState
+// stateHead begins an encoded state. The pages follow, one by one, so that
+// neither writing nor reading them takes much memory, and then the table.
+type stateHead struct {
+	Pages      int
 	Mean       []float32
 	Dimensions []int // by uid, in their order
-	Table      []byte
-	Refs       map[string]ref // only in the data folder
+}
+
+// statePage is an encoded page.
+type statePage struct {
+	Outline *retrieval.Document // without sections
+	State   pageState
+	Ref     *ref // only in the data folder
 }
 
 // encodeState returns the state of c. refs may be nil.
 func encodeState(c *content, refs map[string]ref) ([]byte, error) {
-	s := state{Pages: c.pages, Mean: c.mean, Table: c.table.Encode(), Refs: refs}
-	for _, d := range c.outlines {
-		o := *d
-		o.Sections = nil
-		s.Outlines = append(s.Outlines, &o)
-	}
-	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		s.Dimensions = append(s.Dimensions, c.indexes[uid].dimensions)
-	}
 	var out bytes.Buffer
 	out.WriteString(stateHeader)
 	z, err := flate.NewWriter(&out, flate.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
-	if err := gob.NewEncoder(z).Encode(s); err != nil {
-		return nil, err
+	head := stateHead{Pages: len(c.pages), Mean: c.mean}
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		head.Dimensions = append(head.Dimensions, c.indexes[uid].dimensions)
 	}
-	if err := z.Close(); err != nil {
+	g := gob.NewEncoder(z)
+	err = g.Encode(head)
+	for i, d := range c.outlines {
+		o := *d
+		o.Sections = nil
+		p := statePage{Outline: &o, State: c.pages[i]}
+		if at, ok := refs[storeKey(d)]; ok {
+			p.Ref = &at
+		}
+		err = errors.Join(err, g.Encode(p))
+	}
+	if err = errors.Join(err, g.Encode(c.table.Encode()), z.Close()); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(out.Bytes())
-	return append(out.Bytes(), sum[:]...), nil
+	out.Write(sum[:])
+	return out.Bytes(), nil
 }
 
 // decodeState reads what encodeState returned.
@@ -85,41 +94,49 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 	if !ok || end < len(stateHeader) || sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
 		return nil, nil, errState
 	}
-	var s state
-	if err := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-sha256.Size])), maxState)).Decode(&s); err != nil {
+	g := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-sha256.Size])), maxState))
+	var head stateHead
+	if err := g.Decode(&head); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errState, err)
 	}
-	if len(s.Pages) != len(s.Outlines) {
-		return nil, nil, errState
-	}
-	table, err := embedded.ReadTable(s.Table)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := &content{
-		outlines: s.Outlines, pages: s.Pages, byPage: make(map[string]int, len(s.Outlines)),
-		mean: s.Mean, table: table, statistics: table.Statistics(x.wording), restored: true,
-	}
-	for i, d := range c.outlines {
-		n := len(c.pages[i].IDs)
-		if d == nil || c.pages[i].Hashes != nil && len(c.pages[i].Hashes) != n {
+	c := &content{byPage: map[string]int{}, mean: head.Mean, restored: true}
+	refs := map[string]ref{}
+	for i := range head.Pages {
+		var p statePage
+		if err := g.Decode(&p); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", errState, err)
+		}
+		d, n := p.Outline, len(p.State.IDs)
+		if d == nil || p.State.Hashes != nil && len(p.State.Hashes) != n {
 			return nil, nil, errState
 		}
-		c.byPage[d.Page] = i
 		d.Outline = true
 		if n <= len(noSections) {
 			d.Sections = noSections[:n:n]
 		} else {
 			d.Sections = make([]retrieval.Section, n)
 		}
+		if p.Ref != nil {
+			refs[storeKey(d)] = *p.Ref
+		}
+		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, p.State), i
 	}
+	var table []byte
+	err := g.Decode(&table)
+	if err == nil {
+		c.table, err = embedded.ReadTable(table)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errState, err)
+	}
+	c.statistics = c.table.Statistics(x.wording)
 	c.index(x.uidPrefix)
 	for i, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		if i < len(s.Dimensions) {
-			c.indexes[uid].dimensions = s.Dimensions[i]
+		if i < len(head.Dimensions) {
+			c.indexes[uid].dimensions = head.Dimensions[i]
 		}
 	}
-	return c, s.Refs, nil
+	return c, refs, nil
 }
 
 // restore reads the state of an earlier run from the data folder.
@@ -142,9 +159,6 @@ func (x *Index) restore() {
 		return
 	}
 	x.store.refs = refs
-	if refs == nil {
-		x.store.refs = map[string]ref{}
-	}
 	x.target.Store(c)
 }
 
