@@ -85,6 +85,9 @@ type server struct {
 	// stateDamaged is true if the state in the server can't be read, so that it
 	// must be written again also if it should be the same.
 	stateDamaged bool
+	// unusableState are the parts of a state that can't be used, which are not
+	// read again.
+	unusableState []string
 	// outdated is true unless the server is known to hold the target content.
 	outdated bool
 	// dimensions of the vectors in each index: 0 if the server's embedder makes

@@ -278,14 +278,34 @@ func (x *Index) fetchState(ctx context.Context, s *server) (*content, error) {
 	if err != nil || len(list.Parts) == 0 {
 		return nil, err
 	}
+	s.mu.Lock()
+	known := slices.Equal(s.unusableState, list.Parts)
+	s.mu.Unlock()
+	if known {
+		return nil, errState
+	}
+	c, err := x.readState(ctx, s, uid, list.Parts)
+	if errors.Is(err, errState) {
+		s.mu.Lock()
+		s.unusableState = list.Parts
+		s.mu.Unlock()
+	}
+	return c, err
+}
+
+// readState reads the parts of a state from a server.
+func (x *Index) readState(ctx context.Context, s *server, uid string, parts []string) (*content, error) {
 	var data []byte
-	for _, id := range list.Parts {
+	for _, id := range parts {
 		if !strings.Contains(id, "-") || len(data) > maxState {
 			return nil, errState
 		}
 		part, err := s.stateDocuments(ctx, uid, id)
-		if err != nil || len(part) == 0 {
-			return nil, errors.Join(errState, err)
+		if err != nil {
+			return nil, err
+		}
+		if len(part) == 0 {
+			return nil, errState
 		}
 		data = append(data, part[0].Data...)
 	}
