@@ -107,8 +107,11 @@ func testLooks(t *testing.T, s *stand) {
 				b.is(`$('.turn:last-child .problem').getBoundingClientRect().bottom <= $('.turns').getBoundingClientRect().bottom`) // a new turn comes into view
 				state("ask-error")
 				if !size.touch {
+					// A page whose root has another font size, as mdBook's, has the same box.
+					js[bool](b, `document.documentElement.style.fontSize = '10px', true`)
 					b.click(".aside")
 					b.until(`$('dialog.panel')?.open`)
+					b.is(`$('dialog').offsetWidth === 28 * 16`)
 					state("ask-panel")
 				} else {
 					b.is(`$('dialog').getBoundingClientRect().width === innerWidth && $('dialog').getBoundingClientRect().height === innerHeight`)
