@@ -238,7 +238,11 @@ func (a *App) checkInsights(ctx context.Context, c *checks) {
 	if st.Dropped > 0 {
 		found += fmt.Sprintf(", %d events were dropped", st.Dropped)
 	}
-	c.add("insights", err, found, "make "+where+" reachable and writable; requests are served meanwhile, and up to 10,000 events wait in memory")
+	do := "make " + where + " reachable and writable"
+	if errors.Is(err, insights.ErrNewer) {
+		do = "install the release that wrote it, or move it away to start with an empty one"
+	}
+	c.add("insights", err, found, do+"; requests are served meanwhile, and up to 10,000 events wait in memory")
 	if st.OutletError != "" {
 		c.add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
 	}
