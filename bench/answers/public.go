@@ -33,8 +33,8 @@ type publicSite struct {
 	Commit     string   `json:"commit"`
 	Folder     string   `json:"folder"`
 	Languages  []string `json:"languages"` // folders of translations
-	// Part is 1 or 2 for sites whose questions the assistant was developed with,
-	// and 3 for those held out. Part 2 was held out in the first version.
+	// Part is 1 to 3 for sites whose questions the assistant was developed with,
+	// and 4 for those held out. Parts 2 and 3 were held out in earlier versions.
 	Part int `json:"part"`
 
 	index     *embedded.Index

@@ -51,7 +51,7 @@ type quoteTally struct {
 }
 
 const (
-	publicParts = 3
+	publicParts = 4
 
 	whole      = .85 // of a block's pairs of words, to be quoted whole
 	mostPoints = 3
@@ -95,7 +95,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "tuned on since, held out before", "held out"} {
+	for i, name := range []string{"tuned on", "tuned on since, held out at first", "tuned on since, held out second", "held out"} {
 		t := &parts[i]
 		if t.questions == 0 {
 			continue
