@@ -3,7 +3,6 @@ package assistant
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,12 +23,11 @@ type inquiry struct {
 	language    language.Language
 	terms       []term // of asked
 	rewritten   bool   // query is the model's
-	weak        bool   // only a weak pointer says that the question may lean
 	leans       bool   // the question continues what was said before
 
 	// query is what is searched for, and other too if it is not "": a question
-	// that may be complete, or may continue the one before, is searched for
-	// alone and with its conversation.
+	// is searched for alone and with its conversation, and as the model has
+	// rewritten it.
 	query retrieval.Query
 	other string
 }
@@ -143,9 +141,9 @@ const (
 	// maxPerhaps is the most terms of a question that may continue the one
 	// before though no word in it says so ("how long must the client wait?").
 	maxPerhaps = 6
-	// leastComplete is from how many terms a question with a weak pointer may be
+	// leastComplete is from how many terms a question with a pointer may be
 	// complete nevertheless ("What is the default port of the admin API?").
-	leastComplete = 3
+	leastComplete = 4
 	// shownWords is how many words of what the reader sees join a question that
 	// points at it. To any other question they would only add noise.
 	shownWords = 10
@@ -185,8 +183,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain := b.String()
-	weak := leans && n >= leastComplete && !pointsBack(q.asked, strongPointers) && !containsAny(q.asked, easternPointers)
-	perhaps := len(earlier) > 0 && (!leans && n <= maxPerhaps || weak)
+	perhaps := len(earlier) > 0 && n <= maxPerhaps
 	if leans || perhaps {
 		// Half as many words for every turn further back. A turn that names its
 		// subject is likely to have begun it.
@@ -204,11 +201,11 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain, whole := clip(plain, maxSearchText), clip(b.String(), maxSearchText)
-	if perhaps && whole != plain {
-		q.other, q.weak = whole, weak
-		return plain
+	if points := pointsBack(q.asked, pointers) || containsAny(q.asked, easternPointers); whole == plain || n < 2 || n < leastComplete && points {
+		return whole // it can't be complete
 	}
-	return whole
+	q.other = whole
+	return plain
 }
 
 // subject is the conversation that the question may continue: without
@@ -351,12 +348,6 @@ func wordSet(lists ...string) map[string]bool {
 	return m
 }
 
-func without(set, words map[string]bool) map[string]bool {
-	out := maps.Clone(set)
-	maps.DeleteFunc(out, func(w string, _ bool) bool { return words[w] })
-	return out
-}
-
 var (
 	// continuations begin a question that continues the last one.
 	continuations = wordSet(
@@ -375,9 +366,6 @@ var (
 		"eso, esto, ese, esa, ello, ellos, ahí, lo, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
 		"это, этот, эта, они, его, её, ее, их, там",
 	)
-	// weakPointers are pointers that complete questions have, too.
-	weakPointers   = wordSet("another, default, some, one")
-	strongPointers = without(pointers, weakPointers)
 	// easternPointers refer to something named before, in scripts without spaces.
 	easternPointers = []string{
 		"它", "这个", "那个", "这些", "那些", "这样", "那么", "那如果", "如果这", "还有呢", "呢？", "该怎么",

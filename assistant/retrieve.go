@@ -12,7 +12,6 @@ import (
 const (
 	defaultPageSize = 5
 	maxPageSize     = 50
-	scoreAnswers    = .6 // of a hit that answers by itself, whatever the words
 	spareHits       = 10 // asked for beyond twice those wanted
 )
 
@@ -46,45 +45,58 @@ func (r *run) search(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		if q := r.q; q.weak && (len(hits) == 0 || hits[0].Score < scoreAnswers) {
-			hits = more // it is not complete by itself
-		} else {
-			hits = merge(hits, more)
+		if r.q.rewritten || carriesOn(hits, more) {
+			hits, more = more, hits
 		}
+		hits = fuse(hits, more)
 	}
 	r.add(r.choose(ctx, hits, query, n))
 	return nil
 }
 
-// mergeRank is the constant of reciprocal rank fusion: the smaller, the more
-// the first hits of a list count.
-const mergeRank = 10
+const (
+	// keptScore is the share of a question's best score that it keeps with its
+	// conversation, if it continues that.
+	keptScore = .9
+	// mergeRank is the constant of the ranks' fusion: the smaller, the more the
+	// first hits of a list count.
+	mergeRank = 5
+	// lesserList is the weight of the list that counts less.
+	lesserList = .7
+)
 
-// merge makes one list of the hits for a question alone and of those for it
-// with its conversation, by their ranks in both: scores of queries with
+// carriesOn reports whether a question continues its conversation, by the hits
+// for it alone and with its conversation: words of an earlier subject that the
+// question is not about lower the best score.
+func carriesOn(alone, whole []retrieval.Hit) bool {
+	return len(alone) == 0 || len(whole) > 0 && whole[0].Score >= keptScore*alone[0].Score
+}
+
+// fuse makes one list of two, by the ranks in both: scores of queries with
 // different words don't compare.
-func merge(lists ...[]retrieval.Hit) []retrieval.Hit {
+func fuse(better, lesser []retrieval.Hit) []retrieval.Hit {
 	type id struct {
 		page    string
 		section int
 	}
 	key := func(h retrieval.Hit) id { return id{h.Document.Page, h.Section} }
-	weights := make(map[id]float64)
-	scores := make(map[id]float64)
-	var merged []retrieval.Hit
-	for _, list := range lists {
-		for rank, h := range list {
+	weights, scores := make(map[id]float64), make(map[id]float64)
+	var fused []retrieval.Hit
+	add := func(hits []retrieval.Hit, weight float64) {
+		for rank, h := range hits {
 			k := key(h)
 			if weights[k] == 0 {
-				merged = append(merged, h)
+				fused = append(fused, h)
 			}
 			scores[k] = max(scores[k], h.Score)
-			weights[k] += 1 / float64(mergeRank+rank)
+			weights[k] += weight / float64(mergeRank+rank)
 		}
 	}
-	for i, h := range merged {
-		merged[i].Score = scores[key(h)]
+	add(better, 1)
+	add(lesser, lesserList)
+	for i, h := range fused {
+		fused[i].Score = scores[key(h)]
 	}
-	slices.SortStableFunc(merged, func(a, b retrieval.Hit) int { return cmp.Compare(weights[key(b)], weights[key(a)]) })
-	return merged
+	slices.SortStableFunc(fused, func(a, b retrieval.Hit) int { return cmp.Compare(weights[key(b)], weights[key(a)]) })
+	return fused
 }
