@@ -141,9 +141,11 @@ const (
 	// maxPerhaps is the most terms of a question that may continue the one
 	// before though no word in it says so ("how long must the client wait?").
 	maxPerhaps = 6
-	// leastComplete is from how many terms a question with a pointer may be
-	// complete nevertheless ("What is the default port of the admin API?").
-	leastComplete = 4
+	// leastTerms is from how many terms a question may be complete by itself,
+	// and leastPointing if it has a pointer ("What is the default port of the
+	// admin API?").
+	leastTerms    = 3
+	leastPointing = 4
 	// shownWords is how many words of what the reader sees join a question that
 	// points at it. To any other question they would only add noise.
 	shownWords = 10
@@ -201,7 +203,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain, whole := clip(plain, maxSearchText), clip(b.String(), maxSearchText)
-	if points := pointsBack(q.asked, pointers) || containsAny(q.asked, easternPointers); whole == plain || n < 2 || n < leastComplete && points {
+	if points := pointsBack(q.asked, pointers) || containsAny(q.asked, easternPointers); whole == plain || n < leastTerms || n < leastPointing && points {
 		return whole // it can't be complete
 	}
 	q.other = whole
