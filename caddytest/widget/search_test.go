@@ -195,7 +195,7 @@ func testOpening(t *testing.T, s *stand) {
 		b.until(`$('dialog')?.open && seen('.search')`)
 		b.key(kb.Escape)
 		b.until(`!$('dialog').open`)
-		b.is(`fired.map(f => f[0]).join() === 'open,close'`)
+		b.until(`fired.map(f => f[0]).join() === 'open,close'`)
 		b.open()
 		b.key("k", chromedp.ModifierCtrl)
 		b.until(`!$('dialog').open`)
