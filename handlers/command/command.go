@@ -112,6 +112,8 @@ type target struct {
 
 	// asked is the address of the admin API that was asked last.
 	asked string
+	// loaded is the configuration as JSON, once it was read.
+	loaded []byte
 }
 
 // errNotRunning is the error of call when no server answers.
@@ -150,7 +152,7 @@ func ask[T any](ctx context.Context, t *target, method, uri string, in []byte, o
 
 // open asks the admin API; the caller reads and closes the body.
 func (t *target) open(_ context.Context, method, uri string, in []byte) (*http.Response, error) {
-	address, err := caddycmd.DetermineAdminAPIAddress(t.address, nil, t.configFile(), t.adapterName())
+	address, err := t.adminAddress()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(t.config, "finding the admin API's address"), err)
 	}
@@ -192,7 +194,7 @@ func (t *target) offline() (a *app.App, done func(), err error) {
 	if t.configFile() == "" {
 		return nil, nil, fmt.Errorf("%w at %s; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning, t.asked)
 	}
-	data, _, _, err := caddycmd.LoadConfig(t.configFile(), t.adapterName())
+	data, err := t.load()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -253,6 +255,29 @@ func quiet() *caddy.Logging {
 	return &caddy.Logging{Logs: map[string]*caddy.CustomLog{
 		"default": {BaseLog: caddy.BaseLog{Level: "WARN"}},
 	}}
+}
+
+// adminAddress returns the address of the admin API.
+func (t *target) adminAddress() (string, error) {
+	if t.address != "" {
+		return t.address, nil
+	}
+	config, err := t.load()
+	if err != nil {
+		return "", err
+	}
+	return caddycmd.DetermineAdminAPIAddress("", config, t.configFile(), t.adapterName())
+}
+
+// load returns the configuration as JSON, nil if none was named. Caddy logs
+// that it reads a file, so it is read once.
+func (t *target) load() ([]byte, error) {
+	if t.loaded != nil || t.config == "" {
+		return t.loaded, nil
+	}
+	data, _, _, err := caddycmd.LoadConfig(t.configFile(), t.adapterName())
+	t.loaded = data
+	return data, err
 }
 
 func (t *target) configFile() string {
