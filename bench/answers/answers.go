@@ -70,7 +70,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
 	draw := flags.Int("draw", 0, "print this many answers about the manual without a model, as Markdown, drawn with -seed")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
-	part := flags.Int("part", 0, "of the sets of -public: 1 to 3 were used to develop the assistant, 4 is held out (default: all)")
+	part := flags.Int("part", 0, "of the sets of -public: 1 to 3 were used to develop the assistant, 4 and 5 are held out (default: all)")
 	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

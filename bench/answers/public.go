@@ -34,7 +34,7 @@ type publicSite struct {
 	Folder     string   `json:"folder"`
 	Languages  []string `json:"languages"` // folders of translations
 	// Part is 1 to 3 for sites whose questions the assistant was developed with,
-	// and 4 for those held out. Parts 2 and 3 were held out in earlier versions.
+	// and 4 or 5 for those held out.
 	Part int `json:"part"`
 
 	index     *embedded.Index

@@ -89,9 +89,9 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 		name string
 		in   func(c *followUp) bool
 	}{
-		{"sites tuned on", func(c *followUp) bool { return sites[c.Site].Part == 1 }},
-		{"sites held out, English", func(c *followUp) bool { return sites[c.Site].Part > 1 && c.Language == "" }},
-		{"sites held out, Spanish, Japanese, Chinese", func(c *followUp) bool { return c.Language != "" }},
+		{"five projects", func(c *followUp) bool { return sites[c.Site].Part == 1 }},
+		{"six other projects", func(c *followUp) bool { return sites[c.Site].Part > 1 && c.Language == "" }},
+		{"Spanish, Japanese, Chinese", func(c *followUp) bool { return c.Language != "" }},
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	var misses []string

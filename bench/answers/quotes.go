@@ -51,7 +51,7 @@ type quoteTally struct {
 }
 
 const (
-	publicParts = 4
+	publicParts = 5
 
 	whole      = .85 // of a block's pairs of words, to be quoted whole
 	mostPoints = 3
@@ -95,12 +95,12 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "tuned on since, held out at first", "tuned on since, held out second", "held out"} {
+	for i, name := range []string{"tuned on", "tuned on", "tuned on", "held out", "held out"} {
 		t := &parts[i]
 		if t.questions == 0 {
 			continue
 		}
-		fmt.Fprintf(s.table, "\nANSWERS WITHOUT A MODEL, %d questions, %d of them unanswerable, sites %s\tMEASURED\tTARGET\t\n", t.questions+t.unanswerable, t.unanswerable, name)
+		fmt.Fprintf(s.table, "\nANSWERS WITHOUT A MODEL, %d questions, %d of them unanswerable, part %d, %s\tMEASURED\tTARGET\t\n", t.questions+t.unanswerable, t.unanswerable, i+1, name)
 		share := float64(t.points) / float64(mostPoints*t.questions)
 		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, share), "≥ 0.70", share >= .7)
 		s.row("with 3, 2, 1, 0 points", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
