@@ -86,7 +86,7 @@ func (in *injector) prepare(r *http.Request) (restore func()) {
 	if !asksForPage(r) {
 		return func() {}
 	}
-	names := []string{"Accept-Encoding", "Range", "If-Range", "If-Modified-Since", "If-None-Match"}
+	names := []string{"Accept-Encoding", "Range", "If-Range", "If-Modified-Since", "If-None-Match", "If-Match"}
 	saved := make([][]string, len(names))
 	for i, name := range names {
 		saved[i] = r.Header[name]
@@ -94,8 +94,11 @@ func (in *injector) prepare(r *http.Request) (restore func()) {
 	}
 	// The handlers behind know the ETag without our suffix. A copy without it
 	// is of the page without the tag.
+	for _, etags := range saved[5] {
+		r.Header.Add("If-Match", strings.ReplaceAll(etags, in.suffix+`"`, `"`))
+	}
 	var tags []string
-	for etag := range strings.SplitSeq(strings.Join(saved[len(names)-1], ","), ",") {
+	for etag := range strings.SplitSeq(strings.Join(saved[4], ","), ",") {
 		etag = strings.TrimSpace(etag)
 		if page, ok := strings.CutSuffix(etag, in.suffix+`"`); ok {
 			tags, in.known = append(tags, page+`"`), true

@@ -181,14 +181,25 @@ func bothVersionsAreRecorded(t *testing.T) {
 
 func feedbackForAnotherSitesConversationIsRefused(t *testing.T) {
 	root := caddytest.AcmeFolder(t)
-	s := caddytest.Start(t, "", "http://:0 {\n\thandle_path /second/* {\n\t\tdocs second "+root+" {\n\t\t\torganization acme\n\t\t}\n\t}\n\thandle {\n\t\tdocs acme "+root+"\n\t}\n}\n")
+	const stranger = "svc_dsc_key_of_organization_other"
+	keys := "key " + caddytest.Key + " {\norganization acme\n}\nkey " + stranger + " {\norganization other\n}"
+	s := caddytest.Start(t, keys, "http://:0 {\n\thandle_path /third/* {\n\t\tdocs third "+root+" {\n\t\t\torganization other\n\t\t}\n\t}\n\thandle_path /second/* {\n\t\tdocs second "+root+" {\n\t\t\torganization acme\n\t\t}\n\t}\n\thandle {\n\t\tdocs acme "+root+"\n\t}\n}\n")
 	s.Ready("acme")
 	thread := s.AskBody(caddytest.Question(caddytest.InstallQuestion, nil)).ThreadID
 	if e := post(t, s, "/second/v1/feedback/second", fmt.Sprintf(`{"threadId":%q,"rating":"up"}`, thread), http.StatusNotFound).Error(t); e.Code != "unknown_thread" {
 		t.Errorf("%+v", e)
 	}
 	post(t, s, "/v1/feedback/acme", `{"threadId":"thr_20260101aaaaaaaaaaaaaaaaaaaaaaaaaa","rating":"up"}`, http.StatusNotFound)
+	for path, want := range map[string]int{"/third/v1/feedback/third": http.StatusNotFound, "/v1/feedback/acme": http.StatusForbidden} {
+		if r := s.Do(caddytest.Request{Path: path, Key: stranger, Body: fmt.Sprintf(`{"threadId":%q,"rating":"up"}`, thread)}); r.Status != want {
+			t.Errorf("%s with another organization's key: %d %s", path, r.Status, r.Body)
+		}
+	}
 	post(t, s, "/v1/feedback/acme", fmt.Sprintf(`{"threadId":%q,"rating":"up"}`, thread), http.StatusNoContent)
+	// A vote that is taken back does not count.
+	other := s.AskBody(caddytest.Question("And on Windows?", nil)).ThreadID
+	post(t, s, "/v1/feedback/acme", fmt.Sprintf(`{"threadId":%q,"rating":"up"}`, other), http.StatusNoContent)
+	post(t, s, "/v1/feedback/acme", fmt.Sprintf(`{"threadId":%q,"rating":null}`, other), http.StatusNoContent)
 	if o := overview(t, stop(t, s)); o.Up != 1 {
 		t.Errorf("%+v", o.Counts)
 	}

@@ -144,6 +144,7 @@ func TestPagesWithTheTagAreCachedAndNeverSentInParts(t *testing.T) {
 		"a part":                   {"Range": "bytes=10-20"},
 		"a part of the same page":  {"Range": "bytes=10-20", "If-Range": etag},
 		"a copy and others by tag": {"If-None-Match": `"x", ` + plain},
+		"the same page as before":  {"If-Match": `"x", ` + etag},
 	} {
 		if r := getWith(s, "/", with(header)); r.Status != 200 || !strings.Contains(string(r.Body), widgetTag) {
 			t.Errorf("%s: %d %q", name, r.Status, r.Body)
@@ -151,6 +152,9 @@ func TestPagesWithTheTagAreCachedAndNeverSentInParts(t *testing.T) {
 	}
 	if r := getWith(s, "/", with(map[string]string{"If-None-Match": `"x", ` + etag})); r.Status != 304 {
 		t.Errorf("one of two tags: %d", r.Status)
+	}
+	if r := getWith(s, "/", with(map[string]string{"If-Match": `"x"`})); r.Status != 412 {
+		t.Errorf("another page than before: %d", r.Status)
 	}
 	// Other files are as before.
 	js := getWith(s, "/big.js", map[string]string{"Range": "bytes=0-9"})
@@ -252,6 +256,10 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 		case "/utf16":
 			w.Header().Set("Content-Type", "text/html; charset=UTF-16LE")
 			fmt.Fprint(w, homePage)
+		case "/missing", "/made":
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(map[string]int{"/missing": 404, "/made": 201}[r.URL.Path])
+			fmt.Fprint(w, homePage)
 		case "/broken":
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Content-Length", "100000")
@@ -290,12 +298,16 @@ func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/sniffed": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1), "/encoded": homePage, "/utf16": homePage,
-		"/zipped": strings.Replace(homePage, "</head>", widgetTag+"</head>", 1),
-		"/bytes":  "<!doctype html><head>" + strings.Repeat("<meta name=x>", 2000) + widgetTag + "</head><p>",
+		"/zipped":  strings.Replace(homePage, "</head>", widgetTag+"</head>", 1),
+		"/missing": homePage, "/made": homePage,
+		"/bytes": "<!doctype html><head>" + strings.Repeat("<meta name=x>", 2000) + widgetTag + "</head><p>",
 	} {
 		if r := getWith(s, path, navigation); string(r.Body) != want {
 			t.Errorf("%s: %.200q, want %.200q", path, r.Body, want)
 		}
+	}
+	if r := s.Do(caddytest.Request{Path: "/sniffed", Key: "-", Body: "a=b", Header: navigation}); string(r.Body) != homePage {
+		t.Errorf("posted: %.200q", r.Body)
 	}
 	resp, err = s.Open(ctx, caddytest.Request{Method: "GET", Path: "/broken", Key: "-", Header: navigation})
 	if err == nil {

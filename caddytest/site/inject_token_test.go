@@ -148,6 +148,28 @@ func TestATokenIsForOneNetwork(t *testing.T) {
 	}
 }
 
+// Readers with a token and programs with a key have one limit. In the access
+// log a token's user is the widget.
+func TestATokenSpendsItsOrganizationsLimitAsTheWidget(t *testing.T) {
+	s := caddytest.Start(t, "", "http://:0 {\n\tlog\n\tdocs acme "+caddytest.AcmeFolder(t)+" {\n\t\trate_limit organization 200 1h\n\t}\n}\n")
+	s.Ready("acme")
+	tok, _ := requestToken(t, s, "acme", s.Base)
+	search := func(key string) *caddytest.Response {
+		return s.Do(caddytest.Request{Path: searchAcme, Key: key, Body: `{"query":"install"}`, Header: map[string]string{"Origin": s.Base}})
+	}
+	caddytest.Until(t, "the token has spent the limit", func() bool {
+		r := search(tok)
+		return r.Status == http.StatusTooManyRequests && r.Error(t).Code == "rate_limited" && r.Header.Get("Retry-After") != ""
+	})
+	if r := search(caddytest.Key); r.Status != http.StatusTooManyRequests {
+		t.Errorf("a key of the organization: %d", r.Status)
+	}
+	if _, r := requestToken(t, s, "acme", s.Base); r.Status != 200 {
+		t.Errorf("a token: %d", r.Status)
+	}
+	caddytest.Until(t, "the access log names the user", func() bool { return strings.Contains(s.Log(), `"user_id":"widget"`) })
+}
+
 func TestTokensAreLimitedByAddress(t *testing.T) {
 	s := startTwoSites(t)
 	last := 0

@@ -40,6 +40,47 @@ func testAsk(t *testing.T, s *stand) {
 		b.calm()
 	})
 
+	s.on("cites the last", reply("See [the end](/config#countdown)."))
+	t.Run("Sources that the answer cites come first", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.ask("Which installer, and which countdown, cites the last?")
+		b.answered()
+		js[bool](b, `globalThis.sources = JSON.parse(sessionStorage['docs:acme:talk']).talk[0].sources.map(s => new URL(s.url, location).hash), true`)
+		b.is(`sources.length > 1 && sources.indexOf('#countdown') > 0`)
+		b.is(`$('.sources a').hash === '#countdown' && $$('.sources a').length === sources.length`)
+		b.calm()
+	})
+
+	t.Run("Events have what the reader wrote only where the site asks for it", func(t *testing.T) {
+		b := newTab(t, s)
+		for config, with := range map[string]bool{`{}`: false, `{"events":"text"}`: true} {
+			b.visit("/", config)
+			js[bool](b, `sessionStorage.clear(), addEventListener('click', e => e.composedPath()[0].pathname === '/install' && e.preventDefault()), true`)
+			b.open()
+			b.write("administrator")
+			b.until(`$$('.result').length > 0`)
+			b.enter(chromedp.ModifierCtrl)
+			b.ask("How do I install privately?")
+			b.answered()
+			b.click(".down")
+			b.until(`seen('.why')`)
+			js[bool](b, `$('.why .input').focus(), true`)
+			b.write("a private note")
+			b.key("\r")
+			b.until(`fired.filter(f => f[0] === 'feedback').length === 2`)
+			b.is(`['open', 'search', 'click', 'ask', 'answer', 'feedback'].every(n => fired.some(f => f[0] === n))`)
+			if with {
+				b.is(`[['search', 'query', 'administrator'], ['click', 'query', 'administrator'], ['ask', 'question', 'How do I install privately?'],
+					['answer', 'question', 'How do I install privately?'], ['feedback', 'comment', 'a private note']].every(([n, k, v]) => fired.some(f => f[0] === n && f[1][k] === v))`)
+				b.is(`fired.some(f => f[0] === 'answer' && f[1].answer.startsWith('Use the installer'))`)
+			} else {
+				b.is(`!/administrator|private|installer/.test(JSON.stringify(fired))`)
+			}
+		}
+		b.calm()
+	})
+
 	t.Run("The keyboard alone asks, rates and closes", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")
@@ -128,6 +169,11 @@ func testAsk(t *testing.T, s *stand) {
 		b.answered()
 		b.click(".up")
 		b.until(`$('.up').ariaPressed === 'true'`)
+		b.click(".up")
+		b.until(`$('.up').ariaPressed === 'false' && !seen('.why')`)
+		caddytest.Until(t, "the vote is taken back", func() bool {
+			return strings.Contains(strings.Join(s.sent("/v1/feedback/acme"), "\n"), `"rating":null`)
+		})
 		b.click(".down")
 		b.until(`$('.up').ariaPressed === 'false' && $$('.why input[type=checkbox]').length === 3`)
 		b.shoot("feedback")
@@ -211,6 +257,16 @@ func testAsk(t *testing.T, s *stand) {
 		b.until(`!$('dialog').open`)
 		b.visit("/", "")
 		b.is(`!$('dialog')?.open`)
+		b.do(chromedp.Reload())
+		b.until(`window.Docs && root()`)
+		js[bool](b, `Docs.open('ask'), true`)
+		b.until(`$$('.turn').length === 2 && $$('.answer pre').length > 0`)
+		js[bool](b, `history.back(), true`)
+		b.until(`location.pathname === '/install'`)
+		js[bool](b, `history.forward(), true`)
+		b.until(`location.pathname === '/' && window.Docs && root()`)
+		js[bool](b, `Docs.open('ask'), true`)
+		b.until(`$('dialog').open && $$('.turn').length === 2`)
 		b.calm()
 	})
 

@@ -132,7 +132,7 @@ func newStand(t testing.TB) *stand {
 		title, body, _ := strings.Cut(content, "|")
 		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
 	}
-	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", ""),
+	caddy := caddytest.Start(t, caddytest.LLM(modelURL, "fake", "")+"\nkey "+caddytest.Key+" {\n\torigins http://127.0.0.1:*\n}",
 		"http://:0 {\n\tbind 127.0.0.1\n\theader Content-Security-Policy \""+policy+"\"\n\troot "+caddytest.Folder(t, files)+"\n\tdocs acme {\n\t\tclean_urls on\n\t\tsuggestions on\n\t\twidget inject\n\t}\n\ttry_files {path} {path}.html\n\tfile_server\n}\n")
 	caddy.Ready("acme")
 	s.caddy = caddy
@@ -243,6 +243,9 @@ func (s *stand) page(w http.ResponseWriter, r *http.Request) {
 		dir = "ltr"
 	}
 	src := "/v1/widget/acme.js"
+	if q.Has("elsewhere") { // on another origin: Caddy's own
+		src = s.caddy.Base + src
+	}
 	if q.Has("broken") {
 		src = "/v1/widget/broken.js"
 	}
@@ -490,6 +493,30 @@ func (b *tab) ask(question string) {
 func (b *tab) answered() {
 	b.t.Helper()
 	b.until(`$('.turn:last-child .end')?.childElementCount && $('.send').title === 'Send'`)
+}
+
+// requests returns a function that gives the addresses that the tab has
+// requested from now on, also in vain.
+func (b *tab) requests() func() []string {
+	b.t.Helper()
+	var mu sync.Mutex
+	var all []string
+	err := chromedp.Listen(b.ctx, func(ev any) {
+		if e, ok := ev.(*network.EventRequestWillBeSent); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, e.Request.URL)
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	call(b, network.Enable, network.EnableParams{})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
 }
 
 // calm checks what must never happen.

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
@@ -150,23 +151,26 @@ func testLooks(t *testing.T, s *stand) {
 	})
 }
 
+// hostile are answers of a model that was talked into harm.
+var hostile = []string{
+	"![x](https://evil.test/i.png) [y](https://evil.test/a) <https://evil.test/b> https://evil.test/c www.evil.test",
+	"<img src=https://evil.test/h.png onerror=\"globalThis.pwned=1\"><script>globalThis.pwned=1</script><a href=\"https://evil.test/x\">z</a><iframe src=\"https://evil.test\"></iframe>",
+	"[a](javascript:globalThis.pwned=1) [b](JaVaScRiPt:globalThis.pwned=1) [c](data:text/html,<script>1</script>) [d](vbscript:x) [e](&#106;avascript:globalThis.pwned=1) [f](//evil.test/p)",
+	"A line\u2028separator ```\u2028 [a](javascript:1) and \u2029 more",
+	"```html\n<img src=\"https://evil.test/i.png\">\n[x](https://evil.test)\nnot closed",
+	"| a | b |\n|---|---|\n| ![x](https://evil.test/t.png) | [y](https://evil.test/t) |",
+	"[x][1]\n\n[1]: https://evil.test/ref\n\n- [ ] ![z](https://evil.test/z.png)",
+	"> ```\n> [x](https://evil.test/q)\n[y](https://evil.test/r)",
+	strings.Repeat("> ", 3000) + "deep " + strings.Repeat("[", 3000) + strings.Repeat("*a_b~~", 2000),
+	strings.Repeat("- ", 2000) + "\n" + strings.Repeat(" ", 5000) + "x" + strings.Repeat("`", 2000) + strings.Repeat("![", 2000),
+}
+
 func testHostile(t *testing.T, s *stand) {
-	evil := []string{
-		"![x](https://evil.test/i.png) [y](https://evil.test/a) <https://evil.test/b> https://evil.test/c www.evil.test",
-		"<img src=https://evil.test/h.png onerror=\"globalThis.pwned=1\"><script>globalThis.pwned=1</script><a href=\"https://evil.test/x\">z</a><iframe src=\"https://evil.test\"></iframe>",
-		"[a](javascript:globalThis.pwned=1) [b](JaVaScRiPt:globalThis.pwned=1) [c](data:text/html,<script>1</script>) [d](vbscript:x) [e](&#106;avascript:globalThis.pwned=1) [f](//evil.test/p)",
-		"A line\u2028separator ```\u2028 [a](javascript:1) and \u2029 more",
-		"```html\n<img src=\"https://evil.test/i.png\">\n[x](https://evil.test)\nnot closed",
-		"| a | b |\n|---|---|\n| ![x](https://evil.test/t.png) | [y](https://evil.test/t) |",
-		"[x][1]\n\n[1]: https://evil.test/ref\n\n- [ ] ![z](https://evil.test/z.png)",
-		"> ```\n> [x](https://evil.test/q)\n[y](https://evil.test/r)",
-		strings.Repeat("> ", 3000) + "deep " + strings.Repeat("[", 3000) + strings.Repeat("*a_b~~", 2000),
-		strings.Repeat("- ", 2000) + "\n" + strings.Repeat(" ", 5000) + "x" + strings.Repeat("`", 2000) + strings.Repeat("![", 2000),
-	}
 	t.Run("A hostile answer links and loads nothing foreign", func(t *testing.T) {
 		b := newTab(t, s)
-		b.visit("/", "")
-		for i, text := range evil {
+		requested := b.requests()
+		b.visit("/?policy=none", "") // which would hide what is requested
+		for i, text := range hostile {
 			q := fmt.Sprintf("Hostile answer %d.", i)
 			s.on(q, reply(text))
 			b.ask(q)
@@ -179,31 +183,40 @@ func testHostile(t *testing.T, s *stand) {
 		}
 		b.is(`!globalThis.pwned && $$('img,iframe,script,object,svg image').length === 0`)
 		b.calm()
-		for _, r := range s.all() {
-			if strings.Contains(r.host, "evil") || strings.Contains(r.path, "/i.png") {
-				t.Errorf("requested: %s %s", r.host, r.path)
+		if all := requested(); len(all) < len(hostile) {
+			t.Errorf("only %d requests are known", len(all))
+		}
+		for _, address := range requested() {
+			if !strings.HasPrefix(address, s.URL+"/") || strings.HasSuffix(address, ".png") {
+				t.Errorf("requested: %s", address)
 			}
 		}
 		b.shoot("hostile")
 	})
-	t.Run("Without the server's checks it still runs and loads nothing", func(t *testing.T) {
-		b := newTab(t, s)
-		b.visit("/", "")
-		js[bool](b, `{
-			const own = window.fetch
-			window.fetch = async (u, o) => {
-				if (!String(u).includes('/message')) return own(u, o)
-				const text = `+quote(strings.Join(evil, "\n\n"))+`
-				const frame = e => 'data: ' + JSON.stringify(e) + '\n\n'
-				return new Response(frame({ type: 'start', messageId: 'm' }) + frame({ type: 'source-url', sourceId: 's', url: 'javascript:globalThis.pwned=1', title: '<img src=x>' })
-					+ frame({ type: 'text-start', id: '1' }) + [...text].map(c => frame({ type: 'text-delta', id: '1', delta: c })).join('') + frame({ type: 'finish', messageMetadata: {} }))
-			}
-		}; true`)
-		b.ask("Unchecked?")
+}
+
+// testFaults asks a model that fails. Between the faults it answers, since one
+// that fails again and again is not asked for a while.
+func testFaults(t *testing.T, s *stand) {
+	b := openTab(t, s)
+	requested := b.requests()
+	b.visit("/?policy=none", "")
+	for i, fault := range []modelserver.Fault{modelserver.Refuse, modelserver.Cut, modelserver.End, modelserver.ErrorObject, modelserver.HTML, modelserver.Blank, modelserver.Repeat} {
+		s.on(fmt.Sprintf("the fault %q.", fault), modelserver.Reply{Text: hostile[0] + "\n\n" + hostile[1], Fault: fault, After: 9})
+		b.ask(fmt.Sprintf("The installer with the fault %q.", fault))
+		b.until(fmt.Sprintf(`$$('.turn').length === %d`, 2*i+1))
 		b.answered()
-		b.is(`!globalThis.pwned && $$('img,iframe,script,object').length === 0 && $$('a').every(a => /^https?:$/.test(a.protocol))`)
-		b.is(`$$('a').filter(a => a.origin !== location.origin).every(a => a.target === '_blank' && a.rel === 'noreferrer')`)
-		b.is(`text('.sources li') === '<img src=x>' && !$('.sources a')`)
-		b.calm()
-	})
+		b.is(`text('.turn:last-child .answer') || text('.turn:last-child .problem')`)
+		b.ask("How do I install after it?")
+		b.until(fmt.Sprintf(`$$('.turn').length === %d`, 2*i+2))
+		b.answered()
+		b.is(`$('.turn:last-child .answer pre')`)
+	}
+	b.is(`!globalThis.pwned && $$('.turn [href]').every(e => e.origin === location.origin) && $$('img,iframe,script,object').length === 0`)
+	for _, address := range requested() {
+		if !strings.HasPrefix(address, s.URL+"/") {
+			t.Errorf("requested: %s", address)
+		}
+	}
+	b.calm()
 }

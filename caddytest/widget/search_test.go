@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +118,33 @@ func testSearch(t *testing.T, s *stand) {
 		}
 		b.calm()
 	})
+	t.Run("A search that is overtaken is given up", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		js[bool](b, `{
+			const own = window.fetch
+			window.fetch = (u, o) => String(u).includes('/v1/search/') && o.body.includes('"administrator"')
+				? new Promise((_, fail) => { globalThis.waits = true; o.signal.onabort = () => { globalThis.aborted = true; fail(o.signal.reason) } }) : own(u, o)
+		}; true`)
+		b.write("administrator")
+		b.until(`globalThis.waits`)
+		js[bool](b, `$('.search .input').value = '', true`)
+		b.write("countdown")
+		b.until(`globalThis.aborted && $$('.result').length > 0 && $$('.result').every(a => a.pathname === '/config')`)
+		b.calm()
+	})
+	t.Run("An empty box offers questions to start with", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", `{"starters":["How do I install Acme?"]}`)
+		b.open()
+		b.is(`$('.results [role=group]').ariaLabel === 'Ask a question'`)
+		b.key(kb.ArrowDown)
+		b.enter()
+		b.until(`text('.question') === 'How do I install Acme?'`)
+		b.answered()
+		b.calm()
+	})
 	t.Run("The pages above a page are named", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")
@@ -229,6 +258,23 @@ func testOpening(t *testing.T, s *stand) {
 		b.is(`$('.answer pre') && $$('.sources a').length > 1`)
 		b.calm()
 	})
+	t.Run("The tag works on pages of another origin", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/?policy=none&elsewhere=1", "")
+		requested := b.requests()
+		b.open()
+		b.write("administrator")
+		b.until(`$$('.result').length > 0`)
+		b.ask("How do I install from elsewhere?")
+		b.answered()
+		b.is(`$('.answer pre') && $$('.sources a').length > 1`)
+		for _, path := range []string{"/v1/token/acme", "/v1/search/acme", "/v2/assistant/acme/message"} {
+			if !slices.Contains(requested(), s.caddy.Base+path) {
+				t.Errorf("%s is not among %q", path, requested())
+			}
+		}
+		b.calm()
+	})
 	t.Run("Settings change the button, the shortcut and the colours", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", `{"position":"h1","shortcut":"/","accent":"#0a7","theme":"[data-theme=dark]","title":"Acme help","placeholder":"Search Acme"}`)
@@ -256,19 +302,23 @@ func testOpening(t *testing.T, s *stand) {
 		b.visit("/", "")
 		js[bool](b, `{
 			const sheet = new CSSStyleSheet()
-			sheet.replaceSync('caddy-docs { --docs-accent: #b0c; --docs-radius: 4px; --docs-background: #ffe; --docs-font: monospace; --docs-width: 500px } caddy-docs::part(button) { bottom: 99px } caddy-docs::part(heading) { letter-spacing: 3px } caddy-docs::part(panel) { outline: 7px solid }')
+			sheet.replaceSync('caddy-docs { --docs-accent: #b0c; --docs-radius: 4px; --docs-background: #ffe; --docs-font: monospace; --docs-width: 500px; --docs-text: #100; --docs-muted: #300; --docs-border: #0f0; --docs-font-mono: fantasy; --docs-z: 77 } :root { --docs-mark: #ff0; --docs-mark-text: #00f } caddy-docs::part(button) { bottom: 99px } caddy-docs::part(heading) { letter-spacing: 3px } caddy-docs::part(panel) { outline: 7px solid }')
 			document.adoptedStyleSheets = [sheet]
 		}; true`)
-		b.is(`getComputedStyle($('.button')).backgroundColor === 'rgb(187, 0, 204)' && getComputedStyle($('.button')).bottom === '99px'`)
+		b.is(`getComputedStyle($('.button')).backgroundColor === 'rgb(187, 0, 204)' && getComputedStyle($('.button')).bottom === '99px' && getComputedStyle($('.button')).zIndex === '77'`)
 		b.open()
 		b.write("installer")
 		b.until(`$$('.result').length > 1`)
 		b.is(`getComputedStyle($('dialog')).borderRadius === '4px' && getComputedStyle($('dialog')).backgroundColor === 'rgb(255, 255, 238)' && $('dialog').offsetWidth === 500`)
 		b.is(`getComputedStyle($('dialog')).fontFamily === 'monospace' && getComputedStyle($('.heading')).letterSpacing === '3px'`)
 		b.is(`getComputedStyle($('dialog')).outlineWidth !== '7px'`)
-		js[bool](b, `Docs.open('ask'), true`)
+		b.is(`getComputedStyle($('dialog')).color === 'rgb(17, 0, 0)' && getComputedStyle($('.snippet')).color === 'rgb(51, 0, 0)' && getComputedStyle($('dialog')).borderColor === 'rgb(0, 255, 0)'`)
+		b.ask("How do I install in colors?")
+		b.answered()
+		b.is(`getComputedStyle($('.answer pre code')).fontFamily === 'fantasy'`)
 		b.click(".aside")
-		b.until(`$('dialog.panel')?.open && getComputedStyle($('dialog')).outlineWidth === '7px'`)
+		b.until(`$('dialog.panel')?.open && getComputedStyle($('dialog')).outlineWidth === '7px' && getComputedStyle($('dialog')).zIndex === '77'`)
+		b.is(`getComputedStyle(document.documentElement, '::highlight(docs-hit)').backgroundColor === 'rgb(255, 255, 0)' && getComputedStyle(document.documentElement, '::highlight(docs-hit)').color === 'rgb(0, 0, 255)'`)
 		b.calm()
 	})
 	t.Run("Attributes of the tag override the settings", func(t *testing.T) {
@@ -280,6 +330,12 @@ func testOpening(t *testing.T, s *stand) {
 		b.write("installer")
 		b.until(`$$('.result').length > 1`)
 		b.is(`$$('[role=option]').length === $$('.result').length`)
+		b.visit("/?tag="+url.QueryEscape(`data-theme="dark" data-shortcut="/" data-placeholder="Find" data-title="Found" data-conversations="off"`), "")
+		js[bool](b, `sessionStorage.clear(), true`)
+		b.key("/")
+		b.until(`$('dialog')?.open`)
+		b.is(`$('dialog').ariaLabel === 'Found' && $('.search .input').placeholder === 'Find' && getComputedStyle($('dialog')).colorScheme === 'dark'`)
+		b.is(`localStorage.length === 0 && sessionStorage.length === 0`)
 		b.calm()
 	})
 	t.Run("A page that runs the tag again has one box, and one that removes it gets it back", func(t *testing.T) {

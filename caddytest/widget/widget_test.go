@@ -26,6 +26,7 @@ func TestWidget(t *testing.T) {
 		t.Run("Code and links", func(t *testing.T) { testMarkdown(t, s) })
 		t.Run("Finished blocks", func(t *testing.T) { testRenderer(t, s) })
 	})
+	t.Run("A model that fails", func(t *testing.T) { testFaults(t, s) })
 	if passed {
 		testStored(t, s)
 	}
