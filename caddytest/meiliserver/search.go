@@ -175,6 +175,28 @@ func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused ma
 	return nil
 }
 
+// rarest returns the words that the fewest documents have. With the matching
+// strategy "frequency", only documents with all of them are found.
+func (x *index) rarest(words []string, hitsOf func(d map[string]json.RawMessage, word string) float64) map[string]bool {
+	least, out := len(x.documents)+1, map[string]bool{}
+	for _, w := range words {
+		n := 0
+		for _, d := range x.documents {
+			if hitsOf(d, w) > 0 {
+				n++
+			}
+		}
+		if n < least {
+			least = n
+			clear(out)
+		}
+		if n == least {
+			out[w] = true
+		}
+	}
+	return out
+}
+
 func (x *index) search(q query, conditions []Condition, merged bool, at int) []map[string]any {
 	type scored struct {
 		id         string
@@ -190,6 +212,19 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 	if q.Hybrid != nil {
 		ratio = q.Hybrid.SemanticRatio
 	}
+	// hitsOf returns how well a document has a word.
+	hitsOf := func(d map[string]json.RawMessage, word string) float64 {
+		for i, field := range fields {
+			if slices.ContainsFunc(x.alike(word), func(w string) bool { return strings.Contains(strings.ToLower(text(d, field)), w) }) {
+				return 1 - float64(i)/4
+			}
+		}
+		return 0
+	}
+	rarest := map[string]bool{}
+	if q.MatchingStrategy == "frequency" {
+		rarest = x.rarest(words, hitsOf)
+	}
 	var found []scored
 	for _, id := range x.order {
 		d := x.documents[id]
@@ -198,11 +233,10 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 		}
 		hits := 0.0
 		for _, w := range words {
-			for i, field := range fields {
-				if slices.ContainsFunc(x.alike(w), func(w string) bool { return strings.Contains(strings.ToLower(text(d, field)), w) }) {
-					hits += 1 - float64(i)/4
-					break
-				}
+			has := hitsOf(d, w)
+			if hits += has; has == 0 && rarest[w] {
+				hits = 0
+				break
 			}
 		}
 		f := scored{id: id}

@@ -32,8 +32,9 @@ const (
 	candidatesPerWord  = 4
 	// keywordQueries is with how many queries it is asked by keywords.
 	keywordQueries = 5
-	// leastWeight is the weight of the last of them.
-	leastWeight = .2
+	// leastShare is the share of the IDF that the words have from the last of
+	// them on.
+	leastShare = .2
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -362,10 +363,11 @@ type keywordQuery struct {
 }
 
 // keywordQueriesOf returns the keyword queries for a search. A server finds only
-// sections with the rarest word of a query. The ranking wants others, too: so it
-// is asked again without the rarest words. The weight of a query is the share of
-// the IDF that its words have, so that the merged list is about in the order of
-// the IDF that the sections match.
+// sections with the rarest word of a query, and of words that are equally rare,
+// with all of them. The ranking wants others, too: so it is asked again without
+// the rarest words, and each query has one of those that are equally rare. Its
+// weight is the share of the IDF that its words have, so that the merged list is
+// about in the order of the IDF that the sections match.
 func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQuery) {
 	stems, ok := s.Stems(q, maxWords)
 	if !ok {
@@ -378,12 +380,17 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQ
 		}
 		return []keywordQuery{{terms, nil, 1}}
 	}
-	for i := range min(len(stems), keywordQueries) {
-		weight := s.IDF(stems[i:]) / s.IDF(stems)
-		if weight < leastWeight {
+	all := s.IDF(stems)
+	for i, stem := range stems[:min(len(stems), keywordQueries)] {
+		if s.IDF(stems[i:])/all < leastShare {
 			break
 		}
-		out = append(out, keywordQuery{strings.Join(stems[i:], " ") + " ", ownAttributes, weight})
+		rest := stems[i+1:]
+		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
+			rest = rest[1:]
+		}
+		words := append([]string{stem}, rest...)
+		out = append(out, keywordQuery{strings.Join(words, " ") + " ", ownAttributes, s.IDF(words) / all})
 	}
 	return out
 }

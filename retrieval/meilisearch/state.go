@@ -2,11 +2,10 @@ package meilisearch
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/gob"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,11 +28,11 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 3\n"
+	stateHeader = "caddy-docs state 4\n"
 	// stateIndex follows a site's prefix. It is no language.
 	stateIndex = "_state"
 	// statePart is the length of a part of the state in the server, in bytes
-	// before encoding.
+	// before they are written as text.
 	statePart = 4 << 20
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
@@ -42,7 +41,8 @@ const (
 var errState = errors.New("it is damaged, or of another version")
 
 // stateHead begins an encoded state. The pages follow, one by one, so that
-// neither writing nor reading them takes much memory, and then the table.
+// neither writing nor reading them takes much memory, and then the table and a
+// checksum. It is not compressed: that would take most of the time of a start.
 type stateHead struct {
 	Pages      int
 	Mean       []float32
@@ -52,49 +52,61 @@ type stateHead struct {
 // statePage is an encoded page.
 type statePage struct {
 	Outline *retrieval.Document // without sections
-	State   pageState
-	Ref     *ref // only in the data folder
+	Traits  embedded.Traits
+	// IDs and Hashes are those of the pageState, one after the other: gob is
+	// slow with arrays.
+	IDs, Hashes []byte
+	Ref         *ref // only in the data folder
 }
 
-// encodeState returns the state of c. refs may be nil.
-func encodeState(c *content, refs map[string]ref) ([]byte, error) {
-	var out bytes.Buffer
-	out.WriteString(stateHeader)
-	z, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
+// encodeState writes the state of c, and returns its checksum. refs may be nil.
+func encodeState(w io.Writer, c *content, refs map[string]ref) (sum []byte, err error) {
+	hash := sha256.New()
+	out := io.MultiWriter(w, hash)
+	_, err = io.WriteString(out, stateHeader)
 	head := stateHead{Pages: len(c.pages), Mean: c.mean}
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		head.Dimensions = append(head.Dimensions, c.indexes[uid].dimensions)
 	}
-	g := gob.NewEncoder(z)
-	err = g.Encode(head)
+	g := gob.NewEncoder(out)
+	err = errors.Join(err, g.Encode(head))
 	for i, d := range c.outlines {
-		o := *d
+		if err != nil {
+			return nil, err
+		}
+		o, state := *d, &c.pages[i]
 		o.Sections = nil
-		p := statePage{Outline: &o, State: c.pages[i]}
+		p := statePage{Outline: &o, Traits: state.Traits}
+		for _, id := range state.IDs {
+			p.IDs = append(p.IDs, id[:]...)
+		}
+		for _, h := range state.Hashes {
+			p.Hashes = binary.BigEndian.AppendUint64(p.Hashes, h)
+		}
 		if at, ok := refs[storeKey(d)]; ok {
 			p.Ref = &at
 		}
-		err = errors.Join(err, g.Encode(p))
+		err = g.Encode(p)
 	}
-	if err = errors.Join(err, g.Encode(c.table.Encode()), z.Close()); err != nil {
-		return nil, err
+	if err == nil {
+		_, err = out.Write(c.table.Encode())
 	}
-	sum := sha256.Sum256(out.Bytes())
-	out.Write(sum[:])
-	return out.Bytes(), nil
+	if err == nil {
+		sum = hash.Sum(nil)
+		_, err = w.Write(sum)
+	}
+	return sum, err
 }
 
-// decodeState reads what encodeState returned.
+// decodeState reads what encodeState wrote.
 func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 	body, ok := bytes.CutPrefix(data, []byte(stateHeader))
 	end := len(data) - sha256.Size
 	if !ok || end < len(stateHeader) || sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
 		return nil, nil, errState
 	}
-	g := gob.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(body[:len(body)-sha256.Size])), maxState))
+	rest := bytes.NewReader(body[:len(body)-sha256.Size])
+	g := gob.NewDecoder(rest)
 	var head stateHead
 	if err := g.Decode(&head); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errState, err)
@@ -106,12 +118,13 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 		if err := g.Decode(&p); err != nil {
 			return nil, nil, fmt.Errorf("%w: %w", errState, err)
 		}
-		d, n := p.Outline, len(p.State.IDs)
-		if d == nil || p.State.Hashes != nil && len(p.State.Hashes) != n {
+		d := p.Outline
+		state, ok := p.state()
+		if d == nil || !ok {
 			return nil, nil, errState
 		}
 		d.Outline = true
-		if n <= len(noSections) {
+		if n := len(state.IDs); n <= len(noSections) {
 			d.Sections = noSections[:n:n]
 		} else {
 			d.Sections = make([]retrieval.Section, n)
@@ -119,10 +132,10 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 		if p.Ref != nil {
 			refs[storeKey(d)] = *p.Ref
 		}
-		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, p.State), i
+		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
 	}
-	var table []byte
-	err := g.Decode(&table)
+	table := make([]byte, rest.Len()) // not a part of data, which is larger
+	_, err := io.ReadFull(rest, table)
 	if err == nil {
 		c.table, err = embedded.ReadTable(table)
 	}
@@ -137,6 +150,25 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 		}
 	}
 	return c, refs, nil
+}
+
+// state returns the state of a page, false if it is damaged.
+func (p *statePage) state() (s pageState, ok bool) {
+	n := len(p.IDs) / idSize
+	if len(p.IDs) != n*idSize || len(p.Hashes) != 0 && len(p.Hashes) != 8*n {
+		return s, false
+	}
+	s = pageState{Traits: p.Traits, IDs: make([][idSize]byte, n)}
+	for i := range s.IDs {
+		s.IDs[i] = [idSize]byte(p.IDs[i*idSize:])
+	}
+	if len(p.Hashes) > 0 {
+		s.Hashes = make([]uint64, n)
+		for i := range s.Hashes {
+			s.Hashes[i] = binary.BigEndian.Uint64(p.Hashes[8*i:])
+		}
+	}
+	return s, true
 }
 
 // restore reads the state of an earlier run from the data folder.
@@ -166,13 +198,10 @@ func (x *Index) restore() {
 func (x *Index) saveState(c *content) {
 	refs, err := x.store.retain(c.outlines)
 	if err == nil && x.options.Dir != "" {
-		var data []byte
-		if data, err = encodeState(c, refs); err == nil {
-			err = retrieval.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
-				_, err := w.Write(data)
-				return err
-			})
-		}
+		err = retrieval.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
+			_, err := encodeState(w, c, refs)
+			return err
+		})
 		if err == nil {
 			x.store.clean()
 		}
@@ -194,18 +223,14 @@ const stateList = "list"
 
 // sendState writes the state to a server, unless it is there.
 func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
-	data, err := encodeState(c, nil)
+	var size partWriter
+	sum, err := encodeState(&size, c, nil)
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(data)
-	name := hex.EncodeToString(sum[:idSize])
 	list := stateDocument{ID: stateList}
-	var parts []*stateDocument
-	for part := range slices.Chunk(data, statePart) {
-		id := fmt.Sprintf("%s-%d", name, len(parts))
-		parts = append(parts, &stateDocument{ID: id, Data: part})
-		list.Parts = append(list.Parts, id)
+	for i := range size.parts() {
+		list.Parts = append(list.Parts, fmt.Sprintf("%x-%d", sum[:idSize], i))
 	}
 	uid := x.uidPrefix + stateIndex
 	have, err := s.readStateList(ctx, uid)
@@ -223,14 +248,21 @@ func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
 		return err
 	}
 	key := "id"
-	for _, d := range append(parts, &list) {
-		batch := []*stateDocument{d}
-		err := s.task(ctx, func() (*sdk.TaskInfo, error) {
+	write := func(d stateDocument) error {
+		batch := []stateDocument{d}
+		return s.task(ctx, func() (*sdk.TaskInfo, error) {
 			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
 		})
-		if err != nil {
-			return fmt.Errorf("writing the state of the site: %w", err)
-		}
+	}
+	parts := partWriter{send: func(i int, data []byte) error { return write(stateDocument{ID: list.Parts[i], Data: data}) }}
+	if _, err = encodeState(&parts, c, nil); err == nil {
+		err = parts.end()
+	}
+	if err == nil {
+		err = write(list)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the state of the site: %w", err)
 	}
 	s.mu.Lock()
 	s.stateDamaged = false
@@ -241,6 +273,44 @@ func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
 	}
 	return s.task(ctx, func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).DeleteDocumentsWithContext(ctx, old, nil) })
 }
+
+// partWriter cuts what is written to it into parts, and sends them. Without
+// send, it only counts them.
+type partWriter struct {
+	send func(i int, data []byte) error
+	size int
+	sent int
+	part []byte
+}
+
+func (w *partWriter) Write(data []byte) (int, error) {
+	n := len(data)
+	w.size += n
+	for w.send != nil && len(data) > 0 {
+		taken := min(len(data), statePart-len(w.part))
+		w.part, data = append(w.part, data[:taken]...), data[taken:]
+		if len(w.part) == statePart {
+			if err := w.end(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// end sends what is not sent yet.
+func (w *partWriter) end() error {
+	if len(w.part) == 0 {
+		return nil
+	}
+	err := w.send(w.sent, w.part)
+	w.part = w.part[:0]
+	w.sent++
+	return err
+}
+
+// parts is how many parts there are.
+func (w *partWriter) parts() int { return (w.size + statePart - 1) / statePart }
 
 // readStateList reads which documents have the state.
 func (s *server) readStateList(ctx context.Context, uid string) (list stateDocument, err error) {
