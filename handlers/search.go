@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -78,7 +79,12 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 
 	jsonHeader(w.Header())
 	w.Header().Set("X-Total-Count", strconv.Itoa(total))
-	_ = encoding.EncodeResults(w, results) // an error means that the client is gone
+	// An error means that the client is gone.
+	if q.NoContent { // a keystroke
+		_ = zip(w, r, func(w io.Writer) error { return encoding.EncodeResults(w, results) })
+		return nil
+	}
+	_ = encoding.EncodeResults(w, results)
 	return nil
 }
 

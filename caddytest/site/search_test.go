@@ -109,6 +109,38 @@ func TestSearchGivesOnlyTheFieldsThatAreAsked(t *testing.T) {
 	}
 }
 
+// A keystroke costs at most 3 kB wherever the docs are, with `encode` and without.
+func TestAKeystrokeIsCompressed(t *testing.T) {
+	files := map[string]string{}
+	for i := range 9 {
+		files[fmt.Sprintf("справочник/руководство-администратора/настройка-сервера-%d.md", i)] = fmt.Sprintf(
+			"# Настройка сервера приложений, часть %d\n\n## Перезапуск сервера после изменения настроек\n\n%s", i,
+			strings.Repeat("Сервер перезапускается, когда администратор меняет настройки сервера. ", 9))
+	}
+	for name, directive := range map[string]string{"alone": "", "with encode": "encode"} {
+		s := caddytest.Start(t, "", "http://:0 {\n\troot "+caddytest.Folder(t, files)+"\n\t"+directive+"\n\tdocs acme {\n\t\tlanguage ru\n\t}\n\tfile_server\n}\n")
+		s.Ready("acme")
+		const body = `{"query":"настройка серв","pageSize":7,"fields":["snippet"]}`
+		send := func(accept, body string) *caddytest.Response {
+			return s.Do(caddytest.Request{Path: "/v1/search/acme", Body: body, Header: map[string]string{"Accept-Encoding": accept}})
+		}
+		plain, small := send("identity", body), send("gzip, deflate, br, zstd", body)
+		if len(plain.Body) < 3000 || strings.Count(string(plain.Body), `"path"`) != 7 || plain.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: plain, %v, %d bytes", name, plain.Header, len(plain.Body))
+		}
+		if len(small.Body) > 3000 || small.Header.Get("Content-Encoding") != "gzip" || unzipped(t, small) != string(plain.Body) {
+			t.Errorf("%s: compressed, %v, %d bytes", name, small.Header, len(small.Body))
+		}
+		t.Logf("%s: %d bytes, %d compressed", name, len(plain.Body), len(small.Body))
+		if r := send("gzip;q=0, zstd;q=0, *;q=0", body); string(r.Body) != string(plain.Body) {
+			t.Errorf("%s: a client that refuses gzip: %v", name, r.Header)
+		}
+		if r := send("gzip", `{"query":"настройка серв"}`); directive == "" && r.Header.Get("Content-Encoding") != "" {
+			t.Errorf("with the sections' texts: %v", r.Header)
+		}
+	}
+}
+
 func TestSearchIsPaged(t *testing.T) {
 	files := map[string]string{}
 	for i := range 35 {

@@ -56,7 +56,11 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	if doc.Page != "" && isSiteName(h1, h.title) { // Node.js: the same heading on each page
 		h1, h.siteName = "", firstOf(h.siteName, h1)
 	}
-	doc.Title = firstOf(clean(h1), clean(h.ogTitle), withoutSiteName(clean(h.title), h.siteName), humanize(name))
+	title, ogTitle := clean(h.title), clean(h.ogTitle)
+	if ogTitle == title { // Docusaurus adds the site's name to both
+		ogTitle = withoutSiteName(title, firstOf(h.siteName, title))
+	}
+	doc.Title = firstOf(clean(h1), ogTitle, withoutSiteName(title, h.siteName), humanize(name))
 	doc.Description = clean(h.description)
 	for _, a := range findAll(root, func(n *html.Node) bool {
 		return n.DataAtom == atom.A && slices.Contains(strings.Fields(attr(n, "rel")), "tag")

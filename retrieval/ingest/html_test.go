@@ -77,6 +77,20 @@ func TestContentElementsOfGenerators(t *testing.T) {
 	}
 }
 
+func TestTitlesHaveNoSiteName(t *testing.T) {
+	for head, want := range map[string]string{
+		`<title>Toolkit: Overview | Redux</title><meta property="og:title" content="Toolkit: Overview | Redux">`:             "Toolkit: Overview",
+		`<title>Redux - A JS library | Redux</title><meta property="og:title" content="Redux - A JS library | Redux">`:       "Redux - A JS library",
+		`<title>Black - and white</title><meta property="og:title" content="Black - and white">`:                             "Black - and white",
+		`<title>Start - Acme</title><meta property="og:site_name" content="Acme"><meta property="og:title" content="Start">`: "Start",
+		`<title>Start | Acme</title><meta property="og:title" content="Start | here">`:                                       "Start | here",
+	} {
+		if doc := read(t, Options{}, "start.html", "<html><head>"+head+"</head><body><main><p>First.</p><h2>Use</h2><p>More.</p></main></body></html>"); doc.Title != want {
+			t.Errorf("%s: %q, want %q", head, doc.Title, want)
+		}
+	}
+}
+
 func TestBreadcrumbsOfJSONLD(t *testing.T) {
 	list := `{"@type":"BreadcrumbList","itemListElement":[{"@type":"ListItem","position":1,"name":"Home","item":"https://x.com/"},{"position":2,"item":{"@id":"https://x.com/g","name":"Guides"}},{"position":3,"name":"Start"}]}`
 	for name, script := range map[string]string{
