@@ -15,10 +15,17 @@ import (
 
 // request is the body of POST /chat/completions. Its messages are not
 // go-openai's, which leave empty content out: some endpoints refuse a message
-// without the field (DeepSeek does, even with tool calls).
+// without the field (DeepSeek does, even with tool calls). Nor are its tools,
+// which go-openai encodes twice.
 type request struct {
 	openai.ChatCompletionRequest
 	Messages []message `json:"messages"`
+	Tools    []tool    `json:"tools,omitempty"`
+}
+
+type tool struct {
+	Type     openai.ToolType            `json:"type"`
+	Function *openai.FunctionDefinition `json:"function"`
 }
 
 type message struct {
@@ -142,7 +149,7 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 			if len(schema) == 0 {
 				schema = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			r.Tools = append(r.Tools, openai.Tool{
+			r.Tools = append(r.Tools, tool{
 				Type:     openai.ToolTypeFunction,
 				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
 			})

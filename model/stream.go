@@ -80,11 +80,12 @@ func (s *stream) Read(p []byte) (int, error) {
 			return 0, s.sendErr
 		}
 	}
+	now := time.Now()
 	if s.progress {
 		s.progress = false
-		s.deadline = time.Now().Add(s.limit)
+		s.deadline = now.Add(s.limit)
 	}
-	s.timer.Reset(time.Until(s.deadline))
+	s.timer.Reset(s.deadline.Sub(now))
 	n, err := s.body.Read(p)
 	s.timer.Stop()
 	return n, err

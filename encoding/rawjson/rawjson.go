@@ -154,17 +154,26 @@ var ordinary = func() (is [256]bool) {
 	return is
 }()
 
+// skipOrdinary returns how many ordinary bytes b begins with.
+func skipOrdinary(b []byte) int {
+	for i, c := range b {
+		if !ordinary[c] {
+			return i
+		}
+	}
+	return len(b)
+}
+
 // skipString returns the index behind the string at b[i].
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		if ordinary[b[i]] {
-			continue
-		}
-		switch c := b[i]; {
-		case c == '"':
-			return i + 1
-		case c < ' ':
+	for {
+		i++
+		i += skipOrdinary(b[i:])
+		switch {
+		case i == len(b) || b[i] < ' ':
 			return -1
+		case b[i] == '"':
+			return i + 1
 		}
 		if i++; i == len(b) {
 			return -1
@@ -181,7 +190,6 @@ func skipString(b []byte, i int) int {
 			return -1
 		}
 	}
-	return -1
 }
 
 // skipNumber returns the index behind the number at b[i].
@@ -219,7 +227,7 @@ func skipDigits(b []byte, i int) int {
 }
 
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+	for i < len(b) && b[i] <= ' ' && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++
 	}
 	return i
