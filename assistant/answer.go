@@ -23,15 +23,14 @@ type answer struct {
 	inStep bool         // text was sent in this step
 	gap    bool         // an empty line is due before the next text
 
-	joined, plain, unmarked, checked, escaped []byte // reused
+	plain, unmarked, checked, escaped []byte // reused
 }
 
 const maxAnswer = 256 << 10
 
 // write takes a delta of the model's text in the form of reply.Event.Text.
 func (a *answer) write(delta []byte) {
-	a.joined = a.halves.Append(a.joined[:0], delta)
-	a.plain = reply.Unescape(a.plain[:0], a.joined)
+	a.plain = a.halves.AppendPlain(a.plain[:0], delta)
 	a.unmarked = a.marks.Append(a.unmarked[:0], a.plain)
 	a.checked = a.check.Append(a.checked[:0], a.unmarked)
 	a.send(a.checked)
@@ -40,7 +39,7 @@ func (a *answer) write(delta []byte) {
 // end sends what the check held back, at the end of a step. The text of the
 // next step, if any, follows an empty line.
 func (a *answer) end() {
-	a.plain = reply.Unescape(a.plain[:0], a.halves.Close(a.joined[:0]))
+	a.plain = reply.Unescape(a.plain[:0], a.halves.Close(nil))
 	a.unmarked = a.marks.End(a.marks.Append(a.unmarked[:0], a.plain))
 	a.checked = a.check.End(a.check.Append(a.checked[:0], a.unmarked))
 	a.send(a.checked)

@@ -65,21 +65,31 @@ func (m *marks) scan(dst []byte, final bool) []byte {
 	return dst
 }
 
+// mayOpen are the bytes that a mark may begin with.
+var mayOpen = func() (is [256]bool) {
+	for _, b := range []byte("nN(`*_\"[{<\\&\xE3\xEF") { // the last two begin 【 and ［
+		is[b] = true
+	}
+	return is
+}()
+
 // next returns where in s a mark may begin next. What the check of the links
 // doesn't hold back is looked at only where a sentence may begin.
 func (m *marks) next(s []byte) int {
 	for i, c := range s {
-		switch c {
-		case 'n', 'N':
-			if m.last == 0 {
+		if mayOpen[c] {
+			switch c {
+			case 'n', 'N':
+				if m.last == 0 {
+					return i
+				}
+			case '(', '`', '*', '_', '"':
+				if strings.IndexByte("\x00\n.!?:", m.last) >= 0 {
+					return i
+				}
+			default:
 				return i
 			}
-		case '(', '`', '*', '_', '"':
-			if strings.IndexByte("\x00\n.!?:", m.last) >= 0 {
-				return i
-			}
-		case '[', '{', '<', '\\', '&', 0xE3, 0xEF: // the last two begin 【 and ［
-			return i
 		}
 		m.pass(c)
 	}

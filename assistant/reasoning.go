@@ -14,7 +14,7 @@ type reasoning struct {
 	halves reply.Joiner
 	open   bool
 
-	joined, plain, checked, escaped []byte // reused
+	plain, checked, escaped []byte // reused
 }
 
 // write takes a delta in the form of reply.Event.Text.
@@ -23,8 +23,7 @@ func (t *reasoning) write(delta []byte) {
 		return
 	}
 	t.open = true
-	t.joined = t.halves.Append(t.joined[:0], delta)
-	t.plain = reply.Unescape(t.plain[:0], t.joined)
+	t.plain = t.halves.AppendPlain(t.plain[:0], delta)
 	t.checked = t.check.Append(t.checked[:0], t.marks.Append(nil, t.plain))
 	t.send()
 }
@@ -35,7 +34,7 @@ func (t *reasoning) end() {
 		return
 	}
 	t.open = false
-	t.plain = reply.Unescape(t.plain[:0], t.halves.Close(t.joined[:0]))
+	t.plain = reply.Unescape(t.plain[:0], t.halves.Close(nil))
 	t.checked = t.check.End(t.check.Append(t.checked[:0], t.marks.End(t.marks.Append(nil, t.plain))))
 	t.send()
 }

@@ -55,10 +55,8 @@ func (c *Checker) reset() {
 // Append takes a piece of the answer, which ends between two characters, and
 // appends what is decided by now to dst.
 func (c *Checker) Append(dst, text []byte) []byte {
-	for _, b := range text {
-		if b != '\r' { // ends a line for some renderers
-			c.held = append(c.held, b)
-		}
+	for part := range bytes.SplitSeq(text, []byte{'\r'}) { // ends a line for some renderers
+		c.held = append(c.held, part...)
 	}
 	return c.scan(dst, false)
 }

@@ -76,9 +76,14 @@ func (n *inline) judge(ch byte) {
 	n.ticks = 0
 }
 
-// Bytes at which running text may begin to mean something; the letters are
-// those of http, ftp and www.
-const special = "[]!<&`|\\fFhHwW.:/@"
+// special are the bytes at which running text may begin to mean something; the
+// letters are those of http, ftp and www.
+var special = func() (is [256]bool) {
+	for _, b := range []byte("[]!<&`|\\fFhHwW.:/@") {
+		is[b] = true
+	}
+	return is
+}()
 
 // scan passes on as much of a line as is decided, and returns how much of s
 // that is. whole says that the line goes no further than s.
@@ -134,9 +139,9 @@ func (n *inline) scan(s []byte, whole bool) int {
 		case '.', ':', '/', '@':
 			used = n.joint(s[i:], whole)
 		default:
-			used = len(s) - i
-			if next := bytes.IndexAny(s[i:], special); next >= 0 {
-				used = next
+			used = 1
+			for i+used < len(s) && !special[s[i+used]] {
+				used++
 			}
 			n.put(s[i : i+used]...)
 		}

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"bytes"
 	"unicode/utf8"
 )
 
@@ -38,6 +39,16 @@ func Escape(dst []byte, s string) []byte {
 
 // isPlain reports whether a byte needs no escape inside a JSON string.
 func isPlain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
+
+// plainLength returns how many bytes s begins with that need no escape.
+func plainLength(s []byte) int {
+	for i, c := range s {
+		if !isPlain(c) {
+			return i
+		}
+	}
+	return len(s)
+}
 
 const hexDigits = "0123456789abcdef"
 
@@ -161,56 +172,55 @@ func (j *Joiner) Append(dst, piece []byte) []byte {
 			piece = piece[6:]
 		}
 	}
-	from := 0
-	for i := 0; i < len(piece); {
-		c := piece[i]
-		if isPlain(c) {
-			i++
-			continue
+	for {
+		plain := plainLength(piece)
+		dst = append(dst, piece[:plain]...)
+		if piece = piece[plain:]; len(piece) == 0 {
+			return dst
 		}
-		dst = append(dst, piece[from:i]...)
-		if c != '\\' {
-			dst = escapeASCII(dst, c)
-			i++
-			from = i
+		if piece[0] != '\\' {
+			dst = escapeASCII(dst, piece[0])
+			piece = piece[1:]
 			continue
 		}
 		n := 1
-		if i+1 < len(piece) {
-			switch piece[i+1] {
+		if len(piece) > 1 {
+			switch piece[1] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				n = 2
 			case 'u':
-				unit := unicodeEscape(piece[i:])
+				unit := unicodeEscape(piece)
 				switch {
 				case unit < 0:
 				case !isHigh(unit) && !isLow(unit):
 					n = 6
-				case isHigh(unit) && isLow(unicodeEscape(piece[i+6:])):
+				case isHigh(unit) && isLow(unicodeEscape(piece[6:])):
 					n = 12
-				case isHigh(unit) && i+6 == len(piece):
-					copy(j.half[:], piece[i:])
+				case isHigh(unit) && len(piece) == 6:
+					copy(j.half[:], piece)
 					j.held = true
 					return dst
 				default:
 					dst = append(dst, lone...)
-					n = 0
-					i += 6
+					piece = piece[6:]
+					continue
 				}
 			}
 		}
-		switch n {
-		case 0:
-		case 1: // a backslash that escapes nothing
-			dst = append(dst, '\\', '\\')
-			i++
-		default:
-			dst = append(dst, piece[i:i+n]...)
-			i += n
+		if n == 1 { // a backslash that escapes nothing
+			dst = append(dst, '\\')
 		}
-		from = i
+		dst = append(dst, piece[:n]...)
+		piece = piece[n:]
 	}
-	return append(dst, piece[from:]...)
+}
+
+// AppendPlain is Append for the plain text of piece, as Unescape makes it.
+func (j *Joiner) AppendPlain(dst, piece []byte) []byte {
+	if !j.held && bytes.IndexByte(piece, '\\') < 0 {
+		return append(dst, piece...)
+	}
+	return Unescape(dst, j.Append(make([]byte, 0, 64), piece))
 }
 
 // Held reports whether a first half is held until the next piece.

@@ -62,11 +62,16 @@ func TestHalvesOfSurrogatePairsAreJoined(t *testing.T) {
 		{[]string{`a\ud83d`, ``, `b`}, `a\ufffdb`},
 		{[]string{`\\ud83d`, `\ude00`}, `\\ud83d\ufffd`},
 		{[]string{`\q"`, "\n"}, `\\q\"\n`},
+		{[]string{`a`, `\ud83d`, `\ude00`, "\tb"}, `a\ud83d\ude00\tb`},
 	} {
-		var j Joiner
-		var got []byte
+		var j, k Joiner
+		var got, plain []byte
 		for _, p := range c.pieces {
 			got = j.Append(got, []byte(p))
+			plain = k.AppendPlain(plain, []byte(p))
+		}
+		if want := string(Unescape(nil, got)); string(plain) != want || k.Held() != j.Held() {
+			t.Errorf("%q: the plain text is %q, want %q", c.pieces, plain, want)
 		}
 		if got = j.Close(got); string(got) != c.want || j.Held() {
 			t.Errorf("%q: %s, want %s", c.pieces, got, c.want)
