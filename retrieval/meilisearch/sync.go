@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -138,13 +139,8 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 	}
 	unwanted := slices.DeleteFunc(slices.Clone(live), func(uid string) bool { return c.indexes[uid] != nil })
 	equal = len(unwanted) == 0
-	if shared {
-		// With the lock, indexes that are being filled are not in use.
-		for _, uid := range abandoned {
-			if err := s.drop(ctx, uid); err != nil {
-				return false, err
-			}
-		}
+	if !shared {
+		abandoned = nil // without the lock, they may be in use
 	}
 	var swaps []*sdk.SwapIndexesParams
 	var failedEmbedder error
@@ -160,11 +156,18 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 		}
 		equal = false
 		if p.rebuild {
-			next := uid + "_" + strings.ToLower(rand.Text())
-			if err := x.fill(ctx, s, next, p); err != nil {
-				x.discard(s, next)
+			begun, err := x.begun(ctx, s, p, abandoned)
+			if err != nil {
+				return false, err
+			}
+			next := cmp.Or(begun, uid+"_"+strings.ToLower(rand.Text()))
+			if err := x.fill(ctx, s, next, p, begun != ""); err != nil {
+				if ctx.Err() == nil && !unavailable(err) { // else it is continued
+					x.discard(s, next)
+				}
 				return false, fmt.Errorf("filling a new index for %s: %w", uid, err)
 			}
+			abandoned = slices.DeleteFunc(abandoned, func(old string) bool { return strings.HasPrefix(old, uid+"_") })
 			swaps = append(swaps, &sdk.SwapIndexesParams{Indexes: []string{next, uid}, Rename: !p.exists})
 			continue
 		}
@@ -182,7 +185,7 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 	if err := s.swap(ctx, swaps); err != nil {
 		return false, err
 	}
-	for _, uid := range unwanted {
+	for _, uid := range append(unwanted, abandoned...) {
 		if err := s.drop(ctx, uid); err != nil {
 			return false, err
 		}

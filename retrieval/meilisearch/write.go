@@ -199,17 +199,62 @@ func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, 
 	return nil
 }
 
-// fill makes a new index with the settings and records of a plan, and checks
-// the number of records.
-func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan) error {
-	if err := s.setUp(ctx, uid, p.settings, true); err != nil {
+// begun returns the index, of those that were abandoned, that an interrupted
+// update has begun to fill for a plan, and drops its others. One with other
+// settings is not continued.
+func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []string) (begun string, err error) {
+	for _, uid := range abandoned {
+		if !strings.HasPrefix(uid, p.uid+"_") {
+			continue
+		}
+		if begun == "" && !s.rewrite && !p.content.restored {
+			settings, err := s.settings(ctx, uid)
+			if err != nil {
+				return "", err
+			}
+			if !settingsDiffer(settings, p.settings, false) {
+				begun = uid
+				continue
+			}
+		}
+		if err := s.drop(ctx, uid); err != nil {
+			return "", err
+		}
+	}
+	return begun, nil
+}
+
+// fill makes a new index with the settings and records of a plan, or continues
+// one that was begun, and checks the number of records.
+func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan, begun bool) error {
+	// Also if an index has its settings already: once this is done, so is all
+	// that was sent before.
+	if err := s.setUp(ctx, uid, p.settings, !begun); err != nil {
 		return err
 	}
-	records := x.records(p, p.all())
+	list, remove := p.all(), []string(nil)
+	if begun {
+		held, unknown, err := s.ids(ctx, uid, p.sections)
+		if err != nil {
+			return err
+		}
+		list, remove = list[:0], unknown
+		p.content.each(p.languageIndex, func(page, section int, id recordID, vector vectorHash) {
+			if v, ok := held[id]; !ok || v != vector {
+				list = append(list, location{page, section})
+			}
+			delete(held, id)
+		})
+		for id := range held {
+			remove = append(remove, id.String())
+		}
+		x.log.Info("an update of a Meilisearch server that was interrupted is continued", "server", s.url, "index", p.uid, "sections", p.sections, "missing", len(list))
+	}
+	records := x.records(p, list)
 	if p.copyVectors {
 		records = x.withVectors(ctx, s, p)
 	}
-	if err := s.write(ctx, uid, records, nil); err != nil {
+	if err := s.write(ctx, uid, records, remove); err != nil {
 		return err
 	}
 	stats, err := repeat(ctx, s, func() (*sdk.StatsIndex, error) {
