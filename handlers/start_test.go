@@ -16,7 +16,38 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-func init() { caddy.RegisterModule((*app.App)(nil)) }
+func init() {
+	caddy.RegisterModule(new(app.App))
+	caddy.RegisterModule(new(app.OpenAIModel))
+}
+
+// loadApp returns the app docs with a site acme and a model that does not
+// answer. The caller starts and stops it.
+func loadApp(t *testing.T) *app.App {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "index.md"), []byte("# Install\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := caddy.ProvisionContext(&caddy.Config{
+		Admin:      &caddy.AdminConfig{Disabled: true},
+		StorageRaw: fmt.Appendf(nil, `{"module":"file_system","root":%q}`, t.TempDir()),
+		AppsRaw: caddy.ModuleMap{
+			"docs": fmt.Appendf(nil, `{
+				"data_dir": %q, "sites": {"acme": {"root": %q}},
+				"llm": {"provider": "openai", "url": "http://127.0.0.1:9/v1", "model": "m"}
+			}`, t.TempDir(), dir),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ctx.App("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded.(*app.App)
+}
 
 // waited calls start when somebody waits for the context's end.
 type waited struct {
@@ -32,25 +63,7 @@ func (w waited) Done() <-chan struct{} {
 // The HTTP app may start before ours, also at a reload: a request that comes
 // in between must not get the response that there is no index.
 func TestRequestsWaitForTheStartOfTheApp(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "index.md"), []byte("# Install\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, err := caddy.ProvisionContext(&caddy.Config{
-		Admin:      &caddy.AdminConfig{Disabled: true},
-		StorageRaw: fmt.Appendf(nil, `{"module":"file_system","root":%q}`, t.TempDir()),
-		AppsRaw: caddy.ModuleMap{
-			"docs": fmt.Appendf(nil, `{"data_dir":%q,"sites":{"acme":{"root":%q}}}`, t.TempDir(), dir),
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := ctx.App("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs := loaded.(*app.App)
+	docs := loadApp(t)
 	start := sync.OnceFunc(func() {
 		if err := docs.Start(); err != nil {
 			t.Error(err)
@@ -83,4 +96,33 @@ func TestRequestsWaitForTheStartOfTheApp(t *testing.T) {
 	if err := guard.ServeHTTP(httptest.NewRecorder(), r, next); err != nil || !asked {
 		t.Errorf("%v, asked %t", err, asked)
 	}
+}
+
+func TestStatusMayBeReadWhileAReloadEndsTheConfiguration(t *testing.T) {
+	a := loadApp(t)
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			if st := a.Status(); len(st.Sites) != 1 {
+				t.Errorf("status %+v", st)
+			}
+			select {
+			case <-ended:
+				return
+			default:
+			}
+		}
+	})
+	if err := a.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := a.Cleanup(); err != nil {
+		t.Error(err)
+	}
+	close(ended)
+	wait.Wait()
 }

@@ -488,28 +488,6 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 	}
 }
 
-func TestTheManualHasEveryMetric(t *testing.T) {
-	source := caddytest.ReadFile(t, "../../handlers/app/metrics.go")
-	names := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:counter|seconds|gauge|reading)\("(\w+)"`).FindAllStringSubmatch(source, -1) {
-		names["caddy_docs_"+m[1]] = true
-	}
-	if len(names) < 9 {
-		t.Fatalf("only these metrics were found: %v", slices.Sorted(maps.Keys(names)))
-	}
-	inManual := namesInTables(section(t, manualPages(t)["operations"], "## Metrics"))
-	for name := range names {
-		if !inManual[name] {
-			t.Errorf("the metric %s is not in operations.md", name)
-		}
-	}
-	for name := range inManual {
-		if !names[name] {
-			t.Errorf("operations.md has a metric %s that does not exist", name)
-		}
-	}
-}
-
 func TestTheManualsPagesLoadNothingFromElsewhere(t *testing.T) {
 	s := startManual(t)
 	foreign := regexp.MustCompile(`(?:src|<link[^>]*href)="(?:https?:)?//[^"]*"`)

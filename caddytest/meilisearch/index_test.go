@@ -146,3 +146,18 @@ func ask(t *testing.T, address, key, method, path string, body any) (status int,
 	_ = json.NewDecoder(res.Body).Decode(&answer)
 	return res.StatusCode, answer
 }
+
+func TestTheWeightOfSemanticSearchIsInTheIndexOrTheEmbedder(t *testing.T) {
+	m, e, site := caddytest.StartMeilisearch(t), startEmbeddings(t), caddytest.Site(caddytest.AcmeFolder(t))
+	s := caddytest.New(t)
+	results := func(index, embedder string) string {
+		s.Load(meiliIndex(m.URL, index)+"\nembedder "+e.URL+"/v1 m {\n"+embedder+"\n}", site)
+		s.Ready("acme")
+		r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`})
+		return string(r.Body)
+	}
+	byDefault, index, embedder := results("", ""), results("semantic_ratio 1", ""), results("", "semantic_ratio 1")
+	if index == byDefault || embedder != index {
+		t.Errorf("by default:\n%s\nset in the index:\n%s\nset in the embedder:\n%s", byDefault, index, embedder)
+	}
+}

@@ -1,4 +1,4 @@
-package app
+package repository
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // those that are read when they are collected have no other list.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
-	source, err := os.ReadFile("metrics.go")
+	source, err := os.ReadFile("handlers/app/metrics.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func registered(t *testing.T) map[string][]string {
 }
 
 func TestTheManualListsEveryMetric(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/operations.md")
+	manual, err := os.ReadFile("docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 }
 
 func TestTheGrafanaDashboardShowsMetricsThatExist(t *testing.T) {
-	data, err := os.ReadFile("../../docs/grafana.json")
+	data, err := os.ReadFile("docs/grafana.json")
 	if err != nil {
 		t.Fatal(err)
 	}
