@@ -53,9 +53,9 @@ type Widget struct {
 	// The color of buttons and marks: any CSS color. Default: the box's own.
 	Accent string `json:"accent,omitempty"`
 
-	// "auto" (as the reader's system), "light", "dark", or the attribute of the
-	// page's html or body element that marks its dark mode, like
-	// [data-theme=dark]. Default: auto.
+	// "auto" (as the CSS property color-scheme of the page, and without it as the
+	// reader's system), "light", "dark", or the attribute of the page's html or
+	// body element that marks its dark mode, like [data-theme=dark]. Default: auto.
 	Theme string `json:"theme,omitempty"`
 
 	// The keys that open the box, like mod+k, where mod is Ctrl, or Command on

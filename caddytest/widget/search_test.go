@@ -178,6 +178,24 @@ func testSearch(t *testing.T, s *stand) {
 		b.answered()
 		b.calm()
 	})
+	t.Run("A question ends the search that was under way", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		js[bool](b, `{
+			const own = window.fetch
+			window.fetch = (u, o) => String(u).includes('/v1/search/')
+				? new Promise((found, fail) => { globalThis.found = () => found(new Response('[]')); o.signal.onabort = () => fail(o.signal.reason) }) : own(u, o)
+		}; true`)
+		b.write("How does a search end?")
+		b.until(`globalThis.found`)
+		b.enter(chromedp.ModifierShift)
+		b.answered()
+		b.until(`text('.status').startsWith('The answer is complete')`)
+		js[bool](b, `found(), new Promise(done => setTimeout(() => done(true), 300))`)
+		b.is(`text('.status').startsWith('The answer is complete') && !fired.some(f => f[0] === 'search')`)
+		b.calm()
+	})
 	t.Run("More results come on request", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/", "")
@@ -295,6 +313,29 @@ func testOpening(t *testing.T, s *stand) {
 		js[bool](b, `document.activeElement.blur(), true`)
 		b.key("/")
 		b.until(`$('dialog').open`)
+		b.calm()
+	})
+	t.Run("The box is light or dark as the page says", func(t *testing.T) {
+		b := newTab(t, s)
+		b.visit("/", "")
+		b.open()
+		js[bool](b, `{
+			const sheet = new CSSStyleSheet()
+			sheet.replaceSync(':root[data-look=night] { color-scheme: dark } body.paper { color-scheme: light }')
+			document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+		}; true`)
+		light, dark := `getComputedStyle($('dialog')).color === 'rgb(0, 0, 0)'`, `getComputedStyle($('dialog')).color === 'rgb(255, 255, 255)'`
+		b.media("prefers-color-scheme", "light")
+		b.until(light)
+		js[bool](b, `document.documentElement.dataset.look = 'night', true`)
+		b.until(dark)
+		b.media("prefers-color-scheme", "dark")
+		js[bool](b, `document.body.className = 'paper', true`)
+		b.until(light)
+		js[bool](b, `document.body.className = '', delete document.documentElement.dataset.look`)
+		b.until(dark) // as the reader's system
+		b.media("prefers-color-scheme", "light")
+		b.until(light)
 		b.calm()
 	})
 	t.Run("Custom properties and parts change how it looks", func(t *testing.T) {

@@ -18,7 +18,7 @@ export const post = async (path: string, body?: object, init?: RequestInit, agai
   })
   const { ok, status, headers } = response
   if (ok) return response
-  if (body && again && status === 401) {
+  if (again && status === 401) {
     token = undefined
     return post(path, body, init, false)
   }

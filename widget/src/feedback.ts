@@ -29,7 +29,8 @@ export const feedback = (rated: (rating: string | null) => object, rating: strin
     show()
     send()
     form.hidden = !rating
-    put(form, value === 'down' && reasons.map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
+    // Only a vote down has reasons.
+    put(form, i > 0 && reasons.map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
     form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
   const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating + '') + '' })

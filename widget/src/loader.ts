@@ -46,8 +46,8 @@ if (!window.Docs) {
   const open = call('open')
   const toggle = call('toggle')
 
-  const mac = /Mac|iP/.test(navigator.platform)
-  const shortcuts = shortcut.toLowerCase().replaceAll('mod', mac ? 'meta' : 'ctrl').split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
+  const mod = /Mac|iP/.test(navigator.platform) ? 'meta' : 'ctrl'
+  const shortcuts = shortcut.toLowerCase().replaceAll('mod', mod).split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
 
   const listening = new AbortController()
   const { signal } = listening
@@ -80,8 +80,9 @@ if (!window.Docs) {
   const keep = () => {
     // Some frameworks remove what they don't know.
     if (!host.isConnected) page.append(host)
-    host.style.colorScheme = theme === 'auto' ? '' : !/\W/.test(theme) ? theme
-      : page.matches(theme) || document.body?.matches(theme) ? 'dark' : 'light'
+    const body = document.body ?? page
+    host.style.colorScheme = theme === 'auto' ? getComputedStyle(body).colorScheme.replace('normal', '') : !/\W/.test(theme) ? theme
+      : body.closest(theme) ? 'dark' : 'light'
   }
   const watch = new MutationObserver(keep)
   watch.observe(page, { childList: true, attributes: true })

@@ -63,8 +63,10 @@ export const show = (wanted: Mode) => {
     authorize().catch(() => 0)
     emit('open', { mode })
   }
-  if (asks) ask.focus()
-  else search.focus()
+  if (asks) {
+    search.report()
+    ask.focus()
+  } else search.focus()
 }
 
 started({

@@ -79,7 +79,6 @@ const group = (label: (Node | string)[], children: Element[]) => {
 }
 
 const ask = (question: string) => {
-  report()
   show('ask')
   assistant.send(question)
 }
@@ -100,8 +99,8 @@ const start = () => {
 
 const search = async (offset?: number) => {
   clearTimeout(timer)
-  const query = input.value.trim()
   running?.abort()
+  const query = input.value.trim()
   if (!query) return start()
   if (query === found && !offset) return
   const { signal } = running = new AbortController()
@@ -153,8 +152,11 @@ const option = (item: Item) => {
 
 const send = (event: object) => { post('/v1/events/{}', event, { keepalive: true }).catch(() => 0) }
 
-/** report sends the query with which typing ended. */
+/** report sends the query with which typing ended. A search that is still to
+ * come is given up. */
 export const report = () => {
+  clearTimeout(timer)
+  running?.abort()
   if (typed) send(typed)
   typed = undefined
 }
