@@ -35,6 +35,7 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 		start = bestStart(text, spans[:min(len(spans), maxSnippetSpans)], limit)
 	}
 	start = min(start, tailStart(text, limit-1))
+	start += len(text[start:]) - len(strings.TrimPrefix(text[start:], "· "))
 	head, room := "", limit-1 // for "…" at the end
 	if start > 0 {
 		head, room = "…", room-1
@@ -49,7 +50,10 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 	default:
 		end = start + lastBreak(text[start:end], text[end:])
 	}
-	part := strings.TrimRight(text[start:end], " ")
+	part := text[start:end]
+	if tail != "" {
+		part = strings.TrimRight(part, " .·")
+	}
 	var in []Span
 	for _, s := range spans {
 		if s.Start >= start && s.End <= start+len(part) {
