@@ -221,12 +221,13 @@ func TestAReloadCutsAndAltersNoStream(t *testing.T) {
 }
 
 // With a grace_period Caddy cuts HTTP/3 when it is over, also on a reload:
-// those replies end with an error part before. The others go on.
+// those replies end with an error part before, which a slow machine has a third
+// of the period to send. The others go on.
 func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 	m, url := caddytest.StartModel(t)
 	hold := make(chan struct{})
 	answerNumbered(m, hold)
-	s := startSecure(t, "grace_period 1s", caddytest.LLM(url, "first", ""))
+	s := startSecure(t, "grace_period 3s", caddytest.LLM(url, "first", ""))
 	var h3, others []*askedStream
 	for _, a := range s.askAll(t) {
 		if a.ProtoMajor == 3 {
@@ -235,7 +236,7 @@ func TestAReloadWithAGracePeriodEndsHTTP3WithAnError(t *testing.T) {
 			others = append(others, a)
 		}
 	}
-	s.load("grace_period 1s", caddytest.LLM(url, "other", ""), "")
+	s.load("grace_period 3s", caddytest.LLM(url, "other", ""), "")
 	s.readAll(t, h3, func(a *askedStream, r *stream.Reply, whole string) {
 		if r.Finished || !strings.Contains(r.Error, "again") || !strings.HasPrefix(whole, r.Text) || len(r.Sources) == 0 {
 			t.Errorf("%s: finished %t, error %q, text %q", a.name, r.Finished, r.Error, r.Text)
