@@ -23,26 +23,27 @@ type answer struct {
 	inStep bool         // text was sent in this step
 	gap    bool         // an empty line is due before the next text
 
-	plain, unmarked, checked, escaped []byte // reused
+	escaped []byte // reused
 }
 
 const maxAnswer = 256 << 10
 
+// usualDelta is the room for a delta, in bytes. Few are longer.
+const usualDelta = 128
+
 // write takes a delta of the model's text in the form of reply.Event.Text.
 func (a *answer) write(delta []byte) {
-	a.plain = a.halves.AppendPlain(a.plain[:0], delta)
-	a.unmarked = a.marks.Append(a.unmarked[:0], a.plain)
-	a.checked = a.check.Append(a.checked[:0], a.unmarked)
-	a.send(a.checked)
+	plain := a.halves.AppendPlain(make([]byte, 0, usualDelta), delta)
+	unmarked := a.marks.Append(make([]byte, 0, usualDelta), plain)
+	a.send(a.check.Append(make([]byte, 0, usualDelta), unmarked))
 }
 
 // end sends what the check held back, at the end of a step. The text of the
 // next step, if any, follows an empty line.
 func (a *answer) end() {
-	a.plain = reply.Unescape(a.plain[:0], a.halves.Close(nil))
-	a.unmarked = a.marks.End(a.marks.Append(a.unmarked[:0], a.plain))
-	a.checked = a.check.End(a.check.Append(a.checked[:0], a.unmarked))
-	a.send(a.checked)
+	plain := reply.Unescape(nil, a.halves.Close(nil))
+	unmarked := a.marks.End(a.marks.Append(nil, plain))
+	a.send(a.check.End(a.check.Append(nil, unmarked)))
 	a.gap = a.gap || a.inStep
 }
 

@@ -29,15 +29,17 @@ var (
 
 // Append takes a piece of the text and appends what is decided to dst.
 func (m *marks) Append(dst, text []byte) []byte {
-	m.held = append(m.held, text...)
-	return m.scan(dst, false)
+	if len(m.held) > 0 {
+		m.held = append(m.held, text...)
+		text = m.held
+	}
+	return m.scan(dst, text, false)
 }
 
 // End appends what was held back.
-func (m *marks) End(dst []byte) []byte { return m.scan(dst, true) }
+func (m *marks) End(dst []byte) []byte { return m.scan(dst, m.held, true) }
 
-func (m *marks) scan(dst []byte, final bool) []byte {
-	s := m.held
+func (m *marks) scan(dst, s []byte, final bool) []byte {
 	i := 0
 	for i < len(s) {
 		n := m.next(s[i:])

@@ -14,7 +14,7 @@ type reasoning struct {
 	halves reply.Joiner
 	open   bool
 
-	plain, checked, escaped []byte // reused
+	escaped []byte // reused
 }
 
 // write takes a delta in the form of reply.Event.Text.
@@ -23,9 +23,9 @@ func (t *reasoning) write(delta []byte) {
 		return
 	}
 	t.open = true
-	t.plain = t.halves.AppendPlain(t.plain[:0], delta)
-	t.checked = t.check.Append(t.checked[:0], t.marks.Append(nil, t.plain))
-	t.send()
+	plain := t.halves.AppendPlain(make([]byte, 0, usualDelta), delta)
+	unmarked := t.marks.Append(make([]byte, 0, usualDelta), plain)
+	t.send(t.check.Append(make([]byte, 0, usualDelta), unmarked))
 }
 
 // end sends what the check held back, before the answer.
@@ -34,14 +34,14 @@ func (t *reasoning) end() {
 		return
 	}
 	t.open = false
-	t.plain = reply.Unescape(t.plain[:0], t.halves.Close(nil))
-	t.checked = t.check.End(t.check.Append(t.checked[:0], t.marks.End(t.marks.Append(nil, t.plain))))
-	t.send()
+	plain := reply.Unescape(nil, t.halves.Close(nil))
+	unmarked := t.marks.End(t.marks.Append(nil, plain))
+	t.send(t.check.End(t.check.Append(nil, unmarked)))
 }
 
-func (t *reasoning) send() {
-	if len(t.checked) > 0 {
-		t.escaped = reply.Escape(t.escaped[:0], string(t.checked))
+func (t *reasoning) send(text []byte) {
+	if len(text) > 0 {
+		t.escaped = reply.Escape(t.escaped[:0], string(text))
 		t.out.send(reply.Event{Kind: reply.Reasoning, Text: t.escaped})
 	}
 }

@@ -55,10 +55,14 @@ func (c *Checker) reset() {
 // Append takes a piece of the answer, which ends between two characters, and
 // appends what is decided by now to dst.
 func (c *Checker) Append(dst, text []byte) []byte {
-	for part := range bytes.SplitSeq(text, []byte{'\r'}) { // ends a line for some renderers
-		c.held = append(c.held, part...)
+	if bytes.IndexByte(text, '\r') >= 0 { // ends a line for some renderers
+		text = bytes.ReplaceAll(text, []byte{'\r'}, nil)
 	}
-	return c.scan(dst, false)
+	if len(c.held) > 0 {
+		c.held = append(c.held, text...)
+		text = c.held
+	}
+	return c.scan(dst, text, false)
 }
 
 // End ends the text of a step and appends what was held back to dst. Some
@@ -67,7 +71,7 @@ func (c *Checker) Append(dst, text []byte) []byte {
 // closed, and where a list or quote is open, whose blocks end with it, nothing
 // in it is taken for code.
 func (c *Checker) End(dst []byte) []byte {
-	dst = c.scan(dst, true)
+	dst = c.scan(dst, c.held, true)
 	b := &c.blocks
 	atLine := b.prefix && len(b.line) == 0
 	if b.prefix && !atLine {
@@ -93,9 +97,8 @@ func (c *Checker) Cited() []string { return slices.Collect(maps.Keys(c.cited)) }
 // blocks, each on a line.
 func (c *Checker) Code() string { return string(c.code) }
 
-// scan appends as much of held as is decided.
-func (c *Checker) scan(dst []byte, final bool) []byte {
-	s := c.held
+// scan appends as much of s as is decided, and holds the rest.
+func (c *Checker) scan(dst, s []byte, final bool) []byte {
 	i := 0
 loop:
 	for i < len(s) {
