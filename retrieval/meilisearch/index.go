@@ -159,14 +159,18 @@ func Open(o Options) (*Index, error) {
 		}
 		x.servers = append(x.servers, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe))
 	}
-	if err := x.checkServers(); err != nil {
-		return nil, err
-	}
 	var err error
 	if x.wording, err = embedded.NewWording(o.Synonyms, o.StopWords); err != nil {
 		return nil, err
 	}
 	x.store = newStore(o.Dir)
+	var restoring sync.WaitGroup
+	restoring.Go(x.restore) // while the servers are asked
+	err = x.checkServers()
+	restoring.Wait()
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case o.Fallback:
 		if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Log: x.log}); err != nil {
@@ -175,7 +179,6 @@ func Open(o Options) (*Index, error) {
 	case o.Dir != "":
 		embedded.RemoveSnapshot(o.Dir) // of a fallback that is no longer configured
 	}
-	x.restore()
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	for _, s := range x.servers {
