@@ -24,12 +24,15 @@ var (
 	// sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
 	sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
 	// dateValue matches the beginning of an ISO date.
-	dateValue     = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
-	sphinxVersion = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
+	dateValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
+	// refreshElement matches a redirect in the text of a noscript.
+	refreshElement = regexp.MustCompile(`(?i)http-equiv\s*=\s*["']?refresh\b[^>]*url=`)
+	sphinxVersion  = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
 )
 
 func readHead(root *html.Node) head {
 	var h head
+	moved := false
 	walk(root, func(n *html.Node) bool {
 		switch n.DataAtom {
 		case atom.Html:
@@ -60,11 +63,16 @@ func readHead(root *html.Node) head {
 					h.version = m[1]
 				}
 			}
+		case atom.Noscript:
+			moved = moved || refreshElement.MatchString(rawText(n))
 		case atom.Svg, atom.Template, atom.Style:
 			return false
 		}
 		return true
 	})
+	// Sphinx's rediraffe has a script besides. Pages with a title may only send
+	// those without JavaScript elsewhere.
+	h.refresh = h.refresh || moved && h.title == ""
 	if h.sphinx && h.version == "" {
 		if m := sphinxTitle.FindStringSubmatch(strings.TrimSpace(h.title)); m != nil {
 			h.version = m[1]

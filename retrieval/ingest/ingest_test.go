@@ -53,6 +53,7 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 		"a draft":                {"a.md", "---\ndraft: true\n---\n# A\n\nb"},
 		"noindex":                {"a.html", `<meta name=robots content="noindex, follow"><p>x`},
 		"a redirect":             {"a.html", `<meta http-equiv=refresh content="0; URL=/b"><p>x`},
+		"a redirect by script":   {"a.html", "<html><head><noscript><meta http-equiv=\"refresh\" content=\"0; url=b.html\"/></noscript></head><body><script>window.location.href = 'b.html'</script><p>You should have been redirected.</p><a href=b.html>If not, click here.</a></body></html>"},
 		"an error page":          {"404.html", `<h1>Not found</h1>`},
 		"an empty file":          {"a.md", " \n"},
 		"a page of scripts only": {"a.html", `<body><script>x</script></body>`},
@@ -61,6 +62,9 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 		if doc != nil || warnings != nil || err != nil {
 			t.Errorf("%s: %v %v %v", name, doc, warnings, err)
 		}
+	}
+	if doc := read(t, Options{}, "a.html", `<title>A</title><noscript><meta http-equiv=refresh content="0; url=/plain"></noscript><p>x`); doc.Title != "A" {
+		t.Errorf("a page that sends readers without JavaScript elsewhere: %+v", doc)
 	}
 	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, ErrBinary) {
 		t.Errorf("binary: %v", err)
