@@ -243,7 +243,10 @@ func testOpening(t *testing.T, s *stand) {
 		b.key(kb.Escape)
 		b.until(`!$('dialog').open`)
 		b.until(`fired.map(f => f[0]).join() === 'open,close'`)
+		// The site's own search has the same shortcut.
+		js[bool](b, `globalThis.own = [], addEventListener('keydown', e => own.push(e.key)), true`)
 		b.open()
+		b.is(`!own.includes('k')`)
 		b.key("k", chromedp.ModifierCtrl)
 		b.until(`!$('dialog').open`)
 		b.key("/")

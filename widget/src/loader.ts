@@ -61,6 +61,7 @@ if (!window.Docs) {
     // A letter alone belongs to the text field that has the focus.
     if (!/[acm]/.test(held + '') && (e.composedPath()[0] as Element).matches('input,textarea,select,[contenteditable]')) return
     e.preventDefault()
+    e.stopPropagation() // most sites' own search listens on window
     toggle()
   }, { signal })
   document.addEventListener('click', e => {

@@ -73,7 +73,7 @@ const select = (i: number) => {
 
 const action = (text: string, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
-const group = (label: (Node | string)[], children: Element[]) => {
+const group = (label: string | (Node | string)[], children: Element[]) => {
   const heading = h('div.page', { role: 'presentation' }, label)
   return h('div', { role: 'group', ariaLabel: heading.textContent }, heading, children)
 }
@@ -86,14 +86,14 @@ const ask = (question: string) => {
 const start = () => {
   found = ''
   say('')
-  const recent: string[] = kept('recent') ?? []
-  const starters = has('ask') && config.starters || []
+  const recent: string[] | undefined = kept('recent')
+  const starters = has('ask') && config.starters
   fillList([
-    recent[0] && [group([s[T.recent]], recent.map(q => action(q, icons.again, () => fillIn(q, true)))), action(s[T.clear], icons.close, () => {
+    recent && [group(s[T.recent], recent.map(q => action(q, icons.again, () => fillIn(q, true)))), action(s[T.clear], icons.close, () => {
       kept('recent', '')
       start()
     })],
-    starters[0] && group([s[T.question]], starters.map(q => action(q, icons.ask, () => ask(q)))),
+    starters && group(s[T.question], starters.map(q => action(q, icons.ask, () => ask(q)))),
   ])
 }
 
