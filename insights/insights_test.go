@@ -33,6 +33,10 @@ func TestRedact(t *testing.T) {
 		"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/b":   "aws_secret_access_key = [secret]",
 		"4111.1111.1111.1111":                               "[card]",
 		"378282246310005":                                   "[card]",
+		"run --Deploy-Key abc123def":                        "run --Deploy-Key [secret]",
+		"PWD: abc123def, passwd=abc123def, bearer abc123de": "PWD: [secret], passwd=[secret], bearer [secret]",
+		"paſſword=abc123def and TO\u212aEN=abc123def":       "paſſword=[secret] and TO\u212aEN=[secret]",
+		"my secret is abc123def":                            "my secret is [secret]",
 		// Documentation is full of these.
 		"the token is required, my password is forgotten":  "the token is required, my password is forgotten",
 		"caddy docs key create --key-file secrets.txt":     "caddy docs key create --key-file secrets.txt",

@@ -2,6 +2,7 @@ package insights
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -41,14 +42,13 @@ func Redact(s string) string {
 		s = inURL.ReplaceAllString(s, "${1}"+redactedSecret+"@")
 		s = mail.ReplaceAllString(s, redactedMail)
 	}
-	s = named.ReplaceAllStringFunc(s, func(match string) string {
-		m := named.FindStringSubmatch(match)
-		if m[2] == redactedSecret || isWord(m[2]) && !credentials.MatchString(m[1]) || isPlaceholder(m[2]) {
-			return match // "bearer authentication"
-		}
-		return m[1] + redactedSecret
-	})
+	if mayName(s) {
+		s = named.ReplaceAllStringFunc(s, redactNamed)
+	}
 	s = prefixed.ReplaceAllString(s, redactedSecret)
+	if !strings.ContainsAny(s, "0123456789") {
+		return s // the others have digits
+	}
 	s = digits.ReplaceAllStringFunc(s, func(match string) string {
 		if luhn(match) {
 			return redactedCard
@@ -61,6 +61,25 @@ func Redact(s string) string {
 		}
 		return match
 	})
+}
+
+// names are parts of the words that named matches, in lower case.
+var names = []string{"passw", "pwd", "secret", "token", "key", "authorization", "bearer"}
+
+// mayName reports whether named may match. Most texts have none of the names,
+// and the pattern is slow.
+func mayName(s string) bool {
+	s = strings.ToLower(strings.ToUpper(s)) // as (?i) reads ſ
+	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(s, name) })
+}
+
+// redactNamed replaces the value of a match of named.
+func redactNamed(match string) string {
+	m := named.FindStringSubmatch(match)
+	if m[2] == redactedSecret || isWord(m[2]) && !credentials.MatchString(m[1]) || isPlaceholder(m[2]) {
+		return match // "bearer authentication"
+	}
+	return m[1] + redactedSecret
 }
 
 // isWord reports whether s is a word of letters, a name, a placeholder.
