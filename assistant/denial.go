@@ -97,30 +97,44 @@ const longestDenial = 1000
 // documentation doesn't answer, and how many characters say something else, up
 // to leastAnswer.
 func denied(answer string) (denies bool, rest int) {
-	var all []string // the sentences, in lower case
+	var lines, lower []string // of prose
 	for _, b := range splitBlocks(answer) {
 		if b.code {
 			rest = leastAnswer
 			continue
 		}
 		for line := range strings.SplitSeq(b.text, "\n") {
-			for _, sentence := range sentences(withoutLinks(strings.TrimLeft(line, " \t-*>#"))) {
-				all = append(all, strings.ToLower(sentence[:min(len(sentence), longestDenial)]))
+			line = withoutLinks(strings.TrimLeft(line, " \t-*>#"))
+			lines, lower = append(lines, line), append(lower, strings.ToLower(line))
+		}
+	}
+	possible := possibleDenials(" " + strings.Join(lower, " "))
+	for _, line := range lines {
+		for _, sentence := range sentences(line) {
+			if rest == leastAnswer && (denies || len(possible) == 0) {
+				return denies, rest
+			}
+			plain := strings.ToLower(sentence[:min(len(sentence), longestDenial)])
+			switch {
+			case isDenial(plain, possible):
+				denies = true
+			case rest < leastAnswer:
+				rest = min(rest+said(plain), leastAnswer)
 			}
 		}
 	}
-	// Few languages have a negation anywhere in the answer.
-	text := " " + strings.Join(all, " ")
-	possible := slices.DeleteFunc(slices.Clone(denials), func(d denial) bool { return !d.negated(text) })
-	for _, sentence := range all {
-		switch {
-		case (!denies || rest < leastAnswer) && isDenial(sentence, possible):
-			denies = true
-		case rest < leastAnswer:
-			rest = min(rest+said(sentence), leastAnswer)
+	return denies, rest
+}
+
+// possibleDenials returns those with a negation anywhere in a lower-case text.
+// Most answers have few.
+func possibleDenials(text string) []denial {
+	for _, stop := range []string{"。", "！", "？"} {
+		if strings.Contains(text, stop) {
+			return denials // negations may follow without a space
 		}
 	}
-	return denies, rest
+	return slices.DeleteFunc(slices.Clone(denials), func(d denial) bool { return !d.negated(text) })
 }
 
 // isDenial reports whether a lower-case sentence is a denial in one of the
