@@ -119,7 +119,7 @@ func (s *Server) Start() error {
 		_ = cmd.Wait()
 		close(exited)
 	}(s.cmd, s.exited)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		err := s.ping()
 		if err == nil {

@@ -29,7 +29,7 @@ func instances(t *testing.T) (n int) {
 
 func until(t *testing.T, event string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("20s have passed before %s", event)
 		}
