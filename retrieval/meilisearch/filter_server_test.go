@@ -66,7 +66,11 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 	}
 	in := x.servers[0]
 	uid := x.uidPrefix + "und"
-	t.Cleanup(func() { _, _ = in.admin.DeleteIndex(uid) })
+	t.Cleanup(func() {
+		for _, uid := range []string{uid, x.uidPrefix + stateIndex} {
+			_, _ = in.admin.DeleteIndex(uid)
+		}
+	})
 	for i, v := range values {
 		for _, f := range []retrieval.Filter{{Tag: v}, {Version: v}, {Tag: v, Version: v}, {Tag: v, Version: values[(i+1)%len(values)]}} {
 			expression, ok := filterOf(f)
