@@ -180,6 +180,22 @@ func TestTokensAreLimitedByAddress(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("after 605 requests: %d", last)
 	}
+	for path, limit := range map[string]int{"/v1/feedback/acme": 60, "/v1/events/acme": 120} {
+		passed := 0
+		var r *caddytest.Response
+		caddytest.Until(t, path+" is limited", func() bool {
+			for range limit {
+				if r = s.Do(caddytest.Request{Path: path, Body: `{}`, Header: map[string]string{"Origin": "https://none.example"}}); r.Status == http.StatusTooManyRequests {
+					return true
+				}
+				passed++
+			}
+			return false
+		})
+		if passed < limit || r.Error(t).Code != "rate_limited" || r.Header.Get("Retry-After") == "" || r.Header.Get("Access-Control-Allow-Origin") != "https://none.example" {
+			t.Errorf("%s: after %d requests %v %s", path, passed, r.Header, r.Body)
+		}
+	}
 }
 
 func TestWidgetOffIssuesNoTokens(t *testing.T) {
