@@ -465,6 +465,13 @@ func (b *tab) enter(modifiers ...chromedp.Modifier) {
 	}
 }
 
+// history goes back or forward, once the page has answered: it may be gone at
+// once.
+func (b *tab) history(steps int) {
+	b.t.Helper()
+	js[bool](b, fmt.Sprintf("setTimeout(() => history.go(%d)), true", steps))
+}
+
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.until("seen(" + quote(selector) + ")")

@@ -38,7 +38,7 @@ func testRouters(t *testing.T, s *stand) {
 			if asked := s.asked("What does " + router); !strings.Contains(asked, `"currentPath":"/install"`) || !strings.Contains(asked, "Who is the router") {
 				t.Errorf("asked: %s", asked)
 			}
-			js[bool](b, `history.back(), true`)
+			b.history(-1)
 			b.until(`location.pathname === '/' && document.querySelector('h1').textContent === 'Acme'`)
 			b.is(`loaded && $('dialog.panel').open && $$('.turn').length === 2`)
 			b.key(kb.Escape)
