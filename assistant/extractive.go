@@ -13,6 +13,9 @@ const (
 	extractiveName = "extractive"
 	mostLinks      = 4 // below a quote, or instead of one
 	linksPerPage   = 2
+	// The first of the links instead of a quote is the likeliest to answer.
+	longestFirstLine = 320
+	longestLine      = 160
 )
 
 // extract writes the extractive reply, if there is no answer yet. If the
@@ -79,8 +82,14 @@ func (v *verdict) links() string {
 		seen[c.url()] = true
 		pages[c.document.Page]++
 		b.WriteString("\n- " + citation.Link(c.title(), c.url()))
-		if line := c.line(); len(v.quotes) == 0 && line != "" {
-			b.WriteString(": " + line)
+		if len(v.quotes) == 0 {
+			longest := longestLine
+			if len(seen) == 1 {
+				longest = longestFirstLine
+			}
+			if line := c.line(v.value, longest); line != "" {
+				b.WriteString(": " + line)
+			}
 		}
 	}
 	return b.String()

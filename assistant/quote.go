@@ -48,7 +48,7 @@ const (
 	longestLead   = .5
 	sureBias      = -3.5
 	leastCover    = .4 // of what is asked, to be quoted
-	sureAnswers   = .9
+	sureAnswers   = 1.5
 	surePartly    = -1.2
 	scoreHopeless = .2 // what nonsense stays below
 )
@@ -81,6 +81,8 @@ type verdict struct {
 	answered string // yes, partly or no
 	quotes   []quotation
 	nearest  []*candidate // best first
+	// value is how much of what is asked a text has.
+	value func(text string) float64
 }
 
 // judge decides what of the passages, best first, answers a question.
@@ -90,6 +92,13 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 		return v
 	}
 	weights := rate(v.nearest, asked, l)
+	v.value = func(text string) (sum float64) {
+		held, _ := heldTerms(text, asked, l)
+		for stem := range held {
+			sum += weights[stem]
+		}
+		return sum
+	}
 	slices.SortStableFunc(v.nearest, func(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) })
 	first := v.nearest[0]
 	sure := v.sure(len(asked))
@@ -99,7 +108,7 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 		v.answered = "yes"
 		for _, c := range v.nearest[:min(mostQuotes, len(v.nearest))] {
 			if c.quotable() && c.rating > first.rating-secondMargin {
-				v.quotes = append(v.quotes, quotation{c, c.excerpt(asked, weights, l)})
+				v.quotes = append(v.quotes, quotation{c, c.excerpt(v.value)})
 			}
 		}
 	case sure >= surePartly:
@@ -278,7 +287,7 @@ func heldTerms(text string, asked []term, l language.Language) (held map[string]
 
 // excerpt is the section, or the best of its units with what is around it, as
 // Markdown.
-func (c *candidate) excerpt(asked []term, weights map[string]float64, l language.Language) []string {
+func (c *candidate) excerpt(value func(text string) float64) []string {
 	total := 0
 	for i := range c.units {
 		total += c.units[i].chars()
@@ -301,13 +310,6 @@ func (c *candidate) excerpt(asked []term, weights map[string]float64, l language
 			grown = true
 		}
 	}
-	value := func(item string) (sum float64) {
-		held, _ := heldTerms(item, asked, l)
-		for stem := range held {
-			sum += weights[stem]
-		}
-		return sum
-	}
 	var out []string
 	room := mostQuoted
 	for _, u := range c.units[from:to] {
@@ -323,31 +325,45 @@ func (c *candidate) excerpt(asked []term, weights map[string]float64, l language
 	return out
 }
 
-// line is a sentence of the section, to say what is there.
-func (c *candidate) line() string {
+// line is the sentences of the best unit, or the item of its list, that are
+// nearest to what is asked, to say what is there.
+func (c *candidate) line(value func(text string) float64, longest int) string {
 	if len(c.units) == 0 {
 		return ""
 	}
+	best, most := "", -1.
 	for _, p := range c.units[c.best].parts {
-		text := ""
+		var texts []string
 		switch p.kind {
 		case partProse:
-			text = p.text
+			texts = sentences(oneLine(p.text))
 		case partList, partTable:
-			text = strings.TrimPrefix(p.items[0], "- ")
-		}
-		if ss := sentences(oneLine(text)); len(ss) > 0 {
-			s := ss[0]
-			if utf8.RuneCountInString(s) > longestLine {
-				s = strings.TrimRight(clipCharacters(s, longestLine), " ,;:") + " …"
+			for _, item := range p.items {
+				texts = append(texts, oneLine(strings.TrimPrefix(item, "- ")))
 			}
-			return codeSpans(s)
+		}
+		for i, text := range texts {
+			v := value(text)
+			if v <= most {
+				continue
+			}
+			most, best = v, text
+			if p.kind != partProse {
+				continue
+			}
+			for _, next := range texts[i+1:] {
+				if introduces(next) || utf8.RuneCountInString(best)+utf8.RuneCountInString(next) >= longest {
+					break
+				}
+				best += " " + next
+			}
 		}
 	}
-	return ""
+	if introduces(best) || utf8.RuneCountInString(best) > longest {
+		best = strings.TrimRight(clipCharacters(best, longest), " ,;:：") + " …"
+	}
+	return codeSpans(best)
 }
-
-const longestLine = 160
 
 func isNumbered(line string) bool {
 	n := 0

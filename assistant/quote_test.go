@@ -120,6 +120,23 @@ func TestWithoutSureEvidenceThereAreLinks(t *testing.T) {
 	}
 }
 
+func TestALinkHasTheSentencesThatAreNearestToTheQuestion(t *testing.T) {
+	for text, want := range map[string]string{
+		"Modules extend the program. They are written in Go. The files of a removed module are deleted at the next start. Before that, they stay. " + strings.Repeat("There is more to say about modules. ", 20): ": The files of a removed module are deleted at the next start. Before that, they stay. There is more",
+		"Modules extend the program:\n\n- Modules are written in Go.\n- The files of a removed module are deleted at the next start.\n- Modules have names.":                                                     ": The files of a removed module are deleted at the next start.",
+		strings.Repeat("The files of a removed module, ", 20) + "and so on.": ": The files of a removed module, The files",
+	} {
+		a := acme(nil)
+		a.Search = onePage(text)
+		res, rec := mustReply(t, a, ask("Which penguin says when the files of a removed Windows module are gone?"))
+		_, line, _ := strings.Cut(rec.text(), "\n- [")
+		line, _, _ = strings.Cut(line, "\n")
+		if res.Answered == "yes" || !strings.Contains(line, want) || utf8.RuneCountInString(line) > longestFirstLine+100 {
+			t.Errorf("answered %s:\n%s", res.Answered, rec.text())
+		}
+	}
+}
+
 func TestListsOfChangesAreNotQuoted(t *testing.T) {
 	x := onePage("You can install modules now.")
 	x.documents[0].Title, x.documents[0].Page = "Changelog", "changelog"

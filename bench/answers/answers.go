@@ -17,6 +17,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -68,7 +69,9 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")
 	questions := flags.Int("questions", 20, "number of questions for the endpoint")
 	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
-	draw := flags.Int("draw", 0, "print this many answers about the manual without a model, as Markdown, drawn with -seed")
+	draw := flags.Int("draw", 0, "print this many answers about the manual, as Markdown, drawn with -seed; with -llm, those of the endpoint")
+	passages := flags.Int("passage-tokens", 0, "with -draw, tokens of passages that the endpoint gets (default: as the assistant, 6000)")
+	tokens := flags.Int("max-tokens", 0, "with -draw, tokens of an answer of the endpoint (default: as the assistant, 1500)")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
 	part := flags.Int("part", 0, "of the sets of -public: 1 to 3 were used to develop the assistant, 4 and 5 are held out (default: all)")
 	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
@@ -107,7 +110,17 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if *draw > 0 {
-		return s.draw(ctx, out, *draw)
+		a := s.assistant(nil)
+		if *address != "" {
+			chain, err := endpoint(*address, model)
+			if err != nil {
+				return err
+			}
+			defer chain.Close()
+			a.Model, a.PassageTokens, a.MaxTokens = chain, *passages, *tokens
+			a.MaxDuration, a.Patience = longReply, longReply
+		}
+		return s.draw(ctx, out, a, *draw)
 	}
 	if s.caddy, err = startCaddy(ctx, *folder); err != nil {
 		return fmt.Errorf("starting Caddy: %w", err)
@@ -149,14 +162,15 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	return s.missed()
 }
 
-// draw prints answers to some of the conversations' complete questions.
-func (s *suite) draw(ctx context.Context, out io.Writer, n int) error {
+// draw prints an assistant's answers to some of the conversations' complete
+// questions.
+func (s *suite) draw(ctx context.Context, out io.Writer, a *assistant.Assistant, n int) error {
 	order := s.rnd.Perm(len(s.conversations))
 	for _, i := range order[:min(n, len(order))] {
 		c := &s.conversations[i]
 		got := &sink{}
-		res, err := s.assistant(nil).Reply(ctx, asking(c.Outright), got)
-		if err != nil {
+		res, err := a.Reply(ctx, asking(c.Outright), got)
+		if err := errors.Join(err, res.Failed); err != nil {
 			return fmt.Errorf("asking %q: %w", c.Outright, err)
 		}
 		fmt.Fprintf(out, "### %s\n\nAnswered: %s\n\n~~~text\n%s\n~~~\n\n", c.Outright, res.Answered,

@@ -44,6 +44,7 @@ type target struct {
 type quoteTally struct {
 	questions, points    int
 	byPoints             [4]int
+	quotedPoints         int // without the lines of links
 	unanswerable         int
 	yes, wrong, wrongYes int
 	unanswerableYes      int
@@ -58,8 +59,9 @@ const (
 )
 
 // quotes asks all questions without a model and gives points: 3 if the answer
-// is quoted whole, 2 if another part of its section is quoted or its section is
-// the first that is linked, 1 if its page is linked.
+// is there whole, in a quote or in the line of a link, 2 if another part of its
+// section is quoted or its section is the first that is linked, 1 if its page is
+// linked.
 func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*publicSite, worst bool) error {
 	questions, err := readPublic[question]("questions.jsonl")
 	if err != nil {
@@ -84,11 +86,14 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 		a := parseAnswer(got.answer())
 		points := a.points(targets)
+		quotesOnly := a
+		quotesOnly.lines = nil
+		quotedPoints := quotesOnly.points(targets)
 		if bySite[q.Site] == nil {
 			bySite[q.Site] = &quoteTally{}
 		}
 		for _, t := range []*quoteTally{&parts[site.Part-1], bySite[q.Site]} {
-			t.add(&a, points, res.Answered, len(targets) > 0)
+			t.add(&a, points, quotedPoints, res.Answered, len(targets) > 0)
 		}
 		if worst && (len(targets) == 0 && res.Answered != "no" || len(targets) > 0 && points < mostPoints) {
 			misses = append(misses, fmt.Sprintf("== %s: %q: %d points, answered %s, %s %v\n%s", q.Site, q.Question, points, res.Answered, q.Path, q.Lines, got.answer()))
@@ -103,6 +108,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		fmt.Fprintf(s.table, "\nANSWERS WITHOUT A MODEL, %d questions, %d of them unanswerable, part %d, %s\tMEASURED\tTARGET\t\n", t.questions+t.unanswerable, t.unanswerable, i+1, name)
 		share := float64(t.points) / float64(mostPoints*t.questions)
 		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, share), "≥ 0.70", share >= .7)
+		s.row("the same without the lines of links", fmt.Sprintf("%.3f", float64(t.quotedPoints)/float64(mostPoints*t.questions)), "", true)
 		s.row("with 3, 2, 1, 0 points", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
 		n := float64(t.questions + t.unanswerable)
 		wrong := float64(t.wrongYes) / n
@@ -123,10 +129,11 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 	return nil
 }
 
-func (t *quoteTally) add(a *parsedAnswer, points int, answered string, answerable bool) {
+func (t *quoteTally) add(a *parsedAnswer, points, quotedPoints int, answered string, answerable bool) {
 	if answerable {
 		t.questions++
 		t.points += points
+		t.quotedPoints += quotedPoints
 		t.byPoints[points]++
 	} else {
 		t.unanswerable++
@@ -241,13 +248,14 @@ func (t *target) covered(have map[string]int) float64 {
 type parsedAnswer struct {
 	quotes []parsedQuote
 	links  []string
+	lines  []string // of the links
 }
 
 type parsedQuote struct{ url, text string }
 
 var (
 	quotedHeading = regexp.MustCompile(`^\*\*\[.*\]\((\S+)\)\*\*$`)
-	listedLink    = regexp.MustCompile(`^- \[.*?\]\((\S+?)\)`)
+	listedLink    = regexp.MustCompile(`^- \[.*?\]\((\S+?)\):?(.*)`)
 )
 
 func parseAnswer(text string) (a parsedAnswer) {
@@ -261,7 +269,7 @@ func parseAnswer(text string) (a parsedAnswer) {
 			continue
 		}
 		if m := listedLink.FindStringSubmatch(line); m != nil && !fenced && strings.Contains(m[1], ".test/") {
-			a.links = append(a.links, m[1])
+			a.links, a.lines = append(a.links, m[1]), append(a.lines, m[2])
 			continue
 		}
 		if n := len(a.quotes); n > 0 {
@@ -282,6 +290,11 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 				points = max(points, 2)
 			case onPage(q.url, t.document):
 				points = max(points, 1)
+			}
+		}
+		for _, line := range a.lines {
+			if have, _ := wordPairs(plainSource(line)); t.covered(have) >= whole {
+				return mostPoints
 			}
 		}
 		if len(a.quotes) == 0 && len(a.links) > 0 && a.links[0] == t.section {

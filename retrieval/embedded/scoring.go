@@ -59,7 +59,7 @@ const (
 
 	// Weights of words that are not as typed: at a distance of one or two
 	// edits, with another first letter, completed, joined, synonyms.
-	oneEdit     = .8
+	oneEdit     = .89
 	twoEdits    = .5
 	firstLetter = .7
 	completion  = .9
