@@ -326,13 +326,46 @@ func (c *candidate) excerpt(value func(text string) float64) []string {
 }
 
 // line is the sentences of the best unit, or the item of its list, that are
-// nearest to what is asked, to say what is there.
+// nearest to what is asked, to say what is there. If that unit is code, they are
+// those of the section.
 func (c *candidate) line(value func(text string) float64, longest int) string {
 	if len(c.units) == 0 {
 		return ""
 	}
+	best := c.units[c.best].nearest(value, longest)
+	if best == "" {
+		section := unit{}
+		for i := range c.units {
+			section.parts = append(section.parts, c.units[i].parts...)
+		}
+		best = section.nearest(value, longest)
+	}
+	if introduces(best) || utf8.RuneCountInString(best) > longest {
+		best = shortened(best, longest)
+	}
+	return codeSpans(best)
+}
+
+// shortened is the beginning of a sentence that goes on, without a part of a
+// word or of code.
+func shortened(text string, longest int) string {
+	if utf8.RuneCountInString(text) > longest {
+		text = clipCharacters(text, longest)
+		if i := strings.LastIndexByte(text, ' '); i > 0 {
+			text = text[:i]
+		}
+		if strings.Count(text, "`")%2 == 1 {
+			text = text[:strings.LastIndexByte(text, '`')]
+		}
+	}
+	return strings.TrimRight(text, " ,;:：") + " …"
+}
+
+// nearest is the sentence or item of a list that is nearest to what is asked,
+// with the sentences after it, as long as they are no longer than longest.
+func (u *unit) nearest(value func(text string) float64, longest int) string {
 	best, most := "", -1.
-	for _, p := range c.units[c.best].parts {
+	for _, p := range u.parts {
 		var texts []string
 		switch p.kind {
 		case partProse:
@@ -359,10 +392,7 @@ func (c *candidate) line(value func(text string) float64, longest int) string {
 			}
 		}
 	}
-	if introduces(best) || utf8.RuneCountInString(best) > longest {
-		best = strings.TrimRight(clipCharacters(best, longest), " ,;:：") + " …"
-	}
-	return codeSpans(best)
+	return best
 }
 
 func isNumbered(line string) bool {

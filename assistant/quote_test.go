@@ -124,6 +124,7 @@ func TestALinkHasTheSentencesThatAreNearestToTheQuestion(t *testing.T) {
 	for text, want := range map[string]string{
 		"Modules extend the program. They are written in Go. The files of a removed module are deleted at the next start. Before that, they stay. " + strings.Repeat("There is more to say about modules. ", 20): ": The files of a removed module are deleted at the next start. Before that, they stay. There is more",
 		"Modules extend the program:\n\n- Modules are written in Go.\n- The files of a removed module are deleted at the next start.\n- Modules have names.":                                                     ": The files of a removed module are deleted at the next start.",
+		"```sh\nacme module files gone\n```\n\nThey leave at the start.":     ": They leave at the start.",
 		strings.Repeat("The files of a removed module, ", 20) + "and so on.": ": The files of a removed module, The files",
 	} {
 		a := acme(nil)
@@ -144,5 +145,19 @@ func TestListsOfChangesAreNotQuoted(t *testing.T) {
 	a.Search = x
 	if res, rec := mustReply(t, a, ask("How do I install modules?")); res.Answered == "yes" || strings.Contains(rec.text(), "**[") {
 		t.Errorf("answered %s:\n%s", res.Answered, rec.text())
+	}
+}
+
+func TestLinesEndBetweenWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"one two three four":   "one two …",
+		"one `two three` four": "one …",
+		"`one` two, three":     "`one` two …",
+		"install it:":          "install it …",
+		"無限に続く文字列が続いていく":       "無限に続く文字列が続いて …",
+	} {
+		if got := shortened(text, 12); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
