@@ -123,9 +123,9 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 
 	var compiled sync.WaitGroup
 	for _, checker := range [][]string{
-		{"typescript7/bin/tsc", "-p", filepath.Join(dir, "tsconfig.react.json")},
+		{"@typescript/native/bin/tsc", "-p", filepath.Join(dir, "tsconfig.react.json")},
 		{"vue-tsc/bin/vue-tsc.js", "--noEmit", "-p", filepath.Join(dir, "tsconfig.vue.json")},
-		{"svelte-check/bin/svelte-check", "--workspace", dir, "--tsconfig", "./tsconfig.svelte.json", "--fail-on-warnings", "--output", "human"},
+		{"svelte-check/bin/svelte-check", "--workspace", dir, "--tsgo-experimental-api", "--tsconfig", "./tsconfig.svelte.json", "--fail-on-warnings", "--output", "human"},
 	} {
 		compiled.Go(func() {
 			if out, err := exec.Command("node", append([]string{"node_modules/" + checker[0]}, checker[1:]...)...).CombinedOutput(); err != nil {

@@ -117,5 +117,5 @@ func compile(t *testing.T, major int, files map[string]string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return exec.Command("node", "node_modules/typescript7/bin/tsc", "-p", dir).CombinedOutput()
+	return exec.Command("node", "node_modules/@typescript/native/bin/tsc", "-p", dir).CombinedOutput()
 }
