@@ -1,7 +1,8 @@
 //go:build unix
 
 // Package assistant tests replies of a Caddy with this module, and their life
-// over reloads, timeouts and the end of the process.
+// over reloads, timeouts and the end of the process; and sites whose index is in
+// Meilisearch.
 package assistant
 
 import (

@@ -1,6 +1,6 @@
 //go:build unix
 
-package meilisearch
+package assistant
 
 import (
 	"bytes"

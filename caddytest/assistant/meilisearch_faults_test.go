@@ -1,6 +1,6 @@
 //go:build unix
 
-package meilisearch
+package assistant
 
 import (
 	"bytes"
@@ -19,8 +19,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 )
-
-func TestMain(m *testing.M) { caddytest.Main(m) }
 
 // acmeSections is how many sections acme's pages have.
 const acmeSections = 9

@@ -1,4 +1,4 @@
-package meilisearch
+package assistant
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package meilisearch
+package assistant
 
 import (
 	"bytes"
@@ -145,24 +145,4 @@ func ask(t *testing.T, address, key, method, path string, body any) (status int,
 	defer res.Body.Close()
 	_ = json.NewDecoder(res.Body).Decode(&answer)
 	return res.StatusCode, answer
-}
-
-func TestTheWeightOfSemanticSearchIsInTheIndexOrTheEmbedder(t *testing.T) {
-	m, e, site := caddytest.StartMeilisearch(t), startEmbeddings(t), caddytest.Site(caddytest.AcmeFolder(t))
-	s := caddytest.New(t)
-	results := func(index, embedder string) (found string) {
-		s.Load(meiliIndex(m.URL, index)+"\nembedder "+e.URL+"/v1 m {\n"+embedder+"\n}", site)
-		s.Ready("acme")
-		caddytest.Until(t, "all sections have vectors", func() bool { return strings.Contains(s.Log(), "vectors published") })
-		// Only vectors find this page, unless that of the query takes too long.
-		caddytest.Until(t, "vectors find something", func() bool {
-			found = string(s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"install"}`}).Body)
-			return strings.Contains(found, `"path":"guide/configure#configure"`)
-		})
-		return found
-	}
-	byDefault, index, embedder := results("", ""), results("semantic_ratio 1", ""), results("", "semantic_ratio 1")
-	if index == byDefault || embedder != index {
-		t.Errorf("by default:\n%s\nset in the index:\n%s\nset in the embedder:\n%s", byDefault, index, embedder)
-	}
 }
