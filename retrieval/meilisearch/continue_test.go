@@ -2,6 +2,7 @@ package meilisearch_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,11 +22,12 @@ import (
 )
 
 // proxy passes requests to a server, and counts the documents that are sent to
-// indexes that are being filled. After cutAfter of them it closes all
-// connections, as if this process had been killed.
+// indexes that are being filled. After cutAfter of them it calls cut and closes
+// all connections, as if this process had been killed.
 type proxy struct {
 	*httptest.Server
 	sent, cutAfter atomic.Int64
+	cut            func()
 }
 
 var filling = regexp.MustCompile(`^/indexes/[^/]+_[a-z0-9]{26}/documents$`)
@@ -37,9 +39,10 @@ func newProxy(t *testing.T, address string) *proxy {
 		t.Fatal(err)
 	}
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	p := &proxy{}
+	p := &proxy{cut: func() {}}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if most := p.cutAfter.Load(); most > 0 && p.sent.Load() >= most {
+			p.cut()
 			panic(http.ErrAbortHandler)
 		}
 		if r.Method == http.MethodPost && filling.MatchString(r.URL.Path) {
@@ -61,6 +64,17 @@ func newProxy(t *testing.T, address string) *proxy {
 // next one sends the others only, and what has changed since.
 func TestAnInterruptedUpdateIsContinued(t *testing.T) {
 	t.Parallel()
+	for name, restored := range map[string]bool{"of a new site": false, "of a site that was searched": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testInterruptedUpdate(t, restored)
+		})
+	}
+}
+
+// testInterruptedUpdate interrupts the first update of a site, or, with
+// restored, the one that brings the vectors.
+func testInterruptedUpdate(t *testing.T, restored bool) {
 	o := options(t)
 	direct := o.URLs[0]
 	p := newProxy(t, direct)
@@ -74,9 +88,17 @@ func TestAnInterruptedUpdateIsContinued(t *testing.T) {
 		}
 		docs = append(docs, page(fmt.Sprint("news/", i), fmt.Sprint("News ", i), texts...))
 	}
-	p.cutAfter.Store(1)
 	first := open(t, o)
-	replace(t, first, docs, vectorsOf(docs))
+	if restored {
+		replace(t, first, docs, nil)
+	}
+	var ctx context.Context
+	ctx, p.cut = context.WithCancel(t.Context())
+	p.sent.Store(0)
+	p.cutAfter.Store(1)
+	if err := first.Replace(ctx, docs, vectorsOf(docs)); err == nil {
+		t.Error("the update was not interrupted")
+	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,10 +111,12 @@ func TestAnInterruptedUpdateIsContinued(t *testing.T) {
 	p.sent.Store(0)
 	docs = append(docs[:pages-2], page("news/0/more", "Parachutes", "One: How they open.")) // and two are gone
 	const now = (pages-2)*sections + 1
-	o.Dir = t.TempDir()
 	var log func() string
 	o.Log, log = logged()
 	second := open(t, o)
+	if restored {
+		eventually(t, "the server is compared with what was searched", func() bool { return strings.Contains(log(), "is up to date") })
+	}
 	replace(t, second, docs, vectorsOf(docs))
 	if again, most := p.sent.Load(), pages*sections-sent+1; again == 0 || again > most {
 		t.Errorf("%d sections were sent by the next process, want at most %d", again, most)

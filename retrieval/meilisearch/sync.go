@@ -141,6 +141,10 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 	equal = len(unwanted) == 0
 	if !shared {
 		abandoned = nil // without the lock, they may be in use
+	} else if c.restored {
+		if abandoned, err = x.useless(ctx, s, c, abandoned); err != nil {
+			return false, err
+		}
 	}
 	var swaps []*sdk.SwapIndexesParams
 	var failedEmbedder error

@@ -207,7 +207,7 @@ func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []strin
 		if !strings.HasPrefix(uid, p.uid+"_") {
 			continue
 		}
-		if begun == "" && !s.rewrite && !p.content.restored {
+		if begun == "" && !s.rewrite {
 			settings, err := s.settings(ctx, uid)
 			if err != nil {
 				return "", err
@@ -222,6 +222,22 @@ func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []strin
 		}
 	}
 	return begun, nil
+}
+
+// useless returns those of the abandoned indexes that can't be of an update that
+// is continued soon after a start.
+func (x *Index) useless(ctx context.Context, s *server, c *content, abandoned []string) (out []string, err error) {
+	for _, uid := range abandoned {
+		settings, err := s.settings(ctx, uid)
+		if err != nil {
+			return nil, err
+		}
+		language, _, _ := strings.Cut(strings.TrimPrefix(uid, x.uidPrefix), "_")
+		if ix := c.indexes[x.uidPrefix+language]; ix == nil || settingsDiffer(settings, x.settingsOf(ix), true) {
+			out = append(out, uid)
+		}
+	}
+	return out, nil
 }
 
 // fill makes a new index with the settings and records of a plan, or continues
