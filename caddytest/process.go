@@ -18,8 +18,14 @@ import (
 // Caddy with the configuration that it names.
 const processConfig = "CADDYDOCS_TEST_CONFIG"
 
-// RunProcess runs a Caddy for StartProcess. The TestMain of packages that call it
-// begins with this.
+// Main is the TestMain of packages that call StartProcess.
+func Main(m *testing.M) {
+	RunProcess()
+	os.Exit(m.Run())
+}
+
+// RunProcess is the part of Main that runs a Caddy, for a TestMain that does
+// more.
 func RunProcess() {
 	if config := os.Getenv(processConfig); config != "" {
 		os.Args = []string{"caddy", "run", "--config", config}
