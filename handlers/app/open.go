@@ -70,6 +70,9 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 	case <-r.index.looked:
 	}
 	a.AwaitStart(ctx)
+	if r.reach != nil {
+		r.reach.Tick() // not a second later
+	}
 	if _, err := a.checkAPI(ctx, r); err != nil && ctx.Err() == nil {
 		found := err.Error()
 		r.hidden.Store(&found)

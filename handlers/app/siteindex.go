@@ -44,10 +44,13 @@ type pagesLanguage struct {
 // defaultLanguage is preferred if neither request nor configuration names one.
 // It is that of the pages which are searched now.
 func (c *siteIndex) defaultLanguage() string {
-	generation := c.refresher.Generation()
-	known := c.language.Load()
-	if known == nil || known.generation != generation {
-		known = &pagesLanguage{generation, ingest.DefaultLanguage(c.index.Documents())}
+	generation := c.refresher.Generation() // counts after the index has the pages
+	if known := c.language.Load(); known != nil && known.generation == generation {
+		return known.language
+	}
+	documents := c.index.Documents()
+	known := &pagesLanguage{generation, ingest.DefaultLanguage(documents)}
+	if len(documents) > 0 { // else the first pages would be searched without a language
 		c.language.Store(known)
 	}
 	return known.language
