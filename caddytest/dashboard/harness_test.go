@@ -308,8 +308,9 @@ func (b *tab) arrived() {
 // fields, given as selectors and texts.
 func (b *tab) fill(button string, fields ...string) {
 	b.t.Helper()
+	b.until(`document.readyState === 'complete' && $(` + quote(button) + `)`)
 	for i := 0; i+1 < len(fields); i += 2 {
-		b.do(chromedp.SetValue(fields[i], fields[i+1]))
+		js[string](b, `$(`+quote(fields[i])+`).value = `+quote(fields[i+1]))
 	}
 	b.send("$(" + quote(button) + ")")
 }
