@@ -56,6 +56,9 @@ type RefresherOptions struct {
 	Log *slog.Logger
 	// OnReport, if not nil, is called after each refresh. It must not block.
 	OnReport func(Report, error)
+	// OnVectors, if not nil, is called after new vectors of a site with so many
+	// sections were published. It must not block.
+	OnVectors func(sections int)
 }
 
 // Refresher keeps an index up to date with its source: it lists the source,

@@ -357,5 +357,8 @@ func (e *embeddings) publish(ctx context.Context) error {
 	}
 	s := e.currentStatus()
 	r.log.Info("vectors published", "model", e.model, "vectors", s.Done, "sections", s.Total)
+	if r.options.OnVectors != nil {
+		r.options.OnVectors(s.Total)
+	}
 	return nil
 }

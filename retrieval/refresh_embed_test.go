@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,7 +51,10 @@ func TestSectionsAreEmbedded(t *testing.T) {
 	t.Run("keywords don't wait for vectors", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log logLines
-			r, stop := running(t, options(source, index, embedder, &log))
+			o := options(source, index, embedder, &log)
+			var published []int
+			o.OnVectors = func(sections int) { published = append(published, sections) }
+			r, stop := running(t, o)
 			defer stop()
 			if have, sections := index.embedded(); have != 0 || sections != 200 || r.HasVectors() {
 				t.Errorf("at once: %d of %d", have, sections)
@@ -70,6 +74,9 @@ func TestSectionsAreEmbedded(t *testing.T) {
 			}
 			if !strings.Contains(log.String(), `msg="vectors published" site=acme model=letters vectors=200 sections=200`) {
 				t.Errorf("log:\n%s", &log)
+			}
+			if !slices.Equal(published, []int{200}) {
+				t.Errorf("publications of vectors: %v", published)
 			}
 		})
 	})

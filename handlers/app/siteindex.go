@@ -66,8 +66,8 @@ func (*sharedWatcher) Destruct() error { return nil }
 
 type siteIndexKey struct{ hash string }
 
-// manySections is from how many sections on the memory that it took to build
-// or load an index is returned to the system at once. Go would take minutes,
+// manySections is from how many sections on the memory that it took to build,
+// load or send an index is returned to the system at once. Go would take minutes,
 // in which an operator would see twice what the site needs.
 const manySections = 2000
 
@@ -143,6 +143,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 			c.refreshed(r.Name, report, err)
 			looked()
 		},
+		OnVectors: returnMemory,
 	})
 	if embedder != nil {
 		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: embedder, Ready: a.vectorsReady(c.refresher), Log: log})
@@ -183,7 +184,15 @@ func (c *siteIndex) refreshed(site string, report retrieval.Report, err error) {
 	if report.Published && c.written.fetched != nil {
 		c.written.fetched.clean(c.index.Documents())
 	}
-	if report.Sections >= manySections && (report.Published || err == nil && report.Generation == 0) {
+	if report.Published || err == nil && report.Generation == 0 {
+		returnMemory(report.Sections)
+	}
+}
+
+// returnMemory returns the memory that publishing a site with so many sections
+// took, in the background.
+func returnMemory(sections int) {
+	if sections >= manySections {
 		go debug.FreeOSMemory()
 	}
 }
