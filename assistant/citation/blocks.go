@@ -50,8 +50,8 @@ func (k *blocks) endLine() {
 
 // begin reads the prefix of a line whose next byte is next. If the line is
 // running text, it returns the part of the prefix that belongs to it. It
-// clears unsure (see inline) where a paragraph ends.
-func (k *blocks) begin(next byte, unsure *bool) (prefix []byte, text bool) {
+// clears p where a paragraph ends.
+func (k *blocks) begin(next byte, p *paragraph) (prefix []byte, text bool) {
 	k.prefix = false
 	line := expandTabs(k.line)
 	end := next == '\n'
@@ -73,7 +73,7 @@ func (k *blocks) begin(next byte, unsure *bool) (prefix []byte, text bool) {
 	k.blank = end && indentation(rest) == len(rest)
 	if k.blank {
 		k.blankLine(matched, len(line) == 0)
-		*unsure = false
+		*p = paragraph{}
 		return nil, false
 	}
 
@@ -112,7 +112,7 @@ func (k *blocks) begin(next byte, unsure *bool) (prefix []byte, text bool) {
 	if k.doubt && len(k.containers) > 0 {
 		k.distrust = true
 	}
-	*unsure = k.distrust
+	*p = paragraph{unsure: k.distrust}
 	if !k.distrust {
 		k.fence, k.length, k.info = run[0], n, true
 	}

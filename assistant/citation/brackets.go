@@ -127,7 +127,7 @@ func (n *inline) withoutSpans(text []byte) []byte {
 
 // inner passes on the text inside brackets.
 func (n *inline) inner(text []byte, inLink bool) {
-	in := inline{check: n.check, line: n.line, unsure: n.unsure, inLink: inLink}
+	in := inline{check: n.check, line: n.line, paragraph: n.paragraph, inLink: inLink, nested: true}
 	in.scan(text, true)
 	in.judge(' ')
 	if in.span > 0 || in.unsure {

@@ -75,7 +75,7 @@ func (c *Checker) End(dst []byte) []byte {
 	b := &c.blocks
 	atLine := b.prefix && len(b.line) == 0
 	if b.prefix && !atLine {
-		b.begin('\n', &c.inline.unsure) // the last line may be a fence
+		b.begin('\n', &c.inline.paragraph) // the last line may be a fence
 	}
 	if b.fence != 0 && len(b.containers) == 0 {
 		if !atLine {
@@ -109,7 +109,7 @@ loop:
 				i++
 				continue
 			}
-			if prefix, ok := c.blocks.begin(ch, &c.inline.unsure); ok {
+			if prefix, ok := c.blocks.begin(ch, &c.inline.paragraph); ok {
 				c.inline.begin(prefix)
 			}
 		}
@@ -135,7 +135,7 @@ loop:
 				continue
 			}
 			// Characters that mean something outside code are no loss here.
-			if bytes.IndexByte([]byte("[]<>!()&:\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
+			if bytes.IndexByte([]byte("[]<>!()&:@\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
 				c.inline.put(ch)
 				dst = append(dst, ch)
 			}

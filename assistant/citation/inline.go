@@ -1,6 +1,9 @@
 package citation
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // inline reads the running text of Markdown: code spans, which pass, and
 // links, images, bare URLs, tags and entities, which the Checker decides on.
@@ -8,15 +11,34 @@ type inline struct {
 	check *Checker
 	line  []byte // the line's text as it was passed on
 
-	span  int  // backticks that opened the code span we are in, 0 outside
-	ticks int  // backticks just passed on that may begin or end a span
-	bar   bool // the span holds a "|"
-	// unsure is set where renderers may see other code spans than we do: after
-	// an opening backtick without an end on its line. Until the paragraph ends,
-	// everything is then treated as text.
-	unsure  bool
+	span    int  // backticks that opened the code span we are in, 0 outside
+	ticks   int  // backticks just passed on that may begin or end a span
 	inLink  bool // in the text of a link, which holds no links
+	nested  bool // in what was a link; more text follows
 	dropped bool // a link was reduced to its text just before
+
+	paragraph
+	// In the rows of a table, a "|" ends a cell in code, too: what looks like a
+	// code span may be none. A row below the table's head is known by the head's
+	// bars. A head is not known before the next line, so that one is kept from
+	// making it a head.
+	bars     int  // "|" in the open span, escaped ones included
+	splits   bool // one of them is not escaped
+	spanBars int  // "|" in the line's spans
+	split    bool // a span of the line has a "|" that is not escaped
+	wasSplit bool // one of the line before had
+	begins   bool // at the line's first byte behind its prefix
+}
+
+// paragraph is what counts until a paragraph ends.
+type paragraph struct {
+	// unsure is set where renderers may see other code spans than we do: after
+	// an opening backtick without an end on its line. Everything is then treated
+	// as text.
+	unsure bool
+	// table is set where lines may be rows of a table: one before has a "|"
+	// outside code.
+	table bool
 }
 
 // last is the byte that was passed on last, a newline at the line's beginning.
@@ -38,6 +60,7 @@ func (n *inline) endsWWW() bool {
 // begin starts a line with the part of its prefix that is text, which was
 // passed on already.
 func (n *inline) begin(prefix []byte) {
+	n.begins = true
 	for _, ch := range prefix {
 		n.judge(ch)
 		if ch == '`' {
@@ -52,7 +75,9 @@ func (n *inline) endLine() {
 	if n.span > 0 {
 		n.unsure = true
 	}
-	n.span, n.bar, n.dropped = 0, false, false
+	n.table = n.table || bytes.Count(n.line, []byte("|")) > n.spanBars
+	n.wasSplit, n.split = n.split, false
+	n.span, n.bars, n.splits, n.spanBars, n.dropped, n.begins = 0, 0, false, 0, false, false
 	n.line = n.line[:0]
 }
 
@@ -65,11 +90,13 @@ func (n *inline) judge(ch byte) {
 	case n.unsure:
 	case n.span == 0:
 		n.span = n.ticks
-		n.bar = false
+		n.bars, n.splits = 0, false
 	case n.span == n.ticks:
 		n.span = 0
-		if n.bar {
-			n.unsure = true // in a table the bar splits cells, and the backticks are no pair
+		n.spanBars += n.bars
+		n.split = n.split || n.splits
+		if n.splits && n.table {
+			n.unsure = true // the backticks are no pair
 		}
 		n.check.endSpan()
 	}
@@ -88,6 +115,16 @@ var special = func() (is [256]bool) {
 // scan passes on as much of a line as is decided, and returns how much of s
 // that is. whole says that the line goes no further than s.
 func (n *inline) scan(s []byte, whole bool) int {
+	if n.begins && len(s) > 0 {
+		n.table = n.table || s[0] == ':' // the line may be a delimiter row of one column, without a bar
+		if n.wasSplit && len(bytes.TrimLeft(s, "|:- \t\f\v")) == 0 {
+			if !whole && len(s) < maxHold {
+				return 0
+			}
+			n.put('\\') // no delimiter row: the line before stays text
+		}
+		n.begins = false
+	}
 	i := 0
 	for i < len(s) {
 		ch := s[i]
@@ -162,7 +199,7 @@ func (n *inline) inSpan(s []byte, whole bool) (used int) {
 		n.put(ch)
 		return 1
 	case !n.meansOutside(s, whole):
-		n.bar = n.bar || ch == '|'
+		n.countBars(s[:1])
 		n.check.addSpan(ch)
 		n.put(ch)
 		return 1
@@ -170,7 +207,10 @@ func (n *inline) inSpan(s []byte, whole bool) (used int) {
 	// It must not pass unless this really is code, which the span's end shows.
 	seen, last, full := window(s, whole)
 	end, open := spanEnd(seen, n.span, last)
-	if end >= 0 && !n.bar && bytes.IndexByte(s[:end], '|') < 0 {
+	if end >= 0 {
+		n.countBars(s[:end])
+	}
+	if end >= 0 && !(n.splits && n.table) {
 		for _, b := range s[:end] {
 			n.check.addSpan(b)
 		}
@@ -183,6 +223,21 @@ func (n *inline) inSpan(s []byte, whole bool) (used int) {
 	n.span, n.unsure = 0, true
 	n.check.dropSpan()
 	return 0
+}
+
+// countBars counts the bars of code that is passed on next.
+func (n *inline) countBars(code []byte) {
+	if bytes.IndexByte(code, '|') < 0 {
+		return
+	}
+	text := append(slices.Clip(n.line[max(0, len(n.line)-2):]), code...)
+	for i := len(text) - len(code); i < len(text); i++ {
+		if text[i] == '|' {
+			n.bars++
+			// Renderers agree that a single backslash escapes it.
+			n.splits = n.splits || i == 0 || text[i-1] != '\\' || i > 1 && text[i-2] == '\\'
+		}
+	}
 }
 
 // meansOutside reports whether s, inside a code span, begins with what would

@@ -67,7 +67,7 @@ func (n *inline) bareURL(s []byte, whole bool) (used int) {
 		}
 		return m
 	}
-	bare := end == len(s) && whole || end < len(s) && isSpace(s[end])
+	bare := end == len(s) && whole && !n.nested || end < len(s) && isSpace(s[end])
 	// Punctuation at the end belongs to the sentence.
 	for end > m {
 		c := s[end-1]
@@ -101,6 +101,9 @@ func (n *inline) putURL(text string, bare bool) {
 		}
 		return
 	}
+	if (n.inLink || n.unsure) && n.endsScheme() {
+		n.put(' ') // "https://<https://host>" must not become "https://host"
+	}
 	if n.inLink {
 		n.puts(plainURL(text))
 		return
@@ -112,7 +115,9 @@ func (n *inline) putURL(text string, bare bool) {
 	if !localURL(text) && !n.check.site.quotes(text) {
 		text = plainURL(text)
 	}
-	n.puts("`" + strings.NewReplacer("`", "", "\\", "").Replace(text) + "`")
+	if text = strings.NewReplacer("`", "", "\\", "").Replace(text); text != "" {
+		n.puts("`" + text + "`")
+	}
 	n.dropped = true
 }
 

@@ -27,6 +27,8 @@ var tricky = []string{
 	"```\ncode\n```~~~\nhttps://evil.net [x](https://evil.net)\n", "```\ncode\n```\t\n```\n[x](https://evil.net)\n", "~~~\na\n~~~```\n[x](https://evil.net)", "```\na\n````~\n[x](https://evil.net)\n",
 	"- ```\n  a\n  ```~\n  [x](https://evil.net)\n", "> ```\n> a\n> ```\t\n> ```\n> [x](https://evil.net)\n", "~~~ ```\n[x](https://evil.net)\n~~~\n",
 	"[x](https://evil.net)", "![x](https://evil.net/i.png)", "<https://evil.net>", "[x](/install)", "[x](https://docs.acme.com/install) at https://docs.acme.com/install.", "https://docs.acme.com/install",
+	"`a|[x](https://evil.net)` b\n|-|-|\n", "`a|b` `[x](https://evil.net)` |", "| a | b |\n|---|---|\n", "| `a|[x](https://evil.net)` `[x](https://evil.net)` |", "\n-|:-\n", "a\n:-\n`[x](https://evil.net)|`\n",
+	"| `a\\|[x](https://evil.net)` | `\\\\|[x](https://evil.net)` |\n", "\\|", "\n---\n", "|[x](https://evil.net)", "`", "> ", "- ",
 	"[bob@evil.net](/install)", "[evil.net](/install)", "[//evil.net](/install)", "[xhttps://evil.net](/install)", "`a` `https://evil.net`", "`unclosed https://evil.net bob@evil.net evil.net",
 }
 
