@@ -116,13 +116,29 @@ func (n *inline) link(text []byte, dest string, image bool) {
 
 // withoutSpans drops the backticks of a link's text that could pair otherwise
 // than they seem to: those around a bar, which can be escaped in text but not
-// in code, and those after an opening backtick without an end, which would take
-// the "[" into a code span and leave the URL outside.
+// in code, those after an opening backtick without an end, which would take
+// the "[" into a code span and leave the URL outside, and those without a pair
+// in the text, with which marked sees no link.
 func (n *inline) withoutSpans(text []byte) []byte {
-	if n.unsure || bytes.IndexByte(text, '|') >= 0 {
+	if n.unsure || bytes.IndexByte(text, '|') >= 0 || !isPaired(text) {
 		return bytes.ReplaceAll(text, []byte("`"), nil)
 	}
 	return text
+}
+
+// isPaired reports whether the backticks of a text come in pairs, one by one.
+func isPaired(text []byte) bool {
+	open := false
+	for i, ch := range text {
+		if ch != '`' {
+			continue
+		}
+		if i > 0 && (text[i-1] == '`' || !open && text[i-1] == '\\') {
+			return false
+		}
+		open = !open
+	}
+	return !open
 }
 
 // inner passes on the text inside brackets.
@@ -133,6 +149,8 @@ func (n *inline) inner(text []byte, inLink bool) {
 	if in.span > 0 || in.unsure {
 		n.unsure = true
 	}
+	n.split = n.split || in.split
+	n.spanBars += in.spanBars
 	if in.dropped && in.endsScheme() {
 		n.dropped = true
 	}

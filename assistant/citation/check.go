@@ -135,7 +135,7 @@ loop:
 				continue
 			}
 			// Characters that mean something outside code are no loss here.
-			if bytes.IndexByte([]byte("[]<>!()&:@\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
+			if bytes.IndexByte([]byte("[]<>!()&:@|\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
 				c.inline.put(ch)
 				dst = append(dst, ch)
 			}

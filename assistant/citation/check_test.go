@@ -76,6 +76,7 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"code with bars that split cells is none", "| a | b |\n|---|---|\n| `a|[x](https://evil.net)` ![y](https://evil.net) |\n| `a\\\\|<b>` |", "| a | b |\n|---|---|\n| `a|x` y |\n| `a\\\\|&lt;b>` |"},
 		{"code after bars that split cells is none", "| a | b |\n|---|---|\n| `a|b` `[x](https://evil.net)` |", "| a | b |\n|---|---|\n| `a|b` ` x` |"},
 		{"code with bars makes no head of a table", "`a|[x](https://evil.net)` b\n--|:-\n`[x](https://evil.net)|`", "`a|[x](https://evil.net)` b\n--\\|:-\n` x|`"},
+		{"nor in what was a link", "[`a|[x](https://evil.net)` b](/nope)\n-|-", "`a|[x](https://evil.net)` b\n-\\|-"},
 		{"a table of one column has no bar", "a\n:-\n`[x](https://evil.net)|`", "a\n:-\n` x|`"},
 		{"an image becomes its alternative text", "![diagram](https://evil.net/p.png?q=1) here", "diagram here"},
 		{"an image inside a link goes, the link stays", "[![alt](https://evil.net/p.png) text](/install)", "[alt text](https://docs.acme.com/install)"},
@@ -113,7 +114,11 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"a host is written in lower case", "at https://evil.net.ACME.com today", "at https://evil.net.acme.com today"},
 		{"a scheme before an address does not become its scheme", "a `b https://<https://evil.net>", "a `b https:// evil\\.net"},
 		{"an address in what was a link ends with it", "[[see https://docs.acme.com/install](/nope)](/nope)x", "see <https://docs.acme.com/install>x"},
-		{"a scheme alone leaves no backticks", "http://'[``](/install)x", "'[``](https://docs.acme.com/install)x"},
+		{"a scheme alone leaves no backticks", "http://'[``](/install)x", "'[docs.acme.com/install](https://docs.acme.com/install)x"},
+		{"several marks behind an address are not in it", "https://docs.acme.com/install: https://docs.acme.com/install,! https://docs.acme.com/install!", "<https://docs.acme.com/install>: <https://docs.acme.com/install>,! https://docs.acme.com/install!"},
+		{"a fence is no head of a table", "~~~a|b\n-|:-\n[x](https://evil.net)", "~~~ab\n-|:-\n[x](https://evil.net)\n~~~"},
+		{"a backtick without its pair is in no link's text", "[a `[` b`](/install)x [c ``d``](/install)", "[a \\[ b](https://docs.acme.com/install)x [c d](https://docs.acme.com/install)"},
+		{"a backslash before an address takes no mark of it", "\\https://docs.acme.com/install[y](/nope)", "\\ <https://docs.acme.com/install>y"},
 		{"an address in pieces is none", "ht[tp](x)://evil.net and [ht](x)tp://evil.net", "ht tp:/\\/evil\\.net and ht tp:/\\/evil\\.net"},
 		{"an emphasised link stays", "**[Install](/install)**", "**[Install](https://docs.acme.com/install)**"},
 		{"code in a link's text stays", "[`tls` option](/guide/tls)", "[`tls` option](https://docs.acme.com/guide/tls)"},
@@ -121,6 +126,7 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"words that begin like addresses pass", "how when http www https: ftp: of with", "how when http www https: ftp: of with"},
 		{"emoji and other scripts pass", "Übung 😀 日本語 – “x”", "Übung 😀 日本語 – “x”"},
 		{"an ampersand passes", "AT&T &amp; x &lt; y &c", "AT&T &amp; x &lt; y &c"},
+		{"an entity is as long in pieces", "&00000000000000000000000000000000x;", "&amp;00000000000000000000000000000000x;"},
 		{"entities cannot spell an address", "&#104;ttp&colon;//evil.net", "&amp;#104;ttp&amp;colon;/\\/evil\\.net"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

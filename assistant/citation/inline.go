@@ -308,7 +308,7 @@ func (n *inline) entity(s []byte, whole bool) (used int) {
 	}
 	ends := i < len(s) && s[i] == ';' && i > 1
 	switch {
-	case i == len(s) && !whole && i < longest:
+	case i == len(s) && !whole:
 		return 0
 	case ends && harmlessEntities[string(s[1:i])]:
 		n.put(s[:i+1]...)

@@ -68,14 +68,15 @@ func (n *inline) bareURL(s []byte, whole bool) (used int) {
 		return m
 	}
 	bare := end == len(s) && whole && !n.nested || end < len(s) && isSpace(s[end])
-	// Punctuation at the end belongs to the sentence.
+	// Punctuation at the end belongs to the sentence. Renderers agree on one mark.
+	all := end
 	for end > m {
 		c := s[end-1]
 		if strings.IndexByte("?!.,:;*_~'\\", c) < 0 && !(c == ')' && bytes.Count(s[:end], []byte(")")) > bytes.Count(s[:end], []byte("("))) {
 			break
 		}
 		end--
-		bare = bare && strings.IndexByte("?!.,:", c) >= 0
+		bare = bare && end+1 == all && strings.IndexByte("?!.,", c) >= 0
 	}
 	n.putURL(string(s[:end]), bare)
 	return end
@@ -96,6 +97,8 @@ func (n *inline) putURL(text string, bare bool) {
 			n.puts("[" + url + "](" + url + ")")
 		case bare:
 			n.puts(url)
+		case n.last() == '\\': // which would escape the "<"
+			n.puts(" <" + url + ">")
 		default:
 			n.puts("<" + url + ">")
 		}
