@@ -124,6 +124,7 @@ func TestAKeystrokeIsCompressed(t *testing.T) {
 		send := func(accept, body string) *caddytest.Response {
 			return s.Do(caddytest.Request{Path: "/v1/search/acme", Body: body, Header: map[string]string{"Accept-Encoding": accept}})
 		}
+		caddytest.Until(t, "the pages' addresses are known", func() bool { return strings.Contains(string(send("identity", body).Body), "6.md") })
 		plain, small := send("identity", body), send("gzip, deflate, br, zstd", body)
 		if len(plain.Body) < 3000 || strings.Count(string(plain.Body), `"path"`) != 7 || plain.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s: plain, %v, %d bytes", name, plain.Header, len(plain.Body))

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
@@ -192,6 +193,13 @@ func testFaults(t *testing.T, s *stand) {
 	b := openTab(t, s)
 	requested := b.requests()
 	b.visit("/?policy=none", "")
+	// Replies that broke off in tests before may have opened the breaker.
+	caddytest.Until(t, "the model is asked", func() bool {
+		b.ask("How do I install before it?")
+		b.answered()
+		return js[bool](b, `!!$('.turn:last-child .answer pre')`)
+	})
+	js[bool](b, `$(".head button[title='New conversation']").click(), true`)
 	for i, fault := range []modelserver.Fault{modelserver.Refuse, modelserver.Cut, modelserver.End, modelserver.ErrorObject, modelserver.HTML, modelserver.Blank, modelserver.Repeat} {
 		s.on(fmt.Sprintf("the fault %q.", fault), modelserver.Reply{Text: hostile[0] + "\n\n" + hostile[1], Fault: fault, After: 9})
 		b.ask(fmt.Sprintf("The installer with the fault %q.", fault))
