@@ -39,8 +39,17 @@ type Document struct {
 	// Tags are the page's tags, for filters. Keywords are words that the
 	// author wants the page to be found by.
 	Tags, Keywords []string
-	// Deprecated pages and changelogs are ranked lower.
-	Deprecated, Changelog bool
+	// Kind is what the page is if it isn't current documentation.
+	Kind Kind
+	// Canonical is the page that this one names as its original: "/" and its
+	// Page. It is "" for a page that names none, or itself.
+	Canonical string
+	// Translations is equal for the translations of one page: "/" and the Page
+	// of one of them. It is "" for a page that names none.
+	Translations string
+	// Readers is the language of the readers that the page is for, if its text
+	// is in another: it isn't translated yet.
+	Readers string
 
 	// Sections are the page's text in reading order. The text before the
 	// first heading has level 0.
@@ -54,6 +63,22 @@ type Document struct {
 	// Index.Page returns the whole document.
 	Outline bool
 }
+
+// Kind is what a page is. Search prefers current documentation, unless the
+// query asks for another kind.
+type Kind string
+
+// The kinds of pages.
+const (
+	Current    Kind = ""
+	Blog       Kind = "blog"
+	Changelog  Kind = "changelog"
+	Deprecated Kind = "deprecated"
+	Old        Kind = "old"    // of a version that is no longer maintained
+	Next       Kind = "next"   // of a version that isn't released yet
+	Listing    Kind = "source" // a file of source code
+	Moved      Kind = "moved"  // a note that the page is elsewhere
+)
 
 // HashSuffix separates the two parts of Document.Hash.
 const HashSuffix = "+"
@@ -77,6 +102,8 @@ type Section struct {
 	// Marks are what of Text is inline code or an image. An index may leave
 	// them out.
 	Marks Marks
+	// Sum is equal for sections with the same heading and words.
+	Sum uint64
 }
 
 // Link is a link to another page of the same site. Its text becomes a query

@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"retrieval":             {},
 	"retrieval/language":    {},
 	"retrieval/source":      {"retrieval"},
-	"retrieval/ingest":      {"retrieval"},
+	"retrieval/ingest":      {"retrieval", "retrieval/language"},
 	"retrieval/embedded":    {"retrieval", "retrieval/language"},
 	"retrieval/meilisearch": {"encoding/rawjson", "retrieval", "retrieval/embedded", "retrieval/language"},
 	"retrieval/eval":        {"retrieval"},

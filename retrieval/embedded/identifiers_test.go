@@ -72,9 +72,9 @@ func TestAHitLeadsToTheSectionThatTheQueryNames(t *testing.T) {
 
 func TestATitleWordForWordIsFirst(t *testing.T) {
 	release := page("blog/release-notes-2", "Release notes for operators", "Summary", "What changed.")
-	release.Changelog = true
+	release.Kind = retrieval.Changelog
 	old := page("old", "Moving from version 1", "Steps", "How to move.")
-	old.Deprecated = true
+	old.Kind = retrieval.Old
 	docs := []*retrieval.Document{release, old}
 	for _, name := range []string{"Operators", "Release", "Version 1", "Moving"} {
 		docs = append(docs, page(strings.ToLower(name), name, "Release notes for operators", strings.Repeat("Release notes for operators, moving from version 1. ", 4)))

@@ -106,10 +106,10 @@ const listLinks = 3
 // pageFactor is what a page's score is multiplied by for what it is.
 func pageFactor(d *retrieval.Document, words *pageWords) float32 {
 	f := float32(1)
-	if d.Deprecated {
+	switch d.Kind {
+	case retrieval.Deprecated, retrieval.Old:
 		f *= deprecatedFactor
-	}
-	if d.Changelog {
+	case retrieval.Changelog:
 		f *= changelogFactor
 	}
 	_, text := words.lengths()

@@ -36,7 +36,7 @@ func manual() []*retrieval.Document {
 		page("ja/setup", "設定", "設定ファイル", "サーバーの設定ファイルを書きます。"),
 		page("fr/tls", "HTTPS automatique", "Certificats", "Les certificats sont obtenus et renouvelés par ACME dans le serveur."),
 	}
-	docs[4].Changelog = true
+	docs[4].Kind = retrieval.Changelog
 	docs[5].Language = "ja"
 	docs[6].Language = "fr-CA"
 	docs[2].Tags = []string{"Security", "ACME"}
@@ -145,7 +145,7 @@ func TestAChangelogStandsBehindThePageItself(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	old := page("v1/tls", "Certificates", "Certificates", "Certificates of localhost.")
-	old.Deprecated = true
+	old.Kind = retrieval.Deprecated
 	twice := page("tls", "Certificates", "Certificates", "Certificates of localhost.")
 	y := opened(t, Options{}, old, twice)
 	if got := pages(search(t, y, retrieval.Query{Text: "certificates"})); got[0] != "tls" {

@@ -32,8 +32,8 @@ func sample() ([]*retrieval.Document, [][][]float32) {
 	docs[0].Sections[1].Path = []string{"Install"}
 	docs[0].Version = "2.x"
 	docs[1].Language = "fr"
-	docs[1].Deprecated = true
-	docs[2].Changelog = true
+	docs[1].Kind = retrieval.Deprecated
+	docs[2].Kind = retrieval.Changelog
 	return docs, [][][]float32{{{1, 0, 0}, {0, 2, 0}}, {nil}, {{0, 0, 3}}}
 }
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,53 +11,108 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-var changelogNames = set(`changelog changelogs change-log change_log changes release-notes release_notes releasenotes
-	releases whatsnew whats-new what-s-new whats_new history`)
+var (
+	changelogNames = set(`changelog changelogs change-log change_log changes release-notes release_notes releasenotes
+		releases whatsnew whats-new what-s-new whats_new history`)
+	blogNames = set("blog blogs news post posts weblog announcements")
+	// changelogTitle, deprecatedTitle and movedText match titles, and the text
+	// of a page that has no other.
+	changelogTitle  = regexp.MustCompile(`(?i)^(?:changelog|change log|release notes|what['’]s new|version history|release history)`)
+	deprecatedTitle = regexp.MustCompile(`(?i)\(deprecated\)|^\[deprecated\]`)
+	movedText       = regexp.MustCompile(`(?i)\b(?:page|document|documentation|content|section|article|site)\b.{0,60}\b(?:has|have|was|is|been) (?:\w+ )?(?:moved|relocated|renamed|merged)\b`)
+	// sourceFile matches the names of pages that list a file of source code.
+	sourceFile = regexp.MustCompile(`(?i)\.(?:rs|py|js|ts|go|c|cc|cpp|h|hpp|java|rb|php|hs|ml)$|_source$`)
+)
 
-// changelogTitles are the beginnings of changelogs' titles.
-var changelogTitles = []string{"changelog", "change log", "release notes", "what's new", "what’s new", "version history", "release history"}
+// longestStub is how long a page is, in bytes, that says only where another is.
+const longestStub = 400
 
-// classify marks the pages that are found but not favored.
-func (in *Ingester) classify(doc *retrieval.Document) {
-	title := strings.ToLower(doc.Title)
-	if slices.ContainsFunc(strings.Split(strings.ToLower(doc.Page), "/"), func(s string) bool { return changelogNames[s] }) ||
-		slices.ContainsFunc(changelogTitles, func(t string) bool { return strings.HasPrefix(title, t) }) {
-		doc.Changelog = true
+// kindOf returns what a page is. deprecated and old are what the page says of
+// itself.
+func kindOf(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
+	segments := strings.Split(strings.ToLower(doc.Page), "/")
+	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments[s] || isConventional(s) })
+	in := func(names map[string]bool, within []string) bool {
+		return slices.ContainsFunc(within, func(s string) bool { return names[s] })
 	}
-	if strings.Contains(title, "(deprecated)") || strings.HasPrefix(title, "[deprecated]") {
-		doc.Deprecated = true
+	switch {
+	case deprecated || deprecatedTitle.MatchString(doc.Title):
+		return retrieval.Deprecated
+	case old:
+		return retrieval.Old
+	case in(changelogNames, segments) || changelogTitle.MatchString(doc.Title):
+		return retrieval.Changelog
+	case in(blogNames, segments[:min(len(segments), 1)]), len(doc.Breadcrumbs) > 0 && blogNames[strings.ToLower(doc.Breadcrumbs[0])]:
+		return retrieval.Blog
+	case sourceFile.MatchString(doc.Page):
+		return retrieval.Listing
+	case unreleased[doc.Version]:
+		return retrieval.Next
+	case len(doc.Sections) == 1 && len(doc.Sections[0].Text) < longestStub && movedText.MatchString(doc.Sections[0].Text):
+		return retrieval.Moved
 	}
+	return retrieval.Current
 }
 
-// archivedVersion matches Docsy's banner on every page of an old version.
-var archivedVersion = regexp.MustCompile(`^Version (\S+) of the documentation is no longer actively maintained`)
+// oldVersion matches what a banner says about a version that isn't maintained,
+// archivedVersion that of Docsy, which names the version.
+var (
+	oldVersion = regexp.MustCompile(`(?i)no longer|unmaintained|not maintained|out ?(?:of )?-?dated?\b|older? version|deprecated|` +
+		`end[- ]of[- ]life|archived|not the latest|unsupported`)
+	archivedVersion = regexp.MustCompile(`^Version (\S+) of the documentation is no longer actively maintained`)
+	bannerName      = regexp.MustCompile(`(?i)version-?(?:banner|warning)|deprecat(?:ed|ion)-(?:banner|warning)|outdated`)
+)
 
-// bannerNames are parts of the classes and ids of banners about versions.
-var bannerNames = []string{"version-banner", "version-warning", "versionbanner", "deprecated-banner", "outdated", "deprecation-warning"}
-
-// oldWords say in such a banner that the version is not maintained.
-var oldWords = []string{
-	"no longer", "unmaintained", "not maintained", "outdated", "out of date", "old version", "older version",
-	"deprecated", "end of life", "end-of-life", "archived", "not the latest", "unsupported",
-}
-
-// deprecatedBanner reports whether a banner of the page says that it belongs
-// to a version that is not maintained.
-func deprecatedBanner(root *html.Node) bool {
+// oldBanner reports whether a banner of the page says that it belongs to a
+// version that is not maintained.
+func oldBanner(root *html.Node) bool {
 	old := false
 	walk(root, func(n *html.Node) bool {
 		if old || skippedTags[n.DataAtom] || hidden(n) {
 			return false
 		}
-		names := strings.ToLower(attr(n, "class") + " " + attr(n, "id"))
-		if !hasClass(n, "pageinfo") && !slices.ContainsFunc(bannerNames, func(b string) bool { return strings.Contains(names, b) }) {
+		if !hasClass(n, "pageinfo") && !bannerName.MatchString(attr(n, "class")+" "+attr(n, "id")) {
 			return true
 		}
-		text := strings.ToLower(textOf(n))
-		old = slices.ContainsFunc(oldWords, func(word string) bool { return strings.Contains(text, word) })
+		old = oldVersion.MatchString(textOf(n))
 		return false
 	})
 	return old
+}
+
+// relate sets which other pages have the same content as doc: its original and
+// its translations.
+func (in *Ingester) relate(doc *retrieval.Document, h head) {
+	base, err := url.Parse(doc.URL)
+	if err != nil {
+		return
+	}
+	// A site that is built for another host names its pages there.
+	host := base.Host
+	if u, err := url.Parse(h.canonical); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	page := func(href string) string {
+		u, err := base.Parse(strings.TrimSpace(href))
+		if err != nil || href == "" || u.Host != base.Host && u.Host != host || u.RawQuery != "" {
+			return ""
+		}
+		return "/" + in.pageOf(u)
+	}
+	if doc.Canonical = page(h.canonical); doc.Canonical == "/"+doc.Page {
+		doc.Canonical = ""
+	}
+	doc.Translations = page(h.alternates["x-default"])
+	if doc.Translations == "" && len(h.alternates) > 1 {
+		for _, href := range h.alternates {
+			if p := page(href); p != "" && (doc.Translations == "" || p < doc.Translations) {
+				doc.Translations = p
+			}
+		}
+	}
+	if untranslated := withoutLanguage(doc.Page, doc.File); doc.Translations == "" && untranslated != doc.Page {
+		doc.Translations = "/" + untranslated
+	}
 }
 
 // humanize makes a title of a file's or folder's name.

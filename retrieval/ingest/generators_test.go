@@ -34,7 +34,7 @@ func TestPagesOfRealGenerators(t *testing.T) {
 		anchors                  string
 		has                      []string
 		hasNot                   []string
-		deprecated               bool
+		old                      bool
 	}{
 		{
 			generator: "sphinx-furo", file: "guide/install.html",
@@ -86,7 +86,7 @@ func TestPagesOfRealGenerators(t *testing.T) {
 		{
 			generator: "hugo-docsy", file: "docs/tasks/scale/index.html",
 			title: "Scale a service", version: "1.8", language: "en", breadcrumbs: "Docs > Tasks", tags: "Scaling",
-			anchors: "  before-you-begin check", deprecated: true,
+			anchors: "  before-you-begin check", old: true,
 			has:    []string{"gust scale web --to 5", "replicas: 5", "Check your quota first.", "```bash\ngust get web\necho done\n```"},
 			hasNot: []string{"actively maintained", "Last modified", "Create child page", "Feedback"},
 		},
@@ -99,7 +99,7 @@ func TestPagesOfRealGenerators(t *testing.T) {
 		},
 		{
 			generator: "docusaurus", file: "docs/1.0/guide/setup/index.html",
-			title: "Setup", version: "1.0", language: "en", breadcrumbs: "Guides", tags: "setup", deprecated: true,
+			title: "Setup", version: "1.0", language: "en", breadcrumbs: "Guides", tags: "setup", old: true,
 			anchors: " install-the-quill-command config", hasNot: []string{"no longer actively maintained", "Version: 1.0"},
 		},
 	} {
@@ -121,8 +121,8 @@ func TestPagesOfRealGenerators(t *testing.T) {
 					t.Errorf("%s is %q, want %q", what, pair[0], pair[1])
 				}
 			}
-			if doc.Deprecated != c.deprecated {
-				t.Errorf("deprecated is %v", doc.Deprecated)
+			if (doc.Kind == retrieval.Old) != c.old {
+				t.Errorf("its kind is %q", doc.Kind)
 			}
 			for _, s := range c.has {
 				if !strings.Contains(got, s) {

@@ -13,7 +13,8 @@ import (
 type head struct {
 	title, ogTitle, siteName, description string
 	language, ownLanguage, version        string
-	canonical, xDefault, generator, date  string
+	canonical, generator, date            string
+	alternates                            map[string]string // addresses by hreflang
 	tags, keywords                        []string
 	breadcrumbs                           []crumb
 	noindex, refresh, deprecated          bool
@@ -48,8 +49,11 @@ func readHead(root *html.Node) head {
 				if rel == "canonical" && h.canonical == "" {
 					h.canonical = attr(n, "href")
 				}
-				if rel == "alternate" && strings.EqualFold(strings.TrimSpace(attr(n, "hreflang")), "x-default") {
-					h.xDefault = attr(n, "href")
+				if language := strings.ToLower(strings.TrimSpace(attr(n, "hreflang"))); rel == "alternate" && language != "" && len(h.alternates) < maxListed {
+					if h.alternates == nil {
+						h.alternates = map[string]string{}
+					}
+					h.alternates[language] = attr(n, "href")
 				}
 			}
 		case atom.Script:

@@ -70,13 +70,14 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Tags = tidyList(append(h.tags, w.tags...))
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
-	doc.Deprecated = h.deprecated || deprecatedBanner(root)
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
-	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.xDefault); h.canonical != "" {
-		doc.XDefault = doc.XDefault || h.canonical == h.xDefault // a site that is also served at another host
+	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
+		doc.XDefault = doc.XDefault || h.canonical == h.alternates["x-default"] // a site that is also served at another host
 	}
-	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language))
+	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language), h.language)
+	in.relate(doc, h)
+	doc.Kind = kindOf(doc, h.deprecated, oldBanner(root))
 	return nil
 }
 

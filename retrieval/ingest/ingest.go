@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"net/url"
 	"path"
 	"strings"
@@ -59,7 +61,7 @@ var errSkip = errors.New("page is left out")
 
 // revision is part of every hash. Raise it when the same input makes another
 // document, so that caches of older releases are not used.
-const revision = "6"
+const revision = "7"
 
 // Ingester reads the pages of one site. It is safe for concurrent use.
 type Ingester struct {
@@ -114,6 +116,16 @@ func hash(values ...[]byte) string {
 		fmt.Fprintf(h, "%d\n%s", len(v), v)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// sum hashes the heading and the words of a section.
+func sum(s *retrieval.Section) uint64 {
+	h := fnv.New64a()
+	for word := range strings.FieldsSeq(s.Heading + "\n" + s.Text) {
+		_, _ = io.WriteString(h, word)
+		_, _ = h.Write([]byte{' '})
+	}
+	return h.Sum64()
 }
 
 // format is how a page is written.
@@ -187,6 +199,8 @@ func (in *Ingester) document(file string, data []byte) (doc *retrieval.Document,
 	if len(doc.Sections) == 0 {
 		return nil, nil, fmt.Errorf("%w: it has no text", errSkip)
 	}
-	in.classify(doc)
+	for i := range doc.Sections {
+		doc.Sections[i].Sum = sum(&doc.Sections[i])
+	}
 	return doc, warnings, nil
 }

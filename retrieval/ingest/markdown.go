@@ -181,10 +181,14 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 	doc.Tags = front.list("tags")
 	doc.Keywords = tidyList(append(front.list("keywords"), front.text("sidebartitle", "sidebar_label", "linktitle")))
 	doc.Breadcrumbs = front.list("breadcrumbs")
-	doc.Deprecated = front.truth("deprecated") || front.text("deprecated") != ""
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
-	in.setScope(doc, front.text("version"), front.text("lang", "language", "locale"))
+	in.setScope(doc, front.text("version"), front.text("lang", "language", "locale"), "")
+	in.relate(doc, head{})
+	doc.Kind = kindOf(doc, front.truth("deprecated") || front.text("deprecated") != "", false)
+	if layout := front.text("layout", "type"); doc.Kind == retrieval.Current && blogNames[layout] {
+		doc.Kind = retrieval.Blog
+	}
 	if len(doc.Sections) == 0 && len(bytes.TrimSpace(body)) > 0 {
 		// A page that a script or component fills is found by its title.
 		doc.Sections = []retrieval.Section{{Text: firstOf(doc.Description, doc.Title)}}

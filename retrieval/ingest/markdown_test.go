@@ -3,6 +3,8 @@ package ingest
 import (
 	"strings"
 	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 func TestMarkdownBecomesSections(t *testing.T) {
@@ -145,7 +147,7 @@ func TestFrontMatterInThreeFormats(t *testing.T) {
 	} {
 		doc := read(t, Options{}, "a.md", head+"\nText")
 		if doc.Title != "T" || doc.Description != "D" || strings.Join(doc.Tags, " ") != "a b" || strings.Join(doc.Keywords, " ") != "k1 k2" ||
-			doc.Version != "1.2" || doc.Language != "fr" || !doc.Deprecated || doc.Sections[0].Text != "Text" {
+			doc.Version != "1.2" || doc.Language != "fr" || doc.Kind != retrieval.Deprecated || doc.Sections[0].Text != "Text" {
 			t.Errorf("%s: %+v", name, doc)
 		}
 	}

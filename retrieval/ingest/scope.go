@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 type scope struct {
@@ -53,8 +54,9 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 	return firstOf(own, convention, fallback)
 }
 
-// setScope sets doc's version and language.
-func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage string) {
+// setScope sets doc's version, language and readers. ownLanguage is what the
+// page says of its content, frameLanguage what it says of itself.
+func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage, frameLanguage string) {
 	candidates := in.candidates(doc.File)
 	version, language := conventional(doc.Page, doc.File)
 	if ambiguousLanguages[language] && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, language) }) {
@@ -62,6 +64,55 @@ func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage st
 	}
 	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
 	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), language)
+	if !slices.ContainsFunc(in.languages, func(s scope) bool { return s.globs.match(candidates) }) {
+		doc.Language = spoken(doc)
+	}
+	for _, readers := range []string{language, languageTag(frameLanguage)} {
+		if readers != "" && doc.Language != "" && baseLanguage(readers) != baseLanguage(doc.Language) {
+			doc.Readers = readers
+			break
+		}
+	}
+}
+
+// proofText is how much text, in bytes, shows that a page has another language
+// than it says.
+const proofText = 500
+
+// spoken returns the language of a page's text if the page is certainly not in
+// the one it says: many translations that were never made say they were.
+func spoken(doc *retrieval.Document) string {
+	said := language.Of(doc.Language)
+	if said == "" {
+		return doc.Language
+	}
+	var prose strings.Builder
+	for i := range doc.Sections {
+		code := false
+		for line := range strings.Lines(doc.Sections[i].Text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				code = !code
+			} else if !code {
+				prose.WriteString(line)
+			}
+		}
+		if prose.Len() > 3*proofText {
+			break
+		}
+	}
+	if prose.Len() < proofText {
+		return doc.Language
+	}
+	text := prose.String()
+	if found := language.Detect(text[:min(len(text), 3*proofText)], said); found != said {
+		return string(found)
+	}
+	return doc.Language
+}
+
+func baseLanguage(tag string) string {
+	base, _, _ := strings.Cut(tag, "-")
+	return strings.ToLower(base)
 }
 
 var (
@@ -76,6 +127,7 @@ var (
 	movingVersions = set("latest stable nightly")
 	maybeVersions  = set("next main master dev devel edge canary unreleased current")
 	docsSegments   = set("docs doc documentation")
+	unreleased     = set("next main master dev devel edge canary unreleased nightly")
 )
 
 // knownLanguages are the ISO 639-1 codes of the languages into which
@@ -124,6 +176,25 @@ func conventional(page, file string) (version, language string) {
 		}
 	}
 	return version, language
+}
+
+// withoutLanguage is the name of a page without the language in it.
+func withoutLanguage(page, file string) string {
+	_, language := conventional(page, file)
+	if language == "" {
+		return page
+	}
+	segments := strings.Split(page, "/")
+	for i, s := range segments {
+		stem, suffix, _ := strings.Cut(s, ".")
+		switch {
+		case languageTag(s) == language:
+			return strings.Join(slices.Delete(segments, i, i+1), "/")
+		case i == len(segments)-1 && suffix == language:
+			segments[i] = stem
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // isConventional reports whether a path consists of versions and languages
