@@ -30,7 +30,7 @@ const mcpRevision = "2026-07-28"
 func benchAgents(ctx context.Context, b *bench) error {
 	root, words, handlers := b.root, "", "\tfile_server\n"
 	if root == "" {
-		root, words = "docs", "\t\tanchors goldmark\n\t\texclude /_site/*\n"
+		root, words = "../docs", "\t\tanchors goldmark\n\t\texclude /_site/*\n"
 		handlers = "\t@page file {path}.md {path}/index.md\n\trewrite @page /_site/page.html\n\ttemplates\n\tfile_server {\n\t\thide *.md\n\t}\n"
 	}
 	root, err := filepath.Abs(root)

@@ -2,19 +2,19 @@
 // the same run, because absolute figures of a machine change from hour to hour
 // and ratios hardly do.
 //
-//	go run ./bench                    # everything, about 20 minutes
-//	go run ./bench search             # index and endpoint; bleve, MiniSearch and Pagefind
-//	go run ./bench meilisearch        # quality, latency and a large site in Meilisearch, if MEILISEARCH_BIN names it
-//	go run ./bench stream             # replies; reverse_proxy and the AI SDK on Node
-//	go run ./bench sites              # 1,000 sites in a folder
-//	go run ./bench insights           # the dashboard's queries over a million events
-//	go run ./bench input              # CPU time of bad input
-//	go run ./bench locks              # asking for pages as a stranger and as a reader
-//	go run ./bench agents             # tokens and latency of the MCP server's tools, over the manual
-//	go run ./bench widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
-//	go run ./bench answers            # links and follow-up questions, over the manual
-//	go run ./bench ranking            # nDCG@10 on other projects' documentation and on your own sets
-//	go run ./bench markdown FOLDER... # words lost and gained when pages are written as Markdown
+//	go -C bench run .                    # everything, about 20 minutes
+//	go -C bench run . search             # index and endpoint; bleve, MiniSearch and Pagefind
+//	go -C bench run . meilisearch        # quality, latency and a large site in Meilisearch, if MEILISEARCH_BIN names it
+//	go -C bench run . stream             # replies; reverse_proxy and the AI SDK on Node
+//	go -C bench run . sites              # 1,000 sites in a folder
+//	go -C bench run . insights           # the dashboard's queries over a million events
+//	go -C bench run . input              # CPU time of bad input
+//	go -C bench run . locks              # asking for pages as a stranger and as a reader
+//	go -C bench run . agents             # tokens and latency of the MCP server's tools, over the manual
+//	go -C bench run . widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
+//	go -C bench run . answers            # links and follow-up questions, over the manual
+//	go -C bench run . ranking            # nDCG@10 on other projects' documentation and on your own sets
+//	go -C bench run . markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go and Linux, and Node with npm for MiniSearch, Pagefind, DocSearch and
@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if f.NArg() > 0 {
-		return fmt.Errorf("%q: the suite comes first, then flags: go run ./bench search -rounds 3", f.Arg(0))
+		return fmt.Errorf("%q: the suite comes first, then flags: go -C bench run . search -rounds 3", f.Arg(0))
 	}
 	if b.rounds < 1 {
 		return errors.New("-rounds must be at least 1")
@@ -160,9 +160,9 @@ func run(ctx context.Context, args []string) error {
 }
 
 // runAnswers runs the answers suite, a separate program with its own flags.
-// See go run ./bench answers -h.
+// See go -C bench run . answers -h.
 func runAnswers(ctx context.Context, args []string) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./bench/answers/cmd"}, args...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./answers/cmd"}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
 }
@@ -198,7 +198,7 @@ func heading(dir string) {
 			fmt.Fprintln(os.Stderr, "bench: creating files is slow, and every reply creates one; wait five minutes after tests and other runs, which delete many files")
 		}
 	}
-	fmt.Printf("%s · %s, %d CPUs%s%s · %s, %s%s · `go run ./bench %s`\n",
+	fmt.Printf("%s · %s, %d CPUs%s%s · %s, %s%s · `go -C bench run . %s`\n",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), machine, runtime.NumCPU(), load, file,
 		runtime.Version(), node, commit, strings.Join(os.Args[1:], " "))
 }

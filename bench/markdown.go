@@ -44,7 +44,7 @@ var articles = [][2]string{
 // of the page.
 func runMarkdown(folders []string) error {
 	if len(folders) == 0 {
-		return errors.New("markdown: name the folders of built sites or of Markdown: go run ./bench markdown /srv/docs")
+		return errors.New("markdown: name the folders of built sites or of Markdown: go -C bench run . markdown /srv/docs")
 	}
 	rows := [][]string{{"site", "pages", "words", "lost", "gained", "code blocks", "identical"}}
 	for _, folder := range folders {

@@ -21,7 +21,7 @@ const maxLoss = .03
 // embedded index: of the manual, with the queries that its links, titles and
 // headings give, and of the sets that -sets names.
 func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
-	manual, err := ranking.Generated("docs")
+	manual, err := ranking.Generated("../docs")
 	if err != nil {
 		return err
 	}

@@ -221,12 +221,12 @@ func benchWidget(ctx context.Context, b *bench) error {
 
 // manualAsHTML writes the manual as HTML, with the files of the other boxes.
 func (b *bench) manualAsHTML(ctx context.Context, site string) error {
-	pages, err := filepath.Glob("docs/*.md")
+	pages, err := filepath.Glob("../docs/*.md")
 	if err != nil {
 		return err
 	}
 	if len(pages) == 0 {
-		return errors.New("run it in the project's folder: docs has no pages")
+		return errors.New("run it in the folder bench of the project: ../docs has no pages")
 	}
 	if err := os.MkdirAll(filepath.Join(site, "docsearch"), 0o755); err != nil {
 		return err

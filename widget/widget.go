@@ -1,7 +1,7 @@
 // Package widget holds the search-and-ask box that readers see: TypeScript in
-// src, built into dist by the command generate and embedded. The loader is a classic
-// script with the site's settings in it; everything else comes at first use,
-// in chunks whose names hold their hashes.
+// src, built into dist by the command build and embedded. The loader is a classic
+// script with the site's settings in it; everything else is loaded at first
+// use, in chunks whose names hold their hashes.
 package widget
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./generate
+//go:generate go -C build run .
 
 //go:embed dist/*.js
 var dist embed.FS

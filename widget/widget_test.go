@@ -10,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/caddy-docs/caddy-docs/widget/build"
 )
 
 // What one reader loads, in bytes after gzip -9. The chunks of nine languages
@@ -20,30 +18,6 @@ const (
 	maxLoader = 2500
 	maxAll    = 12000
 )
-
-func TestDistIsBuiltFromTheSources(t *testing.T) {
-	built, err := build.Build("src")
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir("dist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		committed, err := os.ReadFile(filepath.Join("dist", e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(committed, built[e.Name()]) {
-			t.Errorf("dist/%s is not what the sources make; run go generate ./widget", e.Name())
-		}
-		delete(built, e.Name())
-	}
-	for name := range built {
-		t.Errorf("dist/%s is missing; run go generate ./widget", name)
-	}
-}
 
 func zipped(t *testing.T, b []byte) int {
 	t.Helper()

@@ -63,7 +63,7 @@ func readConversations() ([]conversation, error) {
 func Run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("answers", flag.ContinueOnError)
 	flags.SetOutput(out)
-	folder := flags.String("docs", "docs", "directory of the manual")
+	folder := flags.String("docs", "../docs", "directory of the manual")
 	replies := flags.Int("replies", 1000, "number of adversarial replies")
 	seed := flags.Uint64("seed", 1, "of the adversarial replies")
 	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")

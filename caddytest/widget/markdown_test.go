@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/evanw/esbuild/pkg/api"
 	"golang.org/x/net/html"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
@@ -172,16 +172,26 @@ const importRenderer = `import('/extra/dom.js').then(dom => {
 func (s *stand) serveRenderer(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"dom", "markdown"} {
-		built := api.Build(api.BuildOptions{
-			EntryPoints: []string{"../../widget/src/" + name + ".ts"},
-			Bundle:      true, Format: api.FormatESModule, Outdir: "out",
-			Define: map[string]string{"T": "{}"},
-		})
-		if len(built.Errors) > 0 {
-			t.Fatal(built.Errors)
-		}
-		s.extra("/extra/"+name+".js", built.OutputFiles[0].Contents)
+		s.bundle(t, "/extra/"+name+".js", "../../widget/src/"+name+".ts", "T={}")
 	}
+}
+
+// bundle serves a script with all that it imports, as the widget's build makes
+// it.
+func (s *stand) bundle(t *testing.T, url, file string, defines ...string) {
+	t.Helper()
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"-C", "../../widget/build", "run", ".", file}, defines...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	script, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.Bytes())
+	}
+	s.extra(url, script)
 }
 
 // Blocks that are finished keep their elements, and the last one its own as

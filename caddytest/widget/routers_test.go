@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
-	"github.com/evanw/esbuild/pkg/api"
 )
 
 // testRouters: pages change under the widget without a load, by the routers
@@ -13,14 +12,8 @@ import (
 func testRouters(t *testing.T, s *stand) {
 	for _, router := range []string{"react", "vue", "turbo"} {
 		t.Run("A conversation survives the pages of a router: "+router, func(t *testing.T) {
-			built := api.Build(api.BuildOptions{
-				EntryPoints: []string{"testdata/routers/" + router + ".js"}, Bundle: true, Format: api.FormatESModule, Outdir: "out", MinifySyntax: true,
-				Define: map[string]string{"process.env.NODE_ENV": `"production"`, "__VUE_OPTIONS_API__": "false", "__VUE_PROD_DEVTOOLS__": "false", "__VUE_PROD_HYDRATION_MISMATCH_DETAILS__": "false"},
-			})
-			if len(built.Errors) > 0 {
-				t.Fatal(built.Errors)
-			}
-			s.extra("/extra/"+router+".js", built.OutputFiles[0].Contents)
+			s.bundle(t, "/extra/"+router+".js", "testdata/routers/"+router+".js",
+				`process.env.NODE_ENV="production"`, "__VUE_OPTIONS_API__=false", "__VUE_PROD_DEVTOOLS__=false", "__VUE_PROD_HYDRATION_MISMATCH_DETAILS__=false")
 			b := newTab(t, s)
 			// Turbo reads HTML and sets styles, which the strict policy refuses.
 			b.visit("/?policy=none&script=/extra/"+router+".js", "")

@@ -1,7 +1,4 @@
-// Package build makes the widget's files of its sources, with esbuild. It is
-// linked into no server: dist is committed, since xcaddy and go install run no
-// generators.
-package build
+package main
 
 import (
 	"bytes"

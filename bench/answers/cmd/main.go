@@ -1,5 +1,5 @@
-// Command cmd runs the answers suite (go run ./bench answers). It is a separate
-// program because it runs Caddy in its own process, which would distort the
+// Command cmd runs the answers suite (go -C bench run . answers). It is a
+// separate program because it runs Caddy in its own process, which would distort the
 // figures of the other suites.
 package main
 

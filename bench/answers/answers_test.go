@@ -1,4 +1,4 @@
-package manual
+package answers_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func TestAnswersAboutTheManualMeetTheirTargets(t *testing.T) {
 		t.Skip("asks hundreds of questions")
 	}
 	var out strings.Builder
-	err := answers.Run(t.Context(), []string{"-docs", manualDir, "-replies", "60", "-worst"}, &out)
+	err := answers.Run(t.Context(), []string{"-docs", "../../docs", "-replies", "60", "-worst"}, &out)
 	t.Log("\n" + out.String())
 	if err != nil {
 		t.Error(err)
@@ -76,7 +76,7 @@ func TestTheSetsOfQuestionsAreWhole(t *testing.T) {
 	} {
 		t.Run(set.file, func(t *testing.T) {
 			seen, counts := map[string]bool{}, map[string]int{}
-			for line := range strings.Lines(caddytest.ReadFile(t, "../../bench/answers/"+set.file)) {
+			for line := range strings.Lines(caddytest.ReadFile(t, set.file)) {
 				var a asked
 				if err := json.Unmarshal([]byte(line), &a); err != nil {
 					t.Fatalf("%v: %s", err, line)
