@@ -131,8 +131,9 @@ type Query struct {
 	Vector []float32
 	// Limit is the maximum number of hits, 1–MaxHits.
 	Limit int
-	// Shown is how many of the first hits need their sections, 0 for all. An
-	// index in another process leaves the others empty.
+	// Shown is how many of the first hits are read, 0 for all. The others are
+	// counted: their sections may be empty or not the best of their pages, and
+	// without a Threshold, their scores are not their own.
 	Shown int
 	// Threshold is the minimum Score of a hit, 0–1.
 	Threshold float64

@@ -27,7 +27,7 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 	}
 	text = oneLine(text)
 	spans := mark(text)
-	if units(text) <= limit {
+	if len(text) <= limit || len(text) <= 3*limit && units(text) <= limit { // a unit has at most three bytes
 		return text, spans
 	}
 	start := 0
@@ -69,25 +69,31 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 // weigh most within its length. A word that occurs again adds little.
 func bestStart(text string, spans []Span, limit int) int {
 	room := limit - int(leadIn*float64(limit))
-	best, from := -1.0, 0
+	// Where each span begins and ends, in characters.
+	from, words, last := 0, 0, 0
+	begin, end := make([]int, len(spans)), make([]int, len(spans))
+	for i, s := range spans {
+		last += units(text[from:s.Start])
+		from, words = s.Start, max(words, s.Word+1)
+		begin[i], end[i] = last, last+units(text[s.Start:s.End])
+	}
+	best := -1.0
+	from = 0
+	seen := make([]int, words) // by word, the last start that has it, from 1
 	for i, first := range spans {
 		if i > 0 && spans[i-1].Start == first.Start {
 			continue
 		}
-		value := 0.0
-		seen := map[int]bool{}
-		left := room
-		at := first.Start
-		for _, s := range spans[i:] {
-			if left -= units(text[at:max(at, s.End)]); left < 0 {
+		value, reach := 0.0, 0
+		for j, s := range spans[i:] {
+			if reach = max(reach, end[i+j]); reach-begin[i] > room {
 				break
 			}
-			at = max(at, s.End)
-			if seen[s.Word] {
+			if seen[s.Word] == i+1 {
 				value += s.Weight / 10
 				continue
 			}
-			seen[s.Word] = true
+			seen[s.Word] = i + 1
 			value += s.Weight
 		}
 		if value > best {
@@ -175,8 +181,7 @@ func lastBreak(s, rest string) int {
 // space other than single spaces. Outside of code, "·" separates the cells of
 // a table's row.
 func oneLine(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
+	out := make([]byte, 0, len(text))
 	inCode := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -185,17 +190,31 @@ func oneLine(text string) string {
 			continue
 		}
 		line = strings.TrimPrefix(line, "- ")
-		for word := range strings.FieldsSeq(line) {
-			if b.Len() > 0 {
-				b.WriteByte(' ')
+		for line != "" {
+			i := 0 // where the word ends
+			for i < len(line) && line[i] > ' ' && line[i] < utf8.RuneSelf {
+				i++
+			}
+			if i < len(line) && line[i] >= utf8.RuneSelf {
+				if i = strings.IndexFunc(line, unicode.IsSpace); i < 0 {
+					i = len(line)
+				}
+			}
+			word := line[:i]
+			line = strings.TrimLeftFunc(line[i:], unicode.IsSpace)
+			if word == "" {
+				continue
+			}
+			if len(out) > 0 {
+				out = append(out, ' ')
 			}
 			if word == "|" && !inCode {
 				word = "·"
 			}
-			b.WriteString(word)
+			out = append(out, word...)
 		}
 	}
-	return b.String()
+	return string(out)
 }
 
 // Merge joins spans that overlap or touch, and returns them in order.

@@ -28,9 +28,16 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	var list []candidate
 	g.prefer(q, p.language, s)
 	g.demoteVariants(s)
-	for _, page := range s.bestPages(q.Limit) {
+	shown := q.Limit // what follows is counted only
+	if q.Shown > 0 && q.Threshold == 0 {
+		shown = q.Shown
+	}
+	for i, page := range s.bestPages(q.Limit) {
 		var first, second candidate
-		focus := g.focusOn(p, page)
+		var focus focus
+		if i < shown {
+			focus = g.focusOn(p, page)
+		}
 		for at, to := g.sectionsOf(page); at < to; at++ {
 			v := s.section[at]
 			if v > 0 {
@@ -55,8 +62,10 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.value, a.value) })
 	hits := make([]retrieval.Hit, 0, min(len(list), q.Limit))
 	score := 1.0
-	for _, c := range list[:min(len(list), q.Limit)] {
-		score = min(score, g.relevance(p, similar, c.page, c.section))
+	for i, c := range list[:min(len(list), q.Limit)] {
+		if i < shown {
+			score = min(score, g.relevance(p, similar, c.page, c.section))
+		}
 		if score < q.Threshold {
 			break
 		}

@@ -38,11 +38,12 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 			texts = append(texts, g.lexicon[form].Text)
 		}
 		return texts
-	}, func(word string, _ map[string]markedWord) string { return word })
+	}, nil)
 }
 
-// marker returns a Marker of a query's words. names returns those of an expansion, and
-// nameOf that of a word of a text, among the names that are marked.
+// marker returns a Marker of a query's words. names returns those of an
+// expansion, and nameOf that of a word of a text, among the names that are
+// marked. Without nameOf, the names are the words.
 func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word string, marked map[string]markedWord) string) retrieval.Marker {
 	marked := map[string]markedWord{} // by name
 	var typed markedWord
@@ -68,6 +69,17 @@ func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word st
 			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
 		}
 	}
+	var wanted *beginnings
+	if nameOf == nil {
+		nameOf = func(word string, _ map[string]markedWord) string { return word }
+		wanted = &beginnings{}
+		for name := range marked {
+			wanted.add(name)
+		}
+		if prefix != "" {
+			wanted.add(prefix)
+		}
+	}
 	return func(text string) (spans []retrieval.Span) {
 		if len(marked) == 0 {
 			return nil
@@ -75,7 +87,7 @@ func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word st
 		text, at := compatible(text)
 		var found []foundWord
 		words := map[string]bool{} // identifiers among them
-		splitSpans(text, func(word string, k kind, start, end int) {
+		splitWanted(text, wanted, func(word string, k kind, start, end int) {
 			name := nameOf(word, marked)
 			m, ok := marked[name]
 			if !ok && k == plain && prefix != "" && strings.HasPrefix(word, prefix) {

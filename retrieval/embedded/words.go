@@ -44,8 +44,19 @@ func splitWords(text string, emit func(word string, k kind)) {
 // splitSpans is splitWords for a text in the compatibility form. start and end
 // are the bytes that the word was made of.
 func splitSpans(text string, emit func(word string, k kind, start, end int)) {
+	splitWanted(text, nil, emit)
+}
+
+// splitWanted is splitSpans that may leave out words which don't begin as the
+// wanted ones do. Most words of a text are left out by two of their letters.
+func splitWanted(text string, wanted *beginnings, emit func(word string, k kind, start, end int)) {
 	s := splitter{emit: emit}
 	for i := 0; i < len(text); {
+		if wanted != nil {
+			if i += wanted.skip(text, i); i == len(text) {
+				return
+			}
+		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case unspaced(r):
@@ -68,6 +79,63 @@ func splitSpans(text string, emit func(word string, k kind, start, end int)) {
 			i += size
 		}
 	}
+}
+
+// beginnings has the first two bytes of words, in ASCII.
+type beginnings [1 << 14 / 64]uint64
+
+func beginning(word string) (n int, ascii bool) {
+	n = int(word[0]) << 7
+	if len(word) > 1 {
+		n |= int(word[1])
+	}
+	return n, n < 1<<14 && (len(word) == 1 || word[1] < utf8.RuneSelf)
+}
+
+func (b *beginnings) add(word string) {
+	if n, ascii := beginning(word); ascii {
+		b[n/64] |= 1 << (n % 64)
+	}
+}
+
+// skip returns how many bytes at i hold words that are one plain word each, in
+// ASCII, and begin as no word of b does, and what separates them. An i within a
+// word is at its beginning.
+func (b *beginnings) skip(text string, i int) int {
+	start := i
+	for i < len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf || c == '_' {
+			break
+		}
+		if !wordByte(c) {
+			i++
+			continue
+		}
+		if i > 0 && strings.IndexByte("-@.$:?%#", text[i-1]) >= 0 {
+			break
+		}
+		j := i + 1
+		for j < len(text) && ('a' <= text[j] && text[j] <= 'z' || '0' <= text[j] && text[j] <= '9') {
+			j++
+		}
+		if j < len(text) {
+			switch c := text[j]; {
+			case c == ' ' || c == ',' || c == ')' || c == '.' && (j+1 == len(text) || text[j+1] == ' '):
+			case c >= utf8.RuneSelf || wordByte(c) || strings.IndexByte("_-.'+#/", c) >= 0:
+				return i - start
+			}
+		}
+		second := byte(0)
+		if j > i+1 {
+			second = text[i+1]
+		}
+		if n := int(c|0x20)<<7 | int(second); b[n/64]&(1<<(n%64)) != 0 { // digits have this bit
+			break
+		}
+		i = j
+	}
+	return i - start
 }
 
 // runEnd returns where the identifier that starts at i ends: word runes,
