@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,5 +77,47 @@ func TestGitHubAnchorsOfTrickyHeadings(t *testing.T) {
 		"--entities escaped-_-here -beside httpxexamplea --flag--f httprequesturi 123 old-new a--b raw-html own-html note1", " ")
 	if !slices.Equal(got, want) {
 		t.Errorf("\ngot  %q\nwant %q", got, want)
+	}
+}
+
+// The markup is shortened from what each tool writes.
+func TestAnchorsOfHeadingsInHTML(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"DocBook":                       {`<div class="sect1" id="MVCC"><div class="titlepage"><div><div><h2 class="title">Kites</h2></div></div></div><a id="id-1" class="indexterm"></a><p>x</div>`, "MVCC"},
+		"DocBook's reference":           {`<div class="refentry" id="APP-FLY"><div class="titlepage"></div><a id="id-2" class="indexterm"></a><div class="refnamediv"><h2><span class="refentrytitle">Kites</span></h2><p>x</div></div>`, "APP-FLY"},
+		"rustdoc":                       {`<details><summary><section id="method.fly" class="method"><span class="rightside">source</span><a href="#method.fly" class="anchor"></a><h4 class="code-header">pub fn <a href="#method.fly" class="fnname">fly</a>()</h4></section></summary><p>x</details>`, "method.fly"},
+		"AsciiDoc":                      {`<div class="sect1"><h2 id="_kites">Kites</h2><p>x</div>`, "_kites"},
+		"Apache":                        {`<h2><a name="kites" id="kites">Kites</a></h2><p>x`, "kites"},
+		"a list that begins with it":    {`<div id="quickview"><h3>Topics</h3><ul><li>x</ul></div>`, "quickview"},
+		"a name before it":              {`<p><a name="kites"></a><h2>Kites</h2><p>x`, "kites"},
+		"text before it in the element": {`<div id="other">Text <h2>Kites</h2><p>x</div>`, ""},
+		"a link to elsewhere":           {`<div id="here"><p>x<h2>See <a href="#there">there</a></h2><p id="there">x</div>`, ""},
+		"a button's id":                 {`<h2>Kites <button id="copy">Copy</button></h2><p>x`, ""},
+		"an id that no link can name":   {`<h2 id="a b">Kites</h2><p>x`, ""},
+	} {
+		doc := read(t, Options{}, "a.html", "<main id=content><h1>Title</h1><p>First.</p>"+c[0]+"</main>")
+		if got := doc.Sections[len(doc.Sections)-1].Anchor; got != c[1] {
+			t.Errorf("%s: anchor %q, want %q", name, got, c[1])
+		}
+	}
+}
+
+func TestTermsWithAnIDOpenSections(t *testing.T) {
+	const list = `<main><h2 id="s">Settings</h2><p>All of them.</p><dl>` +
+		`<dt id="mem"><span class="term"><code>work_mem</code> (<code>integer</code>)</span></dt><dd>Memory of a sort.</dd>` +
+		`<div><dt><a id="ssl"></a>ssl</dt><dt>tls</dt><dd>Encrypts.<dl><dt id="min">minimum</dt><dd>The oldest version.</dd></dl></dd></div>` +
+		`<dt>plain</dt><dd>Without an id.</dd></dl><p>After them.</p>`
+	doc := read(t, Options{}, "a.html", list+"</main>")
+	want := "## Settings [s]\nAll of them.\n\n### Settings > work_mem (integer) [mem]\nMemory of a sort.\n\n### Settings > ssl [ssl]\ntls\nEncrypts.\n\n" +
+		"#### Settings > ssl > minimum [min]\nThe oldest version.\n\n## Settings [s]\nplain\n  Without an id.\n\nAfter them."
+	if got := strings.TrimSpace(dump(doc)); got != want {
+		t.Errorf("got\n%s\n\nwant\n%s", got, want)
+	}
+	var many strings.Builder
+	for i := range maxTerms + 10 {
+		fmt.Fprintf(&many, "<dt id=t%d>term</dt><dd>x</dd>", i)
+	}
+	if doc := read(t, Options{}, "a.html", "<main><dl>"+many.String()+"</dl></main>"); len(doc.Sections) != maxTerms+1 {
+		t.Errorf("%d terms opened %d sections", maxTerms+10, len(doc.Sections))
 	}
 }

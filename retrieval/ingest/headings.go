@@ -112,21 +112,54 @@ func isPermalink(n *html.Node) bool {
 }
 
 // headingAnchor is the id by which a link reaches the heading: its own, that
-// of an enclosing section of which it is the first element, one inside it, or
-// that of an empty target right before it.
+// of a section that begins with it, one inside it, that of an empty target
+// right before it, of any element that begins with it, or of an element around
+// it that its permalink names.
 func headingAnchor(n *html.Node) string {
-	return firstOf(anchorOf(attr(n, "id")), sectionAnchor(n), innerAnchor(n), precedingAnchor(n))
+	return firstOf(anchorOf(attr(n, "id")), enclosingAnchor(n, isSection), innerAnchor(n), precedingAnchor(n),
+		enclosingAnchor(n, func(p *html.Node) bool { return n.DataAtom != atom.H1 }), permalinkAnchor(n))
 }
 
-var anchorParents = map[atom.Atom]bool{atom.Section: true, atom.Div: true, atom.Header: true, atom.Article: true, atom.Hgroup: true}
+func isSection(n *html.Node) bool {
+	return n.DataAtom == atom.Section || n.DataAtom == atom.Header || n.DataAtom == atom.Hgroup || hasClass(n, "section")
+}
 
-// sectionAnchor looks at <section id> or <div class=section id> that opens
-// with the heading, through the wrappers of Docsy and Astro.
-func sectionAnchor(n *html.Node) string {
-	for p := n.Parent; p != nil && anchorParents[p.DataAtom] && firstElement(p) == n; n, p = p, p.Parent {
-		if p.DataAtom == atom.Section || p.DataAtom == atom.Header || p.DataAtom == atom.Hgroup || hasClass(p, "section") {
-			if id := anchorOf(attr(p, "id")); id != "" {
-				return id
+// enclosingAnchor is the id of the nearest element that begins with the heading
+// and may give it its id. That of the page's content is none.
+func enclosingAnchor(n *html.Node, may func(*html.Node) bool) string {
+	for p := n.Parent; p != nil && p.DataAtom != atom.Main && p.DataAtom != atom.Body && opens(n); n, p = p, p.Parent {
+		if id := anchorOf(attr(p, "id")); id != "" && may(p) {
+			return id
+		}
+	}
+	return ""
+}
+
+// mostEmpty is how many empty elements, such as targets of an index, may stand
+// before a heading that begins an element.
+const mostEmpty = 30
+
+// opens reports whether nothing that readers see is before n in its parent.
+func opens(n *html.Node) bool {
+	s := n.PrevSibling
+	for i := 0; s != nil && i < mostEmpty && !textBelow(s); i++ {
+		s = s.PrevSibling
+	}
+	return s == nil
+}
+
+// permalinkAnchor is the id of an element around the heading, up to the third,
+// to which a link in or right before the heading leads.
+func permalinkAnchor(n *html.Node) (anchor string) {
+	links := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A })
+	if before := previousElement(n); before != nil && before.DataAtom == atom.A {
+		links = append(links, before)
+	}
+	for _, a := range links {
+		target, ok := strings.CutPrefix(attr(a, "href"), "#")
+		for p, up := n.Parent, 0; ok && target != "" && p != nil && up < 3; p, up = p.Parent, up+1 {
+			if attr(p, "id") == target {
+				return anchorOf(target)
 			}
 		}
 	}
@@ -136,7 +169,7 @@ func sectionAnchor(n *html.Node) string {
 func innerAnchor(n *html.Node) string {
 	target := ""
 	walk(n, func(c *html.Node) bool {
-		if c != n {
+		if c != n && c.DataAtom != atom.Button {
 			target = firstOf(target, targetAnchor(c))
 		}
 		return target == "" && !skippedTags[c.DataAtom]

@@ -24,6 +24,7 @@ type htmlWalker struct {
 	// slugs makes the ids of headings in rendered Markdown; nil for pages.
 	slugs *slugger
 	tags  []string
+	terms int // that opened sections
 }
 
 func (w *htmlWalker) children(n *html.Node) {
@@ -228,35 +229,59 @@ func (w *htmlWalker) tabs(n *html.Node) {
 	w.b.flush()
 }
 
-// definitions reads a definition list. In Sphinx's API references each
-// documented object gets its own section, so that it can be linked.
+// maxTerms bounds the terms of a page that open sections.
+const maxTerms = 3000
+
+// termAnchor is the id of a term that opens a section, so that an option, a
+// method or a setting can be linked. It is "" for other elements.
+func (w *htmlWalker) termAnchor(n *html.Node) string {
+	if !w.page || n.DataAtom != atom.Dt || w.terms == maxTerms || strings.IndexFunc(textOf(n), unicode.IsLetter) < 0 {
+		return ""
+	}
+	return firstOf(anchorOf(attr(n, "id")), innerAnchor(n))
+}
+
+// definitions reads a definition list.
 func (w *htmlWalker) definitions(n *html.Node) {
 	b := w.b
 	b.flush()
 	outer, path := b.current, b.path
-	objects := false
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		switch id := anchorOf(attr(c, "id")); {
-		case w.page && c.DataAtom == atom.Dt && hasClass(c, "sig") && id != "":
-			// A second signature of the same object starts no section.
-			if !objects || b.current.Anchor == "" || b.text.Len() > 0 {
-				if objects {
+	opened := false
+	for _, c := range definitionParts(n) {
+		switch id := w.termAnchor(c); {
+		case id != "":
+			signature := hasClass(c, "sig")
+			// A second term of the same definition starts no section.
+			if !opened || b.current.Anchor == "" || b.text.Len() > 0 {
+				if opened {
 					b.path = path
 				}
-				objects = true
-				b.heading(min(max(outer.Level, 1)+1, 4), id, id)
+				opened = true
+				w.terms++
+				heading := headingText(c)
+				if signature {
+					heading = id
+				}
+				b.heading(min(max(outer.Level, 1)+1, 4), heading, id)
+				if !signature {
+					continue
+				}
 			}
 			b.words(headingText(c))
 			b.flush()
-		case objects && c.DataAtom == atom.Dd:
+		case opened && c.DataAtom == atom.Dd:
 			w.children(c)
 			b.flush()
 		default:
+			if opened && c.DataAtom == atom.Dt && (b.seen || b.text.Len() > 0) {
+				b.resume(outer, path)
+				opened = false
+			}
 			w.node(c)
 		}
 	}
 	b.flush()
-	if objects {
+	if opened {
 		b.resume(outer, path)
 	}
 }

@@ -151,9 +151,9 @@ func (f *flow) definitions(n *html.Node) {
 		if c.Type != html.ElementNode || w.skips(c) {
 			continue
 		}
-		id := anchorOf(attr(c, "id"))
+		id := w.walk.termAnchor(c)
 		switch {
-		case w.walk.page && c.DataAtom == atom.Dt && hasClass(c, "sig") && id != "":
+		case id != "":
 			flushItems()
 			objects = true
 			w.level = min(max(level, 1)+1, 6)
