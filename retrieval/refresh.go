@@ -329,6 +329,7 @@ func (r *Refresher) load() {
 	if r.table, err = loadPageTable(r.tablePath(), r.options.Ingester.Fingerprint()); err != nil {
 		r.log.Warn("the page table of the last run can't be used; all pages are read again", "error", err)
 	}
+	r.options.Ingester.Use(r.table.Repeated)
 	if r.moved = r.table.Origin != "" && r.table.Origin != r.options.Origin; r.moved {
 		r.table.Files = map[string]pageEntry{}
 	}

@@ -140,11 +140,15 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 		documents[d.File] = d
 	}
 	pages := make([]page, len(files))
-	var unread []int
+	var unread, changed []int // a file without a version may have changed
 	for i, f := range files {
 		entry, ok := r.table.Files[f.Path]
+		if f.Version != "" || entry.Content == "" {
+			changed = append(changed, i)
+		}
 		if ok && f.Version != "" && entry.Version == f.Version && entry.describes(documents[f.Path]) {
 			pages[i] = unchanged(entry, f, documents[f.Path])
+			changed = changed[:len(changed)-1]
 		} else {
 			unread = append(unread, i)
 		}
@@ -153,35 +157,87 @@ func (r *Refresher) readAll(ctx context.Context, snapshot Snapshot, files []File
 		return pages
 	}
 	r.setStatus(func(s *Status) { s.State, s.Total = Indexing, len(unread) })
-	workers := max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers())
+	sample := map[string]Content{}
+	if 2*len(changed) >= len(files) {
+		var differs bool
+		if sample, differs = r.learn(ctx, snapshot, files, changed); differs && len(changed) < len(files) {
+			for path, entry := range r.table.Files {
+				r.table.Files[path] = pageEntry{Hash: entry.Hash, Problem: entry.Problem} // all are read again
+			}
+			return r.readAll(ctx, snapshot, files)
+		}
+	}
+	parallel(ctx, snapshot, len(unread), func(n int) {
+		i := unread[n]
+		pages[i] = r.read(ctx, snapshot, files[i], documents[files[i].Path], sample)
+		r.setStatus(func(s *Status) { s.Done++ })
+	})
+	return pages
+}
+
+// parallel calls do for 0 to n-1, several at once.
+func parallel(ctx context.Context, snapshot Snapshot, n int, do func(int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(workers, len(unread)) {
+	for range min(max(1, runtime.GOMAXPROCS(0)-1, snapshot.Workers()), n) {
 		group.Go(func() {
-			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(unread) {
-					return
-				}
-				i := unread[n]
-				pages[i] = r.read(ctx, snapshot, files[i], documents[files[i].Path])
-				r.setStatus(func(s *Status) { s.Done++ })
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(i)
 			}
 		})
 	}
 	group.Wait()
-	return pages
 }
 
-// read reads one file. before is the document that the index has of it, if
-// any.
-func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, before *Document) page {
+const (
+	// sampleSize is how many pages are compared to learn what repeats, of at
+	// most longestSample bytes each.
+	sampleSize    = 300
+	longestSample = 200 << 10
+)
+
+// learn lets the Ingester learn what repeats on the pages of a site most of
+// which changed, from some of those. A single changed page doesn't change
+// what was learned, so that the other pages stay as they are. It returns what it
+// read, and whether something else repeats than before.
+func (r *Refresher) learn(ctx context.Context, snapshot Snapshot, files []File, changed []int) (sample map[string]Content, differs bool) {
+	sample = map[string]Content{}
+	texts := map[string][]byte{}
+	var mu sync.Mutex
+	step := max(1, (len(changed)+sampleSize-1)/sampleSize)
+	parallel(ctx, snapshot, (len(changed)+step-1)/step, func(n int) {
+		file := files[changed[n*step]]
+		content, err := snapshot.Read(ctx, file)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && len(content.Data) <= longestSample {
+			sample[file.Path], texts[file.Path] = content, content.Data
+		}
+	})
+	if ctx.Err() != nil {
+		return sample, false
+	}
+	found := r.options.Ingester.Learn(texts)
+	if !maps.EqualFunc(found, r.table.Repeated, slices.Equal) {
+		r.table.Repeated, differs = found, true
+		r.options.Ingester.Use(found)
+	}
+	return sample, differs
+}
+
+// read reads one file, unless it is in the sample. before is the document that
+// the index has of it, if any.
+func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, before *Document, sample map[string]Content) page {
 	entry, known := r.table.Files[file.Path]
 	known = known && entry.describes(before)
 	if known && entry.Content != "" {
 		file.Tag = entry.Tag
 	}
-	content, err := snapshot.Read(ctx, file)
+	var err error
+	content, sampled := sample[file.Path]
+	if !sampled {
+		content, err = snapshot.Read(ctx, file)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrUnchanged) && file.Tag != "":

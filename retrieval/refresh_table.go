@@ -21,6 +21,8 @@ type pageTable struct {
 	// Fingerprint is the Ingester's; with another one, all files are read.
 	Fingerprint string               `json:"fingerprint"`
 	Files       map[string]pageEntry `json:"files"`
+	// Repeated is what the Ingester left out of the files' documents.
+	Repeated Repeated `json:"repeated,omitempty"`
 	// Origin is where the files are from.
 	Origin string `json:"origin,omitempty"`
 	// Vectors is the number of vectors of the current generation, Model the

@@ -125,6 +125,8 @@ func (lineIngester) Page(file string) string                                  { 
 func (lineIngester) Prefer(a, _ string) bool                                  { return path.Ext(a) == ".html" }
 func (i lineIngester) Complete(d []*retrieval.Document) []*retrieval.Document { return d }
 func (i lineIngester) Fingerprint() string                                    { return i.fingerprint }
+func (i lineIngester) Learn(map[string][]byte) retrieval.Repeated             { return nil }
+func (i lineIngester) Use(retrieval.Repeated)                                 {}
 
 func (i lineIngester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
 	text := string(data)
@@ -460,6 +462,91 @@ func TestOfTwoFilesOfOnePageHTMLWins(t *testing.T) {
 	if want := map[string]string{"a.html": "html", "b.md": "markdown"}; !maps.Equal(index.texts(), want) {
 		t.Errorf("pages %v", index.texts())
 	}
+}
+
+// menuIngester leaves out the lines that all pages of a sample have. It keeps
+// their text by its length, which stands for a hash.
+type menuIngester struct {
+	lineIngester
+	learned int
+	menu    retrieval.Repeated
+}
+
+func (i *menuIngester) Learn(sample map[string][]byte) retrieval.Repeated {
+	i.learned++
+	on := map[uint64]int{}
+	for _, data := range sample {
+		for line := range strings.Lines(string(data)) {
+			on[uint64(len(line))]++
+		}
+	}
+	found := retrieval.Repeated{}
+	for line, n := range on {
+		if n == len(sample) {
+			found[""] = append(found[""], line)
+		}
+	}
+	return found
+}
+
+func (i *menuIngester) Use(found retrieval.Repeated) { i.menu = found }
+
+func (i *menuIngester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
+	text := ""
+	for line := range strings.Lines(string(data)) {
+		if !slices.Contains(i.menu[""], uint64(len(line))) {
+			text += line
+		}
+	}
+	return i.lineIngester.Document(file, []byte(text))
+}
+
+func TestWhatRepeatsIsLearnedWhenMostPagesAreRead(t *testing.T) {
+	files := map[string]string{}
+	for i := range 10 {
+		files[fmt.Sprintf("p%d.md", i)] = "the menu\n" + strings.Repeat("x", 20+i) + "\n"
+	}
+	source, index, dir := newMemorySource(files), newMemoryIndex(), t.TempDir()
+	refresh := func(i *menuIngester) retrieval.Report {
+		t.Helper()
+		r := retrieval.NewRefresher(retrieval.RefresherOptions{Source: source, Ingester: i, Index: index, Dir: dir})
+		report, err := r.Refresh(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	}
+	expect := func(file, want string) {
+		t.Helper()
+		if got := index.texts()[file]; got != want {
+			t.Errorf("%s has %q, want %q", file, got, want)
+		}
+	}
+	first := &menuIngester{}
+	if report := refresh(first); first.learned != 1 || source.readCount() != 10 || report.Read != 10 {
+		t.Errorf("learned %d times from %d reads: %+v", first.learned, source.readCount(), report)
+	}
+	expect("p3.md", strings.Repeat("x", 23))
+
+	// After a restart, a page that changes is read as the others were.
+	source.set(func(f map[string]string) { f["p3.md"] = "the menu\nnew" })
+	second := &menuIngester{}
+	if report := refresh(second); second.learned != 0 || report.Read != 1 {
+		t.Errorf("learned %d times: %+v", second.learned, report)
+	}
+	expect("p3.md", "new")
+
+	// Most pages lose the menu: it is the text of those that keep it.
+	source.set(func(f map[string]string) {
+		for i := range 6 {
+			f[fmt.Sprintf("p%d.md", i)] = strings.Repeat("y", 40+i)
+		}
+	})
+	third := &menuIngester{}
+	if report := refresh(third); third.learned == 0 || report.Read != 10 {
+		t.Errorf("learned %d times: %+v", third.learned, report)
+	}
+	expect("p9.md", "the menu|"+strings.Repeat("x", 29))
 }
 
 func TestARestartReadsOnlyWhatChanged(t *testing.T) {

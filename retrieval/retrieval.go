@@ -112,6 +112,10 @@ type Link struct {
 	Page, Anchor, Text string
 }
 
+// Repeated is what is on most pages of a folder, and therefore no page's text:
+// hashes by folder, whose meaning is the Ingester's.
+type Repeated map[string][]uint64
+
 // MaxHits is the most hits that a search returns.
 const MaxHits = 100
 

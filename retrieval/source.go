@@ -97,6 +97,10 @@ type Ingester interface {
 	// noindex pages, and warnings about parts that it could not read. It
 	// doesn't keep data.
 	Document(file string, data []byte) (document *Document, warnings []string, err error)
+	// Learn finds what repeats on the site's pages from a sample of them, by
+	// file. Use makes Document leave it out.
+	Learn(sample map[string][]byte) Repeated
+	Use(found Repeated)
 	// Complete adds what depends on the whole site to its documents. It returns
 	// changed copies and leaves the documents as they are.
 	Complete(documents []*Document) []*Document

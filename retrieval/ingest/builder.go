@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,6 +44,7 @@ type builder struct {
 	marker string // "- " before the item's first block
 	indent int    // of the blocks within lists
 
+	usual []string // headings of sections that are left out if they are empty
 	links []retrieval.Link
 	in    *Ingester
 	base  *url.URL // of the page
@@ -215,6 +217,9 @@ func (b *builder) end(title string) []retrieval.Section {
 			s.Path = nil
 		}
 		if s.Text == "" {
+			if len(b.sections) > 1 && slices.Contains(b.usual, s.Heading) {
+				continue
+			}
 			if i+1 < len(b.sections) && (s.Level == 1 || b.sections[i+1].Level > s.Level) {
 				continue
 			}

@@ -42,10 +42,15 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 		doc.URL = u
 	}
 	base, _ := url.Parse(doc.URL)
-	w := in.walk(base, roots, framed)
+	repeated := in.repeated.Load()
+	w := in.walk(doc.File, base, roots, framed, repeated)
+	if len(w.furniture) > 0 && len(w.b.sections) == 0 { // never a page's only text
+		repeated = nil
+		w = in.walk(doc.File, base, roots, framed, nil)
+	}
 	if len(w.b.sections) == 0 && !framed { // the text is elsewhere, as on front pages
 		roots, framed = body(root), true
-		w = in.walk(base, roots, framed)
+		w = in.walk(doc.File, base, roots, framed, repeated)
 	}
 	h1 := w.b.firstH1()
 	if n := findHeading(root); h1 == "" && n != nil {
@@ -70,6 +75,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	doc.Tags = tidyList(append(h.tags, w.tags...))
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
+	w.b.usual = w.usual
 	doc.Sections = w.b.end(doc.Title)
 	doc.Links = w.b.links
 	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
@@ -89,8 +95,9 @@ func isErrorPage(doc *retrieval.Document) bool {
 }
 
 // walk reads the text below the elements that hold it.
-func (in *Ingester) walk(base *url.URL, roots []*html.Node, framed bool) *htmlWalker {
+func (in *Ingester) walk(file string, base *url.URL, roots []*html.Node, framed bool, repeated *repetition) *htmlWalker {
 	w := &htmlWalker{b: &builder{in: in, base: base}, page: true, framed: framed}
+	w.furnish(repeated, file, roots)
 	for _, r := range roots {
 		w.children(r)
 		w.b.flush()

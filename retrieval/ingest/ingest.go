@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -70,6 +71,7 @@ type Ingester struct {
 	include, exclude    globs
 	versions, languages []scope
 	fingerprint         []byte
+	repeated            atomic.Pointer[repetition] // what Use was given last
 }
 
 // New compiles the options. Its errors say which value is wrong and what to
@@ -109,6 +111,15 @@ func New(o Options) (*Ingester, error) {
 // Fingerprint changes with every setting, and every release of this package,
 // that makes other documents of the same bytes.
 func (in *Ingester) Fingerprint() string { return hash(in.fingerprint) }
+
+// hash identifies a page's own content, and what is left out of it.
+func (in *Ingester) hash(file string, data []byte) string {
+	left := ""
+	if r := in.repeated.Load(); r != nil {
+		left = r.sum
+	}
+	return hash(in.fingerprint, []byte(left), []byte(file), data)
+}
 
 func hash(values ...[]byte) string {
 	h := sha256.New()
@@ -170,7 +181,7 @@ func (in *Ingester) document(file string, data []byte) (doc *retrieval.Document,
 		return nil, nil, ErrTooLarge
 	}
 	f := formatOf(file)
-	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: hash(in.fingerprint, []byte(file), data)}
+	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, data)}
 	if u, ok := absolute(file); ok {
 		u.Fragment, u.RawFragment = "", ""
 		doc.URL = u.String()

@@ -25,6 +25,12 @@ type htmlWalker struct {
 	slugs *slugger
 	tags  []string
 	terms int // that opened sections
+	// furniture are the nodes that repeat on most pages of the folder, usual
+	// the headings that do.
+	furniture map[*html.Node]bool
+	usual     []string
+	// blockBelow remembers which elements have blocks below them.
+	blockBelow map[*html.Node]bool
 }
 
 func (w *htmlWalker) children(n *html.Node) {
@@ -49,6 +55,9 @@ func isBlock(n *html.Node) bool {
 
 func (w *htmlWalker) node(n *html.Node) {
 	b := w.b
+	if w.furniture[n] {
+		return
+	}
 	switch n.Type {
 	case html.TextNode:
 		w.text(n)
@@ -78,7 +87,7 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.Br:
 		b.newline()
 	case atom.Img:
-		if alt := attr(n, "alt"); len(alt) < 500 {
+		if alt := attr(n, "alt"); len(alt) < 500 && hasLetter(alt) {
 			b.words(" ")
 			b.mark(imageBegins)
 			b.words(alt)
@@ -136,6 +145,10 @@ func (w *htmlWalker) node(n *html.Node) {
 			b.flush()
 		}
 	}
+}
+
+func hasLetter(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0
 }
 
 // isApart reports whether browsers most likely show n apart from the text

@@ -48,11 +48,11 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 	if b, err := url.Parse(base); err == nil && address.Host == "" && b.Host != "" {
 		address = b.ResolveReference(address)
 	}
-	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}, written: true}, blockBelow: map[*html.Node]bool{}}
+	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}, written: true}}
 	var nodes []*html.Node
 	var date string
 	if f == formatHTML {
-		nodes, date, err = w.readHTML(src)
+		nodes, date, err = w.readHTML(doc.File, src)
 	} else {
 		nodes, date, err = w.readMarkdown(src, f)
 	}
@@ -86,7 +86,7 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 
 // readHTML returns the elements that hold the content of an HTML page, and its
 // date.
-func (w *writer) readHTML(src []byte) (nodes []*html.Node, date string, err error) {
+func (w *writer) readHTML(file string, src []byte) (nodes []*html.Node, date string, err error) {
 	root, err := parseHTML(src)
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %v", ErrNoPage, err)
@@ -97,6 +97,7 @@ func (w *writer) readHTML(src []byte) (nodes []*html.Node, date string, err erro
 	}
 	w.walk.page = true
 	nodes, w.walk.framed = contentRoots(root)
+	w.walk.furnish(w.walk.b.in.repeated.Load(), file, nodes)
 	return nodes, front.date, nil
 }
 

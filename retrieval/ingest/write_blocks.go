@@ -24,13 +24,11 @@ type writer struct {
 	walk *htmlWalker
 	base *url.URL // of the page
 	// labels are the names of tabs by the panels that they open.
-	labels map[*html.Node]string
-	// blockBelow remembers which elements have blocks below them.
-	blockBelow map[*html.Node]bool
-	level      int  // of the heading above
-	titled     bool // a heading of level 1 was written
-	nested     int  // lists and quotes around
-	tabLists   int
+	labels   map[*html.Node]string
+	level    int  // of the heading above
+	titled   bool // a heading of level 1 was written
+	nested   int  // lists and quotes around
+	tabLists int
 }
 
 // flow collects the blocks of one element.
@@ -101,13 +99,16 @@ func isWritten(n *html.Node) bool {
 }
 
 // hasBlock reports whether blocks are below an element.
-func (w *writer) hasBlock(n *html.Node) bool {
+func (w *htmlWalker) hasBlock(n *html.Node) bool {
 	if known, ok := w.blockBelow[n]; ok {
 		return known
 	}
 	found := false
 	for c := n.FirstChild; c != nil && !found; c = c.NextSibling {
 		found = c.Type == html.ElementNode && !skippedTags[c.DataAtom] && (isWritten(c) || w.hasBlock(c))
+	}
+	if w.blockBelow == nil {
+		w.blockBelow = map[*html.Node]bool{}
 	}
 	w.blockBelow[n] = found
 	return found
@@ -119,6 +120,9 @@ func (w *writer) skips(n *html.Node) bool {
 
 func (f *flow) node(n *html.Node) {
 	w := f.w
+	if w.walk.furniture[n] {
+		return
+	}
 	if n.Type != html.ElementNode {
 		w.inline(&f.line, n)
 		return
@@ -164,6 +168,10 @@ func (f *flow) node(n *html.Node) {
 	case atom.Table:
 		f.table(n)
 	case atom.Summary:
+		if w.walk.hasBlock(n) {
+			f.apart(n)
+			return
+		}
 		var l inline
 		w.inlines(&l, n)
 		f.add(l.wrapped("**"))
@@ -181,7 +189,7 @@ func (f *flow) node(n *html.Node) {
 		switch {
 		case isBlock(n):
 			f.apart(n)
-		case !w.hasBlock(n):
+		case !w.walk.hasBlock(n):
 			w.inline(&f.line, n)
 		case n.DataAtom == atom.A:
 			f.card(n)

@@ -150,6 +150,9 @@ func (w *writer) inlines(l *inline, n *html.Node) {
 
 // inline writes a node within running text.
 func (w *writer) inline(l *inline, n *html.Node) {
+	if w.walk.furniture[n] {
+		return
+	}
 	switch n.Type {
 	case html.TextNode:
 		s := n.Data
@@ -320,7 +323,7 @@ func nextRune(n *html.Node) rune {
 
 // code writes a code span, as a link if a single link is all of it.
 func (w *writer) code(l *inline, n *html.Node) {
-	if w.hasBlock(n) { // code of several lines without a pre
+	if w.walk.hasBlock(n) { // code of several lines without a pre
 		w.inlines(l, n)
 		return
 	}
@@ -456,7 +459,7 @@ func (w *writer) address(href string) string {
 func (w *writer) image(l *inline, n *html.Node) {
 	var alt inline
 	alt.single = true
-	if s := attr(n, "alt"); len(s) < 500 {
+	if s := attr(n, "alt"); len(s) < 500 && hasLetter(s) {
 		alt.text(s)
 	}
 	s := alt.String()

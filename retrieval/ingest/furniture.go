@@ -1,0 +1,371 @@
+package ingest
+
+import (
+	"hash/fnv"
+	"maps"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Generators, themes and tools of reference pages repeat on each page what is
+// not its text: "Prev · Up · Home", "Available languages", "source". It is known
+// by being on most pages of a folder, not by names of classes.
+const (
+	// sampleFolder is how many pages of a folder are compared at least.
+	sampleFolder = 8
+	// repeatedTimes is how often a page has a repeated block at most. "Type:
+	// string" is on most pages of an API, but many times.
+	repeatedTimes = 2
+	// deepest is how many folders of a path are compared.
+	deepest = 3
+)
+
+// repetition is a retrieval.Repeated, for look-ups.
+type repetition struct {
+	folders map[string]map[uint64]bool
+	sum     string
+}
+
+// Use makes documents without what repeats on the site's pages, as Learn found
+// it.
+func (in *Ingester) Use(found retrieval.Repeated) {
+	r := &repetition{folders: map[string]map[uint64]bool{}}
+	var all []byte
+	for _, folder := range slices.Sorted(maps.Keys(found)) {
+		r.folders[folder] = map[uint64]bool{}
+		all = append(all, folder...)
+		for _, key := range found[folder] {
+			r.folders[folder][key] = true
+			all = strconv.AppendUint(append(all, ' '), key, 16)
+		}
+	}
+	if len(all) > 0 {
+		r.sum = hash(all)
+	}
+	in.repeated.Store(r)
+}
+
+// has reports whether a key is repeated in one of the folders.
+func (r *repetition) has(folders []string, key uint64) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return r.folders[f][key] })
+}
+
+// foldersOf are the folders around a file, outermost first.
+func foldersOf(file string) []string {
+	if u, ok := absolute(file); ok {
+		file = strings.Trim(u.Path, "/")
+	}
+	folders := []string{""}
+	dir := path.Dir(file)
+	for i := 0; i < len(dir) && dir != "." && len(folders) <= deepest; i++ {
+		if i == len(dir)-1 {
+			folders = append(folders, dir)
+		} else if dir[i] == '/' {
+			folders = append(folders, dir[:i])
+		}
+	}
+	return folders
+}
+
+// Learn finds what repeats on the pages of a site from a sample of them.
+func (in *Ingester) Learn(sample map[string][]byte) retrieval.Repeated {
+	files := slices.Sorted(maps.Keys(sample))
+	blocks := make([][]block, len(files))
+	var group sync.WaitGroup
+	workers := max(1, runtime.GOMAXPROCS(0)-1)
+	for w := range workers {
+		group.Go(func() {
+			for i := w; i < len(files); i += workers {
+				blocks[i] = pageBlocks(files[i], sample[files[i]])
+			}
+		})
+	}
+	group.Wait()
+	t := tally{pages: map[string]int{}, on: map[folderKey]int{}, times: map[uint64]int{}, targets: map[[2]uint64]bool{}, distinct: map[uint64]int{}, total: map[uint64]int{}}
+	for i, file := range files {
+		t.add(foldersOf(file), blocks[i])
+	}
+	return t.repeated()
+}
+
+type folderKey struct {
+	folder string
+	key    uint64
+}
+
+// tally counts on how many pages of a folder a key is, how often at all, and
+// to how many different targets its links lead.
+type tally struct {
+	pages        map[string]int
+	on           map[folderKey]int
+	times, total map[uint64]int // by page with the key, and of links
+	targets      map[[2]uint64]bool
+	distinct     map[uint64]int
+}
+
+func (t *tally) add(folders []string, blocks []block) {
+	if len(blocks) == 0 {
+		return
+	}
+	here := map[uint64]int{}
+	for i := range blocks {
+		b := &blocks[i]
+		here[b.key]++
+		for _, p := range b.pieces {
+			here[p]++
+		}
+		if b.target != 0 {
+			t.total[b.key]++
+			if pair := [2]uint64{b.key, b.target}; b.within || !t.targets[pair] {
+				t.targets[pair] = true
+				t.distinct[b.key]++
+			}
+		}
+	}
+	for key, n := range here {
+		t.times[key] += n
+		for _, folder := range folders {
+			t.on[folderKey{folder, key}]++
+		}
+	}
+	for _, folder := range folders {
+		t.pages[folder]++
+	}
+}
+
+// repeated returns the keys that are on at least half of the pages of a folder.
+// A key that is there many times only counts if its links lead to a different
+// target each time.
+func (t *tally) repeated() retrieval.Repeated {
+	found := retrieval.Repeated{}
+	for k, n := range t.on {
+		pages := t.pages[k.folder]
+		if pages < sampleFolder || 2*n < pages {
+			continue
+		}
+		if t.times[k.key] <= repeatedTimes*t.on[folderKey{"", k.key}] || t.total[k.key] > 0 && 2*t.distinct[k.key] >= t.total[k.key] {
+			found[k.folder] = append(found[k.folder], k.key)
+		}
+	}
+	for _, keys := range found {
+		slices.Sort(keys)
+	}
+	return found
+}
+
+// block is a piece of a page that is left out as a whole or not at all: a
+// paragraph, a list, a table, running text between them.
+type block struct {
+	nodes []*html.Node
+	// key is the hash of the text, pieces those of the text nodes with letters.
+	key    uint64
+	pieces []uint64
+	linked []bool // which pieces are links
+	// links are how many pieces are links, leads those that have a relation to
+	// other pages.
+	links, leads int
+	// target is the hash of the targets if all pieces are links, else 0. within:
+	// all lead to places in the page.
+	target  uint64
+	within  bool
+	heading bool
+}
+
+// relations are the values of rel and accesskey of links that lead through a
+// site.
+var relations = set("prev next up first last start home index contents alternate p n u h")
+
+func pageBlocks(file string, data []byte) (out []block) {
+	// A page that the parser fails on is reported when its document is made.
+	defer func() {
+		if recover() != nil {
+			out = nil
+		}
+	}()
+	if formatOf(file) != formatHTML {
+		if _, ok := absolute(file); !ok {
+			return nil
+		}
+	}
+	src, err := decode(data, true)
+	if err != nil {
+		return nil
+	}
+	root, err := parseHTML(src)
+	if err != nil {
+		return nil
+	}
+	w := &htmlWalker{page: true}
+	roots := []*html.Node(nil)
+	roots, w.framed = contentRoots(root)
+	for _, r := range roots {
+		w.eachBlock(r, func(b block) bool {
+			b.nodes = nil
+			out = append(out, b)
+			return true
+		})
+	}
+	return out
+}
+
+// eachBlock visits the blocks below an element, and those in a list of lists if
+// visit returns true for it.
+func (w *htmlWalker) eachBlock(parent *html.Node, visit func(block) bool) {
+	var run []*html.Node
+	end := func() {
+		if b, ok := w.blockOf(run); ok {
+			visit(b)
+		}
+		run = nil
+	}
+	for c := parent.FirstChild; c != nil; c = c.NextSibling {
+		isList := c.DataAtom == atom.Ul || c.DataAtom == atom.Ol
+		switch {
+		case c.Type == html.TextNode, c.Type == html.ElementNode && !isWritten(c) && !w.hasBlock(c) && !w.skips(c):
+			run = append(run, c)
+			continue
+		case c.Type != html.ElementNode || c.DataAtom == atom.Dt || w.skips(c):
+			continue
+		}
+		end()
+		if !isList && !isHeading(c) && c.DataAtom != atom.Table && w.hasBlock(c) {
+			w.eachBlock(c, visit)
+		} else if b, ok := w.blockOf([]*html.Node{c}); ok && visit(b) && isList && len(findAll(c, isListBelow(c))) > 0 {
+			w.eachBlock(c, visit)
+		}
+	}
+	end()
+}
+
+func isListBelow(list *html.Node) func(*html.Node) bool {
+	return func(n *html.Node) bool { return n != list && (n.DataAtom == atom.Ul || n.DataAtom == atom.Ol) }
+}
+
+// blockOf describes nodes. ok is false for nodes without words.
+func (w *htmlWalker) blockOf(nodes []*html.Node) (b block, ok bool) {
+	b.nodes, b.within = nodes, true
+	whole, targets := fnv.New64a(), fnv.New64a()
+	piece := func(text string, link *html.Node) {
+		if strings.IndexFunc(text, unicode.IsLetter) < 0 {
+			return
+		}
+		sum := fnv.New64a()
+		for word := range strings.FieldsSeq(text) {
+			_, _ = sum.Write([]byte(word + " "))
+		}
+		if link != nil {
+			b.links++
+			href := attr(link, "href")
+			b.within = b.within && strings.HasPrefix(href, "#")
+			if relations[attr(link, "rel")] || relations[attr(link, "accesskey")] || hasAttr(link, "hreflang") {
+				b.leads++
+			}
+			_, _ = sum.Write([]byte{'a'})
+			_, _ = targets.Write([]byte(href))
+		}
+		b.pieces, b.linked = append(b.pieces, sum.Sum64()), append(b.linked, link != nil)
+		_, _ = whole.Write(sum.Sum(nil))
+	}
+	var add func(n, link *html.Node)
+	add = func(n, link *html.Node) {
+		if n.Type == html.ElementNode && (skippedTags[n.DataAtom] || hidden(n)) {
+			return
+		}
+		switch {
+		case n.Type == html.TextNode:
+			piece(n.Data, link)
+		case n.DataAtom == atom.Img:
+			piece(attr(n, "alt"), link)
+		case n.DataAtom == atom.A && hasAttr(n, "href"):
+			link = n
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			add(c, link)
+		}
+	}
+	for _, n := range nodes {
+		add(n, nil)
+		b.heading = b.heading || isHeading(n)
+	}
+	// A block is another key than its only piece.
+	kind := byte('b')
+	if b.heading {
+		kind = 'h'
+	}
+	_, _ = whole.Write([]byte{kind})
+	b.key = whole.Sum64()
+	if b.links == len(b.pieces) {
+		b.target = targets.Sum64()
+	}
+	return b, len(b.pieces) > 0
+}
+
+// isFurniture reports whether a block repeats as a whole, lists places in the
+// page, or leads through the site: at least two of its links, and half of all it
+// says, are on most pages.
+func (b *block) isFurniture(r *repetition, folders []string) bool {
+	switch {
+	case b.heading:
+		return false
+	case r.has(folders, b.key):
+		return true
+	case b.links < 2:
+		return false
+	case b.target != 0 && b.within:
+		return true
+	}
+	known, links := 0, b.leads
+	n := b.nodes[0]
+	grid := n.DataAtom == atom.Table || n.DataAtom == atom.Ul || n.DataAtom == atom.Ol
+	for i, p := range b.pieces {
+		switch {
+		case r.has(folders, p):
+			known++
+			if b.linked[i] {
+				links++
+			}
+		case !b.linked[i] && !grid:
+			return false // a sentence
+		}
+	}
+	return links >= 2 && 2*max(known, links) >= len(b.pieces)
+}
+
+// furnish finds the furniture below the elements that hold a page's text. If
+// there is nothing else, there is none.
+func (w *htmlWalker) furnish(r *repetition, file string, roots []*html.Node) {
+	if r == nil || len(r.folders) == 0 {
+		return
+	}
+	folders := foldersOf(file)
+	found, text := map[*html.Node]bool{}, false
+	for _, root := range roots {
+		w.eachBlock(root, func(b block) bool {
+			switch {
+			case b.isFurniture(r, folders):
+				for _, n := range b.nodes {
+					found[n] = true
+				}
+				return false
+			case b.heading && r.has(folders, b.key):
+				w.usual = append(w.usual, headingText(b.nodes[0]))
+			case !b.heading:
+				text = true
+			}
+			return true
+		})
+	}
+	if text {
+		w.furniture = found
+	}
+}
