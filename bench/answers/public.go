@@ -34,7 +34,8 @@ type publicSite struct {
 	Folder     string   `json:"folder"`
 	Languages  []string `json:"languages"` // folders of translations
 	// Part is 1 to 3 for sites whose questions the assistant was developed with,
-	// and 4 or 5 for those held out.
+	// 4 or 5 for those held out, and 6 for
+	// those that were written before the last changes and asked once after them.
 	Part int `json:"part"`
 
 	index     *embedded.Index

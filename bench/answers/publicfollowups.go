@@ -90,7 +90,8 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 		in   func(c *followUp) bool
 	}{
 		{"five projects", func(c *followUp) bool { return sites[c.Site].Part == 1 }},
-		{"six other projects", func(c *followUp) bool { return sites[c.Site].Part > 1 && c.Language == "" }},
+		{"six other projects", func(c *followUp) bool { return sites[c.Site].Part == 2 && c.Language == "" }},
+		{"eight projects, asked once", func(c *followUp) bool { return sites[c.Site].Part == 6 }},
 		{"Spanish, Japanese, Chinese", func(c *followUp) bool { return c.Language != "" }},
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)

@@ -28,31 +28,36 @@ type question struct {
 	Path     string   `json:"path"`
 	Lines    []string `json:"lines"`
 	Question string   `json:"question"`
+	// Facts are for questions without lines: texts of the page that the answer
+	// must have, "|" between alternatives.
+	Facts []string `json:"facts"`
 	// Also are other places that answer.
 	Also []question `json:"also"`
 }
 
-// target is a block that answers: its words and its section.
+// target is a block that answers, or facts that an answer must have, and the
+// sections that have them.
 type target struct {
 	pairs    map[string]int
 	all      int
+	facts    []string
 	document *retrieval.Document
-	section  string // URL
+	sections []string // URLs
 }
 
 // quoteTally sums up the replies of one part.
 type quoteTally struct {
 	questions, points    int
 	byPoints             [4]int
-	quotedPoints         int // without the lines of links
 	unanswerable         int
 	yes, wrong, wrongYes int
 	unanswerableYes      int
+	falseNo              int
 	quotes, chars        int
 }
 
 const (
-	publicParts = 5
+	publicParts = 6
 
 	whole      = .85 // of a block's pairs of words, to be quoted whole
 	mostPoints = 3
@@ -86,35 +91,33 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 		a := parseAnswer(got.answer())
 		points := a.points(targets)
-		quotesOnly := a
-		quotesOnly.lines = nil
-		quotedPoints := quotesOnly.points(targets)
 		if bySite[q.Site] == nil {
 			bySite[q.Site] = &quoteTally{}
 		}
 		for _, t := range []*quoteTally{&parts[site.Part-1], bySite[q.Site]} {
-			t.add(&a, points, quotedPoints, res.Answered, len(targets) > 0)
+			t.add(&a, points, res.Answered, len(targets) > 0)
 		}
 		if worst && (len(targets) == 0 && res.Answered != "no" || len(targets) > 0 && points < mostPoints) {
 			misses = append(misses, fmt.Sprintf("== %s: %q: %d points, answered %s, %s %v\n%s", q.Site, q.Question, points, res.Answered, q.Path, q.Lines, got.answer()))
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "tuned on", "tuned on", "held out", "held out"} {
+	for i, name := range []string{"tuned on", "tuned on", "tuned on", "held out", "held out", "asked once"} {
 		t := &parts[i]
 		if t.questions == 0 {
 			continue
 		}
 		fmt.Fprintf(s.table, "\nANSWERS WITHOUT A MODEL, %d questions, %d of them unanswerable, part %d, %s\tMEASURED\tTARGET\t\n", t.questions+t.unanswerable, t.unanswerable, i+1, name)
-		share := float64(t.points) / float64(mostPoints*t.questions)
-		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, share), "≥ 0.70", share >= .7)
-		s.row("the same without the lines of links", fmt.Sprintf("%.3f", float64(t.quotedPoints)/float64(mostPoints*t.questions)), "", true)
-		s.row("with 3, 2, 1, 0 points", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
-		n := float64(t.questions + t.unanswerable)
-		wrong := float64(t.wrongYes) / n
-		s.row("wrong and marked yes", fmt.Sprintf("%d, %.3f of all, %.3f of the %d wrong ones", t.wrongYes, wrong, float64(t.wrongYes)/float64(max(1, t.wrong)), t.wrong), "≤ 0.05 of all", wrong <= .05)
-		s.row("marked yes, without an answer among them", fmt.Sprintf("%d, %d", t.yes, t.unanswerableYes), "", true)
-		s.row("quotes and characters in an answer", fmt.Sprintf("%.2f, %.0f", float64(t.quotes)/n, float64(t.chars)/n), "", true)
+		n, deserved := float64(t.questions), float64(t.yes-t.wrongYes)/float64(max(1, t.yes))
+		s.row("points", fmt.Sprintf("%d of %d, %.3f", t.points, mostPoints*t.questions, float64(t.points)/(mostPoints*n)), "", true)
+		s.row("full, half, link, wrong", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
+		s.share("full", float64(t.byPoints[3])/n, .45)
+		s.share("full or half", float64(t.byPoints[3]+t.byPoints[2])/n, .65)
+		s.share("wrong", float64(t.byPoints[0])/n, -.15)
+		s.share(fmt.Sprintf("yes that deserves it, of %d", t.yes), deserved, .9)
+		s.share("false no", float64(t.falseNo)/n, -.05)
+		s.row("yes without an answer", fmt.Sprint(t.unanswerableYes), "", true)
+		s.row("quotes and characters in an answer", fmt.Sprintf("%.2f, %.0f", float64(t.quotes)/(n+float64(t.unanswerable)), float64(t.chars)/(n+float64(t.unanswerable))), "", true)
 	}
 	for _, q := range questions {
 		if t := bySite[q.Site]; t != nil {
@@ -129,11 +132,23 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 	return nil
 }
 
-func (t *quoteTally) add(a *parsedAnswer, points, quotedPoints int, answered string, answerable bool) {
+// share prints a share that must be at least a target, or at most one below
+// zero without its sign.
+func (s *suite) share(what string, got, target float64) {
+	met, sign := got >= target, "≥"
+	if target < 0 {
+		met, sign, target = got <= -target, "≤", -target
+	}
+	s.row(what, fmt.Sprintf("%.3f", got), fmt.Sprintf("%s %.2f", sign, target), met)
+}
+
+func (t *quoteTally) add(a *parsedAnswer, points int, answered string, answerable bool) {
 	if answerable {
 		t.questions++
 		t.points += points
-		t.quotedPoints += quotedPoints
+		if answered == "no" {
+			t.falseNo++
+		}
 		t.byPoints[points]++
 	} else {
 		t.unanswerable++
@@ -160,10 +175,22 @@ func (t *quoteTally) add(a *parsedAnswer, points, quotedPoints int, answered str
 // targets finds the blocks that answer a question.
 func (s *publicSite) targets(q *question) ([]target, error) {
 	d, lines := s.documents[q.Path], s.sources[q.Path]
-	if len(q.Lines) > 0 && d == nil {
+	if q.Path != "" && d == nil {
 		return nil, fmt.Errorf("%s has no page %s", s.Name, q.Path)
 	}
-	out := make([]target, 0, len(q.Lines))
+	out := make([]target, 0, len(q.Lines)+1)
+	if len(q.Facts) > 0 {
+		t := target{document: d, facts: q.Facts}
+		for i := range d.Sections {
+			if t.in(d.Sections[i].Heading + "\n" + d.Sections[i].Text) {
+				t.sections = append(t.sections, sectionAddress(d, i))
+			}
+		}
+		if len(t.sections) == 0 {
+			return nil, fmt.Errorf("%q: no section of %s has the facts %q", q.Question, q.Path, q.Facts)
+		}
+		out = append(out, t)
+	}
 	for _, ranges := range q.Lines {
 		var text strings.Builder
 		for r := range strings.SplitSeq(ranges, ",") {
@@ -184,7 +211,7 @@ func (s *publicSite) targets(q *question) ([]target, error) {
 		for i := range d.Sections {
 			have, _ := wordPairs(d.Sections[i].Heading + "\n" + d.Sections[i].Text)
 			if c := t.covered(have); c > best {
-				best, t.section = c, sectionAddress(d, i)
+				best, t.sections = c, []string{sectionAddress(d, i)}
 			}
 		}
 		if best < .5 {
@@ -243,6 +270,42 @@ func (t *target) covered(have map[string]int) float64 {
 	return float64(n) / float64(max(1, t.all))
 }
 
+// in reports whether a text has the block, whole, or all of the facts.
+func (t *target) in(text string) bool {
+	if len(t.facts) == 0 {
+		have, _ := wordPairs(plainSource(text))
+		return t.covered(have) >= whole
+	}
+	text = flat(text)
+	for _, f := range t.facts {
+		if !slices.ContainsFunc(strings.Split(f, "|"), func(f string) bool { return hasWords(text, flat(f)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasWords reports whether a text has a phrase that is no part of other words.
+func hasWords(text, phrase string) bool {
+	word := func(b byte) bool { return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' }
+	for i := 0; ; i++ {
+		n := strings.Index(text[i:], phrase)
+		if n < 0 {
+			return false
+		}
+		i += n
+		end := i + len(phrase)
+		if (i == 0 || !word(phrase[0]) || !word(text[i-1])) && (end == len(text) || !word(phrase[len(phrase)-1]) || !word(text[end])) {
+			return true
+		}
+	}
+}
+
+// flat is a text in lower case without the signs that Markdown adds.
+func flat(s string) string {
+	return strings.ToLower(strings.Join(strings.Fields(strings.NewReplacer("`", "", "*", "", "\\", "").Replace(s)), " "))
+}
+
 // parsedAnswer is an extractive answer: what it quotes, and what it links to
 // besides.
 type parsedAnswer struct {
@@ -280,24 +343,27 @@ func parseAnswer(text string) (a parsedAnswer) {
 }
 
 func (a *parsedAnswer) points(targets []target) (points int) {
-	for _, t := range targets {
+	for i := range targets {
+		t := &targets[i]
+		var shown strings.Builder
 		for _, q := range a.quotes {
-			have, _ := wordPairs(plainSource(q.text))
+			shown.WriteString(q.text + "\n\n")
 			switch {
-			case t.covered(have) >= whole:
-				return mostPoints
-			case q.url == t.section:
+			case slices.Contains(t.sections, q.url):
 				points = max(points, 2)
 			case onPage(q.url, t.document):
 				points = max(points, 1)
 			}
 		}
 		for _, line := range a.lines {
-			if have, _ := wordPairs(plainSource(line)); t.covered(have) >= whole {
+			if t.in(line) {
 				return mostPoints
 			}
 		}
-		if len(a.quotes) == 0 && len(a.links) > 0 && a.links[0] == t.section {
+		if t.in(shown.String()) {
+			return mostPoints
+		}
+		if len(a.quotes) == 0 && len(a.links) > 0 && slices.Contains(t.sections, a.links[0]) {
 			points = max(points, 2)
 		}
 		if slices.ContainsFunc(a.links, func(u string) bool { return onPage(u, t.document) }) {
