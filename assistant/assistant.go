@@ -25,8 +25,8 @@ type Assistant struct {
 	Log   *slog.Logger
 	// MaxTokens bounds the model's answer. Default: 1500.
 	MaxTokens int
-	// PassageTokens bounds the passages given to the model, counted with
-	// OpenAI's cl100k_base vocabulary. Default: 6000.
+	// PassageTokens bounds the passages given to the model, estimated
+	// by Tokens. Default: 6000.
 	PassageTokens int
 	// MaxDuration bounds the model's answer in time, with its calls of tools.
 	// Default: 5 minutes.
@@ -37,7 +37,6 @@ type Assistant struct {
 	// answer from what it found. Default: 20 s.
 	Patience time.Duration
 
-	tokens       tokenCache
 	noTools      atomic.Bool  // the model refused tools once
 	rewriteAfter atomic.Int64 // no rewrites before this time, in Unix ns: the last one failed
 }

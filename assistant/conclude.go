@@ -17,17 +17,12 @@ func (r *run) conclude(context.Context) error {
 		return nil
 	}
 	r.res.Unverified = r.unverified()
-	denies, rest := denied(r.answer.text.String())
-	cited, unanswered := len(r.cited()) > 0, r.answer.marks.seen || denies
+	cited, unanswered := len(r.cited()) > 0, r.answer.marks.first || len(r.passages) == 0
 	switch {
-	case unanswered && cited && rest >= leastAnswer:
-		r.res.Answered = "partly"
-	case unanswered, len(r.passages) == 0:
+	case unanswered:
 		r.res.Answered = "no"
-	case cited:
+	case cited && !r.answer.marks.seen:
 		r.res.Answered = "yes"
-	case r.byScore()[0].score < scoreHopeless:
-		r.res.Answered = "no"
 	default:
 		r.res.Answered = "partly"
 	}

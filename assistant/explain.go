@@ -16,8 +16,7 @@ type Explanation struct {
 	Language language.Language  `json:"language"`
 	Boost    []string           `json:"boost,omitempty"`
 	Passages []ExplainedPassage `json:"passages"`
-	// Tokens are those of the passages, Budget is their bound. Without a model
-	// both are estimates.
+	// Tokens are those of the passages, Budget is their bound.
 	Tokens int `json:"tokens"`
 	Budget int `json:"budget"`
 	// Answered is that of an extractive reply.

@@ -6,16 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// unansweredMark begins a model's reply that says that the documentation doesn't
-// answer. It is removed before the reader gets it, in whatever brackets, code or
-// escapes the model writes it.
+// unansweredMark begins what a model's reply says of what the documentation
+// doesn't answer. It is removed before the reader gets it, in whatever brackets,
+// code or escapes the model writes it.
 const unansweredMark = "[[no-answer]]"
 
 // marks finds the mark in a streamed text, and leaves it out.
 type marks struct {
-	seen bool
-	last byte // passed on last that is no space, 0 at the beginning
-	held []byte
+	seen  bool
+	first bool // nothing is before it
+	last  byte // passed on last that is no space, 0 at the beginning
+	held  []byte
 }
 
 // maxMark bounds what is held back, in bytes.
@@ -54,6 +55,7 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 			m.held = append(m.held[:0], s[i:]...)
 			return dst
 		case length > 0 && !open:
+			m.first = m.first || !m.seen && m.last == 0
 			m.seen = true
 			i += length
 		default:

@@ -28,7 +28,6 @@ const (
 	neighbourhood  = 350  // … up to so many tokens
 	longestShare   = .4   // of the budget, for one passage
 	leastTokens    = 80   // a passage that is cut shorter is left out
-	charsPerToken  = 4    // estimated, where there is no model
 	relevanceFloor = .25  // of the best score, below which a hit is left out
 )
 

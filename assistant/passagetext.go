@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -13,13 +12,13 @@ import (
 func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, query string, budget int) (string, int) {
 	s := &d.Sections[i]
 	text := strings.TrimSpace(s.Text)
-	tokens := r.count(text)
+	tokens := Tokens(text)
 	if tokens > budget {
 		if budget < leastTokens {
 			return "", 0
 		}
 		text = r.cut(text, query, budget)
-		return text, r.count(text)
+		return text, Tokens(text)
 	}
 	for j := i + 1; tokens < shortSection && j < len(d.Sections); j++ {
 		next := &d.Sections[j]
@@ -31,7 +30,7 @@ func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, qu
 		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document != nil && h.Document.Page == d.Page && h.Section == j }) {
 			break // a hit with its own URL
 		}
-		more := r.count(next.Text)
+		more := Tokens(next.Text)
 		if more > min(neighbourhood, budget-tokens) {
 			break
 		}
@@ -67,27 +66,22 @@ func (r *run) cut(text, query string, budget int) string {
 		}
 	}
 	from, to := best, best+1
-	tokens := r.count(blocks[best].text)
+	tokens := Tokens(blocks[best].text)
 	if tokens > budget {
 		if blocks[best].code {
 			return ""
 		}
-		// One paragraph longer than the budget: its beginning.
-		t := blocks[best].text
-		for n := budget * charsPerToken; n > 0 && r.count(t) > budget; n = n * 9 / 10 {
-			t = clip(t, n)
-		}
-		return t + " […]"
+		return clipTokens(blocks[best].text, budget) + " […]"
 	}
 	for grown := true; grown; {
 		grown = false
 		if to < len(blocks) {
-			if n := r.count(blocks[to].text); tokens+n <= budget {
+			if n := Tokens(blocks[to].text); tokens+n <= budget {
 				tokens, to, grown = tokens+n, to+1, true
 			}
 		}
 		if from > 0 {
-			if n := r.count(blocks[from-1].text); tokens+n <= budget {
+			if n := Tokens(blocks[from-1].text); tokens+n <= budget {
 				tokens, from, grown = tokens+n, from-1, true
 			}
 		}
@@ -151,12 +145,4 @@ func splitBlocks(text string) []block {
 	}
 	flush(false)
 	return out
-}
-
-// count counts tokens. Without a model it is an estimate.
-func (r *run) count(text string) int {
-	if r.a.Model == nil {
-		return int(math.Ceil(float64(len(text)) / charsPerToken))
-	}
-	return r.a.tokens.count(text)
 }

@@ -225,6 +225,16 @@ func TestWhatAReplyTellsAboutItself(t *testing.T) {
 				t.Errorf("%+v %q", res.Outcome, text)
 			}
 		}},
+		{"a model that says what is missing after what isn't", "How do I install Acme on Linux?", good + "\n\n[[no-answer]] The documentation doesn't say how to on BSD.", func(t *testing.T, res *Result, text string) {
+			if res.Answered != "partly" || strings.Contains(text, "[[") || strings.Contains(text, "https://help.acme.io/") {
+				t.Errorf("%+v %q", res.Outcome, text)
+			}
+		}},
+		{"an answer that negates and cites", "How do I install Acme on Linux?", "It doesn't need a compiler; the documentation doesn't cover others. " + good, func(t *testing.T, res *Result, _ string) {
+			if res.Answered != "yes" {
+				t.Errorf("%+v", res.Outcome)
+			}
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, size := range []int{0, 1, 4} {

@@ -186,7 +186,7 @@ func (r *run) readPage(ctx context.Context, name string) ([]passage, error) {
 	left := readTokens
 	for i := range d.Sections {
 		s := &d.Sections[i]
-		n := r.count(s.Text) + 8
+		n := Tokens(s.Text) + 8
 		if n > left {
 			b.WriteString("[…]\n")
 			break

@@ -251,17 +251,14 @@ func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
 	defer freeSlot()
 
 	began := time.Now()
-	defer a.app.Opened(site.Name)()
-	traced, endSpan := a.app.Step(asReader(r), "reply")
-	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
-	defer cancel(nil)
+	ctx, endSpan := a.app.Step(asReader(r), "reply")
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	t, _ := a.app.Conversations().Open(ctx, "", owner)
 	id := requestID(r)
 	sources := new(sourceSink)
 	message := "msg_" + id
-	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, Trace: a.app.Step, SourcesApart: true}, sources)
-	a.app.Replied(traced, &app.Reply{
+	res, err := a.app.Run(ctx, site, r.ProtoMajor, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, SourcesApart: true}, sources)
+	a.app.Replied(ctx, &app.Reply{
 		Site: site, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
 		Result: res, Err: err, Gone: r.Context().Err() != nil,
 	})

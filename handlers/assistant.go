@@ -150,34 +150,23 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 // reply answers a request that was admitted and read.
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, site *app.LiveSite, key *access.Key, req *reply.Request) error {
 	began := time.Now()
-	defer a.app.Opened(site.Name)()
-	traced, endSpan := a.app.Step(asReader(r), "reply")
-	ctx, cancel := a.app.ReplyContext(traced, r.ProtoMajor)
-	defer cancel(nil)
-	if limit := writeLimit(r); limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, errTimeLimit)
-		defer stop()
-	}
-
+	ctx, endSpan := a.app.Step(asReader(r), "reply")
 	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
 	id := requestID(r)
-	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, Trace: a.app.Step, SourcesApart: sourceOf(r) == insights.Widget}
+	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, SourcesApart: sourceOf(r) == insights.Widget}
 	in.ThreadID, in.History = a.conversation(ctx, site, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 
 	s := newStream(w, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
 	defer s.close()
-	res, err := site.Assistant().Reply(ctx, in, s)
+	res, err := a.app.Run(ctx, site, r.ProtoMajor, in, s)
 	begun, broken := s.state()
 	gone := r.Context().Err() != nil || broken
 	if err != nil && !gone {
-		switch cause := context.Cause(ctx); {
-		case errors.Is(cause, errTimeLimit):
-			err = cause
+		switch {
+		case errors.Is(err, app.ErrTimeLimit):
 			s.fail("This answer took longer than the server allows. Please ask again.")
-		case errors.Is(cause, app.ErrStopping):
-			err = cause
+		case errors.Is(err, app.ErrStopping):
 			if !begun {
 				endSpan(err)
 				return stopping(w, a.app, site.Name)
@@ -190,7 +179,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, s
 		}
 	}
 
-	a.app.Replied(traced, &app.Reply{
+	a.app.Replied(ctx, &app.Reply{
 		Site: site, Owner: owner, Thread: in.ThreadID, QuestionID: req.QuestionID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
 		Message: in.MessageID, RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
 	})
@@ -219,23 +208,6 @@ func (a *Assistant) finishEvent(req *reply.Request) uimessage.FinishEvent {
 		return uimessage.SDK
 	}
 	return uimessage.Literal
-}
-
-// errTimeLimit is the cause of a reply that ends because the server's write
-// timeout is near.
-var errTimeLimit = errors.New("the reply took longer than the server's write timeout")
-
-// writeLimit is how long a reply may take where the operator has set the
-// server's write timeout; 0: no limit. Caddy cuts the response then, and over
-// HTTP/3 the cut looks like a whole response, so the reply ends a little
-// before it, with an error.
-func writeLimit(r *http.Request) time.Duration {
-	srv, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	if !ok {
-		return 0
-	}
-	limit := time.Duration(srv.WriteTimeout)
-	return limit - min(time.Second, limit/3)
 }
 
 // Interface guards

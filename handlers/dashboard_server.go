@@ -127,7 +127,7 @@ func (s *dashboardServer) Ask(ctx context.Context, site, question string) (*assi
 	}
 	defer release()
 	id := rand.Text()[:9]
-	res, err := live.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
+	res, err := s.app.Run(ctx, live, 1, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
 	if res != nil && res.Answer != "" {
 		return res, nil
 	}

@@ -216,7 +216,6 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	case reqCtx.Err() != nil:
 		return nil, e.endpoint.fail(Timeout, "no vectors within %v", timeout)
 	case errors.As(err, &failure):
-		failure.Message = withoutEcho(failure.Message, texts...)
 		return nil, failure
 	default:
 		return nil, e.endpoint.fail(Malformed, "%v", err)

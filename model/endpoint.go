@@ -176,7 +176,6 @@ func (e *endpoint) reply(ctx context.Context, p *assistant.Prompt, o *Options, o
 	default:
 		failure = e.failTransport(kind, err)
 	}
-	failure.Message = withoutPrompt(failure.Message, p)
 	return nil, s.sent, failure
 }
 

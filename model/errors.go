@@ -43,8 +43,7 @@ const (
 )
 
 // Error is the failure of an endpoint. It wraps assistant.ErrModel. Its text is
-// for the log: it may quote the endpoint (at most 2 kB, without keys and without
-// quotations of the request) and must not be shown to readers.
+// for the log: it may quote the endpoint (at most 2 kB, without keys) and must not be shown to readers.
 type Error struct {
 	// Endpoint is the URL without credentials and query, and the model.
 	Endpoint string

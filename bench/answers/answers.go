@@ -151,9 +151,6 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	s.index = today
-	if err := s.judged(ctx, out, *worst); err != nil {
-		return err
-	}
 	if *address != "" {
 		if err := s.live(ctx, out, *address, model, *questions); err != nil {
 			return err

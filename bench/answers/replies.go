@@ -168,7 +168,6 @@ func (s *suite) checking(ctx context.Context) error {
 	kept, written := 0, 0
 	p := &puppet{scripted: characters[0], rnd: s.rnd, tokens: true}
 	a := s.assistant(p) // one, as a site has: what it makes once is not a reply's cost
-	a.Warm()
 	for i := range 5 * len(s.conversations) {
 		var spent time.Duration
 		out := &sink{}

@@ -1,7 +1,6 @@
 package assistant
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -15,9 +14,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
-
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
-	"github.com/caddy-docs/caddy-docs/model"
 )
 
 // byModel answers as the model that is asked.
@@ -95,42 +92,6 @@ func TestAModelThatDoesNotBeginIsReplaced(t *testing.T) {
 				if len(r.Sources) == 0 || r.ThreadID == "" || r.Metadata["model"] != "extractive" || r.Metadata["notice"] != "model unavailable" {
 					t.Errorf("v%d without a fallback: %d sources, thread %q, metadata %v", v, len(r.Sources), r.ThreadID, r.Metadata)
 				}
-			}
-		})
-	}
-}
-
-// A model that refuses a request and quotes it puts what the reader asked into
-// no log.
-func TestAModelThatQuotesTheRequestLogsNoQuestion(t *testing.T) {
-	const question, secret = "Why was the account of Jane Roe at example.test closed on Friday?", "Jane Roe"
-	for name, status := range map[string]int{"400": 400, "422": 422, "500": 500, "in the stream": 200} {
-		t.Run(name, func(t *testing.T) {
-			m, url := caddytest.StartModel(t)
-			m.Answer(func(r *modelserver.Request) modelserver.Reply {
-				body, err := json.Marshal(map[string]any{"error": map[string]any{"message": "invalid prompt: " + question + r.Text("user"), "type": "invalid_request_error"}})
-				if err != nil {
-					t.Error(err)
-				}
-				if status == 200 {
-					body = []byte("data: " + string(body) + "\n\n")
-				}
-				return modelserver.Reply{Status: status, Body: string(body)}
-			})
-			s := caddytest.StartWithModel(t, url, "first", "")
-			for v, r := range s.AskAll(t, question, nil) {
-				if !r.Finished {
-					t.Errorf("v%d: %+v", v, r)
-				}
-			}
-			caddytest.Until(t, "the failures are logged", func() bool { return strings.Count(s.Log(), "invalid prompt") >= 2 })
-			for line := range strings.Lines(s.Log()) {
-				if strings.Contains(line, secret) || len(line) > 4000 {
-					t.Errorf("the log has the line %.500s", line)
-				}
-			}
-			if status := caddytest.App(t).Status(); slices.ContainsFunc(status.Models, func(m model.State) bool { return strings.Contains(m.LastError, secret) }) {
-				t.Errorf("the status is %+v", status.Models)
 			}
 		})
 	}

@@ -355,6 +355,12 @@ func TestTimeoutsOfTheServerCutNoStreamWithoutAnError(t *testing.T) {
 					all = append(all, s.ask(t, cs, protocol, v, 7))
 				}
 			}
+			if write != "" { // the page without JavaScript is shown, too
+				r := s.Do(caddytest.Request{Path: "/v1/ask/acme", Key: "-", Body: "q=How+do+I+install+it", Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}})
+				if r.Status != http.StatusOK || !strings.Contains(string(r.Body), "</html>") {
+					t.Errorf("the ask page: %d %s", r.Status, r.Body)
+				}
+			}
 			s.readAll(t, all, func(a *askedStream, r *stream.Reply, whole string) {
 				complete := r.Finished && r.Text == whole
 				if write != "" {

@@ -119,7 +119,7 @@ func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer
 	defer release()
 	began, message := time.Now(), "msg_"+rand.Text()
 	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
-	res, err := site.Assistant().Reply(ctx, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
+	res, err := a.Run(ctx, site, 1, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
 	if recorded && res != nil {
 		a.recordReply(&Reply{
 			Site: site, From: Asker{Source: insights.Command}, Page: req.CurrentPath, Message: message,

@@ -130,10 +130,10 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 	}
 	written := 0
 	completion, err := m.Model.Stream(ctx, p, func(d *assistant.Delta) error {
-		written += len(d.Text) + len(d.Reasoning)
+		written += assistant.Tokens(d.Text) + assistant.Tokens(d.Reasoning)
 		return each(d)
 	})
-	spent := prompt + int64(written)/bytesPerToken
+	spent := prompt + int64(written)
 	switch {
 	case err == nil && completion.Usage.Known:
 		output := int64(completion.Usage.OutputTokens)
@@ -147,24 +147,20 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 	return completion, err
 }
 
-// bytesPerToken is low for every script, so that an estimate is rather too
-// high than too low: English has 4, code 3.
-const bytesPerToken = 3
-
-// promptTokens bounds what a prompt costs.
+// promptTokens estimates what a prompt costs, rather too high.
 func promptTokens(p *assistant.Prompt) int64 {
 	n := 0
 	for i := range p.Messages {
 		m := &p.Messages[i]
-		n += len(m.Role) + len(m.Content) + len(m.ToolCallID) + 16
+		n += assistant.Tokens(m.Content) + 8
 		for _, c := range m.ToolCalls {
-			n += len(c.ID) + len(c.Name) + len(c.Arguments) + 16
+			n += assistant.Tokens(c.Arguments) + 16
 		}
 	}
 	for _, t := range p.Tools {
-		n += len(t.Name) + len(t.Description) + len(t.Parameters) + 32
+		n += assistant.Tokens(t.Description) + assistant.Tokens(t.Parameters) + 16
 	}
-	return int64(n/bytesPerToken) + 16
+	return int64(n + n/10)
 }
 
 // BudgetStatus is what a site has spent.

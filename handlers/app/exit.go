@@ -71,21 +71,3 @@ func (a *App) Handle(context.Context, caddy.Event) error {
 
 // Exiting reports whether the process is about to end: requests are refused.
 func (a *App) Exiting() bool { return a.exit.refusing.Load() }
-
-// ReplyContext derives the context of a reply from that of its request. It is
-// also cancelled, with ErrStopping, when replies must end because the process
-// does.
-func (a *App) ReplyContext(parent context.Context, protoMajor int) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	end := func() { cancel(ErrStopping) }
-	off := context.AfterFunc(a.exit.ending, end)
-	offH3 := func() bool { return false }
-	if protoMajor >= 3 {
-		offH3 = context.AfterFunc(a.endingH3, end)
-	}
-	return ctx, func(cause error) {
-		off()
-		offH3()
-		cancel(cause)
-	}
-}

@@ -38,7 +38,6 @@ func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
 		if r.budget != nil {
 			r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
 		}
-		r.goBackground(func(context.Context) { r.answering.Warm() }) // not at the first reader's cost
 	}
 	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, model) })
 	return nil

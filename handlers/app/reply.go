@@ -110,12 +110,5 @@ func hashFingerprint(o thread.Owner) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Opened counts a reply as in progress until the function it returns is called.
-func (a *App) Opened(site string) (closed func()) {
-	g := collectors.open.WithLabelValues(site)
-	g.Inc()
-	return g.Dec
-}
-
 // Refused counts a request that was answered with 503.
 func (a *App) Refused(site, why string) { collectors.refused.WithLabelValues(site, why).Inc() }
