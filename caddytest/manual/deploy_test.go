@@ -92,4 +92,83 @@ func TestSystemdAcceptsTheDropIn(t *testing.T) {
 	if said := verify(strings.ReplaceAll(dropIn, "TimeoutStopSec=40s", "TimeoutStopSec=forty")); !strings.Contains(said, "forty") {
 		t.Errorf("a wrong drop-in is accepted: %q", said)
 	}
+	// The overall exposure that systemd sees, from 0 to 10; Caddy's own unit has 9.
+	exposure := func(dropIn string) string {
+		t.Helper()
+		unit := filepath.Join(caddytest.Folder(t, map[string]string{
+			"caddy.service": "[Service]\nUser=caddy\nGroup=caddy\nExecStart=/bin/true run\nProtectSystem=full\nPrivateTmp=true\nAmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE\n" +
+				strings.ReplaceAll(dropIn, "[Service]", ""),
+		}), "caddy.service")
+		out, _ := exec.Command(analyze, "security", "--offline=true", "--threshold=25", unit).CombinedOutput() // it fails beyond the threshold
+		return regexp.MustCompile(`Overall exposure level for caddy.service: (\S+)`).FindString(string(out))
+	}
+	for dropIn, most := range map[string]float64{dropIn: 2.5, "": 10} {
+		var level float64
+		said := exposure(dropIn)
+		if _, err := fmt.Sscanf(said, "Overall exposure level for caddy.service: %g", &level); err != nil || level > most || dropIn == "" && level < 5 {
+			t.Errorf("with a drop-in of %d bytes: %q", len(dropIn), said)
+		}
+	}
+}
+
+// Every container that runs Caddy has the least rights, and no container can
+// get more.
+func TestContainersHaveTheLeastRights(t *testing.T) {
+	compose := caddytest.ReadFile(t, "../../compose.yaml")
+	_, caddy, _ := strings.Cut(compose, "x-caddy: &caddy\n")
+	caddy, services, _ := strings.Cut(caddy, "\nservices:\n")
+	for _, line := range []string{"read_only: true", "cap_drop: [ALL]", `security_opt: ["no-new-privileges:true"]`} {
+		if !strings.Contains(caddy, "  "+line+"\n") {
+			t.Errorf("Caddy's containers lack %s", line)
+		}
+	}
+	for _, service := range regexp.MustCompile(`(?m)^  [a-z-]+:`).Split(services, -1)[1:] {
+		own := strings.Contains(service, "<<: *caddy") || strings.Contains(service, "*docs")
+		if service = strings.Split(service, "\nvolumes:\n")[0]; !own && strings.Contains(service, "image:") && !strings.Contains(service, "no-new-privileges:true") {
+			t.Errorf("a service can get privileges:%s", service)
+		}
+		if strings.Contains(service, "privileged") || strings.Contains(service, "cap_add") {
+			t.Errorf("a service has privileges:%s", service)
+		}
+	}
+}
+
+// A workflow that could write runs no code of the repository, and an action is
+// the commit that was looked at.
+func TestWorkflowsHaveTheLeastRights(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, file := range files {
+		text := caddytest.ReadFile(t, file)
+		for _, m := range regexp.MustCompile(`uses: (\S+)(.*)`).FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40}$`).MatchString(m[1]) || !regexp.MustCompile(`^ # v\d+\.\d+\.\d+$`).MatchString(m[2]) {
+				t.Errorf("%s: %s names no commit with its version", file, m[0])
+			}
+		}
+		head, jobs, _ := strings.Cut(text, "\njobs:\n")
+		if strings.Contains(head, "write") || !strings.Contains(head, "permissions:") {
+			t.Errorf("%s: all jobs can write", file)
+		}
+		for _, job := range regexp.MustCompile(`(?m)^  [a-z]+:`).Split(jobs, -1)[1:] {
+			if strings.Contains(job, ": write") && (strings.Contains(job, "checkout") || strings.Contains(job, ".ci/")) {
+				t.Errorf("%s: a job that can write runs the repository's code:%s", file, job)
+			}
+		}
+	}
+	if release := caddytest.ReadFile(t, "../../.github/workflows/release.yml"); !strings.Contains(release, ".ci/vulnerabilities --fail") {
+		t.Error("a release does not look for vulnerabilities")
+	}
+}
+
+func TestTheCheckForVulnerabilitiesFailsIfItCannotLook(t *testing.T) {
+	for argument, fails := range map[string]bool{"": false, "--fail": true} {
+		cmd := exec.Command("bash", "../../.ci/vulnerabilities", argument)
+		cmd.Env = append(os.Environ(), "GOVULNDB=http://127.0.0.1:9")
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != fails || !strings.Contains(string(out), "can't be reached") {
+			t.Errorf("%q: %v %s", argument, err, out)
+		}
+	}
 }
