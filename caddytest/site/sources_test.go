@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 
@@ -64,6 +65,48 @@ func TestARestartAnswersFromDisk(t *testing.T) {
 	s.Load("", site)
 	if !finds(s, "countdown", "reference") { // at once: there is no waiting here
 		t.Error("nothing was loaded from disk")
+	}
+}
+
+// A sitemap that arrives byte by byte keeps nobody from the pages that were read
+// before, over restarts and reloads.
+func TestASlowSitemapLeavesTheLastIndex(t *testing.T) {
+	var slow atomic.Bool
+	mux := http.NewServeMux()
+	site := httptest.NewServer(mux)
+	defer site.Close()
+	mux.HandleFunc("/start", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html lang=en><head><title>Start</title></head><body><main><h1>Start</h1><p>Rockets start with a countdown.</p></main></body></html>")
+	})
+	mux.HandleFunc("/sitemap.xml", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
+		for slow.Load() && r.Context().Err() == nil {
+			fmt.Fprint(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+		fmt.Fprintf(w, "<url><loc>%s/start</loc></url></urlset>", site.URL)
+	})
+	docs := "site acme {\n\tsitemap " + site.URL + "/sitemap.xml\n\tallow_private on\n}"
+	s := caddytest.Start(t, docs, "http://:0 {\n\tsearch acme\n}\n")
+	s.Ready("acme")
+	slow.Store(true)
+	for name, again := range map[string]func(){
+		"a restart": func() {
+			if err := caddy.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			s.Load(docs, "http://:0 {\n\tsearch acme\n}\n")
+		},
+		"a reload with other settings": func() {
+			s.Load(strings.Replace(docs, "allow_private on", "allow_private on\n\texclude /blog/*", 1), "http://:0 {\n\tsearch acme\n}\n")
+		},
+	} {
+		again()
+		if !finds(s, "countdown", "start") { // at once: there is no waiting here
+			t.Errorf("after %s, search waits for the sitemap", name)
+		}
 	}
 }
 

@@ -31,6 +31,9 @@ const (
 	maxRedirects   = 5
 	maxURL         = 2048 // bytes
 	requestTimeout = 30 * time.Second
+	// defaultListTimeout bounds robots.txt and all sitemaps together. Each may
+	// arrive as slowly as requestTimeout allows.
+	defaultListTimeout = 2 * time.Minute
 	// sitemapWorkers is how many requests are made at once.
 	sitemapWorkers = 4
 	// giveUpAfter is the number of consecutive failures after which the
@@ -72,6 +75,8 @@ type Sitemap struct {
 	// MaxPage is the size in bytes above which a page is reported instead of
 	// read. Default: 20 MB.
 	MaxPage int64
+
+	listTimeout time.Duration // 0: defaultListTimeout
 }
 
 // Watch calls changed at the interval.
@@ -102,15 +107,18 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 		ResponseHeaderTimeout:  requestTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
+	timeout := cmp.Or(s.listTimeout, defaultListTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("robots.txt and the sitemaps took more than %s", timeout))
+	defer cancel()
 	if err := snap.fetchRobots(ctx, site); err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	if snap.delay = min(snap.robots.CrawlDelay, maxCrawlDelay); snap.delay > 0 {
 		snap.gate = make(chan struct{}, 1)
 	}
 	list := listing{snapshot: snap, seen: map[string]bool{}, now: time.Now()}
 	if err := list.read(ctx, s.URL, 0); err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	list.finish()
 	snap.client.CheckRedirect = snap.checkPageRedirect

@@ -236,6 +236,34 @@ func TestRobotsThatCannotBeHadStopEverything(t *testing.T) {
 	}
 }
 
+// Each response stays below the time of a request; all of them together don't
+// stay below that of the list.
+func TestSitemapsThatDripAreGivenUp(t *testing.T) {
+	site := newSite(t)
+	drip := func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i < 100 && r.Context().Err() == nil; i++ {
+			fmt.Fprint(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	for name, slow := range map[string]string{"robots.txt": "/robots.txt", "the sitemap": "/sitemap.xml", "a sitemap of an index": "/part.xml"} {
+		site.text("/robots.txt", "")
+		site.text("/sitemap.xml", `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap><loc>`+site.URL+`/part.xml</loc></sitemap></sitemapindex>`)
+		site.text("/part.xml", urlset("SITE/a"))
+		sitemap := site.sitemap()
+		sitemap.listTimeout = 500 * time.Millisecond
+		if _, err := sitemap.Snapshot(t.Context()); err != nil {
+			t.Fatalf("before %s is slow: %v", name, err)
+		}
+		site.set(slow, drip)
+		began := time.Now()
+		if _, err := sitemap.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "took more than 500ms") || time.Since(began) > 1500*time.Millisecond {
+			t.Errorf("%s: %v after %s", name, err, time.Since(began))
+		}
+	}
+}
+
 func TestFetchingPages(t *testing.T) {
 	other := newSite(t)
 	other.text("/secret", "secret")
