@@ -39,6 +39,11 @@ const (
 	seenPrefix    = "docs/sessions-seen"
 	loginLock     = "docs_login"
 
+	// maxCodes and maxSessions bound what is stored. Each sign-in and each list
+	// reads all of it.
+	maxCodes    = 20
+	maxSessions = 100
+
 	maxLogin     = 4 << 10
 	maxLoginName = 100
 )
@@ -46,6 +51,8 @@ const (
 var (
 	// ErrCode is returned for a code that is not valid, or not any more.
 	ErrCode = errors.New("this code is not valid: it may have been used, or be older than 10 minutes")
+	// ErrCodes is returned while too many codes wait for their use.
+	ErrCodes = fmt.Errorf("%d codes have not been used yet; use one of them, or wait until they expire after 10 minutes", maxCodes)
 	// ErrSession is returned for a session that does not exist.
 	ErrSession = errors.New("there is no such session")
 )
@@ -95,12 +102,15 @@ type code struct {
 }
 
 // Code makes a code that signs in once, within CodeTTL: a member of an
-// organization, or with "" an administrator of all. name may be "".
+// organization, or with "" an administrator of all. name may be "". The error is
+// ErrCodes if there are many already.
 func (l *Logins) Code(ctx context.Context, organization, name string) (string, error) {
 	if name = strings.TrimSpace(name); len(name) > maxLoginName || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", fmt.Errorf("a name has at most %d characters, and no control characters", maxLoginName)
 	}
-	l.prune(ctx)
+	if l.prune(ctx) >= maxCodes {
+		return "", ErrCodes
+	}
 	text := rand.Text()[:12] // 60 bits, for 10 minutes
 	if name == "" {
 		name = cmp.Or(organization, "admin") + "-" + strings.ToLower(text[:4])
@@ -150,6 +160,9 @@ func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Ses
 	if !l.now().Before(c.Expires) {
 		return "", nil, ErrCode
 	}
+	if err := l.makeRoom(ctx); err != nil {
+		return "", nil, err
+	}
 	secret = rand.Text() + rand.Text()
 	s = &Session{ID: hash(secret)[:12], Name: c.Name, Organization: c.Organization, Created: l.now().UTC().Truncate(time.Second)}
 	data, err := json.Marshal(s)
@@ -160,6 +173,18 @@ func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Ses
 		return "", nil, fmt.Errorf("storing the session: %w", err)
 	}
 	return secret, s, nil
+}
+
+// makeRoom ends the session that has not been used for the longest if there are
+// as many as there may be.
+func (l *Logins) makeRoom(ctx context.Context) error {
+	all, err := l.Sessions(ctx)
+	if err != nil || len(all) < maxSessions {
+		return err
+	}
+	idle := slices.MinFunc(all, func(a, b Session) int { return a.Seen.Compare(b.Seen) })
+	_, err = l.End(ctx, idle.ID)
+	return err
 }
 
 var secretForm = regexp.MustCompile(`^[A-Z2-7]{52}$`)
@@ -212,11 +237,12 @@ func (l *Logins) expired(s *Session) bool {
 // Sessions returns the sessions that are valid, the newest first.
 func (l *Logins) Sessions(ctx context.Context) ([]Session, error) {
 	all := []Session{}
-	return all, l.each(ctx, func(_ string, s *Session) error {
+	err := l.each(ctx, func(_ string, s *Session) error {
 		all = append(all, *s)
-		slices.SortFunc(all, func(a, b Session) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
 		return nil
 	})
+	slices.SortFunc(all, func(a, b Session) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID)) })
+	return all, err
 }
 
 // End ends a session by its ID, or with "all" every one, and returns those
@@ -279,11 +305,11 @@ func (l *Logins) each(ctx context.Context, f func(h string, s *Session) error) e
 	return nil
 }
 
-// prune deletes codes that nobody used.
-func (l *Logins) prune(ctx context.Context) {
+// prune deletes codes that nobody used in time, and returns how many are left.
+func (l *Logins) prune(ctx context.Context) (left int) {
 	keys, err := l.store.List(ctx, codePrefix)
 	if err != nil {
-		return
+		return 0 // storing another will say why
 	}
 	for _, key := range keys {
 		h := strings.TrimSuffix(path.Base(key), ".json")
@@ -293,8 +319,11 @@ func (l *Logins) prune(ctx context.Context) {
 		}
 		if ok, err := l.read(ctx, key, &c); err == nil && ok && !l.now().Before(c.Expires) {
 			_ = l.remove(ctx, key)
+		} else if ok {
+			left++
 		}
 	}
+	return left
 }
 
 // read reads a value; ok is false if there is none, or none that was written

@@ -61,6 +61,42 @@ func TestACodeSignsInOnce(t *testing.T) {
 	}
 }
 
+func TestCodesAndSessionsAreBounded(t *testing.T) {
+	l, stored, now := clocked()
+	var codes []string
+	for i := range 200 {
+		code, err := l.Code(t.Context(), "", "")
+		if i < maxCodes && err != nil || i >= maxCodes && !errors.Is(err, ErrCodes) {
+			t.Fatalf("code %d: %v", i, err)
+		}
+		codes = append(codes, code)
+	}
+	if _, _, err := l.Redeem(t.Context(), codes[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Code(t.Context(), "", ""); err != nil {
+		t.Errorf("after one was used: %v", err)
+	}
+	*now = now.Add(CodeTTL)
+	for range maxSessions + 10 {
+		*now = now.Add(time.Second)
+		code, err := l.Code(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := l.Redeem(t.Context(), code); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := l.Sessions(t.Context())
+	if err != nil || len(all) != maxSessions || all[len(all)-1].Created.Before(now.Add(-maxSessions*time.Second)) {
+		t.Errorf("%d sessions, the oldest of %v, %v", len(all), all[len(all)-1].Created, err)
+	}
+	if len(stored) > 2*maxSessions {
+		t.Errorf("%d values are stored", len(stored))
+	}
+}
+
 func TestSessionsEnd(t *testing.T) {
 	begin := func(l *Logins) string {
 		code, err := l.Code(t.Context(), "", "")

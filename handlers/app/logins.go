@@ -62,6 +62,9 @@ func (a *App) NewLogin(ctx context.Context, body []byte) (*Login, error) {
 		return nil, adminError(http.StatusNotFound, "there is no dashboard; write docs_dashboard into a site block")
 	}
 	code, err := a.logins.Code(ctx, r.Organization, r.Name)
+	if errors.Is(err, dashboard.ErrCodes) {
+		return nil, adminError(http.StatusTooManyRequests, "%w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
