@@ -31,6 +31,7 @@ shows each. The exit status is 1 if there is one.`,
 			if err != nil {
 				return err
 			}
+			checks = append(checks, t.checkClientIPs(cmd.Context())...)
 			wrong := 0
 			for _, c := range checks {
 				if !c.OK {

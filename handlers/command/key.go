@@ -27,6 +27,7 @@ func keyCommand(t *target) *cobra.Command {
 func keyCreateCommand(t *target) *cobra.Command {
 	var organization, name, expires string
 	var sites, origins []string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "create [--organization O] [--site S]... [--origin URL]... [--name N] [--expires 90d]",
 		Short: "Creates a key and prints it, once",
@@ -35,6 +36,7 @@ func keyCreateCommand(t *target) *cobra.Command {
 The key opens the sites of its organization, or only those given by --site.
 Browsers may use it from the sites' own pages and from the origins given by
 --origin (http://localhost:* is allowed); without --origin, from any page.
+The organization must have a site, unless --force is given.
 A running server accepts it within 10 seconds.`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +48,7 @@ A running server accepts it within 10 seconds.`,
 				}
 				k.Expires = at
 			}
-			return createKey(cmd.Context(), t, k, cmd.OutOrStdout())
+			return createKey(cmd.Context(), t, k, force, cmd.OutOrStdout())
 		},
 	}
 	f := cmd.Flags()
@@ -54,13 +56,14 @@ A running server accepts it within 10 seconds.`,
 	f.StringArrayVar(&sites, "site", nil, "A site that the key opens; may repeat (default: all of the organization)")
 	f.StringArrayVar(&origins, "origin", nil, "An origin from which browsers may use the key; may repeat (default: any)")
 	f.StringVar(&name, "name", "", "A name for lists")
+	f.BoolVar(&force, "force", false, "Create the key also for an organization that has no site yet")
 	f.StringVar(&expires, "expires", "", "When the key stops working, such as 90d or 12h (default: never)")
 	return cmd
 }
 
 // createKey makes the key here and sends the server only its record: the secret
 // is never sent or stored.
-func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) error {
+func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.Writer) error {
 	st, err := t.status(ctx)
 	var store func(record []byte) error
 	switch {
@@ -80,7 +83,7 @@ func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) erro
 	default:
 		return err
 	}
-	if err := completeKey(&k, st); err != nil {
+	if err := completeKey(&k, st, force); err != nil {
 		return err
 	}
 	secret, made, err := access.Make(k, time.Now())
@@ -108,8 +111,9 @@ func createKey(ctx context.Context, t *target, k access.Key, out io.Writer) erro
 	return nil
 }
 
-// completeKey fills in the organization and checks that the sites exist.
-func completeKey(k *access.Key, st app.Status) error {
+// completeKey fills in the organization and checks that it and the sites exist,
+// unless force allows one without a site.
+func completeKey(k *access.Key, st app.Status, force bool) error {
 	names := make([]string, 0, len(st.Sites))
 	organizations := make([]string, 0, len(st.Sites))
 	for _, s := range st.Sites {
@@ -128,6 +132,10 @@ func completeKey(k *access.Key, st app.Status) error {
 	if k.Organization != "" {
 		if len(k.Sites) > 0 && (len(organizations) != 1 || organizations[0] != k.Organization) {
 			return fmt.Errorf("the sites %s are of %s, not of %s", strings.Join(k.Sites, ", "), strings.Join(organizations, ", "), k.Organization)
+		}
+		if len(k.Sites) == 0 && !force && !slices.Contains(organizations, k.Organization) {
+			return fmt.Errorf("there is no organization %q; there are: %s; to create the key before its sites, write --force",
+				k.Organization, cmp.Or(app.FirstOf(organizations), "none"))
 		}
 		return nil
 	}
