@@ -89,7 +89,7 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	query := r.URL.Query()
 	if r.Method == http.MethodPost {
 		// Another site's page must not spend this one's model.
-		if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) {
+		if origin := r.Header.Get("Origin"); origin != "" && !ownPage(r, site, origin) {
 			return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxAskBody)

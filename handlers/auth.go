@@ -30,6 +30,8 @@ import (
 //	{http.auth.user.organization}  its organization
 //	{http.auth.user.sites}         the sites it is narrowed to, with commas
 //	{http.auth.user.client}        the client IP, IPv6 as its /64
+//	{http.auth.user.share}         whose count of the organization's limit it
+//	                               uses: the keys', or the widget's
 //
 // The client IP is Caddy's {client_ip}, which respects trusted_proxies.
 //
@@ -85,13 +87,17 @@ func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyau
 // accept sets the identity of a request.
 func accept(r *http.Request, id identity) (caddyauth.User, bool, error) {
 	caddyhttp.SetVar(r.Context(), identityVar, id)
-	key := id.key
+	key, share := id.key, id.key.Organization
+	if id.source == insights.Widget {
+		share += " widget" // organizations have no spaces
+	}
 	return caddyauth.User{
 		ID: key.ID,
 		Metadata: map[string]string{
 			"organization": key.Organization,
 			"sites":        strings.Join(key.Sites, ","),
 			"client":       client(r.Context()),
+			"share":        share,
 		},
 	}, true, nil
 }

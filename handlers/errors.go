@@ -58,6 +58,12 @@ func searchFailed(w http.ResponseWriter, err error) error {
 	return fail(http.StatusServiceUnavailable, "search_unavailable", "search is unavailable at the moment; try again in a few seconds", err)
 }
 
+// unknownHost refuses a request for a host that the operator did not name.
+func unknownHost() error {
+	return fail(http.StatusForbidden, "host_not_allowed",
+		"this site is not known by this host; its operator names it in the site block, or as the url of the site", nil)
+}
+
 // needsKey is the message for a request without a valid key.
 const needsKey = "this needs a valid API key: send the header Authorization: Bearer svc_dsc_…"
 

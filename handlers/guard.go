@@ -15,6 +15,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // Guard is http.handlers.docs_api, the outermost handler of the API. It
@@ -152,7 +153,11 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		return
 	}
 	if key, ok := identityOf(r); ok && g.limit.Events > 0 {
-		g.app.LimitAllowed(key.Organization, app.RateLimit{API: e.api, Events: g.limit.Events, Window: g.limit.Window})
+		api := e.api
+		if sourceOf(r) == insights.Widget {
+			api += " (widget)"
+		}
+		g.app.LimitAllowed(key.Organization, app.RateLimit{API: api, Events: g.limit.Events, Window: g.limit.Window})
 	}
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -52,39 +53,35 @@ type Limits struct {
 	// IP is the limit of each client over all organizations. An IPv6 client
 	// is a /64.
 	IP *Limit
-	// Organization is the limit of each organization over all its sites and
-	// keys.
+	// Organization is the limit of each organization over all its sites: once
+	// for its keys, and once for the widget's tokens.
 	Organization *Limit
 	// Distributed makes the Caddy instances that share a storage count the
 	// requests of organizations together. Nil: each instance counts its own.
 	Distributed *caddyrl.DistributedRateLimiting
 }
 
-// DefaultLimits returns the limits of an API that the operator didn't change.
-func DefaultLimits(api string) Limits {
-	if api == apiToken {
-		// A page asks for one each 15 minutes, and an address may be that of an
-		// office.
-		return Limits{IP: &Limit{Events: 600, Window: time.Hour}}
-	}
-	if api == apiAsk {
-		return Limits{IP: &Limit{Events: 300, Window: time.Hour}}
-	}
-	if api == apiWidget || api == apiMCP {
-		return Limits{} // bytes that are in memory
-	}
-	l := Limits{Organization: &Limit{Events: 10_000, Window: time.Hour}}
+// DefaultLimits returns the limits of an API where the operator limits
+// organizations to organization, nil for the default.
+func DefaultLimits(api string, organization *Limit) Limits {
+	perHour := func(n int) *Limit { return &Limit{Events: n, Window: time.Hour} }
+	keyed := cmp.Or(organization, perHour(10_000))
 	switch api {
+	case apiToken: // a page asks for one every 15 minutes, and an IP may be that of an office
+		return Limits{IP: perHour(600)}
+	case apiAsk:
+		return Limits{IP: perHour(300)}
+	case apiWidget, apiMCP: // bytes that are in memory; MCP has its own
+		return Limits{}
 	case apiAssistant:
-		l.IP = &Limit{Events: 10_000, Window: 24 * time.Hour}
-	case apiEvents:
-		// One for each search and click of a reader. They must not use up what
-		// is for the readers of a whole organization.
-		l = Limits{IP: &Limit{Events: 120, Window: time.Minute}, Organization: &Limit{Events: 50_000, Window: time.Hour}}
+		return Limits{IP: &Limit{Events: 10_000, Window: 24 * time.Hour}, Organization: keyed}
+	case apiEvents: // one for each search and click of a reader
+		return Limits{IP: &Limit{Events: 120, Window: time.Minute}, Organization: cmp.Or(organization, perHour(50_000))}
 	case apiFeedback:
-		l.IP = &Limit{Events: 60, Window: time.Hour}
+		return Limits{IP: perHour(60), Organization: keyed}
 	}
-	return l
+	// Keys are public. One client must not close search for everyone.
+	return Limits{IP: &Limit{Events: max(1, keyed.Events/4), Window: keyed.Window}, Organization: keyed}
 }
 
 // Handlers returns the handlers that enforce the limits of an API. They belong
@@ -110,7 +107,7 @@ func (l Limits) Handlers(api string) []json.RawMessage {
 	if o := l.Organization; o != nil {
 		handlers = append(handlers, caddyconfig.JSONModuleObject(&caddyrl.Handler{
 			RateLimits: map[string]*caddyrl.RateLimit{zone("organization", *o): {
-				Key: "{http.auth.user.organization}", MaxEvents: o.Events, Window: caddy.Duration(o.Window),
+				Key: "{http.auth.user.share}", MaxEvents: o.Events, Window: caddy.Duration(o.Window),
 			}},
 			Distributed: l.Distributed,
 		}, "handler", "rate_limit", nil))

@@ -14,6 +14,9 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	caddyrl "github.com/mholt/caddy-ratelimit"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // limited loads authentication and the limits of an API. The function it
@@ -59,7 +62,7 @@ func allowed(t testing.TB, h caddyhttp.Handler, n int, address, key string) int 
 
 func TestLimitsOfTheSpecificationByAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, end := limited(t, apiAssistant, DefaultLimits(apiAssistant))
+		h, end := limited(t, apiAssistant, DefaultLimits(apiAssistant, nil))
 		defer end()
 		start := time.Now()
 		for i := range 10_000 { // in 14 hours
@@ -94,7 +97,7 @@ func TestLimitsOfTheSpecificationByAddress(t *testing.T) {
 func TestLimitsOfTheSpecificationByOrganization(t *testing.T) {
 	for _, api := range []string{apiSearch, apiAssistant} {
 		synctest.Test(t, func(t *testing.T) {
-			h, end := limited(t, api, DefaultLimits(api))
+			h, end := limited(t, api, DefaultLimits(api, nil))
 			defer end()
 			for i := range 10_000 {
 				if ok, _ := ask(t, h, fmt.Sprintf("192.0.2.%d", i%200), acmeKey); !ok {
@@ -116,17 +119,37 @@ func TestLimitsOfTheSpecificationByOrganization(t *testing.T) {
 	}
 }
 
-func TestSearchHasNoLimitByAddressUnlessItIsWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if raw := DefaultLimits(apiSearch).Handlers(apiSearch); len(raw) != 1 {
-			t.Fatalf("%s", raw)
+// A key is public: who has it must not close search for everyone.
+func TestOneAddressLeavesThreeQuartersOfAnOrganizationsSearches(t *testing.T) {
+	for _, api := range []string{apiSearch, apiPage} {
+		for organization, others := range map[*Limit]int{nil: 7500, per(1000, time.Minute): 750, per(2, time.Hour): 1} {
+			synctest.Test(t, func(t *testing.T) {
+				l := DefaultLimits(api, organization)
+				h, end := limited(t, api, l)
+				defer end()
+				one := allowed(t, h, l.Organization.Events, "192.0.2.7", acmeKey)
+				rest := 0
+				for i := range 8 {
+					rest += allowed(t, h, l.Organization.Events/4+1, fmt.Sprintf("192.0.2.%d", 10+i), acmeKey)
+				}
+				if rest < others || one+rest != l.Organization.Events {
+					t.Errorf("%s of %d: one address took %d, the others %d", api, l.Organization.Events, one, rest)
+				}
+			})
 		}
-		h, end := limited(t, apiSearch, Limits{IP: per(600, time.Minute), Organization: per(10_000, time.Hour)})
-		defer end()
-		if n := allowed(t, h, 700, "192.0.2.7", acmeKey); n != 600 {
-			t.Errorf("%d of 700 let through, want 600", n)
-		}
-	})
+	}
+}
+
+func TestTheWidgetHasAShareOfItsOwn(t *testing.T) {
+	user := func(source insights.Source) map[string]string {
+		r := caddyhttp.PrepareRequest(httptest.NewRequest(http.MethodPost, "/", nil), caddy.NewReplacer(), httptest.NewRecorder(), &caddyhttp.Server{})
+		u, _, _ := accept(r, identity{&access.Key{ID: "x", Organization: "acme"}, source})
+		return u.Metadata
+	}
+	key, token := user(insights.API), user(insights.Widget)
+	if key["share"] != "acme" || token["share"] == key["share"] || access.CheckName("organization", token["share"]) == nil || token["organization"] != "acme" {
+		t.Errorf("a key counts as %v, a token as %v", key, token)
+	}
 }
 
 func TestRequestsRefusedForTheirAddressSpendNothingOfTheOrganization(t *testing.T) {
@@ -235,16 +258,17 @@ func TestLimitHandlersInJSON(t *testing.T) {
 		l    Limits
 		want string
 	}{
-		"the assistant's defaults": {apiAssistant, DefaultLimits(apiAssistant), `[
+		"the assistant's defaults": {apiAssistant, DefaultLimits(apiAssistant, nil), `[
 			{"handler":"docs_client_limit","max_events":10000,"window":86400000000000,"zone":"docs_assistant_ip_10000_24h0m0s"},
 			{"handler":"rate_limit","rate_limits":{"docs_assistant_organization_10000_1h0m0s":{
-				"key":"{http.auth.user.organization}","max_events":10000,"window":3600000000000}}}]`},
-		"the defaults of search": {apiSearch, DefaultLimits(apiSearch), `[
+				"key":"{http.auth.user.share}","max_events":10000,"window":3600000000000}}}]`},
+		"the defaults of search": {apiSearch, DefaultLimits(apiSearch, nil), `[
+			{"handler":"docs_client_limit","max_events":2500,"window":3600000000000,"zone":"docs_search_ip_2500_1h0m0s"},
 			{"handler":"rate_limit","rate_limits":{"docs_search_organization_10000_1h0m0s":{
-				"key":"{http.auth.user.organization}","max_events":10000,"window":3600000000000}}}]`},
+				"key":"{http.auth.user.share}","max_events":10000,"window":3600000000000}}}]`},
 		"distributed": {apiSearch, Limits{Organization: per(5, time.Minute), Distributed: &caddyrl.DistributedRateLimiting{ReadInterval: caddy.Duration(time.Second)}}, `[
 			{"distributed":{"read_interval":1000000000},"handler":"rate_limit","rate_limits":{"docs_search_organization_5_1m0s":{
-				"key":"{http.auth.user.organization}","max_events":5,"window":60000000000}}}]`},
+				"key":"{http.auth.user.share}","max_events":5,"window":60000000000}}}]`},
 		"none": {apiSearch, Limits{}, `null`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,9 +283,9 @@ func TestLimitHandlersInJSON(t *testing.T) {
 
 func TestPolicyHeader(t *testing.T) {
 	for want, l := range map[string]Limits{
-		`"ip";q=10000;w=86400, "organization";q=10000;w=3600`: DefaultLimits(apiAssistant),
-		`"organization";q=10000;w=3600`:                       DefaultLimits(apiSearch),
-		"":                                                    {},
+		`"ip";q=10000;w=86400, "organization";q=10000;w=3600`: DefaultLimits(apiAssistant, nil),
+		`"ip";q=2500;w=3600, "organization";q=10000;w=3600`:   DefaultLimits(apiSearch, nil),
+		"": {},
 	} {
 		if got := l.PolicyHeader(); got != want {
 			t.Errorf("%q, want %q", got, want)

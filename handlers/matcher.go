@@ -27,7 +27,9 @@ type MatchAPI struct {
 	// "mcp", "page", "search", "token" or "widget". Default: all.
 	Only string `json:"only,omitempty"`
 
-	// Narrows GET and HEAD to these sites. Default: all sites.
+	// Narrows GET and HEAD to these sites, and all methods where another route of
+	// the host serves the site that is asked for. Other requests match, so that
+	// the API can say what is wrong with them. Default: all sites.
 	Sites []string `json:"sites,omitempty"`
 
 	app *app.App

@@ -222,33 +222,31 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 		return err
 	}
 	if !site.KnownHost(r.Host) {
-		return fail(http.StatusForbidden, "host_not_allowed", "this site is not served at this host", nil)
+		return unknownHost()
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !m.app.OriginAllowed(site.Name, origin) {
 		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
-	}
-	if m.clients != nil {
-		if err := m.take(w, m.clients, client(r.Context())); err != nil {
-			return err
-		}
 	}
 	body, err := readBody(w, r, 0)
 	if err != nil {
 		return err
 	}
-	tool := toolOf(body)
-	if m.tools != nil && tool != "" {
-		if err := m.take(w, m.tools, site.Name+" "+tool); err != nil {
-			return err
-		}
+	tools, err := toolsOf(body)
+	if err != nil {
+		return err
+	}
+	if err := m.count(w, r, site, tools); err != nil {
+		return err
 	}
 	release, ok := site.Acquire()
 	if !ok {
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	if tool != "" {
-		m.app.ToolCalled(site.Name, tool)
+	for _, tool := range tools {
+		if tool != "" {
+			m.app.ToolCalled(site.Name, tool)
+		}
 	}
 	r = r.WithContext(app.WithKeyID(asReader(r), askerOf(r, key).Key))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -261,32 +259,55 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	return nil
 }
 
-// take counts a request, or returns the error 429.
-func (m *MCP) take(w http.ResponseWriter, l *access.Limiter, name string) error {
-	left, wait := l.Take(name)
-	if left >= 0 {
+// count counts the messages of a request by their tools, or returns the error 429.
+func (m *MCP) count(w http.ResponseWriter, r *http.Request, site *app.LiveSite, tools []string) error {
+	if m.clients == nil {
 		return nil
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	return caddyhttp.Error(http.StatusTooManyRequests, nil)
+	for _, tool := range tools {
+		left, wait := m.clients.Take(client(r.Context()))
+		if left >= 0 && tool != "" {
+			left, wait = m.tools.Take(site.Name + " " + tool)
+		}
+		if left < 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+			return caddyhttp.Error(http.StatusTooManyRequests, nil)
+		}
+	}
+	return nil
 }
 
-// toolOf is the tool that a request calls, "" for other requests. Unknown
-// names are one.
-func toolOf(body []byte) string {
-	var call struct {
-		Method string `json:"method"`
-		Params struct {
-			Name string `json:"name"`
-		} `json:"params"`
+// maxBatch is how many messages a request may have. Only the protocol's
+// revision 2025-03-26 has batches.
+const maxBatch = 20
+
+// toolsOf returns for each message of a request the tool that it calls, "" for
+// other messages and "other" for unknown tools. Names are compared as the SDK
+// does, with their case: what is not counted here must not be called there.
+func toolsOf(body []byte) (tools []string, err error) {
+	var batch []json.RawMessage
+	if json.Unmarshal(body, &batch) != nil {
+		batch = []json.RawMessage{body}
 	}
-	if json.Unmarshal(body, &call) != nil || call.Method != "tools/call" {
-		return ""
+	if !json.Valid(body) || len(batch) > maxBatch {
+		return nil, fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("the body must be a JSON-RPC message, or a batch of at most %d", maxBatch), nil)
 	}
-	if call.Params.Name == "search" || call.Params.Name == "fetch" {
-		return call.Params.Name
+	for _, message := range batch {
+		var call, params map[string]json.RawMessage
+		var method, name string
+		_ = json.Unmarshal(message, &call) // what is no call has no tool
+		_ = json.Unmarshal(call["method"], &method)
+		_ = json.Unmarshal(call["params"], &params)
+		_ = json.Unmarshal(params["name"], &name)
+		switch {
+		case method != "tools/call":
+			name = ""
+		case name != "search" && name != "fetch":
+			name = "other"
+		}
+		tools = append(tools, name)
 	}
-	return "other"
+	return tools, nil
 }
 
 // maxServers bounds the servers of a route: the URL of a site without one in

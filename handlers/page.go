@@ -2,11 +2,14 @@ package handlers
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -57,8 +60,12 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 	}
 	md, err := site.Markdown(r.Context(), d, baseURL(site, r))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, app.ErrNoPage) {
 		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
+	}
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		return fail(http.StatusServiceUnavailable, "page_unavailable", "the page can't be read at the moment; try again in a few seconds", err)
 	}
 	writeJSON(w, http.StatusOK, struct {
 		Path    string `json:"path"`

@@ -76,11 +76,18 @@ func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anon
 	if known && !key.Opens(site.Organization, name) {
 		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !site.OwnOrigin(origin) &&
+	if origin := r.Header.Get("Origin"); origin != "" && !ownPage(r, site, origin) &&
 		!(known && key.AllowsOrigin(origin)) && !(!known && rt.app.OriginAllowed(name, origin)) {
 		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	return site, key, nil
+}
+
+// ownPage reports whether an origin is the site's own: that of its URL, or the
+// request's host. The host must be one that the operator named. Otherwise the
+// page of a stranger whose domain name leads to this server would be the site's.
+func ownPage(r *http.Request, site *app.LiveSite, origin string) bool {
+	return site.OwnOrigin(origin) || sameHost(r, origin) && site.KnownHost(r.Host)
 }
 
 // KeyedRoute is a Route for requests with a key.

@@ -44,7 +44,10 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	switch {
 	case origin == "" || origin == "null":
 		return fail(http.StatusForbidden, "origin_missing", "tokens are for pages in browsers, which send an Origin header; programs use an API key", nil)
-	case !sameHost(r, origin) && !t.app.OriginListed(site, origin):
+	case !ownPage(r, site, origin) && !t.app.OriginListed(site, origin):
+		if sameHost(r, origin) {
+			return unknownHost()
+		}
 		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	writeJSON(w, http.StatusOK, struct {

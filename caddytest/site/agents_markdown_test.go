@@ -327,3 +327,26 @@ func TestOnePageSitesBelowAPath(t *testing.T) {
 		t.Errorf("outside of the site: %d %s", r.Status, r.Body)
 	}
 }
+
+// A page that is gone is 404; one that can't be read at the moment isn't.
+func TestAPageThatCannotBeReadIsNotGone(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nText.", "broken.md": "# Broken\n\nText.", "gone.md": "# Gone\n\nText."})
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme {\nwatch off\nlocks off\n}\nfile_server\n}\n", root))
+	s.Ready("acme")
+	for _, name := range []string{"broken.md", "gone.md"} {
+		if err := os.Remove(filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "broken.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string]string{"index": "200 ", "gone": "404 unknown_page", "nosuch": "404 unknown_page", "broken": "503 page_unavailable"} {
+		r := s.Do(caddytest.Request{Path: "/v1/page/acme", Body: fmt.Sprintf(`{"path":%q}`, page)})
+		var e struct{ Code string }
+		_ = json.Unmarshal(r.Body, &e) // the page has none
+		if got := fmt.Sprintf("%d %s", r.Status, e.Code); got != want || r.Status == http.StatusServiceUnavailable && r.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %s instead of %s: %s", page, got, want, r.Body)
+		}
+	}
+}

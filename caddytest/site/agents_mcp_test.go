@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 // mcpEras are a revision of the protocol with initialize, and one without.
@@ -325,6 +328,45 @@ func TestMCPLeavesPagesAlone(t *testing.T) {
 	}
 }
 
+// A block for any host names none. A stranger's name that leads to this server
+// (DNS rebinding) gets neither the MCP server nor browser tokens.
+func TestABlockForAnyHostKnowsOnlyThisMachine(t *testing.T) {
+	root := caddytest.Folder(t, agentFiles)
+	s := caddytest.Start(t, "", fmt.Sprintf("http://:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
+	s.Ready("acme")
+	check := func(hosts map[string]bool) {
+		t.Helper()
+		for host, known := range hosts {
+			header := map[string]string{"Origin": "http://" + host}
+			for _, q := range []caddytest.Request{
+				{Path: "/v1/mcp/acme", Key: "-", Body: listTools, Host: host},
+				{Path: "/v1/mcp/acme", Key: "-", Body: listTools, Host: host, Header: header},
+				{Path: "/v1/token/acme", Key: "-", Host: host, Header: header},
+			} {
+				r := s.Do(q)
+				if known && r.Status != http.StatusOK || !known && (r.Status != http.StatusForbidden || r.Error(t).Code != "host_not_allowed") {
+					t.Errorf("%s at %s: %d %s", q.Path, host, r.Status, r.Body)
+				}
+			}
+		}
+	}
+	check(map[string]bool{"localhost:80": true, "127.0.0.1": true, "[::1]:8080": true, "acme.localhost": true, "evil.example": false, "localhost.evil.example": false})
+	loaded, err := caddy.ActiveContext().App("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := loaded.(*app.App).Doctor(t.Context())
+	if !slices.ContainsFunc(checks, func(c app.Check) bool { return strings.Contains(c.Found, "names no host") }) {
+		t.Errorf("doctor does not say so: %+v", checks)
+	}
+	// The hosts of a block that serves every site are named by the operator, too.
+	s.Load("site acme {\nroot "+root+"\n}", "http://docs.example:0 {\nassistant\ndocs_mcp\ndocs_widget\ndocs\n}\n")
+	caddytest.Until(t, "the index is ready", func() bool {
+		return s.Do(caddytest.Request{Path: "/v1/search/acme", Body: `{"query":"x"}`, Host: "docs.example"}).Status == http.StatusOK
+	})
+	check(map[string]bool{"docs.example": true})
+}
+
 func TestMCPChecksHostAndOrigin(t *testing.T) {
 	root := caddytest.Folder(t, agentFiles)
 	docs := "key " + caddytest.Key + " {\norigins https://app.acme.com\n}"
@@ -374,6 +416,27 @@ func TestMCPKeyAndLimits(t *testing.T) {
 	last := postMCP(s, "/mcp", listTools)
 	if fmt.Sprint(got) != "[200 200 429 429 200 200]" || last.Status != 429 || last.Header.Get("Retry-After") == "" {
 		t.Errorf("got %v, then %d", got, last.Status)
+	}
+	// Each message of a batch counts, and a batch is bounded.
+	s.Load("", site("rate_limit ip 20 1h\nrate_limit organization 5 1h"))
+	waitForLocks(t, s)
+	batch := func(message string, n int) string {
+		messages := make([]string, n)
+		for i := range messages {
+			messages[i] = strings.Replace(message, `"id":1`, fmt.Sprintf(`"id":%d`, i+1), 1)
+		}
+		return "[" + strings.Join(messages, ",") + "]"
+	}
+	odd := strings.Replace(search, `"method":"tools/call"`, `"Method":"x","method":"tools/call","METHOD":"x"`, 1)
+	for _, b := range []struct {
+		body   string
+		status int
+	}{
+		{batch(search, 4000), 400}, {batch(search, 21), 400}, {batch(search, 6), 429}, {odd, 429}, {batch(listTools, 12), 200}, {batch(listTools, 12), 429},
+	} {
+		if r := postMCP(s, "/mcp", b.body); r.Status != b.status {
+			t.Errorf("%d bytes: %d instead of %d: %.200s", len(b.body), r.Status, b.status, r.Body)
+		}
 	}
 	s.Load("", site("mcp off"))
 	waitForLocks(t, s)

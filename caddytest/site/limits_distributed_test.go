@@ -20,7 +20,7 @@ func TestCaddysThatShareAStorageShareTheLimitOfAnOrganization(t *testing.T) {
 		origin   = "https://app.example"
 		otherKey = "svc_dsc_other_key_0123456789abcdef"
 		keys     = "key " + caddytest.Key + " {\norganization acme\norigins " + origin + "\n}\nkey " + otherKey + " {\norganization other\n}"
-		words    = "only search widget\nrate_limit organization 300 1h\nrate_limit distributed {\nread_interval 100ms\nwrite_interval 100ms\n}"
+		words    = "only search widget\nrate_limit organization 300 1h\nrate_limit ip 3000 1h\nrate_limit distributed {\nread_interval 100ms\nwrite_interval 100ms\n}"
 	)
 	storage, root := t.TempDir(), caddytest.AcmeFolder(t)
 	// instance starts a Caddy and returns a function that sends it a request

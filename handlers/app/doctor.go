@@ -88,7 +88,11 @@ func (a *App) checkSite(ctx context.Context, r *LiveSite, c *checks) {
 		c.add(site+" key", errors.New("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
 	}
 	if u, err := url.Parse(r.Config.URL); err != nil || u.Host == "" {
-		c.add(site+" url", nil, "not set: results link by path", "")
+		found := "not set: results link by path"
+		if len(r.hosts) == 0 {
+			found += "; the site block names no host, so the widget and the MCP server answer only at localhost and IP addresses: write url, or the host"
+		}
+		c.add(site+" url", nil, found, "")
 	} else {
 		c.add(site+" url", nil, r.Config.URL, "")
 	}

@@ -76,7 +76,8 @@ func (a *App) LimitRefused(site, api, by string) {
 // LimitStatus is what an organization has used of a limit, as this process
 // counts it.
 type LimitStatus struct {
-	// API is the part of the API: assistant, search, events or feedback.
+	// API is the part of the API: assistant, search, events, feedback or page;
+	// with " (widget)" for the widget's own count.
 	API string `json:"api"`
 	// Used of Events requests within the window that ends now.
 	Used   int     `json:"used"`

@@ -83,6 +83,11 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 			r.hosts = union(r.hosts, at.hosts)
 		}
 	}
+	for _, r := range sites {
+		if found.all != nil && r.host == "" && len(r.hosts) == 0 {
+			r.hosts = found.all.hosts
+		}
+	}
 	for i, k := range a.Keys {
 		for _, name := range k.Sites {
 			unknown(fmt.Sprintf("key %d", i+1), name)
@@ -252,6 +257,8 @@ func servePages(routes caddyhttp.RouteList) bool {
 func (f *routeSites) name(names []string, at place) {
 	if len(names) == 0 && f.all == nil {
 		f.all = &at
+	} else if len(names) == 0 {
+		f.all.hosts = union(f.all.hosts, at.hosts)
 	}
 	for _, name := range names {
 		known, ok := f.named[name]

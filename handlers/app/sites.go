@@ -241,14 +241,13 @@ func (r *LiveSite) IsHost(host string) bool {
 // KnownHost reports whether a request for the site may have a host: that of
 // the site's URL, those of the routes that name the site, and addresses. A
 // page of another site could otherwise reach a server in a private network by
-// its own domain name (DNS rebinding). Any may if neither URL nor hosts are
-// configured.
+// its own domain name (DNS rebinding).
 func (r *LiveSite) KnownHost(host string) bool {
 	host = strings.Trim(withoutPort(host), "[]")
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
-	if r.host == "" && len(r.hosts) == 0 || slices.ContainsFunc(r.hosts, func(h string) bool { return strings.Contains(h, "{") }) {
+	if slices.ContainsFunc(r.hosts, func(h string) bool { return strings.Contains(h, "{") }) {
 		return true
 	}
 	return strings.EqualFold(r.host, host) || reach.MatchesHost(r.hosts, host)

@@ -1,6 +1,7 @@
 package caddyfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -25,16 +26,11 @@ func (s *limits) of(api string, open bool) handlers.Limits {
 	if s.off {
 		return handlers.Limits{}
 	}
-	l := handlers.DefaultLimits(api)
 	if open {
-		return l
+		return handlers.DefaultLimits(api, nil)
 	}
-	if s.IP != nil {
-		l.IP = s.IP
-	}
-	if s.Organization != nil {
-		l.Organization = s.Organization
-	}
+	l := handlers.DefaultLimits(api, s.Organization)
+	l.IP = cmp.Or(s.IP, l.IP)
 	l.Distributed = s.Distributed
 	return l
 }
