@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 
@@ -64,8 +65,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
 	}
 	if err != nil {
-		w.Header().Set("Retry-After", "5")
-		return fail(http.StatusServiceUnavailable, "page_unavailable", "the page can't be read at the moment; try again in a few seconds", err)
+		return fmt.Errorf("reading page %q: %w", d.Page, err)
 	}
 	writeJSON(w, http.StatusOK, struct {
 		Path    string `json:"path"`
