@@ -72,7 +72,7 @@ func (r *run) question(ctx context.Context) error {
 	prefer := retrieval.Filter{Version: site.Version, Language: site.Language}
 	if q.page != nil {
 		prefer.Version = cmp.Or(q.page.Version, prefer.Version)
-		prefer.Language = cmp.Or(q.page.Language, prefer.Language)
+		prefer.Language = cmp.Or(q.page.Readers, q.page.Language, prefer.Language)
 	}
 	q.language = q.detect(language.Of(cmp.Or(in.Filter.Language, prefer.Language)))
 	q.terms = terms(clip(q.asked, 4*maxSearchText), q.language)

@@ -115,7 +115,7 @@ func token(r *http.Request) string {
 // asReader returns the context of a request for what is shown only to readers
 // who can open it themselves.
 func asReader(r *http.Request) context.Context {
-	return reach.WithReader(r.Context(), r, func(authorization string) bool {
+	return reach.WithReader(app.WithRequest(r.Context(), r), r, func(authorization string) bool {
 		scheme, value, _ := strings.Cut(authorization, " ")
 		return strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(strings.TrimSpace(value), access.Prefix)
 	})

@@ -298,9 +298,7 @@ func (wd *Widget) config(site *app.LiveSite) widgetConfig {
 	if len(c.Starters) == 0 {
 		c.Starters = site.Config.StarterQuestions
 	}
-	for _, l := range site.Config.Languages {
-		c.Languages = append(c.Languages, l.Value)
-	}
+	c.Languages = site.Languages()
 	return c
 }
 

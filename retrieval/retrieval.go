@@ -145,9 +145,12 @@ type Query struct {
 	// Pages are the pages that may be found, nil for all. Nothing about the
 	// others shows: not in scores, corrections or completions of words.
 	Pages *PageSet
+	// Open are those of Pages that every reader can open, nil for all. Copies,
+	// translations and other versions of a page are found once; pages that only
+	// some readers can open are in the place of no others.
+	Open *PageSet
 	// Prefer has the version and language to prefer where Filter has none:
-	// those of the page that the reader is on, or the site's defaults. Other
-	// versions and languages of a found page are then left out.
+	// those of the page that the reader is on, or the site's defaults.
 	Prefer Filter
 	// Boost names pages to rank higher: the page that the reader is on, the
 	// sources of earlier answers.

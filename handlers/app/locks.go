@@ -132,7 +132,7 @@ func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (h
 	view := r.reach.View()
 	if view.Locked {
 		all := q
-		all.Pages, all.Limit = view.Served, maxLocked
+		all.Pages, all.Open, all.Limit = view.Served, view.Public, maxLocked
 		candidates, err := index.Search(ctx, all)
 		if err != nil {
 			return nil, nil, err
@@ -157,6 +157,7 @@ func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (h
 // none of them is locked.
 func (r *LiveSite) opened(ctx context.Context, view *reach.View, candidates []retrieval.Hit, limit int) []retrieval.Hit {
 	var open []retrieval.Hit
+	listed := map[uint64]bool{} // sections, by their sums: a locked page may be a copy of a public one
 	locked := false
 	for len(candidates) > 0 && len(open) < limit {
 		batch := candidates[:min(lockedAtOnce, len(candidates))]
@@ -172,8 +173,10 @@ func (r *LiveSite) opened(ctx context.Context, view *reach.View, candidates []re
 		}
 		wait.Wait()
 		for i, h := range batch {
-			if can[i] && len(open) < limit {
+			sum := h.Document.Sections[h.Section].Sum
+			if can[i] && len(open) < limit && !listed[sum] {
 				open = append(open, h)
+				listed[sum] = sum != 0
 				locked = locked || view.Public != nil && !view.Public.Has(h.Document.Page)
 			}
 		}

@@ -21,6 +21,9 @@ func (r *LiveSite) Search(ctx context.Context, q retrieval.Query) ([]retrieval.H
 // those that were searched.
 func (r *LiveSite) find(ctx context.Context, q *retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	ctx, s := startSpan(ctx, "docs.search")
+	if q.Prefer == r.Prefer() { // the request's body names no page
+		q.Prefer = r.preferHere(ctx)
+	}
 	if q.Prefer.Language == "" {
 		q.Prefer.Language = r.index.defaultLanguage()
 	}

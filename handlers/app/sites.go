@@ -17,7 +17,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Definition is a site that a handler in a route defines (directive docs).
@@ -269,21 +268,6 @@ func (a *App) OriginListed(r *LiveSite, origin string) bool {
 // OwnOrigin reports whether an origin is that of the site's URL.
 func (r *LiveSite) OwnOrigin(origin string) bool {
 	return r.origin != "" && strings.EqualFold(origin, r.origin)
-}
-
-// Prefer returns the site's default version and language, which rank higher
-// in searches that filter by none.
-func (r *LiveSite) Prefer() retrieval.Filter {
-	return retrieval.Filter{Version: defaultOf(r.Config.Versions), Language: defaultOf(r.Config.Languages)}
-}
-
-func defaultOf(scopes []Scope) string {
-	for _, s := range scopes {
-		if len(s.Paths) == 0 {
-			return s.Value
-		}
-	}
-	return ""
 }
 
 // Acquire holds what the site needs to answer until release is called. It is

@@ -31,9 +31,13 @@ type generation struct {
 	// headings, by section.
 	titleIDF, slugIDF, headingIDF []float32
 
-	factor   []float32 // page → what its score is multiplied by
-	variants []uint32  // see variantsOf
-	vectors  *matrix
+	factor []float32 // page → what its score is multiplied by
+	copies []uint32  // page → its group, see copiesOf
+	// copyOrder is which copy is shown, see orderCopies.
+	copyOrder []uint64
+	scopes    []scope
+	scope     []uint32 // page → its scope
+	vectors   *matrix
 
 	lexicon  []word // of the words of all generations
 	narrowed narrowed
@@ -84,11 +88,18 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 	g.titleIDF = g.titles.sums(len(docs), g.sectionIDF)
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
-	g.variants = variantsOf(docs)
+	g.relate()
 	g.spelling = newWordList(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)
 	return g
+}
+
+// relate finds the pages that belong together.
+func (g *generation) relate() {
+	g.scopes, g.scope = scopesOf(g.docs, g.words)
+	g.copies = copiesOf(g.docs)
+	g.copyOrder = g.orderCopies()
 }
 
 func (g *generation) findTerm(stem string) term {

@@ -12,38 +12,46 @@ const (
 	maxHits = retrieval.MaxHits
 	// secondSection is what the second section of a page is worth.
 	secondSection = .8
-	// variantFactor puts all variants of a page but one behind everything else.
-	variantFactor = 1e-6
 	// least is the least value of a section that was found.
 	least = 1e-6
 )
 
 // hits lists the best of the pages ranked: of each page its best section, and
 // its second where that is nearly as good.
-func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarity, s *scratch) []retrieval.Hit {
+func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarity, scopes []judgement, s *scratch) []retrieval.Hit {
 	type candidate struct {
 		page, section uint32
 		value         float32
 	}
 	var list []candidate
-	g.prefer(q, p.language, s)
-	g.demoteVariants(s)
+	g.prefer(q, scopes, s)
+	g.foldCopies(q, scopes, s)
 	shown := q.Limit // what follows is counted only
 	if q.Shown > 0 && q.Threshold == 0 {
 		shown = q.Shown
 	}
-	for i, page := range s.bestPages(q.Limit) {
+	seen := map[uint64]bool{}                       // sections, by their sums
+	for i, page := range s.bestPages(2 * q.Limit) { // of some all sections are on others
 		var first, second candidate
 		var focus focus
-		if i < shown {
+		sections := g.docs[page].Sections
+		folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
+		listed := func(c candidate) bool { return folds && seen[sections[c.section-g.first[page]].Sum] }
+		add := func(c candidate) {
+			list = append(list, c)
+			if sum := sections[c.section-g.first[page]].Sum; folds && sum != 0 {
+				seen[sum] = true
+			}
+		}
+		if i < 2*shown {
 			focus = g.focusOn(p, page)
 		}
 		for at, to := g.sectionsOf(page); at < to; at++ {
 			v := s.section[at]
-			if v > 0 {
-				v = max(v+s.scale*focus.of(at), least)
+			if v == 0 || listed(candidate{section: at}) {
+				continue
 			}
-			if v > first.value {
+			if v = max(v+s.scale*focus.of(at), least); v > first.value {
 				first, second = candidate{page, at, v}, first
 			} else if v > second.value {
 				second = candidate{page, at, v}
@@ -54,9 +62,9 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		}
 		second.value *= secondSection * s.value[page] / first.value
 		first.value = s.value[page]
-		list = append(list, first)
-		if second.value > 0 {
-			list = append(list, second)
+		add(first)
+		if second.value > 0 && !listed(second) {
+			add(second)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.value, a.value) })
@@ -126,23 +134,6 @@ func (f *focus) of(section uint32) (v float32) {
 		hit += best
 	}
 	return v + focusBonus*likeness(hit, f.restIDF, max(0, heading))
-}
-
-// demoteVariants leaves the best variant of each page in its place, and moves
-// the others behind all other pages.
-func (g *generation) demoteVariants(s *scratch) {
-	best := map[uint32]uint32{} // variants → the best of their pages
-	for _, page := range s.order {
-		v := g.variants[page]
-		if other, ok := best[v]; v != 0 && (!ok || s.value[page] > s.value[other]) {
-			best[v] = page
-		}
-	}
-	for _, page := range s.order {
-		if v := g.variants[page]; v != 0 && best[v] != page {
-			s.value[page] *= variantFactor
-		}
-	}
 }
 
 // What a word of the query counts in a hit's score, by where it is found.

@@ -53,6 +53,8 @@ type parsedQuery struct {
 	language language.Language
 	// typed is the last plain word while it is being typed.
 	typed string
+	// version is true if the query has the number of a version, or a year.
+	version bool
 }
 
 // queryWord is a word of a query with the terms it is searched by. In a
@@ -93,6 +95,24 @@ func (p *parsedQuery) knownIDF() float32 {
 // names reports whether a query is a title, word for word.
 func (p *parsedQuery) names(title string) bool {
 	return slices.Equal(p.plain, plainWords(title))
+}
+
+// headed returns what a heading adds that is a query of several words, or has
+// them in order.
+func (p *parsedQuery) headed(heading string) float32 {
+	if len(p.plain) < 2 {
+		return 0
+	}
+	words := plainWords(heading)
+	if slices.Equal(words, p.plain) {
+		return headingVerbatim
+	}
+	for i := 0; i+len(p.plain) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(p.plain)], p.plain) {
+			return headingVerbatim / 2
+		}
+	}
+	return 0
 }
 
 // mostGain returns the gain of a word's best expansion.
@@ -136,6 +156,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
+	p.version = versionNumber.MatchString(text)
 	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
 	seen := map[string]bool{}
 	last := 0 // where the last word ends

@@ -41,6 +41,10 @@ const (
 	namedFactor   = .95
 	rounding      = .01
 
+	// headingVerbatim is what a heading adds that is the query word for word, as
+	// a share of the query's IDF, and half of it if the query is in the heading.
+	headingVerbatim = .7
+
 	// Which section of a page a hit leads to: titleWord is the weight of a word
 	// that the page's title has, since all its sections share it, and
 	// focusBonus that of headings with nothing but the query's other words.
@@ -71,10 +75,8 @@ const (
 	partOfWhole = .25
 
 	// Factors of pages.
-	deprecatedFactor = .7
-	changelogFactor  = .7
-	hubFactor        = .85
-	listFactor       = .5
+	hubFactor  = .85
+	listFactor = .5
 	// Shares of words in links from which a page is a hub or a list.
 	hubShare, listShare = .6, .1
 	boostFactor         = 1.15
@@ -106,12 +108,6 @@ const listLinks = 3
 // pageFactor is what a page's score is multiplied by for what it is.
 func pageFactor(d *retrieval.Document, words *pageWords) float32 {
 	f := float32(1)
-	switch d.Kind {
-	case retrieval.Deprecated, retrieval.Old:
-		f *= deprecatedFactor
-	case retrieval.Changelog:
-		f *= changelogFactor
-	}
 	_, text := words.lengths()
 	switch linked := linkWords(d); {
 	case len(d.Links) >= listLinks && linked >= listShare*float32(text) && listPath.MatchString(d.Page):

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // scratch holds the scores of one search. It is pooled, since they are as
@@ -41,17 +40,18 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	allowed := g.filtered(q.Filter)
-	g.rank(&p, allowed, s)
+	scopes := g.judge(q, &p)
+	allowed := g.filtered(q.Filter, scopes)
+	g.rank(&p, scopes, allowed, s)
 	var similar *similarity
 	if ratio > 0 && g.vectors.fits(q.Vector) {
 		var err error
 		if similar, err = g.vectors.compare(ctx, q.Vector, s); err != nil {
 			return nil, err
 		}
-		g.fuse(similar, allowed, p.semanticShare(ratio), s)
+		g.fuse(similar, scopes, allowed, p.semanticShare(ratio), s)
 	}
-	return g.hits(q, &p, similar, s), nil
+	return g.hits(q, &p, similar, scopes, s), nil
 }
 
 // scoreWords scores sections, pages, titles, paths and headings by the words
@@ -124,7 +124,7 @@ func addOnce(to []float32, p, whole postings, w *queryWord) {
 // rank values the pages found: by the best section, with what title, path and
 // headings add, and by the evidence of the whole page. Afterwards s.order has
 // these pages, s.section the values of their sections.
-func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
+func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s *scratch) {
 	s.order, s.scale = s.order[:0], 1
 	evidence, secondShare := float32(questionEvidence), float32(0)
 	if p.keywords() {
@@ -145,6 +145,9 @@ func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
 				continue
 			}
 			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
+			if headings[i] > (1-rounding)*known {
+				v += known * p.headed(g.docs[page].Sections[i].Heading)
+			}
 			sections[i] = v
 			if v > first {
 				first, second = v, first
@@ -162,7 +165,7 @@ func (g *generation) rank(p *parsedQuery, allowed []bool, s *scratch) {
 	var top float32
 	var named []uint32 // pages whose title is the query
 	for _, page := range s.order {
-		value, factor := s.value[page]+evidence*s.page[page]/bestPage*best, g.factor[page]
+		value, factor := s.value[page]+evidence*s.page[page]/bestPage*best, g.factor[page]*scopes[g.scope[page]].kind
 		if factor > listFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
 			value += verbatimBonus * best
 			factor = max(factor, namedFactor)
@@ -188,23 +191,9 @@ func likeness(hit, query, field float32) float32 {
 }
 
 // prefer raises the values of the pages that the query prefers.
-func (g *generation) prefer(q *retrieval.Query, spoken language.Language, s *scratch) {
+func (g *generation) prefer(q *retrieval.Query, scopes []judgement, s *scratch) {
 	for _, page := range s.order {
-		d := g.docs[page]
-		if q.Filter.Version == "" && same(q.Prefer.Version, d.Version) {
-			s.value[page] *= preferredFactor
-		}
-		switch {
-		case q.Filter.Language != "" || len(g.languages) == 1:
-		case spoken != "":
-			// A question asked in French wants French pages, whatever the
-			// site's language.
-			if g.words[page].Language == spoken {
-				s.value[page] *= preferredFactor
-			}
-		case q.Prefer.Language != "" && languageTag(q.Prefer.Language) == languageTag(d.Language):
-			s.value[page] *= preferredFactor
-		}
+		s.value[page] *= scopes[g.scope[page]].factor
 	}
 	for i, name := range q.Boost {
 		if page, ok := g.byPage[name]; ok && !slices.Contains(q.Boost[:i], name) {

@@ -196,7 +196,9 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 	g := s.candidates(&p, found)
 	x := &scratch{}
 	g.scoreWords(&p, x)
-	g.rank(&p, g.filtered(q.Filter), x)
+	scopes := g.judge(&q, &p)
+	allowed := g.filtered(q.Filter, scopes)
+	g.rank(&p, scopes, allowed, x)
 	x.similarity = zeroed(x.similarity, g.sectionCount())
 	similar := &similarity{of: x.similarity, mean: float32(mean), partial: true}
 	for i, f := range found {
@@ -208,9 +210,9 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 	}
 	g.addUnranked(found, x)
 	if ratio > 0 {
-		g.fuse(similar, g.filtered(q.Filter), p.semanticShare(ratio), x)
+		g.fuse(similar, scopes, allowed, p.semanticShare(ratio), x)
 	}
-	hits := g.hits(&q, &p, similar, x)
+	hits := g.hits(&q, &p, similar, scopes, x)
 	for i := range hits {
 		f := &found[g.byPage[hits[i].Document.Page]]
 		hits[i].Document, hits[i].Section = f.Document, f.Sections[hits[i].Section].Section
@@ -267,7 +269,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 		terms[i] = uint32(i)
 	}
 	g.invert(terms, found)
-	g.variants = variantsOf(g.docs)
+	g.relate()
 	return g
 }
 

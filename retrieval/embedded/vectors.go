@@ -168,7 +168,7 @@ func (x *similarity) score(section uint32) float64 {
 // its sections. Both scales are those of the query: values run from 0 to the
 // best page's, similarities from the mean of all sections, which is noise, to
 // the best.
-func (g *generation) fuse(x *similarity, allowed []bool, share float32, s *scratch) {
+func (g *generation) fuse(x *similarity, scopes []judgement, allowed []bool, share float32, s *scratch) {
 	if x == nil || x.top <= x.mean {
 		return
 	}
@@ -214,7 +214,7 @@ func (g *generation) fuse(x *similarity, allowed []bool, share float32, s *scrat
 		if s.value[page] == 0 && similar < enough {
 			continue
 		}
-		s.value[page] = (1-share)*s.value[page]/top + share*similar*g.factor[page]
+		s.value[page] = (1-share)*s.value[page]/top + share*similar*g.factor[page]*scopes[g.scope[page]].kind
 		found := false
 		for i, to := g.sectionsOf(page); i < to; i++ {
 			v := max(0, (x.of[i]-x.mean)/(x.top-x.mean))

@@ -14,7 +14,10 @@ let token: Promise<string> | undefined
 export const post = async (path: string, body?: object, init?: RequestInit, again = true): Promise<Response> => {
   const response = await fetch(base + path.replace('{}', config.site), {
     method: 'POST', ...init, body: JSON.stringify(body),
-    headers: body && { 'X-API-Key': await authorize(), 'Content-Type': 'application/json' },
+    headers: body && {
+      'X-API-Key': await authorize(), 'Content-Type': 'application/json',
+      'Accept-Language': config.languages?.find(l => l === document.documentElement.lang) ?? '',
+    },
   })
   const { ok, status, headers } = response
   if (ok) return response

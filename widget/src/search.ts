@@ -105,7 +105,7 @@ const search = async (offset?: number) => {
   if (query === found && !offset) return
   const { signal } = running = new AbortController()
   try {
-    const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset, filter: { language: config.languages?.find(l => l === document.documentElement.lang) } }, { signal })
+    const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset }, { signal })
     const hits: Item[] = await response.json()
     items = offset ? items.concat(hits) : hits
     found = query

@@ -1,0 +1,163 @@
+package embedded
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// fonts are translations of one page, two of which are not translated yet, and
+// a page about something else.
+func fonts() []*retrieval.Document {
+	english := retrieval.Section{Heading: "Fonts", Text: "Add fonts to your site.", Sum: 1}
+	of := func(page, language, readers, title string, s retrieval.Section) *retrieval.Document {
+		return &retrieval.Document{
+			Page: page, URL: "/" + page, Language: language, Readers: readers, Title: title, Translations: "/guides/fonts",
+			Sections: []retrieval.Section{s},
+		}
+	}
+	root := of("guides/fonts", "en", "", "Fonts", english)
+	root.Translations = ""
+	other := of("guides/colors", "en", "", "Colors", retrieval.Section{Text: "Colors go with fonts.", Sum: 3})
+	other.Translations = ""
+	return []*retrieval.Document{
+		of("da/guides/fonts", "en", "da", "Fonts", english),
+		of("de/guides/fonts", "de", "", "Schriften", retrieval.Section{Heading: "Schriften", Text: "Eigene Schriften (fonts) für die Website.", Sum: 2}),
+		of("fa/guides/fonts", "en", "fa", "Fonts", english), root, other,
+	}
+}
+
+func TestAPageIsFoundOnceInTheReadersLanguage(t *testing.T) {
+	x := opened(t, Options{}, fonts()...)
+	for language, want := range map[string]string{
+		"": "guides/fonts", "en": "guides/fonts", "en-US": "guides/fonts", "fr": "guides/fonts",
+		"de": "de/guides/fonts", "da": "da/guides/fonts",
+	} {
+		got := pages(search(t, x, retrieval.Query{Text: "fonts", Prefer: retrieval.Filter{Language: language}}))
+		if !slices.Equal(got, []string{want, "guides/colors"}) {
+			t.Errorf("readers of %q find %v", language, got)
+		}
+	}
+	for language, want := range map[string]string{"en": "guides/fonts", "da": "da/guides/fonts", "fa": "fa/guides/fonts", "de": "de/guides/fonts"} {
+		got := pages(search(t, x, retrieval.Query{Text: "fonts", Filter: retrieval.Filter{Language: language}}))
+		if got[0] != want || strings.Count(strings.Join(got, " "), "guides/fonts") != 1 {
+			t.Errorf("the filter %s finds %v", language, got)
+		}
+	}
+	if got := pages(search(t, x, retrieval.Query{Text: "fonts", Boost: []string{"fa/guides/fonts"}})); got[0] != "fa/guides/fonts" {
+		t.Errorf("a reader of a copy finds %v", got)
+	}
+}
+
+// A page that only some can open neither hides a public copy nor is hidden.
+func TestLockedPagesHideNoCopies(t *testing.T) {
+	docs := fonts()
+	x := opened(t, Options{}, docs...)
+	public := &retrieval.PageSet{Has: func(p string) bool { return p != "guides/fonts" && p != "de/guides/fonts" }}
+	got := pages(search(t, x, retrieval.Query{Text: "fonts", Open: public}))
+	slices.Sort(got)
+	if want := "da/guides/fonts de/guides/fonts guides/colors guides/fonts"; strings.Join(got, " ") != want {
+		t.Errorf("found %v, want %s", got, want)
+	}
+	// The public pages alone, as a stranger searches them.
+	got = pages(search(t, x, retrieval.Query{Text: "fonts", Pages: public, Prefer: retrieval.Filter{Language: "en"}}))
+	if want := []string{"da/guides/fonts", "guides/colors"}; !slices.Equal(got, want) {
+		t.Errorf("strangers find %v, want %v", got, want)
+	}
+}
+
+func TestCopiesByText(t *testing.T) {
+	section := func(n uint64) retrieval.Section {
+		return retrieval.Section{Heading: "Install", Text: "Install the server in many steps.", Sum: n}
+	}
+	page := func(name, canonical string, sums ...uint64) *retrieval.Document {
+		d := &retrieval.Document{Page: name, URL: "/" + name, Title: "Install", Canonical: canonical}
+		for _, n := range sums {
+			d.Sections = append(d.Sections, section(n))
+		}
+		return d
+	}
+	for name, c := range map[string]struct {
+		docs []*retrieval.Document
+		want string
+	}{
+		"the same text: the shorter URL":     {[]*retrieval.Document{page("docs/guide/install", "", 1, 2), page("docs/install", "", 1, 2)}, "docs/install"},
+		"most sections":                      {[]*retrieval.Document{page("install", "", 1, 2, 3), page("old-install", "", 1, 2, 4)}, "install"},
+		"the original":                       {[]*retrieval.Document{page("a", "/longer/name", 1, 2), page("longer/name", "", 1, 3)}, "longer/name"},
+		"a page names an unrelated original": {[]*retrieval.Document{page("a", "/b", 1), page("b", "", 2)}, "a b"},
+		"the newest version": {func() []*retrieval.Document {
+			old, newest, next := page("v1.9/install", "", 1), page("v1.10/install", "", 1), page("next/install", "", 1)
+			old.Version, newest.Version, next.Version, next.Kind = "1.9", "1.10", "next", retrieval.Next
+			return []*retrieval.Document{old, next, newest}
+		}(), "v1.10/install"},
+		"a front page that all pages name isn't their original": {func() []*retrieval.Document {
+			a, b := page("a", "", 1), page("b", "", 2)
+			a.Translations, b.Translations = "/", "/"
+			return []*retrieval.Document{a, b}
+		}(), "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := opened(t, Options{}, c.docs...)
+			found := map[string]bool{}
+			for _, h := range search(t, x, retrieval.Query{Text: "install server"}) {
+				found[h.Document.Page] = true
+			}
+			for p := range strings.FieldsSeq(c.want) {
+				if !found[p] {
+					t.Errorf("%s is not found", p)
+				}
+				delete(found, p)
+			}
+			if len(found) > 0 {
+				t.Errorf("besides %s: %v", c.want, found)
+			}
+		})
+	}
+}
+
+func TestASectionIsListedOnce(t *testing.T) {
+	page := func(name string, own uint64) *retrieval.Document {
+		return &retrieval.Document{Page: name, Title: name, Sections: []retrieval.Section{
+			{Heading: name, Text: "About logging and more.", Sum: own}, {Heading: "Logging", Text: "Logging of requests.", Sum: 7},
+		}}
+	}
+	x := opened(t, Options{}, page("proxy", 1), page("server", 2))
+	sums := map[uint64]int{}
+	hits := search(t, x, retrieval.Query{Text: "logging requests"})
+	for _, h := range hits {
+		sums[h.Document.Sections[h.Section].Sum]++
+	}
+	if len(hits) != 3 || sums[7] != 1 {
+		t.Errorf("%d hits with sections %v", len(hits), sums)
+	}
+}
+
+func TestKindsAreBehindCurrentPagesUnlessAskedFor(t *testing.T) {
+	words := map[retrieval.Kind]string{
+		retrieval.Blog: "retries announcement", retrieval.Changelog: "retries changelog", retrieval.Deprecated: "deprecated retries", retrieval.Listing: "retries source",
+		retrieval.Next: "retries unreleased", retrieval.Old: "retries 1.4",
+	}
+	for kind, asked := range words {
+		of := page("a", "Options", "Retries", "Retries are set by an option "+asked+".")
+		current := page("b", "Options again", "Retries", "Retries are set by an option of the client.")
+		of.Kind = kind
+		x := opened(t, Options{}, of, current)
+		if got := pages(search(t, x, retrieval.Query{Text: "retries option"})); got[0] != "b" {
+			t.Errorf("%s comes first: %v", kind, got)
+		}
+		if got := pages(search(t, x, retrieval.Query{Text: asked})); got[0] != "a" {
+			t.Errorf("%q finds %v", asked, got)
+		}
+	}
+}
+
+func TestAHeadingThatIsTheQueryComesFirst(t *testing.T) {
+	reference := page("reference", "Schema", "Internal", "internal: hide tasks.")
+	guide := page("guide", "Usage", "Internal tasks", "They are left out of the list that the command prints, since nobody calls them by name on the command line.")
+	x := opened(t, Options{}, reference, guide)
+	if got := pages(search(t, x, retrieval.Query{Text: "internal tasks"})); got[0] != "guide" {
+		t.Errorf("found %v", got)
+	}
+}
