@@ -16,6 +16,7 @@ const (
 	maxReason   = 50   // characters
 	maxPagePath = 300  // characters
 	maxPosition = 1000 // of a clicked result
+	maxHits     = 1_000_000
 )
 
 // Feedback is the body of a vote for a reply or a page.
@@ -106,7 +107,7 @@ func DecodeEvent(body []byte) (*Event, error) {
 		e.Path = *b.Path
 	}
 	var hits, position error
-	e.Hits, hits = whole("hits", b.Hits, 0, 1_000_000, 0)
+	e.Hits, hits = whole("hits", b.Hits, 0, maxHits, 0)
 	e.Position, position = whole("position", b.Position, 1, maxPosition, 0)
 	if err := cmp.Or(hits, position, shorten("query", &e.Query, MaxQuery), shorten("path", &e.Path, maxPagePath)); err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // lenient has no opinion about what does not change the meaning of a body: of
@@ -40,7 +42,10 @@ var wanted = map[string]string{
 	"threadId":          "the threadId of an earlier reply (letters, digits, - and _), or left out for a new thread",
 	"retrievalPageSize": fmt.Sprintf("a whole number from 1 to %d", MaxPageSize),
 	"pageSize":          fmt.Sprintf("a whole number from 1 to %d", MaxHits),
+	"offset":            fmt.Sprintf("a whole number from 0 to %d", retrieval.MaxHits),
 	"scoreThreshold":    "a number from 0 to 1",
+	"hits":              fmt.Sprintf("a whole number from 0 to %d", maxHits),
+	"position":          fmt.Sprintf("a whole number from 1 to %d", maxPosition),
 	"parts[]":           "an object with a type",
 }
 
@@ -112,14 +117,14 @@ func mustBe(path, kind string) *Error {
 	return errorf(path, "%s must be %s", path, kind)
 }
 
-// whole returns a number that must be whole and from low to high, or a default
-// where there is none.
+// whole returns a number that must be as wanted, or a default where there is
+// none.
 func whole(field string, n *float64, low, high, missing int) (int, error) {
 	switch {
 	case n == nil:
 		return missing, nil
 	case *n != math.Trunc(*n) || *n < float64(low) || *n > float64(high):
-		return 0, mustBe(field, fmt.Sprintf("a whole number from %d to %d", low, high))
+		return 0, mustBe(field, "")
 	}
 	return int(*n), nil
 }
