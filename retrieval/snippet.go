@@ -195,7 +195,7 @@ func oneLine(text string) string {
 			for i < len(line) && line[i] > ' ' && line[i] < utf8.RuneSelf {
 				i++
 			}
-			if i < len(line) && line[i] >= utf8.RuneSelf {
+			if i < len(line) && (line[i] >= utf8.RuneSelf || !unicode.IsSpace(rune(line[i]))) { // or a control character
 				if i = strings.IndexFunc(line, unicode.IsSpace); i < 0 {
 					i = len(line)
 				}
