@@ -45,9 +45,9 @@ func startLoaded(t *testing.T, store string) *loaded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // once the process has ended
-	port, socket := caddytest.FreePort(t), filepath.Join(dir, "admin.sock")
+	port, socket, root := caddytest.FreePort(t), filepath.Join(dir, "admin.sock"), caddytest.AcmeFolder(t)
 	text := strings.Replace(caddytest.Global(dir, "insights {\nstore "+store+"\n}"), "admin off", "admin unix/"+socket, 1) +
-		strings.Replace(caddytest.MetricsSite(caddytest.AcmeFolder(t)), ":0", fmt.Sprint("localhost:", port), 1)
+		strings.NewReplacer(":0", fmt.Sprint("localhost:", port), root+"\n", root+" {\n\t\trate_limit off\n\t}\n").Replace(caddytest.MetricsSite(root))
 	config, err := caddytest.Adapt(text)
 	if err != nil {
 		t.Fatal(err)
