@@ -60,7 +60,11 @@ func serveAdmin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return adminError(http.StatusNotFound, "the running configuration has no documentation sites: write the directive docs or the global option docs")
 	}
-	a := loaded.(*App)
+	return loaded.(*App).ServeAdmin(w, r)
+}
+
+// ServeAdmin answers a request to the admin API. The error is a caddy.APIError.
+func (a *App) ServeAdmin(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
 	if err != nil {
 		return adminError(http.StatusBadRequest, "reading the request: %w", err)
@@ -68,7 +72,7 @@ func serveAdmin(w http.ResponseWriter, r *http.Request) error {
 	what, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/docs/"), "/")
 	if r.Method+" "+what == "POST ask" {
 		uimessage.SetHeader(w.Header())
-		return asAdminError(a.askSite(r.Context(), name, body, w, http.NewResponseController(w).Flush, true))
+		return asAdminError(a.askSite(r.Context(), name, body, w, http.NewResponseController(w).Flush))
 	}
 	if r.Method+" "+what == "GET export" { // as it is read
 		return asAdminError(a.exportAdmin(w, r, name))

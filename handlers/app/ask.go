@@ -74,12 +74,7 @@ func (a *App) refreshSoon(site *LiveSite) {
 	a.goBackground(func(ctx context.Context) { _, _ = site.index.refresher.Refresh(ctx) }) // it logs errors
 }
 
-// SearchSite answers the body of a search request, for an operator.
-func (a *App) SearchSite(ctx context.Context, name string, body []byte) ([]encoding.Result, error) {
-	return a.searchSite(ctx, name, body, false)
-}
-
-// searchSite is SearchSite for a command, which is recorded or not.
+// searchSite answers the body of a search request, for an operator.
 func (a *App) searchSite(ctx context.Context, name string, body []byte, recorded bool) ([]encoding.Result, error) {
 	site, err := a.adminSite(name)
 	if err != nil {
@@ -96,14 +91,9 @@ func (a *App) searchSite(ctx context.Context, name string, body []byte, recorded
 	return results, err
 }
 
-// AskSite answers the body of a v2 message request with a v2 stream, for an
+// askSite answers the body of a v2 message request with a v2 stream, for an
 // operator: the conversation is kept in no thread.
-func (a *App) AskSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error) error {
-	return a.askSite(ctx, name, body, w, flush, false)
-}
-
-// askSite is AskSite for a command, which is recorded or not.
-func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error, recorded bool) error {
+func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer, flush func() error) error {
 	site, err := a.adminSite(name)
 	if err != nil {
 		return err
@@ -120,7 +110,7 @@ func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer
 	began, message := time.Now(), "msg_"+rand.Text()
 	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
 	res, err := a.Run(ctx, site, 1, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
-	if recorded && res != nil {
+	if res != nil {
 		a.recordReply(&Reply{
 			Site: site, From: Asker{Source: insights.Command}, Page: req.CurrentPath, Message: message,
 			Took: time.Since(began), Result: res, Err: err, Gone: ctx.Err() != nil,
@@ -129,7 +119,7 @@ func (a *App) askSite(ctx context.Context, name string, body []byte, w io.Writer
 	return err
 }
 
-// ExplainSite returns what AskSite would answer the body of a v2 message
+// ExplainSite returns what askSite would answer the body of a v2 message
 // request from: the query, the passages with their scores, the prompt.
 func (a *App) ExplainSite(ctx context.Context, name string, body []byte) (*assistant.Explanation, error) {
 	site, err := a.adminSite(name)

@@ -164,6 +164,9 @@ const commander = "caddy docs"
 // audit writes down what the admin API was asked for. It is done all the same
 // if that fails.
 func (a *App) audit(ctx context.Context, in insights.Scope, what, target string) {
+	if a.silent {
+		return
+	}
 	s, done, err := a.InsightsStore(ctx)
 	if errors.Is(err, ErrNoInsights) {
 		return

@@ -15,7 +15,7 @@ import (
 func askCommand(t *target) *cobra.Command {
 	var current string
 	var passages int
-	var show bool
+	var prompt bool
 	cmd := &cobra.Command{
 		Use: `ask SITE "question"`, Short: "Asks the assistant of a site and streams its answer", Args: takes(2, 2),
 		Long: `Asks the assistant of a site and streams its answer, with its sources at the
@@ -30,25 +30,12 @@ tokens, and the prompt that the model would get.`,
 			if err != nil {
 				return err
 			}
-			if show {
-				return explain(cmd.Context(), t, args[0], body, cmd.OutOrStdout())
+			if prompt {
+				return show(cmd, t, http.MethodPost, path("explain", args[0]), body, printExplanation)
 			}
-			resp, err := t.open(cmd.Context(), http.MethodPost, path("ask", args[0]), body) //nolint:bodyclose // closed as stream
-			var stream io.ReadCloser
-			switch {
-			case errors.Is(err, errNotRunning):
-				a, done, oerr := t.searchable(cmd.Context(), args[0])()
-				if oerr != nil {
-					return oerr
-				}
-				defer done()
-				r, w := io.Pipe()
-				go func() { w.CloseWithError(a.AskSite(cmd.Context(), args[0], body, w, func() error { return nil })) }()
-				stream = r
-			case err != nil:
+			stream, err := t.open(cmd.Context(), http.MethodPost, path("ask", args[0]), body)
+			if err != nil {
 				return err
-			default:
-				stream = resp.Body
 			}
 			defer stream.Close()
 			return printAnswer(t, stream, cmd.OutOrStdout())
@@ -56,7 +43,7 @@ tokens, and the prompt that the model would get.`,
 	}
 	cmd.Flags().StringVar(&current, "current-path", "", "The path of the page that the reader is on")
 	cmd.Flags().IntVar(&passages, "passages", 5, "How many passages the answer is made from, 1 to 50")
-	cmd.Flags().BoolVar(&show, "show-prompt", false, "Show the passages and the prompt instead of an answer")
+	cmd.Flags().BoolVar(&prompt, "show-prompt", false, "Show the passages and the prompt instead of an answer")
 	return cmd
 }
 

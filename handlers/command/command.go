@@ -76,7 +76,11 @@ func (t *target) finish(cmd *cobra.Command) {
 			cmd.SetOut(plainWriter{cmd.OutOrStdout()})
 			cmd.SetErr(plainWriter{cmd.ErrOrStderr()})
 		}
-		if err := run(cmd, given); err != nil {
+		err := run(cmd, given)
+		if t.done != nil {
+			t.done()
+		}
+		if err != nil {
 			return plainError{err}
 		}
 		return nil
@@ -114,65 +118,73 @@ type target struct {
 	asked string
 	// loaded is the configuration as JSON, once it was read.
 	loaded []byte
+
+	// app is that of the configuration, once no server has answered.
+	app *app.App
+	// done releases it.
+	done func()
+	// started is set once its indexes are open, and refreshed is the site whose
+	// pages were looked at.
+	started   bool
+	refreshed string
 }
 
-// errNotRunning is the error of call when no server answers.
-var errNotRunning = errors.New("no running Caddy answers")
-
-// call asks the admin API and decodes the answer into out, if not nil.
+// call asks as open does, and decodes the answer into out, if not nil.
 func (t *target) call(ctx context.Context, method, uri string, in []byte, out any) error {
-	resp, err := t.open(ctx, method, uri, in)
+	body, err := t.open(ctx, method, uri, in)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer body.Close()
 	if out == nil {
-		return nil
+		_, err := io.Copy(io.Discard, body)
+		return err
 	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+	err = json.NewDecoder(body).Decode(out)
+	if _, ok := errors.AsType[caddy.APIError](err); err != nil && !ok {
 		return fmt.Errorf("reading the answer of %s: %w", uri, err)
 	}
+	return err
+}
+
+// show asks for a value, and prints it as JSON or by print.
+func show[T any](cmd *cobra.Command, t *target, method, uri string, in []byte, print func(io.Writer, T)) error {
+	var v T
+	if err := t.call(cmd.Context(), method, uri, in, &v); err != nil {
+		return err
+	}
+	if t.json {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	print(cmd.OutOrStdout(), v)
 	return nil
 }
 
-// ask asks the running server for a value, or, if none answers, gets it here
-// from the app that open (offline or searchable) makes of the configuration.
-func ask[T any](ctx context.Context, t *target, method, uri string, in []byte, open func() (*app.App, func(), error), here func(*app.App) (T, error)) (v T, err error) {
-	err = t.call(ctx, method, uri, in, &v)
-	if !errors.Is(err, errNotRunning) {
-		return v, err
+// open asks the admin API of the running server, or, if none answers, that of
+// the configuration. The caller reads and closes the body.
+func (t *target) open(ctx context.Context, method, uri string, in []byte) (io.ReadCloser, error) {
+	if t.app != nil {
+		return t.openHere(ctx, method, uri, in)
 	}
-	a, done, err := open()
-	if err != nil {
-		return v, err
-	}
-	defer done()
-	return here(a)
-}
-
-// open asks the admin API; the caller reads and closes the body.
-func (t *target) open(_ context.Context, method, uri string, in []byte) (*http.Response, error) {
 	address, err := t.adminAddress()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(t.config, "finding the admin API's address"), err)
 	}
 	t.asked = address
-	var body io.Reader
 	header := http.Header{}
 	if in != nil {
-		body = bytes.NewReader(in)
 		header.Set("Content-Type", "application/json")
 	}
-	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, body)
-	if err != nil {
-		// AdminAPIRequest does not wrap its cause: only the text distinguishes
-		// a server that is not there from one that refuses.
-		if strings.HasPrefix(err.Error(), "performing request") {
-			return nil, fmt.Errorf("%w at %s", errNotRunning, address)
-		}
-		return nil, errors.New(adminMessage(err.Error()))
+	resp, err := caddycmd.AdminAPIRequest(address, method, uri, header, bytes.NewReader(in))
+	switch {
+	case err == nil:
+		return resp.Body, nil
+	// AdminAPIRequest does not wrap its cause: only the text distinguishes a
+	// server that is not there from one that refuses.
+	case strings.HasPrefix(err.Error(), "performing request"):
+		return t.openHere(ctx, method, uri, in)
 	}
-	return resp, nil
+	return nil, errors.New(adminMessage(err.Error()))
 }
 
 // adminMessage returns the message of an error of AdminAPIRequest, whose text
@@ -187,74 +199,6 @@ func adminMessage(text string) string {
 		}
 	}
 	return text
-}
-
-// offline provisions the configuration without serving it; done cleans up.
-func (t *target) offline() (a *app.App, done func(), err error) {
-	if t.configFile() == "" {
-		return nil, nil, fmt.Errorf("%w at %s; start it, name its admin API with --address, or name the configuration to work with by --config", errNotRunning, t.asked)
-	}
-	data, err := t.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	var cfg caddy.Config
-	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
-		return nil, nil, fmt.Errorf("decoding %s: %w", t.config, err)
-	}
-	cfg.Logging = quiet()
-	ctx, err := caddy.ProvisionContext(&cfg)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", t.config, err)
-	}
-	loaded, err := ctx.AppIfConfigured("docs")
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
-	}
-	a = loaded.(*app.App)
-	a.Silence()
-	done = func() { _ = a.Stop(); _ = a.Cleanup() }
-	if err := a.FindSites(); err != nil {
-		done()
-		return nil, nil, fmt.Errorf("%s: %w", t.config, err)
-	}
-	return a, done, nil
-}
-
-// started is offline with the sites' indexes opened.
-func (t *target) started() (*app.App, func(), error) {
-	a, done, err := t.offline()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := a.Start(); err != nil {
-		done()
-		return nil, nil, err
-	}
-	return a, done, nil
-}
-
-// searchable is started with the index of a site compared with its pages, or
-// built of them.
-func (t *target) searchable(ctx context.Context, site string) func() (*app.App, func(), error) {
-	return func() (*app.App, func(), error) {
-		a, done, err := t.started()
-		if err != nil {
-			return nil, nil, err
-		}
-		if _, err := a.Refresh(ctx, site); err != nil {
-			done()
-			return nil, nil, err
-		}
-		return a, done, nil
-	}
-}
-
-// quiet is a logging configuration for commands: warnings, on standard error.
-func quiet() *caddy.Logging {
-	return &caddy.Logging{Logs: map[string]*caddy.CustomLog{
-		"default": {BaseLog: caddy.BaseLog{Level: "WARN"}},
-	}}
 }
 
 // adminAddress returns the address of the admin API.

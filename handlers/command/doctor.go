@@ -25,10 +25,8 @@ the configuration given by --config) and says what to do about each problem.
 Problems come first. If many sites have the same one, it is shown once; --all
 shows each. The exit status is 1 if there is one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks, err := ask(cmd.Context(), t, http.MethodGet, path("doctor"), nil, t.offline, func(a *app.App) ([]app.Check, error) {
-				return a.Doctor(cmd.Context()), nil
-			})
-			if err != nil {
+			var checks []app.Check
+			if err := t.call(cmd.Context(), http.MethodGet, path("doctor"), nil, &checks); err != nil {
 				return err
 			}
 			checks = append(checks, t.checkClientIPs(cmd.Context())...)

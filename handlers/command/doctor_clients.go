@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,27 +15,26 @@ import (
 // reads the configuration's JSON: a server that runs does not show its trusted
 // proxies.
 func (t *target) checkClientIPs(ctx context.Context) []app.Check {
-	var apps struct {
-		HTTP struct {
-			Servers map[string]json.RawMessage `json:"servers"`
-		} `json:"http"`
+	var config struct {
+		Apps struct {
+			HTTP struct {
+				Servers map[string]json.RawMessage `json:"servers"`
+			} `json:"http"`
+		} `json:"apps"`
 	}
-	err := t.call(ctx, http.MethodGet, "/config/apps", nil, &apps)
-	if errors.Is(err, errNotRunning) {
-		var config struct {
-			Apps json.RawMessage `json:"apps"`
-		}
-		var data []byte
-		if data, err = t.load(); err == nil {
-			err = errors.Join(json.Unmarshal(data, &config), json.Unmarshal(config.Apps, &apps))
-		}
+	var err error
+	if t.app != nil {
+		err = json.Unmarshal(t.loaded, &config)
+	} else {
+		err = t.call(ctx, http.MethodGet, "/config/", nil, &config)
 	}
+	servers := config.Apps.HTTP.Servers
 	if err != nil {
 		return []app.Check{{What: "client IPs", Found: err.Error(), Do: "make the configuration readable through the admin API"}}
 	}
 	var checks []app.Check
-	for _, name := range slices.Sorted(maps.Keys(apps.HTTP.Servers)) {
-		if c := checkServerClientIPs(name, apps.HTTP.Servers[name]); c != nil {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if c := checkServerClientIPs(name, servers[name]); c != nil {
 			checks = append(checks, *c)
 		}
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
@@ -70,30 +69,6 @@ is 1 if nDCG@10 is below --min-ndcg, for use in CI.`,
 	return cmd
 }
 
-// searcher runs a search, on the running server or here.
-type searcher func(ctx context.Context, body []byte) ([]encoding.Result, error)
-
-// searcher returns the one that is possible.
-func (t *target) searcher(ctx context.Context, site string) (search searcher, done func(), err error) {
-	_, err = t.status(ctx)
-	switch {
-	case err == nil:
-		return func(ctx context.Context, body []byte) (results []encoding.Result, err error) {
-			err = t.call(ctx, http.MethodPost, path("search", site)+"?record=false", body, &results)
-			return results, err
-		}, func() {}, nil
-	case !errors.Is(err, errNotRunning):
-		return nil, nil, err
-	}
-	a, done, err := t.searchable(ctx, site)()
-	if err != nil {
-		return nil, nil, err
-	}
-	return func(ctx context.Context, body []byte) ([]encoding.Result, error) {
-		return a.SearchSite(ctx, site, body)
-	}, done, nil
-}
-
 // readFile reads a file through one of eval's readers, with its name in errors.
 func readFile[T any](name string, read func(io.Reader) (T, error)) (v T, err error) {
 	data, err := os.ReadFile(name)
@@ -123,12 +98,6 @@ func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, ou
 			return err
 		}
 	}
-	search, done, err := t.searcher(ctx, site)
-	if err != nil {
-		return err
-	}
-	defer done()
-
 	run := make(eval.Run, len(queries))
 	times := make([]time.Duration, 0, len(queries))
 	for _, q := range queries {
@@ -137,8 +106,8 @@ func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, ou
 			return err
 		}
 		began := time.Now()
-		results, err := search(ctx, body)
-		if err != nil {
+		var results []encoding.Result
+		if err := t.call(ctx, http.MethodPost, path("search", site)+"?record=false", body, &results); err != nil {
 			return fmt.Errorf("query %s: %w", q.ID, err)
 		}
 		times = append(times, time.Since(began))
@@ -232,10 +201,8 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 
 // generateQueries prints queries that the site itself suggests.
 func generateQueries(ctx context.Context, t *target, site string, out io.Writer) error {
-	queries, err := ask(ctx, t, http.MethodGet, path("queries", site), nil, t.searchable(ctx, site), func(a *app.App) ([]eval.Query, error) {
-		return a.Queries(ctx, site)
-	})
-	if err != nil {
+	var queries []eval.Query
+	if err := t.call(ctx, http.MethodGet, path("queries", site), nil, &queries); err != nil {
 		return err
 	}
 	if len(queries) == 0 {

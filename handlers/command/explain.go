@@ -2,27 +2,15 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// explain shows the query, passages and prompt of an answer.
-func explain(ctx context.Context, t *target, site string, body []byte, out io.Writer) error {
-	e, err := ask(ctx, t, http.MethodPost, path("explain", site), body, t.searchable(ctx, site), func(a *app.App) (*assistant.Explanation, error) {
-		return a.ExplainSite(ctx, site, body)
-	})
-	if err != nil {
-		return err
-	}
-	if t.json {
-		return printJSON(out, e)
-	}
+// printExplanation shows the query, passages and prompt of an answer.
+func printExplanation(out io.Writer, e *assistant.Explanation) {
 	fmt.Fprintf(out, "searched for  %s\n", e.Query)
 	if e.Other != "" {
 		fmt.Fprintf(out, "and for       %s\n", e.Other)
@@ -37,10 +25,9 @@ func explain(ctx context.Context, t *target, site string, body []byte, out io.Wr
 	}
 	if len(e.Prompt) == 0 {
 		fmt.Fprintln(out, "\nThere is no model: the answer quotes these passages.")
-		return nil
+		return
 	}
 	for _, m := range e.Prompt {
 		fmt.Fprintf(out, "\n--- %s\n%s\n", m.Role, m.Content)
 	}
-	return nil
 }

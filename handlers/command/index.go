@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,12 +41,10 @@ of the configuration given by --config, which the next start then loads.`,
 
 func index(ctx context.Context, t *target, site string, wait, full bool, out io.Writer) error {
 	st, err := t.status(ctx)
-	if errors.Is(err, errNotRunning) {
-		return indexOffline(ctx, t, site, full, out)
-	}
 	if err != nil {
 		return err
 	}
+	wait = wait || t.app != nil // nothing else would end it
 	var sites []string
 	for _, s := range st.Sites {
 		if site == "" || s.Name == site {
@@ -87,6 +84,9 @@ func index(ctx context.Context, t *target, site string, wait, full bool, out io.
 			return err
 		}
 	}
+	if t.app != nil && !t.json {
+		fmt.Fprintf(out, "written to %s\n", st.DataDir)
+	}
 	return nil
 }
 
@@ -120,7 +120,7 @@ func unknownSite(site string, st app.Status) error {
 
 // progress shows the progress of a refresh on a terminal until stop is called.
 func progress(ctx context.Context, t *target, site string) (stop func()) {
-	if t.json || !terminal(os.Stderr) {
+	if t.json || t.app != nil || !terminal(os.Stderr) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -148,32 +148,4 @@ func progress(ctx context.Context, t *target, site string) (stop func()) {
 		}
 	}()
 	return func() { cancel(); <-done }
-}
-
-func indexOffline(ctx context.Context, t *target, site string, full bool, out io.Writer) error {
-	a, done, err := t.started()
-	if err != nil {
-		return err
-	}
-	defer done()
-	st := a.Status()
-	found := false
-	for _, s := range st.Sites {
-		if site != "" && s.Name != site {
-			continue
-		}
-		found = true
-		report, err := a.Reindex(ctx, s.Name, full)
-		if err != nil {
-			return err
-		}
-		if err := printReport(t, out, s.Name, report); err != nil {
-			return err
-		}
-	}
-	if !found {
-		return unknownSite(site, st)
-	}
-	fmt.Fprintf(out, "written to %s\n", st.DataDir)
-	return nil
 }

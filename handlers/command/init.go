@@ -251,23 +251,6 @@ func (s *firstSite) provision(dir, text string) (a *app.App, done func(), err er
 	docs["data_dir"] = caddyconfig.JSON(filepath.Join(dir, "data"), nil)
 	cfg.AppsRaw["docs"] = caddyconfig.JSON(docs, nil)
 	cfg.StorageRaw = caddyconfig.JSON(map[string]string{"module": "file_system", "root": filepath.Join(dir, "storage")}, nil)
-	cfg.Logging = &caddy.Logging{Logs: map[string]*caddy.CustomLog{ // the checks say the rest
-		"default": {BaseLog: caddy.BaseLog{Level: "ERROR"}},
-	}}
-	provisioned, err := caddy.ProvisionContext(&cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	loaded, err := provisioned.AppIfConfigured("docs")
-	if err != nil {
-		return nil, nil, err
-	}
-	a = loaded.(*app.App)
-	a.Silence()
-	done = func() { _ = a.Stop(); _ = a.Cleanup() }
-	if err := a.FindSites(); err != nil {
-		done()
-		return nil, nil, err
-	}
-	return a, done, nil
+	cfg.Logging = logging("ERROR") // the checks say the rest
+	return provision(&cfg)
 }

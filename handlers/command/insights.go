@@ -99,9 +99,8 @@ func reportCommand(t *target) *cobra.Command {
 }
 
 func (t *target) report(ctx context.Context, site string, days int) (*app.InsightsReport, error) {
-	return ask(ctx, t, http.MethodGet, path("insights", site)+"?days="+strconv.Itoa(days), nil, t.offline, func(a *app.App) (*app.InsightsReport, error) {
-		return a.ReportInsights(ctx, site, days)
-	})
+	r := new(app.InsightsReport)
+	return r, t.call(ctx, http.MethodGet, path("insights", site)+"?days="+strconv.Itoa(days), nil, r)
 }
 
 // oneArgument takes one argument. Without one, the command's name may have been
@@ -205,13 +204,11 @@ func insightsBackupCommand(t *target) *cobra.Command {
 				return err
 			}
 			uri := "/docs/backup?file=" + url.QueryEscape(file)
-			_, err = ask(cmd.Context(), t, http.MethodPost, uri, nil, t.offline, func(a *app.App) (map[string]string, error) {
-				return nil, a.BackupInsights(cmd.Context(), file)
-			})
-			if err == nil {
-				fmt.Fprintln(cmd.OutOrStdout(), "written:", file)
+			if err := t.call(cmd.Context(), http.MethodPost, uri, nil, nil); err != nil {
+				return err
 			}
-			return err
+			fmt.Fprintln(cmd.OutOrStdout(), "written:", file)
+			return nil
 		},
 	}
 }
@@ -222,23 +219,12 @@ func insightsExportCommand(t *target) *cobra.Command {
 		Use: "export SITE", Short: "Prints the recorded events as lines of JSON", Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := bufio.NewWriter(cmd.OutOrStdout())
-			resp, err := t.open(cmd.Context(), http.MethodGet, path("export", args[0])+"?days="+strconv.Itoa(days), nil)
-			if errors.Is(err, errNotRunning) {
-				a, done, err := t.offline()
-				if err != nil {
-					return err
-				}
-				defer done()
-				if err := a.ExportInsights(cmd.Context(), args[0], days, insights.NewLineWriter(w).Write); err != nil {
-					return err
-				}
-				return w.Flush()
-			}
+			events, err := t.open(cmd.Context(), http.MethodGet, path("export", args[0])+"?days="+strconv.Itoa(days), nil)
 			if err != nil {
 				return err
 			}
-			defer resp.Body.Close()
-			if _, err := io.Copy(w, resp.Body); err != nil {
+			defer events.Close()
+			if _, err := io.Copy(w, events); err != nil {
 				return fmt.Errorf("the export broke off: %w", err)
 			}
 			return w.Flush()
@@ -272,17 +258,9 @@ stored as well.`,
 			if err != nil {
 				return err
 			}
-			done, err := ask(cmd.Context(), t, http.MethodDelete, path("insights", args[0]), body, t.offline, func(a *app.App) (insights.Erased, error) {
-				return a.EraseInsights(cmd.Context(), args[0], e)
+			return show(cmd, t, http.MethodDelete, path("insights", args[0]), body, func(out io.Writer, done insights.Erased) {
+				fmt.Fprintf(out, "%d rows erased, and the texts of %d conversations\n", done.Rows, len(done.Threads))
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), done)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d rows erased, and the texts of %d conversations\n", done.Rows, len(done.Threads))
-			return nil
 		},
 	}
 	f := cmd.Flags()

@@ -65,22 +65,7 @@ A running server accepts it within 10 seconds.`,
 // is never sent or stored.
 func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.Writer) error {
 	st, err := t.status(ctx)
-	var store func(record []byte) error
-	switch {
-	case err == nil:
-		store = func(record []byte) error { return t.call(ctx, http.MethodPost, path("keys"), record, nil) }
-	case errors.Is(err, errNotRunning):
-		a, done, err := t.offline()
-		if err != nil {
-			return err
-		}
-		defer done()
-		st = a.Status()
-		store = func(record []byte) error {
-			_, err := a.Keyring().Add(ctx, record)
-			return err
-		}
-	default:
+	if err != nil {
 		return err
 	}
 	if err := completeKey(&k, st, force); err != nil {
@@ -94,7 +79,7 @@ func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.
 	if err != nil {
 		return err
 	}
-	if err := store(record); err != nil {
+	if err := t.call(ctx, http.MethodPost, path("keys"), record, nil); err != nil {
 		return err
 	}
 	if t.json {
@@ -183,22 +168,15 @@ func keyListCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Lists the keys, without their secrets", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			keys, err := ask(cmd.Context(), t, http.MethodGet, path("keys"), nil, t.offline, func(a *app.App) ([]*access.Key, error) {
-				return a.Keyring().List(cmd.Context())
+			return show(cmd, t, http.MethodGet, path("keys"), nil, func(out io.Writer, keys []*access.Key) {
+				w := table(out)
+				fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES")
+				for _, k := range keys {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
+						list(k.Sites, "all"), list(k.Origins, "any"), day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"))
+				}
+				w.Flush()
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), keys)
-			}
-			w := table(cmd.OutOrStdout())
-			fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES")
-			for _, k := range keys {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
-					list(k.Sites, "all"), list(k.Origins, "any"), day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"))
-			}
-			return w.Flush()
 		},
 	}
 }
@@ -225,17 +203,9 @@ func keyRevokeCommand(t *target) *cobra.Command {
 				// The admin API logs the paths of requests.
 				return errors.New("name the key by its id; caddy docs key list shows the ids")
 			}
-			k, err := ask(cmd.Context(), t, http.MethodDelete, path("keys", args[0]), nil, t.offline, func(a *app.App) (*access.Key, error) {
-				return a.Keyring().Revoke(cmd.Context(), args[0])
+			return show(cmd, t, http.MethodDelete, path("keys", args[0]), nil, func(out io.Writer, k *access.Key) {
+				fmt.Fprintf(out, "Key %s of organization %s is revoked.\n", k.ID, k.Organization)
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), k)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Key %s of organization %s is revoked.\n", k.ID, k.Organization)
-			return nil
 		},
 	}
 }

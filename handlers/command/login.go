@@ -1,9 +1,9 @@
 package command
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -24,25 +24,15 @@ of all organizations; with it, for a member of that organization.`,
 			if err != nil {
 				return err
 			}
-			login, err := ask(cmd.Context(), t, http.MethodPost, path("logins"), body, t.offline, func(a *app.App) (*app.Login, error) {
-				return a.NewLogin(cmd.Context(), body)
+			return show(cmd, t, http.MethodPost, path("logins"), body, func(out io.Writer, login *app.Login) {
+				for _, u := range login.URLs {
+					fmt.Fprintln(out, u)
+				}
+				if len(login.URLs) == 0 {
+					fmt.Fprintf(out, "Open %s on the dashboard's host.\n", dashboard.LoginPath)
+				}
+				fmt.Fprintf(out, "\nThe code is %s. It signs in once, until %s, as %s.\n", login.Code, login.Expires.Local().Format("15:04"), role(r.Organization))
 			})
-			if err != nil {
-				return err
-			}
-			out := cmd.OutOrStdout()
-			if t.json {
-				return printJSON(out, login)
-			}
-			for _, u := range login.URLs {
-				fmt.Fprintln(out, u)
-			}
-			if len(login.URLs) == 0 {
-				fmt.Fprintf(out, "Open %s on the dashboard's host.\n", dashboard.LoginPath)
-			}
-			fmt.Fprintf(out, "\nThe code is %s. It signs in once, until %s, as %s.\n", login.Code, login.Expires.Local().Format("15:04"),
-				cmp.Or(member(r.Organization), "administrator"))
-			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -52,9 +42,9 @@ of all organizations; with it, for a member of that organization.`,
 	return cmd
 }
 
-func member(organization string) string {
+func role(organization string) string {
 	if organization == "" {
-		return ""
+		return "administrator"
 	}
 	return "member of " + organization
 }
@@ -63,21 +53,14 @@ func loginListCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Lists the sessions of the dashboard", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			sessions, err := ask(cmd.Context(), t, http.MethodGet, path("logins"), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
-				return a.Logins().Sessions(cmd.Context())
+			return show(cmd, t, http.MethodGet, path("logins"), nil, func(out io.Writer, sessions []dashboard.Session) {
+				w := table(out)
+				fmt.Fprintln(w, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED")
+				for _, s := range sessions {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), role(s.Organization), day(s.Created, "-"), day(s.Seen, "-"))
+				}
+				w.Flush()
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), sessions)
-			}
-			w := table(cmd.OutOrStdout())
-			fmt.Fprintln(w, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED")
-			for _, s := range sessions {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), cmp.Or(member(s.Organization), "administrator"), day(s.Created, "-"), day(s.Seen, "-"))
-			}
-			return w.Flush()
 		},
 	}
 }
@@ -86,22 +69,14 @@ func loginRevokeCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID|all", Short: "Ends a session of the dashboard, or all", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ended, err := ask(cmd.Context(), t, http.MethodDelete, path("logins", args[0]), nil, t.offline, func(a *app.App) ([]dashboard.Session, error) {
-				return a.EndLogins(cmd.Context(), args[0])
+			return show(cmd, t, http.MethodDelete, path("logins", args[0]), nil, func(out io.Writer, ended []dashboard.Session) {
+				for _, s := range ended {
+					fmt.Fprintf(out, "The session %s of %s is ended.\n", s.ID, printable(s.Name))
+				}
+				if len(ended) == 0 {
+					fmt.Fprintln(out, "There are no sessions.")
+				}
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), ended)
-			}
-			for _, s := range ended {
-				fmt.Fprintf(cmd.OutOrStdout(), "The session %s of %s is ended.\n", s.ID, printable(s.Name))
-			}
-			if len(ended) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "There are no sessions.")
-			}
-			return nil
 		},
 	}
 }

@@ -15,17 +15,7 @@ func pagesCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := ask(cmd.Context(), t, http.MethodGet, path("pages", args[0]), nil, t.searchable(cmd.Context(), args[0]), func(a *app.App) ([]app.PageStatus, error) {
-				return a.SitePages(cmd.Context(), args[0])
-			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), pages)
-			}
-			printPages(cmd.OutOrStdout(), pages)
-			return nil
+			return show(cmd, t, http.MethodGet, path("pages", args[0]), nil, printPages)
 		},
 	}
 }

@@ -3,13 +3,13 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 func searchCommand(t *target) *cobra.Command {
@@ -26,22 +26,14 @@ func searchCommand(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			results, err := ask(cmd.Context(), t, http.MethodPost, path("search", args[0]), body, t.searchable(cmd.Context(), args[0]), func(a *app.App) ([]encoding.Result, error) {
-				return a.SearchSite(cmd.Context(), args[0], body)
+			return show(cmd, t, http.MethodPost, path("search", args[0]), body, func(out io.Writer, results []encoding.Result) {
+				for i, r := range results {
+					fmt.Fprintf(out, "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
+				}
+				if len(results) == 0 {
+					fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")
+				}
 			})
-			if err != nil {
-				return err
-			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), results)
-			}
-			for i, r := range results {
-				fmt.Fprintf(cmd.OutOrStdout(), "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
-			}
-			if len(results) == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")
-			}
-			return nil
 		},
 	}
 	f := cmd.Flags()

@@ -17,7 +17,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// status asks the running server for its status.
+// status asks for the status.
 func (t *target) status(ctx context.Context) (app.Status, error) {
 	var st app.Status
 	err := t.call(ctx, http.MethodGet, path("status"), nil, &st)
@@ -32,18 +32,14 @@ func statusCommand(t *target) *cobra.Command {
 their indexes. Sites with problems come first. Of many sites, the first 20 are
 shown; --all shows each.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			running := true
-			st, err := ask(cmd.Context(), t, http.MethodGet, path("status"), nil, t.offline, func(a *app.App) (app.Status, error) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
-				running = false
-				return a.Status(), nil
-			})
+			st, err := t.status(cmd.Context())
 			if err != nil {
 				return err
 			}
-			server := ""
-			if running {
-				server = t.asked
+			server := t.asked
+			if t.app != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
+				server = ""
 			}
 			if len(args) > 0 {
 				if st, err = onlySites(st, args); err != nil {

@@ -1,0 +1,125 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+)
+
+// openHere answers a request to the admin API by the configuration, as a running
+// server would.
+func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, method, uri, bytes.NewReader(in))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.prepare(ctx, r.URL.Path); err != nil {
+		return nil, err
+	}
+	answer, w := io.Pipe()
+	go func() {
+		defer func() {
+			if recover() != nil { // http.ErrAbortHandler, as for a client
+				w.CloseWithError(io.ErrUnexpectedEOF)
+			}
+		}()
+		w.CloseWithError(t.app.ServeAdmin(pipeWriter{w, http.Header{}}, r))
+	}()
+	return answer, nil
+}
+
+// pipeWriter is the http.ResponseWriter of openHere.
+type pipeWriter struct {
+	io.Writer
+	header http.Header
+}
+
+func (w pipeWriter) Header() http.Header { return w.header }
+func (pipeWriter) WriteHeader(int)       {} // errors are returned
+func (pipeWriter) Flush()                {} // nothing is kept
+
+// prepare opens the app of the configuration as far as a request needs it: most
+// work without the sites' indexes, and others on the pages as they are now.
+func (t *target) prepare(ctx context.Context, path string) error {
+	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
+	if t.app == nil {
+		if err := t.provision(); err != nil {
+			return err
+		}
+	}
+	switch what {
+	case "index", "pages", "queries", "search", "ask", "explain":
+	default:
+		return nil
+	}
+	if !t.started {
+		if err := t.app.Start(); err != nil {
+			return err
+		}
+		t.started = true
+	}
+	if what == "index" || t.refreshed == site {
+		return nil
+	}
+	t.refreshed = site
+	_, err := t.app.Refresh(ctx, site)
+	return err
+}
+
+// provision makes the app of the configuration.
+func (t *target) provision() error {
+	if t.configFile() == "" {
+		return fmt.Errorf("no running Caddy answers at %s; start it, name its admin API with --address, or name the configuration to work with by --config", t.asked)
+	}
+	data, err := t.load()
+	if err != nil {
+		return err
+	}
+	var cfg caddy.Config
+	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
+		return fmt.Errorf("decoding %s: %w", t.config, err)
+	}
+	cfg.Logging = logging("WARN")
+	t.app, t.done, err = provision(&cfg)
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.config, err)
+	}
+	return nil
+}
+
+// provision makes the app of a configuration, without serving it; done cleans
+// up.
+func provision(cfg *caddy.Config) (a *app.App, done func(), err error) {
+	ctx, err := caddy.ProvisionContext(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	loaded, err := ctx.AppIfConfigured("docs")
+	if err != nil {
+		return nil, nil, err
+	}
+	a = loaded.(*app.App)
+	a.Silence()
+	done = func() { _ = a.Stop(); _ = a.Cleanup() }
+	if err := a.FindSites(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return a, done, nil
+}
+
+// logging is a logging configuration for commands, on standard error.
+func logging(level string) *caddy.Logging {
+	return &caddy.Logging{Logs: map[string]*caddy.CustomLog{"default": {BaseLog: caddy.BaseLog{Level: level}}}}
+}
