@@ -194,7 +194,7 @@ func (a *Assistant) conversation(ctx context.Context, site *app.LiveSite, req *r
 	defer endSpan(nil)
 	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
 	for _, t := range t.Before(req.QuestionID, req.Regenerate) {
-		if !site.CanOpenAll(ctx, t.Sources) {
+		if site.Sealed(ctx, &t) {
 			continue
 		}
 		history = append(history, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})

@@ -115,9 +115,11 @@ func token(r *http.Request) string {
 // asReader returns the context of a request for what is shown only to readers
 // who can open it themselves.
 func asReader(r *http.Request) context.Context {
-	return reach.WithReader(app.WithRequest(r.Context(), r), r, func(authorization string) bool {
-		scheme, value, _ := strings.Cut(authorization, " ")
-		return strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(strings.TrimSpace(value), access.Prefix)
+	return reach.WithReader(app.WithRequest(r.Context(), r), r, func(value string) bool {
+		if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
+			value = token
+		}
+		return strings.HasPrefix(strings.TrimSpace(value), access.Prefix)
 	})
 }
 

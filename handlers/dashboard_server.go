@@ -157,7 +157,7 @@ func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answer
 	for _, turn := range t.Turns {
 		answers = append(answers, dashboard.Answer{
 			At: turn.At, Question: turn.Question, Text: turn.Answer, Sources: turn.Sources, Partial: turn.Partial,
-			Locked: !live.CanOpenAll(ctx, turn.Sources),
+			Locked: live.Sealed(ctx, &turn),
 		})
 	}
 	return answers, nil

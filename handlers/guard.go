@@ -216,7 +216,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 func allow(h http.Header, origin string) {
 	if origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, Retry-After, RateLimit, RateLimit-Policy")
+		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy")
 	}
 }
 

@@ -33,8 +33,9 @@ import (
 //	/sitemap.xml     the addresses of all public pages
 //
 // The site's own files win: each of these is served only where the site would
-// answer 404, or with an HTML page for a path at which no file is. Pages that
-// readers can't open are served to nobody else. Responses to requests for
+// answer 404, or with an HTML page for a path at which no file is. A page is
+// served as Markdown only to a request that the site's own routes answer with
+// 200, and lists only to those that may open the front page. Responses to requests for
 // pages get a Link to their Markdown and Vary: Accept. All other requests pass.
 type LLMs struct {
 	Route
@@ -84,26 +85,39 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	}
 	defer release()
 	hasFile := func() bool { return site.HasFile(path) }
-	if serve := l.file(site, strings.TrimPrefix(path, site.Prefix()+"/")); serve != nil {
-		return unlessFile(w, r, next, hasFile, func() error { return serve(w, r) })
-	}
 	ctx := asReader(r)
-	if d := site.PageAtMarkdown(path); d != nil && site.CanOpen(ctx, d) {
+	if serve := l.file(site, strings.TrimPrefix(path, site.Prefix()+"/")); serve != nil {
+		return unlessFile(w, r, next, hasFile, func() error {
+			if status := site.Refuses(ctx); status != 0 {
+				return caddyhttp.Error(status, nil)
+			}
+			return serve(w, r)
+		})
+	}
+	if name, ok := strings.CutSuffix(path, ".md"); ok {
+		d := site.PageAtMarkdown(path)
+		if !site.CanOpen(ctx, name, d) {
+			return next.ServeHTTP(w, r)
+		}
 		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, site, d, false) })
 	}
 	d := site.PageAt(path)
-	if d == nil || strings.HasSuffix(path, ".md") || !site.CanOpen(ctx, d) {
+	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
-	h := w.Header()
-	h.Add("Vary", "Accept")
-	if wantsMarkdown(r) {
-		return l.page(w, r, site, d, true)
+	negotiated := func() error { return l.page(w, r, site, d, true) }
+	if !wantsMarkdown(r) || !site.IsPublic(d) && !site.CanOpen(ctx, path, d) {
+		negotiated = nil
 	}
-	base := baseURL(site, r)
-	h.Add("Link", "<"+app.Absolute(base, site.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
-	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-	return next.ServeHTTP(w, r)
+	return whenServed(w, r, next, negotiated, func(h http.Header) {
+		h.Add("Vary", "Accept")
+		if negotiated == nil {
+			base := baseURL(site, r)
+			h.Add("Link", "<"+app.Absolute(base, site.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
+			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
+			site.Saw(ctx, d)
+		}
+	})
 }
 
 // siteAt returns the site that a request is for, and the path in it: of the

@@ -57,7 +57,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	}
 	defer release()
 	d := site.PageNamed(*q.Path)
-	if d == nil || !site.CanOpen(asReader(r), d) {
+	if !site.CanOpen(asReader(r), *q.Path, d) {
 		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 	}
 	md, err := site.Markdown(r.Context(), d, baseURL(site, r))

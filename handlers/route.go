@@ -54,6 +54,9 @@ func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app
 	if rt.app.Exiting() {
 		return nil, stopping(w, rt.app, name)
 	}
+	if status := site.Refuses(asReader(r)); status != 0 {
+		return nil, fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
+	}
 	return site, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -61,7 +62,8 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	results, total, err := site.Results(asReader(r), q)
+	ctx := asReader(r)
+	results, total, err := site.Results(ctx, q)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil // the client is gone
@@ -79,6 +81,9 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 
 	jsonHeader(w.Header())
 	w.Header().Set("X-Total-Count", strconv.Itoa(total))
+	if reach.Incomplete(ctx) {
+		w.Header().Set("X-Results-Incomplete", "true")
+	}
 	// An error means that the client is gone.
 	if q.NoContent { // a keystroke
 		_ = zip(w, r, func(w io.Writer) error { return encoding.EncodeResults(w, results) })

@@ -192,7 +192,7 @@ func oneLine(text string) string {
 		line = strings.TrimPrefix(line, "- ")
 		for line != "" {
 			i := 0 // where the word ends
-			for i < len(line) && line[i] > ' ' && line[i] < utf8.RuneSelf {
+			for i < len(line) && line[i] < utf8.RuneSelf && !unicode.IsSpace(rune(line[i])) {
 				i++
 			}
 			if i < len(line) && (line[i] >= utf8.RuneSelf || !unicode.IsSpace(rune(line[i]))) { // or a control character

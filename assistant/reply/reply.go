@@ -106,7 +106,7 @@ type Request struct {
 	Regenerate bool
 }
 
-// Filter narrows what is searched to pages that carry these values.
+// Filter has the fields of SPEC.md's message filter, and tag.
 type Filter struct{ Version, Language, Tag string }
 
 // Role is who speaks.

@@ -65,6 +65,8 @@ type Turn struct {
 	Answer    string `json:"answer"`
 	// Sources are the URLs of the passages of the answer.
 	Sources []string `json:"sources,omitempty"`
+	// Locked is true if one of their pages was not public then.
+	Locked bool `json:"locked,omitempty"`
 	// Answered says whether the question was answered, and Model who wrote the
 	// answer, in the caller's words.
 	Answered string `json:"answered,omitempty"`
@@ -160,8 +162,10 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 	if len(turn.MessageID) > maxMessageID || !utf8.ValidString(turn.MessageID) {
 		turn.MessageID = ""
 	}
-	turn.Sources = slices.DeleteFunc(slices.Clone(turn.Sources), func(s string) bool { return len(s) > maxSource || !utf8.ValidString(s) })
-	turn.Sources = turn.Sources[:min(len(turn.Sources), maxSources)]
+	known := slices.DeleteFunc(slices.Clone(turn.Sources), func(s string) bool { return len(s) > maxSource || !utf8.ValidString(s) })
+	known = known[:min(len(known), maxSources)]
+	turn.Locked = turn.Locked || len(known) < len(turn.Sources) // who may read the others is not known
+	turn.Sources = known
 	t.Turns = append(t.Before(turn.MessageID, regenerate), turn)
 	if over := len(t.Turns) - maxTurns; over > 0 {
 		t.Turns = t.Turns[over:]

@@ -222,8 +222,8 @@ func TestMarkdownThatNothingRendersIsReported(t *testing.T) {
 		says         []string
 	}{
 		"served as files":        {"docs acme\nfile_server", "", true, []string{"all public; 2 of 2 are served as text, not rendered, for example /index.md; to render", "/docs/recipes/markdown.md"}},
-		"not served":             {"docs acme", "", false, []string{"none of the 2 pages is served, for example /", "is not handled by any route; all count as public", "/docs/recipes/markdown.md", "url https://"}},
-		"served at another host": {"docs acme {\nurl https://kite.example.com\n}", "", true, []string{"all count as public: this Caddy serves none of them"}},
+		"not served":             {"docs acme", "", false, []string{"nothing in this Caddy serves the 2 pages; all count as public", "/docs/recipes/markdown.md", "url https://"}},
+		"served at another host": {"docs acme {\nurl https://kite.example.com\n}", "", true, []string{"all count as public: this Caddy does not serve them, by its configuration"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := caddytest.Start(t, c.lines, "http://localhost:0 {\n\troot * "+folder+"\n\t"+c.block+"\n}\n")

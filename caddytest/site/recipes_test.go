@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/parser"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 )
@@ -279,18 +283,22 @@ func withTemplate(t *testing.T, page, dir, caddyfile string) string {
 
 // renderedAsMDX is a server that renders the Markdown as MDX servers do.
 func renderedAsMDX(t *testing.T, _, dir, caddyfile string) string {
-	pages := map[string]string{
-		"/": `<h1 id="kite">Kite</h1>`, "/guide/install": `<h1 id="install-kite">Install Kite</h1><h2 id="from-a-package">From a package</h2><h2 id="verify-the-installation">Verify</h2>`,
-		"/guide/wind": `<h1 id="wind">Wind</h1><h2 id="gusts">Gusts</h2>`,
-	}
+	render := goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, ok := pages[r.URL.Path]
-		if !ok {
+		name := filepath.Join(dir, "content", strings.TrimSuffix(r.URL.Path, "/"))
+		source, err := os.ReadFile(name + ".mdx")
+		if err != nil {
+			source, err = os.ReadFile(filepath.Join(name, "index.mdx"))
+		}
+		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
+		if _, body, ok := bytes.Cut(source, []byte("\n---\n")); ok && bytes.HasPrefix(source, []byte("---\n")) {
+			source = body
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, page)
+		_ = render.Convert(source, w)
 	}))
 	t.Cleanup(server.Close)
 	if err := os.CopyFS(filepath.Join(dir, "content"), os.DirFS(filepath.Join(recipeSites, "markdown"))); err != nil {

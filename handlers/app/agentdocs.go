@@ -82,7 +82,7 @@ func (d *agentDocs) Page(ctx context.Context, address string) (*agents.PageText,
 	}
 	defer release()
 	doc := d.site.PageNamed(address)
-	if doc == nil || !d.site.CanOpen(ctx, doc) {
+	if !d.site.CanOpen(ctx, address, doc) {
 		return nil, nil
 	}
 	md, err := d.site.Markdown(ctx, doc, d.base)
@@ -149,9 +149,9 @@ func (r *LiveSite) PageNamed(name string) *retrieval.Document {
 	s := r.pages()
 	page := strings.Trim(u.Path, "/")
 	for _, d := range s.documents {
-		if d.Page == page && (s.view == nil || s.view.Served == nil || s.view.Served.Has(page)) {
+		if d.Page == page {
 			if s.view != nil {
-				d = s.view.Document(d)
+				d = s.view.Served(d)
 			}
 			return d
 		}

@@ -72,15 +72,14 @@ func (r *LiveSite) pages() *served {
 	sum := fnv.New128a()
 	for _, d := range order {
 		if view != nil {
-			if view.Served != nil && !view.Served.Has(d.Page) {
+			if d = view.Served(d); d == nil {
 				continue
 			}
-			d = view.Document(d)
 		}
 		if u, err := url.Parse(d.URL); err == nil {
 			s.byPath[pagePath(u.Path)] = d
 		}
-		if view == nil || view.Public == nil || view.Public.Has(d.Page) {
+		if view == nil || view.IsPublic(d) {
 			s.public = append(s.public, d)
 			if d.Page == "" {
 				s.description = d.Description
@@ -208,18 +207,27 @@ func (r *LiveSite) MarkdownURL(pageURL string) string {
 	return u.String()
 }
 
-// CanOpen reports whether the reader of the context can open a page.
-func (r *LiveSite) CanOpen(ctx context.Context, d *retrieval.Document) bool {
-	return r.reach == nil || r.reach.CanOpen(ctx, d)
+// CanOpen reports whether the reader of the context can open a page that was
+// asked for by a name or path: d, nil for none. It takes as long for none.
+func (r *LiveSite) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+	if r.reach == nil {
+		return d != nil
+	}
+	return r.reach.CanOpen(ctx, r.below(name), d)
+}
+
+// below is the path of a page below the site's URL, by how clients name it.
+func (r *LiveSite) below(name string) string {
+	if u, err := url.Parse(name); err == nil {
+		name = u.Path
+	}
+	name = "/" + strings.TrimPrefix(name, "/")
+	return strings.TrimPrefix(strings.TrimPrefix(name, r.Prefix()+"/"), "/")
 }
 
 // IsPublic reports whether anyone can open a page.
 func (r *LiveSite) IsPublic(d *retrieval.Document) bool {
-	if r.reach == nil {
-		return true
-	}
-	v := r.reach.View()
-	return v.Elsewhere || v.Public == nil || v.Public.Has(d.Page)
+	return r.reach == nil || r.reach.View().IsPublic(d)
 }
 
 // Known reports whether the site's pages and their locks are known.
@@ -227,11 +235,7 @@ func (r *LiveSite) Known() bool {
 	if !r.index.refresher.Status().Ready {
 		return false
 	}
-	if r.reach == nil {
-		return true
-	}
-	v := r.reach.View()
-	return v.Complete || v.Elsewhere
+	return r.reach == nil || r.reach.View().Complete
 }
 
 // Markdown returns a page as Markdown. base is the site's URL where the

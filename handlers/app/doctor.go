@@ -181,18 +181,24 @@ func (r *LiveSite) checkPages(c *checks) {
 	n, what := reach.Count(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
+	case r.reach == nil:
+		c.add(what, nil, "all count as public: locks are off", "")
+	case r.reach.View().Elsewhere && r.reach.Named():
+		c.add(what, fmt.Errorf("nothing in this Caddy serves the %d pages; all count as public", len(pages)), "", r.serve(pages[0].File))
+	case r.reach.View().Elsewhere:
+		c.add(what, nil, "all count as public: this Caddy does not serve them, by its configuration", "")
+	case !r.reach.View().Complete:
+		c.add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
+	case reach.NoneOpens(pages) != nil:
+		p := reach.NoneOpens(pages)
+		c.add(what, fmt.Errorf("none of the %d pages opens, for example %s: %s; search and assistant have nothing to show", len(pages), p.URL, p.Why), "", r.serve(p.File))
 	case p != nil:
 		c.add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
-	case r.reach == nil:
-		c.add(what, nil, "all count as public: locks are off", "")
-	case r.reach.View().Elsewhere && r.reach.Here():
-		p := pages[0]
-		c.add(what, fmt.Errorf("none of the %d pages is served, for example %s: %s; all count as public", len(pages), p.URL, p.Why), "", r.serve(p.File))
-	case r.reach.View().Elsewhere:
-		c.add(what, nil, "all count as public: this Caddy serves none of them", "")
 	case n.Unknown > 0:
-		c.add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
+		p := reach.FirstUnknown(pages)
+		c.add(what, fmt.Errorf("%d of %d count as locked, for example %s: %s", n.Unknown, len(pages), p.URL, p.Why), "",
+			"make what serves them answer sooner and without limits for 192.0.2.1; they are asked for again on their own")
 	case n.Locked > 0:
 		c.add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
 	default:
@@ -211,7 +217,7 @@ const renderMarkdown = "https://github.com/caddy-docs/caddy-docs/blob/main/docs/
 // serve is what makes this Caddy serve the pages of a site, of which one is
 // in file.
 func (r *LiveSite) serve(file string) string {
-	elsewhere := "if they are served elsewhere, write where: url https://…, in the block of site " + r.Name
+	elsewhere := "if they are served elsewhere, write where: url https://…, in the block of site " + r.Name + "; if everybody may read every page: locks off"
 	switch {
 	case r.Config.Root == "":
 		return "add the reverse_proxy to the upstream; " + elsewhere

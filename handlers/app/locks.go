@@ -7,22 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
-)
-
-const (
-	// maxLocked is how many sections, and so locked pages, are asked for at most
-	// by a search.
-	maxLocked = 50
-	// lockedAtOnce are asked for at the same time.
-	lockedAtOnce = 8
 )
 
 // openReach finds out which pages of the site clients can open, from now on
@@ -33,7 +25,11 @@ func (a *App) openReach(r *LiveSite) error {
 		return nil
 	}
 	o := reach.Options{
-		Routes: a.routes, URL: r.Config.URL, Documents: r.index.index.Documents, Log: a.ctx.Slogger().With("site", r.Name),
+		Routes: a.routes, URL: r.Config.URL, Documents: r.index.index.Documents, Whole: r.index.index.Page,
+		Log: a.ctx.Slogger().With("site", r.Name),
+	}
+	if r.index.written.folder != nil {
+		o.File = r.index.written.folder.ReadPage
 	}
 	loaded, err := a.ctx.AppIfConfigured("http")
 	if err != nil && !errors.Is(err, caddy.ErrNotConfigured) {
@@ -48,42 +44,43 @@ func (a *App) openReach(r *LiveSite) error {
 	return nil
 }
 
-// findPages finds where this Caddy serves the pages of a site: at its URL, if
-// a server has that host, else where the site's folder is served, such as
-// behind a proxy that sends another host, else where its API is.
+// findPages finds where this Caddy serves the pages of a site, by its
+// configuration alone: at its URL, if a server has that host, else where the
+// site's folder is served, such as behind a proxy that sends another host, else
+// in a block for any host that has the site's API. None: the site is served
+// elsewhere.
 func (a *App) findPages(r *LiveSite, o *reach.Options) {
-	folder := a.folderPlace(r)
-	if at := r.at; at != nil {
-		o.Server, o.Prefix = at.server, at.pages
-		switch u, err := url.Parse(r.Config.URL); {
-		case err != nil || u.Host == "":
-			o.Host = at.sample()
-		case folder != nil && folder.server == at.server && !at.takesHost(u.Hostname()):
-			o.Host = folder.sample()
+	u, err := url.Parse(r.Config.URL)
+	known := err == nil && u.Host != ""
+	if known && reach.ServerFor(o.HTTP, u) != nil {
+		return // New finds it
+	}
+	serve := func(p *place) bool {
+		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !reach.ServesPages(p.server, p.sample()) {
+			return false
 		}
+		o.Server, o.Prefix = p.server, p.pages
+		if !known {
+			o.Host = p.sample()
+		}
+		return true
+	}
+	if !known && serve(r.at) {
 		return
 	}
-	routes := a.apiRoutes(r)
-	if r.Config.URL == "" && folder != nil {
-		routes = nil
+	if p := a.folderPlace(r); p != nil {
+		o.Server, o.Host, o.Prefix = p.server, p.sample(), p.pages
+		return
 	}
-	for _, p := range routes {
-		around := p.trail
-		switch {
-		case len(p.hosts) == 0:
-		case r.Config.URL == "":
-			around = around[1:] // without the other hosts of the server
-		default:
-			continue
-		}
-		if slices.ContainsFunc(around, func(s step) bool { return servePages(s.routes) }) {
-			o.Other, o.Host, o.Prefix = p.server, p.sample(), p.pages
+	if serve(r.at) {
+		return
+	}
+	for _, p := range a.apiRoutes(r) {
+		if serve(&p.place) {
 			return
 		}
 	}
-	if folder != nil {
-		o.Other, o.Host, o.Prefix = folder.server, folder.sample(), folder.pages
-	}
+	o.Named = !known || r.at != nil && r.at.takesHost(u.Hostname()) && len(r.at.hosts) > 0
 }
 
 // folderPlace returns a place where a file server has the folder of a site:
@@ -116,81 +113,63 @@ func (a *App) tickReach(ctx context.Context) {
 }
 
 // search searches the pages that the reader of the context can open, and
-// returns those that were searched. Readers who can open no locked page get
-// what a search of the public pages finds. For others, only enough hits are
-// looked for.
+// returns those that were searched. Readers who have opened nothing behind a
+// lock get what a search of the public pages finds. For others, only enough
+// hits are looked for.
 func (r *LiveSite) search(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	if r.index.queries != nil {
 		q = r.index.queries.WithVector(ctx, q)
 	}
-	index := r.index.index
 	if r.reach == nil {
 		q.Shown = enough
-		hits, err = index.Search(ctx, q)
+		hits, err = r.index.index.Search(ctx, q)
 		return hits, nil, err
 	}
-	view := r.reach.View()
-	if view.Locked {
-		all := q
-		all.Pages, all.Open, all.Limit = view.Served, view.Public, maxLocked
-		candidates, err := index.Search(ctx, all)
-		if err != nil {
-			return nil, nil, err
-		}
-		hits, pages = r.opened(ctx, view, candidates, enough), all.Pages
+	may := r.reach.Searched(ctx)
+	wanted := q.Limit
+	if q.Pages = may.Pages; may.Locked {
+		q.Open, q.Limit, wanted = may.Public, retrieval.MaxHits, enough
+	} else {
+		q.Shown = enough
 	}
-	if hits == nil {
-		q.Pages, q.Shown = view.Public, enough
-		if hits, err = index.Search(ctx, q); err != nil {
-			return nil, nil, err
-		}
-		pages = q.Pages
+	if hits, err = r.index.index.Search(ctx, q); err != nil {
+		return nil, nil, err
 	}
-	view = r.reach.View() // readers may have found where pages are
+	hits = may.Open(ctx, hits, wanted, len(hits) < q.Limit)
+	view := r.reach.View() // readers may have found where pages are
 	for i := range hits {
 		hits[i].Document = view.Document(hits[i].Document)
 	}
-	return hits, pages, nil
+	return hits, q.Pages, nil
 }
 
-// opened returns the first limit candidates that the reader can open, nil if
-// none of them is locked.
-func (r *LiveSite) opened(ctx context.Context, view *reach.View, candidates []retrieval.Hit, limit int) []retrieval.Hit {
-	var open []retrieval.Hit
-	listed := map[uint64]bool{} // sections, by their sums: a locked page may be a copy of a public one
-	locked := false
-	for len(candidates) > 0 && len(open) < limit {
-		batch := candidates[:min(lockedAtOnce, len(candidates))]
-		candidates = candidates[len(batch):]
-		can := make([]bool, len(batch))
-		var wait sync.WaitGroup
-		for i, h := range batch {
-			if view.Public != nil && view.Public.Has(h.Document.Page) {
-				can[i] = true
-				continue
-			}
-			wait.Go(func() { can[i] = r.reach.CanOpen(ctx, h.Document) })
-		}
-		wait.Wait()
-		for i, h := range batch {
-			sum := h.Document.Sections[h.Section].Sum
-			if can[i] && len(open) < limit && !listed[sum] {
-				open = append(open, h)
-				listed[sum] = sum != 0
-				locked = locked || view.Public != nil && !view.Public.Has(h.Document.Page)
-			}
-		}
+// Sealed reports whether a stored turn is not for the reader of the context:
+// it quotes a page that they can't open, that is no longer known, or that was
+// behind a lock then and is not now, when its text may be another.
+func (r *LiveSite) Sealed(ctx context.Context, t *thread.Turn) bool {
+	if r.reach == nil {
+		return false
 	}
-	if !locked {
-		return nil
+	if t.Locked && !r.reach.AnyLocked(t.Sources) {
+		return true
 	}
-	return open
+	return !r.reach.CanOpenAll(ctx, t.Sources)
 }
 
-// CanOpenAll reports whether the reader of the context can open the pages of
-// all URLs. Those that are no pages of the site don't count.
-func (r *LiveSite) CanOpenAll(ctx context.Context, urls []string) bool {
-	return r.reach == nil || r.reach.CanOpenAll(ctx, urls)
+// Refuses returns the status with which the site refuses the reader of the
+// context its front page, although strangers get it, else 0.
+func (r *LiveSite) Refuses(ctx context.Context) (status int) {
+	if r.reach == nil {
+		return 0
+	}
+	return r.reach.Refuses(ctx)
+}
+
+// Saw notes that the site just served a page to the reader of the context.
+func (r *LiveSite) Saw(ctx context.Context, d *retrieval.Document) {
+	if r.reach != nil {
+		r.reach.Saw(ctx, d)
+	}
 }
 
 // pageCounts returns how many pages clients get in which way.

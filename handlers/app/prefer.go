@@ -47,7 +47,7 @@ func (r *LiveSite) preferHere(ctx context.Context) retrieval.Filter {
 	site, _ := url.Parse(r.Config.URL)
 	from, err := url.Parse(request.Referer())
 	if err == nil && from.Host != "" && (from.Host == request.Host || site != nil && from.Host == site.Host) {
-		if d := r.PageAt(from.Path); d != nil && (r.reach == nil || r.reach.CanOpen(ctx, d)) {
+		if d := r.PageAt(from.Path); d != nil && (r.IsPublic(d) || r.CanOpen(ctx, from.Path, d)) {
 			return retrieval.Filter{Version: cmp.Or(d.Version, prefer.Version), Language: cmp.Or(d.Readers, d.Language, prefer.Language)}
 		}
 	}

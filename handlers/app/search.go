@@ -48,7 +48,7 @@ func (r *LiveSite) Page(ctx context.Context, page string) (*retrieval.Document, 
 	if d == nil || err != nil || r.reach == nil {
 		return d, err
 	}
-	if !r.reach.CanOpen(ctx, d) {
+	if !r.reach.CanOpen(ctx, page, d) {
 		return nil, nil
 	}
 	return r.reach.View().Document(d), nil

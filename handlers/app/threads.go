@@ -76,6 +76,7 @@ func (a *App) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, MessageID: r.QuestionID, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
+		Locked: r.Site.reach != nil && r.Site.reach.AnyLocked(res.Sources),
 	}
 	t := a.threads
 	stored := make(chan struct{})

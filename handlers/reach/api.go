@@ -31,7 +31,7 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, apiCtxKey{}, &reached), insideTimeout)
 	defer cancel()
-	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger, false)
+	w, err := in.once(ctx, http.MethodPost, &url.URL{Path: path}, stranger, nil)
 	if err != nil {
 		return false, 0, err
 	}
@@ -45,5 +45,5 @@ func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) 
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header), Body: http.NoBody, RemoteAddr: stranger.remoteAddr,
 	}).WithContext(ctx)
-	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), &discarded{header: make(http.Header)}, server)
+	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), &response{header: make(http.Header)}, server)
 }

@@ -33,6 +33,22 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// Counts returns how many pages are in each state.
+func (s *Site) Counts() (c Counts) {
+	v := s.View()
+	for _, d := range s.documents() {
+		switch p, ok := v.pages[d.Page]; {
+		case v.Elsewhere:
+			c.add(Public)
+		case !ok || !p.shows(d):
+			c.add(Unknown)
+		default:
+			c.add(p.State)
+		}
+	}
+	return c
+}
+
 // Count counts pages by state.
 func Count(pages []Page) (c Counts) {
 	for _, p := range pages {
@@ -69,6 +85,16 @@ func Raw(pages []Page) (n int, first *Page) {
 	return n, first
 }
 
+// FirstUnknown returns the first page that gives no answer, nil for none.
+func FirstUnknown(pages []Page) *Page {
+	for i := range pages {
+		if pages[i].State == Unknown {
+			return &pages[i]
+		}
+	}
+	return nil
+}
+
 // FirstNotServed returns a page that is not served, and what leaves it out of
 // the index: a line of the site's block. It returns nil if all are served.
 func FirstNotServed(pages []Page) (example *Page, exclude string) {
@@ -92,28 +118,4 @@ func FirstNotServed(pages []Page) (example *Page, exclude string) {
 		return example, "exclude /**" + ext
 	}
 	return example, "exclude /" + strings.TrimPrefix(file, "/")
-}
-
-// report logs the states of the first complete view, if an operator should
-// know of them.
-func (s *Site) report() {
-	v := s.View()
-	if s.reported || !v.Complete {
-		return
-	}
-	s.reported = true
-	pages := s.Pages()
-	if v.Elsewhere {
-		const message = "this Caddy serves none of the site's pages; all of them count as public"
-		if s.here && len(pages) > 0 {
-			s.log.Warn(message, "pages", len(pages), "example", pages[0].URL, "why", pages[0].Why, "see", "caddy docs doctor")
-		} else {
-			s.log.Info(message, "pages", len(pages))
-		}
-		return
-	}
-	if p, exclude := FirstNotServed(pages); p != nil {
-		s.log.Warn("some pages are left out because they are not served", "pages", Count(pages).NotServed, "of", len(pages),
-			"example", p.URL, "why", p.Why, "write", exclude)
-	}
 }

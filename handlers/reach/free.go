@@ -2,7 +2,9 @@ package reach
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -27,15 +29,14 @@ func (s *Site) Free(ctx context.Context, path string) bool {
 	if ok && time.Now().Before(known.until) {
 		return known.free
 	}
-	fallback, err := s.fallback(ctx)
-	if err != nil {
+	var got, absent answer
+	look := func(path string, to *answer) error {
+		return s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, path, stranger, func(a answer) { *to = a })
+	}
+	if look(s.root()+"docs-"+strings.ToLower(rand.Text()), &absent) != nil || look(escape(path), &got) != nil {
 		return false
 	}
-	a, err := s.inside.ask(ctx, escape(path), stranger, true)
-	if err != nil {
-		return false
-	}
-	free := a.status == 0 || a.status == http.StatusNotFound || fallback != nil && a.status == http.StatusOK && a.body == fallback.body
+	free := got.status == 0 || got.status == http.StatusNotFound || got.status == http.StatusOK && absent.status == http.StatusOK && got.hash == absent.hash
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free == nil || len(s.free) > 100 {

@@ -1,16 +1,15 @@
 package reach
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,10 +29,10 @@ const (
 	readersAtOnce    = 64
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
-	// maxHashed is how much of a body is compared with other bodies, and maxRead
-	// how much is read before the handler is stopped.
-	maxHashed = 256 << 10
-	maxRead   = 16 << 20
+	// maxKept is how much of a body is kept to look for a page's text in it, and
+	// maxRead how much is read before the handler is stopped.
+	maxKept = 4 << 20
+	maxRead = 16 << 20
 )
 
 // answer is what a request for a page gets.
@@ -46,8 +45,12 @@ type answer struct {
 	path string
 	// elsewhere is the host of a redirect that was not followed.
 	elsewhere string
-	// body identifies the body, if it was asked for.
-	body uint64
+	// lock is the number of the handler that answered, in the order of the
+	// configuration.
+	lock int32
+	// hash is of the body, of which body is the beginning.
+	hash uint64
+	body []byte
 }
 
 // statusAborted is the status of a request that abort or a panic ended.
@@ -59,14 +62,15 @@ type Routes struct {
 	ctx                 caddy.Context
 	background, readers chan struct{} // hold an element for each request
 
-	mu     sync.Mutex
-	chains map[*caddyhttp.Server]caddyhttp.Handler
+	mu       sync.Mutex
+	chains   map[*caddyhttp.Server]caddyhttp.Handler
+	handlers []any // by their number; 0 is none
 }
 
 // NewRoutes returns the routes of the configuration that ctx belongs to.
 func NewRoutes(ctx caddy.Context) *Routes {
 	return &Routes{
-		ctx: ctx, chains: make(map[*caddyhttp.Server]caddyhttp.Handler),
+		ctx: ctx, chains: make(map[*caddyhttp.Server]caddyhttp.Handler), handlers: make([]any, 1),
 		background: make(chan struct{}, backgroundAtOnce), readers: make(chan struct{}, readersAtOnce),
 	}
 }
@@ -80,7 +84,7 @@ func (rs *Routes) of(server *caddyhttp.Server) (caddyhttp.Handler, error) {
 	}
 	// Provisioned again without metrics, which would count these requests. The
 	// handlers are the server's own.
-	routes := slices.Clone(server.Routes)
+	routes := rs.marked(server.Routes)
 	if err := routes.ProvisionHandlers(rs.ctx, nil); err != nil {
 		return nil, err
 	}
@@ -89,8 +93,44 @@ func (rs *Routes) of(server *caddyhttp.Server) (caddyhttp.Handler, error) {
 	return rs.chains[server], nil
 }
 
+// marked returns routes in which each handler leaves its number with the
+// request before it runs: the last one is the handler that answered.
+func (rs *Routes) marked(routes caddyhttp.RouteList) caddyhttp.RouteList {
+	out := make(caddyhttp.RouteList, len(routes))
+	for i, route := range routes {
+		var handlers []caddyhttp.MiddlewareHandler
+		for _, h := range route.Handlers {
+			if sub, ok := h.(*caddyhttp.Subroute); ok {
+				copied := *sub
+				copied.Routes = rs.marked(sub.Routes)
+				if err := copied.Routes.ProvisionHandlers(rs.ctx, nil); err == nil {
+					h = &copied
+				}
+			}
+			handlers = append(handlers, mark(len(rs.handlers)), h)
+			rs.handlers = append(rs.handlers, h)
+		}
+		route.Handlers = handlers
+		out[i] = route
+	}
+	return out
+}
+
+// mark is a handler that leaves a number with requests inside the process.
+type mark int32
+
+type markCtxKey struct{}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler.
+func (m mark) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if last, ok := r.Context().Value(markCtxKey{}).(*mark); ok {
+		*last = m
+	}
+	return next.ServeHTTP(w, r)
+}
+
 // inside makes requests to a site's pages through the routes of this Caddy,
-// without a socket, an access log or metrics. Bodies are discarded.
+// without a socket, an access log or metrics.
 type inside struct {
 	server *caddyhttp.Server
 	routes *Routes
@@ -120,69 +160,71 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	return &inside{server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host}, nil
 }
 
-// ask requests a path for a reader and follows redirects on the same host.
-// With body the answer identifies the body, too. The method is GET: templates,
-// for example, fail only where there is a body.
-func (s *inside) ask(ctx context.Context, path string, c *reader, body bool) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
-	defer cancel()
-	return s.askIn(ctx, s.routes.readers, path, c, body)
-}
-
-// look is ask as a stranger in the background, where other sites' requests may
-// come first.
-func (s *inside) look(ctx context.Context, path string, body bool) (answer, error) {
-	return s.askIn(ctx, s.routes.background, path, stranger, body)
-}
-
-func (s *inside) askIn(ctx context.Context, slots chan struct{}, path string, c *reader, body bool) (answer, error) {
+// ask requests a path for a reader and follows redirects on the same host. It
+// takes one of the slots for its time, and gives up after patience. use looks
+// at the answer, whose body is valid until it returns. The method is GET:
+// templates, for example, fail only where there is a body.
+func (s *inside) ask(ctx context.Context, slots chan struct{}, patience time.Duration, path string, c *reader, use func(answer)) error {
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
-		return answer{}, ctx.Err()
+		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// A handler that ignores the context keeps its slot until it returns.
 	type result struct {
 		answer answer
+		body   *bytes.Buffer
 		err    error
 	}
 	done := make(chan result, 1)
 	go func() {
 		defer func() { <-slots }()
+		body := bodies.Get().(*bytes.Buffer)
 		a, err := s.follow(ctx, path, c, body)
-		done <- result{a, err}
+		done <- result{a, body, err}
 	}()
 	select {
 	case r := <-done:
-		return r.answer, r.err
+		if r.err == nil {
+			use(r.answer)
+		}
+		r.body.Reset()
+		bodies.Put(r.body)
+		return r.err
 	case <-ctx.Done():
-		return answer{}, ctx.Err()
+		return ctx.Err()
 	}
 }
 
-func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) (answer, error) {
-	for redirects := 0; ; {
+// bodies are buffers for those of answers.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes.Buffer) (answer, error) {
+	for redirects := 0; ; redirects++ {
 		target, err := url.ParseRequestURI(path)
 		if err != nil {
-			return answer{}, fmt.Errorf("path %q: %w", path, err)
+			return answer{status: http.StatusNotFound, path: path}, nil
 		}
-		w, err := s.once(context.WithValue(ctx, insideCtxKey{}, true), http.MethodGet, target, c, body)
+		body.Reset()
+		var last mark
+		marked := context.WithValue(context.WithValue(ctx, insideCtxKey{}, true), markCtxKey{}, &last)
+		w, err := s.once(marked, http.MethodGet, target, c, body)
 		if err != nil {
 			return answer{}, err
 		}
-		got := answer{status: w.status, contentType: w.contentType(), path: target.Path, body: w.hash.Sum64() + uint64(w.read)}
-		if w.status < 300 || w.status > 399 || w.header.Get("Location") == "" {
+		got := answer{
+			status: w.status, contentType: w.contentType(), path: target.Path, lock: int32(last),
+			hash: w.hash.Sum64() + uint64(w.read), body: body.Bytes(),
+		}
+		if w.status < 300 || w.status > 399 || w.header.Get("Location") == "" || redirects == maxRedirects {
 			return got, nil
 		}
 		base := *target
 		base.Scheme, base.Host = s.scheme, s.host
 		next, err := base.Parse(w.header.Get("Location"))
 		if err != nil {
-			return got, nil
-		}
-		if redirects++; redirects > maxRedirects {
 			return got, nil
 		}
 		if !strings.EqualFold(next.Hostname(), hostname(s.host)) && !strings.EqualFold(next.Hostname(), hostname(s.public)) {
@@ -194,8 +236,8 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body bool) 
 }
 
 // once makes one request.
-func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader, body bool) (w *discarded, err error) {
-	w = &discarded{header: make(http.Header), wanted: body}
+func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader, body *bytes.Buffer) (w *response, err error) {
+	w = &response{header: make(http.Header), body: body}
 	w.hash.SetSeed(seed)
 	header := c.header.Clone()
 	if header == nil {
@@ -238,13 +280,12 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 	return w, err
 }
 
-// discarded is a response of which the status, the header and, if it is
-// wanted, a hash of the body remain.
-type discarded struct {
+// response is a response of which the beginning of the body is kept.
+type response struct {
 	header http.Header
 	status int
-	wanted bool
 	hash   maphash.Hash
+	body   *bytes.Buffer // nil: no body is wanted
 	// read is how much of the body there was, and kind the content type by its
 	// first bytes, if the header has none.
 	read int
@@ -252,7 +293,7 @@ type discarded struct {
 }
 
 // contentType is the response's, or what clients take the body for.
-func (w *discarded) contentType() string {
+func (w *response) contentType() string {
 	if declared := w.header.Get("Content-Type"); declared != "" {
 		return declared
 	}
@@ -260,10 +301,10 @@ func (w *discarded) contentType() string {
 }
 
 // Header implements http.ResponseWriter.
-func (w *discarded) Header() http.Header { return w.header }
+func (w *response) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *discarded) WriteHeader(status int) {
+func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
 	}
@@ -271,7 +312,7 @@ func (w *discarded) WriteHeader(status int) {
 
 // Write implements http.ResponseWriter. Past maxRead it fails, so that
 // handlers stop.
-func (w *discarded) Write(p []byte) (int, error) {
+func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	if w.read >= maxRead {
 		return 0, io.ErrShortWrite
@@ -279,8 +320,9 @@ func (w *discarded) Write(p []byte) (int, error) {
 	if w.read == 0 && len(p) > 0 && w.header.Get("Content-Type") == "" {
 		w.kind = http.DetectContentType(p)
 	}
-	if w.wanted && w.read < maxHashed {
-		w.hash.Write(p[:min(len(p), maxHashed-w.read)])
+	_, _ = w.hash.Write(p)
+	if w.body != nil && w.body.Len() < maxKept {
+		w.body.Write(p[:min(len(p), maxKept-w.body.Len())])
 	}
 	w.read += len(p)
 	return len(p), nil

@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
 // reader is a client as far as the locks of a site may look at it: its
-// address, certificate, cookies, and credentials other than our key.
+// address, certificate and headers, other than our key.
 type reader struct {
 	// remoteAddr is an IP with a port.
 	remoteAddr string
@@ -26,30 +27,53 @@ type reader struct {
 // 5737), not of loopback or a private network, which locks often let in.
 var stranger = &reader{remoteAddr: "192.0.2.1:49152"}
 
+// unseen are headers that describe a message or differ from request to
+// request, so that locks don't look at them. Names that end with a hyphen are
+// prefixes.
+var unseen = map[string]bool{
+	"Accept": true, "Accept-Charset": true, "Accept-Encoding": true, "Access-Control-Request-Headers": true,
+	"Access-Control-Request-Method": true, "Cache-Control": true, "Connection": true, "Content-Encoding": true,
+	"Content-Length": true, "Content-Type": true, "Date": true, "Dnt": true, "Expect": true,
+	"If-Match": true, "If-Modified-Since": true, "If-None-Match": true, "If-Range": true, "If-Unmodified-Since": true,
+	"Keep-Alive": true, "Last-Event-Id": true, "Mcp-Protocol-Version": true, "Mcp-Session-Id": true, "Origin": true, "Pragma": true,
+	"Priority": true, "Range": true, "Referer": true, "Te": true, "Trailer": true, "Transfer-Encoding": true,
+	"Upgrade": true, "Upgrade-Insecure-Requests": true, "Sec-": true,
+	"Baggage": true, "Cf-Ray": true, "Traceparent": true, "Tracestate": true, "X-Amzn-Trace-Id": true, "X-B3-": true,
+	"X-Cloud-Trace-Context": true, "X-Correlation-Id": true, "X-Request-Id": true, "X-Request-Start": true, "X-Thread-Id": true,
+}
+
 // newReader returns the reader who sends a request to the API. isKey reports
-// whether a value of the Authorization header is a key of the API.
-func newReader(r *http.Request, isKey func(authorization string) bool) *reader {
+// whether a value of a header is a key of the API.
+func newReader(r *http.Request, isKey func(value string) bool) *reader {
 	c := &reader{remoteAddr: r.RemoteAddr, header: make(http.Header), tls: r.TLS}
-	names := []string{"Cookie", "Authorization", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "User-Agent", "Accept-Language"}
-	if server, ok := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
-		names = append(names, server.ClientIPHeaders...)
-	}
-	for _, name := range names {
-		name = http.CanonicalHeaderKey(name)
-		if _, done := c.header[name]; done {
+	for name, values := range r.Header {
+		prefix, _, _ := strings.Cut(name, "-")
+		if strings.HasPrefix(name, "X-B3-") {
+			prefix = "X-B3"
+		}
+		if unseen[name] || unseen[prefix+"-"] {
 			continue
 		}
-		for _, v := range r.Header[name] {
-			if name != "Authorization" || !isKey(v) {
-				c.header.Add(name, v)
+		for _, v := range values {
+			if (name == "Authorization" || name == "X-Api-Key") && isKey(v) {
+				continue
 			}
+			c.header.Add(name, v)
 		}
 	}
 	return c
 }
 
-// hash identifies the reader to locks: equal readers open the same pages.
-func (r *reader) hash() (sum [sha256.Size]byte) {
+// presents reports whether the reader has anything that a lock may take for
+// credentials, besides an address.
+func (r *reader) presents() bool {
+	return r.header.Get("Cookie") != "" || r.header.Get("Authorization") != "" || r.tls != nil && len(r.tls.PeerCertificates) > 0
+}
+
+// readerHash identifies a reader to locks: equal readers open the same pages.
+type readerHash [sha256.Size]byte
+
+func (r *reader) hash() (sum readerHash) {
 	h := sha256.New()
 	host, _, err := net.SplitHostPort(r.remoteAddr)
 	if err != nil {
@@ -66,31 +90,49 @@ func (r *reader) hash() (sum [sha256.Size]byte) {
 	return sum
 }
 
-type readerCtxKey struct{}
+// visit is one request of a reader.
+type visit struct {
+	who  func() *reader
+	hash func() readerHash
+	// incomplete is set when not every page could be checked for it.
+	incomplete atomic.Bool
+}
+
+type visitCtxKey struct{}
+
+// visitVar is the variable of a request that holds its visit.
+const visitVar = "docs_visit"
 
 // WithReader returns a context for what is done on behalf of the reader who
 // sends a request to the API. isKey reports whether a value of the
-// Authorization header is a key of the API, which no lock sees.
-func WithReader(ctx context.Context, r *http.Request, isKey func(authorization string) bool) context.Context {
-	return context.WithValue(ctx, readerCtxKey{}, sync.OnceValue(func() *reader { return newReader(r, isKey) }))
-}
-
-// readerFrom returns the reader of a context, the stranger if it has none.
-func readerFrom(ctx context.Context) *reader {
-	if from, ok := ctx.Value(readerCtxKey{}).(func() *reader); ok {
-		return from()
-	}
-	return stranger
-}
-
-// isLogin reports whether a redirect to a path of the same host asks for a
-// login.
-func isLogin(path string) bool {
-	for segment := range strings.SplitSeq(strings.ToLower(path), "/") {
-		switch segment {
-		case "login", "log-in", "signin", "sign-in", "sign_in", "auth", "oauth", "oauth2", "sso", "saml", "outpost.goauthentik.io", "authorize", "session":
-			return true
+// Authorization or X-API-Key header is a key of the API, which no lock sees.
+func WithReader(ctx context.Context, r *http.Request, isKey func(value string) bool) context.Context {
+	v, ok := caddyhttp.GetVar(r.Context(), visitVar).(*visit)
+	if !ok {
+		v = &visit{who: sync.OnceValue(func() *reader { return newReader(r, isKey) })}
+		v.hash = sync.OnceValue(func() readerHash { return v.who().hash() })
+		if r.Context().Value(caddyhttp.VarsCtxKey) != nil {
+			caddyhttp.SetVar(r.Context(), visitVar, v)
 		}
 	}
-	return false
+	return context.WithValue(ctx, visitCtxKey{}, v)
+}
+
+// visitOf returns the visit of a context, nil for a stranger's.
+func visitOf(ctx context.Context) *visit {
+	v, _ := ctx.Value(visitCtxKey{}).(*visit)
+	return v
+}
+
+// Incomplete reports whether results for the context's reader may lack pages
+// that the reader could open, since not every page could be checked in time.
+func Incomplete(ctx context.Context) bool {
+	v := visitOf(ctx)
+	return v != nil && v.incomplete.Load()
+}
+
+func setIncomplete(ctx context.Context) {
+	if v := visitOf(ctx); v != nil {
+		v.incomplete.Store(true)
+	}
 }

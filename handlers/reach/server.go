@@ -13,11 +13,11 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// serverFor returns the server that serves the host of a site's URL, nil if
-// this Caddy serves it nowhere: the one that listens at the URL, else one that
-// has the host in its routes, since a proxy in front of it may change the port
-// and the scheme.
-func serverFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
+// ServerFor returns the server that serves pages at the host of a site's URL,
+// nil if this Caddy has none: the one that listens at the URL, else one that has
+// the host in its routes, since a proxy in front of it may change the port and
+// the scheme.
+func ServerFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 	if h == nil || u.Host == "" {
 		return nil
 	}
@@ -27,7 +27,7 @@ func serverFor(h *caddyhttp.App, u *url.URL) (found *caddyhttp.Server) {
 		server := h.Servers[name]
 		hosts := topHosts(server.Routes)
 		named := MatchesHost(hosts, u.Hostname())
-		if hosts != nil && !named {
+		if hosts != nil && !named || !ServesPages(server, u.Hostname()) {
 			continue
 		}
 		match := 0
@@ -131,4 +131,53 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 		hosts[i] = caddy.NewReplacer().ReplaceKnown(host, "")
 	}
 	return hosts
+}
+
+// ServesPages reports whether a server has a handler that may answer with pages
+// at a host, which is "" for any.
+func ServesPages(server *caddyhttp.Server, host string) bool {
+	return servesPages(server, server.Routes, host, nil)
+}
+
+// servesPages is ServesPages for a list of routes. invoked are the named routes
+// that lead to it.
+func servesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked []string) bool {
+	for _, route := range routes {
+		if hosts := HostsOf(route); hosts != nil && host != "" && !MatchesHost(hosts, host) {
+			continue
+		}
+		for _, handler := range route.Handlers {
+			switch h := handler.(type) {
+			case *caddyhttp.Subroute:
+				if servesPages(server, h.Routes, host, invoked) {
+					return true
+				}
+			case *caddyhttp.Invoke:
+				if r := server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) &&
+					servesPages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)) {
+					return true
+				}
+			default:
+				if !servesNone[moduleName(h)] && !strings.HasPrefix(moduleName(h), "docs_") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func moduleName(h any) string {
+	if m, ok := h.(caddy.Module); ok {
+		return caddy.GetModuleName(m)
+	}
+	return ""
+}
+
+// servesNone are the handlers that never answer with a page: others may, those
+// of other plugins too.
+var servesNone = map[string]bool{
+	"acme_server": true, "authentication": true, "copy_response_headers": true, "encode": true, "error": true, "headers": true,
+	"intercept": true, "log_append": true, "map": true, "metrics": true, "push": true, "rate_limit": true, "request_body": true,
+	"rewrite": true, "static_response": true, "templates": true, "tracing": true, "vars": true,
 }

@@ -38,9 +38,6 @@ type Options struct {
 	// is loaded within milliseconds. Documents then returns outlines. A large
 	// index stays in memory.
 	Idle time.Duration
-	// Later leaves what an earlier run left there to Restore. Until then, the
-	// index is not ready.
-	Later bool
 	// Lost is called if the index was not in memory and its snapshot can't be
 	// used: the site must be indexed again. It must not block.
 	Lost func()
@@ -88,20 +85,14 @@ func Open(o Options) (*Index, error) {
 		x.log = slog.Default()
 	}
 	x.scratch.New = func() any { return &scratch{} }
-	if !o.Later {
-		x.Restore(context.Background(), func(int, int) {})
+	if x.dir != "" {
+		x.restore()
 	}
 	return x, nil
 }
 
-// Restore loads the snapshot of an earlier run, unless ctx is done before.
-// progress is called with the pages that were read, of how many.
-func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
-	x.replacing.Lock()
-	defer x.replacing.Unlock()
-	if x.dir == "" || x.closed || x.current.Load() != nil {
-		return
-	}
+// restore reads the snapshot of an earlier run.
+func (x *Index) restore() {
 	file := filepath.Join(x.dir, snapshotFile)
 	if unfinished, err := filepath.Glob(file + ".*"); err == nil {
 		for _, f := range unfinished {
@@ -111,9 +102,9 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 			}
 		}
 	}
-	c, err := load(ctx, x.dir, progress)
+	c, err := load(x.dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil:
+	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		x.unusable(err)
 	case x.unloads(c.docs):

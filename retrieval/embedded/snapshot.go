@@ -42,7 +42,6 @@ var errSnapshot = errors.New("damaged, or of another version")
 // snapshotStart is the first value of a snapshot.
 type snapshotStart struct {
 	Dimension int // of vectors, 0 if there are none
-	Pages     int
 	Words     []word
 }
 
@@ -92,7 +91,7 @@ func encode(w io.Writer, c *contents) error {
 		return err
 	}
 	e := gob.NewEncoder(w)
-	start := snapshotStart{Pages: len(c.docs)}
+	var start snapshotStart
 	if c.words != nil {
 		start.Words = c.lexicon.words
 	}
@@ -127,7 +126,7 @@ func encode(w io.Writer, c *contents) error {
 
 // load reads the snapshot of a folder. The error wraps fs.ErrNotExist if there
 // is none, and errSnapshot if it can't be used.
-func load(ctx context.Context, dir string, progress func(done, total int)) (*contents, error) {
+func load(dir string) (*contents, error) {
 	f, err := os.Open(filepath.Join(dir, snapshotFile))
 	if err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func load(ctx context.Context, dir string, progress func(done, total int)) (*con
 	if sum.Sum32() != want {
 		return nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
 	}
-	c, err := decode(ctx, io.NewSectionReader(f, 0, size), progress)
+	c, err := decode(io.NewSectionReader(f, 0, size))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
@@ -161,7 +160,7 @@ func load(ctx context.Context, dir string, progress func(done, total int)) (*con
 
 // decode reads what encode wrote. Whatever r holds, it allocates in proportion
 // to it, and returns contents that make a generation, or an error.
-func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*contents, error) {
+func decode(r io.Reader) (*contents, error) {
 	in := bufio.NewReader(r)
 	if err := checkHeader(in); err != nil {
 		return nil, err
@@ -180,8 +179,7 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		matrix   = matrix{dim: start.Dimension}
 		sections uint32
 	)
-	for i := 0; ctx.Err() == nil; i++ {
-		progress(i, max(i, start.Pages))
+	for i := 0; ; i++ {
 		var p snapshotPage
 		if err := d.Decode(&p); err == io.EOF {
 			break
@@ -205,9 +203,6 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		sections += uint32(len(p.Document.Sections))
 	}
 	c := &contents{docs: docs, words: words, lexicon: newLexicon(start.Words)}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	if start.Dimension > 0 {
 		c.vectors = &matrix
 	}

@@ -1,0 +1,214 @@
+package reach
+
+import (
+	"bytes"
+	"hash/maphash"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	// maxPairs is how many pairs of words of a page are looked for.
+	maxPairs = 500
+	// enoughPairs is the share of them that a response must have. Among 5,400
+	// pages of twenty generators, with white space removed, those of more than ten
+	// pairs had .84 and more; a login with the site's navigation has less than .1.
+	enoughPairs = .8
+	// fewPairs is up to how many pairs a page is too short for its words to be
+	// told from those of the site's frame.
+	fewPairs = 8
+)
+
+// sameBytes reports whether a response is a file as it is.
+func sameBytes(a answer, file []byte) bool {
+	return a.hash == maphash.Bytes(seed, file)+uint64(len(file))
+}
+
+// pairs are pairs of neighboring words of a text.
+type pairs map[uint64]bool
+
+// pairsOf returns pairs of the words of a page, from all of its parts. A page
+// of one word has one pair, with nothing.
+func pairsOf(d *retrieval.Document) pairs {
+	all := make([]uint64, 0, maxPairs)
+	last := uint64(0)
+	add := func(text string) {
+		last = 0
+		words([]byte(text), func(w uint64) {
+			if last != 0 {
+				all = append(all, last*31+w)
+			}
+			last = w
+		})
+	}
+	for i := range d.Sections {
+		add(d.Sections[i].Heading)
+		inCode := false
+		for line := range strings.Lines(d.Sections[i].Text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") { // its language is in no response
+				inCode, last = !inCode, 0
+				continue
+			}
+			words([]byte(line), func(w uint64) {
+				if last != 0 {
+					all = append(all, last*31+w)
+				}
+				last = w
+			})
+			if strings.TrimSpace(line) == "" || inCode {
+				last = 0
+			}
+		}
+	}
+	if len(all) == 0 {
+		add(d.Title)
+	}
+	if len(all) == 0 {
+		for i := range d.Sections {
+			words([]byte(d.Sections[i].Heading+" "+d.Sections[i].Text), func(w uint64) { all = append(all, w) })
+		}
+		if len(all) == 0 {
+			words([]byte(d.Title), func(w uint64) { all = append(all, w) })
+		}
+	}
+	out := make(pairs, min(len(all), maxPairs))
+	for i := range min(len(all), maxPairs) {
+		out[all[i*len(all)/min(len(all), maxPairs)]] = true
+	}
+	return out
+}
+
+// share returns which share of the pairs a response has.
+func (p pairs) share(a answer) float64 {
+	if len(p) == 0 {
+		return 0
+	}
+	found := make(pairs, len(p))
+	last := uint64(0)
+	visible(a, func(text []byte) {
+		words(text, func(w uint64) {
+			if p[w] {
+				found[w] = true
+			}
+			if pair := last*31 + w; last != 0 && p[pair] {
+				found[pair] = true
+			}
+			last = w
+		})
+	})
+	return float64(len(found)) / float64(len(p))
+}
+
+// without returns the pairs that a response lacks.
+func (p pairs) without(a answer) pairs {
+	rest := make(pairs, len(p))
+	for pair := range p {
+		if (pairs{pair: true}).share(a) == 0 {
+			rest[pair] = true
+		}
+	}
+	return rest
+}
+
+// words calls f with the hash of each word of a text, in lower case. Numbers
+// don't count, which renderers put before lines and headings. A letter of a
+// script without spaces is a word.
+func words(text []byte, f func(hash uint64)) {
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h, letters := uint64(offset), 0
+	end := func() {
+		if letters > 0 {
+			f(h)
+		}
+		h, letters = offset, 0
+	}
+	for len(text) > 0 {
+		r, n := rune(text[0]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text)
+		}
+		text = text[n:]
+		switch {
+		case 'a' <= r && r <= 'z':
+		case 'A' <= r && r <= 'Z':
+			r += 'a' - 'A'
+		case r < utf8.RuneSelf:
+			end()
+			continue
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+			end()
+			f((offset ^ uint64(r)) * prime)
+			continue
+		case unicode.IsLetter(r):
+			r = unicode.ToLower(r)
+		case unicode.Is(unicode.Mn, r) || r == '\u00ad' || r == '\u200b' || r == '\u200d':
+			continue // parts of words, and hyphens that may be left out
+		default:
+			end()
+			continue
+		}
+		h, letters = (h^uint64(r))*prime, letters+1
+	}
+	end()
+}
+
+// inline are elements that don't end a word.
+var inline = map[atom.Atom]bool{
+	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Del: true,
+	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true, atom.Mark: true, atom.Q: true,
+	atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true, atom.Sub: true, atom.Sup: true, atom.Tt: true,
+	atom.U: true, atom.Var: true, atom.Wbr: true,
+}
+
+// visible calls f with the texts of a response in order, each of whole words.
+// It is valid until f returns.
+func visible(a answer, f func(text []byte)) {
+	if !isHTML(a.contentType) && !looksLikeHTML(a.body) {
+		f(a.body)
+		return
+	}
+	var text []byte
+	flush := func() {
+		if len(text) > 0 {
+			f(text)
+			text = text[:0]
+		}
+	}
+	z := html.NewTokenizer(bytes.NewReader(a.body))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			flush()
+			return
+		case html.TextToken:
+			text = append(text, z.Text()...)
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			switch tag := atom.Lookup(name); {
+			case tag == atom.Script || tag == atom.Style:
+				flush()
+				if z.Next() != html.TextToken { // the raw text, or its end
+					continue
+				}
+			case !inline[tag]:
+				flush()
+			}
+		case html.EndTagToken:
+			if name, _ := z.TagName(); !inline[atom.Lookup(name)] {
+				flush()
+			}
+		default:
+		}
+	}
+}
+
+func looksLikeHTML(body []byte) bool {
+	start := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 200)]))
+	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
+}

@@ -1,0 +1,563 @@
+package reach
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	// openedFor is how long what a reader could open holds.
+	openedFor = 30 * time.Second
+	// ReaderWait is how long a search or a page waits for checks of a reader. They
+	// go on in the background, up to checkPatience, for the reader's next request.
+	ReaderWait    = 1500 * time.Millisecond
+	checkPatience = 30 * time.Second
+	// completeWait is how long the first searches after a start or reload wait
+	// for the pages to be asked for.
+	completeWait = time.Second
+	// maxCanaries are the pages that are tried for a reader who presents
+	// credentials, behind all locks, and maxExplored those that are tried besides
+	// in the background where no lock has opened.
+	maxCanaries = 16
+	maxExplored = 32
+	// checksAtOnce bounds the requests on behalf of one reader.
+	checksAtOnce = 8
+	// maxReaders bounds the readers that are remembered, and maxChecks what is
+	// remembered of each.
+	maxReaders = 20_000
+	maxChecks  = 5_000
+	// closedAfter is how many pages of a folder must refuse a reader until the
+	// others are taken for closed.
+	closedAfter = 2
+)
+
+// rights are what a reader could open in the last half minute.
+type rights struct {
+	site  *Site
+	who   *reader
+	until time.Time
+	slots chan struct{} // holds an element for each request
+	// begin tries canaries, once; tried is closed when they have answered.
+	begin func()
+	tried chan struct{}
+
+	mu      sync.Mutex
+	opened  map[int32][]Page  // by lock
+	checks  map[string]*check // by path
+	folders map[tallyKey]*tally
+}
+
+type tallyKey struct {
+	lock   int32
+	folder string
+}
+
+// tally counts what a reader could open of a folder.
+type tally struct{ opened, refused int }
+
+// check is whether a reader can open a page.
+type check struct {
+	done chan struct{}
+	// After done:
+	open   bool
+	status int // of the first answer that decided; 0 without one
+	err    error
+}
+
+// rightsOf returns the rights of a reader.
+func (s *Site) rightsOf(v *visit) *rights {
+	hash, now := v.hash(), time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.readers[hash]
+	if old != nil && now.Before(old.until) {
+		return old
+	}
+	if len(s.readers) >= maxReaders {
+		for h, r := range s.readers {
+			if now.After(r.until) {
+				delete(s.readers, h)
+			}
+		}
+		if len(s.readers) >= maxReaders {
+			clear(s.readers)
+		}
+	}
+	r := &rights{
+		site: s, who: v.who(), until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
+		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally),
+	}
+	s.readers[hash] = r
+	r.begin = sync.OnceFunc(func() {
+		go r.try(s.View(), old, int(now.Unix()/int64(openedFor/time.Second)))
+		old = nil
+	})
+	return r
+}
+
+// try tries canaries, those first that opened before. What is tried never
+// depends on what the reader asks.
+func (r *rights) try(v *View, before *rights, turn int) {
+	each := 1
+	if r.who.presents() {
+		each = max(1, maxCanaries/max(1, len(v.locks)))
+	}
+	var wait sync.WaitGroup
+	var rest []*lock
+	for _, l := range v.locks {
+		var pages []Page
+		if before != nil {
+			before.mu.Lock()
+			for _, p := range before.opened[l.number] {
+				if now, ok := v.pages[p.Document.Page]; ok && now.lock == l.number && len(pages) < 2 {
+					pages = append(pages, now)
+				}
+			}
+			before.mu.Unlock()
+		}
+		n := each
+		if l.alike {
+			n = 1
+		} else {
+			n = min(n, max(8, len(l.folders)))
+		}
+		for _, p := range append(pages, l.canaries(n, turn)...) {
+			wait.Go(func() { r.wait(r.site.running, r.page(&p)) })
+		}
+		if !l.alike {
+			rest = append(rest, l)
+		}
+	}
+	wait.Wait()
+	close(r.tried)
+	if !r.who.presents() {
+		return
+	}
+	for _, l := range rest { // rights may go by page
+		for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
+			if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
+				break
+			}
+			r.wait(r.site.running, r.page(&p))
+		}
+	}
+}
+
+// has reports whether the reader has opened something behind a lock.
+func (r *rights) has(lock int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.opened[lock]) > 0
+}
+
+// wait waits for a check. It reports whether it was done in time.
+func (r *rights) wait(ctx context.Context, c *check) bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+	}
+	select {
+	case <-c.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// page checks whether the reader can open a page.
+func (r *rights) page(p *Page) *check {
+	s, d := r.site, p.Document
+	first := p.path // where a stranger was refused
+	if m, ok := s.found.Load(d.Page); ok && m.(moved).content == content(d) {
+		first = m.(moved).path
+	}
+	return r.check(escape(first)+" "+content(d), func(ctx context.Context, c *check) {
+		paths := append([]string{escape(first)}, s.candidates(d)...)
+		c.open, c.status, c.err = s.find(ctx, r.who, d, paths, p.State != Public)
+		if c.err == nil {
+			r.count(p, c.open)
+		}
+	})
+}
+
+// missing is page for a name that is no page's: it takes the same requests.
+func (r *rights) missing(name string) *check {
+	d := &retrieval.Document{Page: name, URL: r.site.absolute(r.site.root() + name), File: name}
+	return r.check(escape(r.site.root()+name)+" ", func(ctx context.Context, c *check) {
+		_, c.status, c.err = r.site.find(ctx, r.who, d, r.site.candidates(d), true)
+	})
+}
+
+// check returns the check of a key, which run does if there is none. It goes
+// on when nobody waits for it.
+func (r *rights) check(key string, run func(context.Context, *check)) *check {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.checks[key]; c != nil {
+		return c
+	}
+	if len(r.checks) >= maxChecks {
+		clear(r.checks)
+	}
+	c := &check{done: make(chan struct{})}
+	r.checks[key] = c
+	go func() {
+		defer close(c.done)
+		ctx, cancel := context.WithTimeout(r.site.running, checkPatience)
+		defer cancel()
+		select {
+		case r.slots <- struct{}{}:
+		case <-ctx.Done():
+			c.err = ctx.Err()
+			return
+		}
+		defer func() { <-r.slots }()
+		run(ctx, c)
+		if c.err != nil { // another request may have more luck
+			r.mu.Lock()
+			delete(r.checks, key)
+			r.mu.Unlock()
+		}
+	}()
+	return c
+}
+
+// count notes what a check of a page behind a lock found.
+func (r *rights) count(p *Page, open bool) {
+	if p.State == Public {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := tallyKey{p.lock, p.folder}
+	t := r.folders[key]
+	if t == nil {
+		t = new(tally)
+		r.folders[key] = t
+	}
+	if !open {
+		t.refused++
+		return
+	}
+	t.opened++
+	if n := len(r.opened[p.lock]); n < 2 {
+		r.opened[p.lock] = append(r.opened[p.lock], *p)
+	}
+}
+
+// tallied returns how many pages of a folder opened and refused.
+func (r *rights) tallied(key tallyKey) (opened, refused int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.folders[key]; t != nil {
+		return t.opened, t.refused
+	}
+	return 0, 0
+}
+
+// closed reports whether the pages of a folder are taken for closed to the
+// reader: some refused, none opened, and no folder behind the lock has both,
+// as where each page has its own list of readers.
+func (r *rights) closed(p *Page) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.folders[tallyKey{p.lock, p.folder}]
+	if t == nil || t.opened > 0 || t.refused < closedAfter {
+		return false
+	}
+	for key, t := range r.folders {
+		if key.lock == p.lock && t.opened > 0 && t.refused > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// locks returns the locks that the reader has opened something behind.
+func (r *rights) locks() (open []int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := range r.opened {
+		open = append(open, number)
+	}
+	return open
+}
+
+// find asks for a page as a reader, at the paths in order, up to the first that
+// refuses or has the page. With proof the response must have its text.
+func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, status int, err error) {
+	w := &walls{look: func(path string, use func(answer)) error {
+		return s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, path, who, use)
+	}}
+	for i, candidate := range paths {
+		if i > 0 && slices.Contains(paths[:i], candidate) {
+			continue
+		}
+		var state State
+		var got answer
+		err := s.inside.ask(ctx, s.inside.routes.readers, checkPatience, candidate, who, func(a answer) {
+			if state, _ = judge(a); state == Public && proof && !s.proves(ctx, a, d, w, candidate) {
+				state = Duplicate // a response, but another
+			}
+			got = a
+		})
+		switch {
+		case err != nil:
+			return false, 0, err
+		case state == NotServed || state == Duplicate:
+			status = got.status
+			continue
+		case state == Public && i > 0 && proof:
+			s.found.Store(d.Page, moved{content(d), s.absolute(got.path), !isHTML(got.contentType), got.path})
+		}
+		return state == Public, got.status, nil
+	}
+	return false, status, nil
+}
+
+// Search is what a reader may search.
+type Search struct {
+	// Pages narrows the search, and Public are those of them that are public.
+	Pages, Public *retrieval.PageSet
+	// Locked reports that some of them are behind a lock, so that more hits than
+	// needed must be looked for.
+	Locked bool
+
+	view   *View
+	rights *rights // nil: only what is public
+}
+
+// Searched returns what the reader of a context may search: the public pages,
+// and those behind locks that the reader has opened something behind.
+func (s *Site) Searched(ctx context.Context) *Search {
+	if !s.awaitComplete(ctx) {
+		setIncomplete(ctx)
+	}
+	v := s.View()
+	found := &Search{Pages: v.Public, Public: v.Public, view: v}
+	visit := visitOf(ctx)
+	if len(v.locks) == 0 || v.sets == nil || visit == nil {
+		return found
+	}
+	r := s.rightsOf(visit)
+	r.begin()
+	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	defer cancel()
+	select {
+	case <-r.tried:
+	case <-wait.Done():
+		setIncomplete(ctx)
+	}
+	if open := r.locks(); len(open) > 0 {
+		found.Pages, found.Locked, found.rights = v.sets.with(open), true, r
+	}
+	return found
+}
+
+// awaitComplete waits a moment for the first complete view. It reports whether
+// there is one.
+func (s *Site) awaitComplete(ctx context.Context) bool {
+	select {
+	case <-s.complete:
+		return true
+	default:
+	}
+	timer := time.NewTimer(completeWait)
+	defer timer.Stop()
+	select {
+	case <-s.complete:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// Open returns the first hits, at most enough, that the reader can open. all
+// reports that the index has no further hits.
+func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
+	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	defer cancel()
+	listed := make(map[uint64]bool) // sections, by their sums: a locked page may be a copy of a public one
+	add := func(h retrieval.Hit) {
+		sum := h.Document.Sections[h.Section].Sum
+		if s.rights == nil || sum == 0 || !listed[sum] {
+			open = append(open, h)
+		}
+		listed[sum] = true
+	}
+	for i := 0; i < len(hits) && len(open) < enough; i++ {
+		if i%checksAtOnce == 0 {
+			s.ahead(hits[i:min(i+checksAtOnce, len(hits))])
+		}
+		h := hits[i]
+		if s.view.IsPublic(h.Document) {
+			add(h)
+			continue
+		}
+		p := s.locked(h.Document)
+		switch {
+		case p == nil: // new: it will be asked for
+			setIncomplete(ctx)
+		case s.rights.closed(p):
+		default:
+			c := s.rights.page(p)
+			switch {
+			case !s.rights.wait(wait, c) || c.err != nil:
+				setIncomplete(ctx)
+			case c.open:
+				add(h)
+			}
+		}
+	}
+	if len(open) < enough && !all && s.rights != nil {
+		setIncomplete(ctx)
+	}
+	return open
+}
+
+// ahead begins to check hits, so that the checks run side by side: of a folder
+// in which nothing has opened yet, only as many as it takes to tell.
+func (s *Search) ahead(hits []retrieval.Hit) {
+	if s.rights == nil {
+		return
+	}
+	begun := make(map[tallyKey]int)
+	for _, h := range hits {
+		p := s.locked(h.Document)
+		if p == nil || s.rights.closed(p) {
+			continue
+		}
+		key := tallyKey{p.lock, p.folder}
+		opened, refused := s.rights.tallied(key)
+		if opened > 0 || refused >= closedAfter || refused+begun[key] < closedAfter {
+			begun[key]++
+			s.rights.page(p)
+		}
+	}
+}
+
+// locked returns the page behind a lock that a document is, if its state is
+// known and the reader has opened something there.
+func (s *Search) locked(d *retrieval.Document) *Page {
+	p, ok := s.view.pages[d.Page]
+	if s.rights == nil || !ok || !p.shows(d) || p.State != Locked && p.State != Unknown {
+		return nil
+	}
+	return &p
+}
+
+// CanOpen reports whether the reader of the context can open a page now: by
+// their own request for it, which is also made for pages that are public, and
+// for name if there is no such page, so that missing pages take as long as
+// locked ones.
+func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+	v := s.View()
+	if v.Elsewhere {
+		return d != nil
+	}
+	if !s.awaitComplete(ctx) {
+		v = s.View()
+	}
+	visit := visitOf(ctx)
+	if visit == nil {
+		return d != nil && v.IsPublic(d)
+	}
+	r := s.rightsOf(visit)
+	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	defer cancel()
+	var c *check
+	var p Page
+	if d != nil {
+		p = v.pages[d.Page]
+	}
+	if d == nil || !p.shows(d) || p.State == NotServed || p.State == Duplicate {
+		c = r.missing(strings.Trim(name, "/"))
+		d = nil
+	} else {
+		c = r.page(&p)
+	}
+	if !r.wait(wait, c) {
+		setIncomplete(ctx)
+		return false
+	}
+	return d != nil && c.open
+}
+
+// CanOpenAll reports whether the reader of the context can open the pages at
+// all URLs. A URL of no page counts as locked.
+func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
+	v := s.View()
+	if v.Elsewhere || len(urls) == 0 {
+		return true
+	}
+	at := make(map[string]*retrieval.Document)
+	for _, d := range s.documents() {
+		at[v.Document(d).URL] = d
+	}
+	for _, u := range urls {
+		u, _, _ = strings.Cut(u, "#")
+		d := at[u]
+		if d == nil || !v.IsPublic(d) && !s.CanOpen(ctx, d.Page, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// AnyLocked reports whether a page at one of the URLs is not public.
+func (s *Site) AnyLocked(urls []string) bool {
+	v := s.View()
+	at := make(map[string]bool, len(urls))
+	for _, u := range urls {
+		u, _, _ = strings.Cut(u, "#")
+		at[u] = true
+	}
+	return slices.ContainsFunc(s.documents(), func(d *retrieval.Document) bool { return at[v.Document(d).URL] && !v.IsPublic(d) })
+}
+
+// Saw notes that a page was just served to the reader of the context.
+func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
+	visit := visitOf(ctx)
+	if p, ok := s.View().pages[d.Page]; ok && visit != nil && p.shows(d) && p.State == Locked {
+		s.rightsOf(visit).page(&p) // asked for, as a 200 may be a login form
+	}
+}
+
+// Refuses returns the status with which the site refuses the reader of a
+// context its front page, although strangers get it: they are on a list of
+// addresses, say, and get nothing by other ways either. It is 0 for others.
+func (s *Site) Refuses(ctx context.Context) (status int) {
+	visit := visitOf(ctx)
+	if s.inside == nil || visit == nil {
+		return 0
+	}
+	front, ok := s.View().pages[""]
+	if !ok || front.State != Public {
+		return 0
+	}
+	r := s.rightsOf(visit)
+	c := r.check("front", func(ctx context.Context, c *check) {
+		c.err = s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, escape(front.path), r.who, func(a answer) {
+			c.status = a.status
+		})
+	})
+	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	defer cancel()
+	switch {
+	case !r.wait(wait, c) || c.err != nil:
+		return 0
+	case c.status == statusAborted:
+		return http.StatusForbidden
+	case c.status >= 400 && c.status < 500 && c.status != http.StatusTooManyRequests:
+		return c.status
+	}
+	return 0
+}

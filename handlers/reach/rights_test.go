@@ -1,0 +1,351 @@
+package reach
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// behindGate is a site of many pages behind one handler, which decides by path
+// and cookie, as an authentication server does.
+type behindGate struct {
+	*Site
+	docs []*retrieval.Document
+
+	mu    sync.Mutex
+	asked []string // on behalf of readers
+	opens func(path, cookie string) bool
+	// status is what the gate responds, if it is not 0; wait, when.
+	status atomic.Int64
+	wait   atomic.Int64
+}
+
+func newBehindGate(t *testing.T, files []string, opens func(path, cookie string) bool) *behindGate {
+	t.Helper()
+	root := write(t, files...)
+	g := &behindGate{docs: documents(base, files...), opens: opens}
+	ctx, app := provision(t, "root * "+root+"\nfile_server")
+	s, err := New(Options{
+		Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return g.docs },
+		File: fileOf("root * " + root), Log: discard,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Site = s
+	next := s.inside.chain
+	s.inside.chain = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		if !strings.HasPrefix(r.URL.Path, "/locked/") {
+			return next.ServeHTTP(w, r)
+		}
+		*r.Context().Value(markCtxKey{}).(*mark) = 1
+		cookie := r.Header.Get("Cookie")
+		if cookie != "" {
+			g.mu.Lock()
+			g.asked = append(g.asked, r.URL.Path)
+			g.mu.Unlock()
+		}
+		select {
+		case <-time.After(time.Duration(g.wait.Load())):
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+		if status := int(g.status.Load()); status != 0 {
+			return caddyhttp.Error(status, nil)
+		}
+		if !g.opens(r.URL.Path, cookie) {
+			return caddyhttp.Error(http.StatusForbidden, nil)
+		}
+		return next.ServeHTTP(w, r)
+	})
+	s.Update(t.Context())
+	return g
+}
+
+// takeAsked returns what was asked for on behalf of readers since the last call.
+func (g *behindGate) takeAsked() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	asked := g.asked
+	g.asked = nil
+	return asked
+}
+
+func readerWith(t *testing.T, cookie string) context.Context {
+	r := httptest.NewRequest(http.MethodPost, "/v1/search/acme", nil)
+	r.Header.Set("Cookie", cookie)
+	return WithReader(t.Context(), r, func(string) bool { return false })
+}
+
+// search is a search that finds the documents in their order.
+func (g *behindGate) search(ctx context.Context, enough int) (pages []string) {
+	may := g.Searched(ctx)
+	var hits []retrieval.Hit
+	for _, d := range g.docs {
+		if may.Pages == nil || may.Pages.Has(d.Page) {
+			hits = append(hits, retrieval.Hit{Document: d})
+		}
+	}
+	for _, h := range may.Open(ctx, hits, enough, true) {
+		pages = append(pages, h.Document.Page)
+	}
+	return pages
+}
+
+func lockedFiles(folders, pages int) (files []string) {
+	files = []string{"index.html"}
+	for f := range folders {
+		for p := range pages {
+			files = append(files, fmt.Sprintf("locked/team%02d/page%03d.html", f, p))
+		}
+	}
+	return files
+}
+
+func TestAReaderFindsAllThatTheirFoldersHave(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(12, 50), func(path, cookie string) bool {
+		return strings.HasPrefix(path, "/locked/team03/") && cookie == "team03"
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		if got := g.search(readerWith(t, "team03"), 100); len(got) != 51 || Incomplete(t.Context()) {
+			t.Errorf("%d pages", len(got))
+		}
+		synctest.Wait()
+		first := len(g.takeAsked())
+		got := g.search(readerWith(t, "team03"), 10)
+		if again := len(g.takeAsked()); len(got) != 10 || again != 0 {
+			t.Errorf("then %d pages with %d requests", len(got), again)
+		}
+		if first > 51+2*12+maxCanaries {
+			t.Errorf("%d requests for 50 pages in one of 12 folders", first)
+		}
+		if got := g.search(readerWith(t, "nobody"), 100); !slices.Equal(got, []string{""}) {
+			t.Errorf("a stranger finds %q", got)
+		}
+		synctest.Wait()
+		if asked := g.takeAsked(); len(asked) > maxCanaries+maxExplored+maxCanaries {
+			t.Errorf("%d requests for a stranger", len(asked))
+		}
+	})
+}
+
+// Each page has its own readers: 10 of 300.
+func TestAReaderFindsTheFewPagesOfTheirList(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 300), func(path, cookie string) bool {
+		return cookie == "listed" && strings.HasSuffix(path, "7.html") && strings.Contains(path, "page0")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		ctx := readerWith(t, "listed")
+		g.Saw(ctx, g.docs[1+7]) // as on every page that the reader opens
+		synctest.Wait()
+		if got := g.search(ctx, 100); len(got) != 11 || Incomplete(ctx) {
+			t.Errorf("%d pages, incomplete: %t", len(got), Incomplete(ctx))
+		}
+	})
+}
+
+// What is asked for on behalf of a reader to whom nothing opens does not depend
+// on what matches.
+func TestWhatIsTriedDoesNotDependOnTheQuery(t *testing.T) {
+	files := lockedFiles(5, 20)
+	tried := func(n int) []string {
+		g := newBehindGate(t, files, func(string, string) bool { return false })
+		var asked []string
+		synctest.Test(t, func(t *testing.T) {
+			g.running = t.Context()
+			ctx := readerWith(t, "wrong")
+			may := g.Searched(ctx)
+			var hits []retrieval.Hit
+			for _, d := range g.docs[1 : 1+n] {
+				hits = append(hits, retrieval.Hit{Document: d})
+			}
+			if open := may.Open(ctx, hits, 10, true); len(open) > 0 {
+				t.Errorf("%d pages open", len(open))
+			}
+			synctest.Wait()
+			asked = g.takeAsked()
+		})
+		slices.Sort(asked)
+		return asked
+	}
+	if none, all := tried(0), tried(100); len(none) == 0 || !slices.Equal(none, all) {
+		t.Errorf("without hits %d pages are tried, with hits %d", len(none), len(all))
+	}
+}
+
+// A missing page takes the same requests as one that stays locked.
+func TestMissingAndLockedPagesTakeTheSameRequests(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 20), func(string, string) bool { return false })
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		ctx := readerWith(t, "wrong")
+		g.Searched(ctx)
+		synctest.Wait()
+		g.takeAsked()
+		for _, name := range []string{"locked/team00/page013.html", "locked/team00/missing.html"} {
+			var d *retrieval.Document
+			if i := slices.IndexFunc(g.docs, func(d *retrieval.Document) bool { return d.File == name }); i >= 0 {
+				d = g.docs[i]
+			}
+			if g.CanOpen(ctx, name, d) {
+				t.Errorf("%s opens", name)
+			}
+			first := g.takeAsked()
+			if g.CanOpen(ctx, name, d) || len(first) > 1 || len(g.takeAsked()) > 0 {
+				t.Errorf("%s is asked for at %q", name, first)
+			}
+		}
+	})
+}
+
+// A check that takes too long goes on, and the next search has its answer.
+func TestASlowLockMakesTheFirstSearchIncomplete(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 5), func(_, cookie string) bool { return cookie == "slow" })
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		g.wait.Store(int64(3 * time.Second))
+		ctx := readerWith(t, "slow")
+		began := time.Now()
+		if got := g.search(ctx, 10); len(got) != 1 || !Incomplete(ctx) || time.Since(began) > 2*ReaderWait {
+			t.Errorf("%q after %v, incomplete: %t", got, time.Since(began), Incomplete(ctx))
+		}
+		time.Sleep(10 * time.Second)
+		ctx = readerWith(t, "slow")
+		if got := g.search(ctx, 10); len(got) != 6 || Incomplete(ctx) {
+			t.Errorf("then %q, incomplete: %t", got, Incomplete(ctx))
+		}
+	})
+}
+
+// What was proven for this content stays while there is no answer. Nothing else
+// does.
+func TestAnOutageOpensAndClosesNothing(t *testing.T) {
+	open := true
+	g := newBehindGate(t, lockedFiles(1, 3), func(path, _ string) bool { return open && strings.HasSuffix(path, "1.html") })
+	states := func() (all []string) {
+		for _, p := range g.Pages() {
+			all = append(all, string(p.State))
+		}
+		return all
+	}
+	renew := func() {
+		g.Site.mu.Lock()
+		for _, p := range g.pages {
+			p.asked = time.Now().Add(-time.Hour)
+		}
+		g.settled, g.rest = nil, time.Time{}
+		g.Site.mu.Unlock()
+		for range 2 * len(g.docs) {
+			g.Site.mu.Lock()
+			g.rest = time.Time{}
+			g.Site.mu.Unlock()
+			g.Update(t.Context())
+		}
+	}
+	want := []string{"public", "locked", "public", "locked"}
+	if got := states(); !slices.Equal(got, want) {
+		t.Fatalf("at first %q", got)
+	}
+	for _, status := range []int64{500, 502, 503, 504, 429} {
+		g.status.Store(status)
+		if renew(); !slices.Equal(states(), want) {
+			t.Errorf("after %d: %q", status, states())
+		}
+	}
+	changed := *g.docs[2]
+	changed.Hash = "another"
+	g.docs = slices.Clone(g.docs)
+	g.docs[2] = &changed
+	if g.View().IsPublic(&changed) {
+		t.Error("a new content is public before it is asked for")
+	}
+	g.Update(t.Context())
+	if got := states(); !slices.Equal(got, []string{"public", "locked", "unknown", "locked"}) {
+		t.Errorf("a page that changed during the outage: %q", got)
+	}
+	g.status.Store(404)
+	renew()
+	if got := states(); !slices.Equal(got, []string{"public", "not served", "not served", "not served"}) {
+		t.Errorf("after 404: %q", got)
+	}
+	g.status.Store(0)
+	if renew(); !slices.Equal(states(), want) {
+		t.Errorf("after the recovery: %q", states())
+	}
+}
+
+// Searches are narrowed to the same set until its pages change: indexes keep
+// what they derive from it.
+func TestRenewalsKeepTheSets(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 3), func(string, string) bool { return false })
+	before := g.View()
+	for range 5 {
+		g.Site.mu.Lock()
+		for _, p := range g.pages {
+			p.asked = time.Now().Add(-time.Hour)
+		}
+		g.settled, g.rest = nil, time.Time{}
+		g.Site.mu.Unlock()
+		g.Update(t.Context())
+	}
+	after := g.View()
+	if before == after || before.Public != after.Public || before.sets.with([]int32{1}) != after.sets.with([]int32{1}) {
+		t.Error("the sets are made again")
+	}
+}
+
+func TestPatienceGrowsAndFailuresBackOff(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 1), func(string, string) bool { return true })
+	synctest.Test(t, func(t *testing.T) {
+		g.wait.Store(int64(25 * time.Second))
+		changed := *g.docs[1]
+		changed.Hash = "another"
+		g.docs = []*retrieval.Document{g.docs[0], &changed}
+		var times []time.Duration
+		for began := time.Now(); time.Since(began) < time.Hour && len(times) < 4; time.Sleep(tick) {
+			before := time.Now()
+			g.Update(t.Context())
+			if took := time.Since(before); took > time.Second {
+				times = append(times, took)
+			}
+		}
+		if want := []time.Duration{2 * time.Second, 10 * time.Second, 25 * time.Second, 25 * time.Second}; !slices.Equal(times, want) {
+			t.Errorf("requests took %v, want %v", times, want)
+		}
+		if p := g.Pages()[1]; p.State != Public {
+			t.Errorf("the slow page is %s: %s", p.State, p.Why)
+		}
+	})
+}
+
+// Clients that the site refuses its front page get nothing by the API.
+func TestWhoIsRefusedTheFrontPageIsRefused(t *testing.T) {
+	root := write(t, "index.html")
+	block := "root * " + root + "\n@banned header X-Ban *\nrespond @banned 451\n@bot header User-Agent bot\nabort @bot\nfile_server"
+	s := site(t, block, documents(base, "index.html"))
+	ask := func(name, value string) int {
+		r := httptest.NewRequest(http.MethodPost, "/v1/search/acme", nil)
+		r.Header.Set(name, value)
+		return s.Refuses(WithReader(t.Context(), r, func(string) bool { return false }))
+	}
+	for header, want := range map[string]int{"X-Ban: yes": 451, "User-Agent: bot": 403, "User-Agent: curl": 0} {
+		name, value, _ := strings.Cut(header, ": ")
+		if got := ask(name, value); got != want {
+			t.Errorf("%s: %d, want %d", header, got, want)
+		}
+	}
+}

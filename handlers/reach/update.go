@@ -1,0 +1,399 @@
+package reach
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+const (
+	// tick is how often Tick is called, which looks for new pages and old answers.
+	tick = time.Second
+	// maxAge is how old an answer to a stranger becomes, unless the site is slow.
+	maxAge = 10 * time.Minute
+	// restFactor is how many times as long as it took to renew pages no other is
+	// renewed, and maxRest the longest such rest for a page.
+	restFactor = 20
+	maxRest    = time.Minute
+	// retryAfter is when a page without an answer is asked for again. It doubles
+	// up to maxAge.
+	retryAfter = 5 * time.Second
+	// publishEvery is how often the first states are published before all are
+	// known.
+	publishEvery = time.Second
+)
+
+// patience is how long the answer to a stranger may take, by how many requests
+// for the page got none.
+func patience(failures int) time.Duration {
+	return [...]time.Duration{insideTimeout, 10 * time.Second, 30 * time.Second}[min(failures, 2)]
+}
+
+// Run keeps the states of the pages up to date until ctx ends.
+func (s *Site) Run(ctx context.Context) {
+	defer s.stop()
+	if s.inside == nil {
+		const message = "this Caddy does not serve the site's pages, by its configuration; all of them count as public"
+		if s.named {
+			s.log.Warn(message, "see", "caddy docs doctor")
+		} else {
+			s.log.Info(message)
+		}
+		return
+	}
+	for {
+		s.Update(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+	}
+}
+
+// Ticks calls each at every tick until ctx ends. One clock for all sites, of
+// which there may be a thousand, wakes the process once a second.
+func Ticks(ctx context.Context, each func()) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			each()
+		}
+	}
+}
+
+// Tick lets Run go on if a page is due, or may be.
+func (s *Site) Tick() {
+	if s.inside == nil || s.isSettled(s.documents(), time.Now()) {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is to look already
+	}
+}
+
+// isSettled reports whether none of the documents is due.
+func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sameDocuments(documents, s.settled) && now.Before(s.then)
+}
+
+// Update asks for the pages that are new, changed, or were asked for too long
+// ago, and returns when their states are known, or are known to be late.
+func (s *Site) Update(ctx context.Context) {
+	if s.inside == nil {
+		return
+	}
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	documents := s.documents()
+	due, again := s.due(documents, time.Now())
+	if len(due)+len(again) == 0 {
+		return
+	}
+	if len(due) > 0 {
+		s.askAll(ctx, documents, due, insideAtOnce)
+	}
+	if len(again) > 0 {
+		began := time.Now()
+		s.askAll(ctx, documents, again, 1)
+		took := time.Since(began)
+		s.mu.Lock()
+		s.rest = time.Now().Add(min(restFactor*took, time.Duration(len(again))*maxRest))
+		s.mu.Unlock()
+	}
+	if ctx.Err() == nil {
+		s.publish(documents)
+		s.report()
+	}
+}
+
+// askAll asks for pages, atOnce of them at the same time.
+func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce int) {
+	w := &walls{look: func(path string, use func(answer)) error {
+		return s.inside.ask(ctx, s.inside.routes.background, insideTimeout, path, stranger, use)
+	}}
+	var wait sync.WaitGroup
+	next := make(chan *retrieval.Document)
+	for range min(len(due), atOnce) {
+		wait.Go(func() {
+			for d := range next {
+				s.mu.Lock()
+				known := s.pages[d.Page]
+				s.mu.Unlock()
+				p := s.look(ctx, d, known, w)
+				if ctx.Err() != nil {
+					continue
+				}
+				s.mu.Lock()
+				s.pages[d.Page] = p
+				s.mu.Unlock()
+			}
+		})
+	}
+	published := time.Now()
+	for _, d := range due {
+		next <- d
+		if s.View().sets == nil && time.Since(published) > publishEvery {
+			s.publish(documents)
+			published = time.Now()
+		}
+	}
+	close(next)
+	wait.Wait()
+}
+
+// due returns the documents to ask for, those that are new or changed and
+// those whose answers are old, and forgets the pages that are gone. Old answers
+// are renewed a few at a time.
+func (s *Site) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := now.Add(maxAge)
+	const perAge = int(maxAge / tick)
+	atOnce := len(documents)/perAge + 1
+	here := make(map[string]string, len(documents)) // contents by page
+	for _, d := range documents {
+		here[d.Page] = content(d)
+		p := s.pages[d.Page]
+		if !p.shows(d) {
+			due = append(due, d)
+			continue
+		}
+		p.Document = d // of this generation
+		at := p.asked.Add(maxAge/2 + spread(d.URL))
+		if p.failures > 0 {
+			at = p.asked.Add(min(retryAfter<<min(p.failures-1, 10), maxAge))
+		}
+		if s.rest.After(at) {
+			at = s.rest
+		}
+		switch {
+		case now.Before(at):
+			if at.Before(first) {
+				first = at
+			}
+		case len(again) < atOnce:
+			again = append(again, d)
+		default:
+			first = now
+		}
+	}
+	if s.settled = nil; len(due)+len(again) == 0 {
+		s.settled, s.then = documents, first
+	}
+	for name := range s.pages {
+		if _, ok := here[name]; !ok {
+			delete(s.pages, name)
+		}
+	}
+	s.found.Range(func(name, m any) bool {
+		if content, ok := here[name.(string)]; !ok || content != m.(moved).content {
+			s.found.Delete(name)
+		}
+		return true
+	})
+	return due, again
+}
+
+// spread is how much later than others a page is asked for again, so that the
+// pages of a thousand sites are not asked for in the same seconds.
+func spread(url string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(url))
+	return maxAge / 2 / 1000 * time.Duration(h.Sum32()%1000)
+}
+
+// sameDocuments reports whether both are the documents of one generation of the
+// index, which never change.
+func sameDocuments(a, b []*retrieval.Document) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+// look asks for a page as a stranger. known is what is known of it, perhaps of
+// another content.
+func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) *Page {
+	p := &Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
+	proof, failures := uint64(0), 0
+	if known.shows(d) {
+		failures = known.failures
+		p.late = known.late
+		if known.State == Public {
+			proof = known.proof
+		}
+	}
+	defer func() {
+		if p.failures == 0 {
+			p.late = max(failures, p.late)
+		}
+	}()
+	for i, candidate := range s.candidates(d) {
+		var state State
+		var why string
+		var got answer
+		err := s.inside.ask(ctx, s.inside.routes.background, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
+			if state, why = judge(a); state == Public && a.hash != proof && !s.proves(ctx, a, d, w, candidate) {
+				state, why = Locked, otherText
+			}
+			got = a
+		})
+		if err != nil {
+			state, why = Unknown, fmt.Sprintf("gives no answer within %s", patience(max(failures, p.late)))
+		}
+		if state == Unknown {
+			if known.shows(d) && known.State != NotServed && known.State != Unknown { // what was proven stays
+				kept := *known
+				p = &kept
+			} else {
+				p.State, p.Why, p.path, p.lock = Unknown, why, unescape(candidate), got.lock
+			}
+			p.asked, p.failures = time.Now(), failures+1
+			s.failed(p, why)
+			return p
+		}
+		switch {
+		case state == NotServed:
+			if i == 0 {
+				p.Why = candidate + " " + why
+			}
+			continue
+		case state == Locked && p.State == Locked: // at several of its paths
+			continue
+		}
+		p.State, p.Why, p.lock, p.path = state, why, got.lock, unescape(candidate)
+		if state == Public {
+			p.path, p.proof = got.path, got.hash
+			if p.Raw = !isHTML(got.contentType); p.Raw {
+				p.Why = "is served as text, not rendered"
+			}
+			s.found.Delete(d.Page)
+			break
+		}
+		if p.refused = why != otherText; p.refused {
+			break // the page may be at another path for those who pass the lock
+		}
+	}
+	if p.State == Public || p.State == Locked {
+		p.URL = s.absolute(p.path)
+	}
+	return p
+}
+
+// proves reports whether an answer has a page's own text.
+func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
+	if s.file != nil && !strings.Contains(d.File, "://") {
+		if file, err := s.file(d.File); err == nil && sameBytes(a, file) {
+			return true
+		}
+	}
+	if d.Outline {
+		whole, err := s.whole(ctx, d.Page)
+		if err != nil || whole == nil || content(whole) != content(d) {
+			return false
+		}
+		d = whole
+	}
+	wanted := pairsOf(d)
+	if wanted.share(a) < enoughPairs {
+		return false
+	}
+	if len(wanted) > fewPairs {
+		return true
+	}
+	// A few words may be those of a menu, which every page has.
+	own, ok := w.own(candidate, wanted)
+	return ok && len(own) > 0 && own.share(a) >= enoughPairs
+}
+
+// walls are the responses of folders for pages that do not exist in them.
+type walls struct {
+	look func(path string, use func(answer)) error
+	once sync.Map // of func() *answer, by folder
+}
+
+// own returns the pairs of words that are not in the response for a page that
+// does not exist in the folder of a path. ok is false if there was no answer.
+func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
+	folder := "/" + strings.TrimPrefix(candidate[:strings.LastIndex(strings.TrimSuffix(candidate, "/"), "/")+1], "/")
+	once, _ := w.once.LoadOrStore(folder, sync.OnceValue(func() (absent *answer) {
+		_ = w.look(folder+"docs-"+strings.ToLower(rand.Text()), func(a answer) {
+			a.body = append([]byte(nil), a.body...)
+			absent = &a
+		})
+		return absent
+	}))
+	absent := once.(func() *answer)()
+	if absent == nil {
+		return nil, false
+	}
+	if absent.status == 0 || absent.status >= 300 && absent.status <= 399 {
+		return all, true
+	}
+	return all.without(*absent), true
+}
+
+// reported is what the log has of the states.
+type reported struct {
+	states, failing bool
+}
+
+// failed logs the first page that gives no answer repeatedly.
+func (s *Site) failed(p *Page, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.failures < 3 || s.reported.failing {
+		return
+	}
+	s.reported.failing = true
+	s.log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
+}
+
+// report logs the states of the first complete view, if an operator should
+// know of them.
+func (s *Site) report() {
+	v := s.View()
+	if s.reported.states || !v.Complete || len(v.pages) == 0 {
+		return
+	}
+	s.reported.states = true
+	pages := s.Pages()
+	n := Count(pages)
+	if p := NoneOpens(pages); p != nil {
+		s.log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
+			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", WaysOut, "see", "caddy docs doctor")
+		return
+	}
+	if p, exclude := FirstNotServed(pages); p != nil {
+		s.log.Warn("some pages are left out because they are not served", "pages", n.NotServed, "of", len(pages),
+			"example", p.URL, "why", p.Why, "write", exclude)
+	}
+}
+
+// WaysOut is what to write for a site that opens nowhere in this Caddy.
+const WaysOut = "serve the pages here; or if they are served elsewhere, write that URL: url https://…; or write: locks off, if everybody may read every page"
+
+// NoneOpens returns an example if no page of a site is public, and none
+// refuses strangers either, as pages behind a login do.
+func NoneOpens(pages []Page) (example *Page) {
+	for i := range pages {
+		if pages[i].State == Public || pages[i].State == Locked && pages[i].refused {
+			return nil
+		}
+		if example == nil || pages[i].State != Duplicate && example.State == Duplicate {
+			example = &pages[i]
+		}
+	}
+	return example
+}
