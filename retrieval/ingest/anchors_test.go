@@ -108,7 +108,7 @@ func TestTermsWithAnIDOpenSections(t *testing.T) {
 		`<div><dt><a id="ssl"></a>ssl</dt><dt>tls</dt><dd>Encrypts.<dl><dt id="min">minimum</dt><dd>The oldest version.</dd></dl></dd></div>` +
 		`<dt>plain</dt><dd>Without an id.</dd></dl><p>After them.</p>`
 	doc := read(t, Options{}, "a.html", list+"</main>")
-	want := "## Settings [s]\nAll of them.\n\n### Settings > work_mem (integer) [mem]\nMemory of a sort.\n\n### Settings > ssl [ssl]\ntls\nEncrypts.\n\n" +
+	want := "## Settings [s]\nAll of them.\n\n### Settings > work_mem (integer) [mem]\nMemory of a sort.\n\n### Settings > ssl [ssl]\ntls\n\nEncrypts.\n\n" +
 		"#### Settings > ssl > minimum [min]\nThe oldest version.\n\n## Settings [s]\nplain\n  Without an id.\n\nAfter them."
 	if got := strings.TrimSpace(dump(doc)); got != want {
 		t.Errorf("got\n%s\n\nwant\n%s", got, want)

@@ -73,7 +73,7 @@ var (
 // closes it.
 func (p *preparer) openNote(kind string, titled bool) (closing string) {
 	kind = strings.TrimPrefix(strings.ToLower(kind), "callout-")
-	if !p.marked || admonitionKinds[kind] == "" {
+	if admonitionKinds[kind] == "" {
 		return ""
 	}
 	mark := `<div class="admonition ` + kind + `"`
@@ -100,7 +100,6 @@ func (p *preparer) block(line string) bool {
 		p.separate()
 		kind := directiveKind.FindStringSubmatch(line)
 		switch {
-		case !p.marked:
 		case kind[1] == "" && title == "" && len(p.notes) > 0:
 			p.paragraph(p.notes[len(p.notes)-1])
 			p.notes = p.notes[:len(p.notes)-1]
@@ -116,11 +115,11 @@ func (p *preparer) block(line string) bool {
 		}
 		p.separate()
 		closing := ""
-		if p.marked && line[0] != '=' {
+		if line[0] != '=' {
 			closing = p.openNote(admonitionWord.FindString(line), m[1] != "")
 		}
 		title := strings.ReplaceAll(m[1], `\"`, `"`)
-		if p.marked && line[0] == '=' && title != "" {
+		if line[0] == '=' && title != "" {
 			title = "**" + title + "**"
 		}
 		p.paragraph(title)
@@ -201,10 +200,4 @@ func (p *preparer) codeBlock(language, code string) {
 }
 
 // fenceFor returns the shortest fence that no line of code can be taken for.
-func fenceFor(code string) string {
-	longest := 2
-	for run := range strings.FieldsFuncSeq(code, func(r rune) bool { return r != '`' }) {
-		longest = max(longest, len(run))
-	}
-	return strings.Repeat("`", longest+1)
-}
+func fenceFor(code string) string { return strings.Repeat("`", max(2, longestRun(code))+1) }

@@ -27,9 +27,9 @@ var (
 // longestStub is how long a page is, in bytes, that says only where another is.
 const longestStub = 400
 
-// kindOf returns what a page is. deprecated and old are what the page says of
+// kindOfPage returns what a page is. deprecated and old are what the page says of
 // itself.
-func kindOf(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
+func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 	segments := strings.Split(strings.ToLower(doc.Page), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments[s] || isConventional(s) })
 	in := func(names map[string]bool, within []string) bool {

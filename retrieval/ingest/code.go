@@ -10,15 +10,6 @@ import (
 // lineNumberClasses are on the line numbers next to code.
 var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter ansi-line-number")
 
-// pre writes a code block. Its white space stays.
-func (w *htmlWalker) pre(n *html.Node) {
-	for _, c := range codesOf(n) {
-		var code strings.Builder
-		preText(&code, c)
-		w.b.fence(codeLanguage(c), code.String())
-	}
-}
-
 // codesOf returns the code blocks in a pre: its code elements if readers choose
 // one of them by its language, as in Node.js' manual, or else the pre.
 func codesOf(pre *html.Node) (codes []*html.Node) {

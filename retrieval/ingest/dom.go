@@ -20,13 +20,16 @@ func parseHTML(src []byte) (*html.Node, error) {
 }
 
 // parseFragment is parseHTML for what is inside a body.
-func parseFragment(src []byte) ([]*html.Node, error) {
+func parseFragment(src []byte) (*html.Node, error) {
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	nodes, err := html.ParseFragment(bytes.NewReader(src), body)
 	if err != nil {
 		nodes, err = html.ParseFragment(bytes.NewReader(flatten(src)), body)
 	}
-	return nodes, err
+	for _, n := range nodes {
+		body.AppendChild(n)
+	}
+	return body, err
 }
 
 // flatten drops all tags except those that separate blocks or hide text.
@@ -144,11 +147,7 @@ func besides(n *html.Node, step func(*html.Node) *html.Node) *html.Node {
 }
 
 // textOf is the text below n with white space collapsed.
-func textOf(n *html.Node) string {
-	var b builder
-	b.words(rawText(n))
-	return string(b.line)
-}
+func textOf(n *html.Node) string { return collapse(rawText(n)) }
 
 // rawText is the text below n as it is written.
 func rawText(n *html.Node) string {

@@ -205,7 +205,7 @@ func pageBlocks(file string, data []byte) (out []block) {
 	if err != nil {
 		return nil
 	}
-	w := &htmlWalker{page: true}
+	w := &writer{page: true}
 	roots := []*html.Node(nil)
 	roots, w.framed = contentRoots(root)
 	for _, r := range roots {
@@ -220,7 +220,7 @@ func pageBlocks(file string, data []byte) (out []block) {
 
 // eachBlock visits the blocks below an element, and those in a list of lists if
 // visit returns true for it.
-func (w *htmlWalker) eachBlock(parent *html.Node, visit func(block) bool) {
+func (w *writer) eachBlock(parent *html.Node, visit func(block) bool) {
 	var run []*html.Node
 	end := func() {
 		if b, ok := w.blockOf(run); ok {
@@ -252,7 +252,7 @@ func isListBelow(list *html.Node) func(*html.Node) bool {
 }
 
 // blockOf describes nodes. ok is false for nodes without words.
-func (w *htmlWalker) blockOf(nodes []*html.Node) (b block, ok bool) {
+func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 	b.nodes, b.within = nodes, true
 	whole, targets := fnv.New64a(), fnv.New64a()
 	piece := func(text string, link *html.Node) {
@@ -343,7 +343,7 @@ func (b *block) isFurniture(r *repetition, folders []string) bool {
 
 // furnish finds the furniture below the elements that hold a page's text. If
 // there is nothing else, there is none.
-func (w *htmlWalker) furnish(r *repetition, file string, roots []*html.Node) {
+func (w *writer) furnish(r *repetition, file string, roots []*html.Node) {
 	if r == nil || len(r.folders) == 0 {
 		return
 	}

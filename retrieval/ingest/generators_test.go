@@ -94,7 +94,7 @@ func TestPagesOfRealGenerators(t *testing.T) {
 			generator: "docusaurus", file: "docs/guide/setup/index.html",
 			title: "Setup", version: "2.0", language: "en", breadcrumbs: "Guides", tags: "setup",
 			anchors: " install-the-quill-command config",
-			has:     []string{"```bash\nnpm install -g quill\n```", "brew install quill", "npm | Homebrew", "```js\nmodule.exports = {\n  ink: 'blue',\n};\n```", "They used an ini file.", "Never commit quill.json."},
+			has:     []string{"```bash\nnpm install -g quill\n```", "brew install quill", "npm\n\n```", "Homebrew\n\n```", "```js\nmodule.exports = {\n  ink: 'blue',\n};\n```", "They used an ini file.", "Never commit quill.json."},
 			hasNot:  []string{"Edit this page", "Direct link", "Quill footer", "Skip to main", "Previous", "On this page", "\u200b"},
 		},
 		{

@@ -9,21 +9,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// heading starts a section or, below h4, writes a paragraph.
-func (w *htmlWalker) heading(n *html.Node, level int) {
-	text, anchor := headingText(n), headingAnchor(n)
-	if w.slugs != nil {
-		text, anchor = w.markdownHeading(n, text, anchor)
-	}
-	if level > 4 || attr(n, "id") == "" && inSet(n, noteTitles) {
-		w.b.flush()
-		w.b.words(text)
-		w.b.flush()
-		return
-	}
-	w.b.heading(level, text, anchor)
-}
-
 // noteTitles are the classes of headings of notes and cards within a section.
 var noteTitles = set("alert-heading admonition-title callout-title card-title alert__title notice-title")
 
@@ -32,10 +17,10 @@ var attributeID = regexp.MustCompile(`#([^\s{}]+)`)
 // markdownHeading returns a Markdown heading's text and anchor: its id, else
 // an explicit one in braces, else the anchor found, else a slug. It keeps the
 // heading's links.
-func (w *htmlWalker) markdownHeading(n *html.Node, text, anchor string) (string, string) {
+func (w *writer) markdownHeading(n *html.Node, text, anchor string) (string, string) {
 	for _, a := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }) {
 		if href := attr(a, "href"); !strings.Contains(href, "#") {
-			w.b.link(href, textOf(a))
+			w.keepLink(href, textOf(a))
 		}
 	}
 	if text == "" {
@@ -66,19 +51,19 @@ func (w *htmlWalker) markdownHeading(n *html.Node, text, anchor string) (string,
 
 // headingText is a heading without the links to itself that generators add.
 func headingText(n *html.Node) string {
-	var b builder
+	var b strings.Builder
 	var add func(*html.Node)
 	add = func(n *html.Node) {
 		if n.Type == html.TextNode {
-			b.words(n.Data)
+			b.WriteString(n.Data)
 			return
 		}
 		if isBadge(n) {
-			b.words(" ")
-			defer b.words(" ")
+			b.WriteByte(' ')
+			defer b.WriteByte(' ')
 		}
 		if n.DataAtom == atom.Br || n.DataAtom == atom.Span && (hasClass(n, "clip") || hasClass(n, "text")) {
-			b.words(" ") // VitePress shows these spans of a front page's heading as lines
+			b.WriteByte(' ') // VitePress shows these spans of a front page's heading as lines
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			if c.Type != html.ElementNode || !isHeadingExtra(c) {
@@ -87,7 +72,7 @@ func headingText(n *html.Node) string {
 		}
 	}
 	add(n)
-	return strings.TrimSpace(strings.TrimRight(string(b.line), "¶"))
+	return strings.TrimSpace(strings.TrimRight(collapse(b.String()), "¶"))
 }
 
 func isHeadingExtra(n *html.Node) bool {

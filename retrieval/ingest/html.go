@@ -14,45 +14,43 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// html reads an HTML page into doc.
-func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
+// html reads an HTML page into doc, whose URL may be below site.
+func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*reading, error) {
 	root, err := parseHTML(src)
 	if err != nil {
-		return fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
+		return nil, fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
 	}
 	h := readHead(root)
 	name := path.Base(doc.Page)
 	switch {
 	case h.noindex:
-		return fmt.Errorf("%w: its robots meta says noindex", errSkip)
+		return nil, fmt.Errorf("%w: its robots meta says noindex", errSkip)
 	case h.refresh:
-		return fmt.Errorf("%w: it only sends readers to another page", errSkip)
+		return nil, fmt.Errorf("%w: it only sends readers to another page", errSkip)
 	case isErrorPage(doc):
-		return fmt.Errorf("%w: it is an error page", errSkip)
+		return nil, fmt.Errorf("%w: it is an error page", errSkip)
 	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
-		return fmt.Errorf("%w: it is a generated index of names", errSkip)
+		return nil, fmt.Errorf("%w: it is a generated index of names", errSkip)
 	case (h.generator != "" || h.taxonomy) && !h.sphinx && listPage.MatchString(doc.Page):
-		return fmt.Errorf("%w: it is a generated list of pages", errSkip)
+		return nil, fmt.Errorf("%w: it is a generated list of pages", errSkip)
 	}
 	roots, framed := contentRoots(root)
 	if !h.sphinx && listPage.MatchString(doc.Page) && listsPages(roots) {
-		return fmt.Errorf("%w: it lists pages", errSkip)
+		return nil, fmt.Errorf("%w: it lists pages", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u
 	}
-	base, _ := url.Parse(doc.URL)
-	repeated := in.repeated.Load()
-	w := in.walk(doc.File, base, roots, framed, repeated)
-	if len(w.furniture) > 0 && len(w.b.sections) == 0 { // never a page's only text
-		repeated = nil
-		w = in.walk(doc.File, base, roots, framed, nil)
+	r := in.write(doc, site, roots, framed, in.repeated.Load())
+	if r.isEmpty() && len(r.w.furniture) > 0 { // never a page's only text
+		r = in.write(doc, site, roots, framed, nil)
 	}
-	if len(w.b.sections) == 0 && !framed { // the text is elsewhere, as on front pages
-		roots, framed = body(root), true
-		w = in.walk(doc.File, base, roots, framed, repeated)
+	if r.isEmpty() && !framed { // the text is elsewhere, as on front pages
+		roots = body(root)
+		r = in.write(doc, site, roots, true, in.repeated.Load())
 	}
-	h1 := w.b.firstH1()
+	r.date = h.date
+	h1 := firstTop(r.w.headers)
 	if n := findHeading(root); h1 == "" && n != nil {
 		if h1 = headingText(n); isSiteName(h1, h.title) { // mdBook's bar
 			h1, h.siteName = "", firstOf(h.siteName, h1)
@@ -70,21 +68,20 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte) error {
 	for _, a := range findAll(root, func(n *html.Node) bool {
 		return n.DataAtom == atom.A && slices.Contains(strings.Fields(attr(n, "rel")), "tag")
 	}) {
-		w.tags = append(w.tags, textOf(a))
+		r.w.tags = append(r.w.tags, textOf(a))
 	}
-	doc.Tags = tidyList(append(h.tags, w.tags...))
+	doc.Tags = tidyList(append(h.tags, r.w.tags...))
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
-	w.b.usual = w.usual
-	doc.Sections = w.b.end(doc.Title)
-	doc.Links = w.b.links
+	doc.Sections, r.without = sectionsOf(r.stream, r.w.headers, doc.Title, r.w.usual)
+	doc.Links = r.w.links
 	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
 		doc.XDefault = doc.XDefault || h.canonical == h.alternates["x-default"] // a site that is also served at another host
 	}
 	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language), h.language)
 	in.relate(doc, h)
-	doc.Kind = kindOf(doc, h.deprecated, oldBanner(root))
-	return nil
+	doc.Kind = kindOfPage(doc, h.deprecated, oldBanner(root))
+	return r, nil
 }
 
 // isErrorPage reports whether a page is the site's for URLs of no page: 404,
@@ -94,16 +91,11 @@ func isErrorPage(doc *retrieval.Document) bool {
 	return (name == "404" || name == "404.html") && (dir == "" || isConventional(strings.TrimSuffix(dir, "/")))
 }
 
-// walk reads the text below the elements that hold it.
-func (in *Ingester) walk(file string, base *url.URL, roots []*html.Node, framed bool, repeated *repetition) *htmlWalker {
-	w := &htmlWalker{b: &builder{in: in, base: base}, page: true, framed: framed}
-	w.furnish(repeated, file, roots)
-	for _, r := range roots {
-		w.children(r)
-		w.b.flush()
-	}
-	w.b.finish()
-	return w
+// write writes the text below the elements that hold it.
+func (in *Ingester) write(doc *retrieval.Document, site *url.URL, roots []*html.Node, framed bool, repeated *repetition) *reading {
+	w := &writer{in: in, base: baseOf(doc, site), page: true, framed: framed}
+	w.furnish(repeated, doc.File, roots)
+	return &reading{w: w, stream: w.write(roots)}
 }
 
 // contentLanguage is the language of an element or of one around it within the

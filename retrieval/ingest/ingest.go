@@ -168,17 +168,18 @@ func formatOf(file string) format {
 // not be read as written. The error is ErrTooLarge or ErrBinary; nothing else
 // stops a page from being read. data is not kept.
 func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
-	doc, warnings, err := in.document(file, data)
+	doc, _, warnings, err := in.document(file, data, nil)
 	if errors.Is(err, errSkip) {
 		return nil, nil, nil
 	}
 	return doc, warnings, err
 }
 
-// document is Document with the reason why a page is skipped.
-func (in *Ingester) document(file string, data []byte) (doc *retrieval.Document, warnings []string, err error) {
+// document is Document with what was read, and the reason why a page is skipped.
+// site is the URL of the site if the configuration has none.
+func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retrieval.Document, r *reading, warnings []string, err error) {
 	if len(data) > MaxBytes {
-		return nil, nil, ErrTooLarge
+		return nil, nil, nil, ErrTooLarge
 	}
 	f := formatOf(file)
 	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, data)}
@@ -190,28 +191,28 @@ func (in *Ingester) document(file string, data []byte) (doc *retrieval.Document,
 		doc.URL = in.url(file)
 	}
 	if f == formatNone {
-		return nil, nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", errSkip, path.Base(file))
+		return nil, nil, nil, fmt.Errorf("%w: %q has none of the extensions .html .htm .md .mdx", errSkip, path.Base(file))
 	}
 	text, err := decode(data, f == formatHTML)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, nil, fmt.Errorf("%w: it is empty", errSkip)
+		return nil, nil, nil, fmt.Errorf("%w: it is empty", errSkip)
 	}
 	if f == formatHTML {
-		err = in.html(doc, text)
+		r, err = in.html(doc, text, site)
 	} else {
-		warnings, err = in.markdown(doc, text, f == formatMDX)
+		r, warnings, err = in.markdown(doc, text, f == formatMDX, site)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if len(doc.Sections) == 0 {
-		return nil, nil, fmt.Errorf("%w: it has no text", errSkip)
+		return nil, nil, nil, fmt.Errorf("%w: it has no text", errSkip)
 	}
 	for i := range doc.Sections {
 		doc.Sections[i].Sum = sum(&doc.Sections[i])
 	}
-	return doc, warnings, nil
+	return doc, r, warnings, nil
 }

@@ -19,7 +19,7 @@ func mustNew(t testing.TB, o Options) *Ingester {
 
 func read(t testing.TB, o Options, file, data string) *retrieval.Document {
 	t.Helper()
-	doc, _, err := mustNew(t, o).document(file, []byte(data))
+	doc, _, _, err := mustNew(t, o).document(file, []byte(data), nil)
 	if err != nil {
 		t.Fatalf("Document(%q): %v", file, err)
 	}

@@ -23,9 +23,9 @@ import (
 
 // newConverter renders GitHub's Markdown, with footnotes if wanted and
 // definition lists, as HTML. MDX has neither indented code nor raw HTML, except
-// the marks of notes if it is marked (see prepareFor). With headingIDs headings
-// get goldmark's own ids, as Caddy's templates make them.
-func newConverter(mdx, footnotes, headingIDs, marked bool) goldmark.Markdown {
+// the marks of notes (see prepare). With headingIDs headings get goldmark's own
+// ids, as Caddy's templates make them.
+func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
 	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
 	if footnotes {
 		extensions = append(extensions, extension.Footnote)
@@ -41,6 +41,7 @@ func newConverter(mdx, footnotes, headingIDs, marked bool) goldmark.Markdown {
 				util.Prioritized(parser.NewATXHeadingParser(), 600),
 				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
 				util.Prioritized(parser.NewBlockquoteParser(), 800),
+				util.Prioritized(parser.NewHTMLBlockParser(), 900),
 				util.Prioritized(parser.NewParagraphParser(), 1000),
 			),
 			parser.WithInlineParsers(
@@ -51,9 +52,6 @@ func newConverter(mdx, footnotes, headingIDs, marked bool) goldmark.Markdown {
 			),
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 		)
-	}
-	if mdx && marked {
-		p.AddOptions(parser.WithBlockParsers(util.Prioritized(parser.NewHTMLBlockParser(), 900)))
 	}
 	if headingIDs {
 		p.AddOptions(parser.WithAutoHeadingID())
@@ -142,18 +140,18 @@ func renderNothing(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, erro
 }
 
 // markdown reads a Markdown or MDX page into doc: as HTML, like a browser.
-func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (warnings []string, err error) {
+func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site *url.URL) (r *reading, warnings []string, err error) {
 	front, body, err := splitFrontMatter(src)
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("the front matter is broken, so only its plain lines are read: %v", err))
 	}
 	switch {
 	case front.truth("draft"), front.denies("published"):
-		return nil, fmt.Errorf("%w: it is a draft", errSkip)
+		return nil, nil, fmt.Errorf("%w: it is a draft", errSkip)
 	case front.truth("noindex", "unlisted", "hidden", "search_exclude", "searchexclude"), strings.Contains(front.text("robots"), "noindex"):
-		return nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)
+		return nil, nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)
 	case isErrorPage(doc):
-		return nil, fmt.Errorf("%w: it is an error page", errSkip)
+		return nil, nil, fmt.Errorf("%w: it is an error page", errSkip)
 	}
 	body, odd := bounded(prepare(body, mdx))
 	warnings = append(warnings, odd...)
@@ -162,30 +160,25 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		warnings = append(warnings, fmt.Sprintf("the page has %d footnote marks, which are read as text", footnotes))
 	}
 	var rendered bytes.Buffer
-	if err := newConverter(mdx, footnotes <= maxFootnotes, in.options.Anchors == "goldmark", false).Convert(body, &rendered); err != nil {
-		return nil, fmt.Errorf("rendering Markdown: %w", err)
+	if err := newConverter(mdx, footnotes <= maxFootnotes, in.options.Anchors == "goldmark").Convert(body, &rendered); err != nil {
+		return nil, nil, fmt.Errorf("rendering Markdown: %w", err)
 	}
-	base, _ := url.Parse(doc.URL)
-	w := &htmlWalker{b: &builder{in: in, base: base}, slugs: &slugger{style: in.options.Anchors, used: map[string]int{}}}
-	nodes, err := parseFragment(rendered.Bytes())
+	root, err := parseFragment(rendered.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
+		return nil, nil, fmt.Errorf("%w: its HTML can't be parsed: %v", errSkip, err)
 	}
-	for _, n := range nodes {
-		w.node(n)
-	}
-	w.b.flush()
-	w.b.finish()
-	doc.Title = firstOf(front.text("title"), w.b.firstHeading(), front.text("sidebartitle", "sidebar_label", "linktitle", "nav_title", "navtitle"), humanize(path.Base(doc.Page)))
+	w := &writer{in: in, base: baseOf(doc, site), slugs: &slugger{style: in.options.Anchors, used: map[string]int{}}}
+	r = &reading{w: w, stream: w.write([]*html.Node{root}), date: front.text("lastmod", "last_modified_at", "updated", "last_updated", "lastupdated", "date")}
+	doc.Title = firstOf(front.text("title"), firstHeading(r), front.text("sidebartitle", "sidebar_label", "linktitle", "nav_title", "navtitle"), humanize(path.Base(doc.Page)))
 	doc.Description = front.text("description", "summary", "excerpt", "og:description")
 	doc.Tags = front.list("tags")
 	doc.Keywords = tidyList(append(front.list("keywords"), front.text("sidebartitle", "sidebar_label", "linktitle")))
 	doc.Breadcrumbs = front.list("breadcrumbs")
-	doc.Sections = w.b.end(doc.Title)
-	doc.Links = w.b.links
+	doc.Sections, r.without = sectionsOf(r.stream, w.headers, doc.Title, nil)
+	doc.Links = w.links
 	in.setScope(doc, front.text("version"), front.text("lang", "language", "locale"), "")
 	in.relate(doc, head{})
-	doc.Kind = kindOf(doc, front.truth("deprecated") || front.text("deprecated") != "", false)
+	doc.Kind = kindOfPage(doc, front.truth("deprecated") || front.text("deprecated") != "", false)
 	if layout := front.text("layout", "type"); doc.Kind == retrieval.Current && blogNames[layout] {
 		doc.Kind = retrieval.Blog
 	}
@@ -193,7 +186,16 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool) (war
 		// A page that a script or component fills is found by its title.
 		doc.Sections = []retrieval.Section{{Text: firstOf(doc.Description, doc.Title)}}
 	}
-	return warnings, nil
+	return r, warnings, nil
+}
+
+// firstHeading is the title of a page that names none: its first h1, or its
+// first heading if that opens the page.
+func firstHeading(r *reading) string {
+	if h := firstTop(r.w.headers); h != "" || len(r.w.headers) == 1 || r.stream[0] != sectionMark {
+		return h
+	}
+	return r.w.headers[1].Heading
 }
 
 // languageName normalizes a code block's language.

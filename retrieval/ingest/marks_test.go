@@ -21,7 +21,6 @@ func TestCodeAndImagesAreMarked(t *testing.T) {
 			"HTML", "a.html", "<main><h1>A</h1><p> <code> HashMap&lt;K, V&gt; </code> is <samp>ok</samp>.<p><img alt=Badge> <img alt=Other><p>Then</main>",
 			"HashMap<K, V> is ok.\n\nBadge Other\n\nThen", "`HashMap<K, V>` is `ok`.\n\n\n\nThen",
 		},
-		{"noncharacters in a text", "a.md", "# A\n\nx\ufdd0y `z`", "xy z", "xy `z`"},
 	} {
 		in, err := New(Options{URL: "https://docs.acme.com"})
 		if err != nil {

@@ -9,12 +9,8 @@ import (
 // JSX (jsx.go), directives, admonitions and tabs (blocks.go), Hugo's
 // shortcodes and Liquid's tags (shortcodes.go). Content that is indented below
 // such a block moves to the block's own column: CommonMark would take it for
-// code.
-func prepare(src []byte, mdx bool) []byte { return prepareFor(src, mdx, false) }
-
-// prepareFor is prepare. If marked, notes become <div class="admonition KIND">
-// with Markdown inside, so that their kind is not lost.
-func prepareFor(src []byte, mdx, marked bool) []byte {
+// code. Notes become <div class="admonition KIND"> with Markdown inside.
+func prepare(src []byte, mdx bool) []byte {
 	jsx := mdx
 	if !mdx {
 		var other bool
@@ -22,7 +18,7 @@ func prepareFor(src []byte, mdx, marked bool) []byte {
 			return src
 		}
 	}
-	p := &preparer{src: src, mdx: mdx, jsx: jsx, marked: marked, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
+	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
 	for p.pos < len(p.src) {
 		p.line()
 	}
@@ -46,7 +42,6 @@ type preparer struct {
 	pos     int
 	mdx     bool     // all tags are JSX, braces are expressions
 	jsx     bool     // components' tags are JSX
-	marked  bool     // notes keep their kind
 	notes   []string // open directives: the closing tags of notes, "" of others
 	out     []byte
 	bol     bool // nothing is written in the output's line yet

@@ -51,8 +51,8 @@ var skippedFragments = []string{
 var noteWords = []string{"admonition", "callout", "aside", "note", "tip", "warning", "caution", "danger", "info", "alert", "hint", "important"}
 
 // skips reports whether n is not the page's text.
-func (w *htmlWalker) skips(n *html.Node) bool {
-	if skippedTags[n.DataAtom] || hidden(n) {
+func (w *writer) skips(n *html.Node) bool {
+	if w.page && w.isTag(n) || skippedTags[n.DataAtom] || hidden(n) {
 		return true
 	}
 	if !w.page {
@@ -63,12 +63,20 @@ func (w *htmlWalker) skips(n *html.Node) bool {
 			return true
 		}
 	}
-	if hasAttr(n, "data-pagefind-ignore") || hasAttr(n, "data-docsearch-ignore") {
-		// Starlight's trees of files, say: not to be found, but to be read.
-		return !w.written || !inContent(n)
+	if searchIgnores(n) && !inContent(n) {
+		return true
 	}
 	return w.skipsTag(n) || w.skipsRole(n) || skipsClass(n) || isContents(n)
 }
+
+// searchIgnores reports whether search should not find n.
+func searchIgnores(n *html.Node) bool {
+	return hasAttr(n, "data-pagefind-ignore") || hasAttr(n, "data-docsearch-ignore")
+}
+
+// ignores reports whether n, which is not skipped, is to be read but not to be
+// found, as Starlight's trees of files.
+func (w *writer) ignores(n *html.Node) bool { return w.page && searchIgnores(n) }
 
 // inContent reports whether n is in an element that a generator marks as the
 // page's text.
@@ -81,7 +89,7 @@ func inContent(n *html.Node) bool {
 	return false
 }
 
-func (w *htmlWalker) skipsTag(n *html.Node) bool {
+func (w *writer) skipsTag(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Footer:
 		return len(findAll(n, isHeading)) == 0
@@ -109,7 +117,7 @@ func (w *htmlWalker) skipsTag(n *html.Node) bool {
 	return false
 }
 
-func (w *htmlWalker) skipsRole(n *html.Node) bool {
+func (w *writer) skipsRole(n *html.Node) bool {
 	role := attr(n, "role")
 	return skippedRoles[role] || role == "banner" && w.framed ||
 		n.DataAtom != atom.A && slices.Contains(skippedLabels, strings.ToLower(attr(n, "aria-label")))

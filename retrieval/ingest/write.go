@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -30,41 +27,16 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 			out, err = nil, fmt.Errorf("%s as Markdown: the parser failed; please report this page: %v", doc.File, p)
 		}
 	}()
-	if len(data) > MaxBytes {
-		return nil, ErrTooLarge
-	}
-	f := formatOf(doc.File)
-	if _, ok := absolute(doc.File); ok {
-		f = formatHTML
-	}
-	src, err := decode(data, f == formatHTML)
+	site, err := url.Parse(base)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the site's URL %q: %w", base, err)
 	}
-	address, err := url.Parse(doc.URL)
-	if err != nil {
-		return nil, fmt.Errorf("the page's URL %q: %w", doc.URL, err)
-	}
-	if b, err := url.Parse(base); err == nil && address.Host == "" && b.Host != "" {
-		address = b.ResolveReference(address)
-	}
-	w := &writer{base: address, walk: &htmlWalker{b: &builder{in: in}, written: true}}
-	var nodes []*html.Node
-	var date string
-	if f == formatHTML {
-		nodes, date, err = w.readHTML(doc.File, src)
-	} else {
-		nodes, date, err = w.readMarkdown(src, f)
+	now, r, _, err := in.document(doc.File, data, site)
+	if errors.Is(err, errSkip) {
+		return nil, ErrNoPage
 	}
 	if err != nil {
 		return nil, err
-	}
-	var blocks []string
-	for _, n := range nodes {
-		blocks = append(blocks, w.blocks(n)...)
-	}
-	if !w.titled && doc.Title != "" {
-		blocks = append([]string{"# " + escapeText(doc.Title)}, blocks...)
 	}
 	matter, err := yaml.Marshal(struct {
 		Title       string `yaml:"title"`
@@ -73,63 +45,41 @@ func (in *Ingester) Markdown(doc *retrieval.Document, data []byte, base string) 
 		Language    string `yaml:"language,omitempty"`
 		Version     string `yaml:"version,omitempty"`
 		Date        string `yaml:"date,omitempty"`
-	}{doc.Title, doc.Description, address.String(), doc.Language, doc.Version, date})
+	}{doc.Title, doc.Description, baseOf(now, site).String(), doc.Language, doc.Version, r.date})
 	if err != nil {
 		return nil, fmt.Errorf("writing front matter: %w", err)
 	}
 	var page bytes.Buffer
 	fmt.Fprintf(&page, "---\n%s---\n\n", matter)
-	page.WriteString(strings.Join(blocks, "\n\n"))
+	if !r.w.titled && doc.Title != "" {
+		var l inline
+		l.text(doc.Title)
+		page.WriteString("# " + string(markdownOf(string(l.out), nil)) + "\n\n")
+	}
+	page.Write(bytes.TrimSpace(markdownOf(r.stream, r.without)))
 	page.WriteByte('\n')
 	return page.Bytes(), nil
 }
 
-// readHTML returns the elements that hold the content of an HTML page, and its
-// date.
-func (w *writer) readHTML(file string, src []byte) (nodes []*html.Node, date string, err error) {
-	root, err := parseHTML(src)
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %v", ErrNoPage, err)
-	}
-	front := readHead(root)
-	if front.refresh || front.noindex {
-		return nil, "", ErrNoPage
-	}
-	w.walk.page = true
-	nodes, w.walk.framed = contentRoots(root)
-	w.walk.furnish(w.walk.b.in.repeated.Load(), file, nodes)
-	return nodes, front.date, nil
+// reading is what was read of a page.
+type reading struct {
+	w       *writer
+	stream  string
+	without map[int]bool // sections that are left out
+	date    string
 }
 
-// readMarkdown is readHTML for Markdown and MDX, which it renders.
-func (w *writer) readMarkdown(src []byte, f format) (nodes []*html.Node, date string, err error) {
-	matter, body, _ := splitFrontMatter(src)
-	if matter.truth("draft") {
-		return nil, "", ErrNoPage
-	}
-	date = matter.text("lastmod", "last_modified_at", "updated", "last_updated", "lastupdated", "date")
-	body, _ = bounded(prepareFor(body, f == formatMDX, true))
-	anchors := w.walk.b.in.options.Anchors
-	var rendered bytes.Buffer
-	footnotes := bytes.Count(body, []byte("[^")) <= maxFootnotes
-	if err := newConverter(f == formatMDX, footnotes, anchors == "goldmark", true).Convert(body, &rendered); err != nil {
-		return nil, "", fmt.Errorf("rendering Markdown: %w", err)
-	}
-	w.walk.slugs = &slugger{style: anchors, used: map[string]int{}}
-	fragment, err := parseFragment(rendered.Bytes())
-	if err != nil {
-		return nil, "", fmt.Errorf("%w: %v", ErrNoPage, err)
-	}
-	root := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
-	for _, n := range fragment {
-		root.AppendChild(n)
-	}
-	return []*html.Node{root}, date, nil
-}
+// isEmpty reports whether nothing was read.
+func (r *reading) isEmpty() bool { return len(r.w.headers) == 1 && plainOf(r.stream) == "" }
 
-// escapeText escapes plain text for Markdown.
-func escapeText(s string) string {
-	var l inline
-	l.text(s)
-	return string(l.out)
+// baseOf is the URL of a page, at the site if it has no host.
+func baseOf(doc *retrieval.Document, site *url.URL) *url.URL {
+	u, err := url.Parse(doc.URL)
+	if err != nil {
+		return &url.URL{Path: "/"}
+	}
+	if site != nil && u.Host == "" && site.Host != "" {
+		return site.ResolveReference(u)
+	}
+	return u
 }

@@ -29,17 +29,30 @@ func (l *inline) raw(s string) {
 		return
 	}
 	l.due()
-	if s[0] == '[' && len(l.out) > 0 && l.out[len(l.out)-1] == '!' {
-		l.out = append(l.out[:len(l.out)-1], `\!`...) // no image
+	if n := len(l.out); strings.HasPrefix(s, "\xf7[") && n > 0 && l.out[n-1] == '!' {
+		l.out = append(l.out[:n-1], escape, '!') // no image
 	}
 	l.out = append(l.out, s...)
 }
 
 func (l *inline) due() {
-	if n := len(l.out); l.space && n > 0 && l.out[n-1] != '\n' && l.out[n-1] != ' ' {
+	if r := l.last(); l.space && r != 0 && r != '\n' && r != ' ' {
 		l.out = append(l.out, ' ')
 	}
 	l.space = false
+}
+
+// last is the last rune that is no mark, 0 without any.
+func (l *inline) last() rune {
+	n := len(l.out)
+	for n > 0 && l.out[n-1] >= escape {
+		n--
+	}
+	if n == 0 {
+		return 0
+	}
+	r, _ := utf8.DecodeLastRune(l.out[:n])
+	return r
 }
 
 // br is a hard line break.
@@ -47,15 +60,18 @@ func (l *inline) br() {
 	s := bytes.TrimRight(l.out, " ")
 	l.space = false
 	switch {
-	case len(s) == 0 || s[len(s)-1] == '\n' || bytes.HasSuffix(s, []byte("<br>")):
+	case len(s) == 0 || s[len(s)-1] == '\n' || bytes.HasSuffix(s, []byte(cellBreak)):
 	case l.single:
 		l.space = true
 	case l.cell:
-		l.out = append(s, "<br>"...)
+		l.out = append(s, cellBreak...)
 	default:
-		l.out = append(s, "  \n"...)
+		l.out = append(s, "\xf7  \xf9\n"...)
 	}
 }
+
+// cellBreak is a line break in a cell, for plain text a blank.
+const cellBreak = "\xf7<br>\xf9\xf8 \xf9"
 
 // text writes text, with the characters escaped that Markdown would read
 // otherwise.
@@ -70,7 +86,7 @@ func (l *inline) text(s string) {
 		}
 		l.due()
 		if l.escapes(s, i, r) {
-			l.out = append(l.out, '\\')
+			l.out = append(l.out, escape)
 		}
 		l.out = utf8.AppendRune(l.out, r)
 	}
@@ -89,10 +105,10 @@ func (l *inline) escapes(s string, i int, r rune) bool {
 	case '`':
 		return true
 	case '*':
-		before, _ := utf8.DecodeLastRune(l.out)
+		before := l.last()
 		return !(isBlank(before) && isBlank(next))
 	case '_':
-		before, _ := utf8.DecodeLastRune(l.out)
+		before := l.last()
 		return !(isWord(before) && isWord(next)) && !(isBlank(before) && isBlank(next))
 	case '~':
 		return strings.HasPrefix(rest, "~")
@@ -111,7 +127,7 @@ func (l *inline) escapes(s string, i int, r rune) bool {
 var entity = regexp.MustCompile(`^(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
 func isWord(r rune) bool  { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
-func isBlank(r rune) bool { return r == utf8.RuneError || unicode.IsSpace(r) }
+func isBlank(r rune) bool { return r == 0 || r == utf8.RuneError || unicode.IsSpace(r) }
 
 // wrapped is the text between two marks, "" without a word.
 func (l *inline) wrapped(mark string) string {
@@ -122,7 +138,7 @@ func (l *inline) wrapped(mark string) string {
 	if strings.Contains(s, mark) || strings.HasSuffix(s, `\`) {
 		return s
 	}
-	return mark + s + mark
+	return between(mark, s, mark)
 }
 
 // lineStart matches the beginning of a line that would be another block.
@@ -135,9 +151,9 @@ func escapeStarts(s string) string {
 	}
 	return lineStart.ReplaceAllStringFunc(s, func(m string) string {
 		if i := strings.IndexAny(m, ".)"); i > 0 && m[0] >= '0' && m[0] <= '9' {
-			return m[:i] + `\` + m[i:]
+			return m[:i] + "\xf5" + m[i:]
 		}
-		return `\` + m
+		return "\xf5" + m
 	})
 }
 
@@ -150,13 +166,13 @@ func (w *writer) inlines(l *inline, n *html.Node) {
 
 // inline writes a node within running text.
 func (w *writer) inline(l *inline, n *html.Node) {
-	if w.walk.furniture[n] {
+	if w.furniture[n] {
 		return
 	}
 	switch n.Type {
 	case html.TextNode:
 		s := n.Data
-		if p := n.Parent; !w.walk.page && p != nil && n.NextSibling == nil && p.DataAtom != atom.Code && strings.Contains(s, "{:") {
+		if p := n.Parent; !w.page && p != nil && n.NextSibling == nil && p.DataAtom != atom.Code && strings.Contains(s, "{:") {
 			s = attributes.ReplaceAllString(s, "")
 		}
 		l.text(s)
@@ -166,13 +182,21 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		return
 	}
 	if isFootnoteMark(n) {
-		l.raw(footnoteMark(n))
+		l.raw(asSyntax("[^" + textOf(n) + "]"))
 		return
 	}
 	if w.skips(n) {
 		return
 	}
-	if w.walk.page && isApart(n) {
+	if w.ignores(n) {
+		inner := inline{single: l.single, cell: l.cell}
+		w.inlines(&inner, n)
+		if s := inner.String(); s != "" {
+			l.raw(asSyntax(s))
+		}
+		return
+	}
+	if w.page && isApart(n) {
 		l.space = true
 		defer func() { l.space = true }()
 	}
@@ -196,7 +220,7 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		inner.single = true
 		w.inlines(&inner, n)
 		if s := inner.String(); s != "" {
-			l.raw("<" + n.Data + ">" + s + "</" + n.Data + ">")
+			l.raw(between("<"+n.Data+">", s, "</"+n.Data+">"))
 			l.space = inner.space
 		}
 	case atom.Q:
@@ -221,8 +245,8 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		}
 		l.space = true
 	default:
-		if tex := texOf(n); tex != "" {
-			l.raw(tex)
+		if tex, mark := texOf(n); tex != "" {
+			l.raw(between(mark, tex, mark))
 			return
 		}
 		block := isWritten(n)
@@ -239,7 +263,7 @@ func (w *writer) inline(l *inline, n *html.Node) {
 // separate keeps a block within running text apart from what is around it.
 func (l *inline) separate(n *html.Node) {
 	switch {
-	case l.cell && n.DataAtom != atom.Span && !bytes.HasSuffix(l.out, []byte("- ")):
+	case l.cell && n.DataAtom != atom.Span && !bytes.HasSuffix(l.out, []byte(cellItem)):
 		l.br()
 		if n.DataAtom == atom.Li && len(l.out) > 0 {
 			l.space = true
@@ -262,18 +286,18 @@ func (w *writer) wrap(l *inline, n *html.Node, mark string) {
 	if startsBlank(n) {
 		l.space = true
 	}
-	before, _ := utf8.DecodeLastRune(l.out)
+	before := l.last()
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
 	after := nextRune(n)
 	ends := endsBlank(n)
-	left := l.space || len(l.out) == 0 || !isWord(before) || isWord(first)
+	left := l.space || before == 0 || !isWord(before) || isWord(first)
 	right := ends || !isWord(after) || isWord(last)
-	same := len(l.out) > 0 && !l.space && before == rune(mark[0])
+	same := !l.space && before == rune(mark[0])
 	if !left || !right || same || strings.Contains(s, mark) || strings.Contains(s, "\n") || strings.HasSuffix(s, `\`) {
 		l.raw(s)
 	} else {
-		l.raw(mark + s + mark)
+		l.raw(between(mark, s, mark))
 	}
 	l.space = ends || inner.space
 }
@@ -323,31 +347,32 @@ func nextRune(n *html.Node) rune {
 
 // code writes a code span, as a link if a single link is all of it.
 func (w *writer) code(l *inline, n *html.Node) {
-	if w.walk.hasBlock(n) { // code of several lines without a pre
+	if w.hasBlock(n) { // code of several lines without a pre
 		w.inlines(l, n)
 		return
 	}
-	var b builder
+	var text strings.Builder
 	var links []*html.Node
 	var add func(*html.Node)
 	add = func(n *html.Node) {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			switch {
 			case c.Type == html.TextNode:
-				b.words(c.Data)
-			case c.Type != html.ElementNode || w.walk.skips(c):
+				text.WriteString(c.Data)
+			case c.Type != html.ElementNode || w.skips(c):
 			case c.DataAtom == atom.Br:
-				b.words(" ")
+				text.WriteByte(' ')
 			default:
 				if c.DataAtom == atom.A {
 					links = append(links, c)
+					w.keepLink(attr(c, "href"), textOf(c))
 				}
 				add(c)
 			}
 		}
 	}
 	add(n)
-	s := string(b.line)
+	s := collapse(text.String())
 	if s == "" {
 		return
 	}
@@ -357,37 +382,43 @@ func (w *writer) code(l *inline, n *html.Node) {
 	s = codeSpan(s)
 	if len(links) == 1 && textOf(links[0]) == textOf(n) {
 		if href := w.address(attr(links[0], "href")); href != "" {
-			s = "[" + s + "](" + href + ")"
+			s = between("[", s, "]("+href+")")
 		}
 	}
-	if len(l.out) > 0 && l.out[len(l.out)-1] == '`' && !l.space {
-		l.raw("\u200b") // two spans would be one
+	if l.last() == '`' && !l.space {
+		l.raw(asSyntax("\u200b")) // two spans would be one
 	}
 	l.raw(s)
-	l.space = b.space || endsBlank(n)
+	l.space = endsBlank(n)
 }
 
 // codeSpan writes code of one line.
 func codeSpan(s string) string {
-	longest := 0
-	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != '`' }) {
+	fence := strings.Repeat("`", longestRun(s)+1)
+	pad := ""
+	if s[0] == '`' || s[len(s)-1] == '`' {
+		pad = " "
+	}
+	return "\xfa" + between(fence+pad, s, pad+fence) + "\xfb"
+}
+
+// longestRun is the length of the longest run of backticks in code.
+func longestRun(code string) (longest int) {
+	for run := range strings.FieldsFuncSeq(code, func(r rune) bool { return r != '`' }) {
 		longest = max(longest, len(run))
 	}
-	fence := strings.Repeat("`", longest+1)
-	if s != "" && (s[0] == '`' || s[len(s)-1] == '`') {
-		s = " " + s + " "
-	}
-	return fence + s + fence
+	return longest
 }
 
 // link writes a link, or only its words if it leads nowhere.
 func (w *writer) link(l *inline, n *html.Node) {
-	if w.walk.page && isPermalink(n) {
+	if w.page && isPermalink(n) {
 		return
 	}
 	inner := inline{single: true}
 	w.inlines(&inner, n)
 	s := inner.String()
+	w.keepLink(attr(n, "href"), plainOf(s))
 	href := w.address(attr(n, "href"))
 	if startsBlank(n) {
 		l.space = true
@@ -396,25 +427,25 @@ func (w *writer) link(l *inline, n *html.Node) {
 	case s == "":
 		l.space = l.space || inner.space
 		return
-	case href == "" || strings.Contains(s, "](") && !strings.HasPrefix(s, "!["):
+	case href == "" || strings.Contains(s, "](") && s[0] != imageBegins:
 		l.raw(s)
 	case s == href && !strings.ContainsAny(s, " <>") && strings.Contains(s, "://"):
-		l.raw("<" + s + ">")
+		l.raw(between("<", s, ">"))
 	default:
-		l.raw("[" + linkText(s) + "](" + href + ")")
+		l.raw(between("[", linkText(s), "]("+href+")"))
 	}
 	l.space = inner.space || endsBlank(n)
 }
 
 // linkText escapes the brackets that would end a link's text.
 func linkText(s string) string {
-	if strings.HasPrefix(s, "![") || !strings.ContainsAny(s, "[]") {
+	if s == "" || s[0] == imageBegins || !strings.ContainsAny(s, "[]") {
 		return s
 	}
 	depth := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
-		case '\\':
+		case escape:
 			i++
 		case '[':
 			depth++
@@ -427,8 +458,10 @@ func linkText(s string) string {
 	if depth == 0 {
 		return s // balanced brackets are allowed
 	}
-	return strings.NewReplacer(`\[`, `\[`, `\]`, `\]`, "[", `\[`, "]", `\]`).Replace(s)
+	return escapeBrackets.Replace(s)
 }
+
+var escapeBrackets = strings.NewReplacer("\xf5[", "\xf5[", "\xf5]", "\xf5]", "[", "\xf5[", "]", "\xf5]")
 
 // address makes a link's target absolute. It is "" for one that leads nowhere.
 func (w *writer) address(href string) string {
@@ -466,28 +499,28 @@ func (w *writer) image(l *inline, n *html.Node) {
 	if s == "" {
 		return
 	}
+	l.space = true
+	defer func() { l.space = true }()
 	src := w.address(firstOf(attr(n, "src"), attr(n, "data-src")))
 	if src == "" {
-		l.space = true
-		l.raw(s)
-		l.space = true
+		l.raw("\xfc" + s + "\xfd")
 		return
 	}
-	l.raw("![" + linkText(s) + "](" + src + ")")
+	l.raw("\xfc" + between("![", linkText(s), "]("+src+")") + "\xfd")
 }
 
-// texOf is the TeX of a formula, "" for other elements.
-func texOf(n *html.Node) string {
+// texOf is the TeX of a formula and the mark around it, "" for other elements.
+func texOf(n *html.Node) (tex, mark string) {
 	if n.DataAtom != atom.Math && !hasClass(n, "katex") && n.Data != "mjx-container" {
-		return ""
+		return "", ""
 	}
 	for _, a := range findAll(n, func(n *html.Node) bool { return n.Data == "annotation" }) {
-		if tex := textOf(a); strings.HasSuffix(attr(a, "encoding"), "x-tex") && tex != "" {
+		if tex = textOf(a); strings.HasSuffix(attr(a, "encoding"), "x-tex") && tex != "" {
 			if n.Parent != nil && hasClass(n.Parent, "katex-display") || attr(n, "display") == "block" {
-				return "$$" + tex + "$$"
+				return tex, "$$"
 			}
-			return "$" + tex + "$"
+			return tex, "$"
 		}
 	}
-	return ""
+	return "", ""
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +33,7 @@ func (f *flow) listOf(n *html.Node) {
 				if hasAttr(box, "checked") {
 					mark = "[x] "
 				}
-				item.line.raw(mark)
+				item.line.raw(asSyntax(mark))
 			}
 			item.children(c)
 		} else {
@@ -63,47 +62,86 @@ func (f *flow) listOf(n *html.Node) {
 	loose := slices.ContainsFunc(items, func(blocks []string) bool { return len(blocks) > 1 && !isTight(blocks) })
 	var b strings.Builder
 	for i, blocks := range items {
-		mark := string(marker) + " "
+		mark, indent := "- ", "  "
 		if n.DataAtom == atom.Ol {
-			mark = strconv.Itoa(number+i) + string(marker) + " "
+			count := strconv.Itoa(number + i)
+			mark, indent = asSyntax(count+string(marker)+" ")+asPlain("- "), asSyntax(strings.Repeat(" ", len(count)))+"  "
+		} else if marker == '*' {
+			mark = asSyntax("* ") + asPlain("- ")
 		}
-		between := "\n"
-		if loose {
-			between = "\n\n"
+		switch {
+		case i == 0:
+		case loose && isTight(items[i-1]):
+			b.WriteString("\n" + asSyntax("\n"))
+		case loose:
+			b.WriteString("\n\n")
+		default:
+			b.WriteString("\n")
 		}
-		if i > 0 {
-			b.WriteString(between)
-		}
-		indent := strings.Repeat(" ", len(mark))
-		if startsIndented(blocks[0]) { // code may not begin in the marker's line
-			b.WriteString(strings.TrimRight(mark, " ") + "\n" + indent)
-		} else {
-			b.WriteString(mark)
-		}
-		b.WriteString(indentLines(strings.Join(blocks, between), indent))
+		b.WriteString(mark + indentLines(joined(blocks, loose), indent))
 	}
 	f.add(b.String())
 	f.list = marker
 }
 
-// startsIndented reports whether a block can't follow a list marker.
-func startsIndented(block string) bool { return strings.HasPrefix(block, "    ") }
+// joined joins the blocks of an item. Plain text has no empty line before a
+// list.
+func joined(blocks []string, loose bool) string {
+	var b strings.Builder
+	for i, block := range blocks {
+		switch {
+		case i == 0:
+		case !loose:
+			b.WriteString("\n")
+		case kindOf(block) == listBlock:
+			b.WriteString("\n" + asSyntax("\n"))
+		default:
+			b.WriteString("\n\n")
+		}
+		b.WriteString(block)
+	}
+	return b.String()
+}
+
+// blockKind is what a written block is.
+type blockKind int
+
+const (
+	paragraphBlock blockKind = iota
+	codeBlock
+	listBlock
+	quoteBlock
+	tableBlock
+	headingBlock
+)
+
+func kindOf(block string) blockKind {
+	rest := strings.TrimPrefix(block, "\xf7")
+	switch {
+	case strings.HasPrefix(block, "```"):
+		return codeBlock
+	case strings.HasPrefix(block, "- "), len(rest) < len(block) && (rest[0] == '*' && rest[1] == ' ' || rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest[:min(len(rest), 11)], ".)")):
+		return listBlock
+	case block[0] == quoteMark:
+		return quoteBlock
+	case len(rest) < len(block) && rest[0] == '|':
+		return tableBlock
+	case block[0] == sectionMark || len(rest) < len(block) && rest[0] == '#':
+		return headingBlock
+	}
+	return paragraphBlock
+}
 
 // isTight reports whether an item is a paragraph with lists below it.
 func isTight(blocks []string) bool {
 	for i, b := range blocks {
-		isList := listStart.MatchString(b)
-		if (i == 0) == isList && i > 0 || i > 0 && strings.Contains(b, "\n\n") {
-			return false
-		}
-		if i == 0 && (strings.HasPrefix(b, "```") || strings.HasPrefix(b, "|") || strings.HasPrefix(b, "> ")) {
+		kind := kindOf(b)
+		if i == 0 && kind != paragraphBlock && kind != listBlock || i > 0 && (kind != listBlock || strings.Contains(b, "\n\n") || strings.Contains(b, "\n\xf7\n")) {
 			return false
 		}
 	}
 	return true
 }
-
-var listStart = regexp.MustCompile(`^(?:[-*]|\d+[.)]) `)
 
 // indentLines indents all lines but the first; empty ones stay empty.
 func indentLines(s, indent string) string {
@@ -133,43 +171,48 @@ func findCheckbox(li *html.Node) *html.Node {
 	return nil
 }
 
-// definitions writes a definition list: documented objects of Sphinx as
-// headings, others as a list of terms.
+// definitions writes a definition list: terms that open sections as headings,
+// others as a list.
 func (f *flow) definitions(n *html.Node) {
 	w := f.w
 	f.flush()
-	level := w.level
+	outer, path, level := w.current, w.path, w.level
+	depth := min(max(w.headers[outer].Level, 1)+1, 4)
+	opened, defined := false, false // a section, its text
 	var items []string
-	flushItems := func() {
-		if len(items) > 0 {
-			f.add(strings.Join(items, "\n"))
-			items = nil
-		}
+	list := func() {
+		f.add(strings.Join(items, "\n"))
+		items = nil
 	}
-	objects := false
 	for _, c := range definitionParts(n) {
-		if c.Type != html.ElementNode || w.skips(c) {
+		if c.Type != html.ElementNode || w.furniture[c] || w.skips(c) {
 			continue
 		}
-		id := w.walk.termAnchor(c)
+		id := w.termAnchor(c)
+		if c.DataAtom == atom.Dt && opened && defined {
+			w.path, opened = path, false
+			if id == "" {
+				f.resume(outer, path)
+			}
+		}
 		switch {
 		case id != "":
-			flushItems()
-			objects = true
-			w.level = min(max(level, 1)+1, 6)
-			f.add(headingLine(w.level, codeSpan(headingText(c)), id))
-		case c.DataAtom == atom.Dd && (objects || w.nested > maxNested):
-			flushItems()
+			list()
+			f.term(c, id, depth, opened)
+			opened, defined = true, false
+		case c.DataAtom == atom.Dd && (opened || w.nested > maxNested):
+			list()
 			f.apart(c)
+			defined = true
 		case c.DataAtom == atom.Dt:
 			var l inline
 			w.inlines(&l, c)
-			term := l.String()
-			if term != "" && !strings.ContainsAny(term, "*`[") {
-				term = "**" + term + "**"
+			term, mark := l.String(), "**"
+			if strings.ContainsAny(term, "*`[") {
+				mark = ""
 			}
 			if term != "" {
-				items = append(items, "- "+indentLines(term, "  "))
+				items = append(items, asSyntax("- "+mark)+indentLines(term, asSyntax("  "))+asSyntax(mark))
 			}
 		case c.DataAtom == atom.Dd:
 			blocks := w.inner(c)
@@ -178,17 +221,43 @@ func (f *flow) definitions(n *html.Node) {
 			case len(items) == 0:
 				f.add(blocks...)
 			default:
-				items = append(items, "\n  "+indentLines(strings.Join(blocks, "\n\n"), "  ")+"\n")
+				items = append(items, asSyntax("\n")+"  "+indentLines(strings.Join(blocks, "\n\n"), "  ")+"\n")
 			}
 		}
 	}
-	for i := range items {
-		if i == len(items)-1 {
-			items[i] = strings.TrimSuffix(items[i], "\n")
-		}
+	if len(items) > 0 {
+		items[len(items)-1] = strings.TrimSuffix(items[len(items)-1], "\n")
 	}
-	flushItems()
-	w.level = level
+	list()
+	if w.level = level; w.current != outer {
+		f.resume(outer, path)
+	}
+}
+
+// term writes a term that opens a section, or another one of the same. A
+// signature is text besides, as its section is named by its id.
+func (f *flow) term(n *html.Node, id string, depth int, another bool) {
+	w := f.w
+	text, heading := headingText(n), ""
+	l := inline{single: true}
+	if hasClass(n, "sig") {
+		heading = id
+		l.raw(codeSpan(text))
+	} else {
+		heading = text
+		w.headingInlines(&l, n)
+	}
+	mark := ""
+	if !another {
+		w.terms++
+		w.level = min(max(w.level, 1)+1, 6)
+		mark = w.section(depth, clean(heading), id)
+	}
+	line := headingLine(w.level, l.String(), id, false)
+	if another || hasClass(n, "sig") {
+		line += asPlain(text)
+	}
+	f.add(mark + line)
 }
 
 // definitionParts are the children of a definition list, also those grouped

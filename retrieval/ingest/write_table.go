@@ -80,21 +80,30 @@ func writtenTable(lines [][]string) string {
 	}
 	var b strings.Builder
 	for i, cells := range lines {
-		b.WriteByte('|')
-		for c := range columns {
-			s := ""
-			if c < len(cells) {
-				s = cells[c]
+		for len(cells) > 0 && cells[len(cells)-1] == "" {
+			cells = cells[:len(cells)-1]
+		}
+		b.WriteString(asSyntax("| "))
+		for c, s := range cells {
+			if c > 0 {
+				b.WriteString("| ")
 			}
-			b.WriteString(" " + s)
-			if s != "" {
+			if b.WriteString(s); s != "" && c < len(cells)-1 {
 				b.WriteByte(' ')
 			}
-			b.WriteByte('|')
+		}
+		rest := ""
+		if len(cells) > 0 {
+			rest = " |"
+		}
+		rest += strings.Repeat(" |", columns-max(len(cells), 1))
+		if len(cells) == 0 {
+			rest = strings.TrimPrefix(strings.Repeat(" |", columns), " ")
 		}
 		if i == 0 {
-			b.WriteString("\n|" + strings.Repeat(" --- |", columns))
+			rest += "\n|" + strings.Repeat(" --- |", columns)
 		}
+		b.WriteString(asSyntax(rest))
 		if i < len(lines)-1 {
 			b.WriteByte('\n')
 		}
@@ -149,29 +158,26 @@ func (f *flow) tableAsBlocks(table *html.Node, rows []*html.Node) {
 	}
 }
 
+// cellItem begins an item of a list in a cell.
+const cellItem = "\xf7- \xf9"
+
 // cell writes a cell in one line.
 func (w *writer) cell(n *html.Node) string {
 	l := inline{cell: true}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		w.cellNode(&l, c)
-	}
-	s := strings.TrimSuffix(l.String(), "<br>")
-	s = strings.ReplaceAll(s, "\n", " ")
-	return strings.ReplaceAll(s, "|", `\|`)
-}
-
-func (w *writer) cellNode(l *inline, n *html.Node) {
-	switch n.DataAtom {
-	case atom.Ul, atom.Ol:
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.DataAtom == atom.Li && !w.skips(c) {
+		if c.DataAtom != atom.Ul && c.DataAtom != atom.Ol || w.furniture[c] || w.skips(c) {
+			w.inline(&l, c)
+			continue
+		}
+		for li := c.FirstChild; li != nil; li = li.NextSibling {
+			if li.DataAtom == atom.Li && !w.skips(li) {
 				l.br()
-				l.raw("- ")
-				w.inlines(l, c)
+				l.raw(cellItem)
+				w.inlines(&l, li)
 			}
 		}
 		l.br()
-	default:
-		w.inline(l, n)
 	}
+	s := strings.TrimSuffix(withoutImages.Replace(l.String()), cellBreak)
+	return strings.NewReplacer("\n", " ", "|", "\xf5|").Replace(s)
 }

@@ -46,7 +46,7 @@ func (f *flow) tabs(n *html.Node) bool {
 			f.w.labels = map[*html.Node]string{}
 		}
 		for i, panel := range panels {
-			f.w.labels[panel] = strings.ReplaceAll(labels[i], "*", "")
+			f.w.labels[panel] = strings.ReplaceAll(plainOf(labels[i]), "*", "")
 		}
 		return true
 	}
@@ -101,10 +101,10 @@ func (f *flow) admonition(n *html.Node, kind string) []string {
 		}
 		return title == nil
 	})
-	first := "[!" + kind + "]"
+	first, titled := asSyntax("[!"+kind+"]"), false
 	addTitle := func(s string) {
-		if s != "" && !strings.EqualFold(strings.Trim(s, "*:"), kind) {
-			first += "\n**" + strings.ReplaceAll(s, "*", "") + "**"
+		if s = plainOf(s); s != "" && !strings.EqualFold(strings.Trim(s, ":"), kind) {
+			first, titled = first+between("\n**", strings.ReplaceAll(s, "*", ""), "**"), true
 		}
 	}
 	if title != nil {
@@ -119,14 +119,9 @@ func (f *flow) admonition(n *html.Node, kind string) []string {
 		addTitle(blocks[0])
 		blocks = blocks[1:]
 	}
-	if len(blocks) > 0 && !strings.Contains(first, "\n") && isPlainBlock(blocks[0]) {
-		blocks[0] = first + "\n" + blocks[0]
+	if len(blocks) > 0 && !titled && kindOf(blocks[0]) == paragraphBlock {
+		blocks[0] = asSyntax("[!"+kind+"]\n") + blocks[0]
 		return blocks
 	}
 	return append([]string{first}, blocks...)
-}
-
-// isPlainBlock reports whether a block is a paragraph.
-func isPlainBlock(s string) bool {
-	return !listStart.MatchString(s) && !headingMark.MatchString(s) && !strings.HasPrefix(s, "```") && !strings.HasPrefix(s, "|") && !strings.HasPrefix(s, ">")
 }

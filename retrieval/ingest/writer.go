@@ -1,0 +1,520 @@
+package ingest
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// maxNested is how deep lists and quotes are nested in written Markdown. What
+// is deeper is written at this depth.
+const maxNested = 12
+
+// maxTabLists is for how many lists of tabs of a page their panels are looked
+// for.
+const maxTabLists = 500
+
+// writer writes parsed HTML as Markdown (see stream.go).
+type writer struct {
+	in   *Ingester
+	base *url.URL // of the page
+	// page: the HTML is a whole page, with navigation to leave out. framed: its
+	// content is not marked, so the site's frame is left out, too.
+	page, framed bool
+	// slugs makes the ids of headings in rendered Markdown; nil for pages.
+	slugs *slugger
+
+	headers []retrieval.Section // of the sections; the first has no heading
+	current int                 // of headers
+	path    [5]string           // the current heading of each level
+	links   []retrieval.Link
+	tags    []string
+
+	// furniture are the nodes that repeat on most pages of the folder, usual
+	// the headings that do.
+	furniture map[*html.Node]bool
+	usual     []string
+	// blockBelow remembers which elements have blocks below them.
+	blockBelow map[*html.Node]bool
+	// labels are the names of tabs by the panels that they open.
+	labels   map[*html.Node]string
+	level    int  // of the heading above
+	titled   bool // a heading of level 1 was written
+	nested   int  // lists and quotes around
+	ignored  int  // elements around that search ignores
+	quiet    int  // elements around whose links are not kept
+	terms    int  // that opened sections
+	tabLists int
+}
+
+// write writes the children of the elements that hold a page's text.
+func (w *writer) write(roots []*html.Node) string {
+	w.headers = make([]retrieval.Section, 1)
+	var out []string
+	for _, r := range roots {
+		out = append(out, w.blocks(r)...)
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// flow collects the blocks of one element.
+type flow struct {
+	w    *writer
+	out  []string
+	line inline
+	// list is the marker of the list that is the last block, 0 for other blocks.
+	list byte
+}
+
+// blocks returns the content of an element as blocks.
+func (w *writer) blocks(parent *html.Node) []string {
+	f := flow{w: w}
+	f.children(parent)
+	f.flush()
+	return f.out
+}
+
+func (f *flow) children(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		f.node(c)
+	}
+}
+
+// apart writes each of an element's children as a block.
+func (f *flow) apart(n *html.Node) {
+	f.flush()
+	f.children(n)
+	f.flush()
+}
+
+// add ends the paragraph and appends a block.
+func (f *flow) add(blocks ...string) {
+	f.flush()
+	for _, b := range blocks {
+		if b != "" {
+			f.out, f.list = append(f.out, b), 0
+		}
+	}
+}
+
+// pageNote matches blocks about the page that generators and themes add.
+var pageNote = regexp.MustCompile(`(?i)^(?:` +
+	`(?:this |the )?(?:page |was |is )*last (?:updated|modified|edited|changed|reviewed|built)\b.{0,40}\d.{0,60}|` +
+	`(?:edit|improve|view source of) this page(?: on \w+)?|version: ?v?\d[\w.-]*)$`)
+
+func (f *flow) flush() {
+	s := images(f.line.String())
+	f.line = inline{}
+	if s == "" || len(s) < 300 && pageNote.MatchString(plainOf(s)) {
+		return
+	}
+	f.out, f.list = append(f.out, escapeStarts(s)), 0
+}
+
+// images returns a block without the marks of its images, unless it has nothing
+// else: an image within a sentence is part of it.
+func images(s string) string {
+	if strings.IndexByte(s, imageBegins) < 0 {
+		return s
+	}
+	within := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == syntax:
+			i = closing(s, i)
+		case c == imageBegins || c == imageEnds:
+			within = c == imageBegins
+		case c < escape && c != ' ' && c != '\n' && !within:
+			return withoutImages.Replace(s)
+		}
+	}
+	return s
+}
+
+var withoutImages = strings.NewReplacer("\xfc", "", "\xfd", "")
+
+// blockTags separate their text from what comes before and after.
+var blockTags = map[atom.Atom]bool{
+	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Body: true,
+	atom.Center: true, atom.Details: true, atom.Div: true, atom.Fieldset: true, atom.Figcaption: true,
+	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.Header: true, atom.Hgroup: true, atom.Hr: true,
+	atom.Html: true, atom.Legend: true, atom.Main: true, atom.P: true, atom.Section: true, atom.Summary: true,
+	atom.Caption: true, atom.Video: true, atom.Option: true, atom.Label: true,
+}
+
+// isBlock counts custom elements as blocks.
+func isBlock(n *html.Node) bool {
+	return blockTags[n.DataAtom] || n.DataAtom == 0 && strings.Contains(n.Data, "-")
+}
+
+// isWritten reports whether an element is a separate block in Markdown.
+func isWritten(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return false
+	}
+	switch n.DataAtom {
+	case atom.Ul, atom.Ol, atom.Menu, atom.Li, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Tr, atom.Pre, atom.Thead, atom.Tbody, atom.Td, atom.Th:
+		return true
+	}
+	return isBlock(n) || isHeading(n) || attr(n, "role") == "tablist"
+}
+
+// hasBlock reports whether blocks are below an element.
+func (w *writer) hasBlock(n *html.Node) bool {
+	if known, ok := w.blockBelow[n]; ok {
+		return known
+	}
+	found := false
+	for c := n.FirstChild; c != nil && !found; c = c.NextSibling {
+		found = c.Type == html.ElementNode && !skippedTags[c.DataAtom] && (isWritten(c) || w.hasBlock(c))
+	}
+	if w.blockBelow == nil {
+		w.blockBelow = map[*html.Node]bool{}
+	}
+	w.blockBelow[n] = found
+	return found
+}
+
+func (f *flow) node(n *html.Node) {
+	w := f.w
+	if w.furniture[n] {
+		return
+	}
+	if n.Type != html.ElementNode {
+		w.inline(&f.line, n)
+		return
+	}
+	if w.skips(n) && !isFootnoteMark(n) {
+		return
+	}
+	if w.ignores(n) {
+		w.ignored++
+		for _, b := range w.blocks(n) {
+			f.add(asSyntax(b))
+		}
+		w.ignored--
+		return
+	}
+	if label := w.labels[n]; label != "" {
+		f.add(between("**", label, "**"))
+	}
+	if level := headingLevel(n); level > 0 {
+		f.flush()
+		f.heading(n, level)
+		return
+	}
+	if f.tabs(n) {
+		return
+	}
+	if kind := admonitionKind(n); kind != "" && w.nested <= maxNested {
+		f.add(inQuote(f.admonition(n, kind)))
+		return
+	}
+	switch n.DataAtom {
+	case atom.Pre:
+		f.add(fences(n)...)
+	case atom.Hr:
+		f.add(asSyntax("---"))
+	case atom.Ul, atom.Ol, atom.Menu:
+		f.listOf(n)
+	case atom.Li: // outside of a list
+		f.apart(n)
+	case atom.Blockquote:
+		if w.nested > maxNested {
+			f.apart(n)
+			return
+		}
+		if blocks := w.inner(n); len(blocks) > 0 {
+			blocks[0] = writtenCallout.ReplaceAllString(blocks[0], "\xf7$1\n\xf9")
+			f.add(inQuote(blocks))
+		}
+	case atom.Dl:
+		f.definitions(n)
+	case atom.Table:
+		f.table(n)
+	case atom.Summary:
+		if w.hasBlock(n) {
+			f.apart(n)
+			return
+		}
+		var l inline
+		w.inlines(&l, n)
+		f.add(l.wrapped("**"))
+	case atom.Figcaption:
+		var l inline
+		w.inlines(&l, n)
+		f.add(l.wrapped("*"))
+	case atom.Div:
+		if mark := attr(n, "data-footnote"); mark != "" {
+			f.add(asSyntax("[^"+mark+"]: ") + strings.Join(indentRest(w.inner(n), asSyntax("    ")), "\n\n"))
+			return
+		}
+		f.apart(n)
+	default:
+		switch {
+		case isBlock(n):
+			f.apart(n)
+		case !w.hasBlock(n):
+			w.inline(&f.line, n)
+		case n.DataAtom == atom.A:
+			f.card(n)
+		default:
+			f.children(n)
+		}
+	}
+}
+
+var writtenCallout = regexp.MustCompile(`^(\[!\w+\][+-]?)\s+`)
+
+// inner is the content of an element that nests its blocks.
+func (w *writer) inner(n *html.Node) []string {
+	w.nested++
+	defer func() { w.nested-- }()
+	return w.blocks(n)
+}
+
+// inQuote writes blocks as one quote.
+func inQuote(blocks []string) string {
+	return "\xf6" + strings.ReplaceAll(strings.Join(blocks, "\n\n"), "\n", "\n\xf6")
+}
+
+// heading writes a heading that links to itself, and begins a section or,
+// below h4, a paragraph.
+func (f *flow) heading(n *html.Node, level int) {
+	w := f.w
+	text, anchor := headingText(n), headingAnchor(n)
+	l := inline{single: true}
+	w.headingInlines(&l, n)
+	if w.slugs != nil {
+		text, anchor = w.markdownHeading(n, text, anchor)
+		if s := l.String(); anchor != "" || strings.HasSuffix(s, "}") {
+			l.out = []byte(attributes.ReplaceAllString(s, ""))
+		}
+	}
+	written := strings.TrimSpace(strings.TrimRight(l.String(), "¶ "))
+	text, anchor = clean(text), anchorOf(anchor)
+	switch {
+	case text == "":
+	case attr(n, "id") == "" && inSet(n, noteTitles):
+		f.add(between("**", written, "**"))
+	default:
+		w.level, w.titled = level, w.titled || level == 1
+		f.add(w.section(level, text, anchor) + headingLine(level, written, anchor, level > 4))
+	}
+}
+
+// section begins a section below the headings of lower levels.
+func (w *writer) section(level int, text, anchor string) string {
+	if w.ignored > 0 || level >= len(w.path) {
+		return ""
+	}
+	for i := level; i < len(w.path); i++ {
+		w.path[i] = ""
+	}
+	var above []string
+	for _, h := range w.path[1:level] {
+		if h != "" {
+			above = append(above, h)
+		}
+	}
+	w.path[level] = text
+	w.current = len(w.headers)
+	w.headers = append(w.headers, retrieval.Section{Anchor: anchor, Heading: text, Path: above, Level: level})
+	return startOf(w.current)
+}
+
+// resume continues the section that was current when its values were taken.
+func (f *flow) resume(section int, path [5]string) {
+	f.flush()
+	f.w.path, f.w.current = path, section
+	if n := len(f.out); n > 0 && f.w.ignored == 0 {
+		f.out[n-1] += startOf(section)
+	}
+}
+
+// headingLine is a heading as Markdown, of which plain text has the words if
+// they are visible. A heading that has links gets another one to its anchor.
+func headingLine(level int, text, anchor string, visible bool) string {
+	open, end := strings.Repeat("#", level)+" ", ""
+	target := "#" + (&url.URL{Fragment: anchor}).EscapedFragment()
+	if strings.ContainsAny(target, "()") {
+		target = "<" + target + ">"
+	}
+	switch {
+	case anchor == "":
+	case strings.Contains(text, "]("):
+		end = " [#](" + target + ")"
+	default:
+		open, text, end = open+"[", linkText(text), "]("+target+")"
+	}
+	if visible {
+		return between(open, text, end)
+	}
+	return asSyntax(open + text + end)
+}
+
+// headingInlines writes a heading's words without the links to itself.
+func (w *writer) headingInlines(l *inline, n *html.Node) {
+	w.quiet++
+	defer func() { w.quiet-- }()
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode && isHeadingExtra(c) {
+			continue
+		}
+		if w.page && c.DataAtom == atom.Span && (hasClass(c, "clip") || hasClass(c, "text")) {
+			l.space = true
+		}
+		if c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#") || c.DataAtom == atom.Div || c.DataAtom == atom.Span && !isBadge(c) {
+			w.headingInlines(l, c)
+			continue
+		}
+		w.inline(l, c)
+	}
+}
+
+// fences writes the code blocks of a pre.
+func fences(pre *html.Node) (blocks []string) {
+	for _, c := range codesOf(pre) {
+		var code strings.Builder
+		preText(&code, c)
+		blocks = append(blocks, fenced(codeLanguage(c), code.String()))
+	}
+	return blocks
+}
+
+func fenced(language, code string) string {
+	code = strings.TrimLeft(strings.TrimRight(code, " \t\n"), "\n")
+	if strings.TrimSpace(code) == "" {
+		return ""
+	}
+	fence := fenceFor(code)
+	return fence + language + "\n" + code + "\n" + fence
+}
+
+// card writes a link around blocks: the first of them becomes the link.
+func (f *flow) card(n *html.Node) {
+	w := f.w
+	blocks := w.blocks(n)
+	w.keepLink(attr(n, "href"), textOf(n))
+	if href := w.address(attr(n, "href")); len(blocks) > 0 && href != "" && !isPermalink(n) {
+		mark := headingMark.FindString(blocks[0])
+		switch rest := blocks[0][len(mark):]; {
+		case strings.Contains(rest, "](") || strings.Contains(rest, "\n"):
+			blocks = append(blocks, asSyntax("[→]("+href+")"))
+		case mark == "":
+			blocks[0] = between("[", linkText(rest), "]("+href+")")
+		default:
+			blocks[0] = mark + "[" + linkText(rest[:len(rest)-1]) + "](" + href + ")" + rest[len(rest)-1:]
+		}
+	}
+	f.add(blocks...)
+}
+
+// headingMark matches the beginning of a written heading.
+var headingMark = regexp.MustCompile(`^(?:[^\n#]\d+[^\n#])?[^\n#]#{1,6} `)
+
+// isFootnoteMark reports whether n is the mark of a footnote in rendered
+// Markdown.
+func isFootnoteMark(n *html.Node) bool {
+	return n.DataAtom == atom.Sup && hasAttr(n, "data-footnote-ref")
+}
+
+// isApart reports whether browsers most likely show n apart from the text
+// around it: a badge, or a styled element right after another one where both
+// have words.
+func isApart(n *html.Node) bool {
+	if isBadge(n) {
+		return true
+	}
+	p := n.PrevSibling
+	if p == nil || p.Type != html.ElementNode || attr(n, "class") == "" && attr(p, "class") == "" {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(rawText(p))
+	after, _ := utf8.DecodeRuneInString(rawText(n))
+	if !unicode.IsLetter(before) && !unicode.IsDigit(before) || !unicode.IsLetter(after) && !unicode.IsDigit(after) {
+		return false
+	}
+	for ; n != nil; n = n.Parent {
+		if gluedTags[n.DataAtom] || inSet(n, gluedClasses) {
+			return false
+		}
+	}
+	return true
+}
+
+// gluedTags and gluedClasses are on code and formulas, whose words consist of
+// several elements.
+var (
+	gluedTags    = map[atom.Atom]bool{atom.Code: true, atom.Kbd: true, atom.Samp: true, atom.Math: true}
+	gluedClasses = set("sig katex mathjax math highlight")
+)
+
+func isBadge(n *html.Node) bool {
+	return n.DataAtom == atom.Span && strings.Contains(strings.ToLower(attr(n, "class")), "badge")
+}
+
+// isTag reports whether n shows tags of the page, and keeps them.
+func (w *writer) isTag(n *html.Node) bool {
+	if n.DataAtom == atom.A && attr(n, "rel") == "tag" {
+		return true // kept by the caller, who looks outside of the content as well
+	}
+	if !hasClass(n, "md-tags") {
+		return false
+	}
+	for _, t := range findAll(n, func(n *html.Node) bool { return hasClass(n, "md-tag") }) {
+		w.tags = append(w.tags, textOf(t))
+	}
+	return true
+}
+
+// attributes matches an explicit id or class list at the end of a heading or
+// paragraph: {#id}, {#id .class}, { #id }, {: #id .class}.
+var attributes = regexp.MustCompile(`\s*\{:?\s*(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*))(?:\s+(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*)))*\s*\}\s*$`)
+
+// maxTerms bounds the terms of a page that open sections.
+const maxTerms = 3000
+
+// termAnchor is the id of a term that opens a section, so that an option, a
+// method or a setting can be linked. It is "" for other elements.
+func (w *writer) termAnchor(n *html.Node) string {
+	if !w.page || n.DataAtom != atom.Dt || w.terms == maxTerms || strings.IndexFunc(textOf(n), unicode.IsLetter) < 0 {
+		return ""
+	}
+	return firstOf(anchorOf(attr(n, "id")), innerAnchor(n))
+}
+
+var (
+	numberedTables = set("highlighttable lntable rouge-table rouge-line-table codehilitetable code-table")
+	numberCells    = set("linenos gutter lntd")
+)
+
+func numbered(n *html.Node) bool {
+	return inSet(n, numberedTables) ||
+		len(findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Td && inSet(n, numberCells) })) > 0
+}
+
+// maxLinks bounds the links kept of one page. Index pages of large references
+// have thousands.
+const maxLinks = 500
+
+func (w *writer) keepLink(href, text string) {
+	text = clean(text)
+	if text == "" || len(text) > 200 || w.base == nil || w.quiet > 0 || len(w.links) == maxLinks {
+		return
+	}
+	if page, anchor, ok := w.in.link(w.base, href); ok {
+		w.links = append(w.links, retrieval.Link{Page: page, Anchor: anchor, Text: text})
+	}
+}
+
+func hasLetter(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0
+}
