@@ -92,6 +92,7 @@ func TestAnchorsOfHeadingsInHTML(t *testing.T) {
 		"a name before it":              {`<p><a name="kites"></a><h2>Kites</h2><p>x`, "kites"},
 		"text before it in the element": {`<div id="other">Text <h2>Kites</h2><p>x</div>`, ""},
 		"a link to elsewhere":           {`<div id="here"><p>x<h2>See <a href="#there">there</a></h2><p id="there">x</div>`, ""},
+		"Sphinx' link to the contents":  {`<section id="kites"><h2><a class="toc-backref" href="#id2" role="doc-backlink">Kites</a><a class="headerlink" href="#kites">¶</a></h2><p>x</section>`, "kites"},
 		"a button's id":                 {`<h2>Kites <button id="copy">Copy</button></h2><p>x`, ""},
 		"an id that no link can name":   {`<h2 id="a b">Kites</h2><p>x`, ""},
 	} {

@@ -27,34 +27,59 @@ var contentClasses = []string{
 // contentRoots returns the elements that hold a page's text. framed reports
 // that they include the site's header, menus and footer.
 func contentRoots(root *html.Node) (roots []*html.Node, framed bool) {
+	marked := map[string][]*html.Node{} // outermost elements by what marks them
+	mark := func(n *html.Node, by string) {
+		if list := marked[by]; len(list) == 0 || !within(n, list[len(list)-1]) {
+			marked[by] = append(list, n)
+		}
+	}
+	walk(root, func(n *html.Node) bool {
+		for _, a := range n.Attr {
+			switch {
+			case a.Key == "class":
+				for class := range strings.FieldsSeq(a.Val) {
+					if class = strings.ToLower(class); slices.Contains(contentClasses, class) {
+						mark(n, class)
+					}
+				}
+			case a.Key == "data-docs-content" || a.Key == "data-pagefind-body":
+				mark(n, a.Key)
+			case a.Key == "itemprop" && a.Val == "articleBody", a.Key == "role" && a.Val == "main":
+				mark(n, a.Val)
+			case a.Key == "id" && contentIDs[a.Val]:
+				mark(n, "id")
+			}
+		}
+		if n.DataAtom == atom.Article || n.DataAtom == atom.Main {
+			mark(n, "<"+n.Data)
+		}
+		return n.DataAtom != atom.Template && n.DataAtom != atom.Svg
+	})
 	for _, key := range []string{"data-docs-content", "data-pagefind-body"} {
-		if roots = findAll(root, func(n *html.Node) bool { return hasAttr(n, key) }); len(roots) > 0 {
-			return roots, false
+		if len(marked[key]) > 0 {
+			return marked[key], false
 		}
 	}
 	for _, class := range contentClasses {
-		if roots = findAll(root, func(n *html.Node) bool { return hasClass(n, class) }); hasText(roots) {
-			return roots, false
+		if hasText(marked[class]) {
+			return marked[class], false
 		}
 	}
-	if roots = first(findAll(root, func(n *html.Node) bool { return attr(n, "itemprop") == "articleBody" })); hasText(roots) {
+	if roots = first(marked["articleBody"]); hasText(roots) {
 		return roots, false
 	}
-	articles := findAll(root, func(n *html.Node) bool { return n.DataAtom == atom.Article })
-	h1 := findHeading(root)
+	h1, articles := findHeading(root), marked["<article"]
 	// An article without the page's heading may be a card or a teaser.
 	if len(articles) == 1 && hasText(articles) && (h1 == nil || within(h1, articles[0])) {
 		return articles, false
 	}
-	for _, is := range []func(*html.Node) bool{
-		func(n *html.Node) bool { return n.DataAtom == atom.Main },
-		func(n *html.Node) bool { return attr(n, "role") == "main" },
-	} {
-		if roots = findAll(root, is); hasText(first(roots)) {
-			return roots, false
-		}
+	if hasText(first(marked["<main"])) {
+		return marked["<main"], false
 	}
-	if roots = first(findAll(root, func(n *html.Node) bool { return contentIDs[attr(n, "id")] })); hasText(roots) {
+	if hasText(first(marked["main"])) {
+		return marked["main"], false
+	}
+	if roots = first(marked["id"]); hasText(roots) {
 		return roots, false
 	}
 	if hasText(articles) && h1 == nil {

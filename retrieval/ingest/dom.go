@@ -72,12 +72,22 @@ func hasAttr(n *html.Node, key string) bool {
 func classes(n *html.Node) []string { return strings.Fields(attr(n, "class")) }
 
 func hasClass(n *html.Node, class string) bool {
-	return slices.ContainsFunc(classes(n), func(c string) bool { return strings.EqualFold(c, class) })
+	for c := range strings.FieldsSeq(attr(n, "class")) {
+		if strings.EqualFold(c, class) {
+			return true
+		}
+	}
+	return false
 }
 
 // inSet reports whether one of n's classes is in a set of lower-case names.
 func inSet(n *html.Node, set map[string]bool) bool {
-	return slices.ContainsFunc(classes(n), func(c string) bool { return set[strings.ToLower(c)] })
+	for c := range strings.FieldsSeq(attr(n, "class")) {
+		if set[strings.ToLower(c)] {
+			return true
+		}
+	}
+	return false
 }
 
 // walk visits n and the elements below it, in order. It looks below an

@@ -76,7 +76,9 @@ func headingText(n *html.Node) string {
 }
 
 func isHeadingExtra(n *html.Node) bool {
-	return skippedTags[n.DataAtom] || n.DataAtom == atom.Button || hidden(n) || isPermalink(n) || skippedRoles[attr(n, "role")] || hasAttr(n, "data-footnote-ref") ||
+	return skippedTags[n.DataAtom] || n.DataAtom == atom.Button || hidden(n) || isPermalink(n) ||
+		skippedRoles[attr(n, "role")] && attr(n, "role") != "doc-backlink" || // Sphinx links headings back to the contents
+		hasAttr(n, "data-footnote-ref") ||
 		inSet(n, skippedClasses) || strings.Contains(strings.ToLower(attr(n, "class")), "hash-link")
 }
 

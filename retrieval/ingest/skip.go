@@ -58,6 +58,9 @@ func (w *writer) skips(n *html.Node) bool {
 	if !w.page {
 		return false // the page's author wrote it
 	}
+	if len(n.Attr) == 0 {
+		return w.skipsTag(n) || isContents(n)
+	}
 	for _, key := range []string{"data-docs-ignore", "data-footnote-ref", "data-footnote-backref"} {
 		if hasAttr(n, key) {
 			return true

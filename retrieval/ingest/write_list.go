@@ -189,7 +189,7 @@ func (f *flow) definitions(n *html.Node) {
 			continue
 		}
 		id := w.termAnchor(c)
-		if c.DataAtom == atom.Dt && opened && defined {
+		if c.DataAtom == atom.Dt && opened && (defined || id != "") {
 			w.path, opened = path, false
 			if id == "" {
 				f.resume(outer, path)
@@ -198,8 +198,13 @@ func (f *flow) definitions(n *html.Node) {
 		switch {
 		case id != "":
 			list()
-			f.term(c, id, depth, opened)
+			w.level = level
+			f.term(c, id, depth)
 			opened, defined = true, false
+		case c.DataAtom == atom.Dt && opened:
+			if text := headingText(c); text != "" {
+				f.add(codeSpan(text)) // another signature
+			}
 		case c.DataAtom == atom.Dd && (opened || w.nested > maxNested):
 			list()
 			f.apart(c)
@@ -234,30 +239,19 @@ func (f *flow) definitions(n *html.Node) {
 	}
 }
 
-// term writes a term that opens a section, or another one of the same. A
-// signature is text besides, as its section is named by its id.
-func (f *flow) term(n *html.Node, id string, depth int, another bool) {
+// term writes a term that opens a section. A signature is text besides, as its
+// section is named by its id.
+func (f *flow) term(n *html.Node, id string, depth int) {
 	w := f.w
-	text, heading := headingText(n), ""
-	l := inline{single: true}
-	if hasClass(n, "sig") {
-		heading = id
-		l.raw(codeSpan(text))
-	} else {
-		heading = text
+	w.terms++
+	w.level = min(max(w.level, 1)+1, 6)
+	text, l := headingText(n), inline{single: true}
+	if !hasClass(n, "sig") {
 		w.headingInlines(&l, n)
+		f.add(w.section(depth, clean(text), id) + headingLine(w.level, l.String(), id, false))
+		return
 	}
-	mark := ""
-	if !another {
-		w.terms++
-		w.level = min(max(w.level, 1)+1, 6)
-		mark = w.section(depth, clean(heading), id)
-	}
-	line := headingLine(w.level, l.String(), id, false)
-	if another || hasClass(n, "sig") {
-		line += asPlain(text)
-	}
-	f.add(mark + line)
+	f.add(w.section(depth, id, id) + headingLine(w.level, codeSpan(text), id, false) + asPlain(text))
 }
 
 // definitionParts are the children of a definition list, also those grouped
