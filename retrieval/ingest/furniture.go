@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"hash/fnv"
 	"maps"
 	"path"
 	"runtime"
@@ -254,15 +253,12 @@ func isListBelow(list *html.Node) func(*html.Node) bool {
 // blockOf describes nodes. ok is false for nodes without words.
 func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 	b.nodes, b.within = nodes, true
-	whole, targets := fnv.New64a(), fnv.New64a()
+	whole, targets := hashSeed, hashSeed
 	piece := func(text string, link *html.Node) {
 		if strings.IndexFunc(text, unicode.IsLetter) < 0 {
 			return
 		}
-		sum := fnv.New64a()
-		for word := range strings.FieldsSeq(text) {
-			_, _ = sum.Write([]byte(word + " "))
-		}
+		sum := hashWords(hashSeed, text)
 		if link != nil {
 			b.links++
 			href := attr(link, "href")
@@ -270,11 +266,10 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 			if relations[attr(link, "rel")] || relations[attr(link, "accesskey")] || hasAttr(link, "hreflang") {
 				b.leads++
 			}
-			_, _ = sum.Write([]byte{'a'})
-			_, _ = targets.Write([]byte(href))
+			sum, targets = hashByte(sum, 'a'), hashWords(targets, href)
 		}
-		b.pieces, b.linked = append(b.pieces, sum.Sum64()), append(b.linked, link != nil)
-		_, _ = whole.Write(sum.Sum(nil))
+		b.pieces, b.linked = append(b.pieces, sum), append(b.linked, link != nil)
+		whole = (whole ^ sum) * hashSeed
 	}
 	var add func(n, link *html.Node)
 	add = func(n, link *html.Node) {
@@ -302,10 +297,9 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 	if b.heading {
 		kind = 'h'
 	}
-	_, _ = whole.Write([]byte{kind})
-	b.key = whole.Sum64()
+	b.key = hashByte(whole, kind)
 	if b.links == len(b.pieces) {
-		b.target = targets.Sum64()
+		b.target = targets
 	}
 	return b, len(b.pieces) > 0
 }

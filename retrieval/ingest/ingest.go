@@ -11,8 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"net/url"
 	"path"
 	"strings"
@@ -130,14 +128,30 @@ func hash(values ...[]byte) string {
 }
 
 // sum hashes the heading and the words of a section.
-func sum(s *retrieval.Section) uint64 {
-	h := fnv.New64a()
-	for word := range strings.FieldsSeq(s.Heading + "\n" + s.Text) {
-		_, _ = io.WriteString(h, word)
-		_, _ = h.Write([]byte{' '})
+func sum(s *retrieval.Section) uint64 { return hashWords(hashWords(hashSeed, s.Heading), s.Text) }
+
+// hashWords adds the words of a text to an FNV-1a hash.
+func hashWords(h uint64, text string) uint64 {
+	space := true
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if blank(c) || c == '\r' {
+			space = true
+			continue
+		}
+		if space {
+			h = hashByte(h, ' ')
+		}
+		space = false
+		h = hashByte(h, c)
 	}
-	return h.Sum64()
+	return h
 }
+
+// hashSeed is the FNV-1a hash of nothing.
+const hashSeed uint64 = 14695981039346656037
+
+func hashByte(h uint64, c byte) uint64 { return (h ^ uint64(c)) * 1099511628211 }
 
 // format is how a page is written.
 type format int

@@ -164,13 +164,10 @@ func (in *Ingester) canonical(page, current, href string) (string, bool) {
 	return u.String(), true
 }
 
-// link resolves an href on the page at current to a page of this site.
-func (in *Ingester) link(current *url.URL, href string) (page, anchor string, ok bool) {
-	if href == "" || len(href) > 2000 {
-		return "", "", false
-	}
-	u, err := current.Parse(href)
-	if err != nil || u.Host != current.Host || u.Opaque != "" || u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https" {
+// link returns the page of this site to which u, a link on the page at current,
+// leads.
+func (in *Ingester) link(current, u *url.URL) (page, anchor string, ok bool) {
+	if u.Host != current.Host || u.Opaque != "" || u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https" {
 		return "", "", false
 	}
 	if e := path.Ext(u.Path); e != "" && formatOf(u.Path) == formatNone && assetExtensions[strings.ToLower(e)] {

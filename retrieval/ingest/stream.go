@@ -278,4 +278,9 @@ func anchorOf(id string) string {
 var invisible = strings.NewReplacer("\u200b", "", "\u00ad", "", "\ufeff", "", "\u2060", "")
 
 // collapse makes all white space single blanks, and drops what is invisible.
-func collapse(s string) string { return strings.Join(strings.Fields(invisible.Replace(s)), " ") }
+func collapse(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
+		s = invisible.Replace(s)
+	}
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -465,12 +465,8 @@ var escapeBrackets = strings.NewReplacer("\xf5[", "\xf5[", "\xf5]", "\xf5]", "["
 
 // address makes a link's target absolute. It is "" for one that leads nowhere.
 func (w *writer) address(href string) string {
-	href = strings.TrimSpace(href)
-	if href == "" || href == "#" || len(href) > 2000 {
-		return ""
-	}
-	u, err := w.base.Parse(href)
-	if err != nil {
+	u := w.target(href)
+	if u == nil || strings.TrimSpace(href) == "#" {
 		return ""
 	}
 	switch strings.ToLower(u.Scheme) {

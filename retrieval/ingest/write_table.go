@@ -179,5 +179,7 @@ func (w *writer) cell(n *html.Node) string {
 		l.br()
 	}
 	s := strings.TrimSuffix(withoutImages.Replace(l.String()), cellBreak)
-	return strings.NewReplacer("\n", " ", "|", "\xf5|").Replace(s)
+	return inCell.Replace(s)
 }
+
+var inCell = strings.NewReplacer("\n", " ", "|", "\xf5|")

@@ -52,6 +52,9 @@ type writer struct {
 	quiet    int  // elements around whose links are not kept
 	terms    int  // that opened sections
 	tabLists int
+
+	lastHref string // and what target returned for it
+	lastURL  *url.URL
 }
 
 // write writes the children of the elements that hold a page's text.
@@ -501,16 +504,32 @@ func numbered(n *html.Node) bool {
 		len(findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Td && inSet(n, numberCells) })) > 0
 }
 
+// target is the URL to which a link leads, nil if it is none.
+func (w *writer) target(href string) *url.URL {
+	if href = strings.TrimSpace(href); href == "" || len(href) > 2000 {
+		return nil
+	}
+	if href != w.lastHref {
+		w.lastHref = href
+		w.lastURL, _ = w.base.Parse(href)
+	}
+	return w.lastURL
+}
+
 // maxLinks bounds the links kept of one page. Index pages of large references
 // have thousands.
 const maxLinks = 500
 
 func (w *writer) keepLink(href, text string) {
 	text = clean(text)
-	if text == "" || len(text) > 200 || w.base == nil || w.quiet > 0 || len(w.links) == maxLinks {
+	if text == "" || len(text) > 200 || w.quiet > 0 || len(w.links) == maxLinks {
 		return
 	}
-	if page, anchor, ok := w.in.link(w.base, href); ok {
+	u := w.target(href)
+	if u == nil {
+		return
+	}
+	if page, anchor, ok := w.in.link(w.base, u); ok {
 		w.links = append(w.links, retrieval.Link{Page: page, Anchor: anchor, Text: text})
 	}
 }
