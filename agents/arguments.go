@@ -55,9 +55,6 @@ func bareName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// named is an argument by its name.
-func (a arguments) named(name string) string { return a[name] }
-
 // text is the argument with the first of the names that is there, or the only
 // one.
 func (a arguments) text(names ...string) string {

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIndex is the length of llms.txt and of each of its parts in characters.
+// maxIndex is the length of llms.txt and of each of its parts in characters.
 // Clients cut what is longer, and afdocs warns of it.
-const MaxIndex = 50_000
+const maxIndex = 50_000
 
 // maxDescription is the length of a page's description in llms.txt.
 const maxDescription = 300
@@ -52,7 +52,7 @@ type section struct {
 
 // Index returns llms.txt and its parts by their names below the site's URL:
 // "llms.txt", and "llms/guide.txt" where one file would be longer than
-// MaxIndex. Pages and sections keep the order of pages. Pages of languages and
+// maxIndex. Pages and sections keep the order of pages. Pages of languages and
 // versions that are not the site's are in parts that "llms/others.txt" lists:
 // who reads llms.txt as a whole has no use for each page in ten languages.
 func Index(site Site, pages []Page) map[string]string {
@@ -78,7 +78,7 @@ func Index(site Site, pages []Page) map[string]string {
 	bySize := slices.Clone(sections)
 	slices.SortStableFunc(bySize, func(a, b *section) int { return cmp.Compare(b.size, a.size) })
 	for _, s := range bySize {
-		if total <= MaxIndex {
+		if total <= maxIndex {
 			break
 		}
 		total -= s.size
@@ -171,7 +171,7 @@ func sameLanguage(a, b string) bool {
 
 // split returns a section's lines in parts that fit into a file.
 func (s *section) split() [][]string {
-	const room = MaxIndex - 1000 // for the head
+	const room = maxIndex - 1000 // for the head
 	var parts [][]string
 	size := 0
 	for _, line := range s.lines {

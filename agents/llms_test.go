@@ -80,7 +80,7 @@ func TestLongIndexesAreSplitIntoLinkedParts(t *testing.T) {
 	files := Index(Site{Title: "X", URL: "https://x.example"}, pages)
 	listed := 0
 	for name, text := range files {
-		if n := utf8.RuneCountInString(text); n > MaxIndex {
+		if n := utf8.RuneCountInString(text); n > maxIndex {
 			t.Errorf("%s has %d characters", name, n)
 		}
 		listed += strings.Count(text, "/p")

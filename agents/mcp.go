@@ -15,20 +15,16 @@ import (
 )
 
 // Docs is a site's documentation, as the reader of the context sees it.
-type Docs interface {
-	// Search returns the best sections, best first.
-	Search(ctx context.Context, q Query) ([]Hit, error)
+type Docs struct {
+	// Search returns the best sections, best first. language and version may be
+	// "".
+	Search func(ctx context.Context, text, language, version string, limit int) ([]Hit, error)
 	// Page returns the page at a URL of the site, also a path or the URL of
 	// its Markdown, without the anchor; nil if there is none for this reader.
-	Page(ctx context.Context, address string) (*PageText, error)
-	// Pages returns up to n public pages from an offset, and how many there are.
-	Pages(ctx context.Context, offset, n int) (pages []Listed, total int)
-}
-
-// Query is a search. Language and Version may be "".
-type Query struct {
-	Text, Language, Version string
-	Limit                   int
+	Page func(ctx context.Context, address string) (*PageText, error)
+	// Pages returns up to n public pages from an offset, with title, description
+	// and Markdown, and how many there are.
+	Pages func(ctx context.Context, offset, n int) (pages []Page, total int)
 }
 
 // Hit is a section that a search found.
@@ -48,14 +44,7 @@ type PageText struct {
 	Markdown []byte
 }
 
-// Listed is a page in a list.
-type Listed struct {
-	Title, Description string
-	// Markdown is the URL of the page as Markdown.
-	Markdown string
-}
-
-// About is what the server says of the site.
+// About describes the site to clients.
 type About struct {
 	// Name is the site's name in the configuration, Title the one for readers.
 	Name, Title, Description string
@@ -122,7 +111,7 @@ type server struct {
 	docs  Docs
 }
 
-// what says what site this is. Clients show models the first words of
+// what names the site. Clients show models the first words of
 // descriptions and instructions, and cut them at 2 KB.
 func (s *server) what() string {
 	out := s.about.Title
@@ -224,14 +213,14 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if text == "" {
 		return refuse(`search needs the argument query: {"query": "keywords or a question"}`), nil
 	}
-	q := Query{Text: cut(text, maxQuery), Limit: searchLimit}
+	language, version, limit := "", "", searchLimit
 	if s.about.Full {
-		q.Language, q.Version = arguments.named("language"), arguments.named("version")
-		if n, err := strconv.ParseFloat(arguments.named("limit"), 64); err == nil {
-			q.Limit = min(max(int(n), 1), maxLimit)
+		language, version = arguments["language"], arguments["version"]
+		if n, err := strconv.ParseFloat(arguments["limit"], 64); err == nil {
+			limit = min(max(int(n), 1), maxLimit)
 		}
 	}
-	hits, err := s.docs.Search(ctx, q)
+	hits, err := s.docs.Search(ctx, cut(text, maxQuery), language, version, limit)
 	if err != nil {
 		return refuse("search is unavailable at the moment; try again in a few seconds"), nil
 	}
@@ -336,7 +325,7 @@ func (s *server) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := req.GetParams().(*mcp.ListResourcesParams); ok && p != nil && p.Cursor != "" {
 			var err error
 			if offset, err = strconv.Atoi(p.Cursor); err != nil || offset < 1 {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is none of this list"}
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not from this list"}
 			}
 		}
 		// The SDK's own, empty list carries what the revision of the request

@@ -306,10 +306,4 @@ func styleHash() string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Ask)(nil)
-	_ caddy.Validator             = (*Ask)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Ask)(nil)
-	_ reply.Sink                  = (*sourceSink)(nil)
-)
+var _ reply.Sink = (*sourceSink)(nil) // interface guard

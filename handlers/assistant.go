@@ -209,10 +209,3 @@ func (a *Assistant) finishEvent(req *reply.Request) uimessage.FinishEvent {
 	}
 	return uimessage.Literal
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Assistant)(nil)
-	_ caddy.Validator             = (*Assistant)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Assistant)(nil)
-)

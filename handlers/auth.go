@@ -39,13 +39,8 @@ import (
 // way. Their ID is widget, and their organization that of the site in the
 // request's path.
 type KeyAuth struct {
-	keys keyring
+	keys *access.Keys
 	app  *app.App // nil in tests of keys
-}
-
-// keyring is what a request needs of access.Keys.
-type keyring interface {
-	Authenticate(token string) (*access.Key, bool)
 }
 
 // CaddyModule returns the Caddy module information.
@@ -154,8 +149,4 @@ func client(ctx context.Context) string {
 	return access.Client(address)
 }
 
-// Interface guards
-var (
-	_ caddy.Provisioner       = (*KeyAuth)(nil)
-	_ caddyauth.Authenticator = (*KeyAuth)(nil)
-)
+var _ caddyauth.Authenticator = (*KeyAuth)(nil) // interface guard

@@ -104,11 +104,3 @@ func (c *ClientLimit) ServeHTTP(w http.ResponseWriter, r *http.Request, next cad
 	}
 	return caddyhttp.Error(http.StatusTooManyRequests, nil)
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*ClientLimit)(nil)
-	_ caddy.Validator             = (*ClientLimit)(nil)
-	_ caddy.CleanerUpper          = (*ClientLimit)(nil)
-	_ caddyhttp.MiddlewareHandler = (*ClientLimit)(nil)
-)

@@ -95,9 +95,3 @@ func apiURL(r *http.Request, site *app.LiveSite, name string) string {
 	}
 	return u.String()
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Contract)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Contract)(nil)
-)

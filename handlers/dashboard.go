@@ -22,10 +22,10 @@ import (
 //
 // It is closed to everyone without an identity. `caddy docs login` prints a
 // one-time link for a session where there is no other login. Otherwise,
-// whatever authenticates the request before it, such as basic_auth, forward_auth or a client
-// certificate, says who the visitor is (User, Groups); the rules (Admins,
-// Members, Viewers) say what that visitor may. Without a rule, such a visitor
-// may nothing: a login may let in people who are no operators, such as readers
+// what authenticates the request before it, such as basic_auth, forward_auth or
+// a client certificate, identifies the visitor (User, Groups), and the rules
+// (Admins, Members, Viewers) give that visitor a role. Without a rule, a visitor
+// may do nothing: a login may let in people who are not operators, such as readers
 // of the documentation. What a visitor has no role for does not exist for them
 // (404).
 //
@@ -83,7 +83,7 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 // NamedSites returns the sites that the app docs must have when it starts.
 func (d *Dashboard) NamedSites() []string { return d.Sites }
 
-// OpenTo says to whom the dashboard is open besides those who sign in to it.
+// OpenTo returns who may use the dashboard besides those who sign in to it.
 func (d *Dashboard) OpenTo() string {
 	switch {
 	case slices.Contains(d.Admins, "*"):
@@ -197,10 +197,3 @@ func (d *Dashboard) visitor(r *http.Request) *dashboard.Visitor {
 	}
 	return v
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Dashboard)(nil)
-	_ caddy.Validator             = (*Dashboard)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Dashboard)(nil)
-)

@@ -239,7 +239,7 @@ func windowName(seconds float64) string {
 	return fmt.Sprintf("%g seconds", seconds)
 }
 
-// problemsOf are what of a status needs someone.
+// problemsOf returns the problems that somebody has to fix.
 func problemsOf(st *app.Status, of *app.SiteStatus) (problems []dashboard.Problem) {
 	add := func(admin bool, what, do string) {
 		problems = append(problems, dashboard.Problem{What: what, Do: do, Admin: admin})
@@ -262,7 +262,7 @@ func problemsOf(st *app.Status, of *app.SiteStatus) (problems []dashboard.Proble
 		add(false, fmt.Sprintf("%d of the pages can't be read.", n), "The page Content lists them.")
 	}
 	if of.Pages != nil && of.Pages.NotServed > 0 {
-		add(false, fmt.Sprintf("%d pages are in the index, but their addresses are not served.", of.Pages.NotServed), "The page Content lists them. Serve them, or exclude them.")
+		add(false, fmt.Sprintf("%d pages are in the index, but their URLs are not served.", of.Pages.NotServed), "The page Content lists them. Serve them, or exclude them.")
 	}
 	if e := of.Index.Embeddings; e != nil && e.Error != "" {
 		add(true, "The embedder does not answer: "+e.Error, "Search is keyword search until it does.")

@@ -58,10 +58,3 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	}
 	return noContent(w)
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Events)(nil)
-	_ caddy.Validator             = (*Events)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Events)(nil)
-)

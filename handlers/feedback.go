@@ -61,10 +61,3 @@ func noContent(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Feedback)(nil)
-	_ caddy.Validator             = (*Feedback)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Feedback)(nil)
-)

@@ -130,7 +130,7 @@ func organizationLeft(h http.Header, r *http.Request) {
 	}
 }
 
-// exceeded returns the limit that refused a request, "" for none of ours.
+// exceeded returns the limit that refused a request, "" if none of this module's did.
 func exceeded(repl *caddy.Replacer) string {
 	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
 	for _, by := range []string{app.OverClientLimit, app.OverOrganizationLimit} {
@@ -152,12 +152,12 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		}
 		return
 	}
-	if key, ok := identityOf(r); ok && g.limit.Events > 0 {
+	if key, ok := identityOf(r); ok && g.limit.MaxEvents > 0 {
 		api := e.api
 		if sourceOf(r) == insights.Widget {
 			api += " (widget)"
 		}
-		g.app.LimitAllowed(key.Organization, app.RateLimit{API: api, Events: g.limit.Events, Window: g.limit.Window})
+		g.app.LimitAllowed(key.Organization, app.RateLimit{API: api, Events: g.limit.MaxEvents, Window: time.Duration(g.limit.Window)})
 	}
 }
 
@@ -255,10 +255,3 @@ func sameHost(r *http.Request, origin string) bool {
 	_, host, ok := strings.Cut(origin, "://")
 	return ok && strings.EqualFold(host, r.Host)
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Guard)(nil)
-	_ caddy.Validator             = (*Guard)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Guard)(nil)
-)

@@ -12,7 +12,7 @@ import (
 // askerOf names the sender of a request that was admitted.
 func askerOf(r *http.Request, key *access.Key) app.Asker {
 	from := app.Asker{Source: sourceOf(r)}
-	if key != nil && from.Source != insights.Widget { // a browser token is no key
+	if key != nil && from.Source != insights.Widget { // a browser token is not a key
 		from.Key = key.ID
 	}
 	return from

@@ -22,7 +22,7 @@ import (
 const (
 	// maxInjected is the length of the longest page that gets the tag.
 	maxInjected = 4 << 20
-	// maxHead is how much of a page is looked at for the end of its head.
+	// maxHead is how much of a page is searched for the end of its head.
 	maxHead = 256 << 10
 	// suffixName begins what is added to the ETags of pages with the tag.
 	suffixName = "-docs"
@@ -308,7 +308,7 @@ func (in *injector) FlushError() error {
 func (in *injector) Flush() { _ = in.FlushError() }
 
 // finish sends what is still held back. A handler that failed leaves the
-// response to others if none of it was sent.
+// response to other handlers if none of it was sent.
 func (in *injector) finish(err error) error {
 	switch {
 	case in.state == sniffing:

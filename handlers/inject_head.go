@@ -10,7 +10,7 @@ import (
 )
 
 // refused reports whether one of the policies of a page refuses the widget,
-// and notes it for doctor.
+// and records it for doctor.
 func (in *injector) refused(policies []string) bool {
 	for _, p := range policies {
 		for policy := range strings.SplitSeq(p, ",") {

@@ -23,18 +23,20 @@ const (
 
 // Limit is a number of requests within a sliding window.
 type Limit struct {
-	Events int
-	Window time.Duration
+	// The number of requests, from 1 to 1,000,000.
+	MaxEvents int `json:"max_events"`
+
+	// The length of the window: whole seconds, from 1s to 31d.
+	Window caddy.Duration `json:"window"`
 }
 
 // Check returns an error if the limit is out of bounds. The error says what to
 // write instead.
 func (l Limit) Check() error {
-	switch {
-	case l.Events < 1 || l.Events > maxLimitEvents:
-		return fmt.Errorf("%d requests: must be 1 to %d", l.Events, maxLimitEvents)
+	if l.MaxEvents < 1 || l.MaxEvents > maxLimitEvents {
+		return fmt.Errorf("%d requests: must be 1 to %d", l.MaxEvents, maxLimitEvents)
 	}
-	if err := checkWindow(l.Window); err != nil {
+	if err := checkWindow(time.Duration(l.Window)); err != nil {
 		return fmt.Errorf("window %w", err)
 	}
 	return nil
@@ -64,7 +66,7 @@ type Limits struct {
 // DefaultLimits returns the limits of an API where the operator limits
 // organizations to organization, nil for the default.
 func DefaultLimits(api string, organization *Limit) Limits {
-	perHour := func(n int) *Limit { return &Limit{Events: n, Window: time.Hour} }
+	perHour := func(n int) *Limit { return &Limit{n, caddy.Duration(time.Hour)} }
 	keyed := cmp.Or(organization, perHour(10_000))
 	switch api {
 	case apiToken: // a page asks for one every 15 minutes, and an IP may be that of an office
@@ -74,14 +76,14 @@ func DefaultLimits(api string, organization *Limit) Limits {
 	case apiWidget, apiMCP: // bytes that are in memory; MCP has its own
 		return Limits{}
 	case apiAssistant:
-		return Limits{IP: &Limit{Events: 10_000, Window: 24 * time.Hour}, Organization: keyed}
+		return Limits{IP: &Limit{10_000, caddy.Duration(24 * time.Hour)}, Organization: keyed}
 	case apiEvents: // one for each search and click of a reader
-		return Limits{IP: &Limit{Events: 120, Window: time.Minute}, Organization: cmp.Or(organization, perHour(50_000))}
+		return Limits{IP: &Limit{120, caddy.Duration(time.Minute)}, Organization: cmp.Or(organization, perHour(50_000))}
 	case apiFeedback:
 		return Limits{IP: perHour(60), Organization: keyed}
 	}
 	// Keys are public. One client must not close search for everyone.
-	return Limits{IP: &Limit{Events: max(1, keyed.Events/4), Window: keyed.Window}, Organization: keyed}
+	return Limits{IP: &Limit{max(1, keyed.MaxEvents/4), keyed.Window}, Organization: keyed}
 }
 
 // Handlers returns the handlers that enforce the limits of an API. They belong
@@ -92,22 +94,22 @@ func DefaultLimits(api string, organization *Limit) Limits {
 // permissive zone first, and each zone counts the requests that it allows.
 //
 // Zone names are global to the process, and caddy-ratelimit resizes a zone
-// wrongly. The names therefore contain everything that shapes a zone: sites
-// with the same limit share a count, and a changed limit counts from zero.
+// wrongly. The names therefore contain all settings of a zone: sites with the
+// same limit share a count, and a changed limit starts from zero.
 func (l Limits) Handlers(api string) []json.RawMessage {
 	zone := func(scope string, l Limit) string {
-		return fmt.Sprintf("docs_%s_%s_%d_%s", api, scope, l.Events, l.Window)
+		return fmt.Sprintf("docs_%s_%s_%d_%s", api, scope, l.MaxEvents, time.Duration(l.Window))
 	}
 	var handlers []json.RawMessage
 	if ip := l.IP; ip != nil {
 		handlers = append(handlers, caddyconfig.JSONModuleObject(&ClientLimit{
-			Zone: zone("ip", *ip), MaxEvents: ip.Events, Window: caddy.Duration(ip.Window),
+			Zone: zone("ip", *ip), MaxEvents: ip.MaxEvents, Window: ip.Window,
 		}, "handler", "docs_client_limit", nil))
 	}
 	if o := l.Organization; o != nil {
 		handlers = append(handlers, caddyconfig.JSONModuleObject(&caddyrl.Handler{
 			RateLimits: map[string]*caddyrl.RateLimit{zone("organization", *o): {
-				Key: "{http.auth.user.share}", MaxEvents: o.Events, Window: caddy.Duration(o.Window),
+				Key: "{http.auth.user.share}", MaxEvents: o.MaxEvents, Window: o.Window,
 			}},
 			Distributed: l.Distributed,
 		}, "handler", "rate_limit", nil))
@@ -123,7 +125,7 @@ func (l Limits) PolicyHeader() string {
 	var policies []string
 	add := func(name string, l *Limit) {
 		if l != nil {
-			policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", name, l.Events, int(l.Window.Seconds())))
+			policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", name, l.MaxEvents, int(time.Duration(l.Window).Seconds())))
 		}
 	}
 	add("ip", l.IP)
@@ -136,8 +138,8 @@ func (l Limits) PolicyHeader() string {
 func organizationLimit(policy string) (l Limit) {
 	for p := range strings.SplitSeq(policy, ", ") {
 		seconds := 0
-		if n, _ := fmt.Sscanf(p, `"organization";q=%d;w=%d`, &l.Events, &seconds); n == 2 {
-			l.Window = time.Duration(seconds) * time.Second
+		if n, _ := fmt.Sscanf(p, `"organization";q=%d;w=%d`, &l.MaxEvents, &seconds); n == 2 {
+			l.Window = caddy.Duration(time.Duration(seconds) * time.Second)
 			if l.Check() == nil {
 				return l
 			}

@@ -27,7 +27,7 @@ func limited(t testing.TB, api string, l Limits) (caddyhttp.Handler, func()) {
 	return next(h), end
 }
 
-func per(events int, window time.Duration) *Limit { return &Limit{Events: events, Window: window} }
+func per(events int, window time.Duration) *Limit { return &Limit{events, caddy.Duration(window)} }
 
 // ask sends a request and fails the test if it is answered otherwise than
 // with 200 or 429.
@@ -127,13 +127,13 @@ func TestOneAddressLeavesThreeQuartersOfAnOrganizationsSearches(t *testing.T) {
 				l := DefaultLimits(api, organization)
 				h, end := limited(t, api, l)
 				defer end()
-				one := allowed(t, h, l.Organization.Events, "192.0.2.7", acmeKey)
+				one := allowed(t, h, l.Organization.MaxEvents, "192.0.2.7", acmeKey)
 				rest := 0
 				for i := range 8 {
-					rest += allowed(t, h, l.Organization.Events/4+1, fmt.Sprintf("192.0.2.%d", 10+i), acmeKey)
+					rest += allowed(t, h, l.Organization.MaxEvents/4+1, fmt.Sprintf("192.0.2.%d", 10+i), acmeKey)
 				}
-				if rest < others || one+rest != l.Organization.Events {
-					t.Errorf("%s of %d: one address took %d, the others %d", api, l.Organization.Events, one, rest)
+				if rest < others || one+rest != l.Organization.MaxEvents {
+					t.Errorf("%s of %d: one address took %d, the others %d", api, l.Organization.MaxEvents, one, rest)
 				}
 			})
 		}

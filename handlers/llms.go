@@ -30,7 +30,7 @@ import (
 //	                 that prefer text/markdown to text/html
 //	/llms.txt        the list of the public pages, with its parts /llms/*.txt
 //	/llms-full.txt   the text of all public pages
-//	/sitemap.xml     the addresses of all public pages
+//	/sitemap.xml     the URLs of all public pages
 //
 // The site's own files win: each of these is served only where the site would
 // answer 404, or with an HTML page for a path at which no file is. A page is
@@ -167,8 +167,8 @@ func (l *LLMs) file(site *app.LiveSite, name string) func(http.ResponseWriter, *
 	return nil
 }
 
-// notYet is the error while the pages or their locks are not known: an empty
-// list would be taken for the site's.
+// notYet is the error until the pages and their locks are known. Clients would
+// take an empty list for the whole site.
 func notYet(w http.ResponseWriter) error {
 	w.Header().Set("Retry-After", "2")
 	return caddyhttp.Error(http.StatusServiceUnavailable, errors.New("the site's pages are not known yet"))
@@ -285,7 +285,7 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) 
 // maxSitemap is the number of URLs that a sitemap may have.
 const maxSitemap = 50_000
 
-// sitemap serves the addresses of the public pages.
+// sitemap serves the URLs of the public pages.
 func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, site *app.LiveSite) error {
 	if !site.Known() {
 		return notYet(w)
@@ -303,10 +303,3 @@ func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, site *app.LiveSit
 	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), b.Bytes())
 	return nil
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*LLMs)(nil)
-	_ caddy.Validator             = (*LLMs)(nil)
-	_ caddyhttp.MiddlewareHandler = (*LLMs)(nil)
-)

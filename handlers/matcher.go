@@ -113,9 +113,4 @@ func docsApp(ctx caddy.Context) (*app.App, error) {
 	return docs, nil
 }
 
-// Interface guards
-var (
-	_ caddy.Provisioner                 = (*MatchAPI)(nil)
-	_ caddy.Validator                   = (*MatchAPI)(nil)
-	_ caddyhttp.RequestMatcherWithError = (*MatchAPI)(nil)
-)
+var _ caddyhttp.RequestMatcherWithError = (*MatchAPI)(nil) // interface guard

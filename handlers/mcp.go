@@ -48,10 +48,10 @@ type MCP struct {
 	RequireKey bool `json:"require_key,omitempty"`
 
 	// The requests that each client may send. Default: 5,000 an hour.
-	ClientLimit *MCPLimit `json:"client_limit,omitempty"`
+	ClientLimit *Limit `json:"client_limit,omitempty"`
 
 	// The calls of each tool of a site. Default: 10,000 an hour.
-	ToolLimit *MCPLimit `json:"tool_limit,omitempty"`
+	ToolLimit *Limit `json:"tool_limit,omitempty"`
 
 	// Turns both limits off. Default: false.
 	Unlimited bool `json:"unlimited,omitempty"`
@@ -66,25 +66,10 @@ type MCP struct {
 	pooled         []string
 
 	mu      sync.Mutex
-	servers map[serverKey]mcpServer
+	servers map[string]mcpServer // by site, URL and whether it is full
 }
 
-// MCPLimit is a number of requests within a sliding window.
-type MCPLimit struct {
-	// The number of requests, from 1 to 1,000,000.
-	MaxEvents int `json:"max_events"`
-
-	// The length of the window: whole seconds, from 1s to 31d.
-	Window caddy.Duration `json:"window"`
-}
-
-// serverKey is what a server is for. The URL is that of the site.
-type serverKey struct {
-	site, url string
-	full      bool
-}
-
-// mcpServer is the server of a site while the site says the same of itself.
+// mcpServer is the server of a site until the site's description changes.
 type mcpServer struct {
 	about   agents.About
 	site    *app.LiveSite
@@ -107,15 +92,15 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 		return err
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
-	m.servers = make(map[serverKey]mcpServer)
+	m.servers = make(map[string]mcpServer)
 	if !m.Unlimited {
-		m.clients = m.limiter("docs_mcp_ip", cmp.Or(m.ClientLimit, &MCPLimit{5_000, caddy.Duration(time.Hour)}))
-		m.tools = m.limiter("docs_mcp_tool", cmp.Or(m.ToolLimit, &MCPLimit{10_000, caddy.Duration(time.Hour)}))
+		m.clients = m.limiter("docs_mcp_ip", cmp.Or(m.ClientLimit, &Limit{5_000, caddy.Duration(time.Hour)}))
+		m.tools = m.limiter("docs_mcp_tool", cmp.Or(m.ToolLimit, &Limit{10_000, caddy.Duration(time.Hour)}))
 	}
 	return m.Define.Provision()
 }
 
-func (m *MCP) limiter(name string, l *MCPLimit) *access.Limiter {
+func (m *MCP) limiter(name string, l *Limit) *access.Limiter {
 	key := fmt.Sprintf("%s %d %d", name, l.MaxEvents, l.Window)
 	limiter, _ := clientLimiters.LoadOrStore(key, access.NewLimiter(max(l.MaxEvents, 1), time.Duration(l.Window)))
 	m.pooled = append(m.pooled, key)
@@ -139,11 +124,11 @@ func (m *MCP) DefinedSite() *app.Definition { return m.Define }
 // Validate checks the configuration.
 func (m *MCP) Validate() error {
 	errs := []error{m.Route.Validate(), m.Define.Validate()}
-	for field, l := range map[string]*MCPLimit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
+	for field, l := range map[string]*Limit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
 		if l == nil {
 			continue
 		}
-		if err := (Limit{l.MaxEvents, time.Duration(l.Window)}).Check(); err != nil {
+		if err := l.Check(); err != nil {
 			errs = append(errs, &app.FieldError{Field: field, Problem: err.Error()})
 		}
 	}
@@ -164,8 +149,8 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 		return m.serve(w, r, e)
 	}
 	if e, ok := parseRequest(r); ok {
-		// A GET of a client that knows no key: the matcher docs_api leaves it to
-		// the site's pages, but clients want to read that there is no stream.
+		// A GET without a key: the matcher docs_api leaves it to the site's pages,
+		// but clients expect 405 where there is no stream.
 		if e.api == apiMCP && !m.RequireKey && m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && m.serves(e.site, r.Host) {
 			return m.guarded(w, r, e)
 		}
@@ -295,7 +280,7 @@ func toolsOf(body []byte) (tools []string, err error) {
 	for _, message := range batch {
 		var call, params map[string]json.RawMessage
 		var method, name string
-		_ = json.Unmarshal(message, &call) // what is no call has no tool
+		_ = json.Unmarshal(message, &call) // other messages have no tool
 		_ = json.Unmarshal(call["method"], &method)
 		_ = json.Unmarshal(call["params"], &params)
 		_ = json.Unmarshal(params["name"], &name)
@@ -314,13 +299,13 @@ func toolsOf(body []byte) (tools []string, err error) {
 // its configuration is that of the request.
 const maxServers = 100
 
-// server returns the MCP server of a site, a new one if what it says of the
-// site has changed.
+// server returns the MCP server of a site, a new one if the site's description
+// has changed.
 func (m *MCP) server(site *app.LiveSite, r *http.Request, full bool) http.Handler {
 	base := baseURL(site, r)
 	about := site.About(base)
 	about.Full = full
-	key := serverKey{site.Name, base, full}
+	key := fmt.Sprint(site.Name, " ", base, " ", full)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s, ok := m.servers[key]; ok && s.site == site && reflect.DeepEqual(s.about, about) {
@@ -333,11 +318,3 @@ func (m *MCP) server(site *app.LiveSite, r *http.Request, full bool) http.Handle
 	m.servers[key] = mcpServer{about, site, handler}
 	return handler
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*MCP)(nil)
-	_ caddy.Validator             = (*MCP)(nil)
-	_ caddy.CleanerUpper          = (*MCP)(nil)
-	_ caddyhttp.MiddlewareHandler = (*MCP)(nil)
-)

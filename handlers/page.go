@@ -73,10 +73,3 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	}{d.Page, string(md)})
 	return nil
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Page)(nil)
-	_ caddy.Validator             = (*Page)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Page)(nil)
-)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
@@ -115,3 +116,24 @@ func validSites(sites []string) error {
 	}
 	return nil
 }
+
+// Interface guards of all handlers. What Caddy provisions and validates by an
+// interface, it silently leaves alone without it.
+var (
+	_ = []caddyhttp.MiddlewareHandler{
+		(*Ask)(nil), (*Assistant)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Dashboard)(nil), (*Events)(nil),
+		(*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
+		(*Widget)(nil),
+	}
+	_ = []caddy.Provisioner{
+		(*Ask)(nil), (*Assistant)(nil), (*KeyAuth)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Dashboard)(nil),
+		(*Events)(nil), (*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil), (*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil),
+		(*Search)(nil), (*Token)(nil), (*Widget)(nil),
+	}
+	_ = []caddy.Validator{
+		(*Ask)(nil), (*Assistant)(nil), (*ClientLimit)(nil), (*Dashboard)(nil), (*Events)(nil), (*Feedback)(nil),
+		(*Guard)(nil), (*LLMs)(nil), (*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
+		(*Widget)(nil),
+	}
+	_ = []caddy.CleanerUpper{(*ClientLimit)(nil), (*MCP)(nil)}
+)

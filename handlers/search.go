@@ -92,10 +92,3 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	_ = encoding.EncodeResults(w, results)
 	return nil
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Search)(nil)
-	_ caddy.Validator             = (*Search)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Search)(nil)
-)

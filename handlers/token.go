@@ -94,10 +94,3 @@ func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, tex
 	}
 	return accept(r, identity{&access.Key{ID: string(insights.Widget), Organization: site.Organization, Sites: []string{site.Name}}, insights.Widget})
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Token)(nil)
-	_ caddy.Validator             = (*Token)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Token)(nil)
-)

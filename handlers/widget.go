@@ -381,10 +381,3 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(body) //nolint:gosec // our own script; an error means that the client is gone
 	}
 }
-
-// Interface guards
-var (
-	_ caddy.Provisioner           = (*Widget)(nil)
-	_ caddy.Validator             = (*Widget)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Widget)(nil)
-)

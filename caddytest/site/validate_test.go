@@ -80,7 +80,7 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Page]():        {object{"handler": "docs_page"}, inRoute},
 	reflect.TypeFor[handlers.Contract]():    {object{"handler": "docs_contract"}, inRoute},
 	reflect.TypeFor[handlers.MCP]():         {object{"handler": "docs_mcp", "tool_limit": object{"max_events": 1, "window": "1m"}}, inRoute},
-	reflect.TypeFor[handlers.MCPLimit](): {object{"max_events": 1, "window": "1m"}, func(o object) object {
+	reflect.TypeFor[handlers.Limit](): {object{"max_events": 1, "window": "1m"}, func(o object) object {
 		return inRoute(object{"handler": "docs_mcp", "client_limit": o})
 	}},
 	reflect.TypeFor[handlers.KeyAuth](): {object{}, func(o object) object {
@@ -237,8 +237,8 @@ var bad = []struct{ field, value, says string }{
 	{"MCP.client_limit", `{}`, `client_limit`},
 	{"MCP.tool_limit", `{"max_events":-1,"window":"1m"}`, `tool_limit`},
 	{"MCP.unlimited", `true`, `unlimited: true excludes client_limit and tool_limit`},
-	{"MCPLimit.max_events", `-1`, `-1`},
-	{"MCPLimit.window", `"1ms"`, `1ms`},
+	{"Limit.max_events", `-1`, `-1`},
+	{"Limit.window", `"1ms"`, `1ms`},
 	{"Search.max_body", `-1`, `max_body: -1 must be from 1000 to 100000000 bytes`},
 	{"Assistant.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Assistant.max_body", `10`, `max_body: 10 must be from 1000 to 100000000 bytes`},

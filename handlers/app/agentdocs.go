@@ -23,7 +23,10 @@ type agentDocs struct {
 
 // AgentDocs returns a site for the tools of agents, on behalf of the reader
 // of each context. base is the site's URL where the configuration has none.
-func (a *App) AgentDocs(r *LiveSite, base string) agents.Docs { return &agentDocs{a, r, base} }
+func (a *App) AgentDocs(r *LiveSite, base string) agents.Docs {
+	d := &agentDocs{a, r, base}
+	return agents.Docs{Search: d.search, Page: d.page, Pages: d.pages}
+}
 
 type keyIDKey struct{}
 
@@ -35,15 +38,14 @@ func WithKeyID(ctx context.Context, id string) context.Context {
 // errClosed is the error after the site is gone.
 var errClosed = errors.New("the site is closed")
 
-// Search implements agents.Docs.
-func (d *agentDocs) Search(ctx context.Context, q agents.Query) ([]agents.Hit, error) {
+func (d *agentDocs) search(ctx context.Context, text, language, version string, limit int) ([]agents.Hit, error) {
 	release, ok := d.site.Acquire()
 	if !ok {
 		return nil, errClosed
 	}
 	defer release()
 	found, err := d.site.Search(ctx, retrieval.Query{
-		Text: q.Text, Limit: q.Limit, Filter: retrieval.Filter{Language: q.Language, Version: q.Version}, Prefer: d.site.Prefer(),
+		Text: text, Limit: limit, Filter: retrieval.Filter{Language: language, Version: version}, Prefer: d.site.Prefer(),
 	})
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (d *agentDocs) Search(ctx context.Context, q agents.Query) ([]agents.Hit, e
 			Language: h.Document.Language, Version: h.Document.Version,
 		})
 	}
-	s := insights.Search{Query: q.Text, Hits: len(hits), Language: q.Language}
+	s := insights.Search{Query: text, Hits: len(hits), Language: language}
 	if len(found) > 0 {
 		s.Top = &found[0].Score
 		s.Language = cmp.Or(s.Language, found[0].Document.Language)
@@ -74,8 +76,7 @@ func (d *agentDocs) Search(ctx context.Context, q agents.Query) ([]agents.Hit, e
 	return hits, nil
 }
 
-// Page implements agents.Docs.
-func (d *agentDocs) Page(ctx context.Context, address string) (*agents.PageText, error) {
+func (d *agentDocs) page(ctx context.Context, address string) (*agents.PageText, error) {
 	release, ok := d.site.Acquire()
 	if !ok {
 		return nil, errClosed
@@ -95,8 +96,7 @@ func (d *agentDocs) Page(ctx context.Context, address string) (*agents.PageText,
 	return &agents.PageText{Title: doc.Title, URL: Absolute(d.base, doc.URL), Language: doc.Language, Version: doc.Version, Markdown: md}, nil
 }
 
-// Pages implements agents.Docs.
-func (d *agentDocs) Pages(_ context.Context, offset, n int) (pages []agents.Listed, total int) {
+func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page, total int) {
 	release, ok := d.site.Acquire()
 	if !ok {
 		return nil, 0
@@ -105,7 +105,7 @@ func (d *agentDocs) Pages(_ context.Context, offset, n int) (pages []agents.List
 	public, _ := d.site.PublicPages()
 	offset = min(offset, len(public))
 	for _, p := range public[offset:min(offset+n, len(public))] {
-		pages = append(pages, agents.Listed{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
+		pages = append(pages, agents.Page{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
 	}
 	return pages, len(public)
 }

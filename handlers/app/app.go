@@ -31,7 +31,7 @@ type App struct {
 	// define further sites, as the directive docs does.
 	Sites map[string]*Site `json:"sites,omitempty"`
 
-	// Folders whose folders are sites.
+	// Directories whose subdirectories are sites.
 	SiteFolders []*SiteFolders `json:"site_folders,omitempty"`
 
 	// Fixed keys. `caddy docs key create` makes others, which are stored.

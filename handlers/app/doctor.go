@@ -75,7 +75,7 @@ func (f *SiteFolders) check(sites []*LiveSite, c *checks) {
 		c.add(what, nil, fmt.Sprintf("%d sites", st.Sites), "")
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Refused)) {
-		c.add(what+" folder "+name, errors.New(st.Refused[name]), "", "rename the folder, or move it to another one; it is no site")
+		c.add(what+" folder "+name, errors.New(st.Refused[name]), "", "rename the folder, or move it elsewhere; it is not served as a site")
 	}
 }
 
@@ -170,7 +170,7 @@ func (r *LiveSite) remedy(st retrieval.Status) string {
 	case errors.Is(err, fs.ErrPermission) || strings.Contains(st.Error, fs.ErrPermission.Error()):
 		return "make the folder " + r.Config.Root + " and its files readable for the user that runs Caddy"
 	case st.Error != "":
-		return "fix it; the previous pages are served until then, and it is tried again on its own"
+		return "fix it; the previous pages are served until then, and Caddy retries by itself"
 	}
 	return "write pages (.html, .htm, .md or .mdx files) into " + r.Config.Root + ", or name another folder: " + write + "; check include and exclude"
 }

@@ -145,7 +145,7 @@ func (a *App) findFolderSites(sites map[string]*LiveSite) {
 		names, err := f.list()
 		if err != nil {
 			f.held = err.Error()
-			a.log.Warn("the folder of sites can't be read; it is looked at again", zap.String("folders", f.Folders), zap.Error(err))
+			a.log.Warn("can't read the folder of sites; will retry", zap.String("folders", f.Folders), zap.Error(err))
 		}
 		found, refused := a.newFolderSites(f, names, sites)
 		maps.Copy(sites, found)
@@ -181,7 +181,7 @@ func (a *App) newFolderSites(f *SiteFolders, names []string, sites map[string]*L
 
 func (a *App) logRefused(f *SiteFolders, refused map[string]string) {
 	for _, name := range f.refuse(refused) {
-		a.log.Warn("a folder is no site", zap.String("folder", filepath.Join(f.parent, name)), zap.String("reason", refused[name]))
+		a.log.Warn("skipping folder: not a site", zap.String("folder", filepath.Join(f.parent, name)), zap.String("reason", refused[name]))
 	}
 }
 

@@ -231,7 +231,7 @@ func (a *App) SitesAt(host string) (names []string) {
 }
 
 // IsHost reports whether a host, perhaps with a port, is that of the site's
-// URL. Any is if the URL is not known.
+// URL. If the URL is unknown, any host matches.
 func (r *LiveSite) IsHost(host string) bool {
 	host = withoutPort(host)
 	return r.host == "" || strings.EqualFold(r.host, host)

@@ -89,12 +89,14 @@ func (s *limits) parse(l line) error {
 
 // parseLimit reads a number of requests and a window like 1m, 24h or 7d.
 func parseLimit(events, window string) (limit handlers.Limit, err error) {
-	if limit.Events, err = strconv.Atoi(events); err != nil {
+	if limit.MaxEvents, err = strconv.Atoi(events); err != nil {
 		return limit, fmt.Errorf("%q is not a number of requests", events)
 	}
-	if limit.Window, err = caddy.ParseDuration(window); err != nil {
+	length, err := caddy.ParseDuration(window)
+	if err != nil {
 		return limit, fmt.Errorf("window %q is not a duration", window)
 	}
+	limit.Window = caddy.Duration(length)
 	return limit, limit.Check()
 }
 

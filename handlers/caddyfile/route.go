@@ -87,12 +87,9 @@ func (p *part) among(only []string) bool {
 // mcpHandler returns the MCP server. Only on the site's own paths it defines
 // the site: docs_api does so elsewhere.
 func (s *settings) mcpHandler() json.RawMessage {
-	m := &handlers.MCP{Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off}
-	if l := s.limits.IP; l != nil {
-		m.ClientLimit = &handlers.MCPLimit{MaxEvents: l.Events, Window: caddy.Duration(l.Window)}
-	}
-	if l := s.limits.Organization; l != nil {
-		m.ToolLimit = &handlers.MCPLimit{MaxEvents: l.Events, Window: caddy.Duration(l.Window)}
+	m := &handlers.MCP{
+		Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off,
+		ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,
 	}
 	return module("docs_mcp", m)
 }

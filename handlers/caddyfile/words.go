@@ -129,8 +129,8 @@ type line struct {
 	word *word
 }
 
-// as narrows the proposals in errors to one form of the word, once it is clear
-// which is meant.
+// as narrows the suggestions in errors to one form of the word, once it is known
+// which one is meant.
 func (l line) as(form int) line {
 	w := *l.word
 	w.forms = w.forms[form : form+1]

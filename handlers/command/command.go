@@ -53,9 +53,9 @@ func Fill(cmd *cobra.Command) {
 	t.finish(cmd)
 }
 
-// finish gives a command and those below it what all have in common. What they
-// print is plain, except JSON, which escapes. Wrong arguments and unknown
-// commands are answered with the usage.
+// finish sets what a command and its subcommands have in common. Their output is
+// plain text, except JSON, which escapes. Wrong arguments and unknown commands
+// print the usage.
 func (t *target) finish(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		t.finish(c)

@@ -22,8 +22,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
-// evalDepth is how many results an evaluation asks for: enough for ten pages
-// where each page takes several results.
+// evalDepth is how many results an evaluation requests: enough for ten pages if
+// each page has several.
 const evalDepth = 30
 
 type evalFlags struct {

@@ -47,7 +47,7 @@ type folder struct {
 	notFound  bool // it has 404.html
 }
 
-// maxLooked is how many files of a folder are looked at.
+// maxLooked is how many files of a folder are examined.
 const maxLooked = 5000
 
 // lookAt finds out what is in a folder: that of a built site, or the project

@@ -78,7 +78,7 @@ func onlySites(st app.Status, names []string) (app.Status, error) {
 // maxSites is how many sites are shown unless all are wanted.
 const maxSites = 20
 
-// troubled reports whether an operator should look at a site.
+// troubled reports whether a site needs its operator.
 func troubled(s app.SiteStatus) bool {
 	return !s.HasKey || failing(s) > 0 || s.APIProblem != "" || stateOf(s.Index) != "ready" || s.Index.Pages == 0 || s.Pages != nil && s.Pages.NotServed > 0
 }
@@ -116,7 +116,7 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 			fmt.Fprintf(out, "folders   %s: %s; the sites are still served\n", f.Folders, f.Held)
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Refused)) {
-			fmt.Fprintf(out, "folders   %s: %s is no site: %s\n", f.Folders, printable(name), printable(f.Refused[name]))
+			fmt.Fprintf(out, "folders   %s: skipping %s: %s\n", f.Folders, printable(name), printable(f.Refused[name]))
 		}
 	}
 	if st.ThreadsTTL > 0 {
@@ -166,7 +166,7 @@ func printSites(out io.Writer, sites []app.SiteStatus, all bool) []app.SiteStatu
 	return shown
 }
 
-// printDetails prints what the line of a site has no room for.
+// printDetails prints what does not fit into the line of a site.
 func printDetails(out io.Writer, s app.SiteStatus) {
 	if p := s.Pages; p != nil && !p.AllPublic() {
 		fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
