@@ -11,16 +11,12 @@ import (
 
 const (
 	extractiveName = "extractive"
-	mostLinks      = 4 // below a quote, or instead of one
-	linksPerPage   = 2
-	// The first of the links instead of a quote is the likeliest to answer.
-	longestFirstLine = 320
-	longestLine      = 160
+	mostLinks      = 4   // below a quote, or instead of one
+	longestLine    = 320 // characters of what is said beside each
 )
 
-// extract writes the extractive reply, if there is no answer yet. If the
-// documentation surely answers, it quotes: one section, or two if both do.
-// Otherwise it only links to the closest sections, with a line of each.
+// extract writes the extractive reply, if there is no answer yet: the section
+// that is nearest to the question, and links to the next ones.
 func (r *run) extract(ctx context.Context) error {
 	if r.answer.text.Len() > 0 {
 		return nil
@@ -38,18 +34,17 @@ func (r *run) extract(ctx context.Context) error {
 		b.WriteString(r.say(modelUnavailable) + "\n\n")
 	}
 	switch {
-	case len(v.quotes) > 0:
-		b.WriteString(r.say(found))
-		for _, q := range v.quotes {
-			b.WriteString("\n\n**" + citation.Link(q.title(), q.url()) + "**\n\n" + strings.Join(q.blocks, "\n\n"))
+	case v.quoted != nil:
+		p := closest
+		if v.answered == "yes" {
+			p = found
 		}
+		b.WriteString(r.say(p) + "\n\n**" + citation.Link(v.quoted.title(), v.quoted.url()) + "**\n\n" + strings.Join(v.quote, "\n\n"))
 		if links := v.links(); links != "" {
 			b.WriteString("\n\n" + r.say(seeAlso) + "\n" + links)
 		}
 	case len(v.nearest) == 0:
 		b.WriteString(r.say(notFoundAtAll))
-	case v.answered == "partly":
-		b.WriteString(r.say(closest) + "\n" + v.links())
 	default:
 		b.WriteString(r.say(notFound) + "\n" + v.links())
 	}
@@ -63,33 +58,23 @@ func (r *run) extract(ctx context.Context) error {
 // verdict judges whether the passages answer.
 func (r *run) verdict() verdict { return judge(r.byScore(), r.askedTerms(), r.q.language) }
 
-// links lists the closest sections that are not quoted. Without a quote, each
-// has a line of its text.
+// links lists the closest sections that are not quoted, each with a line of its
+// text.
 func (v *verdict) links() string {
 	var b strings.Builder
-	pages := make(map[string]int)
 	seen := make(map[string]bool)
-	for _, q := range v.quotes {
-		seen[q.url()] = true
+	if v.quoted != nil {
+		seen[v.quoted.url()] = true
 	}
+	most := len(seen) + mostLinks
 	for _, c := range v.nearest {
-		if len(seen)-len(v.quotes) == mostLinks {
-			break
-		}
-		if seen[c.url()] || pages[c.document.Page] == linksPerPage {
+		if seen[c.url()] || len(seen) == most {
 			continue
 		}
 		seen[c.url()] = true
-		pages[c.document.Page]++
 		b.WriteString("\n- " + citation.Link(c.title(), c.url()))
-		if len(v.quotes) == 0 {
-			longest := longestLine
-			if len(seen) == 1 {
-				longest = longestFirstLine
-			}
-			if line := c.line(v.value, longest); line != "" {
-				b.WriteString(": " + line)
-			}
+		if line := c.line(v.value, longestLine); line != "" {
+			b.WriteString(": " + line)
 		}
 	}
 	return b.String()
@@ -109,9 +94,5 @@ func (r *run) askedTerms() []term {
 	if len(own) >= 2 {
 		return own
 	}
-	all := distinct(append(slices.Clone(own), terms(r.q.query.Text, r.q.language)...))
-	for i := len(own); i < len(all); i++ {
-		all[i].earlier = true
-	}
-	return all
+	return distinct(append(slices.Clone(own), terms(r.q.query.Text, r.q.language)...))
 }

@@ -8,7 +8,7 @@ type phrase uint8
 const (
 	found             phrase = iota // the docs answer; quotes follow
 	seeAlso                         // links below the quotes
-	closest                         // the docs may answer; links follow
+	closest                         // the docs may answer; a quote follows
 	notFound                        // the docs don't answer; pages follow
 	notFoundAtAll                   // not even a page is near
 	askSupport                      // "%s" is the link
@@ -27,7 +27,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.English: {
 		found:             "From the docs:",
 		seeAlso:           "See also:",
-		closest:           "The closest sections are:",
+		closest:           "The closest passage:",
 		notFound:          "The documentation doesn't seem to answer this. The nearest pages are:",
 		notFoundAtAll:     "The documentation doesn't seem to say anything about this.",
 		askSupport:        "More help: %s",
@@ -41,7 +41,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.German: {
 		found:             "Aus der Dokumentation:",
 		seeAlso:           "Siehe auch:",
-		closest:           "Am nächsten kommen diese Abschnitte:",
+		closest:           "Am nächsten kommt diese Stelle:",
 		notFound:          "Die Dokumentation scheint das nicht zu beantworten. Am nächsten kommen diese Seiten:",
 		notFoundAtAll:     "Die Dokumentation scheint dazu nichts zu sagen.",
 		askSupport:        "Weitere Hilfe: %s",
@@ -55,7 +55,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.French: {
 		found:             "Extrait de la documentation :",
 		seeAlso:           "Voir aussi :",
-		closest:           "Les sections les plus proches sont :",
+		closest:           "Le passage le plus proche :",
 		notFound:          "La documentation ne semble pas répondre à cette question. Les pages les plus proches sont :",
 		notFoundAtAll:     "La documentation ne semble rien dire à ce sujet.",
 		askSupport:        "Plus d'aide : %s",
@@ -69,7 +69,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Spanish: {
 		found:             "De la documentación:",
 		seeAlso:           "Véase también:",
-		closest:           "Las secciones más cercanas son:",
+		closest:           "El pasaje más cercano:",
 		notFound:          "La documentación no parece responder a esto. Las páginas más cercanas son:",
 		notFoundAtAll:     "La documentación no parece decir nada al respecto.",
 		askSupport:        "Más ayuda: %s",
@@ -83,7 +83,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Portuguese: {
 		found:             "Da documentação:",
 		seeAlso:           "Veja também:",
-		closest:           "As seções mais próximas são:",
+		closest:           "O trecho mais próximo:",
 		notFound:          "A documentação não parece responder a isso. As páginas mais próximas são:",
 		notFoundAtAll:     "A documentação não parece dizer nada sobre isso.",
 		askSupport:        "Mais ajuda: %s",
@@ -97,7 +97,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Italian: {
 		found:             "Dalla documentazione:",
 		seeAlso:           "Vedi anche:",
-		closest:           "Le sezioni più vicine sono:",
+		closest:           "Il passaggio più vicino:",
 		notFound:          "La documentazione non sembra rispondere a questa domanda. Le pagine più vicine sono:",
 		notFoundAtAll:     "La documentazione non sembra dire nulla in proposito.",
 		askSupport:        "Altro aiuto: %s",
@@ -111,7 +111,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Russian: {
 		found:             "Из документации:",
 		seeAlso:           "См. также:",
-		closest:           "Ближайшие разделы:",
+		closest:           "Ближайший фрагмент:",
 		notFound:          "Похоже, в документации нет ответа на этот вопрос. Ближайшие страницы:",
 		notFoundAtAll:     "Похоже, в документации об этом ничего не сказано.",
 		askSupport:        "Помощь: %s",
@@ -125,7 +125,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Chinese: {
 		found:             "文档中的说明：",
 		seeAlso:           "另请参阅：",
-		closest:           "最接近的章节是：",
+		closest:           "最接近的段落：",
 		notFound:          "文档似乎没有回答这个问题。最接近的页面是：",
 		notFoundAtAll:     "文档似乎没有提到这方面的内容。",
 		askSupport:        "更多帮助：%s",
@@ -139,7 +139,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Japanese: {
 		found:             "ドキュメントより：",
 		seeAlso:           "関連項目：",
-		closest:           "最も近い節は次のとおりです：",
+		closest:           "最も近い箇所：",
 		notFound:          "ドキュメントにはこの質問への答えがないようです。最も近いページは次のとおりです：",
 		notFoundAtAll:     "ドキュメントにはこれについての記述がないようです。",
 		askSupport:        "サポート：%s",
@@ -153,7 +153,7 @@ var phrases = map[language.Language]*[phraseCount]string{
 	language.Korean: {
 		found:             "문서에서 발췌:",
 		seeAlso:           "함께 보기:",
-		closest:           "가장 가까운 섹션은 다음과 같습니다:",
+		closest:           "가장 가까운 부분:",
 		notFound:          "문서에 이 질문에 대한 답이 없는 것 같습니다. 가장 가까운 페이지는 다음과 같습니다:",
 		notFoundAtAll:     "문서에 이에 대한 내용이 없는 것 같습니다.",
 		askSupport:        "추가 도움: %s",

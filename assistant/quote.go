@@ -13,44 +13,27 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
-// What is quoted, in characters unless it says otherwise.
 const (
-	mostQuotes     = 2
-	mostQuoted     = 1200 // a quote
-	wholeSection   = 800  // a section that is quoted whole
-	grownUnit      = 500  // a unit with its neighbours, of a longer section
-	wholeList      = 500  // a list; of a longer one the items that answer
-	secondMargin   = .15  // of the ratings, for a second quote
-	quotedPages    = 5    // pages whose sections may answer
-	quotedSections = 100  // sections of a page
-)
+	mostQuoted     = 1200 // characters of a section; one that is no longer is quoted whole
+	quotedPages    = 5    // whose sections may answer
+	quotedSections = 100  // of a page
 
-// How sections are rated, and how sure the best must be to be quoted. The
-// values were fitted on the first two parts of the questions of bench/answers,
-// each site in turn left out to choose between models.
-const (
-	inHeading     = .5   // of a word that is in the heading only
-	inTitle       = .4   // of a word that is in the page's title only
-	byHeading     = .35  // of the share of words that are in the heading
-	byWhole       = .4   // for a heading that has all of them
-	byNearness    = .25  // of the share of neighbours that are near each other
-	byPage        = .45  // of the score of the page
-	byRank        = .2   // of the inverse rank among the sections found
-	byLength      = .05  // off for long units
-	nameWeight    = 1.5  // of a name
-	earlierWeight = .5   // of a word of the conversation before
-	nearWords     = 3    // distance of two words that are near
-	sureRating    = 1.5  // of the rating
-	sureTerms     = .55  // for each term that is covered, up to eight
-	sureMissing   = 1.45 // off if a name that is asked for is missing
-	sureSection   = 2.25 // of the lead over the next section
-	surePage      = 1.   // of the lead over the sections of other pages
-	longestLead   = .5
-	sureBias      = -3.5
-	leastCover    = .4 // of what is asked, to be quoted
-	sureAnswers   = 1.5
-	surePartly    = -1.2
-	scoreHopeless = .2 // what nonsense stays below
+	// How sections are rated, by what they hold of the question.
+	inHeading = .45 // of a word that is only in the headings or the page's title
+	byHeading = .35 // of the share of words that are in the heading
+	byRank    = .2  // of the inverse rank among the sections found
+
+	// aboutIt is the share of the question's words in the best section from which
+	// it is about the question.
+	aboutIt = .3
+	// sureAnswers is from where on "yes" is claimed: each word held counts one,
+	// besides the lead of the section's rating and the score of its page. Of those
+	// marked yes, nine in ten answered, on sites that it wasn't fitted on.
+	sureAnswers = 10.
+	sureLead    = 7.
+	sureScore   = 5.4
+	mostLead    = .5
+	mostWords   = 8
 )
 
 // candidate is a section that may answer.
@@ -63,29 +46,24 @@ type candidate struct {
 	best     int // of units
 	rating   float64
 	cover    float64 // of what is asked, by the best unit and the headings
-	missing  bool    // a name that is asked for is not there
 }
 
 func (c *candidate) url() string   { return sectionURL(c.document, c.section) }
 func (c *candidate) title() string { return sectionTitle(c.document, c.section) }
 
-// quotation is what is quoted of a section.
-type quotation struct {
-	*candidate
-	blocks []string
-}
-
-// verdict is what an extractive reply rests on: quotations if the documentation
-// surely answers, and the sections that come nearest.
+// verdict is what an extractive reply rests on: a quotation, if a section is
+// about the question, and the sections that come nearest.
 type verdict struct {
 	answered string // yes, partly or no
-	quotes   []quotation
+	quoted   *candidate
+	quote    []string     // blocks of Markdown
 	nearest  []*candidate // best first
 	// value is how much of what is asked a text has.
 	value func(text string) float64
 }
 
-// judge decides what of the passages, best first, answers a question.
+// judge decides what of the passages, best first, answers a question. What is
+// about the question is quoted, for readers to judge; "yes" needs more.
 func judge(best []passage, asked []term, l language.Language) verdict {
 	v := verdict{answered: "no", nearest: candidates(best)}
 	if len(v.nearest) == 0 {
@@ -93,47 +71,29 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 	}
 	weights := rate(v.nearest, asked, l)
 	v.value = func(text string) (sum float64) {
-		held, _ := heldTerms(text, asked, l)
-		for stem := range held {
+		for stem := range heldTerms(text, asked, l) {
 			sum += weights[stem]
 		}
 		return sum
 	}
 	slices.SortStableFunc(v.nearest, func(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) })
 	first := v.nearest[0]
-	sure := v.sure(len(asked))
-	switch {
-	case first.score < scoreHopeless:
-	case sure >= sureAnswers && first.cover >= leastCover && first.quotable():
+	if first.cover < aboutIt {
+		return v
+	}
+	v.answered = "partly"
+	if i := slices.IndexFunc(v.nearest, (*candidate).quotable); i >= 0 {
+		v.quoted, v.quote = v.nearest[i], v.nearest[i].excerpt(v.value)
+	}
+	lead := mostLead
+	if len(v.nearest) > 1 {
+		lead = min(lead, first.rating-v.nearest[1].rating)
+	}
+	sure := first.cover*float64(min(len(asked), mostWords)) + sureLead*lead + sureScore*first.score
+	if v.quoted == first && sure >= sureAnswers {
 		v.answered = "yes"
-		for _, c := range v.nearest[:min(mostQuotes, len(v.nearest))] {
-			if c.quotable() && c.rating > first.rating-secondMargin {
-				v.quotes = append(v.quotes, quotation{c, c.excerpt(v.value)})
-			}
-		}
-	case sure >= surePartly:
-		v.answered = "partly"
 	}
 	return v
-}
-
-// sure is how sure it is that the first candidate answers a question of so many
-// terms. One that leads by far is more likely to.
-func (v *verdict) sure(terms int) float64 {
-	first := v.nearest[0]
-	sure := sureRating*first.rating + sureTerms*first.cover*float64(min(terms, 8)) + sureBias
-	if first.missing {
-		sure -= sureMissing
-	}
-	lead := func(other bool) float64 {
-		for _, c := range v.nearest[1:] {
-			if !other || c.document != first.document {
-				return min(first.rating-c.rating, longestLead)
-			}
-		}
-		return longestLead
-	}
-	return sure + sureSection*lead(false) + surePage*lead(true)
 }
 
 // candidates are the sections of the pages that were found.
@@ -170,15 +130,15 @@ func (c *candidate) quotable() bool {
 }
 
 // rate rates the candidates by the share of what is asked that their units and
-// headings cover, and by what the search says. Words that are in few units
-// count more; rate returns their weights.
+// headings hold, and by their rank. Words that are in few units count more; rate
+// returns their weights.
 func rate(cs []*candidate, asked []term, l language.Language) map[string]float64 {
 	frequency := make(map[string]float64)
 	n := 0.
 	for _, c := range cs {
 		for i := range c.units {
 			u := &c.units[i]
-			u.words, u.near = heldTerms(u.text(), asked, l)
+			u.words = heldTerms(u.text(), asked, l)
 			n++
 			for w := range u.words {
 				frequency[w]++
@@ -188,17 +148,9 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 	weights := make(map[string]float64, len(asked))
 	all := 1e-9
 	for _, t := range asked {
-		w := math.Log(1 + (n+1)/(frequency[t.stem]+.5))
-		if t.name {
-			w *= nameWeight
-		}
-		if t.earlier {
-			w *= earlierWeight
-		}
-		weights[t.stem] = w
-		all += w
+		weights[t.stem] = math.Log(1 + (n+1)/(frequency[t.stem]+.5))
+		all += weights[t.stem]
 	}
-	pairs, count := float64(max(1, len(asked)-1)), float64(max(1, len(asked)))
 	var title map[string]bool // of the page of the candidates, which follow each other
 	for at, c := range cs {
 		if at == 0 || cs[at-1].document != c.document {
@@ -208,10 +160,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 		own, above := stems(s.Heading, l), stems(strings.Join(s.Path, " "), l)
 		headed := 0.
 		for _, t := range asked {
-			switch {
-			case own[t.stem] && t.earlier:
-				headed += earlierWeight
-			case own[t.stem]:
+			if own[t.stem] {
 				headed++
 			}
 		}
@@ -221,31 +170,25 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 			if len(c.units) > 0 {
 				u = c.units[i]
 			}
-			sum, cover, missing := 0., 0., false
+			rating, cover := 0., 0.
 			for _, t := range asked {
-				w := weights[t.stem]
+				w := weights[t.stem] / all
 				switch {
 				case u.words[t.stem]:
-					sum += w
+					rating += w
 					cover += w
 				case own[t.stem] || above[t.stem]:
-					sum += inHeading * w
+					rating += inHeading * w
 					cover += w
 				case title[t.stem]:
-					sum += inTitle * w
-				default:
-					missing = missing || t.name
+					rating += inHeading * w
 				}
 			}
-			rating := sum/all + byNearness*float64(u.near)/pairs - byLength*math.Log(1+float64(u.chars())/300)
 			if rating > c.rating {
-				c.best, c.rating, c.cover, c.missing = i, rating, cover/all, missing
+				c.best, c.rating, c.cover = i, rating, cover
 			}
 		}
-		c.rating += byHeading*headed/count + byPage*c.score
-		if headed == count {
-			c.rating += byWhole
-		}
+		c.rating += byHeading * headed / float64(max(1, len(asked)))
 		if c.rank >= 0 {
 			c.rating += byRank / float64(1+c.rank)
 		}
@@ -253,15 +196,10 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 	return weights
 }
 
-// heldTerms returns which stems of the asked terms a text holds, and how many
-// of the terms that follow each other in the question are near each other.
-func heldTerms(text string, asked []term, l language.Language) (held map[string]bool, near int) {
-	held = make(map[string]bool)
-	last := make([]int, len(asked)) // where each term was, 0 for nowhere
-	joined := make([]bool, len(asked))
-	at := 0
+// heldTerms returns which stems of the asked terms a text holds.
+func heldTerms(text string, asked []term, l language.Language) map[string]bool {
+	held := make(map[string]bool)
 	for word := range fields(text) {
-		at++
 		// A stem begins like its word, so that few of a long text's words need
 		// the stemmer. Names are also compared by their parts.
 		initial := strings.ToLower(word[:1])
@@ -269,42 +207,26 @@ func heldTerms(text string, asked []term, l language.Language) (held map[string]
 			continue
 		}
 		for _, t := range appendTerms(nil, word, l) {
-			i := slices.IndexFunc(asked, func(a term) bool { return a.stem == t.stem })
-			if i < 0 {
-				continue
-			}
-			held[t.stem], last[i] = true, at
-			for _, j := range []int{i, i + 1} { // with the term before, with the one after
-				if j > 0 && j < len(asked) && !joined[j] && last[j-1] > 0 && last[j] > 0 && max(last[j-1], last[j])-min(last[j-1], last[j]) <= nearWords {
-					joined[j] = true
-					near++
-				}
+			if slices.ContainsFunc(asked, func(a term) bool { return a.stem == t.stem }) {
+				held[t.stem] = true
 			}
 		}
 	}
-	return held, near
+	return held
 }
 
 // excerpt is the section, or the best of its units with what is around it, as
 // Markdown.
 func (c *candidate) excerpt(value func(text string) float64) []string {
-	total := 0
-	for i := range c.units {
-		total += c.units[i].chars()
-	}
-	limit := grownUnit
-	if total <= wholeSection {
-		limit = wholeSection
-	}
 	from, to := c.best, c.best+1
 	chars := c.units[from].chars()
 	for grown := true; grown; {
 		grown = false
-		if to < len(c.units) && chars+c.units[to].chars() <= limit {
+		if to < len(c.units) && chars+c.units[to].chars() <= mostQuoted {
 			chars += c.units[to].chars()
 			to, grown = to+1, true
 		}
-		if from > 0 && chars+c.units[from-1].chars() <= limit {
+		if from > 0 && chars+c.units[from-1].chars() <= mostQuoted {
 			from--
 			chars += c.units[from].chars()
 			grown = true

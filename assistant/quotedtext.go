@@ -40,7 +40,11 @@ func tableItems(block string) []string {
 		if strings.HasPrefix(line, "|") {
 			line = " " + line // the first cell is empty
 		}
-		rows = append(rows, strings.Split(line, " | "))
+		cells := strings.Split(line, " | ")
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(cells[i], `\|`, "|")
+		}
+		rows = append(rows, cells)
 	}
 	labels := rows[0]
 	for _, l := range labels {

@@ -15,8 +15,6 @@ type term struct {
 	// name is true for what looks like an identifier (reverse_proxy, tls.go,
 	// HTTP3): such words say more than others.
 	name bool
-	// earlier is true for a word of the conversation before the question.
-	earlier bool
 }
 
 // terms returns the words of a text that carry meaning, in order and with

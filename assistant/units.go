@@ -16,7 +16,6 @@ import (
 type unit struct {
 	parts []part
 	words map[string]bool // of what is asked
-	near  int             // terms of the question that are as near as in it
 }
 
 type partKind uint8
@@ -132,7 +131,7 @@ func (p *part) markdown(room int, value func(string) float64, url string) string
 		return shorten(p.text, room, url)
 	case partList, partTable:
 		items := slices.Clone(p.items)
-		if n := utf8.RuneCountInString(p.text); n > min(room, wholeList) {
+		if utf8.RuneCountInString(p.text) > room {
 			items = valuable(items, room, value)
 		}
 		for i, item := range items {
