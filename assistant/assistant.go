@@ -37,8 +37,8 @@ type Assistant struct {
 	// answer from what it found. Default: 20 s.
 	Patience time.Duration
 
-	noTools      atomic.Bool  // the model refused tools once
-	rewriteAfter atomic.Int64 // no rewrites before this time, in Unix ns: the last one failed
+	noTools                       atomic.Bool  // the model refused tools once
+	rewriteFailed, rewriteSkipped atomic.Int64 // in a row
 }
 
 // Reply answers a request through sink. It returns an error only if the
@@ -50,7 +50,7 @@ func (a *Assistant) Reply(ctx context.Context, in *Input, sink reply.Sink) (*Res
 	for _, step := range []func(context.Context) error{
 		r.begin,    // the client sees that the reply begins
 		r.question, // what is asked, in which conversation
-		r.rewrite,  // the model makes a follow-up question complete
+		r.rewrite,  // the model begins to make a follow-up question complete
 		r.retrieve, // the passages that may answer it
 		r.sources,  // the client gets their links
 		r.generate, // the model answers; the text is checked as it streams

@@ -88,10 +88,10 @@ func (r *run) byScore() []passage {
 }
 
 // askedTerms are the terms of the question, and those of the search text where
-// the question has hardly any.
+// the question has hardly any or continues what was said before.
 func (r *run) askedTerms() []term {
 	own := distinct(r.q.terms)
-	if len(own) >= 2 {
+	if len(own) >= 2 && !r.q.leans {
 		return own
 	}
 	return distinct(append(slices.Clone(own), terms(r.q.query.Text, r.q.language)...))

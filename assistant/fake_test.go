@@ -160,8 +160,12 @@ func (s *recorder) of(k reply.Kind) []reply.Event {
 type script struct {
 	rounds  []round
 	rewrite string
-	prompts []*Prompt
-	calls   int
+	// rewriteHangs makes rewrites wait until they are given up, and rewrites
+	// counts them.
+	rewriteHangs bool
+	rewrites     int
+	prompts      []*Prompt
+	calls        int
 }
 
 type round struct {
@@ -179,6 +183,11 @@ func (s *script) Name() string { return "scripted" }
 
 func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error) (*Completion, error) {
 	if strings.HasPrefix(p.Messages[0].Content, "Rewrite") {
+		s.rewrites++
+		if s.rewriteHangs {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 		if s.rewrite == "" {
 			return nil, fmt.Errorf("no rewrite: %w", ErrModel)
 		}

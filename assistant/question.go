@@ -144,7 +144,7 @@ const (
 	// leastTerms is from how many terms a question may be complete by itself,
 	// and leastPointing if it has a pointer ("What is the default port of the
 	// admin API?").
-	leastTerms    = 3
+	leastTerms    = 2
 	leastPointing = 4
 	// shownWords is how many words of what the reader sees join a question that
 	// points at it. To any other question they would only add noise.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestQuotedTextLooksAsOnItsPage(t *testing.T) {
@@ -106,14 +108,33 @@ func TestBadRewritesAreNotSearchedFor(t *testing.T) {
 		{"and on Windows?", "How do I install Acme on Linux?", ""},
 		{"can I turn that off?", "Can I turn off the Linux package's service?", "Can I turn off the Linux package's service?"},
 		{"und unter Windows?", "Wie installiere ich Acme unter Windows?", "Wie installiere ich Acme unter Windows?"},
+		{"and when it stops?", "What happens to the Acme package when it shuts down?", "What happens to the Acme package when it shuts down?"},
 	} {
 		a := acme(&script{rounds: []round{{text: good}}, rewrite: c.rewrite})
 		mustReply(t, a, ask(c.question, userSaid("How do I install the Acme package on Linux?"), assistantSaid("With apt. The service starts by itself.")))
-		q := a.Search.(*fakeIndex).queries[0].Text
-		if (q == c.rewrite) != (c.want != "") {
+		queries := a.Search.(*fakeIndex).queries
+		if q := queries[len(queries)-1].Text; len(queries) < 2 && c.want != "" || len(queries) > 1 && (q == c.rewrite) != (c.want != "") {
 			t.Errorf("%q rewritten as %q: searched for %q", c.question, c.rewrite, q)
 		}
 	}
+}
+
+func TestARewriteThatIsLateHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &script{rewriteHangs: true}
+		a := acme(m)
+		began := time.Now()
+		for i := range 2 * rewriteFailures {
+			m.rounds = append(m.rounds, round{text: good})
+			_, rec := mustReply(t, a, ask("and on Windows?", userSaid("How do I install Acme on Linux?"), assistantSaid("With apt.")))
+			if rec.text() != good || m.rewrites != min(i+1, rewriteFailures) && m.rewrites != rewriteFailures+1 {
+				t.Errorf("reply %d: %q, %d rewrites", i, rec.text(), m.rewrites)
+			}
+		}
+		if took := time.Since(began); took > (rewriteFailures+1)*rewriteTime {
+			t.Errorf("%v", took)
+		}
+	})
 }
 
 func TestAQuestionThatMayGoOnIsSearchedForBothWays(t *testing.T) {

@@ -30,6 +30,7 @@ type run struct {
 	passages  []passage // what the answer may rest on, in the order of their sources
 	given     int       // of passages: those in the prompt; tools bring more
 	searchErr error
+	rewriting chan rewriting // of the question, nil if there is none
 
 	exchange  []PromptMessage // the model's tool calls so far, and their results
 	toolCalls int             // made so far, for their ids

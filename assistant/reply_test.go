@@ -310,7 +310,7 @@ func TestFollowUpsAreSearchedAsWhatTheyMean(t *testing.T) {
 	t.Run("with a model, by its rewrite", func(t *testing.T) {
 		a := acme(&script{rounds: []round{{text: good}}, rewrite: "\"How do I install Acme on Windows?\"\n"})
 		mustReply(t, a, ask("and on Windows?", first...))
-		if q := a.Search.(*fakeIndex).queries[0]; q.Text != "How do I install Acme on Windows?" {
+		if q := a.Search.(*fakeIndex).queries; q[len(q)-1].Text != "How do I install Acme on Windows?" {
 			t.Errorf("%+v", q)
 		}
 	})

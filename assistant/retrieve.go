@@ -30,25 +30,38 @@ func (r *run) retrieve(ctx context.Context) error {
 	return nil
 }
 
-// search adds at most n passages.
+// search adds at most n passages. A question in a conversation is searched for
+// alone, with its conversation, and as the model rewrites it.
 func (r *run) search(ctx context.Context, n int) error {
 	query := r.q.query
 	query.Limit = min(maxPageSize, 2*n+spareHits)
-	hits, err := r.a.Search.Search(ctx, query)
+	find := func(text string) ([]retrieval.Hit, error) {
+		q := query
+		q.Text = text
+		return r.a.Search.Search(ctx, q)
+	}
+	hits, err := find(query.Text)
 	if err != nil {
 		return err
 	}
+	whole := hits
 	if r.q.other != "" {
-		other := query
-		other.Text = r.q.other
-		more, err := r.a.Search.Search(ctx, other)
+		if whole, err = find(r.q.other); err != nil {
+			return err
+		}
+		if carriesOn(hits, whole) {
+			hits = fuse(whole, hits)
+		} else {
+			hits = fuse(hits, whole)
+		}
+	}
+	if rewritten := r.rewritten(); rewritten != "" {
+		better, err := find(rewritten)
 		if err != nil {
 			return err
 		}
-		if r.q.rewritten || carriesOn(hits, more) {
-			hits, more = more, hits
-		}
-		hits = fuse(hits, more)
+		hits = fuse(better, whole)
+		query.Text, r.q.query.Text, r.q.other = rewritten, rewritten, cmp.Or(r.q.other, r.q.query.Text)
 	}
 	r.add(r.choose(ctx, hits, query, n))
 	return nil
