@@ -18,12 +18,9 @@ type answer struct {
 	started time.Time         // the reply
 	first   time.Duration     // until the first text was sent
 
-	marks  marks        // of a model that says that the docs don't answer
-	halves reply.Joiner // of surrogate pairs that are split between deltas
-	inStep bool         // text was sent in this step
-	gap    bool         // an empty line is due before the next text
-
-	escaped []byte // reused
+	marks  marks // of a model that says that the docs don't answer
+	inStep bool  // text was sent in this step
+	gap    bool  // an empty line is due before the next text
 }
 
 const maxAnswer = 256 << 10
@@ -31,18 +28,16 @@ const maxAnswer = 256 << 10
 // usualDelta is the room for a delta, in bytes. Few are longer.
 const usualDelta = 128
 
-// write takes a delta of the model's text in the form of reply.Event.Text.
+// write takes a delta of the model's text.
 func (a *answer) write(delta []byte) {
-	plain := a.halves.AppendPlain(make([]byte, 0, usualDelta), delta)
-	unmarked := a.marks.Append(make([]byte, 0, usualDelta), plain)
+	unmarked := a.marks.Append(make([]byte, 0, usualDelta), delta)
 	a.send(a.check.Append(make([]byte, 0, usualDelta), unmarked))
 }
 
 // end sends what the check held back, at the end of a step. The text of the
 // next step, if any, follows an empty line.
 func (a *answer) end() {
-	plain := reply.Unescape(nil, a.halves.Close(nil))
-	unmarked := a.marks.End(a.marks.Append(nil, plain))
+	unmarked := a.marks.End(nil)
 	a.send(a.check.End(a.check.Append(nil, unmarked)))
 	a.gap = a.gap || a.inStep
 }
@@ -72,6 +67,5 @@ func (a *answer) send(text []byte) {
 		a.text.Write(text)
 	}
 	a.inStep = true
-	a.escaped = reply.Escape(a.escaped[:0], string(text))
-	a.out.send(reply.Event{Kind: reply.Text, Text: a.escaped})
+	a.out.send(reply.Event{Kind: reply.Text, Text: text})
 }

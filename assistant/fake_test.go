@@ -128,7 +128,7 @@ func (s *recorder) text() string {
 			b = append(b, e.Text...)
 		}
 	}
-	return string(reply.Unescape(nil, b))
+	return string(b)
 }
 
 // shape is the order of events, runs of one kind as one word.
@@ -191,7 +191,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		if s.rewrite == "" {
 			return nil, fmt.Errorf("no rewrite: %w", ErrModel)
 		}
-		return &Completion{Model: "scripted"}, each(&Delta{Text: reply.Escape(nil, s.rewrite)})
+		return &Completion{Model: "scripted"}, each(&Delta{Text: []byte(s.rewrite)})
 	}
 	c := *p
 	c.Messages = slices.Clone(p.Messages)
@@ -205,7 +205,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		return nil, err
 	}
 	if r.reasoning != "" {
-		if err := each(&Delta{Reasoning: reply.Escape(nil, r.reasoning)}); err != nil {
+		if err := each(&Delta{Reasoning: []byte(r.reasoning)}); err != nil {
 			return nil, err
 		}
 	}
@@ -224,7 +224,7 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 		Usage: reply.Usage{InputTokens: 100, OutputTokens: 10, Known: true}}, nil
 }
 
-// pieces splits a text into escaped pieces of about size bytes.
+// pieces splits a text into pieces of about size bytes.
 func pieces(text string, size int) [][]byte {
 	if size <= 0 {
 		size = len(text)
@@ -235,7 +235,7 @@ func pieces(text string, size int) [][]byte {
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n++
 		}
-		out = append(out, reply.Escape(nil, text[:n]))
+		out = append(out, []byte(text[:n]))
 		text = text[n:]
 	}
 	return out

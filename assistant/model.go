@@ -53,8 +53,8 @@ type ToolCall struct {
 	Arguments string
 }
 
-// Delta is a piece of a reply. Text and Reasoning are in the form of
-// reply.Event.Text and valid only during the call. An empty Delta says that
+// Delta is a piece of a reply. Text and Reasoning are whole characters and valid
+// only during the call. An empty Delta says that
 // nothing further has arrived yet, so that what was sent is flushed to the client.
 type Delta struct {
 	Text, Reasoning []byte

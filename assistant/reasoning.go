@@ -8,23 +8,18 @@ import (
 // reasoning is what a model thinks before it answers, on its way to the client.
 // It is checked like the answer.
 type reasoning struct {
-	out    *events
-	check  *citation.Checker // nil: clients don't get it
-	marks  marks
-	halves reply.Joiner
-	open   bool
-
-	escaped []byte // reused
+	out   *events
+	check *citation.Checker // nil: clients don't get it
+	marks marks
+	open  bool
 }
 
-// write takes a delta in the form of reply.Event.Text.
 func (t *reasoning) write(delta []byte) {
 	if t.check == nil {
 		return
 	}
 	t.open = true
-	plain := t.halves.AppendPlain(make([]byte, 0, usualDelta), delta)
-	unmarked := t.marks.Append(make([]byte, 0, usualDelta), plain)
+	unmarked := t.marks.Append(make([]byte, 0, usualDelta), delta)
 	t.send(t.check.Append(make([]byte, 0, usualDelta), unmarked))
 }
 
@@ -34,14 +29,12 @@ func (t *reasoning) end() {
 		return
 	}
 	t.open = false
-	plain := reply.Unescape(nil, t.halves.Close(nil))
-	unmarked := t.marks.End(t.marks.Append(nil, plain))
+	unmarked := t.marks.End(nil)
 	t.send(t.check.End(t.check.Append(nil, unmarked)))
 }
 
 func (t *reasoning) send(text []byte) {
 	if len(text) > 0 {
-		t.escaped = reply.Escape(t.escaped[:0], string(text))
-		t.out.send(reply.Event{Kind: reply.Reasoning, Text: t.escaped})
+		t.out.send(reply.Event{Kind: reply.Reasoning, Text: text})
 	}
 }

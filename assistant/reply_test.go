@@ -444,19 +444,6 @@ func TestTokensCostFewAllocations(t *testing.T) {
 	}
 }
 
-func TestAnEmojiMayBeSplitBetweenTokens(t *testing.T) {
-	r := acme(nil).newRun(ask("q"), discard{})
-	r.q = &inquiry{}
-	r.answer.check = r.newChecker(t.Context())
-	for _, piece := range []string{`a\ud83d`, `\ude00b`, `\ud83d`} {
-		r.answer.write([]byte(piece))
-	}
-	r.answer.end()
-	if got := r.answer.text.String(); got != "a😀b\uFFFD" {
-		t.Errorf("%q", got)
-	}
-}
-
 type discard struct{}
 
 func (discard) Send(*reply.Event) error { return nil }

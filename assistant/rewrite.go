@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"time"
-
-	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
 const (
@@ -38,7 +36,7 @@ func (r *run) rewrite(ctx context.Context) error {
 			return nil
 		})
 		ended(err)
-		r.rewriting <- rewriting{string(reply.Unescape(nil, text)), c, err}
+		r.rewriting <- rewriting{string(text), c, err}
 	}()
 	return nil
 }

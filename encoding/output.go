@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -24,12 +24,9 @@ type Output struct {
 	err   error
 
 	buf []byte
-	// suffix ends every delta; prefix begins the open one, or the one of which
-	// half a surrogate pair is held.
-	suffix string
-	prefix []byte
-	open   bool
-	text   reply.Joiner
+	// text is the open delta's. prefix comes before it, suffix after it.
+	text           []byte
+	prefix, suffix string
 }
 
 // NewOutput returns an Output to w whose deltas end with suffix. flush, where
@@ -38,50 +35,36 @@ func NewOutput(w io.Writer, flush func() error, suffix string) Output {
 	return Output{w: w, flush: flush, suffix: suffix}
 }
 
-// Delta adds a piece of text, in the form of reply.Event.Text, to the delta
-// that begins with prefix. A delta with another prefix must be ended first;
-// until then prefix must not change.
-func (o *Output) Delta(prefix, piece []byte) {
-	if len(piece) == 0 {
-		return
-	}
-	if len(o.buf)+len(piece) > maxHeld {
+// Delta adds a piece of text to the delta that begins with prefix, and ends one
+// with another prefix.
+func (o *Output) Delta(prefix string, piece []byte) {
+	if len(o.buf)+len(o.text)+len(piece) > maxHeld {
 		o.write()
 	}
-	from := len(o.buf)
-	if !o.open {
+	if o.prefix != prefix {
+		o.EndDelta()
 		o.prefix = prefix
-		o.buf = append(o.buf, prefix...)
 	}
-	start := len(o.buf)
-	o.buf = o.text.Append(o.buf, piece)
-	if !o.open {
-		if len(o.buf) == start { // only half a pair, which is held
-			o.buf = o.buf[:from]
-			return
-		}
-		o.open = true
-	}
+	o.text = append(o.text, piece...)
 }
 
 // EndDelta ends the open delta: another event follows.
 func (o *Output) EndDelta() {
-	if o.text.Held() {
-		if !o.open {
-			o.buf = append(o.buf, o.prefix...)
-			o.open = true
-		}
-		o.buf = o.text.Close(o.buf)
+	if len(o.text) == 0 {
+		return
 	}
-	o.pause()
+	o.buf = append(o.buf, o.prefix...)
+	o.buf = quote(o.buf, o.text)
+	o.buf = append(o.buf, o.suffix...)
+	if o.text = o.text[:0]; cap(o.text) > maxIdle {
+		o.text = nil
+	}
 }
 
-// pause ends the open delta but keeps a held half for the next one.
-func (o *Output) pause() {
-	if o.open {
-		o.buf = append(o.buf, o.suffix...)
-		o.open = false
-	}
+// quote appends a JSON string. What is not UTF-8 becomes U+FFFD.
+func quote[T []byte | string](to []byte, s T) []byte {
+	to, _ = jsontext.AppendQuote(to, s)
+	return to
 }
 
 // Raw adds bytes as they are. No delta may be open.
@@ -91,9 +74,7 @@ func (o *Output) Raw(s string) {
 
 // String adds a JSON string.
 func (o *Output) String(s string) {
-	o.buf = append(o.buf, '"')
-	o.buf = reply.Escape(o.buf, s)
-	o.buf = append(o.buf, '"')
+	o.buf = quote(o.buf, s)
 }
 
 // Field adds a comma, a name, which needs no escaping, and a JSON string.
@@ -145,9 +126,9 @@ func (o *Output) Marshal(v any) {
 	o.buf = append(o.buf, fields[1:len(fields)-1]...)
 }
 
-// Flush sends everything in one write, except half a surrogate pair.
+// Flush sends everything in one write.
 func (o *Output) Flush() error {
-	o.pause()
+	o.EndDelta()
 	if o.err != nil {
 		return o.err
 	}
@@ -165,7 +146,7 @@ func (o *Output) Flush() error {
 func (o *Output) Err() error { return o.err }
 
 func (o *Output) write() {
-	o.pause()
+	o.EndDelta()
 	if len(o.buf) > 0 && o.err == nil {
 		_, o.err = o.w.Write(o.buf)
 	}

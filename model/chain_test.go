@@ -371,9 +371,9 @@ func TestRepetitionIsNotSeenInOrdinaryText(t *testing.T) {
 		"a long ruler": strings.Repeat("=", 3000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var r repetition
+			var s stream
 			for _, token := range modelserver.Tokens("Here it is:\n" + text + "\nThat's all.") {
-				if r.add([]byte(token)) {
+				if s.repeats([]byte(token)) {
 					t.Fatal("taken for repetition")
 				}
 			}

@@ -2,217 +2,207 @@ package model
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
-	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 // errNotJSON is the error of a chunk that is not JSON.
 var errNotJSON = errors.New("not JSON")
 
-// chunk reads a chunk of a reply, or a whole completion, in the dialect of any
-// vendor.
+// chunk is a chunk of a reply, or a whole completion, in the dialects of all
+// vendors. What differs between them is left as JSON.
+type chunk struct {
+	Choices []struct {
+		Index   jsontext.Value `json:"index"`
+		Delta   *piece         `json:"delta"`
+		Message *piece         `json:"message"`
+		Text    jsontext.Value `json:"text"`
+		Finish  jsontext.Value `json:"finish_reason"`
+		Error   jsontext.Value `json:"error"`
+	} `json:"choices"`
+	Usage jsontext.Value `json:"usage"`
+	Error jsontext.Value `json:"error"`
+	Groq  struct {
+		Usage jsontext.Value `json:"usage"`
+		Error jsontext.Value `json:"error"`
+	} `json:"x_groq"`
+	// Of servers whose errors have no "error".
+	Message jsontext.Value `json:"message"`
+	Detail  jsontext.Value `json:"detail"`
+	Type    string         `json:"type"`
+	Object  string         `json:"object"`
+}
+
+// piece is what a choice adds to the reply.
+type piece struct {
+	Content jsontext.Value `json:"content"`
+	Refusal jsontext.Value `json:"refusal"`
+	// The reasoning, under the names of the vendors; some send the same under
+	// two of them.
+	ReasoningContent jsontext.Value `json:"reasoning_content"`
+	Reasoning        jsontext.Value `json:"reasoning"`
+	Thinking         jsontext.Value `json:"thinking"`
+	ReasoningDetails jsontext.Value `json:"reasoning_details"`
+
+	ToolCalls []toolCall `json:"tool_calls"`
+	// Function is OpenAI's older form of a tool call.
+	Function *function `json:"function_call"`
+}
+
+// toolCall is a piece of a tool call.
+type toolCall struct {
+	Index    *int     `json:"index"`
+	ID       string   `json:"id"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name string `json:"name"`
+	// Arguments is a string, or with some servers the object itself.
+	Arguments jsontext.Value `json:"arguments"`
+}
+
+// chunk reads a chunk.
 func (s *stream) chunk(b []byte) error {
-	if b[0] != '{' {
-		if !rawjson.Valid(b) {
+	if b[0] == '[' { // Gemini wraps its errors
+		if !isJSON(b) {
 			return errNotJSON
 		}
-		if b[0] != '[' {
-			return s.e.fail(Malformed, "unexpected chunk: %.200s", b)
-		}
-		for element := range rawjson.Elements(b) { // Gemini wraps its errors
+		for _, element := range elements(b) {
 			if err := s.chunk(element); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	var choices, usage, groqError []byte
-	isError, otherError := false, false
-	isObject := rawjson.Object(b, func(key, value []byte) {
-		switch string(key) {
-		case "choices":
-			choices = value
-		case "usage":
-			usage = value
-		case "error":
-			isError = !isNull(value)
-		case "x_groq":
-			for key, value := range rawjson.Members(value) {
-				switch {
-				case isNull(value):
-				case string(key) == "usage":
-					usage = value
-				case string(key) == "error":
-					groqError = value
-				}
-			}
-		case "message", "detail": // servers without an "error"
-			otherError = otherError || !isNull(value)
-		case "type", "object":
-			otherError = otherError || string(value) == `"error"`
+	var c chunk
+	if err := json.Unmarshal(b, &c, lenient); err != nil {
+		if _, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			return errNotJSON
 		}
-	})
-	if !isObject {
-		return errNotJSON
+		return s.e.fail(Malformed, "unexpected chunk: %.200s", b)
 	}
-	if groqError != nil {
-		return s.failBody(groqError)
-	}
-	if isError || otherError && choices == nil && isNull(usage) {
+	usage := first(c.Usage, c.Groq.Usage)
+	switch {
+	case !isNull(c.Groq.Error):
+		return s.failBody(c.Groq.Error)
+	case !isNull(c.Error), c.Choices == nil && usage == nil && (!isNull(c.Message) || !isNull(c.Detail) || c.Type == "error" || c.Object == "error"):
 		return s.failBody(b)
+	case usage != nil:
+		s.usage = usage
 	}
-	if !isNull(usage) {
-		s.usage = append(s.usage[:0], usage...)
-	}
-	for choice := range rawjson.Elements(choices) {
-		if err := s.choice(choice); err != nil {
-			return err
+	for _, choice := range c.Choices {
+		if !isNull(choice.Index) && string(choice.Index) != "0" {
+			continue // only the first one is asked for
+		}
+		if !isNull(choice.Error) {
+			return s.failBody(choice.Error)
+		}
+		for _, p := range []*piece{choice.Delta, choice.Message, {Content: choice.Text}} {
+			if err := s.piece(p); err != nil {
+				return err
+			}
+		}
+		if !isNull(choice.Finish) {
+			s.setFinish(plain(choice.Finish))
 		}
 	}
 	return nil
 }
 
-// choice reads a choice. Only the first one is asked for.
-func (s *stream) choice(b []byte) error {
-	var delta, message, text, finish []byte
-	for key, value := range rawjson.Members(b) {
-		switch string(key) {
-		case "index":
-			if string(value) != "0" && !isNull(value) {
-				return nil
-			}
-		case "delta":
-			delta = value
-		case "message":
-			message = value
-		case "text":
-			text = value
-		case "finish_reason":
-			finish = value
-		case "error":
-			if !isNull(value) {
-				return s.failBody(value)
-			}
-		}
+func (s *stream) piece(p *piece) error {
+	if p == nil {
+		return nil
 	}
-	for _, m := range [][]byte{delta, message} {
-		if err := s.message(m); err != nil {
+	for _, call := range p.ToolCalls {
+		if err := s.toolCall(call); err != nil {
 			return err
 		}
 	}
-	if err := s.content(text, false); err != nil {
-		return err
-	}
-	if !isNull(finish) {
-		s.setFinish(plain(finish))
-	}
-	return nil
-}
-
-func (s *stream) message(b []byte) error {
-	var content, reasoning, details, refusal []byte
-	for key, value := range rawjson.Members(b) {
-		switch string(key) {
-		case "content":
-			content = value
-		case "reasoning_content", "reasoning", "thinking":
-			if isNull(reasoning) { // some send the same under two names
-				reasoning = value
-			}
-		case "reasoning_details":
-			details = value
-		case "refusal":
-			refusal = value
-		case "tool_calls":
-			for call := range rawjson.Elements(value) {
-				if err := s.toolCall(call); err != nil {
-					return err
-				}
-			}
-		case "function_call": // OpenAI's older form of a tool call
-			if !isNull(value) {
-				if err := s.toolCall(fmt.Appendf(nil, `{"index":0,"function":%s}`, value)); err != nil {
-					return err
-				}
-			}
+	if p.Function != nil {
+		if err := s.toolCall(toolCall{Index: new(int), Function: *p.Function}); err != nil {
+			return err
 		}
 	}
-	if isNull(reasoning) {
-		reasoning = details
-	}
-	if err := s.content(reasoning, true); err != nil {
+	if err := s.content(first(p.ReasoningContent, p.Reasoning, p.Thinking, p.ReasoningDetails), true); err != nil {
 		return err
 	}
-	if err := s.content(content, false); err != nil {
+	if err := s.content(p.Content, false); err != nil {
 		return err
 	}
-	return s.refusal(refusal)
+	return s.refusal(p.Refusal)
 }
 
-func (s *stream) refusal(b []byte) error {
-	text := inside(b)
+func (s *stream) refusal(b jsontext.Value) error {
+	text := s.unquote(b)
 	s.refused = s.refused || len(text) > 0
 	return s.text(text)
 }
 
 // content reads what a content field holds: a string, a part, or an array of
 // either, such as Mistral's text and thinking.
-func (s *stream) content(b []byte, reasoning bool) error {
-	switch {
-	case isNull(b):
-	case b[0] == '"' && reasoning:
-		return s.reasoning(inside(b))
-	case b[0] == '"':
-		return s.text(inside(b))
-	case b[0] == '[':
-		for part := range rawjson.Elements(b) {
+func (s *stream) content(b jsontext.Value, reasoning bool) error {
+	switch b.Kind() {
+	case '"':
+		if reasoning {
+			return s.reasoning(s.unquote(b))
+		}
+		return s.text(s.unquote(b))
+	case '[':
+		for _, part := range elements(b) {
 			if err := s.content(part, reasoning); err != nil {
 				return err
 			}
 		}
-	case b[0] == '{':
-		var text, thinking, refusal []byte
-		for key, value := range rawjson.Members(b) {
-			switch string(key) {
-			case "text":
-				text = value
-			case "thinking":
-				thinking = value
-			case "refusal":
-				refusal = value
-			case "type":
-				reasoning = reasoning || string(value) == `"thinking"` || bytes.HasPrefix(value, []byte(`"reasoning`))
-			}
+	case '{':
+		var part struct {
+			Type     jsontext.Value `json:"type"`
+			Text     jsontext.Value `json:"text"`
+			Thinking jsontext.Value `json:"thinking"`
+			Refusal  jsontext.Value `json:"refusal"`
 		}
-		if err := s.content(thinking, true); err != nil {
+		if err := json.Unmarshal(b, &part, lenient); err != nil {
+			return s.e.fail(Malformed, "unexpected content: %.200s", b)
+		}
+		kind := plain(part.Type)
+		if err := s.content(part.Thinking, true); err != nil {
 			return err
 		}
-		if err := s.content(text, reasoning); err != nil {
+		if err := s.content(part.Text, reasoning || kind == "thinking" || strings.HasPrefix(kind, "reasoning")); err != nil {
 			return err
 		}
-		return s.refusal(refusal)
+		return s.refusal(part.Refusal)
 	}
 	return nil
 }
 
-// inside returns what is between the quotes of a JSON string, nil for any
-// other value. Invalid UTF-8 becomes U+FFFD.
-func inside(raw []byte) []byte {
-	if len(raw) < 2 || raw[0] != '"' {
+// unquote returns the text of a JSON string, nil of any other value. Some
+// servers split an emoji between two chunks: the first half of a surrogate pair
+// at the end waits for the second.
+func (s *stream) unquote(b jsontext.Value) []byte {
+	if b.Kind() != '"' {
 		return nil
 	}
-	raw = raw[1 : len(raw)-1]
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	if s.half != "" {
+		b = append([]byte(`"`+s.half), b[1:]...)
+		s.half = ""
 	}
-	return raw
+	if n := len(b) - len(`\uD83D"`); n > 0 && b[n] == '\\' && b[n+1] == 'u' && b[n+2]|0x20 == 'd' && strings.IndexByte("89abAB", b[n+3]) >= 0 {
+		before := bytes.TrimRight(b[:n], `\`)
+		if (n-len(before))%2 == 0 { // the backslash is not escaped itself
+			s.half = string(b[n : len(b)-1])
+			b = append(b[:n:n], '"')
+		}
+	}
+	text, _ := jsontext.AppendUnquote(nil, b)
+	return text
 }
 
 // Bounds of what a model may call in one reply.
@@ -230,19 +220,7 @@ type pendingCall struct {
 // toolCall joins a piece of a tool call to the call it belongs to: by index;
 // without one, or where an endpoint gives every call the same index (Gemini),
 // a new id begins a new call.
-func (s *stream) toolCall(b []byte) error {
-	var d struct {
-		Index    *int   `json:"index"`
-		ID       string `json:"id"`
-		Function struct {
-			Name string `json:"name"`
-			// Arguments is a string, or with some servers the object itself.
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	}
-	if err := json.Unmarshal(b, &d); err != nil {
-		return s.e.fail(Malformed, "unexpected tool call: %v", err)
-	}
+func (s *stream) toolCall(d toolCall) error {
 	var call *pendingCall
 	switch n := len(s.calls); {
 	case d.Index != nil:
@@ -257,7 +235,7 @@ func (s *stream) toolCall(b []byte) error {
 				call = c
 			}
 		}
-	case n > 0 && (d.Function.Name == "" || !rawjson.Valid([]byte(s.calls[n-1].Arguments))):
+	case n > 0 && (d.Function.Name == "" || !isJSON([]byte(s.calls[n-1].Arguments))):
 		call = s.calls[n-1]
 	}
 	if call == nil {
@@ -332,7 +310,7 @@ func readUsage(b []byte) (u reply.Usage) {
 		Input      *int `json:"input_tokens"`
 		Output     *int `json:"output_tokens"`
 	}
-	if json.Unmarshal(b, &raw) != nil {
+	if json.Unmarshal(b, &raw, lenient) != nil {
 		return u
 	}
 	first := func(counts ...*int) int {

@@ -3,7 +3,6 @@ package model
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,10 +14,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 // Kind is the outcome of an attempt, as the label of a metric has it.
@@ -138,25 +138,25 @@ func redact(s, key string) string {
 // itself, a list of these, or plain text.
 func parseError(b []byte) openai.APIError {
 	b = bytes.TrimSpace(b)
-	if !rawjson.Valid(b) {
+	if !isJSON(b) {
 		return openai.APIError{Message: string(b)}
 	}
-	for first := range rawjson.Elements(b) {
+	for _, first := range elements(b) {
 		return parseError(first)
 	}
 	var outer struct {
-		Error  json.RawMessage `json:"error"`
-		Detail json.RawMessage `json:"detail"`
-		Code   any             `json:"code"`
+		Error  jsontext.Value `json:"error"`
+		Detail jsontext.Value `json:"detail"`
+		Code   any            `json:"code"`
 	}
 	var e openai.APIError
-	if json.Unmarshal(b, &outer) == nil && !isNull(outer.Error) {
+	if json.Unmarshal(b, &outer, lenient) == nil && !isNull(outer.Error) {
 		if e = parseError(outer.Error); e.Code == nil {
 			e.Code = outer.Code
 		}
 		return e
 	}
-	_ = json.Unmarshal(b, &e)
+	_ = json.Unmarshal(b, &e, lenient)
 	if e.Code == 0 {
 		e.Code = nil // go-openai reads null as 0
 	}

@@ -52,7 +52,7 @@ func TestAReplyComesWholeWithItsUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "Run `go install`, then “caddy run”.\\n\\nThat's it 🎉"; got.text != want {
+	if want := "Run `go install`, then “caddy run”.\n\nThat's it 🎉"; got.text != want {
 		t.Errorf("text %q, want %q", got.text, want)
 	}
 	if got.reasoning != "hm well" {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 )
 
 const (
@@ -61,13 +60,15 @@ type stream struct {
 	usage   []byte
 	calls   []*pendingCall
 
-	phase      phase
-	held       []byte // content that may be the beginning of a tag
-	closeTag   string
-	deltas     int // of the answer
-	bytes      int // of the answer
-	thoughts   int // bytes of reasoning
-	repetition repetition
+	phase     phase
+	half      string // the first half of a surrogate pair
+	held      []byte // content that may be the beginning of a tag
+	closeTag  string
+	deltas    int    // of the answer
+	bytes     int    // of the answer
+	thoughts  int    // bytes of reasoning
+	tail      []byte // of the answer
+	unchecked int    // bytes at the end of tail
 }
 
 // Read reads from the endpoint. The scanner calls it when its buffer holds no
@@ -183,7 +184,7 @@ func (s *stream) read() error {
 	if err := in.Err(); err != nil {
 		return err
 	}
-	if rawjson.Valid(s.pending) { // an event that lacks its empty line
+	if isJSON(s.pending) { // an event that lacks its empty line
 		return s.chunk(s.pending)
 	}
 	return nil
@@ -201,7 +202,7 @@ func (s *stream) document(in *bufio.Scanner) error {
 		return err
 	}
 	doc = bytes.TrimSpace(bytes.TrimPrefix(doc, []byte("\uFEFF")))
-	if !rawjson.Valid(doc) {
+	if !isJSON(doc) {
 		return s.failBody(doc)
 	}
 	if err := s.chunk(doc); err != nil {
@@ -224,7 +225,7 @@ func (s *stream) line(line []byte) error {
 			return nil
 		}
 		event := s.pending
-		if s.pending = nil; !rawjson.Valid(event) {
+		if s.pending = nil; !isJSON(event) {
 			return s.e.fail(Malformed, "an event is not JSON: %.200s", event)
 		}
 		return s.chunk(event)

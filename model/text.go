@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
@@ -18,7 +19,7 @@ const (
 	answering
 )
 
-// text takes a piece of content, the inside of a JSON string.
+// text takes a piece of content.
 func (s *stream) text(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -27,9 +28,9 @@ func (s *stream) text(b []byte) error {
 	if s.phase == answering {
 		return s.answer(b)
 	}
-	s.held = appendPlain(s.held, b)
+	s.held = append(s.held, b...)
 	if s.phase == undecided {
-		s.held = trimSpace(s.held)
+		s.held = bytes.TrimLeft(s.held, " \t\r\n")
 		if s.maybeTag() {
 			return nil
 		}
@@ -88,44 +89,6 @@ func (s *stream) release() error {
 	return s.answer(held)
 }
 
-// trimSpace removes white space, escaped or not, from the beginning.
-func trimSpace(b []byte) []byte {
-	for {
-		switch {
-		case len(b) > 0 && b[0] == ' ':
-			b = b[1:]
-		case len(b) > 1 && b[0] == '\\' && (b[1] == 'n' || b[1] == 'r' || b[1] == 't'):
-			b = b[2:]
-		default:
-			return b
-		}
-	}
-}
-
-// appendPlain appends the inside of a JSON string with <, > and / unescaped:
-// servers written in Go escape the first two.
-func appendPlain(to, b []byte) []byte {
-	for i := 0; i < len(b); i++ {
-		switch {
-		case b[i] != '\\':
-			to = append(to, b[i])
-			continue
-		case b[i+1] == '/':
-			to = append(to, '/')
-		case len(b)-i >= 6 && bytes.EqualFold(b[i:i+6], []byte(`\u003c`)):
-			to = append(to, '<')
-			i += 4
-		case len(b)-i >= 6 && bytes.EqualFold(b[i:i+6], []byte(`\u003e`)):
-			to = append(to, '>')
-			i += 4
-		default:
-			to = append(to, b[i], b[i+1])
-		}
-		i++
-	}
-	return to
-}
-
 // answer passes on a piece of the answer. It returns errEnough if the model
 // repeats itself without end, or ignores the limit.
 func (s *stream) answer(b []byte) error {
@@ -137,7 +100,7 @@ func (s *stream) answer(b []byte) error {
 	if err := s.send(assistant.Delta{Text: b}); err != nil {
 		return err
 	}
-	if s.repetition.add(b) || s.tooLong() {
+	if s.repeats(b) || s.tooLong() {
 		return errEnough
 	}
 	return nil
@@ -183,56 +146,25 @@ const (
 	// length is 4 kB of exact repetition.
 	repetitionWindow = 4 << 10
 	maxPeriod        = 512
-	// repetitionStep is how much text arrives between two checks.
-	repetitionStep = 512
-	// probeLength is the length of the end of the text that is searched for
-	// earlier in it.
-	probeLength = 16
 )
 
-// repetition recognizes a model that repeats itself without end.
-type repetition struct {
-	skipped int    // bytes: a short reply needs no window
-	tail    []byte // up to repetitionWindow+repetitionStep bytes
-}
-
-// add takes a piece of the reply. It returns true if the reply should end.
-func (r *repetition) add(b []byte) bool {
-	if r.tail == nil {
-		if r.skipped += len(b); r.skipped < repetitionWindow/2 {
-			return false
-		}
-		r.tail = make([]byte, 0, repetitionWindow+repetitionStep)
+// repeats takes a piece of the answer. It reports whether the model repeats
+// itself without end.
+func (s *stream) repeats(b []byte) bool {
+	s.tail = append(s.tail, b...)
+	if s.unchecked += len(b); s.unchecked < maxPeriod {
+		return false
 	}
-	for len(b) > 0 {
-		n := copy(r.tail[len(r.tail):cap(r.tail)], b)
-		r.tail, b = r.tail[:len(r.tail)+n], b[n:]
-		if len(r.tail) < cap(r.tail) {
-			break
-		}
-		window := r.tail[repetitionStep:]
-		if periodic(window) {
+	s.unchecked = 0
+	s.tail = slices.Delete(s.tail, 0, max(0, len(s.tail)-repetitionWindow))
+	if len(s.tail) < repetitionWindow {
+		return false
+	}
+	// A string has period p exactly if it equals itself shifted by p.
+	for p := 1; p <= maxPeriod; p++ {
+		if bytes.Equal(s.tail[p:], s.tail[:len(s.tail)-p]) {
 			return true
 		}
-		r.tail = r.tail[:copy(r.tail, window)]
 	}
 	return false
-}
-
-// periodic reports whether b is something short, repeated.
-func periodic(b []byte) bool {
-	probe := b[len(b)-probeLength:]
-	near := b[len(b)-probeLength-maxPeriod : len(b)-1]
-	for {
-		i := bytes.LastIndex(near, probe)
-		if i < 0 {
-			return false
-		}
-		// A string has period p exactly if it equals itself shifted by p.
-		p := maxPeriod - i
-		if bytes.Equal(b[p:], b[:len(b)-p]) {
-			return true
-		}
-		near = near[:i+probeLength-1]
-	}
 }

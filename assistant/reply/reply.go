@@ -25,10 +25,7 @@ const (
 type Event struct {
 	Kind Kind
 
-	// Text is a piece of text as the inside of a JSON string: escaped, without
-	// the quotes. It is valid UTF-8 and never ends inside an escape sequence; it
-	// may end between the two halves of a surrogate pair (\ud83d | \ude00), see
-	// Joiner. Escape makes one from a plain string.
+	// Text is a piece of text of whole characters.
 	Text []byte
 
 	MessageID, ThreadID  string

@@ -26,7 +26,7 @@ func (r rewriter) Stream(_ context.Context, _ *assistant.Prompt, each func(*assi
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &assistant.Completion{Model: "rewriter"}, each(&assistant.Delta{Text: reply.Escape(nil, r.text)})
+	return &assistant.Completion{Model: "rewriter"}, each(&assistant.Delta{Text: []byte(r.text)})
 }
 
 // way is a way to ask the second question of a conversation.

@@ -9,7 +9,6 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 )
 
@@ -37,7 +36,7 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 	}
 	a := p.answer(p.rnd, &v)
 	if a.reasoning != "" {
-		if err := each(&assistant.Delta{Reasoning: reply.Escape(nil, a.reasoning)}); err != nil {
+		if err := each(&assistant.Delta{Reasoning: []byte(a.reasoning)}); err != nil {
 			return nil, err
 		}
 	}
@@ -45,7 +44,7 @@ func (p *puppet) Stream(ctx context.Context, prompt *assistant.Prompt, each func
 		if p.observe != nil {
 			p.observe(piece, false)
 		}
-		err := each(&assistant.Delta{Text: reply.Escape(nil, piece)})
+		err := each(&assistant.Delta{Text: []byte(piece)})
 		if p.observe != nil {
 			p.observe(piece, true)
 		}

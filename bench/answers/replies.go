@@ -39,7 +39,7 @@ func (s *sink) Send(e *reply.Event) error {
 
 func (s *sink) Flush() error { return nil }
 
-func (s *sink) answer() string { return string(reply.Unescape(nil, s.text)) }
+func (s *sink) answer() string { return string(s.text) }
 
 func (s *suite) assistant(m assistant.Model) *assistant.Assistant {
 	return &assistant.Assistant{

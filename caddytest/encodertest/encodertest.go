@@ -158,11 +158,11 @@ func (p Protocol) noAllocation(t *testing.T) {
 		}
 	}
 	ev := &reply.Event{Kind: reply.Text, Text: []byte(" token")}
-	split := &reply.Event{Kind: reply.Text, Text: []byte("\\ude00 \\n \\ud83d")}
+	escaped := &reply.Event{Kind: reply.Text, Text: []byte(" \n \"😀\x00")}
 	if n := testing.AllocsPerRun(1000, func() {
 		_ = e.Send(ev)
 		_ = e.Flush()
-		_ = e.Send(split)
+		_ = e.Send(escaped)
 		_ = e.Flush()
 	}); n != 0 {
 		t.Errorf("%v allocations a token", n)
@@ -203,10 +203,10 @@ func (p Protocol) keepAlives(t *testing.T) {
 	}
 	keepAlive()
 	_ = e.Send(&reply.Event{Kind: reply.Start, MessageID: "m", ThreadID: "t"})
-	_ = e.Send(&reply.Event{Kind: reply.Text, Text: []byte("one \\ud83d")})
+	_ = e.Send(&reply.Event{Kind: reply.Text, Text: []byte("one ")})
 	keepAlive() // brings what waits instead
 	keepAlive()
-	_ = e.Send(&reply.Event{Kind: reply.Text, Text: []byte("\\ude00")})
+	_ = e.Send(&reply.Event{Kind: reply.Text, Text: []byte("😀")})
 	_ = e.Send(&reply.Event{Kind: reply.Finish})
 	if err := e.Flush(); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"assistant/citation":    {"retrieval"},
 	"assistant/reply":       {},
 	"assistant/thread":      {"store"},
-	"model":                 {"assistant", "assistant/reply", "encoding/rawjson", "retrieval", "store"},
+	"model":                 {"assistant", "assistant/reply", "retrieval", "store"},
 	"store":                 {},
 	"retrieval":             {},
 	"retrieval/language":    {},

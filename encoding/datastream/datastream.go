@@ -39,7 +39,6 @@ type Encoder struct {
 	state state
 	// step is true inside a step, fresh if Start opened it.
 	step, fresh bool
-	delta       byte // code of the open delta, 0 for none
 	tools       encoding.Tools
 }
 
@@ -56,7 +55,7 @@ var _ reply.Sink = (*Encoder)(nil)
 // NewEncoder returns an Encoder that writes to w, once a Flush, and calls
 // flush, where not nil, after each write.
 func NewEncoder(w io.Writer, flush func() error) *Encoder {
-	return &Encoder{out: encoding.NewOutput(w, flush, "\"\n")}
+	return &Encoder{out: encoding.NewOutput(w, flush, "\n")}
 }
 
 // Send takes one event and holds its bytes until Flush. It returns the first
@@ -75,7 +74,7 @@ func (e *Encoder) Send(ev *reply.Event) error {
 		}
 		return e.out.Err()
 	}
-	e.endDelta()
+	e.out.EndDelta()
 	switch ev.Kind {
 	case reply.Start:
 		e.start(ev)
@@ -150,28 +149,12 @@ func (e *Encoder) KeepAlive() error {
 	return e.out.Flush()
 }
 
-var (
-	textPrefix      = []byte(`0:"`)
-	reasoningPrefix = []byte(`g:"`)
-)
-
 func (e *Encoder) sendText(ev *reply.Event) {
-	code, prefix := byte('0'), textPrefix
+	prefix := "0:"
 	if ev.Kind == reply.Reasoning {
-		code, prefix = 'g', reasoningPrefix
-	}
-	if e.delta != code {
-		e.endDelta()
-		e.delta = code
+		prefix = "g:"
 	}
 	e.out.Delta(prefix, ev.Text)
-}
-
-func (e *Encoder) endDelta() {
-	if e.delta != 0 {
-		e.out.EndDelta()
-		e.delta = 0
-	}
 }
 
 func (e *Encoder) start(ev *reply.Event) {

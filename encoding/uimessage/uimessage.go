@@ -60,8 +60,7 @@ type Encoder struct {
 	step   bool
 	part   reply.Kind // Text or Reasoning while one is open, else 0
 	parts  int        // opened so far
-	prefix []byte     // of the open part's deltas, in space
-	space  [64]byte
+	prefix string     // of the open part's deltas
 	tools  encoding.Tools
 }
 
@@ -78,7 +77,7 @@ var _ reply.Sink = (*Encoder)(nil)
 // NewEncoder returns an Encoder that writes to w, once a Flush, and calls
 // flush, where not nil, after each write.
 func NewEncoder(w io.Writer, flush func() error, o Options) *Encoder {
-	return &Encoder{out: encoding.NewOutput(w, flush, "\"}\n\n"), finishEvent: o.FinishEvent}
+	return &Encoder{out: encoding.NewOutput(w, flush, "}\n\n"), finishEvent: o.FinishEvent}
 }
 
 // Send takes one event and holds its bytes until Flush. It returns the first
@@ -102,9 +101,7 @@ func (e *Encoder) Send(ev *reply.Event) error {
 
 // event encodes an event that is not text.
 func (e *Encoder) event(ev *reply.Event) {
-	if e.part != 0 {
-		e.out.EndDelta()
-	}
+	e.out.EndDelta()
 	switch ev.Kind {
 	case reply.Start:
 		e.start(ev)
@@ -233,11 +230,7 @@ func (e *Encoder) openPart(kind reply.Kind) {
 	e.open(name + "-start")
 	e.out.Raw(`,"id":"p` + strconv.Itoa(e.parts) + `"`)
 	e.close()
-	e.prefix = append(e.space[:0], `data: {"type":"`...)
-	e.prefix = append(e.prefix, name...)
-	e.prefix = append(e.prefix, `-delta","id":"p`...)
-	e.prefix = strconv.AppendInt(e.prefix, int64(e.parts), 10)
-	e.prefix = append(e.prefix, `","delta":"`...)
+	e.prefix = `data: {"type":"` + name + `-delta","id":"p` + strconv.Itoa(e.parts) + `","delta":`
 }
 
 func (e *Encoder) partName() string {
