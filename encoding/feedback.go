@@ -1,9 +1,12 @@
 package encoding
 
 import (
-	"strconv"
+	"cmp"
+	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Bounds of feedback and events.
@@ -13,6 +16,7 @@ const (
 	maxReason   = 50   // characters
 	maxPagePath = 300  // characters
 	maxPosition = 1000 // of a clicked result
+	maxHits     = 1_000_000
 )
 
 // Feedback is the body of a vote for a reply or a page.
@@ -28,49 +32,35 @@ type Feedback struct {
 // DecodeFeedback reads the body of a vote. It returns an *Error if the body is
 // invalid. Null means that a field is left out; unknown fields are ignored.
 func DecodeFeedback(body []byte) (*Feedback, error) {
-	d := NewDecoder(body)
-	f := new(Feedback)
-	rated := false
-	d.Object(func(name []byte) {
-		switch string(name) {
-		case "threadId":
-			f.ThreadID = d.optional(maxThreadID)
-			if f.ThreadID != "" && !validThreadID(f.ThreadID) {
-				d.Fail("", "the threadId of an earlier reply (letters, digits, - and _)")
-			}
-		case "messageId":
-			f.MessageID = d.optional(200)
-		case "path":
-			f.Path = d.optional(maxPagePath)
-		case "rating":
-			rated = true
-			switch f.Rating = d.optional(10); f.Rating {
-			case "up", "down", "":
-			default:
-				d.Fail("", `"up", "down" or null`)
-			}
-		case "reasons":
-			f.Reasons = nil
-			if d.Null() {
-				return
-			}
-			d.Array(func(i int) {
-				if i >= maxReasons {
-					d.Fail("", "left out: at most 10 reasons are possible")
-					return
-				}
-				f.Reasons = append(f.Reasons, d.optional(maxReason))
-			})
-		case "comment":
-			f.Comment = d.optional(maxComment)
+	var b struct {
+		ThreadID  string         `json:"threadId"`
+		MessageID string         `json:"messageId"`
+		Path      string         `json:"path"`
+		Rating    jsontext.Value `json:"rating"`
+		Reasons   []string       `json:"reasons"`
+		Comment   string         `json:"comment"`
+	}
+	if err := decode(body, &b, "rating"); err != nil {
+		return nil, err
+	}
+	f := &Feedback{ThreadID: b.ThreadID, MessageID: b.MessageID, Path: b.Path, Rating: text(b.Rating, 10), Reasons: b.Reasons, Comment: b.Comment}
+	if len(f.Reasons) > maxReasons {
+		return nil, mustBe(fmt.Sprintf("reasons[%d]", maxReasons), fmt.Sprintf("left out: at most %d reasons are possible", maxReasons))
+	}
+	for i := range f.Reasons {
+		if err := shorten(fmt.Sprintf("reasons[%d]", i), &f.Reasons[i], maxReason); err != nil {
+			return nil, err
 		}
-	})
-	d.End()
-	switch err := d.Err(); {
+	}
+	err := cmp.Or(shorten("threadId", &f.ThreadID, maxThreadID), shorten("messageId", &f.MessageID, 200),
+		shorten("path", &f.Path, maxPagePath), shorten("comment", &f.Comment, maxComment))
+	switch {
 	case err != nil:
 		return nil, err
-	case !rated:
-		return nil, errorf("rating", `rating must be "up", "down" or null`)
+	case f.ThreadID != "" && !validThreadID(f.ThreadID):
+		return nil, errorf("threadId", "threadId must be that of an earlier reply (letters, digits, - and _)")
+	case f.Rating != "up" && f.Rating != "down" && string(b.Rating) != "null" && string(b.Rating) != `""`:
+		return nil, mustBe("rating", `"up", "down" or null`)
 	case f.ThreadID == "" && f.Path == "":
 		return nil, errorf("threadId", "threadId must be that of a reply, or path that of a page")
 	case f.ThreadID != "" && f.Path != "":
@@ -79,16 +69,12 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 	return f, nil
 }
 
-// optional reads a string of at most that many characters, or null.
-func (d *Decoder) optional(most int) string {
-	if d.Null() {
-		return ""
+// shorten removes white space around a text of at most that many characters.
+func shorten(field string, s *string, most int) error {
+	if *s = strings.TrimSpace(*s); utf8.RuneCountInString(*s) > most {
+		return mustBe(field, fmt.Sprintf("shorter: at most %d characters are possible", most))
 	}
-	s := strings.TrimSpace(d.Text(most + 1))
-	if utf8.RuneCountInString(s) > most {
-		d.Fail("", "shorter: at most "+strconv.Itoa(most)+" characters are possible")
-	}
-	return s
+	return nil
 }
 
 // Event is the body of an event.
@@ -106,36 +92,32 @@ type Event struct {
 // DecodeEvent reads the body of an event. It returns an *Error if the body is
 // invalid. Unknown fields are ignored.
 func DecodeEvent(body []byte) (*Event, error) {
-	d := NewDecoder(body)
-	e := new(Event)
-	placed := false
-	d.Object(func(name []byte) {
-		switch string(name) {
-		case "type":
-			switch e.Type = d.optional(20); e.Type {
-			case "search", "click":
-			default:
-				d.Fail("", `"search" or "click"`)
-			}
-		case "query":
-			e.Query = d.optional(MaxQuery)
-		case "hits":
-			e.Hits = d.Integer(0, 1_000_000)
-		case "path":
-			e.Path, placed = d.optional(maxPagePath), true
-		case "position":
-			e.Position = d.Integer(1, maxPosition)
-		}
-	})
-	d.End()
-	switch err := d.Err(); {
-	case err != nil:
+	var b struct {
+		Type     string   `json:"type"`
+		Query    string   `json:"query"`
+		Hits     *float64 `json:"hits"`
+		Path     *string  `json:"path"`
+		Position *float64 `json:"position"`
+	}
+	if err := decode(body, &b, "type and query"); err != nil {
 		return nil, err
-	case e.Type == "":
-		return nil, errorf("type", `type must be "search" or "click"`)
+	}
+	e := &Event{Type: b.Type, Query: b.Query}
+	if b.Path != nil {
+		e.Path = *b.Path
+	}
+	var hits, position error
+	e.Hits, hits = whole("hits", b.Hits, 0, maxHits, 0)
+	e.Position, position = whole("position", b.Position, 1, maxPosition, 0)
+	if err := cmp.Or(hits, position, shorten("query", &e.Query, MaxQuery), shorten("path", &e.Path, maxPagePath)); err != nil {
+		return nil, err
+	}
+	switch {
+	case e.Type != "search" && e.Type != "click":
+		return nil, mustBe("type", `"search" or "click"`)
 	case e.Query == "":
 		return nil, errorf("query", "query must be what was searched for, 1 to %d characters", MaxQuery)
-	case e.Type == "click" && !placed:
+	case e.Type == "click" && b.Path == nil:
 		return nil, errorf("path", "path must be that of the result that was clicked")
 	case e.Type == "click" && e.Position == 0:
 		return nil, errorf("position", "position must be that of the result that was clicked, from 1")

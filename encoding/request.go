@@ -1,14 +1,19 @@
 package encoding
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
-// Bounds of a request. Those of SPEC.md and DESIGN.md are errors; the others
-// are cut silently, and bound the memory of a request.
+// Bounds of a request. More text in the question, a longer path and a larger
+// page are errors; everything else is cut silently, which bounds the memory of
+// a request.
 const (
 	DefaultPageSize = 5
 	MaxPageSize     = 50
@@ -26,428 +31,272 @@ const (
 	maxAttachments = 20     // of one message
 )
 
-// Dialect is how one of the two generations of messages differs.
-type Dialect struct {
-	// AnyRole lets messages of unknown roles be ignored, instead of an error.
-	AnyRole bool
-	// Tag says that the filter has a tag.
-	Tag bool
-	// Field reads a field of a message other than id, role and parts, or
-	// leaves it unread.
-	Field func(d *Decoder, m *Message, name []byte)
-	// Part takes a part of a message.
-	Part func(d *Decoder, m *Message, p *Part)
-	// Finish, where not nil, is called at the end of each message.
-	Finish func(d *Decoder, m *Message)
+// Version is one of the two generations of messages.
+type Version int
+
+const (
+	V1 Version = iota + 1
+	V2
+)
+
+// message is a message of either version. What only one of them reads, and what
+// applications may fill with anything, is decoded later.
+type message struct {
+	ID    string `json:"id"`
+	Role  string `json:"role"`
+	Parts []part `json:"parts"`
+
+	Content jsontext.Value `json:"content"`
+	// Of v1. The chat hook's data messages have their value in Data.
+	Data        jsontext.Value `json:"data"`
+	Annotations jsontext.Value `json:"annotations"`
+	Attachments jsontext.Value `json:"experimental_attachments"`
+	// Of v2.
+	Metadata jsontext.Value `json:"metadata"`
 }
 
-// Message is a message while it is read.
-type Message struct {
-	reply.Message
-	// RoleName is the role in the body.
-	RoleName string
-	// Content is the text of a message without text parts.
-	Content string
-	// Extra, for notes, is JSON that joins the text. Data is the message's
-	// field of that name.
-	Extra, Data []byte
-	// ThreadID is the thread that the message names, unchecked.
-	ThreadID string
-
-	parts strings.Builder // the text of the text parts
-	long  bool            // there was more text than maxText
-}
-
-// AddText adds the text of a text part on a new line: clients show parts as
-// blocks.
-func (m *Message) AddText(s string) {
-	if s == "" {
-		return
-	}
-	if m.parts.Len() > 0 {
-		m.parts.WriteByte('\n')
-	}
-	// A character has at most four bytes.
-	if m.parts.Len() > 4*maxText {
-		m.long = true
-		return
-	}
-	m.parts.WriteString(s)
-}
-
-// AddSource adds the URL of a source of an earlier answer.
-func (m *Message) AddSource(url string) {
-	if url != "" && len(m.Sources) < maxSources {
-		m.Sources = append(m.Sources, url)
-	}
-}
-
-// Attach adds a file: its name, its declared type, and its URL as Raw returned
-// it, nil for none. A data URL of a text is decoded; nothing is fetched.
-func (m *Message) Attach(name, mediaType string, url []byte) {
-	if len(m.Attachments) < maxAttachments {
-		m.Attachments = append(m.Attachments, attachment(name, mediaType, url))
-	}
-}
-
-// AttachPart adds the file of a file part.
-func (m *Message) AttachPart(p *Part) {
-	name, _ := rawText(p.Filename, maxName)
-	mediaType, _ := rawText(p.MediaType, maxName)
-	m.Attach(name, mediaType, p.URL)
-}
-
-// Part is a part of a message, its values as Raw returns them, nil for those
-// that are missing.
-type Part struct {
-	// Type is "" if the part has none.
-	Type                                   string
-	Text, URL, MediaType, Filename, Source []byte
-}
-
-// PartText returns the text of a part of type text; anything but a string is
-// an error.
-func (d *Decoder) PartText(p *Part) string {
-	s, ok := rawText(p.Text, maxText+1)
-	if !ok {
-		d.Fail("text", "a string")
-	}
-	return s
-}
-
-// ContentText reads a text that may be as long as a message's.
-func (d *Decoder) ContentText() string { return d.Text(maxText + 1) }
-
-// Name reads a name if a string is next, and leaves anything else unread.
-func (d *Decoder) Name() string {
-	if !d.Is('"') {
-		return ""
-	}
-	return d.Text(maxName)
-}
-
-// Address returns the URL in a value that Raw returned, "" if it can't be a
-// source's.
-func Address(raw []byte) string {
-	s, _ := rawText(raw, maxAddress+1)
-	if utf8.RuneCountInString(s) > maxAddress {
-		return ""
-	}
-	return s
+// part is a part of a message: text, a file or a source. Reasoning, tool calls
+// and data of earlier replies are not used.
+type part struct {
+	Type      jsontext.Value `json:"type"`
+	Text      jsontext.Value `json:"text"`
+	URL       jsontext.Value `json:"url"`
+	MediaType jsontext.Value `json:"mediaType"`
+	Filename  jsontext.Value `json:"filename"`
+	Source    jsontext.Value `json:"source"` // of v1
 }
 
 // DecodeRequest reads the body of an assistant message. It returns an *Error
-// if the body is invalid.
-func DecodeRequest(body []byte, dialect *Dialect) (*reply.Request, error) {
-	d := NewDecoder(body)
-	r := request{Request: reply.Request{PageSize: DefaultPageSize}, d: d, dialect: dialect, question: -1}
-	if d.peek() == 0 && d.pos >= len(d.data) {
-		return nil, errorf("", "the body is empty: it must be a JSON object with fp and messages")
+// if the body is invalid. Unknown parts and fields are ignored, and so are
+// unknown roles in v2, since newer clients send them. Clients of releases 4.0
+// and 4.1 send no parts; the text is then the content.
+func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
+	var b struct {
+		Fingerprint string         `json:"fp"`
+		Messages    *[]message     `json:"messages"`
+		ThreadID    *string        `json:"threadId"`
+		PageSize    *float64       `json:"retrievalPageSize"`
+		Filter      filter         `json:"filter"`
+		CurrentPath string         `json:"currentPath"`
+		ID          jsontext.Value `json:"id"`
+		Trigger     jsontext.Value `json:"trigger"`
+		Context     []struct {
+			Type      jsontext.Value `json:"type"`
+			Value     *string        `json:"value"`
+			Path      string         `json:"path"`
+			ElementID string         `json:"elementId"`
+		} `json:"context"`
 	}
-	d.Object(r.field)
-	d.End()
-	if err := d.Err(); err != nil {
+	err := decode(body, &b, "fp and messages")
+	if err != nil {
 		return nil, err
 	}
-	return r.finish()
-}
-
-type request struct {
-	reply.Request
-	d       *Decoder
-	dialect *Dialect
-
-	hasMessages bool
-	question    int    // index in Messages of the last user message, -1
-	place       string // its path
-	long        bool   // its text is too long
-	named       string // thread that the last assistant message names
-}
-
-func (r *request) field(name []byte) {
-	d := r.d
-	switch string(name) {
-	case "trigger":
-		if d.Is('"') {
-			r.Transport = true
-			r.Regenerate = d.Name() == "regenerate-message"
-		}
-		return
-	case "id":
-		r.ChatID = d.Name()
-		return
-	case "fp", "messages", "threadId", "retrievalPageSize", "filter", "context", "currentPath":
-	default:
-		return
+	r := &reply.Request{
+		Fingerprint: strings.TrimSpace(b.Fingerprint),
+		CurrentPath: strings.TrimSpace(b.CurrentPath),
+		Filter:      reply.Filter(b.Filter.trimmed()),
+		ChatID:      text(b.ID, maxName),
+		Transport:   b.Trigger.Kind() == '"',
+		Regenerate:  text(b.Trigger, maxName) == "regenerate-message",
 	}
-	if d.Null() {
-		// The last of several fields of one name counts.
-		switch string(name) {
-		case "fp":
-			r.Fingerprint = ""
-		case "messages":
-			r.hasMessages = false
-		case "threadId":
-			r.ThreadID = ""
-		case "retrievalPageSize":
-			r.PageSize = DefaultPageSize
-		case "filter":
-			r.Filter = reply.Filter{}
-		case "context":
-			r.Context = nil
-		case "currentPath":
-			r.CurrentPath = ""
-		}
-		return
+	if version == V1 {
+		r.Filter.Tag = ""
 	}
-	switch string(name) {
-	case "fp":
-		r.Fingerprint = strings.TrimSpace(d.String())
-	case "messages":
-		r.messages()
-	case "threadId":
-		if !d.Is('"') {
-			d.wrong(wantedThreadID)
-			return
-		}
-		r.ThreadID = d.Text(maxThreadID + 1)
-		if !validThreadID(r.ThreadID) {
-			d.Fail("", wantedThreadID)
-		}
-	case "retrievalPageSize":
-		r.PageSize = d.Integer(1, MaxPageSize)
-	case "filter":
-		r.Filter = reply.Filter{}
-		r.Filter.Version, r.Filter.Language, r.Filter.Tag = d.filter(r.dialect.Tag)
-	case "context":
-		r.context()
-	case "currentPath":
-		r.CurrentPath = d.Text(maxCurrentPath + 1)
-		if utf8.RuneCountInString(r.CurrentPath) > maxCurrentPath {
-			d.Fail("", "at most 200 characters long")
-		}
-		r.CurrentPath = strings.TrimSpace(r.CurrentPath)
+	r.PageSize, err = whole("retrievalPageSize", b.PageSize, 1, MaxPageSize, DefaultPageSize)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Fingerprint == "":
+		return nil, errorf("fp", `fp must be a string that is not empty: "anonymous" or an identifier of the user`)
+	case b.ThreadID != nil && !validThreadID(*b.ThreadID):
+		return nil, mustBe("threadId", "")
+	case utf8.RuneCountInString(b.CurrentPath) > maxCurrentPath:
+		return nil, mustBe("currentPath", fmt.Sprintf("at most %d characters long", maxCurrentPath))
+	case b.Messages == nil:
+		return nil, errorf("messages", "messages must be an array with at least one message of role user")
 	}
-}
+	for i, c := range b.Context {
+		kind := text(c.Type, maxName)
+		switch at := fmt.Sprintf("context[%d]", i); {
+		case kind != "code" && kind != "textSelection":
+			return nil, mustBe(at+".type", `"code" or "textSelection"`)
+		case c.Value == nil:
+			return nil, mustBe(at+".value", "a string: the code or the selected text")
+		case strings.TrimSpace(*c.Value) != "" && len(r.Context) < maxContext:
+			r.Context = append(r.Context, reply.Context{Type: kind, Value: cut(*c.Value, maxValue), Path: cut(c.Path, maxName), ElementID: cut(c.ElementID, maxName)})
+		}
+	}
 
-const wantedThreadID = "the threadId of an earlier reply (letters, digits, - and _), or left out for a new thread"
+	question := -1
+	var at string // the question's path
+	var named string
+	for i := range *b.Messages {
+		m := &(*b.Messages)[i]
+		path := fmt.Sprintf("messages[%d]", i)
+		read, known, err := m.read(version, path)
+		switch {
+		case err != nil:
+			return nil, err
+		case !known:
+			continue
+		case read.Role == reply.User:
+			question, at = len(r.Messages), path
+		case read.Text == "" && read.Attachments == nil && read.Sources == nil:
+			continue
+		}
+		if id := m.threadID(version); read.Role == reply.Assistant && validThreadID(id) {
+			named = id
+		}
+		r.Messages = append(r.Messages, *read)
+	}
+	if question < 0 {
+		return nil, errorf("messages", "messages must hold at least one message of role user with text")
+	}
+	for i := range r.Messages {
+		asked := utf8.RuneCountInString(r.Messages[i].Text)
+		switch {
+		case i == question && asked == 0:
+			return nil, errorf(at, "%s, the last user message, must have text in its text parts or content", at)
+		case i == question && asked > maxText:
+			return nil, errorf(at, "%s, the last user message, must have at most %d characters of text", at, maxText)
+		}
+		r.Messages[i].Text = cut(r.Messages[i].Text, maxText)
+	}
+	if r.ThreadID = named; b.ThreadID != nil {
+		r.ThreadID = *b.ThreadID
+	}
+	if r.Transport || r.ChatID != "" {
+		r.QuestionID = r.Messages[question].ID
+	}
+	if first := min(question, len(r.Messages)-maxMessages); first > 0 {
+		r.Messages = r.Messages[first:]
+	}
+	return r, nil
+}
 
 // validThreadID reports whether id has the form of a thread's id.
 func validThreadID(id string) bool {
-	if id == "" || len(id) > maxThreadID {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
+	return id != "" && len(id) <= maxThreadID && strings.IndexFunc(id, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
+	}) < 0
 }
 
-// filter reads a filter.
-func (d *Decoder) filter(hasTag bool) (version, language, tag string) {
-	d.Object(func(name []byte) {
-		var to *string
-		switch string(name) {
-		case "version":
-			to = &version
-		case "language":
-			to = &language
-		case "tag":
-			if hasTag {
-				to = &tag
-			}
-		}
-		if to == nil {
-			return
-		}
-		if *to = ""; !d.Null() {
-			*to = strings.TrimSpace(d.Text(maxName))
-		}
-	})
-	return version, language, tag
-}
-
-// context reads the extra context, except entries with an empty value.
-func (r *request) context() {
-	d := r.d
-	r.Context = nil
-	d.Array(func(int) {
-		var c reply.Context
-		hasValue := false
-		d.Object(func(name []byte) {
-			switch string(name) {
-			case "type":
-				if c.Type = ""; d.Is('"') {
-					c.Type = d.Text(maxName)
-				}
-			case "value":
-				if hasValue = !d.Null(); hasValue {
-					c.Value = d.Text(maxValue)
-				}
-			case "path":
-				if c.Path = ""; !d.Null() {
-					c.Path = d.Text(maxName)
-				}
-			case "elementId":
-				if c.ElementID = ""; !d.Null() {
-					c.ElementID = d.Text(maxName)
-				}
-			}
-		})
-		if c.Type != "code" && c.Type != "textSelection" {
-			d.Fail("type", `"code" or "textSelection"`)
-		}
-		if !hasValue {
-			d.Fail("value", "a string: the code or the selected text")
-		}
-		if strings.TrimSpace(c.Value) != "" && len(r.Context) < maxContext {
-			r.Context = append(r.Context, c)
-		}
-	})
-}
-
-// messages reads the conversation.
-func (r *request) messages() {
-	r.hasMessages, r.Messages, r.question, r.named = true, nil, -1, ""
-	r.d.Array(func(int) { r.message() })
-}
-
-func (r *request) message() {
-	d := r.d
-	var m Message
-	d.Object(func(name []byte) {
-		switch string(name) {
-		case "id":
-			if m.ID = ""; !d.Null() {
-				m.ID = d.Text(maxName)
-			}
-		case "role":
-			if m.RoleName = ""; !d.Null() {
-				m.RoleName = d.Text(maxName)
-			}
-		case "parts":
-			m.parts.Reset()
-			m.Sources, m.long = nil, false
-			if !d.Null() {
-				d.Array(func(int) { r.part(&m) })
-			}
-		default:
-			r.dialect.Field(d, &m, name)
-		}
-	})
-	if d.err != nil {
-		return
-	}
-	switch m.RoleName {
+// read returns what is used of a message; known is false for roles that are
+// ignored.
+func (m *message) read(version Version, path string) (out *reply.Message, known bool, err error) {
+	out = &reply.Message{ID: cut(m.ID, maxName)}
+	switch m.Role {
 	case "user":
-		m.Role = reply.User
+		out.Role = reply.User
 	case "assistant":
-		m.Role = reply.Assistant
+		out.Role = reply.Assistant
 	case "system", "data":
-		m.Role = reply.Note
+		out.Role = reply.Note
 	default:
-		if m.RoleName == "" || !r.dialect.AnyRole {
-			d.Fail("role", "one of system, assistant, data and user")
+		if m.Role == "" || version == V1 {
+			return nil, false, errorf(path+".role", "%s.role must be one of system, assistant, data and user", path)
 		}
-		return
+		return nil, false, nil
 	}
-	if r.dialect.Finish != nil {
-		r.dialect.Finish(d, &m)
-		if d.err != nil {
-			return
+	var lines []string
+	for i, p := range m.Parts {
+		switch kind := text(p.Type, maxName); {
+		case kind == "text" && p.Text.Kind() != '"':
+			return nil, false, mustBe(fmt.Sprintf("%s.parts[%d].text", path, i), "a string")
+		case kind == "text":
+			// Clients show parts as blocks.
+			if line := text(p.Text, maxText+1); line != "" {
+				lines = append(lines, line)
+			}
+		case kind == "file":
+			out.Attachments = attach(out.Attachments, p.Filename, p.MediaType, p.URL)
+		case kind == "source-url" && version == V2:
+			out.Sources = addSource(out.Sources, p.URL)
+		case kind == "source" && version == V1:
+			out.Sources = addSource(out.Sources, field(p.Source, "url"))
 		}
 	}
-	r.add(&m)
+	if out.Role != reply.Assistant {
+		out.Sources = nil
+	}
+	if out.Text = strings.Join(lines, "\n"); strings.TrimSpace(out.Text) == "" {
+		out.Text = text(m.Content, maxText+1)
+	}
+	if version == V1 {
+		if err := m.readV1(out, path); err != nil {
+			return nil, false, err
+		}
+	}
+	if strings.TrimSpace(out.Text) == "" {
+		out.Text = ""
+	}
+	return out, true, nil
 }
 
-func (r *request) part(m *Message) {
-	d := r.d
-	if !d.Is('{') {
-		d.wrong("an object with a type")
-		return
+// readV1 reads what only v1 has: attachments beside the parts, and data
+// messages, whose content or data may be any JSON.
+func (m *message) readV1(out *reply.Message, path string) error {
+	for _, a := range elements(m.Attachments) {
+		out.Attachments = attach(out.Attachments, field(a, "name"), field(a, "contentType"), field(a, "url"))
 	}
-	var p Part
-	d.Object(func(name []byte) {
-		switch string(name) {
-		case "type":
-			p.Type = d.Name()
-		case "text":
-			p.Text = d.Raw()
-		case "url":
-			p.URL = d.Raw()
-		case "mediaType":
-			p.MediaType = d.Raw()
-		case "filename":
-			p.Filename = d.Raw()
-		case "source":
-			p.Source = d.Raw()
+	extra := m.Content
+	switch kind := m.Content.Kind(); {
+	case m.Role == "data" && (len(extra) == 0 || kind == '"' || kind == 'n'):
+		extra = m.Data
+	case len(extra) == 0 || kind == '"' || kind == 'n':
+		return nil
+	case m.Role != "data":
+		return mustBe(path+".content", "a string")
+	}
+	if len(extra) > 0 && extra.Kind() != 'n' {
+		if out.Text != "" {
+			out.Text += "\n"
 		}
-	})
-	if d.err == nil {
-		r.dialect.Part(d, m, &p)
+		out.Text += strings.ToValidUTF8(string(extra), "\uFFFD")
 	}
+	return nil
 }
 
-// add adds a message with a known role.
-func (r *request) add(m *Message) {
-	text := m.parts.String()
-	if strings.TrimSpace(text) == "" {
-		text = m.Content
+// threadID returns the thread that a reply of ours named: in an annotation in
+// v1, in the metadata in v2. Applications may add both of any kind.
+func (m *message) threadID(version Version) (id string) {
+	if version == V2 {
+		return text(field(m.Metadata, "threadId"), maxName)
 	}
-	if m.Role == reply.Note && len(m.Extra) > 0 {
-		extra := string(m.Extra)
-		if !utf8.ValidString(extra) {
-			extra = string([]rune(extra))
+	for _, a := range elements(m.Annotations) {
+		if v := field(a, "threadId"); v.Kind() == '"' {
+			id = text(v, maxName)
 		}
-		if text != "" {
-			text += "\n"
-		}
-		text += extra
 	}
-	m.Text = cut(text, maxText)
-	m.long = m.long || len(m.Text) < len(text)
-	if strings.TrimSpace(m.Text) == "" {
-		m.Text = ""
-	}
-	if m.Role != reply.Assistant {
-		m.Sources = nil
-	} else if validThreadID(m.ThreadID) {
-		r.named = m.ThreadID
-	}
-	if m.Role == reply.User {
-		r.question, r.place, r.long = len(r.Messages), r.d.Path(), m.long
-	} else if m.Text == "" && m.Attachments == nil && m.Sources == nil {
-		return // it is empty
-	}
-	r.Messages = append(r.Messages, m.Message)
+	return id
 }
 
-// finish checks what depends on the whole body.
-func (r *request) finish() (*reply.Request, error) {
-	switch {
-	case r.Fingerprint == "":
-		return nil, errorf("fp", `fp must be a string that is not empty: "anonymous" or an identifier of the user`)
-	case !r.hasMessages:
-		return nil, errorf("messages", "messages must be an array with at least one message of role user")
-	case r.question < 0:
-		return nil, errorf("messages", "messages must hold at least one message of role user with text")
-	case r.Messages[r.question].Text == "":
-		return nil, errorf(r.place, "%s, the last user message, must have text in its text parts or content", r.place)
-	case r.long:
-		return nil, errorf(r.place, "%s, the last user message, must have at most %d characters of text", r.place, maxText)
+// elements returns the elements of an array, none of any other value.
+func elements(array jsontext.Value) (all []jsontext.Value) {
+	_ = json.Unmarshal(array, &all, lenient)
+	return all
+}
+
+// field returns a field of an object, nil of any other value.
+func field(object jsontext.Value, name string) jsontext.Value {
+	var fields map[string]jsontext.Value
+	_ = json.Unmarshal(object, &fields, lenient)
+	return fields[name]
+}
+
+// addSource adds the URL of a source of an earlier answer.
+func addSource(sources []string, url jsontext.Value) []string {
+	s := text(url, maxAddress+1)
+	if s == "" || len(sources) == maxSources || utf8.RuneCountInString(s) > maxAddress {
+		return sources
 	}
-	if r.ThreadID == "" {
-		r.ThreadID = r.named
+	return append(sources, s)
+}
+
+// attach adds a file. A data URL of a text is decoded; nothing is fetched.
+func attach(files []reply.Attachment, name, mediaType, url jsontext.Value) []reply.Attachment {
+	if len(files) == maxAttachments {
+		return files
 	}
-	if r.Transport || r.ChatID != "" {
-		r.QuestionID = r.Messages[r.question].ID
-	}
-	if first := min(r.question, len(r.Messages)-maxMessages); first > 0 {
-		r.Messages = r.Messages[first:]
-	}
-	return &r.Request, nil
+	return append(files, attachment(text(name, maxName), text(mediaType, maxName), url))
 }

@@ -34,14 +34,14 @@ func TestBadRequestsNameTheFieldAndWhatItMayBe(t *testing.T) {
 	}{
 		{"empty", "", "", "empty", 0},
 		{"broken", `{"fp":`, "", "not valid JSON", 0},
-		{"broken in an unread value", `{"x":{"a":[1,}]}}`, "", "line 1, column 14", 0},
+		{"broken in an unread value", `{"x":{"a":[1,}]}}`, "", "line 1, column 13", 0},
 		{"two values", body("") + "1", "", "not valid JSON", 0},
 		{"an array", `[]`, "", "an object", 0},
-		{"too deep", `{"x":` + strings.Repeat("[", 10_001), "", "too deep", 0},
+		{"too deep", `{"x":` + strings.Repeat("[", 10_001), "", "max depth", 0},
 		{"a control character", "{\"x\":\"\n\"}", "", "control character", 0},
 		{"an unknown escape", `{"x":"\q"}`, "", "escape", 0},
-		{"a bad number", `{"x":01}`, "", "comma", 0},
-		{"a bad literal", `{"x":tru}`, "", "a value", 0},
+		{"a bad number", `{"x":01}`, "", "after object value", 0},
+		{"a bad literal", `{"x":tru}`, "", "literal", 0},
 		{"no fp", `{"messages":[` + question + `]}`, "fp", "anonymous", 0},
 		{"an empty fp", `{"fp":" ","messages":[` + question + `]}`, "fp", "anonymous", 0},
 		{"fp a number", `{"fp":5}`, "fp", "a string", 0},
@@ -106,6 +106,7 @@ func TestWhatIsNotReadIsAccepted(t *testing.T) {
 		"a 5 MB file":              messages(`{"role":"user","content":"How?","parts":[{"type":"file","mediaType":"image/png","url":"data:image/png;base64,` + strings.Repeat("A", 5<<20) + `"},{"type":"text","text":"How?"}]}`),
 		"deep":                     body(`,"x":` + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990)),
 		"a name twice":             body(`,"retrievalPageSize":7,"retrievalPageSize":5`),
+		"other annotations":        messages(`{"role":"user","content":"How?","annotations":5,"experimental_attachments":{}}`),
 		"a byte order mark":        "\xef\xbb\xbf" + body(""),
 	} {
 		for i, decode := range []decode{datastream.Decode, uimessage.Decode} {

@@ -8,7 +8,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Result is a search result as clients get it. SPEC.md, Search result item.
+// Result is a search result as clients get it.
 type Result struct {
 	// Content is the matching section as text, "" if the request's fields
 	// don't name it.

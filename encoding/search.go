@@ -1,6 +1,7 @@
 package encoding
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -32,68 +33,59 @@ type Search struct {
 // DecodeSearch reads the body of a search. It returns an *Error if the body is
 // invalid. Null means that a field is left out; unknown fields are ignored.
 func DecodeSearch(body []byte) (*Search, error) {
-	d := NewDecoder(body)
-	if d.peek() == 0 && d.pos >= len(d.data) {
-		return nil, errorf("", "the body is empty: it must be a JSON object with query")
+	var b struct {
+		Query          string    `json:"query"`
+		PageSize       *float64  `json:"pageSize"`
+		ScoreThreshold float64   `json:"scoreThreshold"`
+		Offset         *float64  `json:"offset"`
+		Fields         *[]string `json:"fields"`
+		Filter         filter    `json:"filter"`
 	}
-	s := Search{PageSize: DefaultHits}
-	d.Object(func(name []byte) {
-		switch string(name) {
-		case "query":
-			s.Query = ""
-			if !d.Null() {
-				s.Query = strings.TrimSpace(d.String())
-			}
-			if utf8.RuneCountInString(s.Query) > MaxQuery {
-				d.Fail("", "at most 1000 characters long")
-			}
-		case "pageSize":
-			s.PageSize = DefaultHits
-			if !d.Null() {
-				s.PageSize = d.Integer(1, MaxHits)
-			}
-		case "scoreThreshold":
-			s.Threshold = 0
-			if !d.Null() {
-				const wanted = "a number from 0 to 1"
-				s.Threshold = d.Number(wanted)
-				if d.err == nil && !(s.Threshold >= 0 && s.Threshold <= 1) {
-					d.Fail("", wanted)
-				}
-			}
-		case "offset":
-			s.Offset = 0
-			if !d.Null() {
-				s.Offset = d.Integer(0, retrieval.MaxHits)
-			}
-		case "fields":
-			s.NoContent, s.NoSnippet = false, false
-			if !d.Null() {
-				s.NoContent, s.NoSnippet = true, true
-				d.Array(func(int) {
-					switch d.String() {
-					case "content":
-						s.NoContent = false
-					case "snippet":
-						s.NoSnippet = false
-					default:
-						d.Fail("", "content or snippet")
-					}
-				})
-			}
-		case "filter":
-			s.Filter = retrieval.Filter{}
-			if !d.Null() {
-				s.Filter.Version, s.Filter.Language, s.Filter.Tag = d.filter(true)
-			}
-		}
-	})
-	d.End()
-	if err := d.Err(); err != nil {
+	err := decode(body, &b, "query")
+	if err != nil {
 		return nil, err
 	}
-	if s.Query == "" {
-		return nil, errorf("query", "query must be a string of 1 to %d characters", MaxQuery)
+	s := &Search{Query: strings.TrimSpace(b.Query), Threshold: b.ScoreThreshold, Filter: retrieval.Filter(b.Filter.trimmed())}
+	if s.PageSize, err = whole("pageSize", b.PageSize, 1, MaxHits, DefaultHits); err != nil {
+		return nil, err
 	}
-	return &s, nil
+	if s.Offset, err = whole("offset", b.Offset, 0, retrieval.MaxHits, 0); err != nil {
+		return nil, err
+	}
+	if b.Fields != nil {
+		s.NoContent, s.NoSnippet = true, true
+		for i, f := range *b.Fields {
+			switch f {
+			case "content":
+				s.NoContent = false
+			case "snippet":
+				s.NoSnippet = false
+			default:
+				return nil, mustBe(fmt.Sprintf("fields[%d]", i), "content or snippet")
+			}
+		}
+	}
+	switch {
+	case s.Query == "":
+		return nil, errorf("query", "query must be a string of 1 to %d characters", MaxQuery)
+	case utf8.RuneCountInString(s.Query) > MaxQuery:
+		return nil, errorf("query", "query must be at most %d characters long", MaxQuery)
+	case s.Threshold < 0 || s.Threshold > 1:
+		return nil, mustBe("scoreThreshold", "")
+	}
+	return s, nil
+}
+
+// filter is what both kinds of requests filter by.
+type filter struct {
+	Version  string `json:"version"`
+	Language string `json:"language"`
+	Tag      string `json:"tag"`
+}
+
+func (f filter) trimmed() filter {
+	for _, s := range []*string{&f.Version, &f.Language, &f.Tag} {
+		*s = strings.TrimSpace(cut(*s, maxName))
+	}
+	return f
 }

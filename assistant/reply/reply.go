@@ -103,7 +103,7 @@ type Request struct {
 	Regenerate bool
 }
 
-// Filter has the fields of SPEC.md's message filter, and tag.
+// Filter narrows what is searched to pages that carry these values.
 type Filter struct{ Version, Language, Tag string }
 
 // Role is who speaks.
