@@ -393,7 +393,8 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		known, model = r.embeddings.known(keys), r.embeddings.model
 	}
 	began := time.Now()
-	if err := r.replace(ctx, documents, keys, known > 0); err != nil {
+	known, err := r.replace(ctx, documents, keys, known)
+	if err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
 	r.documents = documents
@@ -414,23 +415,30 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	return nil
 }
 
-// replace gives documents, and the vectors of keys, to the index.
-func (r *Refresher) replace(ctx context.Context, documents []*Document, keys [][]vectorKey, vectors bool) error {
+// replace gives documents, and the vectors of keys, of which so many are known,
+// to the index. It returns how many the index got.
+func (r *Refresher) replace(ctx context.Context, documents []*Document, keys [][]vectorKey, known int) (int, error) {
 	of := func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
 	if keeper, ok := r.options.Index.(Keeper); ok {
-		if !vectors {
+		if known == 0 {
 			of = nil
 		}
-		return keeper.ReplaceKept(ctx, documents, of)
+		return known, keeper.ReplaceKept(ctx, documents, of)
 	}
-	var all [][][]float32
-	if vectors {
-		all = make([][][]float32, len(documents))
-		for i := range all {
-			all[i] = of(i)
+	if known == 0 {
+		return 0, r.options.Index.Replace(ctx, documents, nil)
+	}
+	known = 0
+	all := make([][][]float32, len(documents))
+	for i := range all {
+		all[i] = of(i)
+		for _, v := range all[i] {
+			if v != nil {
+				known++
+			}
 		}
 	}
-	return r.options.Index.Replace(ctx, documents, all)
+	return known, r.options.Index.Replace(ctx, documents, all)
 }
 
 func countSections(documents []*Document) int {

@@ -134,12 +134,14 @@ func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
 	defer c.mu.Unlock()
 	vectors := make([][]float32, len(keys))
 	var f *os.File
+	var err error
 	if len(c.offsets) > 0 {
-		var err error
 		if f, err = os.Open(c.path); err == nil {
 			defer f.Close()
 		}
 	}
+	// A file that can't be read at the moment still has its vectors.
+	gone := errors.Is(err, fs.ErrNotExist)
 	record := make([]byte, vectorRecordSize(c.dimensions))
 	for i, key := range keys {
 		vectors[i] = slices.Clone(c.memory[key])
@@ -148,10 +150,16 @@ func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
 			continue
 		}
 		if f == nil {
-			delete(c.offsets, key)
+			if gone {
+				delete(c.offsets, key)
+			}
 			continue
 		}
-		if _, err := f.ReadAt(record, offset); err != nil || !intact(record) || vectorKey(record) != key {
+		_, err := f.ReadAt(record, offset)
+		if err != nil && !errors.Is(err, io.EOF) {
+			continue
+		}
+		if err != nil || !intact(record) || vectorKey(record) != key {
 			delete(c.offsets, key)
 			continue
 		}

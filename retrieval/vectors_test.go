@@ -140,3 +140,22 @@ func TestVectorsThatCannotBeWrittenStayInMemory(t *testing.T) {
 		t.Errorf("vector %v", v)
 	}
 }
+
+func TestVectorsOutliveAFileThatCannotBeOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors.bin")
+	c := openVectors(t, path)
+	putVectors(t, c, 0, 3)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, path); err != nil {
+		t.Skip(err)
+	}
+	if v := c.Get([]vectorKey{numberKey(1)}); v[0] != nil {
+		t.Errorf("%v", v)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	checkHas(t, c, 0, 3)
+}
