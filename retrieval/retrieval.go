@@ -80,6 +80,9 @@ const (
 	Moved      Kind = "moved"  // a note that the page is elsewhere
 )
 
+// Kinds are all kinds but Current.
+var Kinds = []Kind{Blog, Changelog, Deprecated, Old, Next, Listing, Moved}
+
 // HashSuffix separates the two parts of Document.Hash.
 const HashSuffix = "+"
 

@@ -153,6 +153,7 @@ var bad = []struct{ field, value, says string }{
 	{"Site.name", `" "`, `name: has only spaces`},
 	{"Site.versions", `[{"value":""}]`, `versions: one has no value`},
 	{"Site.versions", `[{"value":"1.x"},{"value":"2.x"}]`, `versions: 1.x and 2.x both have no globs`},
+	{"Site.kinds", `[{"value":"news"}]`, `kinds: "news" must be current`},
 	{"Site.languages", `[{"value":"english_uk!"}]`, `languages: "english_uk!" must be a language tag`},
 	{"Site.include", `["guide/*"]`, `include: "guide/*" must start with a slash`},
 	{"Site.exclude", `["/blog["]`, `exclude: "/blog[" has a [ without ]`},

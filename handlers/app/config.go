@@ -42,6 +42,11 @@ type Site struct {
 	// match as versions do.
 	Languages []Scope `json:"languages,omitempty"`
 
+	// What pages are, by path: current, blog, changelog, deprecated, old, next,
+	// source or moved. Current ones rank higher, unless a query asks for others.
+	// Default: what their paths, titles and front matter say.
+	Kinds []Scope `json:"kinds,omitempty"`
+
 	// Path globs of the pages to index, like "/guide/*"; "**", and "*" at the
 	// end, match slashes too. Default: all pages.
 	Include []string `json:"include,omitempty"`
@@ -105,7 +110,7 @@ type Site struct {
 
 // Scope gives the pages below some paths a version or language.
 type Scope struct {
-	// The version or language.
+	// The version, language or kind.
 	Value string `json:"value"`
 
 	// Path globs of its pages. Default: all pages that match no other scope.

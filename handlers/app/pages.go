@@ -15,6 +15,8 @@ type PageStatus struct {
 	Sections int    `json:"sections"`
 	Language string `json:"language,omitempty"`
 	Version  string `json:"version,omitempty"`
+	// Kind is what the page is, "" if it is current documentation.
+	Kind string `json:"kind,omitempty"`
 	// State is public, locked, not served, duplicate or unknown, and Why the
 	// reason for it, if there is one to give.
 	State string `json:"state"`
@@ -37,7 +39,7 @@ func (a *App) SitePages(ctx context.Context, name string) ([]PageStatus, error) 
 	pages := []PageStatus{}
 	for _, p := range site.Pages() {
 		pages = append(pages, PageStatus{
-			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version,
+			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
 			State: string(p.State), Why: p.Why,
 		})
 	}

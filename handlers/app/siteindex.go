@@ -94,7 +94,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	dir := filepath.Join(a.DataDir, r.Name)
 	in, err := ingest.New(ingest.Options{
 		URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
-		Versions: scopes(s.Versions), Languages: scopes(s.Languages),
+		Versions: scopes(s.Versions), Languages: scopes(s.Languages), Kinds: scopes(s.Kinds),
 		Include: s.Include, Exclude: s.Exclude,
 	})
 	if err != nil {

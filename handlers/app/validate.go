@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 const (
@@ -121,6 +122,12 @@ func (s *Site) Validate() error {
 	for _, l := range s.Languages {
 		if _, err := language.Parse(l.Value); err != nil {
 			c.fail("languages", "%q must be a language tag like en, pt-BR or zh-Hans", l.Value)
+		}
+	}
+	c.scopes("kinds", s.Kinds)
+	for _, k := range s.Kinds {
+		if k.Value != "current" && !slices.Contains(retrieval.Kinds, retrieval.Kind(k.Value)) {
+			c.fail("kinds", "%q must be current, blog, changelog, deprecated, old, next, source or moved", k.Value)
 		}
 	}
 	c.globs("include", s.Include)

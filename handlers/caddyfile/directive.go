@@ -150,6 +150,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //		name <text>
 //		version <version> [<glob>...]
 //		language <language> [<glob>...]
+//		kind <glob>... <kind>
 //		include <glob>...
 //		exclude <glob>...
 //		clean_urls on|off

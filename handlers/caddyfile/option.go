@@ -35,6 +35,7 @@ type option struct {
 //				name <text>
 //				version <version> [<glob>...]
 //				language <language> [<glob>...]
+//				kind <glob>... <kind>
 //				include <glob>...
 //				exclude <glob>...
 //				clean_urls on|off
@@ -55,6 +56,7 @@ type option struct {
 //				name <text>
 //				version <version> [<glob>...]
 //				language <language> [<glob>...]
+//				kind <glob>... <kind>
 //				include <glob>...
 //				exclude <glob>...
 //				clean_urls on|off

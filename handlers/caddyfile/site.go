@@ -112,6 +112,15 @@ func siteWords(s *app.Site) []word {
 		textWord("name", "<text>", `"Acme Docs"`, &s.Name),
 		scopeWord("version", "versions", "2.x /v2/*", &s.Versions),
 		scopeWord("language", "languages", "fr /fr/*", &s.Languages),
+		{name: "kind", field: "kinds", forms: is("<glob>... <kind>", "/blog/* blog"), repeat: true, parse: func(l line) error {
+			args, err := l.some(2)
+			if err != nil {
+				return err
+			}
+			last := len(args) - 1
+			s.Kinds = append(s.Kinds, app.Scope{Value: args[last], Paths: args[:last]})
+			return nil
+		}},
 		listWord("include", "<glob>...", "/guide/* /api/*", &s.Include),
 		listWord("exclude", "<glob>...", "/blog/* /changelog/*", &s.Exclude),
 		switchWord("clean_urls", &s.CleanURLs),

@@ -106,6 +106,10 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("there is no command %q; did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
+	}
 	return fmt.Errorf("there is no command %q", cmd.CommandPath()+" "+args[0])
 }
 

@@ -22,10 +22,10 @@ func pagesCommand(t *target) *cobra.Command {
 
 func printPages(out io.Writer, pages []app.PageStatus) {
 	w := table(out)
-	fmt.Fprintln(w, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tWHY")
+	fmt.Fprintln(w, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tKIND\tWHY")
 	for _, p := range pages {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.State, printable(p.URL), cmp.Or(excerpt(printable(p.Title), 40), "-"), p.Sections,
-			cmp.Or(printable(p.Language), "-"), cmp.Or(printable(p.Version), "-"), cmp.Or(printable(p.Why), "-"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", p.State, printable(p.URL), cmp.Or(excerpt(printable(p.Title), 40), "-"), p.Sections,
+			cmp.Or(printable(p.Language), "-"), cmp.Or(printable(p.Version), "-"), cmp.Or(p.Kind, "-"), cmp.Or(printable(p.Why), "-"))
 	}
 	w.Flush()
 }

@@ -96,3 +96,21 @@ func TestSectionsOfTheSameWordsHaveTheSameSum(t *testing.T) {
 		t.Errorf("%x, %x and, below another heading, %x", a.Sections[0].Sum, b.Sections[0].Sum, a.Sections[1].Sum)
 	}
 }
+
+func TestTheConfigurationSaysWhatPagesAre(t *testing.T) {
+	in, err := New(Options{Kinds: []Scope{{Value: "blog", Paths: []string{"/stories/*"}}, {Value: "current", Paths: []string{"/changelog"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]retrieval.Kind{
+		"stories/first.md": retrieval.Blog, "changelog.md": retrieval.Current, "v1/changelog.md": retrieval.Changelog, "guide.md": retrieval.Current,
+	} {
+		doc, _, err := in.Document(file, []byte("# A page\n\nIts text."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Kind != want {
+			t.Errorf("%s is %q, want %q", file, doc.Kind, want)
+		}
+	}
+}

@@ -33,6 +33,8 @@ type Options struct {
 	// Versions and Languages of pages by path. The first match wins. A Scope
 	// without paths is the default for pages that name none themselves.
 	Versions, Languages []Scope
+	// Kinds of pages by path: current or one of retrieval.Kinds.
+	Kinds []Scope
 	// Include and Exclude are globs on the page's path: "*" stays within a
 	// path segment, "**" and a "*" at the end cross slashes, "?" is one
 	// character. No Include means all pages; Exclude wins.
@@ -64,12 +66,12 @@ const revision = "7"
 
 // Ingester reads the pages of one site. It is safe for concurrent use.
 type Ingester struct {
-	options             Options
-	base                *url.URL // its path ends in a slash
-	include, exclude    globs
-	versions, languages []scope
-	fingerprint         []byte
-	repeated            atomic.Pointer[repetition] // what Use was given last
+	options                    Options
+	base                       *url.URL // its path ends in a slash
+	include, exclude           globs
+	versions, languages, kinds []scope
+	fingerprint                []byte
+	repeated                   atomic.Pointer[repetition] // what Use was given last
 }
 
 // New compiles the options. Its errors say which value is wrong and what to
@@ -95,6 +97,9 @@ func New(o Options) (*Ingester, error) {
 		return nil, err
 	}
 	if in.languages, err = compileScopes("language", o.Languages); err != nil {
+		return nil, err
+	}
+	if in.kinds, err = compileScopes("kind", o.Kinds); err != nil {
 		return nil, err
 	}
 	o.Include, o.Exclude = nil, nil // they choose pages, they change none
@@ -224,6 +229,13 @@ func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retr
 	}
 	if len(doc.Sections) == 0 {
 		return nil, nil, nil, fmt.Errorf("%w: it has no text", errSkip)
+	}
+	switch kind := choose(in.kinds, in.candidates(file), "", ""); kind {
+	case "":
+	case "current":
+		doc.Kind = retrieval.Current
+	default:
+		doc.Kind = retrieval.Kind(kind)
 	}
 	for i := range doc.Sections {
 		doc.Sections[i].Sum = sum(&doc.Sections[i])
