@@ -18,7 +18,7 @@ import (
 )
 
 // maxAllocations is the target for allocations a text token.
-const maxAllocations = 2
+const maxAllocations = 12
 
 // allocations returns the number of allocations a text token, from the model's
 // response through the link check to the encoder: the difference between a

@@ -59,14 +59,14 @@ func TestAStreamOfTheFakeModelIsReadWhole(t *testing.T) {
 	for setPace(t.Context(), addr, p) != nil && t.Context().Err() == nil {
 		_ = pause(t.Context(), time.Millisecond)
 	}
-	l := &load{addr: addr, request: modelRequest(addr, "how?"), streams: 5, each: 2, tokens: p.tokens}
+	l := &load{addr: addr, request: modelRequest(addr, "how?"), streams: 5, each: 2, tokens: p.marks()}
 	s := l.run(t.Context())
-	if err := s.err(); err != nil || s.tokens != 10*500 {
-		t.Fatalf("%d tokens, %v", s.tokens, err)
+	if err := s.err(); err != nil || s.tokens != 10*int64(p.marks()) {
+		t.Fatalf("%d marks, %v", s.tokens, err)
 	}
 	l.tokens++
 	if l.run(t.Context()).err() == nil {
-		t.Error("a token that never came is not missed")
+		t.Error("a mark that never came is not missed")
 	}
 }
 
@@ -112,6 +112,18 @@ func TestAnUnknownSuiteIsRefusedByName(t *testing.T) {
 	err := run(context.Background(), []string{"serch"})
 	if err == nil || !strings.Contains(err.Error(), "serch") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+func TestFiguresOfTwoCommitsStandSideBySide(t *testing.T) {
+	ours := "head\n\n### Replies\n\n| # | figure | module | result |\n|---|---|---|---|\n| 1 | CPU, µs | 30.0 | 1.2: met (target 2) |\n| 2 | new | 5 | |\n"
+	theirs := "### Replies\n\n| # | figure | module | result |\n|---|---|---|---|\n| 1 | CPU, µs | 20.0 | 1.5: met (target 2) |\n"
+	var out strings.Builder
+	compare(&out, ours, theirs, "v1")
+	for _, want := range []string{"| 1 | CPU, µs | 30.0 / 20.0 (1.50) | 1.2: met (target 2) |\n", "| 2 | new | 5 | |\n", "| # | figure | module | result |\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
 	}
 }
 

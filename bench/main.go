@@ -16,6 +16,11 @@
 //	go -C bench run . ranking            # nDCG@10 on other projects' documentation and on your own sets
 //	go -C bench run . markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
+// With -against REV, any of them also runs as of another commit, in turns with
+// this one, and each figure is printed with the other's and their ratio:
+//
+//	go -C bench run . stream -only 1 -against v0.1.0
+//
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go and Linux, and Node with npm for MiniSearch, Pagefind, DocSearch and
 // the AI SDK, which are left out otherwise. All traffic stays on the loopback
@@ -94,6 +99,9 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	if i := slices.Index(args, "-against"); i >= 0 && i+1 < len(args) {
+		return against(ctx, args[i+1], slices.Delete(slices.Clone(args), i, i+2), os.Stdout)
+	}
 	if len(args) > 0 && args[0] == "markdown" {
 		return runMarkdown(args[1:])
 	}

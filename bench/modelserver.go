@@ -57,10 +57,16 @@ func setPace(ctx context.Context, addr string, p pace) error {
 	return nil
 }
 
-// markLength is the length of the mark at the end of each token: its number and
-// the time of its write, both in hexadecimal. It shows the client which tokens
-// were lost, duplicated or reordered, and their latency. It has no bytes with a
-// meaning in Markdown.
+// markEvery is how many tokens have one mark: tokens of real replies are some
+// five bytes of sentences, and marks are longer.
+const markEvery = 10
+
+// marks is the number of marks in a reply.
+func (p pace) marks() int { return (p.tokens + markEvery - 1) / markEvery }
+
+// markLength is the length of a mark: its number and the time of its write, both
+// in hexadecimal. It shows the client what was lost, duplicated or reordered,
+// and the latency of a token. It has no bytes with a meaning in Markdown.
 //
 //	~00a1.0f3c9a77e2;
 const markLength = 1 + 4 + 1 + 10 + 1
@@ -192,7 +198,9 @@ func (s *modelServer) chat(conn net.Conn, body []byte, arrived uint64) error {
 		}
 		events = append(events, chunkHead+`{"content":"`...)
 		events = append(events, answerWords[i%len(answerWords)]...)
-		events = appendMark(events, i, stamp)
+		if i%markEvery == 0 {
+			events = appendMark(events, i/markEvery, stamp)
+		}
 		events = append(events, `"}`+chunkTail...)
 		if (i+1)%p.burst == 0 || i == p.tokens-1 {
 			if err := write(); err != nil {

@@ -175,9 +175,10 @@ func (s *servers) run(ctx context.Context, who string, p pace, l load) (*measure
 		proc, l.addr = s.node, s.nodeAddr
 		l.request = messageRequest("/api/chat", l.addr, s.question)
 	}
-	l.tokens = p.tokens
+	l.tokens = p.marks()
 	before := proc.cpu()
 	m := &measured{seen: l.run(ctx)}
+	m.seen.tokens = m.seen.tokens * int64(p.tokens) / int64(p.marks()) // of the marked ones
 	m.cpu = proc.cpu() - before
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -213,10 +214,10 @@ func (s *servers) interleaved(ctx context.Context, p pace, l load, see func(who 
 
 // paced measures figures 1 and 2.
 func paced(ctx context.Context, b *bench, s *servers, out series) error {
-	p := pace{tokens: 300, rate: 50, burst: 1, wait: 200 * time.Millisecond}
+	p := pace{tokens: 120, rate: 50, burst: 1, wait: 200 * time.Millisecond}
 	l := load{streams: 500, ramp: time.Second}
 	if b.short {
-		p.tokens, l.streams = 150, 200
+		l.streams = 200
 	}
 	b.profileCPU(ctx, s.module, "paced", 7*time.Second)
 	return s.interleaved(ctx, p, l, func(who string, m *measured) {
