@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"strconv"
 	"unicode/utf8"
 
-	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // result is what a server found for one request.
@@ -26,42 +26,37 @@ type hit struct {
 	details           []byte // JSON
 }
 
-// member returns a member of an object, nil if it has none.
-func member(object []byte, name string) []byte {
-	for key, value := range rawjson.Members(object) {
-		if string(key) == name {
-			return value
-		}
-	}
-	return nil
+// answer is the body of an answer to a search of several queries: results of
+// each, or the merged hits of all.
+type answer struct {
+	Results []struct {
+		Hits []jsontext.Value `json:"hits"`
+	} `json:"results"`
+	Hits []jsontext.Value `json:"hits"`
 }
 
-// hitsOf returns the hits of an array. The section of one without a place is
-// below 0.
-func hitsOf(array []byte) (hits []hit) {
-	for raw := range rawjson.Elements(array) {
-		h := hit{raw: raw, section: -1}
-		for key, value := range rawjson.Members(raw) {
-			switch string(key) {
-			case "page":
-				h.page = textOf(value)
-			case "section":
-				h.section = -1
-				if n, err := strconv.Atoi(string(value)); err == nil {
-					h.section = n
-				}
-			case "counts":
-				h.counts = bytesOf(value)
-			case "embedding":
-				h.embedding = bytesOf(value)
-			case "_rankingScoreDetails":
-				h.details = value
-			}
+// hitsOf reads hits. The section of one without a place is below 0.
+func hitsOf(all []jsontext.Value) []hit {
+	hits := make([]hit, len(all))
+	for i, raw := range all {
+		var h struct {
+			Page      string         `json:"page"`
+			Section   *int           `json:"section"`
+			Counts    jsontext.Value `json:"counts"`
+			Embedding jsontext.Value `json:"embedding"`
+			Details   jsontext.Value `json:"_rankingScoreDetails"`
 		}
-		hits = append(hits, h)
+		place := -1
+		if jsonv2.Unmarshal(raw, &h, lenient) == nil && h.Section != nil {
+			place = *h.Section
+		}
+		hits[i] = hit{raw, h.Page, place, bytesOf(h.Counts), bytesOf(h.Embedding), h.Details}
 	}
 	return hits
 }
+
+// lenient reads names twice and broken characters, which pages may have.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // record decodes all of a hit.
 func (h *hit) record() (*record, error) {

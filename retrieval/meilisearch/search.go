@@ -1,7 +1,6 @@
 package meilisearch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	sdk "github.com/meilisearch/meilisearch-go"
 
-	"github.com/caddy-docs/caddy-docs/encoding/rawjson"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -255,15 +254,13 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	body, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests})
+	found, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests})
 	if err != nil {
 		return nil, err
 	}
 	var results []result
-	for r := range rawjson.Elements(member(body, "results")) {
-		if len(results) < len(requests) {
-			results = append(results, result{hitsOf(member(r, "hits")), requests[len(results)].Hybrid != nil})
-		}
+	for i, r := range found.Results[:min(len(found.Results), len(requests))] {
+		results = append(results, result{hitsOf(r.Hits), requests[i].Hybrid != nil})
 	}
 	if len(results) < len(requests) {
 		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(results), len(requests))}
@@ -277,26 +274,28 @@ func (s *server) searchMerged(ctx context.Context, requests []*sdk.SearchRequest
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	body, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}})
+	found, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}})
 	if err != nil {
 		return nil, err
 	}
-	return []result{{hits: hitsOf(member(body, "hits"))}}, nil
+	return []result{{hits: hitsOf(found.Hits)}}, nil
 }
 
-// multiSearch makes a request, and returns the answer, which is valid JSON.
-func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest) (answer []byte, err error) {
+// multiSearch makes a request, and returns the answer.
+func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest) (*answer, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), &answer); err != nil {
+	var raw []byte
+	if err := s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), &raw); err != nil {
 		return nil, err
 	}
-	if !rawjson.Valid(answer) {
-		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: errors.New("the answer is not JSON")}
+	var found answer
+	if err := jsonv2.Unmarshal(raw, &found, lenient); err != nil {
+		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("the answer is not that of a search: %w", err)}
 	}
-	return bytes.TrimSpace(answer), nil
+	return &found, nil
 }
 
 // requests returns keyword and semantic requests for each language, or for the
