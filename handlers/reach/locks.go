@@ -31,7 +31,7 @@ type folder struct {
 func locksOf(all map[string]Page, routes *Routes) []*lock {
 	behind := make(map[int32][]Page)
 	for _, p := range all {
-		if p.State == Locked || p.State == Unknown {
+		if p.State != Public && p.State != Duplicate { // a lock may answer 404
 			behind[p.lock] = append(behind[p.lock], p)
 		}
 	}

@@ -23,7 +23,8 @@ const (
 	Public State = "public"
 	// Locked pages refuse a stranger, or answer with something else.
 	Locked State = "locked"
-	// NotServed pages are at none of the URLs that they could have.
+	// NotServed pages are at none of the URLs that they could have, for a
+	// stranger.
 	NotServed State = "not served"
 	// Duplicate pages are at the URL of another page.
 	Duplicate State = "duplicate"
@@ -47,7 +48,7 @@ type Page struct {
 	// refused reports that a Locked page refuses a stranger, by its status or a
 	// redirect: not that it answers with something else.
 	refused bool
-	// lock is the handler that answered for a Locked or Unknown page, and folder
+	// lock is the handler that answered for a page that is not Public, and folder
 	// that of the folders behind it that the page is in.
 	lock   int32
 	folder string

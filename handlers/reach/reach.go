@@ -98,7 +98,8 @@ type View struct {
 
 	pages map[string]Page // by Document.Page
 	sets  *sets           // nil until the first complete view
-	// locks are the handlers that refuse strangers, with the pages behind them.
+	// locks are the handlers that refuse strangers or have nothing for them, with
+	// the pages behind them.
 	locks []*lock
 	found *sync.Map
 }
@@ -115,7 +116,7 @@ func (v *View) IsPublic(d *retrieval.Document) bool {
 // mayOpen reports whether some reader may open a document.
 func (v *View) mayOpen(d *retrieval.Document) bool {
 	p, ok := v.pages[d.Page]
-	return v.Elsewhere || !ok || !p.shows(d) || p.State == Public || p.State == Locked || p.State == Unknown
+	return v.Elsewhere || !ok || !p.shows(d) || p.State != Duplicate
 }
 
 // Served returns a document as its page is served, nil if it is not.
@@ -232,7 +233,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		switch p.State {
 		case Public:
 			next.public[d.Page] = true
-		case Locked, Unknown:
+		case Locked, Unknown, NotServed:
 			next.locked[d.Page] = p.lock
 		default:
 		}

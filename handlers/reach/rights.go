@@ -448,7 +448,7 @@ func (s *Search) ahead(hits []retrieval.Hit) {
 // known and the reader has opened something there.
 func (s *Search) locked(d *retrieval.Document) *Page {
 	p, ok := s.view.pages[d.Page]
-	if s.rights == nil || !ok || !p.shows(d) || p.State != Locked && p.State != Unknown {
+	if s.rights == nil || !ok || !p.shows(d) || p.State == Public || p.State == Duplicate {
 		return nil
 	}
 	return &p
@@ -478,7 +478,7 @@ func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	if d != nil {
 		p = v.pages[d.Page]
 	}
-	if d == nil || !p.shows(d) || p.State == NotServed || p.State == Duplicate {
+	if d == nil || !p.shows(d) || p.State == Duplicate {
 		c = r.missing(strings.Trim(name, "/"))
 		d = nil
 	} else {
@@ -526,7 +526,7 @@ func (s *Site) AnyLocked(urls []string) bool {
 // Saw notes that a page was just served to the reader of the context.
 func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)
-	if p, ok := s.View().pages[d.Page]; ok && visit != nil && p.shows(d) && p.State == Locked {
+	if p, ok := s.View().pages[d.Page]; ok && visit != nil && p.shows(d) && p.State != Public && p.State != Duplicate {
 		s.rightsOf(visit).page(&p) // asked for, as a 200 may be a login form
 	}
 }

@@ -266,7 +266,7 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		switch {
 		case state == NotServed:
 			if i == 0 {
-				p.Why = candidate + " " + why
+				p.Why, p.lock, p.path = candidate+" "+why, got.lock, unescape(candidate)
 			}
 			continue
 		case state == Locked && p.State == Locked: // at several of its paths
