@@ -19,6 +19,9 @@ type Docs struct {
 	// Search returns the best sections, best first. language and version may be
 	// "".
 	Search func(ctx context.Context, text, language, version string, limit int) ([]Hit, error)
+	// Incomplete reports whether not every page could be checked for the context's
+	// reader in time.
+	Incomplete func(ctx context.Context) bool
 	// Page returns the page at a URL of the site, also a path or the URL of
 	// its Markdown, without the anchor; nil if there is none for this reader.
 	Page func(ctx context.Context, address string) (*PageText, error)
@@ -235,7 +238,11 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 		}
 		results = append(results, r)
 	}
-	return result(map[string]any{"results": results})
+	found := map[string]any{"results": results}
+	if s.docs.Incomplete(ctx) {
+		found["incomplete"] = "not every page could be checked for this reader in time; the same search in a few seconds may find more"
+	}
+	return result(found)
 }
 
 type fetchResult struct {

@@ -123,6 +123,10 @@ type Input struct {
 	// SourcesApart is set for clients that always show the sources below the
 	// answer: then no list of them is added to an answer without links.
 	SourcesApart bool
+	// Incomplete, if not nil, reports that the searches so far could not check
+	// every page for the reader: the reply then never says that the documentation
+	// has nothing.
+	Incomplete func() bool
 	// RequestID is in every log line of the reply.
 	RequestID string
 	// Trace, if not nil, is called as each step begins (question, rewrite,

@@ -30,6 +30,9 @@ func (r *run) conclude(context.Context) error {
 	case cited:
 	case unanswered:
 		text := r.support()
+		if r.incomplete() {
+			text = "\n\n" + r.say(notChecked) + text
+		}
 		if len(r.passages) > 0 {
 			text = r.firstPages() + text
 		}

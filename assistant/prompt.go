@@ -98,6 +98,9 @@ func (r *run) userMessage() string {
 			r.writePassage(&b, &r.passages[i])
 		}
 	}
+	if r.incomplete() {
+		b.WriteString("Not every page could be checked for this reader just now. If the passages don't answer, say that, and never that the documentation has nothing.\n\n")
+	}
 	if q.page != nil {
 		r.fence(&b, "Page that the reader is on", oneLine(q.page.Title)+"\n"+q.page.URL)
 	}

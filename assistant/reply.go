@@ -93,6 +93,9 @@ func (r *run) sources(ctx context.Context) error {
 	return nil
 }
 
+// incomplete reports whether not every page could be checked for the reader.
+func (r *run) incomplete() bool { return r.in.Incomplete != nil && r.in.Incomplete() }
+
 func (r *run) sendSources(ps []passage) {
 	for i := range ps {
 		p := &ps[i]
@@ -121,6 +124,7 @@ func (r *run) finish(context.Context) error {
 		r.res.Reason = "stop"
 	}
 	r.out.stepFinish(r.res.Reason, r.res.Usage)
+	r.res.Incomplete = r.incomplete()
 	outcome := r.res.Outcome
 	r.out.send(reply.Event{Kind: reply.Finish, Reason: r.res.Reason, Usage: r.res.Usage, Outcome: &outcome})
 	r.out.flush()

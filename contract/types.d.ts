@@ -246,6 +246,8 @@ export type DocsMetadata = {
   /** Names in the answer's code that are in none of the sources. */
   unverified?: string[]
   notice?: 'search unavailable' | 'model unavailable'
+  /** Not every page could be checked for this reader in time. */
+  incomplete?: boolean
 }
 
 /** The data parts of a reply: `data-suggestions`. */

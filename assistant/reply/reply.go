@@ -60,6 +60,8 @@ type Outcome struct {
 	// Notice is what failed though there is an answer: "search unavailable" or
 	// "model unavailable".
 	Notice string `json:"notice,omitempty"`
+	// Incomplete is true if not every page could be checked for the reader.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // Sink takes the events of a reply, in order.

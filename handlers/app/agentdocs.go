@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -25,7 +26,7 @@ type agentDocs struct {
 // of each context. base is the site's URL where the configuration has none.
 func (a *App) AgentDocs(r *LiveSite, base string) agents.Docs {
 	d := &agentDocs{a, r, base}
-	return agents.Docs{Search: d.search, Page: d.page, Pages: d.pages}
+	return agents.Docs{Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages}
 }
 
 type keyIDKey struct{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // ErrTimeLimit is the error of a reply that ends because the server's write
@@ -35,6 +36,7 @@ func (a *App) Run(ctx context.Context, site *LiveSite, protoMajor int, in *assis
 		defer stop()
 	}
 	in.Trace = a.Step
+	in.Incomplete = func() bool { return reach.Incomplete(ctx) }
 	res, err := site.Assistant().Reply(ctx, in, sink)
 	if cause := context.Cause(ctx); err != nil && (cause == ErrTimeLimit || cause == ErrStopping) {
 		err = cause

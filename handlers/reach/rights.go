@@ -24,8 +24,11 @@ const (
 	// maxCanaries are the pages that are tried for a reader who presents
 	// credentials, behind all locks, and maxExplored those that are tried besides
 	// in the background where no lock has opened.
-	maxCanaries = 16
-	maxExplored = 32
+	maxCanaries = 12
+	maxExplored = 16
+	// maxProbes are the pages of folders in which nothing has opened yet that a
+	// search asks for.
+	maxProbes = 8
 	// checksAtOnce bounds the requests on behalf of one reader.
 	checksAtOnce = 8
 	// maxReaders bounds the readers that are remembered, and maxChecks what is
@@ -51,6 +54,8 @@ type rights struct {
 	opened  map[int32][]Page  // by lock
 	checks  map[string]*check // by path
 	folders map[tallyKey]*tally
+	// openedPages are the contents of the locked pages that opened.
+	openedPages map[string]string
 }
 
 type tallyKey struct {
@@ -91,7 +96,7 @@ func (s *Site) rightsOf(v *visit) *rights {
 	}
 	r := &rights{
 		site: s, who: v.who(), until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
-		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally),
+		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
 	}
 	s.readers[hash] = r
 	r.begin = sync.OnceFunc(func() {
@@ -172,13 +177,24 @@ func (r *rights) wait(ctx context.Context, c *check) bool {
 }
 
 // page checks whether the reader can open a page.
-func (r *rights) page(p *Page) *check {
-	s, d := r.site, p.Document
-	first := p.path // where a stranger was refused
+func (r *rights) page(p *Page) *check { return r.ask("", "", p) }
+
+// fetch is page for a page that was asked for by name, nil if there is none.
+// It takes the same requests for a name that is no page's as for a locked page,
+// so it has no use of what was asked for other reasons.
+func (r *rights) fetch(name string, p *Page) *check { return r.ask("fetch ", name, p) }
+
+func (r *rights) ask(kind, name string, p *Page) *check {
+	s := r.site
+	if p == nil {
+		d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
+		p = &Page{Document: d, State: NotServed, path: s.root() + name}
+	}
+	d, first := p.Document, p.path // where a stranger was refused
 	if m, ok := s.found.Load(d.Page); ok && m.(moved).content == content(d) {
 		first = m.(moved).path
 	}
-	return r.check(escape(first)+" "+content(d), func(ctx context.Context, c *check) {
+	return r.check(kind+escape(first)+" "+content(d), func(ctx context.Context, c *check) {
 		paths := append([]string{escape(first)}, s.candidates(d)...)
 		c.open, c.status, c.err = s.find(ctx, r.who, d, paths, p.State != Public)
 		if c.err == nil {
@@ -187,12 +203,11 @@ func (r *rights) page(p *Page) *check {
 	})
 }
 
-// missing is page for a name that is no page's: it takes the same requests.
-func (r *rights) missing(name string) *check {
-	d := &retrieval.Document{Page: name, URL: r.site.absolute(r.site.root() + name), File: name}
-	return r.check(escape(r.site.root()+name)+" ", func(ctx context.Context, c *check) {
-		_, c.status, c.err = r.site.find(ctx, r.who, d, r.site.candidates(d), true)
-	})
+// hasOpened reports whether the reader has opened a page.
+func (r *rights) hasOpened(p *Page) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.openedPages[p.Document.Page] == content(p.Document)
 }
 
 // check returns the check of a key, which run does if there is none. It goes
@@ -231,7 +246,7 @@ func (r *rights) check(key string, run func(context.Context, *check)) *check {
 
 // count notes what a check of a page behind a lock found.
 func (r *rights) count(p *Page, open bool) {
-	if p.State == Public {
+	if p.State == Public || p.Document.Hash == "" {
 		return
 	}
 	r.mu.Lock()
@@ -247,9 +262,36 @@ func (r *rights) count(p *Page, open bool) {
 		return
 	}
 	t.opened++
+	r.openedPages[p.Document.Page] = content(p.Document)
 	if n := len(r.opened[p.lock]); n < 2 {
 		r.opened[p.lock] = append(r.opened[p.lock], *p)
 	}
+}
+
+// mayProbe reports whether a page may be asked for: one in a folder in which
+// something has opened, or one of the first few others.
+func (s *Search) mayProbe(p *Page) bool {
+	if opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder}); opened > 0 || s.probed[p.Document.Page] || s.rights.mixed(p.lock) {
+		return true
+	}
+	if len(s.probed) >= maxProbes {
+		return false
+	}
+	s.probed[p.Document.Page] = true
+	return true
+}
+
+// mixed reports whether a folder behind a lock has pages that open and pages
+// that don't, as where each page has its own list of readers.
+func (r *rights) mixed(lock int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, t := range r.folders {
+		if key.lock == lock && t.opened > 0 && t.refused > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // tallied returns how many pages of a folder opened and refused.
@@ -266,18 +308,8 @@ func (r *rights) tallied(key tallyKey) (opened, refused int) {
 // reader: some refused, none opened, and no folder behind the lock has both,
 // as where each page has its own list of readers.
 func (r *rights) closed(p *Page) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.folders[tallyKey{p.lock, p.folder}]
-	if t == nil || t.opened > 0 || t.refused < closedAfter {
-		return false
-	}
-	for key, t := range r.folders {
-		if key.lock == p.lock && t.opened > 0 && t.refused > 0 {
-			return false
-		}
-	}
-	return true
+	opened, refused := r.tallied(tallyKey{p.lock, p.folder})
+	return opened == 0 && refused >= closedAfter && !r.mixed(p.lock)
 }
 
 // locks returns the locks that the reader has opened something behind.
@@ -331,7 +363,8 @@ type Search struct {
 	Locked bool
 
 	view   *View
-	rights *rights // nil: only what is public
+	rights *rights         // nil: only what is public
+	probed map[string]bool // pages of folders in which nothing had opened
 }
 
 // Searched returns what the reader of a context may search: the public pages,
@@ -356,7 +389,7 @@ func (s *Site) Searched(ctx context.Context) *Search {
 		setIncomplete(ctx)
 	}
 	if open := r.locks(); len(open) > 0 {
-		found.Pages, found.Locked, found.rights = v.sets.with(open), true, r
+		found.Pages, found.Locked, found.rights, found.probed = v.sets.with(open), true, r, make(map[string]bool)
 	}
 	return found
 }
@@ -395,7 +428,7 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 	}
 	for i := 0; i < len(hits) && len(open) < enough; i++ {
 		if i%checksAtOnce == 0 {
-			s.ahead(hits[i:min(i+checksAtOnce, len(hits))])
+			s.ahead(hits[i:min(i+min(checksAtOnce, enough-len(open)), len(hits))])
 		}
 		h := hits[i]
 		if s.view.IsPublic(h.Document) {
@@ -407,6 +440,8 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 		case p == nil: // new: it will be asked for
 			setIncomplete(ctx)
 		case s.rights.closed(p):
+		case !s.mayProbe(p):
+			setIncomplete(ctx)
 		default:
 			c := s.rights.page(p)
 			switch {
@@ -437,7 +472,7 @@ func (s *Search) ahead(hits []retrieval.Hit) {
 		}
 		key := tallyKey{p.lock, p.folder}
 		opened, refused := s.rights.tallied(key)
-		if opened > 0 || refused >= closedAfter || refused+begun[key] < closedAfter {
+		if (opened > 0 || refused >= closedAfter || refused+begun[key] < closedAfter) && s.mayProbe(p) {
 			begun[key]++
 			s.rights.page(p)
 		}
@@ -473,22 +508,21 @@ func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	r := s.rightsOf(visit)
 	wait, cancel := context.WithTimeout(ctx, ReaderWait)
 	defer cancel()
-	var c *check
-	var p Page
+	var p *Page
 	if d != nil {
-		p = v.pages[d.Page]
+		if known, ok := v.pages[d.Page]; ok && known.shows(d) && known.State != Duplicate {
+			p = &known
+		}
 	}
-	if d == nil || !p.shows(d) || p.State == Duplicate {
-		c = r.missing(strings.Trim(name, "/"))
-		d = nil
-	} else {
-		c = r.page(&p)
+	if p != nil && r.hasOpened(p) {
+		return true
 	}
+	c := r.fetch(strings.Trim(name, "/"), p)
 	if !r.wait(wait, c) {
 		setIncomplete(ctx)
 		return false
 	}
-	return d != nil && c.open
+	return p != nil && c.open
 }
 
 // CanOpenAll reports whether the reader of the context can open the pages at
