@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -93,7 +94,7 @@ func (p *preparer) block(line string) bool {
 		if m == nil {
 			return false
 		}
-		title := firstOf(m[1], m[3])
+		title := cmp.Or(m[1], m[3])
 		if a := fenceTitle.FindStringSubmatch(strings.Trim(m[2], "{}")); title == "" && a != nil {
 			title = a[1] + a[2]
 		}

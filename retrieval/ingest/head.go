@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -37,7 +38,7 @@ func readHead(root *html.Node) head {
 	walk(root, func(n *html.Node) bool {
 		switch n.DataAtom {
 		case atom.Html:
-			h.language = firstOf(attr(n, "lang"), attr(n, "xml:lang"))
+			h.language = cmp.Or(attr(n, "lang"), attr(n, "xml:lang"))
 		case atom.Title:
 			if h.title == "" && n.Namespace == "" {
 				h.title = textOf(n)
@@ -87,11 +88,11 @@ func readHead(root *html.Node) head {
 
 func (h *head) meta(n *html.Node) {
 	content := strings.TrimSpace(attr(n, "content"))
-	first := func(to *string) { *to = firstOf(*to, content) }
-	name := strings.ToLower(firstOf(attr(n, "name"), attr(n, "property")))
+	first := func(to *string) { *to = cmp.Or(*to, content) }
+	name := strings.ToLower(cmp.Or(attr(n, "name"), attr(n, "property")))
 	switch name {
 	case "description":
-		h.description = firstOf(content, h.description)
+		h.description = cmp.Or(content, h.description)
 	case "og:description":
 		first(&h.description)
 	case "og:title":
@@ -141,7 +142,7 @@ func (h *head) script(n *html.Node) {
 	if attr(n, "id") == "documentation_options" || strings.Contains(src, "documentation_options.js") {
 		h.sphinx = true
 		if m := sphinxVersion.FindStringSubmatch(code); m != nil {
-			h.version = firstOf(h.version, m[1])
+			h.version = cmp.Or(h.version, m[1])
 		}
 	}
 	h.sphinxSearch = h.sphinxSearch || strings.Contains(src, "searchtools.js")
@@ -180,7 +181,7 @@ func breadcrumbList(v any) (crumbs []crumb) {
 			c.url, _ = item["item"].(string)
 			if inner, ok := item["item"].(map[string]any); ok {
 				name, _ := inner["name"].(string)
-				c.name = firstOf(c.name, name)
+				c.name = cmp.Or(c.name, name)
 				c.url, _ = inner["@id"].(string)
 			}
 			crumbs = append(crumbs, c)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (w *writer) markdownHeading(n *html.Node, text, anchor string) (string, str
 		}
 	}
 	slug := w.slugs.id(source)
-	return text, firstOf(anchor, slug)
+	return text, cmp.Or(anchor, slug)
 }
 
 // headingText is a heading without the links to itself that generators add.
@@ -103,7 +104,7 @@ func isPermalink(n *html.Node) bool {
 // right before it, of any element that begins with it, or of an element around
 // it that its permalink names.
 func headingAnchor(n *html.Node) string {
-	return firstOf(anchorOf(attr(n, "id")), enclosingAnchor(n, isSection), innerAnchor(n), precedingAnchor(n),
+	return cmp.Or(anchorOf(attr(n, "id")), enclosingAnchor(n, isSection), innerAnchor(n), precedingAnchor(n),
 		enclosingAnchor(n, func(p *html.Node) bool { return n.DataAtom != atom.H1 }), permalinkAnchor(n))
 }
 
@@ -157,7 +158,7 @@ func innerAnchor(n *html.Node) string {
 	target := ""
 	walk(n, func(c *html.Node) bool {
 		if c != n && c.DataAtom != atom.Button {
-			target = firstOf(target, targetAnchor(c))
+			target = cmp.Or(target, targetAnchor(c))
 		}
 		return target == "" && !skippedTags[c.DataAtom]
 	})
@@ -184,7 +185,7 @@ func precedingAnchor(n *html.Node) string {
 func targetAnchor(n *html.Node) string {
 	id := anchorOf(attr(n, "id"))
 	if n.DataAtom == atom.A {
-		id = firstOf(id, anchorOf(attr(n, "name")))
+		id = cmp.Or(id, anchorOf(attr(n, "name")))
 	}
 	return id
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -53,17 +54,17 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	h1 := firstTop(r.w.headers)
 	if n := findHeading(root); h1 == "" && n != nil {
 		if h1 = headingText(n); isSiteName(h1, h.title) { // mdBook's bar
-			h1, h.siteName = "", firstOf(h.siteName, h1)
+			h1, h.siteName = "", cmp.Or(h.siteName, h1)
 		}
 	}
 	if doc.Page != "" && isSiteName(h1, h.title) { // Node.js: the same heading on each page
-		h1, h.siteName = "", firstOf(h.siteName, h1)
+		h1, h.siteName = "", cmp.Or(h.siteName, h1)
 	}
 	title, ogTitle := clean(h.title), clean(h.ogTitle)
 	if ogTitle == title { // Docusaurus adds the site's name to both
-		ogTitle = withoutSiteName(title, firstOf(h.siteName, title))
+		ogTitle = withoutSiteName(title, cmp.Or(h.siteName, title))
 	}
-	doc.Title = firstOf(clean(h1), ogTitle, withoutSiteName(title, h.siteName), humanize(name))
+	doc.Title = cmp.Or(clean(h1), ogTitle, withoutSiteName(title, h.siteName), humanize(name))
 	doc.Description = clean(h.description)
 	for _, a := range findAll(root, func(n *html.Node) bool {
 		return n.DataAtom == atom.A && slices.Contains(strings.Fields(attr(n, "rel")), "tag")
@@ -78,7 +79,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
 		doc.XDefault = doc.XDefault || h.canonical == h.alternates["x-default"] // a site that is also served at another host
 	}
-	in.setScope(doc, h.version, firstOf(contentLanguage(roots[0]), h.ownLanguage, h.language), h.language)
+	in.setScope(doc, h.version, cmp.Or(contentLanguage(roots[0]), h.ownLanguage, h.language), h.language)
 	in.relate(doc, h)
 	doc.Kind = kindOfPage(doc, h.deprecated, oldBanner(root))
 	return r, nil
@@ -166,13 +167,4 @@ func withoutSiteName(title, site string) string {
 		}
 	}
 	return title
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

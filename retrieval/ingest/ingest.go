@@ -1,7 +1,7 @@
 // Package ingest turns the bytes of one page, HTML, Markdown or MDX, into a
 // retrieval.Document: title, metadata, sections with the anchors that the
-// served page has, and the links to other pages. It is pure: it opens no
-// file and no connection, and equal input gives equal documents.
+// served page has, and the links to other pages. It opens no file and no
+// connection, and equal input gives equal documents.
 package ingest
 
 import (

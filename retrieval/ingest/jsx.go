@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -160,7 +161,7 @@ func (t tag) noteKind() string {
 	case "Note", "Tip", "Info", "Warning", "Caution", "Danger", "Important", "Check", "Error":
 		return t.name
 	case "Callout", "Admonition", "Aside", "Alert", "Hint":
-		return firstOf(t.attr("type"), t.attr("kind"), t.attr("intent"), t.attr("style"), t.attr("variant"), "note")
+		return cmp.Or(t.attr("type"), t.attr("kind"), t.attr("intent"), t.attr("style"), t.attr("variant"), "note")
 	}
 	return ""
 }

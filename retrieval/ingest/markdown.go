@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -169,7 +170,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 	}
 	w := &writer{in: in, base: baseOf(doc, site), slugs: &slugger{style: in.options.Anchors, used: map[string]int{}}}
 	r = &reading{w: w, stream: w.write([]*html.Node{root}), date: front.text("lastmod", "last_modified_at", "updated", "last_updated", "lastupdated", "date")}
-	doc.Title = firstOf(front.text("title"), firstHeading(r), front.text("sidebartitle", "sidebar_label", "linktitle", "nav_title", "navtitle"), humanize(path.Base(doc.Page)))
+	doc.Title = cmp.Or(front.text("title"), firstHeading(r), front.text("sidebartitle", "sidebar_label", "linktitle", "nav_title", "navtitle"), humanize(path.Base(doc.Page)))
 	doc.Description = front.text("description", "summary", "excerpt", "og:description")
 	doc.Tags = front.list("tags")
 	doc.Keywords = tidyList(append(front.list("keywords"), front.text("sidebartitle", "sidebar_label", "linktitle")))
@@ -184,7 +185,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 	}
 	if len(doc.Sections) == 0 && len(bytes.TrimSpace(body)) > 0 {
 		// A page that a script or component fills is found by its title.
-		doc.Sections = []retrieval.Section{{Text: firstOf(doc.Description, doc.Title)}}
+		doc.Sections = []retrieval.Section{{Text: cmp.Or(doc.Description, doc.Title)}}
 	}
 	return r, warnings, nil
 }

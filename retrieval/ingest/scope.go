@@ -51,7 +51,7 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 			return s.value
 		}
 	}
-	return firstOf(own, convention, fallback)
+	return cmp.Or(own, convention, fallback)
 }
 
 // setScope sets doc's version, language and readers. ownLanguage is what the

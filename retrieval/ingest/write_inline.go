@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -497,7 +498,7 @@ func (w *writer) image(l *inline, n *html.Node) {
 	}
 	l.space = true
 	defer func() { l.space = true }()
-	src := w.address(firstOf(attr(n, "src"), attr(n, "data-src")))
+	src := w.address(cmp.Or(attr(n, "src"), attr(n, "data-src")))
 	if src == "" {
 		l.raw("\xfc" + s + "\xfd")
 		return

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"strings"
@@ -491,7 +492,7 @@ func (w *writer) termAnchor(n *html.Node) string {
 	if !w.page || n.DataAtom != atom.Dt || w.terms == maxTerms || strings.IndexFunc(textOf(n), unicode.IsLetter) < 0 {
 		return ""
 	}
-	return firstOf(anchorOf(attr(n, "id")), innerAnchor(n))
+	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n))
 }
 
 var (
