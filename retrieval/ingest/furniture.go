@@ -90,7 +90,7 @@ func (in *Ingester) Learn(sample map[string][]byte) retrieval.Repeated {
 		})
 	}
 	group.Wait()
-	t := tally{pages: map[string]int{}, on: map[folderKey]int{}, times: map[uint64]int{}, targets: map[[2]uint64]bool{}, distinct: map[uint64]int{}, total: map[uint64]int{}}
+	t := tally{pages: map[string]int{}, on: map[folderKey]int{}, times: map[uint64]int{}, targets: map[[2]uint64]bool{}, distinct: map[uint64]int{}}
 	for i, file := range files {
 		t.add(foldersOf(file), blocks[i])
 	}
@@ -124,7 +124,6 @@ func (t *tally) add(folders []string, blocks []block) {
 			here[p]++
 		}
 		if b.target != 0 {
-			t.total[b.key]++
 			if pair := [2]uint64{b.key, b.target}; b.within || !t.targets[pair] {
 				t.targets[pair] = true
 				t.distinct[b.key]++
@@ -143,8 +142,8 @@ func (t *tally) add(folders []string, blocks []block) {
 }
 
 // repeated returns the keys that are on at least half of the pages of a folder.
-// A key that is there many times only counts if its links lead to a different
-// target each time.
+// A key that is there many times only counts if its links lead to about as many
+// targets as there are pages: "source" does, the type of a field doesn't.
 func (t *tally) repeated() retrieval.Repeated {
 	found := retrieval.Repeated{}
 	for k, n := range t.on {
@@ -152,7 +151,7 @@ func (t *tally) repeated() retrieval.Repeated {
 		if pages < sampleFolder || 2*n < pages {
 			continue
 		}
-		if t.times[k.key] <= repeatedTimes*t.on[folderKey{"", k.key}] || t.total[k.key] > 0 && 2*t.distinct[k.key] >= t.total[k.key] {
+		if t.times[k.key] <= repeatedTimes*t.on[folderKey{"", k.key}] || 2*t.distinct[k.key] >= t.on[folderKey{"", k.key}] {
 			found[k.folder] = append(found[k.folder], k.key)
 		}
 	}
