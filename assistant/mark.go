@@ -17,9 +17,11 @@ type marks struct {
 	first bool // nothing is before it
 	last  byte // passed on last that is no space, 0 at the beginning
 	held  []byte
+
+	steps int // words compared, for the test of its growth
 }
 
-// maxMark bounds what is held back, in bytes.
+// maxMark bounds what is held back, in bytes, and how far a mark is looked for.
 const maxMark = 80
 
 var (
@@ -49,9 +51,10 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 		if i == len(s) {
 			break
 		}
-		length, open := m.match(s[i:], final)
+		ahead := s[i:min(i+maxMark, len(s))]
+		length, open := m.match(ahead, final && len(ahead) == len(s)-i)
 		switch {
-		case open && len(s)-i < maxMark:
+		case open && len(ahead) < maxMark:
 			m.held = append(m.held[:0], s[i:]...)
 			return dst
 		case length > 0 && !open:
@@ -112,7 +115,7 @@ func (m *marks) match(s []byte, final bool) (length int, open bool) {
 	rest := s
 	opened := 0
 	for {
-		r, partial := trimAny(rest, openers)
+		r, partial := m.trimAny(rest, openers)
 		if partial && !final {
 			return 0, true
 		}
@@ -123,7 +126,7 @@ func (m *marks) match(s []byte, final bool) (length int, open bool) {
 		opened++
 	}
 	for _, part := range [][]string{{"no"}, joiners, {"answer"}} {
-		r, partial := trimAny(rest, part)
+		r, partial := m.trimAny(rest, part)
 		if partial && !final {
 			return 0, true
 		}
@@ -136,7 +139,7 @@ func (m *marks) match(s []byte, final bool) (length int, open bool) {
 		rest = r
 	}
 	for closed := 0; ; closed++ {
-		r, partial := trimAny(rest, closers)
+		r, partial := m.trimAny(rest, closers)
 		if partial && !final || len(rest) == 0 && !final {
 			return 0, true
 		}
@@ -158,7 +161,8 @@ func (m *marks) match(s []byte, final bool) (length int, open bool) {
 
 // trimAny returns s without the word of words that it begins with, in any case.
 // partial says that s could begin with one if it went on.
-func trimAny(s []byte, words []string) (rest []byte, partial bool) {
+func (m *marks) trimAny(s []byte, words []string) (rest []byte, partial bool) {
+	m.steps += len(words)
 	for _, w := range words {
 		switch {
 		case len(s) >= len(w) && bytes.EqualFold(s[:len(w)], []byte(w)):

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,19 @@ func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
 			if got, seen := unmarked(in, size); got != in || seen {
 				t.Errorf("%q in pieces of %d: %q, %t", in, size, got, seen)
 			}
+		}
+	}
+}
+
+func TestLookingForTheMarkGrowsWithTheTextOnly(t *testing.T) {
+	for _, piece := range append(append(slices.Clone(openers), closers...), "[no-", "no-answer", "&", "[&#", "(no-answer") {
+		steps := func(n int) int {
+			var m marks
+			m.End(m.Append(nil, []byte(strings.Repeat(piece, n))))
+			return m.steps
+		}
+		if one, two := steps(1000), steps(2000); float64(two) > 2.2*float64(one) {
+			t.Errorf("%q repeated: %d steps, twice the text %d", piece, one, two)
 		}
 	}
 }

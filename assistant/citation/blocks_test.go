@@ -9,6 +9,7 @@ import (
 // fenced code blocks. In a block the link stays as it is, in text it becomes
 // its text.
 func TestFencesAreCommonMarks(t *testing.T) {
+	j := newJudge(t)
 	const link = "[x](https://evil.net)"
 	for _, c := range []struct {
 		name, before string
@@ -24,7 +25,7 @@ func TestFencesAreCommonMarks(t *testing.T) {
 		{"four spaces may not", "text\n    ```\n", false},
 		{"the same fence closes", "```\ncode\n```\n", false},
 		{"a longer fence closes", "```\ncode\n`````\n", false},
-		{"a very long fence closes", "```\ncode\n" + strings.Repeat("`", 5000) + "\n", false},
+		{"a very long fence closes", "```\ncode\n" + strings.Repeat("`", maxHold+100) + "\n", false},
 		{"a shorter fence doesn't close", "````\ncode\n```\n", true},
 		{"the other character doesn't close", "```\ncode\n~~~\n", true},
 		{"spaces behind a closing fence are allowed", "```\ncode\n```  \n", false},
@@ -47,9 +48,7 @@ func TestFencesAreCommonMarks(t *testing.T) {
 			}
 			for _, size := range []int{1, 3, 100} {
 				got, _ := checked(c.before+link+"\n", func() int { return size })
-				if bad := offences(t, got); bad != nil {
-					t.Errorf("%q renders %v", got, bad)
-				}
+				j.judge(t, shown{c.before, got})
 				if size == 1 && !strings.HasPrefix(got, strings.TrimRight(want, "\n")) {
 					t.Errorf("\ngot  %q\nwant %q", got, want)
 				}
@@ -60,6 +59,7 @@ func TestFencesAreCommonMarks(t *testing.T) {
 
 // The steps' texts are safe shown by themselves and as one.
 func TestTextsOfSeveralStepsAreSafeAsOne(t *testing.T) {
+	j := newJudge(t)
 	for _, c := range []struct{ first, second, want string }{
 		{"Let me look. ", "~~~\n[x](https://evil.net)\n~~~", "~~~\n[x](https://evil.net)\n~~~"},
 		{"```\ncode", "```\n[x](https://evil.net)", "```\n[x](https://evil.net)\n```"},
@@ -72,10 +72,6 @@ func TestTextsOfSeveralStepsAreSafeAsOne(t *testing.T) {
 		if second != c.want {
 			t.Errorf("%q after %q: %q, want %q", c.second, c.first, second, c.want)
 		}
-		for _, shown := range []string{first, second, first + "\n\n" + second} {
-			if bad := offences(t, shown); bad != nil {
-				t.Errorf("%q renders %v", shown, bad)
-			}
-		}
+		j.judge(t, shown{c.first, first}, shown{c.second, second}, shown{c.first + c.second, first + "\n\n" + second})
 	}
 }

@@ -2,22 +2,12 @@ package citation
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
-// window is the part of a line that a decision may rest on. full says that it
-// is as long as it gets: the decision must then be made, and must not depend on
-// what else has arrived.
-func window(s []byte, whole bool) (part []byte, last, full bool) {
-	if len(s) >= maxHold {
-		return s[:maxHold], false, true
-	}
-	return s, whole, false
-}
-
 // bracket reads what begins with "[" or "![".
-func (n *inline) bracket(s []byte, whole bool) (used int) {
-	s, whole, full := window(s, whole)
+func (n *inline) bracket(s []byte, whole, full bool) (used int) {
 	image := s[0] == '!'
 	if image {
 		switch {
@@ -48,7 +38,7 @@ func (n *inline) bracket(s []byte, whole bool) (used int) {
 		if image {
 			n.put('!')
 		}
-		n.brackets(s[1:b.text], n.unsure || n.inLink || n.last() == '!')
+		n.brackets(s[1:b.text], n.unsure || n.inLink || n.last() == '!' || !isPaired(s[1:b.text]))
 	case definition:
 		if !n.define(s[1:b.text], b.dest, image) {
 			n.brackets(s[1:b.text], true)
@@ -110,8 +100,54 @@ func (n *inline) link(text []byte, dest string, image bool) {
 	if n.endsScheme() || strings.IndexByte("]<&`\\!", n.last()) >= 0 {
 		n.put(' ')
 	}
-	n.inner(text, image || n.inLink)
+	n.replace(text, dest)
 	n.dropped = true
+}
+
+// replace passes on the text of a link that is none, or its destination where
+// it has no text. The replacement is never empty and begins no block, so that
+// the line is the same running text as before: with nothing in the link's
+// place, a line could begin with what is behind it.
+func (n *inline) replace(text []byte, dest string) {
+	before := len(n.line)
+	if !isPaired(text) {
+		text = bytes.ReplaceAll(text, []byte("`"), nil)
+	}
+	n.inner(bytes.TrimSpace(text), n.inLink)
+	if len(n.line) == before && !n.inLink {
+		n.putPlain(dest)
+	}
+	n.escapeBlock(before)
+}
+
+// escapeBlock escapes the mark of a block that what was put behind before may
+// have made of a line that has had nothing but such marks.
+func (n *inline) escapeBlock(before int) {
+	for n.marks < before && strings.IndexByte(" \t>-+*.)`~#=|:_0123456789", n.line[n.marks]) >= 0 {
+		n.marks++
+	}
+	if n.marks < before {
+		return
+	}
+	text := n.line[before:]
+	word := bytes.TrimLeft(text, "*_")
+	switch digits := leadingDigits(n.line); {
+	case digits >= before && digits > 0:
+		if digits < len(n.line) && (n.line[digits] == '.' || n.line[digits] == ')') {
+			n.line = slices.Insert(n.line, digits, '\\')
+		}
+	case len(word) == 0, len(text)-len(word) > 2, word[0] == ' ' && len(word) < len(text), strings.IndexByte(">-+~#=|:.)", word[0]) >= 0:
+		n.line = slices.Insert(n.line, before, '\\')
+	}
+}
+
+// leadingDigits returns how many digits a line begins with, up to the ten that
+// are too many for a list.
+func leadingDigits(line []byte) (n int) {
+	for n < min(10, len(line)) && line[n] >= '0' && line[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // withoutSpans drops the backticks of a link's text that could pair otherwise

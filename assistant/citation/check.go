@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -32,6 +33,8 @@ type Checker struct {
 	cited map[string]bool // URLs that are linked to
 	code  []byte          // of code spans and blocks, a line each
 	span  int             // where in code the open span begins
+
+	steps int // bytes that were looked at, for the test of its growth
 }
 
 const (
@@ -127,6 +130,7 @@ loop:
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {
 			line, whole = line[:n], true
 		}
+		c.steps += len(line)
 		switch {
 		case c.blocks.info:
 			if ch == '`' && c.blocks.fence == '`' { // a code span, not a fence
@@ -134,12 +138,17 @@ loop:
 				c.inline.unsure = true
 				continue
 			}
-			// Characters that mean something outside code are no loss here.
-			if bytes.IndexByte([]byte("[]<>!()&:@|\\"), ch) < 0 && !(ch == '.' && c.inline.endsWWW()) {
+			for _, ch := range line {
+				if ch == '`' && c.blocks.fence == '`' {
+					break
+				}
+				if strings.IndexByte(`[]<>!()&:@|\./`, ch) >= 0 { // means something outside code
+					ch = ' '
+				}
 				c.inline.put(ch)
 				dst = append(dst, ch)
+				i++
 			}
-			i++
 		case c.blocks.fence != 0:
 			c.addCode(line)
 			dst = append(dst, line...)

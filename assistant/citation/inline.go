@@ -28,6 +28,7 @@ type inline struct {
 	split    bool // a span of the line has a "|" that is not escaped
 	wasSplit bool // one of the line before had
 	begins   bool // at the line's first byte behind its prefix
+	marks    int  // bytes of the line known to be no more than blocks begin with
 }
 
 // paragraph is what counts until a paragraph ends.
@@ -77,7 +78,7 @@ func (n *inline) endLine() {
 	}
 	n.table = n.table || bytes.Count(n.line, []byte("|")) > n.spanBars
 	n.wasSplit, n.split = n.split, false
-	n.span, n.bars, n.splits, n.spanBars, n.dropped, n.begins = 0, 0, false, 0, false, false
+	n.span, n.bars, n.splits, n.spanBars, n.dropped, n.begins, n.marks = 0, 0, false, 0, false, false, 0
 	n.line = n.line[:0]
 }
 
@@ -106,7 +107,7 @@ func (n *inline) judge(ch byte) {
 // special are the bytes at which running text may begin to mean something; the
 // letters are those of http, ftp and www.
 var special = func() (is [256]bool) {
-	for _, b := range []byte("[]!<&`|\\fFhHwW.:/@") {
+	for _, b := range []byte("[]!(<&`|\\fFhHwW.:/@") {
 		is[b] = true
 	}
 	return is
@@ -133,12 +134,16 @@ func (n *inline) scan(s []byte, whole bool) int {
 			// What a link was reduced to must not become something new together
 			// with what follows.
 			n.dropped = false
+			if (ch == '.' || ch == ')') && leadingDigits(n.line) == len(n.line) {
+				n.put('\\') // "1." would be an item of a list
+			}
 			if ch == '`' && n.last() == '`' || (ch == '(' || ch == '[' || ch == ':') && n.last() == ']' || n.endsScheme() && !isSpace(ch) {
 				n.put(' ')
 			}
 		}
+		ahead, last, full := n.window(s[i:], whole)
 		if n.span > 0 {
-			used := n.inSpan(s[i:], whole)
+			used := n.inSpan(ahead, last, full)
 			i += used
 			if n.span > 0 && used == 0 {
 				return i
@@ -151,15 +156,27 @@ func (n *inline) scan(s []byte, whole bool) int {
 		var used int
 		switch ch {
 		case '`':
+			if n.ticks == 0 && n.last() == '\\' { // for showdown it is escaped
+				n.unsure = true
+			}
 			n.ticks++
 			n.put(ch)
 			used = 1
 		case '\\':
-			used = n.backslash(s[i:], whole)
+			used = n.backslash(ahead, last)
 		case '[', '!':
-			used = n.bracket(s[i:], whole)
+			used = n.bracket(ahead, last, full)
 		case ']':
 			n.puts(`\]`) // closes nothing
+			used = 1
+		case '(':
+			// In a link's text, marked would see no link; showdown allows spaces
+			// between a link's text and its URL.
+			text := bytes.TrimRight(n.line, " \t")
+			if bytes.HasSuffix(text, []byte("]")) && n.inLink == bytes.HasSuffix(text, []byte(`\]`)) {
+				n.put('\\')
+			}
+			n.put('(')
 			used = 1
 		case '|':
 			if n.inLink {
@@ -168,13 +185,13 @@ func (n *inline) scan(s []byte, whole bool) int {
 			n.put('|')
 			used = 1
 		case '<':
-			used = n.angle(s[i:], whole)
+			used = n.angle(ahead, last, full)
 		case '&':
-			used = n.entity(s[i:], whole)
+			used = n.entity(ahead, last)
 		case 'f', 'F', 'h', 'H', 'w', 'W':
-			used = n.bareURL(s[i:], whole)
+			used = n.bareURL(ahead, last, full)
 		case '.', ':', '/', '@':
-			used = n.joint(s[i:], whole)
+			used = n.joint(ahead, last, full)
 		default:
 			used = 1
 			for i+used < len(s) && !special[s[i+used]] {
@@ -190,9 +207,21 @@ func (n *inline) scan(s []byte, whole bool) int {
 	return i
 }
 
+// window is the part of a line that a decision may rest on. full says that it
+// is as long as it gets: the decision must then be made, and must not depend on
+// what else has arrived. Nothing looks further, so that each byte costs at most
+// maxHold steps.
+func (n *inline) window(s []byte, whole bool) (ahead []byte, last, full bool) {
+	n.check.steps += min(len(s), maxHold)
+	if len(s) >= maxHold {
+		return s[:maxHold], false, true
+	}
+	return s, whole, false
+}
+
 // inSpan reads the inside of a code span, and leaves the span where it turns
 // out to be none.
-func (n *inline) inSpan(s []byte, whole bool) (used int) {
+func (n *inline) inSpan(s []byte, whole, full bool) (used int) {
 	switch ch := s[0]; {
 	case ch == '`':
 		n.ticks++
@@ -205,8 +234,7 @@ func (n *inline) inSpan(s []byte, whole bool) (used int) {
 		return 1
 	}
 	// It must not pass unless this really is code, which the span's end shows.
-	seen, last, full := window(s, whole)
-	end, open := spanEnd(seen, n.span, last)
+	end, open := spanEnd(s, n.span, whole)
 	if end >= 0 {
 		n.countBars(s[:end])
 	}
@@ -283,6 +311,9 @@ func spanEnd(s []byte, ticks int, whole bool) (end int, open bool) {
 
 func (n *inline) backslash(s []byte, whole bool) (used int) {
 	switch {
+	case len(s) > 1 && s[1] == '<': // which showdown doesn't escape
+		n.puts("&lt;")
+		return 2
 	case len(s) > 1 && isPunct(s[1]) && !(s[1] == '`' && n.unsure):
 		n.put(s[:2]...)
 		return 2

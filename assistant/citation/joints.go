@@ -8,12 +8,12 @@ import (
 // joint reads a character inside a word that makes the word a link for some
 // renderers: a URL behind a letter or digit, //host, a host's name, an e-mail
 // address. It is written so that none of them sees a link.
-func (n *inline) joint(s []byte, whole bool) (used int) {
+func (n *inline) joint(s []byte, whole, full bool) (used int) {
 	switch s[0] {
 	case '.':
 		return n.dot(s, whole)
 	case '@':
-		return n.at(s, whole)
+		return n.at(s, whole, full)
 	case '/':
 		if n.last() == '/' { // markdown-it links //host
 			n.put('\\')
@@ -22,7 +22,7 @@ func (n *inline) joint(s []byte, whole bool) (used int) {
 		if !n.endsWord("http", "https", "ftp") {
 			break
 		}
-		if rest := bytes.ReplaceAll(s[1:], []byte(`\`), nil); len(rest) < 2 && !whole && !bytes.ContainsAny(s[1:], " \t") {
+		if rest := bytes.ReplaceAll(s[1:], []byte(`\`), nil); len(rest) < 2 && !whole && !full && !bytes.ContainsAny(s[1:], " \t") {
 			return 0
 		} else if bytes.HasPrefix(rest, []byte("//")) {
 			n.put(':')
@@ -30,7 +30,7 @@ func (n *inline) joint(s []byte, whole bool) (used int) {
 			for used < len(s) && (s[used] == '/' || s[used] == '\\') {
 				used++
 			}
-			if used == len(s) && !whole {
+			if used == len(s) && !whole && !full {
 				// More slashes may follow.
 				n.line = n.line[:len(n.line)-1]
 				return 0
@@ -85,7 +85,7 @@ func (n *inline) joins(s []byte) bool {
 	case '.':
 		return n.endsWWW() || isAlnum(n.last()) && (len(s) < 2 || isAlnum(s[1])) && (len(s) < 2+longestDomain || n.dotted(s))
 	case '@':
-		return isAlnum(n.last()) || strings.IndexByte(".-_+", n.last()) >= 0 || n.last() >= 0x80
+		return isLocal(n.last())
 	case '/':
 		return n.last() == '/'
 	case ':':
@@ -132,21 +132,25 @@ func plainAt(before, name, behind []byte) bool {
 			return false
 		}
 	}
-	behind = bytes.TrimPrefix(behind, []byte("."))
+	if rest, dot := bytes.CutPrefix(behind, []byte(".")); dot {
+		return len(rest) == 0 || isSpace(rest[0])
+	}
 	return len(behind) == 0 || strings.IndexByte(" \t,;:!?)*|\"", behind[0]) >= 0
 }
 
+// isLocal reports whether a byte may be before the "@" of an e-mail address.
+func isLocal(b byte) bool { return b > ' ' && strings.IndexByte("\"(),:;<>@[]", b) < 0 }
+
 // at reads the "@" of what may be an e-mail address, which all renderers link.
-func (n *inline) at(s []byte, whole bool) (used int) {
+func (n *inline) at(s []byte, whole, full bool) (used int) {
 	from := len(n.line)
-	for from > 0 && (isAlnum(n.line[from-1]) || n.line[from-1] >= 0x80 || strings.IndexByte(".-_+", n.line[from-1]) >= 0 || n.line[from-1] == '\\') {
+	for from > 0 && isLocal(n.line[from-1]) {
 		from--
 	}
 	if from == len(n.line) {
 		n.put('@')
 		return 1
 	}
-	s, whole, full := window(s, whole)
 	end := 1
 	for end < len(s) && (isAlnum(s[end]) || s[end] == '\\' || s[end] >= 0x80 || strings.IndexByte(".-_", s[end]) >= 0) {
 		end++
@@ -168,7 +172,8 @@ func (n *inline) at(s []byte, whole bool) (used int) {
 	case "mailto:"+address == n.check.site.SupportURL && !n.inLink:
 		n.puts(host)
 	case n.unsure || n.inLink:
-		n.puts("@ " + host[1:])
+		n.puts("@ ")
+		n.inner([]byte(plainURL(host[1:])), n.inLink)
 	default:
 		n.puts("@`" + host[1:] + "`")
 		n.dropped = true

@@ -8,22 +8,21 @@ import (
 )
 
 // angle reads what begins with "<".
-func (n *inline) angle(s []byte, whole bool) (used int) {
+func (n *inline) angle(s []byte, whole, full bool) (used int) {
 	if len(s) == 1 && !whole {
 		return 0
 	}
 	if len(s) > 1 {
 		c := s[1]
-		if !isAlnum(c) && strings.IndexByte("/!?[&`<", c) < 0 {
+		if !isAlnum(c) && strings.IndexByte("/!?[&`<\\", c) < 0 {
 			n.put('<')
 			return 1
 		}
 		m, partial := scheme(s[1:])
-		if m == 0 && partial && !whole {
+		if m == 0 && partial && !whole && !full {
 			return 0
 		}
 		if m > 0 {
-			s, whole, full := window(s, whole)
 			end := bytes.IndexAny(s, "> \t")
 			if end < 0 && !whole && !full {
 				return 0
@@ -39,33 +38,25 @@ func (n *inline) angle(s []byte, whole bool) (used int) {
 }
 
 // bareURL reads what may be a URL in the text, which many renderers link.
-func (n *inline) bareURL(s []byte, whole bool) (used int) {
+func (n *inline) bareURL(s []byte, whole, full bool) (used int) {
 	if isAlnum(n.last()) {
 		n.put(s[0])
 		return 1
 	}
 	m, partial := scheme(s)
 	if m == 0 {
-		if partial && !whole {
+		if partial && !whole && !full {
 			return 0
 		}
 		n.put(s[0])
 		return 1
 	}
-	s, whole, full := window(s, whole)
 	end := m
 	for end < len(s) && s[end] > ' ' && strings.IndexByte("<`|\"[]", s[end]) < 0 {
 		end++
 	}
 	if end == len(s) && !whole && !full {
 		return 0
-	}
-	if end == m {
-		// "https://" or "www." alone is a word.
-		if bytes.IndexByte(s[:m], '\\') < 0 {
-			n.put(s[:m]...)
-		}
-		return m
 	}
 	bare := end == len(s) && whole && !n.nested || end < len(s) && isSpace(s[end])
 	// Punctuation at the end belongs to the sentence. Renderers agree on one mark.
@@ -77,6 +68,15 @@ func (n *inline) bareURL(s []byte, whole bool) (used int) {
 		}
 		end--
 		bare = bare && end+1 == all && strings.IndexByte("?!.,", c) >= 0
+	}
+	if end == m { // "https://" or "www." alone is a word, which micromark links
+		word, www := bytes.CutSuffix(bytes.ReplaceAll(s[:m], []byte{'\\'}, nil), []byte("."))
+		n.put(word...)
+		if www {
+			n.puts(`\.`)
+		}
+		n.dropped = true
+		return m
 	}
 	n.putURL(string(s[:end]), bare)
 	return end
@@ -104,24 +104,31 @@ func (n *inline) putURL(text string, bare bool) {
 		}
 		return
 	}
+	n.putPlain(text)
+}
+
+// putPlain passes on a URL that must not be linked, as code where that is
+// possible.
+func (n *inline) putPlain(text string) {
 	if (n.inLink || n.unsure) && n.endsScheme() {
 		n.put(' ') // "https://<https://host>" must not become "https://host"
 	}
-	if n.inLink {
-		n.puts(plainURL(text))
-		return
+	before := len(n.line)
+	if n.inLink || n.unsure || n.last() == '`' || n.last() == '\\' {
+		n.inner([]byte(plainURL(text)), n.inLink)
+		n.escapeBlock(before)
+	} else {
+		if !localURL(text) && !n.check.site.quotes(text) {
+			text = plainURL(text)
+		}
+		if text = strings.NewReplacer("`", "", "\\", "").Replace(text); text != "" {
+			n.puts("`" + text + "`")
+		}
+		n.dropped = true
 	}
-	if n.unsure || n.last() == '`' || n.last() == '\\' {
-		n.inner([]byte(plainURL(text)), false)
-		return
+	if len(n.line) == before {
+		n.puts(`\[\]`) // without anything in its place, the line could begin otherwise
 	}
-	if !localURL(text) && !n.check.site.quotes(text) {
-		text = plainURL(text)
-	}
-	if text = strings.NewReplacer("`", "", "\\", "").Replace(text); text != "" {
-		n.puts("`" + text + "`")
-	}
-	n.dropped = true
 }
 
 // plainURL is a URL as text that no renderer links: without its scheme and

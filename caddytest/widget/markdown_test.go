@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
-	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+	"github.com/caddy-docs/caddy-docs/caddytest/markdown"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -88,22 +88,13 @@ func testMarkdown(t *testing.T, s *stand) {
 	if testing.Short() {
 		t.Skip("npm packages and a browser take seconds to start")
 	}
-	if err := npm.Install(t.Context(), "."); err != nil {
-		t.Fatal(err)
-	}
 	texts := make([]string, len(cases))
 	for i, c := range cases {
 		texts[i] = c.Markdown
 	}
 	input, _ := json.Marshal(texts)
-	cmd := exec.CommandContext(t.Context(), "node", "render.mjs")
-	cmd.Stdin = bytes.NewReader(input)
-	out, err := cmd.Output()
+	others, err := markdown.Start(t, false).HTML(texts...)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var others []map[string]string
-	if err := json.Unmarshal(out, &others); err != nil {
 		t.Fatal(err)
 	}
 
@@ -135,8 +126,8 @@ func testMarkdown(t *testing.T, s *stand) {
 			"checker": of([]string{checkers[i].Code()}, checkers[i].Cited()),
 			"widget":  read(t, shown[i][0]),
 		}
-		for name, source := range others[i] {
-			got[name] = read(t, source)
+		for _, name := range []string{"markdown-it", "marked", "micromark"} {
+			got[name] = read(t, others[i][name])
 		}
 		for name, d := range got {
 			why, excepted := c.Except[name]
