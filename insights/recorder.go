@@ -63,6 +63,8 @@ type Recorder struct {
 
 	stored, dropped atomic.Uint64
 
+	opening chan struct{} // held while the store is opened
+
 	mu     sync.Mutex
 	store  Store
 	failed error // of the last attempt
@@ -106,7 +108,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	if o.Pause == 0 {
 		o.Pause = firstPause
 	}
-	r := &Recorder{o: o, events: make(chan recorded, o.Buffer), closing: make(chan struct{})}
+	r := &Recorder{o: o, events: make(chan recorded, o.Buffer), closing: make(chan struct{}), opening: make(chan struct{}, 1)}
 	r.giveUp, r.cancel = context.WithCancel(context.Background())
 	r.done.Go(r.run)
 	if o.Retention > 0 {
@@ -136,22 +138,34 @@ func (r *Recorder) Add(e Event, p Privacy) bool {
 
 // Store returns the store for queries, and opens it if need be.
 func (r *Recorder) Store(ctx context.Context) (Store, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.store != nil {
-		return r.store, nil
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	select {
+	case r.opening <- struct{}{}:
+		defer func() { <-r.opening }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", errOpening, ctx.Err())
+	}
+	if s := r.opened(); s != nil {
+		return s, nil
 	}
 	if r.giveUp.Err() != nil {
 		return nil, errOpening
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
 	s, err := r.o.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpening, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.store = s
 	return s, nil
+}
+
+func (r *Recorder) opened() Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
 }
 
 // Check returns an error if events can't be stored now.

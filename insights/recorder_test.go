@@ -285,3 +285,28 @@ func (p *pruned) Prune(_ context.Context, _ time.Time, retention time.Duration) 
 	p.retentions = append(p.retentions, retention)
 	return 0, nil
 }
+
+func TestTheStatusDoesNotWaitForAStoreThatOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRecorder(RecorderOptions{Open: func(ctx context.Context) (Store, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		go func() { _, _ = r.Store(context.Background()) }()
+		synctest.Wait()
+		began := time.Now()
+		r.Status()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.Check(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the check ends with %v", err)
+		}
+		if waited := time.Since(began); waited > time.Second {
+			t.Errorf("it waits %v", waited)
+		}
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(storeTimeout)
+	})
+}

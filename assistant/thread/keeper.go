@@ -168,7 +168,11 @@ func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
 	if held != nil && !entry.stored {
 		return held, nil // begun here, and stored nowhere yet
 	}
-	data, err := k.get(ctx, key)
+	var data []byte
+	err := k.try(ctx, "reading", func(ctx context.Context) (err error) {
+		data, err = k.store.Get(ctx, key)
+		return err
+	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		k.cache.drop(key) // expired, or deleted by the operator
@@ -197,19 +201,12 @@ func (k *Keeper) hold(c cached) {
 
 var errPaused = errors.New("the storage failed within the last seconds and is not asked again yet")
 
-// get and put are the store's, with a time limit and a pause after failures.
-func (k *Keeper) get(ctx context.Context, key string) (data []byte, err error) {
-	err = k.try(ctx, "reading", func(ctx context.Context) (err error) {
-		data, err = k.store.Get(ctx, key)
-		return err
-	})
-	return data, err
-}
-
 func (k *Keeper) put(ctx context.Context, key string, data []byte) error {
 	return k.try(ctx, "writing", func(ctx context.Context) error { return k.store.Put(ctx, key, data) })
 }
 
+// try asks the store, with a time limit since replies wait for the lock
+// meanwhile, and not right after it failed.
 func (k *Keeper) try(ctx context.Context, doing string, f func(context.Context) error) error {
 	if time.Now().UnixNano() < k.paused.Load() {
 		return errPaused

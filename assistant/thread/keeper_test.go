@@ -527,3 +527,54 @@ func BenchmarkTurn(b *testing.B) {
 		}
 	}
 }
+
+// timed is a store that notes calls which may take longer than a reply waits.
+// Sweep and Delete call it under the lock that replies wait for.
+type timed struct {
+	*memory
+	unlimited []string
+}
+
+func (s *timed) note(ctx context.Context, call string) {
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > storeTimeout {
+		s.unlimited = append(s.unlimited, call)
+	}
+}
+
+func (s *timed) Get(ctx context.Context, key string) ([]byte, error) {
+	s.note(ctx, "Get")
+	return s.memory.Get(ctx, key)
+}
+
+func (s *timed) Delete(ctx context.Context, key string) error {
+	s.note(ctx, "Delete")
+	return s.memory.Delete(ctx, key)
+}
+
+func TestNoReplyWaitsLongerForTheStorageThanItsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &timed{memory: &memory{}}
+		k := NewKeeper(store, Options{TTL: time.Hour})
+		id := begin(t, k, reader)
+		begin(t, k, reader)
+		if err := k.Delete(t.Context(), "acme", id); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Hour)
+		if deleted, err := k.Sweep(t.Context()); err != nil || deleted != 1 {
+			t.Fatalf("%d deleted, %v", deleted, err)
+		}
+		if len(store.unlimited) > 0 {
+			t.Errorf("without a limit: %v", store.unlimited)
+		}
+		store.set(errDown, time.Minute)
+		if err := k.Delete(t.Context(), "acme", id); err == nil {
+			t.Error("a storage that hangs deletes")
+		}
+		began := time.Now()
+		k.Open(t.Context(), id, reader) // the store is not asked right after it hung
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the next reply waits %v", waited)
+		}
+	})
+}

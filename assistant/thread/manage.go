@@ -34,7 +34,8 @@ func (k *Keeper) Delete(ctx context.Context, organization, id string) error {
 	mu := k.lock(key)
 	mu.Lock()
 	defer mu.Unlock()
-	if err := k.store.Delete(ctx, key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := k.try(ctx, "deleting", func(ctx context.Context) error { return k.store.Delete(ctx, key) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting thread %s: %w", id, err)
 	}
 	k.cache.drop(key)

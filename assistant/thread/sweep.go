@@ -76,22 +76,26 @@ func (k *Keeper) sweepOne(ctx context.Context, key string) (bool, error) {
 	mu := k.lock(key)
 	mu.Lock()
 	defer mu.Unlock()
-	data, err := k.store.Get(ctx, key)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+	gone := false
+	err := k.try(ctx, "expiring", func(ctx context.Context) error {
+		data, err := k.store.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		// A thread that can't be read is deleted, too.
+		if t, err := decode(data, key); err == nil && !k.expired(t) {
+			return nil
+		}
+		gone = true
+		return k.store.Delete(ctx, key)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("expiring %s: %w", key, err)
 	}
-	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", key, err)
+	if gone {
+		k.cache.drop(key)
 	}
-	// A thread that can't be read is deleted, too.
-	if t, err := decode(data, key); err == nil && !k.expired(t) {
-		return false, nil
-	}
-	if err := k.store.Delete(ctx, key); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("deleting %s: %w", key, err)
-	}
-	k.cache.drop(key)
-	return true, nil
+	return gone, nil
 }
 
 // save stores the turns that the store did not accept before.
