@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// MaxKeys bounds the stored keys that are loaded. Others are ignored and
+	// maxKeys bounds the stored keys that are loaded. Others are ignored and
 	// logged.
-	MaxKeys = 10_000
+	maxKeys = 10_000
 
 	// refreshInterval fits twice into the 10 s within which new and revoked
 	// keys take effect.
@@ -210,8 +210,8 @@ func (ks *Keys) read(ctx context.Context) error {
 			stored[id] = k
 			continue
 		}
-		if len(stored) >= MaxKeys {
-			ignored[id] = fmt.Sprintf("there are more than %d keys", MaxKeys)
+		if len(stored) >= maxKeys {
+			ignored[id] = fmt.Sprintf("there are more than %d keys", maxKeys)
 			continue
 		}
 		data, err := ks.store.Get(ctx, recordKey(id))

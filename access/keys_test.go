@@ -451,7 +451,7 @@ func TestKeysWithoutAStore(t *testing.T) {
 
 func TestKeysAreBounded(t *testing.T) {
 	store := &memory{values: map[string]string{}}
-	for i := range MaxKeys + 5 {
+	for i := range maxKeys + 5 {
 		id := fmt.Sprintf("k%06d", i)
 		store.values[recordKey(id)] = fmt.Sprintf(`{"id":%q,"organization":"acme","sha256":%q}`, id, Hash(id))
 	}
@@ -460,7 +460,7 @@ func TestKeysAreBounded(t *testing.T) {
 		if err := ks.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(ks.stored); n != MaxKeys {
+		if n := len(ks.stored); n != maxKeys {
 			t.Errorf("%d keys held", n)
 		}
 	}

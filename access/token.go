@@ -40,7 +40,7 @@ const (
 
 // Errors of Tokens.Check.
 var (
-	ErrTokenInvalid = errors.New("this is no token of this server")
+	errTokenInvalid = errors.New("this is no token of this server")
 	ErrTokenExpired = errors.New("this token has expired")
 	ErrTokenSite    = errors.New("this token is for another site")
 	ErrTokenOrigin  = errors.New("this token is for pages of another origin")
@@ -127,23 +127,23 @@ func (ts *Tokens) Issue(ctx context.Context, t Token, now time.Time) string {
 func (ts *Tokens) Check(ctx context.Context, token string, t Token, now time.Time) error {
 	text, signature, ok := strings.Cut(strings.TrimPrefix(token, Prefix), ".")
 	if !ok || len(token) > maxToken {
-		return ErrTokenInvalid
+		return errTokenInvalid
 	}
 	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return ErrTokenInvalid
+		return errTokenInvalid
 	}
 	sum, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	if err != nil {
-		return ErrTokenInvalid
+		return errTokenInvalid
 	}
 	var c claims
 	if json.Unmarshal(body, &c) != nil {
-		return ErrTokenInvalid
+		return errTokenInvalid
 	}
 	secret := ts.find(ctx, c.Key, now)
 	if secret == nil || !hmac.Equal(sum, sign(secret, text)) {
-		return ErrTokenInvalid
+		return errTokenInvalid
 	}
 	switch {
 	case now.Unix() >= c.Expires:

@@ -49,8 +49,8 @@ const (
 )
 
 var (
-	// ErrCode is returned for a code that is not valid, or not any more.
-	ErrCode = errors.New("this code is not valid: it may have been used, or be older than 10 minutes")
+	// errCode is returned for a code that is not valid, or not any more.
+	errCode = errors.New("this code is not valid: it may have been used, or be older than 10 minutes")
 	// ErrCodes is returned while too many codes wait for their use.
 	ErrCodes = fmt.Errorf("%d codes have not been used yet; use one of them, or wait until they expire after 10 minutes", maxCodes)
 	// ErrSession is returned for a session that does not exist.
@@ -126,7 +126,7 @@ func (l *Logins) Code(ctx context.Context, organization, name string) (string, e
 }
 
 // Redeem begins the session of a code, and returns the secret of its cookie.
-// The error is ErrCode or the store's.
+// The error is errCode or the store's.
 func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Session, err error) {
 	text = strings.ToUpper(strings.Map(func(r rune) rune {
 		if r == '-' || r == '–' || unicode.IsSpace(r) {
@@ -135,7 +135,7 @@ func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Ses
 		return r
 	}, text))
 	if len(text) != 12 {
-		return "", nil, ErrCode
+		return "", nil, errCode
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,13 +152,13 @@ func (l *Logins) Redeem(ctx context.Context, text string) (secret string, s *Ses
 	key := codePrefix + "/" + hash(text) + ".json"
 	var c code
 	if ok, err := l.read(ctx, key, &c); err != nil || !ok {
-		return "", nil, cmp.Or(err, ErrCode)
+		return "", nil, cmp.Or(err, errCode)
 	}
 	if err := l.remove(ctx, key); err != nil {
 		return "", nil, err
 	}
 	if !l.now().Before(c.Expires) {
-		return "", nil, ErrCode
+		return "", nil, errCode
 	}
 	if err := l.makeRoom(ctx); err != nil {
 		return "", nil, err

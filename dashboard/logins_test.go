@@ -32,7 +32,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 		}
 	}
 	for name, wrong := range map[string]string{"empty": "", "short": "ABC", "unknown": "AAAA-BBBB-CCCC", "a path": "../../../etc/pa", "long": strings.Repeat("A", 1000)} {
-		if _, _, err := l.Redeem(ctx, wrong); !errors.Is(err, ErrCode) {
+		if _, _, err := l.Redeem(ctx, wrong); !errors.Is(err, errCode) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 			t.Errorf("the cookie's secret is stored: %s", value)
 		}
 	}
-	if _, _, err := l.Redeem(ctx, code); !errors.Is(err, ErrCode) {
+	if _, _, err := l.Redeem(ctx, code); !errors.Is(err, errCode) {
 		t.Errorf("a second time: %v", err)
 	}
 	late, err := l.Code(ctx, "", "")
@@ -56,7 +56,7 @@ func TestACodeSignsInOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	*now = now.Add(CodeTTL)
-	if _, _, err := l.Redeem(ctx, late); !errors.Is(err, ErrCode) {
+	if _, _, err := l.Redeem(ctx, late); !errors.Is(err, errCode) {
 		t.Errorf("after 10 minutes: %v", err)
 	}
 }

@@ -62,7 +62,7 @@ func (q *request) login() error {
 		return q.signIn(http.StatusOK, "")
 	}
 	secret, _, err := q.d.logins.Redeem(q.Context(), q.PostFormValue("code"))
-	if errors.Is(err, ErrCode) {
+	if errors.Is(err, errCode) {
 		return q.signIn(http.StatusUnauthorized, "This code is not valid. It may have been used, or be older than 10 minutes.")
 	}
 	if err != nil {

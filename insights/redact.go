@@ -28,10 +28,10 @@ var (
 	digits   = regexp.MustCompile(`\b\d(?:[ .-]?\d){12,18}\b`)
 )
 
-// Redact replaces e-mail addresses and what looks like a key, a password or a
+// redact replaces e-mail addresses and what looks like a key, a password or a
 // payment card. It can't know all secrets; it catches those that people paste
 // most.
-func Redact(s string) string {
+func redact(s string) string {
 	if len(s) < 6 {
 		return s
 	}

@@ -244,7 +244,7 @@ func TestThreadsExpireAfterTheirLastTurn(t *testing.T) {
 			t.Error("an expired thread goes on")
 		}
 		store.values["docs/threads/acme/20000101/README"] = "not ours"
-		deleted, err := k.Sweep(t.Context())
+		deleted, err := k.sweep(t.Context())
 		if err != nil || deleted != 1 {
 			t.Errorf("%d deleted, %v; want the idle one", deleted, err)
 		}
@@ -255,7 +255,7 @@ func TestThreadsExpireAfterTheirLastTurn(t *testing.T) {
 			t.Error("the thread in use was swept")
 		}
 		time.Sleep(10*24*time.Hour + time.Second)
-		if deleted, err := k.Sweep(t.Context()); err != nil || deleted != 1 {
+		if deleted, err := k.sweep(t.Context()); err != nil || deleted != 1 {
 			t.Errorf("%d deleted, %v; want the last", deleted, err)
 		}
 	})
@@ -396,16 +396,16 @@ func TestSweepReturnsFailures(t *testing.T) {
 	k := NewKeeper(store, Options{TTL: time.Nanosecond})
 	begin(t, k, reader)
 	store.set(errDown, 0)
-	if _, err := k.Sweep(t.Context()); !errors.Is(err, errDown) {
+	if _, err := k.sweep(t.Context()); !errors.Is(err, errDown) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	store.set(nil, 0)
-	if _, err := k.Sweep(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := k.sweep(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if n, err := NewKeeper(&memory{}, Options{}).Sweep(t.Context()); n != 0 || err != nil {
+	if n, err := NewKeeper(&memory{}, Options{}).sweep(t.Context()); n != 0 || err != nil {
 		t.Error("an empty store", n, err)
 	}
 }
@@ -427,7 +427,7 @@ func TestWhatCannotBeReadStartsANewThreadAndIsSweptInTime(t *testing.T) {
 			t.Error("not logged")
 		}
 		time.Sleep(3 * 24 * time.Hour)
-		if n, err := k.Sweep(t.Context()); n != 6 || err != nil {
+		if n, err := k.sweep(t.Context()); n != 6 || err != nil {
 			t.Error(n, err)
 		}
 	})
@@ -451,7 +451,7 @@ func TestThreadsOffKeepsNothingButIDs(t *testing.T) {
 		if bad, _ := k.Open(t.Context(), "../x", reader); !ownID.MatchString(bad.ID) {
 			t.Errorf("id %q", bad.ID)
 		}
-		if _, err := k.Sweep(t.Context()); err != nil {
+		if _, err := k.sweep(t.Context()); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -529,7 +529,7 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // timed is a store that notes calls which may take longer than a reply waits.
-// Sweep and Delete call it under the lock that replies wait for.
+// sweep and Delete call it under the lock that replies wait for.
 type timed struct {
 	*memory
 	unlimited []string
@@ -561,7 +561,7 @@ func TestNoReplyWaitsLongerForTheStorageThanItsLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * time.Hour)
-		if deleted, err := k.Sweep(t.Context()); err != nil || deleted != 1 {
+		if deleted, err := k.sweep(t.Context()); err != nil || deleted != 1 {
 			t.Fatalf("%d deleted, %v", deleted, err)
 		}
 		if len(store.unlimited) > 0 {

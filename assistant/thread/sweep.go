@@ -29,7 +29,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	for {
 		select {
 		case <-sweep.C:
-			if _, err := k.Sweep(ctx); err != nil && ctx.Err() == nil {
+			if _, err := k.sweep(ctx); err != nil && ctx.Err() == nil {
 				k.opts.Log.Warn("expired threads could not be deleted", "error", err)
 			}
 			sweep.Reset(sweepInterval)
@@ -42,10 +42,10 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep deletes the threads whose last turn is older than the TTL, and returns
+// sweep deletes the threads whose last turn is older than the TTL, and returns
 // how many. It reads only those that were begun as long ago, and leaves alone
 // what is not a thread.
-func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
+func (k *Keeper) sweep(ctx context.Context) (deleted int, err error) {
 	if k.opts.Off {
 		return 0, nil
 	}

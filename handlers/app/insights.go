@@ -125,8 +125,9 @@ func (a *App) openInsights() error {
 			return err
 		}
 		in.recorder, err = share(&a.holds, recorderKey{hash}, func() (*recorder, error) {
+			stores, dir := a.stores, a.DataDir // the recorder outlives this configuration
 			o := insights.RecorderOptions{
-				Open: func(ctx context.Context) (insights.Store, error) { return a.stores.OpenInsights(ctx, a.DataDir) },
+				Open: func(ctx context.Context) (insights.Store, error) { return stores.OpenInsights(ctx, dir) },
 				Log:  a.ctx.Slogger(), Retention: a.retention(),
 			}
 			switch i.JSONL {
