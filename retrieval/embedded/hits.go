@@ -23,48 +23,56 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		page, section uint32
 		value         float32
 	}
-	var list []candidate
 	g.prefer(q, scopes, s)
 	g.foldCopies(q, scopes, s)
 	shown := q.Limit // what follows is counted only
 	if q.Shown > 0 && q.Threshold == 0 {
 		shown = q.Shown
 	}
-	seen := map[uint64]bool{}                       // sections, by their sums
-	for i, page := range s.bestPages(2 * q.Limit) { // of some all sections are on others
-		var first, second candidate
-		var focus focus
-		sections := g.docs[page].Sections
-		folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
-		listed := func(c candidate) bool { return folds && seen[sections[c.section-g.first[page]].Sum] }
-		add := func(c candidate) {
-			list = append(list, c)
-			if sum := sections[c.section-g.first[page]].Sum; folds && sum != 0 {
-				seen[sum] = true
+	var list []candidate
+	// Of some pages, all sections are on others. There may be thousands of them.
+	for n := q.Limit; n <= 16*q.Limit; n *= 4 {
+		list = list[:0]
+		seen := map[uint64]bool{} // sections, by their sums
+		pages := s.bestPages(n)
+		for i, page := range pages {
+			var first, second candidate
+			var focus focus
+			sections := g.docs[page].Sections
+			folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
+			listed := func(c candidate) bool { return folds && seen[sections[c.section-g.first[page]].Sum] }
+			add := func(c candidate) {
+				list = append(list, c)
+				if sum := sections[c.section-g.first[page]].Sum; folds && sum != 0 {
+					seen[sum] = true
+				}
 			}
-		}
-		if i < 2*shown {
-			focus = g.focusOn(p, page)
-		}
-		for at, to := g.sectionsOf(page); at < to; at++ {
-			v := s.section[at]
-			if v == 0 || listed(candidate{section: at}) {
+			if i < 2*shown {
+				focus = g.focusOn(p, page)
+			}
+			for at, to := g.sectionsOf(page); at < to; at++ {
+				v := s.section[at]
+				if v == 0 || listed(candidate{section: at}) {
+					continue
+				}
+				if v = max(v+s.scale*focus.of(at), least); v > first.value {
+					first, second = candidate{page, at, v}, first
+				} else if v > second.value {
+					second = candidate{page, at, v}
+				}
+			}
+			if first.value == 0 {
 				continue
 			}
-			if v = max(v+s.scale*focus.of(at), least); v > first.value {
-				first, second = candidate{page, at, v}, first
-			} else if v > second.value {
-				second = candidate{page, at, v}
+			second.value *= secondSection * s.value[page] / first.value
+			first.value = s.value[page]
+			add(first)
+			if second.value > 0 && !listed(second) {
+				add(second)
 			}
 		}
-		if first.value == 0 {
-			continue
-		}
-		second.value *= secondSection * s.value[page] / first.value
-		first.value = s.value[page]
-		add(first)
-		if second.value > 0 && !listed(second) {
-			add(second)
+		if len(list) >= q.Limit || len(pages) < n {
+			break
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.value, a.value) })
