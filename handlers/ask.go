@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -234,10 +233,7 @@ func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset str
 
 // answer asks the assistant, as docs_assistant does.
 func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
-	body, _ := json.Marshal(map[string]any{ // texts always marshal
-		"fp": "anonymous", "messages": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"type": "text", "text": p.Query}}}},
-	})
-	req, err := uimessage.Decode(body)
+	req, err := uimessage.Decode(question("anonymous", p.Query))
 	if err != nil {
 		p.Problem = p.T.Failed
 		return

@@ -60,7 +60,7 @@ func (ClientLimit) CaddyModule() caddy.ModuleInfo {
 // Provision sets up the handler.
 func (c *ClientLimit) Provision(ctx caddy.Context) error {
 	c.log = ctx.Logger()
-	limiter, _ := clientLimiters.LoadOrStore(c.poolKey(), access.NewLimiter(c.MaxEvents, time.Duration(c.Window)))
+	limiter, _ := clientLimiters.LoadOrStore(c.poolKey(), access.NewLimiter(max(c.MaxEvents, 1), time.Duration(c.Window)))
 	c.limiter = limiter.(*access.Limiter)
 	return nil
 }
@@ -97,10 +97,15 @@ func (c *ClientLimit) ServeHTTP(w http.ResponseWriter, r *http.Request, next cad
 	if left >= 0 {
 		return next.ServeHTTP(w, r)
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	c.log.Info("rate limit exceeded", zap.String("zone", c.Zone), zap.Duration("wait", wait), zap.String("client", name))
 	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 		repl.Set("http.rate_limit.exceeded.name", c.Zone)
 	}
+	return overLimit(w, wait)
+}
+
+// overLimit refuses a request until a limit has room again.
+func overLimit(w http.ResponseWriter, wait time.Duration) error {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	return caddyhttp.Error(http.StatusTooManyRequests, nil)
 }

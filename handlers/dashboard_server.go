@@ -91,33 +91,26 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 }
 
 // Explain implements dashboard.Server.
-func (s *dashboardServer) Explain(ctx context.Context, site, question string) (*assistant.Explanation, error) {
-	body, err := dashboardQuestion(question)
-	if err != nil {
-		return nil, err
-	}
-	e, err := s.app.ExplainSite(ctx, site, body)
+func (s *dashboardServer) Explain(ctx context.Context, site, text string) (*assistant.Explanation, error) {
+	e, err := s.app.ExplainSite(ctx, site, question("dashboard", text))
 	return e, refused(err)
 }
 
-// dashboardQuestion is the body of a request with a question.
-func dashboardQuestion(question string) ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"fp": "dashboard", "messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]string{"type": "text", "text": question}}}},
+// question is the body of a v2 request with a question.
+func question(fingerprint, text string) []byte {
+	body, _ := json.Marshal(map[string]any{ // texts always marshal
+		"fp": fingerprint, "messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]string{"type": "text", "text": text}}}},
 	})
+	return body
 }
 
 // Ask implements dashboard.Server.
-func (s *dashboardServer) Ask(ctx context.Context, site, question string) (*assistant.Result, error) {
+func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistant.Result, error) {
 	live := s.app.Site(site)
 	if live == nil {
 		return nil, retrieval.ErrNotReady
 	}
-	body, err := dashboardQuestion(question)
-	if err != nil {
-		return nil, err
-	}
-	req, err := uimessage.Decode(body)
+	req, err := uimessage.Decode(question("dashboard", text))
 	if err != nil {
 		return nil, refused(err)
 	}

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -62,8 +59,7 @@ type MCP struct {
 	log   *zap.Logger
 	guard *Guard
 
-	clients, tools *access.Limiter // nil without limits
-	pooled         []string
+	clients, tools *ClientLimit // nil without limits
 
 	mu      sync.Mutex
 	servers map[string]mcpServer // by site, URL and whether it is full
@@ -93,29 +89,28 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
 	m.servers = make(map[string]mcpServer)
-	if !m.Unlimited {
-		m.clients = m.limiter("docs_mcp_ip", cmp.Or(m.ClientLimit, &Limit{5_000, caddy.Duration(time.Hour)}))
-		m.tools = m.limiter("docs_mcp_tool", cmp.Or(m.ToolLimit, &Limit{10_000, caddy.Duration(time.Hour)}))
+	if m.Unlimited {
+		return m.Define.Provision()
 	}
-	return m.Define.Provision()
+	var err, err2 error
+	m.clients, err = m.limit(ctx, "docs_mcp_ip", m.ClientLimit, 5_000)
+	m.tools, err2 = m.limit(ctx, "docs_mcp_tool", m.ToolLimit, 10_000)
+	return errors.Join(err, err2, m.Define.Provision())
 }
 
-func (m *MCP) limiter(name string, l *Limit) *access.Limiter {
-	key := fmt.Sprintf("%s %d %d", name, l.MaxEvents, l.Window)
-	limiter, _ := clientLimiters.LoadOrStore(key, access.NewLimiter(max(l.MaxEvents, 1), time.Duration(l.Window)))
-	m.pooled = append(m.pooled, key)
-	return limiter.(*access.Limiter)
+// limit is a limit with a count that all routes with the same limit share.
+func (m *MCP) limit(ctx caddy.Context, zone string, l *Limit, events int) (*ClientLimit, error) {
+	l = cmp.Or(l, &Limit{events, caddy.Duration(time.Hour)})
+	c := &ClientLimit{Zone: zone, MaxEvents: l.MaxEvents, Window: l.Window}
+	return c, c.Provision(ctx)
 }
 
 // Cleanup releases the counts.
 func (m *MCP) Cleanup() error {
-	var errs []error
-	for _, key := range m.pooled {
-		_, err := clientLimiters.Delete(key)
-		errs = append(errs, err)
+	if m.clients == nil || m.tools == nil {
+		return nil
 	}
-	m.pooled = nil
-	return errors.Join(errs...)
+	return errors.Join(m.clients.Cleanup(), m.tools.Cleanup())
 }
 
 // DefinedSite returns the site that this route defines, nil for none.
@@ -250,13 +245,12 @@ func (m *MCP) count(w http.ResponseWriter, r *http.Request, site *app.LiveSite, 
 		return nil
 	}
 	for _, tool := range tools {
-		left, wait := m.clients.Take(client(r.Context()))
+		left, wait := m.clients.limiter.Take(client(r.Context()))
 		if left >= 0 && tool != "" {
-			left, wait = m.tools.Take(site.Name + " " + tool)
+			left, wait = m.tools.limiter.Take(site.Name + " " + tool)
 		}
 		if left < 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-			return caddyhttp.Error(http.StatusTooManyRequests, nil)
+			return overLimit(w, wait)
 		}
 	}
 	return nil

@@ -91,13 +91,7 @@ type Widget struct {
 
 	strings map[string]map[string]string // texts by language and place
 
-	scripts *scripts
-}
-
-// scripts are what was served, by site and chunk.
-type scripts struct {
-	sync.Mutex
-	assets map[string]*asset
+	assets *sync.Map // what was served: *asset by site and chunk
 }
 
 const (
@@ -116,7 +110,7 @@ func (*Widget) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app and reads the files of strings.
 func (wd *Widget) Provision(ctx caddy.Context) (err error) {
-	wd.scripts = &scripts{assets: make(map[string]*asset)}
+	wd.assets = new(sync.Map)
 	wd.strings = make(map[string]map[string]string)
 	for name, file := range wd.Strings {
 		if wd.strings[name], err = readStrings(file); err != nil {
@@ -250,56 +244,47 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 			return nil, err
 		}
 	}
-	wd.scripts.Lock()
-	defer wd.scripts.Unlock()
+	var config []byte
+	if site != nil {
+		var err error
+		if config, err = wd.config(site); err != nil {
+			return nil, err
+		}
+	}
 	key := e.site + "/" + e.chunk
-	if a := wd.scripts.assets[key]; a != nil && a.site == site {
-		return a, nil
+	if known, ok := wd.assets.Load(key); ok && bytes.Equal(known.(*asset).config, config) {
+		return known.(*asset), nil
 	}
 	body, ok := widget.Chunk(e.chunk)
 	if !ok {
-		config, err := json.Marshal(wd.config(site))
-		if err != nil {
-			return nil, err
-		}
 		body = widget.Loader(config)
 	}
 	a := newAsset(body, e.chunk != "")
-	a.site = site
-	wd.scripts.assets[key] = a
+	a.config = config
+	wd.assets.Store(key, a)
 	return a, nil
 }
 
-// widgetConfig is the configuration in the script; see Config in widget/src/types.ts.
-type widgetConfig struct {
-	Site          string                       `json:"site"`
-	Title         string                       `json:"title,omitempty"`
-	Placeholder   string                       `json:"placeholder,omitempty"`
-	Accent        string                       `json:"accent,omitempty"`
-	Theme         string                       `json:"theme,omitempty"`
-	Shortcut      string                       `json:"shortcut,omitempty"`
-	Position      string                       `json:"position,omitempty"`
-	Features      []string                     `json:"features,omitempty"`
-	Conversations string                       `json:"conversations,omitempty"`
-	Strings       map[string]map[string]string `json:"strings,omitempty"`
-	Support       string                       `json:"support,omitempty"`
-	Starters      []string                     `json:"starters,omitempty"`
-	Events        string                       `json:"events,omitempty"`
-	Languages     []string                     `json:"languages,omitempty"`
-}
-
-func (wd *Widget) config(site *app.LiveSite) widgetConfig {
-	c := widgetConfig{
-		Site: site.Name, Title: cmp.Or(wd.Title, site.Config.Name), Placeholder: wd.Placeholder, Accent: wd.Accent,
-		Theme: wd.Theme, Shortcut: wd.Shortcut, Position: wd.Position, Features: wd.Features,
-		Conversations: wd.Conversations, Strings: wd.strings, Support: supportLink(site.Config.SupportURL),
-		Starters: wd.Starters, Events: wd.Events,
+// config is the configuration in the script; see Config in widget/src/types.ts.
+// It has the settings of the handler, and what the site adds to them.
+func (wd *Widget) config(site *app.LiveSite) ([]byte, error) {
+	settings := *wd
+	settings.Sites = nil
+	settings.Title = cmp.Or(wd.Title, site.Config.Name)
+	if len(settings.Starters) == 0 {
+		settings.Starters = site.Config.StarterQuestions
 	}
-	if len(c.Starters) == 0 {
-		c.Starters = site.Config.StarterQuestions
+	var languages []string
+	for _, l := range site.Config.Languages {
+		languages = append(languages, l.Value)
 	}
-	c.Languages = site.Languages()
-	return c
+	return json.Marshal(struct {
+		Widget
+		Site      string                       `json:"site"`
+		Strings   map[string]map[string]string `json:"strings,omitempty"` // in place of the files
+		Support   string                       `json:"support,omitempty"`
+		Languages []string                     `json:"languages,omitempty"`
+	}{settings, site.Name, wd.strings, supportLink(site.Config.SupportURL), languages})
 }
 
 // supportLink returns a support_url with a place for the conversation's ID.
@@ -318,7 +303,7 @@ type asset struct {
 	encoded   map[string][]byte // body by Content-Encoding
 	hash      string
 	immutable bool
-	site      *app.LiveSite // whose settings are in it; nil for a chunk
+	config    []byte // of the site; nil for a chunk
 }
 
 // encodings are those of an asset, the smallest first.

@@ -2,7 +2,6 @@ package caddyfile
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -34,15 +33,8 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 		return nil, err
 	}
 	d := new(handlers.Dashboard)
-	for h.NextArg() {
-		name := h.Val()
-		if err := siteArgument(h, dashboardDirective, name); err != nil {
-			return nil, err
-		}
-		if slices.Contains(d.Sites, name) {
-			return nil, h.Errf("%s: site %s is named twice; keep one", dashboardDirective, name)
-		}
-		d.Sites = append(d.Sites, name)
+	if d.Sites, err = siteArguments(h, dashboardDirective); err != nil {
+		return nil, err
 	}
 	if err := parseBlock(line{h.Dispenser, &word{name: dashboardDirective}}, dashboardDirective, dashboardWords(d), d.Validate); err != nil {
 		return nil, err

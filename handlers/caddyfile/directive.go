@@ -114,15 +114,8 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 		return nil, err
 	}
 	s := new(settings)
-	for h.NextArg() {
-		name := h.Val()
-		if err := siteArgument(h, api, name); err != nil {
-			return nil, err
-		}
-		if slices.Contains(s.sites, name) {
-			return nil, h.Errf("%s: site %s is named twice; keep one", api, name)
-		}
-		s.sites = append(s.sites, name)
+	if s.sites, err = siteArguments(h, api); err != nil {
+		return nil, err
 	}
 	words := s.words
 	if api == directiveWidget {
@@ -322,6 +315,21 @@ func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
 	}
 	h.Next()
 	return matcher, nil
+}
+
+// siteArguments reads the names of the sites that a directive serves.
+func siteArguments(h httpcaddyfile.Helper, directive string) (sites []string, err error) {
+	for h.NextArg() {
+		name := h.Val()
+		if err := siteArgument(h, directive, name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(sites, name) {
+			return nil, h.Errf("%s: site %s is named twice; keep one", directive, name)
+		}
+		sites = append(sites, name)
+	}
+	return sites, nil
 }
 
 func siteArgument(h httpcaddyfile.Helper, directive, name string) error {

@@ -145,31 +145,23 @@ func evaluate(ctx context.Context, t *target, site, file string, f evalFlags, ou
 	return nil
 }
 
-// latency is how long searches took.
-type latency struct {
-	P50 float64 `json:"p50Milliseconds"`
-	P99 float64 `json:"p99Milliseconds"`
-}
-
-func latencyOf(times []time.Duration) latency {
-	if len(times) == 0 {
-		return latency{}
+// percentile returns how many milliseconds a share of searches took at most.
+func percentile(sorted []time.Duration, share float64) float64 {
+	if len(sorted) == 0 {
+		return 0
 	}
-	slices.Sort(times)
-	at := func(p float64) float64 {
-		return float64(times[int(p*float64(len(times)-1))].Microseconds()) / 1000
-	}
-	return latency{at(.5), at(.99)}
+	return float64(sorted[int(share*float64(len(sorted)-1))].Microseconds()) / 1000
 }
 
 func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference, times []time.Duration) error {
-	l := latencyOf(times)
+	slices.Sort(times)
+	p50, p99 := percentile(times, .5), percentile(times, .99)
 	if t.json {
 		return printJSON(out, struct {
 			eval.Report
-			Latency    latency          `json:"latency"`
-			Difference *eval.Difference `json:"difference,omitempty"`
-		}{r, l, d})
+			Latency    map[string]float64 `json:"latency"`
+			Difference *eval.Difference   `json:"difference,omitempty"`
+		}{r, map[string]float64{"p50Milliseconds": p50, "p99Milliseconds": p99}, d})
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "group\tqueries\tnDCG@10\tMRR@10\trecall@5\tno hit\t")
@@ -181,7 +173,7 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 	}
 	line("all", r.All)
 	w.Flush()
-	fmt.Fprintf(out, "\nsearch time: p50 %.2f ms, p99 %.2f ms\n", l.P50, l.P99)
+	fmt.Fprintf(out, "\nsearch time: p50 %.2f ms, p99 %.2f ms\n", p50, p99)
 	if r.Unjudged > 0 {
 		fmt.Fprintf(out, "%d queries have no judgements and were left out\n", r.Unjudged)
 	}

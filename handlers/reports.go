@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// maxReport bounds the body of feedback and of an event, in bytes.
+const maxReport = 16_000
+
+// Events is http.handlers.docs_events: POST /v1/events/{domain}, the final
+// query of a typing session or a click on a result. It stays closed (401)
+// unless an identity was set before it, by the authentication handler with the
+// docs_key provider.
+type Events struct {
+	KeyedRoute
+}
+
+// CaddyModule returns the Caddy module information.
+func (Events) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_events",
+		New: func() caddy.Module { return new(Events) },
+	}
+}
+
+func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	return h.report(w, r, next, apiEvents, func(site *app.LiveSite, from app.Asker, body []byte) error {
+		event, err := encoding.DecodeEvent(body)
+		if err != nil {
+			return badRequest(err)
+		}
+		private := r.Header.Get("Sec-GPC") == "1" // globalprivacycontrol.org: no tracking
+		// The search endpoint has recorded the queries of other clients.
+		if event.Type == "search" && from.Source == insights.Widget {
+			h.app.TypedQuery(site, from, event.Query, event.Hits, !private)
+		}
+		if event.Type == "click" && !private {
+			h.app.Clicked(site, from, insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
+		}
+		return nil
+	})
+}
+
+// Feedback is http.handlers.docs_feedback: POST /v1/feedback/{domain}, a
+// reader's vote for a reply or a page. It stays closed (401) unless an
+// identity was set before it, by the authentication handler with the docs_key
+// provider.
+type Feedback struct {
+	KeyedRoute
+}
+
+// CaddyModule returns the Caddy module information.
+func (Feedback) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.docs_feedback",
+		New: func() caddy.Module { return new(Feedback) },
+	}
+}
+
+func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	return f.report(w, r, next, apiFeedback, func(site *app.LiveSite, from app.Asker, body []byte) error {
+		v, err := encoding.DecodeFeedback(body)
+		if err != nil {
+			return badRequest(err)
+		}
+		known := f.app.Voted(r.Context(), site, from, insights.Vote{
+			Thread: v.ThreadID, Message: v.MessageID, Path: v.Path, Rating: v.Rating, Reasons: v.Reasons, Comment: v.Comment,
+		})
+		if !known {
+			return fail(http.StatusNotFound, "unknown_thread", "there is no such conversation at this site; send the threadId of one of its replies", nil)
+		}
+		return nil
+	})
+}
+
+// report answers a request to a part of the API that has only to be recorded.
+func (rt *KeyedRoute) report(
+	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, record func(*app.LiveSite, app.Asker, []byte) error,
+) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != api {
+		return next.ServeHTTP(w, r)
+	}
+	site, key, err := rt.admit(w, r, e.site)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxReport)
+	if err != nil {
+		return err
+	}
+	if err := record(site, askerOf(r, key), body); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
