@@ -17,6 +17,11 @@ func (r *run) conclude(context.Context) error {
 		return nil
 	}
 	r.res.Unverified = r.unverified()
+	for i, ids := 0, r.cited(); i < len(r.passages); i++ { // those that were not shown before
+		if p := &r.passages[i]; !p.sent && slices.Contains(ids, p.id) {
+			r.sendSources(r.passages[i : i+1])
+		}
+	}
 	cited, unanswered := len(r.cited()) > 0, r.answer.marks.first || len(r.passages) == 0
 	switch {
 	case unanswered:

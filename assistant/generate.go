@@ -133,10 +133,8 @@ func (r *run) nextPrompt(last bool) *Prompt {
 	p.Messages = append(p.Messages, r.exchange...)
 	if last {
 		p.Tools = nil
-		p.Messages = append(p.Messages, PromptMessage{
-			Role:    "user",
-			Content: "Answer now from what you have found. No more searches are possible.",
-		})
+		// In the last result, since roles must alternate.
+		p.Messages[len(p.Messages)-1].Content += "\n\nAnswer now from what you have found. No more searches are possible."
 	}
 	return p
 }

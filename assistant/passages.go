@@ -18,6 +18,7 @@ type passage struct {
 	url, title string
 	text       string
 	tokens     int
+	sent       bool // to the client, as a source
 }
 
 // Bounds of what is chosen from the hits.
@@ -26,7 +27,8 @@ const (
 	defaultTokens  = 6000 // of all passages
 	shortSection   = 60   // tokens: what follows it on the page is added …
 	neighbourhood  = 350  // … up to so many tokens
-	longestShare   = .4   // of the budget, for one passage
+	longestShare   = .4   // of the budget, for the best passage
+	usualTokens    = 400  // of any other
 	leastTokens    = 80   // a passage that is cut shorter is left out
 	relevanceFloor = .25  // of the best score, below which a hit is left out
 )
@@ -34,7 +36,8 @@ const (
 // choose makes passages of the best hits, within the budget of tokens.
 func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.Query, n int) []passage {
 	budget := r.a.passageBudget()
-	longest := max(leastTokens, int(float64(budget)*longestShare))
+	share := max(leastTokens, int(float64(budget)*longestShare))
+	longest := share
 	focus := r.focus(hits, query)
 
 	out := make([]passage, 0, min(n, len(hits)))
@@ -66,17 +69,21 @@ func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.
 			}
 		}
 		text, tokens := r.passageText(hits, d, h.Section, query.Text, min(budget, longest))
+		if text == "" { // code that is longer
+			text, tokens = r.passageText(hits, d, h.Section, query.Text, min(budget, share))
+		}
 		if text == "" {
 			continue
 		}
 		budget -= tokens
+		longest = min(longest, usualTokens)
 		out = append(out, passage{
 			document: d, section: h.Section, score: h.Score,
 			url: sectionURL(d, h.Section), title: sectionTitle(d, h.Section),
 			text: text, tokens: tokens,
 		})
 	}
-	return together(out)
+	return out
 }
 
 // whole returns the document of a hit that has the texts of the sections found
@@ -135,30 +142,11 @@ func (r *run) focus(hits []retrieval.Hit, query retrieval.Query) string {
 // covered reports whether a section's text is already in a passage, in out or
 // of an earlier search for the same reply.
 func (r *run) covered(out []passage, d *retrieval.Document, section int) bool {
-	text := strings.TrimSpace(d.Sections[section].Text)
+	text := strings.TrimSpace(d.Sections[section].Marked())
 	in := func(p passage) bool {
 		return p.document.Page == d.Page && (p.section == section || text != "" && strings.Contains(p.text, text))
 	}
 	return slices.ContainsFunc(out, in) || slices.ContainsFunc(r.passages, in)
-}
-
-// together puts the passages of one page next to each other, in the page's
-// order, where the best of them was: a model reads them as one text.
-func together(ps []passage) []passage {
-	for i, p := range ps {
-		of := func(o passage) bool { return o.document.Page == p.document.Page }
-		first := slices.IndexFunc(ps[:i], of)
-		if first < 0 {
-			continue
-		}
-		at := first // among those of its page
-		for at < i && of(ps[at]) && ps[at].section <= p.section {
-			at++
-		}
-		copy(ps[at+1:i+1], ps[at:i])
-		ps[at] = p
-	}
-	return ps
 }
 
 // sectionURL is the URL of a section.

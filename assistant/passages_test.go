@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -75,5 +76,57 @@ func TestTimeEndsTheSearching(t *testing.T) {
 	a.Patience = time.Nanosecond
 	if _, rec := mustReply(t, a, ask("How do I install Acme on Linux?")); rec.text() != "0 tools. "+good {
 		t.Errorf("%q", rec.text())
+	}
+}
+
+func TestAPromptIsTheSameUpToTheReadersMessage(t *testing.T) {
+	m := &script{rounds: []round{{text: good}, {text: good}}}
+	a := acme(m)
+	mustReply(t, a, ask("How do I install Acme on Linux?", userSaid("Hello"), assistantSaid("Hi.")))
+	mustReply(t, a, ask("Which certificates can I use?"))
+	for _, p := range m.prompts {
+		if len(p.Messages) != 2 || p.Messages[0].Content != m.prompts[0].Messages[0].Content || p.Messages[1].Role != "user" {
+			t.Errorf("%+v", p.Messages)
+		}
+	}
+}
+
+// Read pages go on where they ended, and nothing is given twice.
+func TestAPageIsReadOnFromAnAnchor(t *testing.T) {
+	x := manySections()
+	for i := range x.documents[0].Sections {
+		x.documents[0].Sections[i].Text += strings.Repeat("Many more words follow here. ", 150)
+	}
+	call := func(page string) round {
+		return round{calls: []ToolCall{{ID: "c", Name: "read_page", Arguments: fmt.Sprintf(`{"page":%q}`, page)}}}
+	}
+	m := &script{rounds: []round{call("/widgets"), call("/widgets#s2"), {text: good}}}
+	a := acme(m)
+	a.Search = x
+	mustReply(t, a, ask("What are teeth?"))
+	last := m.prompts[len(m.prompts)-1].Messages
+	var results []string
+	for _, message := range last {
+		if message.Role == "tool" {
+			results = append(results, message.Content)
+		}
+	}
+	if len(results) != 2 || !strings.Contains(results[0], "next: https://docs.acme.com/widgets#s2") || !strings.Contains(results[1], "in place 2.") || strings.Contains(results[1], "in place 0.") {
+		t.Errorf("%.200q", results)
+	}
+}
+
+func TestFurtherPassagesBecomeSourcesIfTheyAreCited(t *testing.T) {
+	in := ask("How do I install Acme with a certificate for the backend?")
+	in.PageSize = 1
+	second := ""
+	a := acme(&script{rounds: []round{{answer: func(p *Prompt) string {
+		addresses := strings.Split(p.Messages[1].Content, "\nAddress: ")
+		second, _, _ = strings.Cut(addresses[2], "\n")
+		return "So ([x](" + second + "))."
+	}}}})
+	res, rec := mustReply(t, a, in)
+	if sources := rec.of(reply.Source); len(sources) != 2 || sources[1].URL != second || len(res.Cited) != 1 || len(res.Sources) != 2 {
+		t.Errorf("%d sources, cited %q, kept %q", len(sources), res.Cited, res.Sources)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // below it, a long one is cut to its best part.
 func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, query string, budget int) (string, int) {
 	s := &d.Sections[i]
-	text := strings.TrimSpace(s.Text)
+	text := strings.TrimSpace(s.Marked())
 	tokens := Tokens(text)
 	if tokens > budget {
 		if budget < leastTokens {
@@ -30,11 +30,12 @@ func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, qu
 		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document != nil && h.Document.Page == d.Page && h.Section == j }) {
 			break // a hit with its own URL
 		}
-		more := Tokens(next.Text)
+		below := strings.TrimSpace(next.Marked())
+		more := Tokens(below)
 		if more > min(neighbourhood, budget-tokens) {
 			break
 		}
-		text = strings.TrimSpace(text + "\n\n" + strings.Repeat("#", max(1, next.Level)) + " " + next.Heading + "\n\n" + strings.TrimSpace(next.Text))
+		text = strings.TrimSpace(text + "\n\n" + strings.Repeat("#", max(1, next.Level)) + " " + next.Heading + "\n\n" + below)
 		tokens += more + 8
 	}
 	if text == "" {

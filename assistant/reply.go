@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // run is one reply in the making. Each step fills in what the next ones need.
@@ -27,8 +28,10 @@ type run struct {
 	links     citation.Site // what the answer may link to
 
 	q         *inquiry
-	passages  []passage // what the answer may rest on, in the order of their sources
-	given     int       // of passages: those in the prompt; tools bring more
+	passages  []passage             // what the answer may rest on, in the order of their sources
+	given     int                   // of passages: those in the prompt; tools bring more
+	shown     int                   // of those: the sources that are sent before the text
+	near      []*retrieval.Document // further pages that were found
 	searchErr error
 	rewriting chan rewriting // of the question, nil if there is none
 
@@ -73,7 +76,7 @@ func (r *run) sources(ctx context.Context) error {
 		if r.q.rewritten {
 			query = r.checked(ctx, query)
 		}
-		r.sendTool("search", "query", query, r.passages)
+		r.sendTool("search", "query", query, r.passages[:r.shown])
 		// Text in the step of a tool call makes clients ask again.
 		r.out.stepFinish("tool-calls", reply.Usage{})
 		r.out.stepStart()
@@ -88,7 +91,7 @@ func (r *run) sources(ctx context.Context) error {
 		r.answer.lead = r.say(searchUnavailable) + "\n\n"
 		r.log(ctx, "search failed", r.searchErr)
 	}
-	r.sendSources(r.passages)
+	r.sendSources(r.passages[:r.shown])
 	r.out.flush()
 	return nil
 }
@@ -99,6 +102,8 @@ func (r *run) incomplete() bool { return r.in.Incomplete != nil && r.in.Incomple
 func (r *run) sendSources(ps []passage) {
 	for i := range ps {
 		p := &ps[i]
+		p.sent = true
+		r.res.Sources = append(r.res.Sources, p.url)
 		r.out.send(reply.Event{Kind: reply.Source, SourceID: p.id, URL: p.url, Title: p.title})
 	}
 }
@@ -111,7 +116,6 @@ func (r *run) add(ps []passage) []passage {
 		p.id = "s" + strconv.Itoa(len(r.passages)+1)
 		r.passages = append(r.passages, p)
 		r.links.Passages = append(r.links.Passages, citation.Passage{Page: p.document, URL: p.url, Title: p.title, Text: p.text})
-		r.res.Sources = append(r.res.Sources, p.url)
 	}
 	r.res.Passages = len(r.passages)
 	return r.passages[from:]

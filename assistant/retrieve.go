@@ -13,6 +13,8 @@ const (
 	defaultPageSize = 5
 	maxPageSize     = 50
 	spareHits       = 10 // asked for beyond twice those wanted
+	promptPassages  = 16 // that a model gets; clients get the sources they want
+	nearPages       = 8  // that a model gets the titles of
 )
 
 // retrieve finds the passages that the answer may rest on. A search that
@@ -23,7 +25,13 @@ func (r *run) retrieve(ctx context.Context) error {
 	if n <= 0 {
 		n = defaultPageSize
 	}
-	r.searchErr = r.search(ctx, min(n, maxPageSize))
+	r.shown = min(n, maxPageSize)
+	most := r.shown
+	if r.a.Model != nil {
+		most = max(most, promptPassages)
+	}
+	r.searchErr = r.search(ctx, most)
+	r.shown = min(r.shown, len(r.passages))
 	r.given = len(r.passages)
 	r.res.Retrieval = time.Since(r.started)
 	ended(r.searchErr)
@@ -64,6 +72,11 @@ func (r *run) search(ctx context.Context, n int) error {
 		query.Text, r.q.query.Text, r.q.other = rewritten, rewritten, cmp.Or(r.q.other, r.q.query.Text)
 	}
 	r.add(r.choose(ctx, hits, query, n))
+	for _, h := range hits {
+		if d := h.Document; d != nil && len(r.near) < nearPages && ofPage(r.passages, d.Page) == 0 && !slices.Contains(r.near, d) {
+			r.near = append(r.near, d)
+		}
+	}
 	return nil
 }
 

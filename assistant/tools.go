@@ -20,13 +20,13 @@ import (
 var tools = []Tool{
 	{
 		Name:        "search",
-		Description: "Search this documentation. Use other words than before.",
+		Description: "Search this documentation by words. It returns up to three sections that were not given before. Use other words than before; several calls may run side by side.",
 		Parameters:  []byte(`{"type":"object","properties":{"query":{"type":"string","description":"what to look for, in the words that the documentation would use"}},"required":["query"]}`),
 	},
 	{
 		Name:        "read_page",
-		Description: "Read a whole page of this documentation.",
-		Parameters:  []byte(`{"type":"object","properties":{"page":{"type":"string","description":"the page's address or path, as given with a passage"}},"required":["page"]}`),
+		Description: "Read a page of this documentation, or a section and what follows it if the address has an #anchor. A long page ends with the address to go on from.",
+		Parameters:  []byte(`{"type":"object","properties":{"page":{"type":"string","description":"the page's address or path, as given with a passage, also with an #anchor"}},"required":["page"]}`),
 	},
 }
 
@@ -142,7 +142,8 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		if page == "" || !ok {
 			return `error: read_page needs {"page": "…"}, a path or address of this documentation`
 		}
-		ps, err = r.readPage(ctx, name)
+		_, anchor, _ := strings.Cut(page, "#")
+		ps, err = r.readPage(ctx, name, anchor)
 		if err == nil {
 			r.sendTool("read_page", "page", r.checked(ctx, name), ps)
 		}
@@ -176,33 +177,39 @@ func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
 	return r.add(r.choose(ctx, hits, query, toolPassages)), nil
 }
 
-// readPage gives the model a page, from its beginning, as far as it fits.
-func (r *run) readPage(ctx context.Context, name string) ([]passage, error) {
+// readPage gives the model a page, from its beginning or from the section with
+// an anchor, as far as it fits, and says where the rest is.
+func (r *run) readPage(ctx context.Context, name, anchor string) ([]passage, error) {
 	d, err := r.a.Search.Page(ctx, name)
 	if err != nil || d == nil || !r.allowed(d) {
 		return nil, err
 	}
+	from := max(0, slices.IndexFunc(d.Sections, func(s retrieval.Section) bool { return anchor != "" && s.Anchor == anchor }))
 	var b strings.Builder
 	left := readTokens
-	for i := range d.Sections {
+	for i := from; i < len(d.Sections); i++ {
 		s := &d.Sections[i]
-		n := Tokens(s.Text) + 8
-		if n > left {
+		text := strings.TrimSpace(s.Marked())
+		if n := Tokens(text) + 8; n > left && i > from {
 			b.WriteString("[…]\n")
+			if s.Anchor != "" {
+				b.WriteString("next: " + sectionURL(d, i) + "\n")
+			}
 			break
+		} else if n > left {
+			text = clipTokens(text, left) + " […]"
 		}
-		left -= n
+		left -= Tokens(text) + 8
 		if s.Heading != "" {
 			fmt.Fprintf(&b, "%s %s (%s)\n\n", strings.Repeat("#", max(1, s.Level)), s.Heading, sectionURL(d, i))
 		}
-		b.WriteString(strings.TrimSpace(s.Text))
-		b.WriteString("\n\n")
+		b.WriteString(text + "\n\n")
 	}
-	if len(d.Sections) == 0 || left == readTokens {
+	if b.Len() == 0 {
 		return nil, nil
 	}
 	return r.add([]passage{{
-		document: d, url: d.URL, title: cmp.Or(d.Title, d.Page, d.URL),
+		document: d, section: from, url: sectionURL(d, from), title: sectionTitle(d, from),
 		text: strings.TrimSpace(b.String()), tokens: readTokens - left,
 	}}), nil
 }

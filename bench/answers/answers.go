@@ -186,6 +186,9 @@ func runPublic(ctx context.Context, out io.Writer, repositories string, part int
 	if err := s.quotes(ctx, out, sites, worst); err != nil {
 		return err
 	}
+	if err := s.prompts(ctx, out, sites); err != nil {
+		return err
+	}
 	if err := s.publicFollowUps(ctx, out, sites, worst); err != nil {
 		return err
 	}
