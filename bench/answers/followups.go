@@ -105,7 +105,7 @@ func (s *suite) recall(ctx context.Context, w way) (mean float64, missed []strin
 			return 0, nil, err
 		}
 		var found []string
-		for _, p := range e.Passages {
+		for _, p := range e.Passages[:min(5, len(e.Passages))] {
 			found = append(found, p.URL)
 		}
 		found = eval.Pages(found)

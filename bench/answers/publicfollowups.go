@@ -158,7 +158,7 @@ func (w *turns) finds(ctx context.Context, site *publicSite, c *followUp) (ok bo
 	if err != nil {
 		return false, "", err
 	}
-	for _, p := range e.Passages {
+	for _, p := range e.Passages[:min(5, len(e.Passages))] {
 		page := eval.Page(strings.TrimPrefix(p.URL, site.url()))
 		if slices.ContainsFunc(strings.Split(c.Path, "|"), func(want string) bool { return eval.Page(want) == page }) {
 			return true, "", nil
