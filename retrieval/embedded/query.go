@@ -49,6 +49,8 @@ type parsedQuery struct {
 	words []queryWord
 	// plain are all plain words in order, stop words included.
 	plain []string
+	// phrase is plain with spaces between the words.
+	phrase string
 	// language is that of the query, "" where its words show none.
 	language language.Language
 	// typed is the last plain word while it is being typed.
@@ -100,17 +102,12 @@ func (p *parsedQuery) names(title string) bool {
 // headed returns what a heading adds that is a query of several words, or has
 // them in order.
 func (p *parsedQuery) headed(heading string) float32 {
-	if len(p.plain) < 2 {
-		return 0
-	}
-	words := plainWords(heading)
-	if slices.Equal(words, p.plain) {
+	switch phrase := p.phrase; {
+	case len(p.plain) < 2:
+	case strings.EqualFold(heading, phrase):
 		return headingVerbatim
-	}
-	for i := 0; i+len(p.plain) <= len(words); i++ {
-		if slices.Equal(words[i:i+len(p.plain)], p.plain) {
-			return headingVerbatim / 2
-		}
+	case strings.Contains(strings.ToLower(heading), phrase):
+		return headingVerbatim / 2
 	}
 	return 0
 }
@@ -170,6 +167,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 			p.words = append(p.words, queryWord{text: word, kind: k, start: start, end: end})
 		}
 	})
+	p.phrase = strings.Join(p.plain, " ")
 	p.language = v.languageOf(p.words)
 	p.words = w.withoutStops(p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
