@@ -48,6 +48,14 @@ type site struct {
 
 // startCaddy starts Caddy with global options and the directives of one site.
 func (b *bench) startCaddy(ctx context.Context, options, sites string, data string) (*server, error) {
+	return b.startCaddyfile(ctx, data, func(addr, admin string) string {
+		return fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tskip_install_trust\n%s\n}\n\nhttp://%s {\n%s\n}\n", admin, options, addr, sites)
+	})
+}
+
+// startCaddyfile starts Caddy with a Caddyfile for two free addresses: of its
+// site and of its admin API.
+func (b *bench) startCaddyfile(ctx context.Context, data string, caddyfile func(addr, admin string) string) (*server, error) {
 	if err := b.build(ctx); err != nil {
 		return nil, err
 	}
@@ -66,9 +74,8 @@ func (b *bench) startCaddy(ctx context.Context, options, sites string, data stri
 	if data == "" {
 		data = dir
 	}
-	config := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tskip_install_trust\n%s\n}\n\nhttp://%s {\n%s\n}\n", admin, options, addr, sites)
 	file := filepath.Join(dir, "Caddyfile")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(caddyfile(addr, admin)), 0o600); err != nil {
 		return nil, err
 	}
 	env := []string{"XDG_DATA_HOME=" + data, "XDG_CONFIG_HOME=" + data, "HOME=" + data}

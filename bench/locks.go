@@ -23,7 +23,7 @@ const (
 )
 
 // benchLocks measures what finding out who can open a page costs: for all pages
-// of a site, and for a search.
+// of a site, and for a search. Then it judges what readers are shown.
 func benchLocks(ctx context.Context, b *bench) error {
 	pages := 10000
 	if b.short {
@@ -87,7 +87,7 @@ func benchLocks(ctx context.Context, b *bench) error {
 		row("half of the pages locked, a reader who can open them", "reader"),
 		row("the same, a reader's first search", "new reader"),
 	})
-	return nil
+	return b.benchOracle(ctx)
 }
 
 // lockRound adds the figures of a round, by their names.

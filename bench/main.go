@@ -10,6 +10,7 @@
 //	go -C bench run . insights           # the dashboard's queries over a million events
 //	go -C bench run . input              # CPU time of bad input
 //	go -C bench run . locks              # asking for pages as a stranger and as a reader
+//	go -C bench run . evidence           # pages of built sites (-sets) that are proven public
 //	go -C bench run . agents             # tokens and latency of the MCP server's tools, over the manual
 //	go -C bench run . widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
 //	go -C bench run . answers            # links and follow-up questions, over the manual
@@ -76,6 +77,7 @@ var suites = []struct {
 	{"stream", benchStream},
 	{"meilisearch", benchMeilisearch},
 	{"locks", benchLocks},
+	{"evidence", benchEvidence},
 	{"insights", benchInsights},
 	{"agents", benchAgents},
 	{"widget", benchWidget},
@@ -112,7 +114,7 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|insights|agents|widget|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres")
@@ -121,7 +123,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
 	f.IntVar(&b.sections, "sections", 200000, "meilisearch: sections of the large site")
-	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv)")
+	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv); evidence: of folders of built sites")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
 	wanted := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -141,7 +143,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, insights, agents, widget, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
