@@ -49,6 +49,9 @@ type RefresherOptions struct {
 	// Dir is where the Refresher keeps its state between runs; "" keeps none.
 	// It is created if missing and must not be shared with another site.
 	Dir string
+	// Restore, if not nil, loads what an earlier run left in Index, which may
+	// take seconds, before the first refresh. It ends when ctx is done.
+	Restore func(ctx context.Context, progress func(done, total int))
 	// Limit, if not nil, has room for the refreshes at a time of the Refreshers
 	// that share it.
 	Limit chan struct{}
@@ -275,6 +278,14 @@ func (r *Refresher) serve(ctx context.Context, call *refreshCall) {
 func (r *Refresher) refresh(ctx context.Context) (Report, error) {
 	started := time.Now()
 	if r.table == nil {
+		if r.options.Restore != nil {
+			r.options.Restore(ctx, func(done, total int) {
+				r.setStatus(func(s *Status) { s.State, s.Done, s.Total = Loading, done, total })
+			})
+		}
+		if ctx.Err() != nil {
+			return Report{}, ctx.Err()
+		}
 		r.load()
 	}
 	r.mu.Lock()

@@ -10,6 +10,7 @@ type State string
 
 const (
 	Idle      State = "idle"
+	Loading   State = "loading" // what an earlier run left
 	Scanning  State = "scanning"
 	Indexing  State = "indexing"
 	Embedding State = "embedding"
@@ -54,8 +55,7 @@ func (r Report) String() string {
 // Status is the state of a site's index.
 type Status struct {
 	State State `json:"state"`
-	// Done of Total pages are read (indexing) or sections embedded
-	// (embedding).
+	// Done of Total pages are loaded or read, or sections embedded.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 	// Ready is false until there is a generation to search.

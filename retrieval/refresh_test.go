@@ -851,3 +851,30 @@ func (x *observedIndex) Replace(ctx context.Context, documents []*retrieval.Docu
 	x.published()
 	return err
 }
+
+func TestWhatAnEarlierRunLeftIsLoadedInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, index := newMemorySource(numbered(3)), newMemoryIndex()
+		released := make(chan struct{})
+		r, stop := running(t, retrieval.RefresherOptions{
+			Source: source, Ingester: lineIngester{}, Index: index,
+			Restore: func(ctx context.Context, progress func(done, total int)) {
+				progress(2, 3)
+				select {
+				case <-released:
+				case <-ctx.Done():
+				}
+			},
+		})
+		defer stop()
+		synctest.Wait()
+		if s := r.Status(); s.State != retrieval.Loading || s.Done != 2 || s.Total != 3 || s.Ready || source.readCount() != 0 {
+			t.Errorf("while it is loaded: %+v, %d files read", s, source.readCount())
+		}
+		close(released)
+		synctest.Wait()
+		if s := r.Status(); s.State != retrieval.Idle || s.Pages != 3 {
+			t.Errorf("afterwards: %+v", s)
+		}
+	})
+}

@@ -14,7 +14,7 @@ func TestTheLanguageOfTheFrontPageIsPreferredFromTheFirstSearchOn(t *testing.T) 
 	folder := caddytest.Folder(t, map[string]string{
 		"index.html":   `<html lang="en"><title>Home</title><main><h1>Home</h1><p>All about editors.</p></main></html>`,
 		"x/tabs.html":  `<html lang="en"><title>Tabs</title><main><h1>Tabs</h1><p>Tabs tabs tabs.</p></main></html>`,
-		"tr/tabs.html": `<html lang="tr"><title>Tabs</title><main><h1>Tabs</h1><p>Tabs tabs tabs.</p></main></html>`,
+		"tr/tabs.html": `<html lang="tr"><title>Tabs</title><main><h1>Tabs</h1><p>Tabs tabs sekme.</p></main></html>`,
 		"tr/home.html": `<html lang="tr"><title>Ev</title><main><h1>Ev</h1><p>Editor.</p></main></html>`,
 		"tr/more.html": `<html lang="tr"><title>Daha</title><main><h1>Daha</h1><p>Editor.</p></main></html>`,
 	})

@@ -151,11 +151,11 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "docs.index.embedded", New: func() caddy.Module { return new(EmbeddedIndex) }}
 }
 
-// OpenIndex opens the index inside the process, with what an earlier run
-// left on disk.
+// OpenIndex opens the index inside the process. What an earlier run left on
+// disk is loaded before the first refresh.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 	return embedded.Open(embedded.Options{
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: true,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
@@ -136,9 +137,13 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 		limit = a.refreshing
 	}
 	looked := sync.OnceFunc(func() { close(c.looked) })
+	var restore func(context.Context, func(done, total int))
+	if x, ok := c.index.(*embedded.Index); ok {
+		restore = x.Restore
+	}
 	c.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: r.Name, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.index, Embedder: embedder,
-		Dir: filepath.Join(dir, "pages"), Limit: limit, Log: a.ctx.Slogger(),
+		Dir: filepath.Join(dir, "pages"), Restore: restore, Limit: limit, Log: a.ctx.Slogger(),
 		OnReport: func(report retrieval.Report, err error) {
 			c.refreshed(r.Name, report, err)
 			looked()

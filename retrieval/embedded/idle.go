@@ -85,7 +85,7 @@ func (x *Index) loadAgain() (*contents, error) {
 	if x.idle.outlines.Load() == nil {
 		return nil, retrieval.ErrNotReady
 	}
-	c, err := load(x.dir)
+	c, err := load(context.Background(), x.dir, func(int, int) {})
 	if err == nil && !outlined(*x.idle.outlines.Load(), c.docs) {
 		err = fmt.Errorf("%w: it has other pages", errSnapshot) // another process has written it, perhaps
 	}

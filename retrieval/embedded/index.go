@@ -38,6 +38,9 @@ type Options struct {
 	// is loaded within milliseconds. Documents then returns outlines. A large
 	// index stays in memory.
 	Idle time.Duration
+	// Later leaves what an earlier run left there to Restore. Until then, the
+	// index is not ready.
+	Later bool
 	// Lost is called if the index was not in memory and its snapshot can't be
 	// used: the site must be indexed again. It must not block.
 	Lost func()
@@ -85,14 +88,20 @@ func Open(o Options) (*Index, error) {
 		x.log = slog.Default()
 	}
 	x.scratch.New = func() any { return &scratch{} }
-	if x.dir != "" {
-		x.restore()
+	if !o.Later {
+		x.Restore(context.Background(), func(int, int) {})
 	}
 	return x, nil
 }
 
-// restore reads the snapshot of an earlier run.
-func (x *Index) restore() {
+// Restore loads the snapshot of an earlier run, unless ctx is done before.
+// progress is called with the pages that were read, of how many.
+func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
+	x.replacing.Lock()
+	defer x.replacing.Unlock()
+	if x.dir == "" || x.closed || x.current.Load() != nil {
+		return
+	}
 	file := filepath.Join(x.dir, snapshotFile)
 	if unfinished, err := filepath.Glob(file + ".*"); err == nil {
 		for _, f := range unfinished {
@@ -102,9 +111,9 @@ func (x *Index) restore() {
 			}
 		}
 	}
-	c, err := load(x.dir)
+	c, err := load(ctx, x.dir, progress)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil:
 	case err != nil:
 		x.unusable(err)
 	case x.unloads(c.docs):

@@ -42,6 +42,7 @@ var errSnapshot = errors.New("damaged, or of another version")
 // snapshotStart is the first value of a snapshot.
 type snapshotStart struct {
 	Dimension int // of vectors, 0 if there are none
+	Pages     int
 	Words     []word
 }
 
@@ -91,7 +92,7 @@ func encode(w io.Writer, c *contents) error {
 		return err
 	}
 	e := gob.NewEncoder(w)
-	var start snapshotStart
+	start := snapshotStart{Pages: len(c.docs)}
 	if c.words != nil {
 		start.Words = c.lexicon.words
 	}
@@ -126,7 +127,7 @@ func encode(w io.Writer, c *contents) error {
 
 // load reads the snapshot of a folder. The error wraps fs.ErrNotExist if there
 // is none, and errSnapshot if it can't be used.
-func load(dir string) (*contents, error) {
+func load(ctx context.Context, dir string, progress func(done, total int)) (*contents, error) {
 	f, err := os.Open(filepath.Join(dir, snapshotFile))
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func load(dir string) (*contents, error) {
 	if sum.Sum32() != want {
 		return nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
 	}
-	c, err := decode(io.NewSectionReader(f, 0, size))
+	c, err := decode(ctx, io.NewSectionReader(f, 0, size), progress)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
@@ -160,7 +161,7 @@ func load(dir string) (*contents, error) {
 
 // decode reads what encode wrote. Whatever r holds, it allocates in proportion
 // to it, and returns contents that make a generation, or an error.
-func decode(r io.Reader) (*contents, error) {
+func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*contents, error) {
 	in := bufio.NewReader(r)
 	if err := checkHeader(in); err != nil {
 		return nil, err
@@ -179,7 +180,8 @@ func decode(r io.Reader) (*contents, error) {
 		matrix   = matrix{dim: start.Dimension}
 		sections uint32
 	)
-	for i := 0; ; i++ {
+	for i := 0; ctx.Err() == nil; i++ {
+		progress(i, max(i, start.Pages))
 		var p snapshotPage
 		if err := d.Decode(&p); err == io.EOF {
 			break
@@ -203,6 +205,9 @@ func decode(r io.Reader) (*contents, error) {
 		sections += uint32(len(p.Document.Sections))
 	}
 	c := &contents{docs: docs, words: words, lexicon: newLexicon(start.Words)}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if start.Dimension > 0 {
 		c.vectors = &matrix
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,7 +187,7 @@ func FuzzSnapshot(f *testing.F) {
 	}
 	f.Add(fmt.Appendf(nil, "%s%d\n", snapshotHeader, SnapshotFormat))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decode(bytes.NewReader(data))
+		c, err := decode(context.Background(), bytes.NewReader(data), func(int, int) {})
 		if err != nil {
 			return
 		}
@@ -218,5 +219,32 @@ func BenchmarkRestart(b *testing.B) {
 		if x.Documents() == nil {
 			b.Fatal("nothing was restored")
 		}
+	}
+}
+
+func TestASnapshotIsLoadedLater(t *testing.T) {
+	dir := t.TempDir()
+	docs, vectors := sample()
+	if err := opened(t, Options{Dir: dir}).Replace(context.Background(), docs, vectors); err != nil {
+		t.Fatal(err)
+	}
+	x := opened(t, Options{Dir: dir, Later: true})
+	if _, err := x.Search(t.Context(), retrieval.Query{Text: "install"}); !errors.Is(err, retrieval.ErrNotReady) || x.Documents() != nil {
+		t.Errorf("before it is loaded: %v", err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	x.Restore(stopped, func(int, int) { stop() })
+	if x.Documents() != nil {
+		t.Error("it was loaded after the server began to stop")
+	}
+	var steps []int
+	x.Restore(t.Context(), func(done, total int) {
+		if total != len(docs) {
+			t.Errorf("%d of %d pages", done, total)
+		}
+		steps = append(steps, done)
+	})
+	if !slices.Equal(steps, []int{0, 1, 2, 3}) || len(x.Documents()) != len(docs) {
+		t.Errorf("steps %v, %d documents", steps, len(x.Documents()))
 	}
 }

@@ -175,7 +175,9 @@ func TestNoSearchMixesTwoReleases(t *testing.T) {
 					return
 				}
 				for _, h := range hits {
-					release := func(h retrieval.Hit) string { return path.Base(strings.ReplaceAll(h.Document.Sections[h.Section].Text, " ", "/")) }
+					release := func(h retrieval.Hit) string {
+						return path.Base(strings.ReplaceAll(h.Document.Sections[h.Section].Text, " ", "/"))
+					}
 					if a, b := release(h), release(hits[0]); a != b {
 						t.Errorf("one answer has %q and %q", a, b)
 						return
