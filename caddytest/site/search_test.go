@@ -114,7 +114,7 @@ func TestAKeystrokeIsCompressed(t *testing.T) {
 	files := map[string]string{}
 	for i := range 9 {
 		files[fmt.Sprintf("справочник/руководство-администратора/настройка-сервера-%d.md", i)] = fmt.Sprintf(
-			"# Настройка сервера приложений, часть %d\n\n## Перезапуск сервера после изменения настроек\n\n%s", i,
+			"# Настройка сервера приложений, часть %d\n\n## Перезапуск сервера после изменения настроек\n\nСервер %d. %s", i, i,
 			strings.Repeat("Сервер перезапускается, когда администратор меняет настройки сервера. ", 9))
 	}
 	for name, directive := range map[string]string{"alone": "", "with encode": "encode"} {
