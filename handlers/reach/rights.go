@@ -305,11 +305,28 @@ func (r *rights) tallied(key tallyKey) (opened, refused int) {
 }
 
 // closed reports whether the pages of a folder are taken for closed to the
-// reader: some refused, none opened, and no folder behind the lock has both,
-// as where each page has its own list of readers.
+// reader: some refused, none opened, and rights go by folder.
 func (r *rights) closed(p *Page) bool {
 	opened, refused := r.tallied(tallyKey{p.lock, p.folder})
-	return opened == 0 && refused >= closedAfter && !r.mixed(p.lock)
+	return opened == 0 && refused >= closedAfter && r.byFolder(p.lock)
+}
+
+// byFolder reports whether rights behind a lock go by folder as far as is
+// known: a folder has opened more than once, and none has pages of both kinds.
+func (r *rights) byFolder(lock int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most := 0
+	for key, t := range r.folders {
+		if key.lock != lock {
+			continue
+		}
+		if t.opened > 0 && t.refused > 0 {
+			return false
+		}
+		most = max(most, t.opened)
+	}
+	return most >= closedAfter
 }
 
 // locks returns the locks that the reader has opened something behind.

@@ -126,7 +126,7 @@ func TestAReaderFindsAllThatTheirFoldersHave(t *testing.T) {
 		synctest.Wait()
 		first := len(g.takeAsked())
 		got := g.search(readerWith(t, "team03"), 10)
-		if again := len(g.takeAsked()); len(got) != 10 || again != 0 {
+		if again := len(g.takeAsked()); len(got) != 10 || again > maxProbes {
 			t.Errorf("then %d pages with %d requests", len(got), again)
 		}
 		if first > 51+2*12+maxCanaries {
