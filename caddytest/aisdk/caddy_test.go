@@ -26,7 +26,12 @@ func TestTheChatSDKsTalkToCaddy(t *testing.T) {
 	m, url := caddytest.StartModel(t)
 	m.Answer(func(r *modelserver.Request) modelserver.Reply {
 		reply := modelserver.Reply{Reasoning: []string{"Hm", "."}, Text: sdkAnswer, Gap: time.Millisecond}
-		switch question := r.Question(); {
+		// The message also has the conversation before the question.
+		_, question, asked := strings.Cut(r.Question(), "\nQuestion\n")
+		if !asked {
+			question = r.Question()
+		}
+		switch {
 		case strings.Contains(question, "Rewrite") || len(r.Tools) == 0 && strings.Contains(r.Text("system"), "Rewrite"):
 			return modelserver.Reply{Text: caddytest.InstallQuestion}
 		case strings.Contains(question, "a long answer"):

@@ -118,7 +118,7 @@ func newStand(t testing.TB) *stand {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for question, reply := range s.replies {
-			if strings.Contains(r.Question(), question) {
+			if q := r.Question(); strings.Contains(q[max(0, strings.LastIndex(q, "\nQuestion\n")):], question) {
 				return reply
 			}
 		}
