@@ -64,7 +64,8 @@ func checkServerClientIPs(name string, config []byte) *app.Check {
 	var uses []string
 	for _, use := range []struct{ text, name string }{
 		{"client_ip", "client_ip matchers or placeholders"},
-		{`"docs_client_limit"`, "limits per IP"}, {`"docs_mcp"`, "the MCP server's limit per IP"},
+		{`"docs_client_limit"`, "limits per IP"},
+		{`"docs_mcp"`, "the MCP server's limit per IP"},
 	} {
 		if strings.Contains(routes, use.text) {
 			uses = append(uses, use.name)

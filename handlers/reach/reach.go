@@ -292,7 +292,7 @@ func (s *sets) with(locks []int32) *retrieval.PageSet {
 	var key strings.Builder
 	open := make(map[int32]bool, len(locks))
 	for _, l := range slices.Sorted(slices.Values(locks)) {
-		key.WriteString(string(rune(l)) + ",")
+		key.WriteString(string(l) + ",")
 		open[l] = true
 	}
 	s.mu.Lock()

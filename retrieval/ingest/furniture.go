@@ -105,11 +105,11 @@ type folderKey struct {
 // tally counts on how many pages of a folder a key is, how often at all, and
 // to how many different targets its links lead.
 type tally struct {
-	pages        map[string]int
-	on           map[folderKey]int
-	times, total map[uint64]int // by page with the key, and of links
-	targets      map[[2]uint64]bool
-	distinct     map[uint64]int
+	pages    map[string]int
+	on       map[folderKey]int
+	times    map[uint64]int // by page with the key
+	targets  map[[2]uint64]bool
+	distinct map[uint64]int
 }
 
 func (t *tally) add(folders []string, blocks []block) {
@@ -204,7 +204,7 @@ func pageBlocks(file string, data []byte) (out []block) {
 		return nil
 	}
 	w := &writer{page: true}
-	roots := []*html.Node(nil)
+	var roots []*html.Node
 	roots, w.framed = contentRoots(root)
 	for _, r := range roots {
 		w.eachBlock(r, func(b block) bool {

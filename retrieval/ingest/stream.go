@@ -63,7 +63,7 @@ func markdownOf(s string, without map[int]bool) []byte {
 		case c == plainOnly:
 			i = closing(s, i)
 		case c == sectionMark:
-			n := 0
+			var n int
 			if n, i = sectionAt(s, i); without[n] && i+1 < len(s) && s[i+1] == syntax {
 				i = closing(s, i+1)
 				out = bytes.TrimRight(out, "\n")

@@ -258,12 +258,12 @@ func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]r
 	if err != nil {
 		return nil, err
 	}
-	var results []result
-	for i, r := range found.Results[:min(len(found.Results), len(requests))] {
-		results = append(results, result{hitsOf(r.Hits), requests[i].Hybrid != nil})
+	if len(found.Results) < len(requests) {
+		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(found.Results), len(requests))}
 	}
-	if len(results) < len(requests) {
-		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(results), len(requests))}
+	results := make([]result, 0, len(requests))
+	for i, q := range requests {
+		results = append(results, result{hitsOf(found.Results[i].Hits), q.Hybrid != nil})
 	}
 	return results, nil
 }
