@@ -355,10 +355,8 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 				points = max(points, 1)
 			}
 		}
-		for _, line := range a.lines {
-			if t.in(line) {
-				return mostPoints
-			}
+		if slices.ContainsFunc(a.lines, t.in) {
+			return mostPoints
 		}
 		if t.in(shown.String()) {
 			return mostPoints
