@@ -38,7 +38,7 @@ func translatedSite(t *testing.T) string {
 }
 
 func TestReadersFindEachPageOnceInTheirLanguage(t *testing.T) {
-	s := caddytest.Start(t, "", strings.Replace(caddytest.Site(translatedSite(t)), "\n}\n", "\n\tfile_server\n}\n", 1))
+	s := caddytest.Start(t, "", caddytest.Site(translatedSite(t)))
 	s.Ready("acme")
 	for name, c := range map[string]struct {
 		header map[string]string

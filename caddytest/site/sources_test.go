@@ -191,7 +191,7 @@ func TestAProxiedSiteIsReadFromItsUpstreamAndLinkedBelowItsURL(t *testing.T) {
 	})
 	for _, page := range []string{"/start", "/stop"} {
 		mux.HandleFunc(page, func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, "<html><main><h1 id=top>Rockets</h1><p>All about rockets.</main></html>")
+			fmt.Fprint(w, "<html><main><h1 id=top>Rockets</h1><p>How rockets "+page[1:]+".</main></html>")
 		})
 	}
 	s := caddytest.Start(t, "site acme {\n\tsitemap "+upstream.URL+"/sitemap.xml\n\turl https://docs.acme.test\n\tallow_private on\n}",

@@ -57,8 +57,9 @@ type Site struct {
 	named     bool
 
 	view atomic.Pointer[View]
-	// complete is closed after the first view that is complete.
-	complete chan struct{}
+	// late is the first document of a generation whose pages took too long to
+	// wait for them again.
+	late atomic.Pointer[retrieval.Document]
 
 	// running ends with Run, and the checks for readers with it.
 	running context.Context
@@ -97,7 +98,11 @@ type View struct {
 	Complete bool
 
 	pages map[string]Page // by Document.Page
-	sets  *sets           // nil until the first complete view
+	// documents are those of the index that the view is of, and replaced is
+	// closed when there is another view.
+	documents []*retrieval.Document
+	replaced  chan struct{}
+	sets      *sets // nil until the first complete view
 	// locks are the handlers that refuse strangers or have nothing for them, with
 	// the pages behind them.
 	locks []*lock
@@ -172,7 +177,7 @@ func New(o Options) (*Site, error) {
 	}
 	s := &Site{
 		base: base, documents: o.Documents, whole: o.Whole, file: o.File, log: o.Log, named: o.Named,
-		wake: make(chan struct{}, 1), complete: make(chan struct{}), pages: make(map[string]*Page), readers: make(map[readerHash]*rights),
+		wake: make(chan struct{}, 1), pages: make(map[string]*Page), readers: make(map[readerHash]*rights),
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
@@ -181,14 +186,13 @@ func New(o Options) (*Site, error) {
 	}
 	if server == nil {
 		s.view.Store(&View{Elsewhere: true, Complete: true})
-		close(s.complete)
 		return s, nil
 	}
 	if s.inside, err = newInside(o.Routes, server, host); err != nil {
 		return nil, err
 	}
 	s.inside.public = cmp.Or(base.Host, host)
-	s.view.Store(&View{found: &s.found}) // until the pages are asked for
+	s.view.Store(&View{found: &s.found, replaced: make(chan struct{})}) // until the pages are asked for
 	return s, nil
 }
 
@@ -219,7 +223,7 @@ func (s *Site) Pages() []Page {
 // publish makes the view of the states.
 func (s *Site) publish(documents []*retrieval.Document) {
 	old := s.View()
-	v := &View{Complete: true, found: &s.found, pages: make(map[string]Page, len(documents))}
+	v := &View{Complete: true, found: &s.found, pages: make(map[string]Page, len(documents)), documents: documents, replaced: make(chan struct{})}
 	next := &sets{public: make(map[string]bool), locked: make(map[string]int32)}
 	s.mu.Lock()
 	s.findDuplicates(documents)
@@ -255,9 +259,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		v.locks = locksOf(v.pages, s.inside.routes)
 	}
 	s.view.Store(v)
-	if v.Complete && old.sets == nil {
-		close(s.complete)
-	}
+	close(old.replaced)
 }
 
 // sameLocked reports whether both views have the same documents behind locks.

@@ -411,23 +411,36 @@ func (s *Site) Searched(ctx context.Context) *Search {
 	return found
 }
 
-// awaitComplete waits a moment for the first complete view. It reports whether
-// there is one.
+// awaitComplete waits a moment for a view of the pages that the index has now.
+// It reports whether there is one.
 func (s *Site) awaitComplete(ctx context.Context) bool {
-	select {
-	case <-s.complete:
-		return true
-	default:
+	var timer *time.Timer
+	for {
+		v := s.View()
+		documents := s.documents()
+		switch {
+		case v.Elsewhere || len(documents) == 0 || v.Complete && sameDocuments(documents, v.documents):
+			return true
+		case s.late.Load() == documents[0]:
+			return false
+		}
+		select {
+		case s.wake <- struct{}{}:
+		default: // it is to look already
+		}
+		if timer == nil {
+			timer = time.NewTimer(completeWait)
+			defer timer.Stop()
+		}
+		select {
+		case <-v.replaced:
+		case <-timer.C:
+			s.late.Store(documents[0])
+			return false
+		case <-ctx.Done():
+			return false
+		}
 	}
-	timer := time.NewTimer(completeWait)
-	defer timer.Stop()
-	select {
-	case <-s.complete:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // Open returns the first hits, at most enough, that the reader can open. all
@@ -511,12 +524,10 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 // for name if there is no such page, so that missing pages take as long as
 // locked ones.
 func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+	s.awaitComplete(ctx)
 	v := s.View()
 	if v.Elsewhere {
 		return d != nil
-	}
-	if !s.awaitComplete(ctx) {
-		v = s.View()
 	}
 	visit := visitOf(ctx)
 	if visit == nil {

@@ -101,6 +101,9 @@ func (s *Site) Update(ctx context.Context) {
 	documents := s.documents()
 	due, again := s.due(documents, time.Now())
 	if len(due)+len(again) == 0 {
+		if v := s.View(); v.sets != nil && !sameDocuments(documents, v.documents) {
+			s.publish(documents) // another generation, of the same contents
+		}
 		return
 	}
 	if len(due) > 0 {
