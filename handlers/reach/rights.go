@@ -2,6 +2,7 @@ package reach
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -47,8 +48,9 @@ type rights struct {
 	until time.Time
 	slots chan struct{} // holds an element for each request
 	// begin tries canaries, once; tried is closed when they have answered.
-	begin func()
-	tried chan struct{}
+	begin  func()
+	tried  chan struct{}
+	before map[int32][]Page // what opened to the reader earlier, by lock
 
 	mu      sync.Mutex
 	opened  map[int32][]Page  // by lock
@@ -99,16 +101,33 @@ func (s *Site) rightsOf(v *visit) *rights {
 		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
 	}
 	s.readers[hash] = r
+	before := old.lastOpened()
+	r.before = before
 	r.begin = sync.OnceFunc(func() {
-		go r.try(s.View(), old, int(now.Unix()/int64(openedFor/time.Second)))
-		old = nil
+		go r.try(s.View(), before, int(now.Unix()/int64(openedFor/time.Second)))
 	})
 	return r
 }
 
+// lastOpened returns what opened, by lock, or what did before if nothing was
+// tried since. It holds no earlier rights, which would hold theirs.
+func (r *rights) lastOpened() map[int32][]Page {
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.tried:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return maps.Clone(r.opened)
+	default:
+		return r.before
+	}
+}
+
 // try tries canaries, those first that opened before. What is tried never
 // depends on what the reader asks.
-func (r *rights) try(v *View, before *rights, turn int) {
+func (r *rights) try(v *View, before map[int32][]Page, turn int) {
 	each := 1
 	if r.who.presents() {
 		each = max(1, maxCanaries/max(1, len(v.locks)))
@@ -117,14 +136,10 @@ func (r *rights) try(v *View, before *rights, turn int) {
 	var rest []*lock
 	for _, l := range v.locks {
 		var pages []Page
-		if before != nil {
-			before.mu.Lock()
-			for _, p := range before.opened[l.number] {
-				if now, ok := v.pages[p.Document.Page]; ok && now.lock == l.number && len(pages) < 2 {
-					pages = append(pages, now)
-				}
+		for _, p := range before[l.number] {
+			if now, ok := v.pages[p.Document.Page]; ok && now.lock == l.number {
+				pages = append(pages, now)
 			}
-			before.mu.Unlock()
 		}
 		n := each
 		if l.alike {
