@@ -77,8 +77,11 @@ type Site struct {
 	then    time.Time
 	// rest is until when no page is asked for again.
 	rest time.Time
-	// readers are the clients of the last half minute.
-	readers map[readerHash]*rights
+	// readers are the clients of the last half minute, and olderReaders those of
+	// the half minute before. readersSize is of the headers of readers.
+	readers, olderReaders map[readerHash]*rights
+	readersSize           int
+	readersUntil          time.Time
 
 	// found has the locked pages that are not where a stranger was refused, by
 	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as

@@ -20,6 +20,7 @@ type reader struct {
 	// remoteAddr is an IP with a port.
 	remoteAddr string
 	header     http.Header
+	size       int // of header, in bytes
 	tls        *tls.ConnectionState
 }
 
@@ -59,6 +60,7 @@ func newReader(r *http.Request, isKey func(value string) bool) *reader {
 				continue
 			}
 			c.header.Add(name, v)
+			c.size += len(name) + len(v)
 		}
 	}
 	return c

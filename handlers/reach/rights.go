@@ -32,10 +32,12 @@ const (
 	maxProbes = 8
 	// checksAtOnce bounds the requests on behalf of one reader.
 	checksAtOnce = 8
-	// maxReaders bounds the readers that are remembered, and maxChecks what is
+	// maxReaders bounds the readers that are remembered, in each of two
+	// generations, maxReadersSize their headers in bytes, and maxChecks what is
 	// remembered of each.
-	maxReaders = 20_000
-	maxChecks  = 5_000
+	maxReaders     = 10_000
+	maxReadersSize = 32 << 20
+	maxChecks      = 5_000
 	// closedAfter is how many pages of a folder must refuse a reader until the
 	// others are taken for closed.
 	closedAfter = 2
@@ -83,24 +85,22 @@ func (s *Site) rightsOf(v *visit) *rights {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.readers[hash]
+	if old == nil {
+		old = s.olderReaders[hash]
+	}
 	if old != nil && now.Before(old.until) {
 		return old
 	}
-	if len(s.readers) >= maxReaders {
-		for h, r := range s.readers {
-			if now.After(r.until) {
-				delete(s.readers, h)
-			}
-		}
-		if len(s.readers) >= maxReaders {
-			clear(s.readers)
-		}
+	if len(s.readers) >= maxReaders || s.readersSize >= maxReadersSize || now.After(s.readersUntil) {
+		s.readers, s.olderReaders = make(map[readerHash]*rights), s.readers
+		s.readersSize, s.readersUntil = 0, now.Add(openedFor)
 	}
 	r := &rights{
 		site: s, who: v.who(), until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
 		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
 	}
 	s.readers[hash] = r
+	s.readersSize += r.who.size
 	before := old.lastOpened()
 	r.before = before
 	r.begin = sync.OnceFunc(func() {

@@ -349,3 +349,23 @@ func TestWhoIsRefusedTheFrontPageIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// However many clients come, and however long their headers are, few are
+// remembered.
+func TestTheReadersThatAreRememberedAreBounded(t *testing.T) {
+	root := write(t, "index.html")
+	s := site(t, "root * "+root+"\nfile_server", documents(base, "index.html"))
+	for i := range 3 * maxReaders {
+		s.rightsOf(visitOf(readerWith(t, fmt.Sprint(i))))
+	}
+	if n := len(s.readers) + len(s.olderReaders); n > 2*maxReaders {
+		t.Errorf("%d readers are remembered", n)
+	}
+	long := strings.Repeat("x", 1<<20)
+	for i := range 200 {
+		s.rightsOf(visitOf(readerWith(t, long+fmt.Sprint(i))))
+	}
+	if n := len(s.readers) + len(s.olderReaders); n > 2*(maxReadersSize>>20+1) {
+		t.Errorf("%d readers with headers of 1 MB are remembered", n)
+	}
+}
