@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -70,4 +71,24 @@ func TestAnotherRootIsTakenAtOnce(t *testing.T) {
 		found := s.Search("acme", `{"query":"reactors","pageSize":50}`)
 		return len(found) == 1 && found[0].Path == "new#new"
 	})
+}
+
+// A reload that changes how a site is indexed takes place once the pages are
+// loaded again. The configuration before it serves until then.
+func TestAReloadThatChangesTheIndexLeavesNoMomentWithoutOne(t *testing.T) {
+	pages := make(map[string]string)
+	for i := range 800 {
+		pages[fmt.Sprintf("p%d.md", i)] = fmt.Sprintf("# Page %d\n\nReactors of kind %d boil water.\n", i, i)
+	}
+	folder := caddytest.Folder(t, pages)
+	s := caddytest.New(t)
+	for _, synonyms := range []string{"boil cook", "boil heat", "water steam"} {
+		s.Load("site acme {\n\troot "+folder+"\n\tsynonyms "+synonyms+"\n}", "http://:0 {\n\tsearch\n}\n")
+		if synonyms == "boil cook" {
+			s.Ready("acme")
+		}
+		if n := len(s.Search("acme", `{"query":"reactors"}`)); n != 10 {
+			t.Errorf("right after the reload with synonyms %s, %d pages are found", synonyms, n)
+		}
+	}
 }

@@ -33,7 +33,10 @@ type IndexOptions struct {
 	// stays. Lost is called if the site must then be indexed again.
 	Idle time.Duration
 	Lost func()
-	Log  *slog.Logger
+	// Reload reports that the running configuration serves the site. It does so
+	// until OpenIndex returns, which may take the time to load an index.
+	Reload bool
+	Log    *slog.Logger
 }
 
 // IndexOpener is a module of the namespace docs.index.
@@ -152,10 +155,11 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 }
 
 // OpenIndex opens the index inside the process. What an earlier run left on
-// disk is loaded before the first refresh.
+// disk is loaded before the first refresh, and in a reload before OpenIndex
+// returns.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 	return embedded.Open(embedded.Options{
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: true,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: !o.Reload,
 	})
 }
 

@@ -88,7 +88,8 @@ func (a *App) openIndex(r *LiveSite) (*siteIndex, error) {
 	return share(&r.holds, siteIndexKey{hash}, func() (*siteIndex, error) { return a.newSiteIndex(r) })
 }
 
-// newSiteIndex makes a site's index and begins to refresh it. It does not wait.
+// newSiteIndex makes a site's index and begins to refresh it. It does not wait
+// for that.
 func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	s := r.Config
 	log := a.ctx.Slogger().With("site", r.Name)
@@ -109,6 +110,7 @@ func (a *App) newSiteIndex(r *LiveSite) (*siteIndex, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	o := IndexOptions{Site: r.Name, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: a.semanticRatio(), Locker: a.store, Log: log}
+	_, o.Reload = shared.References(replySlotsKey{r.Name}) // which each live site has
 	if r.folder != nil && a.embedders == nil { // embedding reads the texts
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.refresher.Refresh(ctx) }() } // its errors are in the log
