@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // maxFieldWords bounds the words counted in one section, and in the fields of
@@ -112,47 +113,47 @@ type numbering func(l language.Language, text string) uint32
 func analyze(d *retrieval.Document, l language.Language, number numbering) *pageWords {
 	out := &pageWords{Hash: d.Hash, Language: l, Sections: make([]sectionWords, len(d.Sections))}
 	out.analyzeHead(d, number)
-	var words []sectionWord
+	var counted []sectionWord
 	index := map[string]int{}
 	for i := range d.Sections {
 		in, s := &d.Sections[i], &out.Sections[i]
-		words = words[:0]
+		counted = counted[:0]
 		clear(index)
 		n := 0
 		count := func(w string) *sectionWord {
 			at, ok := index[w]
 			if !ok {
-				at = len(words)
+				at = len(counted)
 				index[w] = at
-				words = append(words, sectionWord{Word: number(l, w)})
+				counted = append(counted, sectionWord{Word: number(l, w)})
 			}
-			return &words[at]
+			return &counted[at]
 		}
-		heading := func(w string, k kind) {
+		heading := func(w string, plain bool) {
 			if n++; n > maxFieldWords {
 				return
 			}
 			c := count(w)
 			c.Heading = min(c.Heading, math.MaxUint8-1) + 1
-			if k == plain {
+			if plain {
 				c.InHeading = true
 				s.Heading++
 			}
 		}
 		for _, h := range in.Path {
-			splitWords(h, heading)
+			words.Split(h, heading)
 		}
-		splitWords(in.Heading, heading)
-		splitWords(in.Text, func(w string, k kind) {
+		words.Split(in.Heading, heading)
+		words.Split(in.Text, func(w string, plain bool) {
 			if n++; n > maxFieldWords {
 				return
 			}
 			count(w).Text++
-			if k == plain {
+			if plain {
 				s.Text++
 			}
 		})
-		s.Words = slices.Clone(words)
+		s.Words = slices.Clone(counted)
 	}
 	return out
 }
@@ -161,8 +162,8 @@ func analyze(d *retrieval.Document, l language.Language, number numbering) *page
 func (c *pageWords) analyzeHead(d *retrieval.Document, number numbering) {
 	index := map[string]int{}
 	n := 0
-	field := func(text string, length *uint32, count func(*headWord, kind)) {
-		splitWords(text, func(w string, k kind) {
+	field := func(text string, length *uint32, count func(*headWord, bool)) {
+		words.Split(text, func(w string, plain bool) {
 			if n++; n > maxFieldWords {
 				return
 			}
@@ -172,35 +173,35 @@ func (c *pageWords) analyzeHead(d *retrieval.Document, number numbering) {
 				index[w] = at
 				c.Head = append(c.Head, headWord{Word: number(c.Language, w)})
 			}
-			count(&c.Head[at], k)
-			if k == plain {
+			count(&c.Head[at], plain)
+			if plain {
 				*length++
 			}
 		})
 	}
-	field(d.Title, &c.Title, func(w *headWord, k kind) {
+	field(d.Title, &c.Title, func(w *headWord, plain bool) {
 		w.Title++
-		w.InTitle = w.InTitle || k == plain
+		w.InTitle = w.InTitle || plain
 	})
-	field(d.Description, &c.Description, func(w *headWord, _ kind) { w.Description++ })
+	field(d.Description, &c.Description, func(w *headWord, _ bool) { w.Description++ })
 	for _, list := range [][]string{d.Keywords, d.Tags} {
 		for _, text := range list {
-			field(text, &c.Keywords, func(w *headWord, _ kind) { w.Keywords++ })
+			field(text, &c.Keywords, func(w *headWord, _ bool) { w.Keywords++ })
 		}
 	}
 	for _, text := range d.Breadcrumbs {
-		field(text, &c.Path, func(w *headWord, _ kind) { w.Path++ })
+		field(text, &c.Path, func(w *headWord, _ bool) { w.Path++ })
 	}
 	dir, slug := "", d.Page
 	if i := strings.LastIndexByte(d.Page, '/'); i >= 0 {
 		dir, slug = d.Page[:i], d.Page[i+1:]
 	}
 	for segment := range strings.SplitSeq(dir, "/") {
-		field(segment, &c.Path, func(w *headWord, _ kind) { w.Path++ })
+		field(segment, &c.Path, func(w *headWord, _ bool) { w.Path++ })
 	}
-	field(slug, &c.Path, func(w *headWord, k kind) {
+	field(slug, &c.Path, func(w *headWord, plain bool) {
 		w.Path++
-		w.InSlug = w.InSlug || k == plain
+		w.InSlug = w.InSlug || plain
 	})
 }
 

@@ -89,7 +89,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
 	g.relate()
-	g.spelling = newWordList(lexicon, places)
+	g.spelling = spellingOf(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)
 	return g
@@ -139,8 +139,8 @@ func (g *generation) invert(term []uint32, found []FoundPage) {
 	section, page, names := newAccumulator(terms), newAccumulator(terms), newAccumulator(terms)
 	for i, c := range g.words {
 		p := uint32(i)
-		title, description := mean.title.norm(c.Title), mean.description.norm(c.Description)
-		keywords, path := mean.keywords.norm(c.Keywords), mean.path.norm(c.Path)
+		title, description := mean.Title.norm(c.Title), mean.Description.norm(c.Description)
+		keywords, path := mean.Keywords.norm(c.Keywords), mean.Path.norm(c.Path)
 		for _, w := range c.Head {
 			page.add(term[w.Word], titleWeight*float32(w.Title)/title+descriptionWeight*float32(w.Description)/description+
 				keywordsWeight*float32(w.Keywords)/keywords+pathWeight*float32(w.Path)/path)
@@ -160,14 +160,14 @@ func (g *generation) invert(term []uint32, found []FoundPage) {
 		if found != nil {
 			headings, texts = found[i].Headings, found[i].Words
 		}
-		pageHeading, pageText := mean.pageHeading.norm(headings), mean.pageText.norm(texts)
+		pageHeading, pageText := mean.PageHeading.norm(headings), mean.PageText.norm(texts)
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
 			for _, w := range c.Head {
 				section.add(term[w.Word], titleWeight*float32(w.Title)/title+sectionDescriptionWeight*float32(w.Description)/description+
 					sectionKeywordsWeight*float32(w.Keywords)/keywords+sectionPathWeight*float32(w.Path)/path)
 			}
-			heading, text := mean.heading.norm(s.Heading), mean.text.norm(s.Text)
+			heading, text := mean.Heading.norm(s.Heading), mean.Text.norm(s.Text)
 			for _, w := range s.Words {
 				t := term[w.Word]
 				section.add(t, headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)

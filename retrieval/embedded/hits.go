@@ -105,7 +105,7 @@ func (g *generation) focusOn(p *parsedQuery, page uint32) focus {
 		w := &p.words[i]
 		inTitle := func(e expansion) bool { return holds(g.titles[e.term], page) }
 		switch {
-		case w.kind != plain || len(w.expansions) == 0:
+		case !w.plain || len(w.expansions) == 0:
 		case slices.ContainsFunc(w.expansions, inTitle):
 			f.shared = append(f.shared, w)
 		default:
@@ -161,7 +161,7 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 	var sum, covered float64
 	for i := range p.words {
 		w := &p.words[i]
-		if w.kind != plain {
+		if !w.plain {
 			continue
 		}
 		best := 0.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // bigramsPerWord is how many pairs of characters count as one word in scripts
@@ -19,20 +20,20 @@ const bigramsPerWord = 3
 // without punctuation. In scripts without spaces they are runs of characters,
 // which the other engine splits itself.
 func (s *Statistics) KeyTerms(q retrieval.Query, n int) string {
-	words := s.parse(&q, s.wording).words
+	parsed := s.parse(&q, s.wording).words
 	var terms []int // of words
-	for i := range words {
-		if w := &words[i]; w.kind == plain && w.idf != 0 && len(w.expansions) > 0 {
+	for i := range parsed {
+		if w := &parsed[i]; w.plain && w.idf != 0 && len(w.expansions) > 0 {
 			terms = append(terms, i)
 		}
 	}
 	slices.SortStableFunc(terms, func(a, b int) int {
-		return cmp.Compare(words[b].idf*words[b].trust, words[a].idf*words[a].trust)
+		return cmp.Compare(parsed[b].idf*parsed[b].trust, parsed[a].idf*parsed[a].trust)
 	})
 	room := n * bigramsPerWord
 	for i, at := range terms {
 		cost := bigramsPerWord
-		if r, _ := utf8.DecodeRuneInString(words[at].text); unspaced(r) {
+		if r, _ := utf8.DecodeRuneInString(parsed[at].text); words.Unspaced(r) {
 			cost = 1
 		}
 		if room -= cost; room < 0 {
@@ -43,10 +44,10 @@ func (s *Statistics) KeyTerms(q retrieval.Query, n int) string {
 	slices.Sort(terms)
 	var out strings.Builder
 	for i, at := range terms {
-		text := words[at].text
+		text := parsed[at].text
 		first, size := utf8.DecodeRuneInString(text)
-		if i > 0 && terms[i-1] == at-1 && unspaced(first) {
-			if last, _ := utf8.DecodeLastRuneInString(words[at-1].text); last == first {
+		if i > 0 && terms[i-1] == at-1 && words.Unspaced(first) {
+			if last, _ := utf8.DecodeLastRuneInString(parsed[at-1].text); last == first {
 				out.WriteString(text[size:]) // two pairs of one run
 				continue
 			}
@@ -72,19 +73,19 @@ const (
 // them. ok is false for scripts without spaces, whose words another engine
 // splits itself: see KeyTerms.
 func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string, ok bool) {
-	words := s.parse(&q, s.wording).words
-	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
+	parsed := s.parse(&q, s.wording).words
+	slices.SortStableFunc(parsed, func(a, b queryWord) int { return cmp.Compare(b.idf*b.trust, a.idf*a.trust) })
 	holders := map[string]int{}
-	for i := range words {
-		w := &words[i]
-		if r, _ := utf8.DecodeRuneInString(w.text); unspaced(r) {
+	for i := range parsed {
+		w := &parsed[i]
+		if r, _ := utf8.DecodeRuneInString(w.text); words.Unspaced(r) {
 			return nil, false
 		}
 		if w.joined && len(w.expansions) == 0 {
 			continue
 		}
 		most := 1
-		if w.trust < 1 || len(words) <= shortQuery {
+		if w.trust < 1 || len(parsed) <= shortQuery {
 			most = corrections
 		}
 		for _, e := range w.expansions[:min(most, len(w.expansions))] {

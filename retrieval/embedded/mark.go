@@ -5,9 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // minPrefix is from how many characters on the word that is being typed marks
@@ -21,7 +21,8 @@ type markedWord struct {
 	weight float64
 	// whole are the identifiers that the word is a part of, if the index knows
 	// them. It is not marked by itself in a text that has one of them.
-	whole []string
+	whole      []string
+	start, end int // in a text
 }
 
 // Mark returns a Marker of the words of a query, which marks nothing before
@@ -42,9 +43,8 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 }
 
 // marker returns a Marker of a query's words. names returns those of an
-// expansion, and nameOf that of a word of a text, among the names that are
-// marked. Without nameOf, the names are the words.
-func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word string, marked map[string]markedWord) string) retrieval.Marker {
+// expansion: words as they are written or, with languages, stems.
+func (p *parsedQuery) marker(names func(expansion) []string, languages []language.Language) retrieval.Marker {
 	marked := map[string]markedWord{} // by name
 	var typed markedWord
 	prefix := ""
@@ -61,47 +61,55 @@ func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word st
 			weight := float64(e.weight * w.trust * w.idf)
 			for _, name := range names(e) {
 				if marked[name].weight < weight {
-					marked[name] = markedWord{i, weight, parts}
+					marked[name] = markedWord{word: i, weight: weight, whole: parts}
 				}
 			}
 		}
-		if w.kind == plain && w.text == p.typed && utf8.RuneCountInString(w.text) >= minPrefix {
-			prefix, typed = w.text, markedWord{i, completion * float64(w.trust*w.idf), parts}
+		if w.plain && w.text == p.typed && utf8.RuneCountInString(w.text) >= minPrefix {
+			prefix, typed = w.text, markedWord{word: i, weight: words.Completion * float64(w.trust*w.idf), whole: parts}
 		}
 	}
-	var wanted *beginnings
-	if nameOf == nil {
-		nameOf = func(word string, _ map[string]markedWord) string { return word }
-		wanted = &beginnings{}
-		for name := range marked {
-			wanted.add(name)
+	wanted := &words.Beginnings{} // stems begin as their words do
+	for name := range marked {
+		wanted.Add(name)
+	}
+	if prefix != "" {
+		wanted.Add(prefix)
+	}
+	find := func(word string) (name string, m markedWord, ok bool) {
+		if m, ok = marked[word]; ok && languages == nil {
+			return word, m, true
 		}
-		if prefix != "" {
-			wanted.add(prefix)
+		for _, l := range languages {
+			name = l.Stem(word)
+			if m, ok = marked[name]; ok {
+				return name, m, true
+			}
 		}
+		return "", m, false
 	}
 	return func(text string) (spans []retrieval.Span) {
 		if len(marked) == 0 {
 			return nil
 		}
-		text, at := compatible(text)
-		var found []foundWord
-		words := map[string]bool{} // identifiers among them
-		splitWanted(text, wanted, func(word string, k kind, start, end int) {
-			name := nameOf(word, marked)
-			m, ok := marked[name]
-			if !ok && k == plain && prefix != "" && strings.HasPrefix(word, prefix) {
+		text, at := words.Compatible(text)
+		var found []markedWord
+		identifiers := map[string]bool{} // names of those in the text
+		words.Spans(text, wanted, func(word string, plain bool, start, end int) {
+			name, m, ok := find(word)
+			if !ok && plain && prefix != "" && strings.HasPrefix(word, prefix) {
 				m, ok = typed, true
 			}
 			if ok {
-				found = append(found, foundWord{m, start, end})
-				if k == whole {
-					words[name] = true
+				m.start, m.end = start, end
+				found = append(found, m)
+				if !plain {
+					identifiers[name] = true
 				}
 			}
 		})
 		for _, f := range found {
-			if !slices.ContainsFunc(f.whole, func(name string) bool { return words[name] }) {
+			if !slices.ContainsFunc(f.whole, func(name string) bool { return identifiers[name] }) {
 				start, end := at(f.start, f.end)
 				spans = append(spans, retrieval.Span{Start: start, End: end, Word: f.word, Weight: f.weight})
 			}
@@ -109,12 +117,6 @@ func (p *parsedQuery) marker(names func(expansion) []string, nameOf func(word st
 		slices.SortFunc(spans, func(a, b retrieval.Span) int { return a.Start - b.Start })
 		return spans
 	}
-}
-
-// foundWord is a marked word in a text, from byte start up to end.
-type foundWord struct {
-	markedWord
-	start, end int
 }
 
 // forms are the words of each term. They are numbers in a lexicon.
@@ -147,31 +149,11 @@ func newForms(term, places []uint32, terms int) forms {
 
 func (f *forms) of(term uint32) []uint32 { return f.words[f.first[term]:f.first[term+1]] }
 
-// compatible returns a text in Unicode's compatibility form, and a function
-// that returns where a range of its bytes is in the text.
-func compatible(text string) (out string, at func(start, end int) (int, int)) {
-	if norm.NFKC.IsNormalString(text) {
-		return text, func(start, end int) (int, int) { return start, end }
+// spellingOf lists the words of a lexicon that are in any place.
+func spellingOf(lexicon []word, places []uint32) *words.List {
+	texts := make([]string, len(lexicon))
+	for i := range lexicon {
+		texts[i] = lexicon[i].Text
 	}
-	var form norm.Iter
-	form.InitString(norm.NFKC, text)
-	var b strings.Builder
-	from := make([]int, 0, len(text)+8) // of each byte of the form
-	for !form.Done() {
-		pos := form.Pos()
-		segment := form.Next()
-		b.Write(segment)
-		for range segment {
-			from = append(from, pos)
-		}
-	}
-	from = append(from, len(text))
-	return b.String(), func(start, end int) (int, int) {
-		// A word may end within what is one character of the text.
-		last := from[end-1]
-		for from[end] == last && end < len(from)-1 {
-			end++
-		}
-		return from[start], from[end]
-	}
+	return words.NewList(texts, places)
 }

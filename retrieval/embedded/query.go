@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 const (
@@ -25,6 +26,8 @@ const (
 	// completionLead is how many times more common a word must be than the
 	// known word that the query ends in, to be taken for its completion.
 	completionLead = 3
+	// maxSuggestions is how many known words an unknown one is searched by.
+	maxSuggestions = 8
 )
 
 // vocabulary is what a query is read with: the words of a site, and how common
@@ -34,7 +37,7 @@ type vocabulary struct {
 	total     int // sections
 	// find returns the term of a stem, one without holders if there is none.
 	find     func(stem string) term
-	spelling wordList
+	spelling *words.List
 }
 
 // term is a stem that a site has.
@@ -63,7 +66,7 @@ type parsedQuery struct {
 // section the best of them counts.
 type queryWord struct {
 	text       string
-	kind       kind
+	plain      bool // not an identifier in one piece
 	joined     bool // two words of the query, written as one
 	start, end int  // in the query, its bytes
 	// whole are the terms of the identifier that the word is a part of, if the
@@ -87,7 +90,7 @@ type expansion struct {
 func (p *parsedQuery) knownIDF() float32 {
 	sum := float32(0)
 	for i := range p.words {
-		if p.words[i].kind == plain {
+		if p.words[i].plain {
 			sum += p.words[i].mostGain()
 		}
 	}
@@ -96,7 +99,7 @@ func (p *parsedQuery) knownIDF() float32 {
 
 // names reports whether a query is a title, word for word.
 func (p *parsedQuery) names(title string) bool {
-	return slices.Equal(p.plain, plainWords(title))
+	return slices.Equal(p.plain, words.Plain(title))
 }
 
 // headed returns what a heading adds that is a query of several words, or has
@@ -124,7 +127,7 @@ func (w *queryWord) mostGain() (most float32) {
 func (p *parsedQuery) keywords() bool {
 	n := 0
 	for i := range p.words {
-		if p.words[i].kind == plain && len(p.words[i].expansions) > 0 {
+		if p.words[i].plain && len(p.words[i].expansions) > 0 {
 			n++
 		}
 	}
@@ -157,14 +160,14 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 	typing := !q.Question && text != "" && !unicode.IsSpace(rune(text[len(text)-1]))
 	seen := map[string]bool{}
 	last := 0 // where the last word ends
-	splitSpans(text, func(word string, k kind, start, end int) {
-		if k == plain {
+	words.Spans(text, nil, func(word string, plain bool, start, end int) {
+		if plain {
 			p.plain = append(p.plain, word)
 		}
 		last = max(last, end)
 		if !seen[word] && len(p.words) < 8*maxQueryWords {
 			seen[word] = true
-			p.words = append(p.words, queryWord{text: word, kind: k, start: start, end: end})
+			p.words = append(p.words, queryWord{text: word, plain: plain, start: start, end: end})
 		}
 	})
 	p.phrase = strings.Join(p.plain, " ")
@@ -174,26 +177,26 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 	for i := range min(len(p.words)-1, maxJoined) {
 		a, b := &p.words[i], &p.words[i+1]
 		word := a.text + b.text
-		if a.kind == plain && b.kind == plain && len(word) <= maxWord && !seen[word] {
+		if a.plain && b.plain && len(word) <= words.MaxBytes && !seen[word] {
 			seen[word] = true
-			p.words = append(p.words, queryWord{text: word, kind: whole, joined: true, start: a.start, end: b.end})
+			p.words = append(p.words, queryWord{text: word, joined: true, start: a.start, end: b.end})
 		}
 	}
 	unknown := 0
 	for i := 0; i < len(p.words); i++ {
 		x := &p.words[i]
 		typed := typing && x.end == last
-		if typed && x.kind == plain {
+		if typed && x.plain {
 			p.typed = x.text
 		}
 		if v.expand(x, typed, unknown < maxUnknown, w.synonyms[x.text]) {
 			continue
 		}
-		if unknown++; x.kind == plain && len(x.expansions) == 0 && unknown <= maxUnknown {
+		if unknown++; x.plain && len(x.expansions) == 0 && unknown <= maxUnknown {
 			// fileserver, where only "file server" is known.
 			if a, b, ok := v.split(x.text); ok {
 				x.idf = 0
-				p.words = append(p.words, queryWord{text: a, kind: plain}, queryWord{text: b, kind: plain})
+				p.words = append(p.words, queryWord{text: a, plain: true}, queryWord{text: b, plain: true})
 			}
 		}
 	}
@@ -210,10 +213,10 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 func (p *parsedQuery) findParts(text string) {
 	for i := range p.words {
 		w := &p.words[i]
-		if w.kind != whole || w.joined || w.trust < 1 || len(w.expansions) == 0 {
+		if w.plain || w.joined || w.trust < 1 || len(w.expansions) == 0 {
 			continue
 		}
-		if !distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], wordRune)) {
+		if !distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], words.Letter)) {
 			continue
 		}
 		for j := range w.expansions {
@@ -222,7 +225,7 @@ func (p *parsedQuery) findParts(text string) {
 		}
 		for j := range p.words {
 			x := &p.words[j]
-			if x.kind == plain && w.start <= x.start && x.end <= w.end && x.end > 0 {
+			if x.plain && w.start <= x.start && x.end <= w.end && x.end > 0 {
 				x.whole = w.expansions
 			}
 		}
@@ -287,19 +290,19 @@ func (v *vocabulary) expand(x *queryWord, typing, correct bool, synonyms []strin
 	case x.joined:
 	case sections == 0 && correct:
 		x.trust = .5
-		for _, s := range v.spelling.suggest(x.text, typing) {
+		for _, s := range v.spelling.Suggest(x.text, typing) {
 			if len(x.expansions) >= maxSuggestions {
 				break
 			}
-			add(s.text, s.weight)
+			add(s.Text, s.Weight)
 		}
 	case sections > 0 && typing:
 		// "conf" may be a word, but "config" is what is meant.
-		for _, s := range v.spelling.complete(x.text) {
-			if int(s.places) < completionLead*sections || len(x.expansions) >= maxSuggestions {
+		for _, s := range v.spelling.Complete(x.text) {
+			if s.Places < completionLead*sections || len(x.expansions) >= maxSuggestions {
 				break
 			}
-			add(s.text, s.weight)
+			add(s.Text, s.Weight)
 		}
 	}
 	for _, s := range synonyms {

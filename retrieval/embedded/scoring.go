@@ -61,14 +61,9 @@ const (
 	keywordEvidence  = .4
 	keywordSecond    = .2
 
-	// Weights of words that are not as typed: at a distance of one or two
-	// edits, with another first letter, completed, joined, synonyms.
-	oneEdit     = .89
-	twoEdits    = .5
-	firstLetter = .7
-	completion  = .9
-	joined      = .5
-	synonym     = .6
+	// Weights of words that are not as typed: two words joined, and synonyms.
+	joined  = .5
+	synonym = .6
 	// identifier is the weight of an identifier in one piece, partOfWhole that
 	// of its parts in places that don't have it.
 	identifier  = 1.3
@@ -132,50 +127,45 @@ func idf(n, some int) float32 {
 }
 
 // average is the mean length of a field, empty ones left out.
-type average struct{ sum, n float64 }
+type average struct{ Sum, N float64 }
 
 // add adds a length, or removes it if by is -1.
 func (m *average) add(length uint32, by float64) {
 	if length > 0 {
-		m.sum += by * float64(length)
-		m.n += by
+		m.Sum += by * float64(length)
+		m.N += by
 	}
 }
 
 // norm is what frequencies in a field of a length are divided by.
 func (m *average) norm(length uint32) float32 {
-	if m.n == 0 || length == 0 {
+	if m.N == 0 || length == 0 {
 		return 1
 	}
-	return 1 - b + b*float32(float64(length)*m.n/m.sum)
+	return 1 - b + b*float32(float64(length)*m.N/m.Sum)
 }
 
-// averages are those of all fields; pageHeading and pageText of all sections
+// averages are those of all fields; PageHeading and PageText of all sections
 // of a page together.
 type averages struct {
-	title, description, keywords, path average
-	heading, text                      average
-	pageHeading, pageText              average
-}
-
-// fields returns all of them in a fixed order.
-func (m *averages) fields() []*average {
-	return []*average{&m.title, &m.description, &m.keywords, &m.path, &m.heading, &m.text, &m.pageHeading, &m.pageText}
+	Title, Description, Keywords, Path average
+	Heading, Text                      average
+	PageHeading, PageText              average
 }
 
 // addPage adds the lengths of a page, or removes them if by is -1.
 func (m *averages) addPage(c *pageWords, by float64) {
-	m.title.add(c.Title, by)
-	m.description.add(c.Description, by)
-	m.keywords.add(c.Keywords, by)
-	m.path.add(c.Path, by)
+	m.Title.add(c.Title, by)
+	m.Description.add(c.Description, by)
+	m.Keywords.add(c.Keywords, by)
+	m.Path.add(c.Path, by)
 	for i := range c.Sections {
-		m.heading.add(c.Sections[i].Heading, by)
-		m.text.add(c.Sections[i].Text, by)
+		m.Heading.add(c.Sections[i].Heading, by)
+		m.Text.add(c.Sections[i].Text, by)
 	}
 	heading, text := c.lengths()
-	m.pageHeading.add(heading, by)
-	m.pageText.add(text, by)
+	m.PageHeading.add(heading, by)
+	m.PageText.add(text, by)
 }
 
 func averagesOf(words []*pageWords) (m averages) {

@@ -65,7 +65,7 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 		w := &p.words[i]
 		s.addBest(s.section, g.sections, w, func(e expansion) float32 { return e.sectionGain })
 		s.addBest(s.page, g.pages, w, func(e expansion) float32 { return e.pageGain })
-		if w.kind == plain {
+		if w.plain {
 			addOnce(s.titleHits, g.titles, g.pages, w)
 			addOnce(s.slugHits, g.slugs, g.pages, w)
 			addOnce(s.headingHits, g.headings, g.sections, w)

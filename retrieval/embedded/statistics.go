@@ -4,21 +4,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Statistics are a Table for searches: they read queries, mark their words,
 // and rank pages that another engine found. They never change.
 type Statistics struct {
 	vocabulary
-	pages   int
-	mean    averages
+	*Table
 	wording *wording
-	terms   termList
-	stems   []*stemCache // by language
 }
 
 // Wording is what a site says about words in queries.
@@ -30,70 +27,33 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 	return &Wording{w}, err
 }
 
-// Statistics returns the statistics of the pages that were added so far.
+// Statistics returns the statistics of the pages that were added. The table
+// must not change any more: add to its Clone.
 func (t *Table) Statistics(w *Wording) *Statistics {
-	t.join()
-	s := &Statistics{pages: t.pages, mean: t.mean, wording: &w.of, terms: t.terms}
-	s.total, s.spelling = t.sections, t.words
-	s.languages = slices.Sorted(maps.Keys(t.languages))
-	for _, l := range s.languages {
-		s.stems = append(s.stems, &stemCache{language: l})
+	s := &Statistics{Table: t, wording: &w.of}
+	all := slices.Sorted(maps.Keys(t.Words))
+	places := make([]uint32, len(all))
+	for i, word := range all {
+		places[i] = t.Words[word]
 	}
+	s.total, s.spelling = t.Sections, words.NewList(all, places)
+	s.languages = slices.Sorted(maps.Keys(t.Languages))
 	s.find = func(stem string) term { return s.findTerm(stemHash(stem)) }
 	return s
 }
 
 func (s *Statistics) findTerm(hash uint32) term {
-	c, at, ok := s.terms.find(hash)
+	n, ok := s.Terms[hash]
 	if !ok {
 		return term{}
 	}
-	return term{at, c.sections, idf(s.total, c.sections), idf(s.pages, c.pages)}
+	return term{hash, int(n[0]), idf(s.Sections, int(n[0])), idf(s.Pages, int(n[1]))}
 }
 
 // Mark returns a Marker of the words of a query.
 func (s *Statistics) Mark(q retrieval.Query) retrieval.Marker {
 	p := s.parse(&q, s.wording)
-	return p.marker(func(e expansion) []string { return []string{e.stem} }, func(word string, marked map[string]markedWord) (stem string) {
-		for i := range s.languages {
-			stem = s.stems[i].of(word)
-			if _, ok := marked[stem]; ok {
-				break
-			}
-		}
-		return stem
-	})
-}
-
-// stemCache keeps the stems of the words that were stemmed last: most words of
-// the texts that are shown are the same.
-type stemCache struct {
-	language    language.Language
-	mu          sync.Mutex
-	young, aged map[string]string
-}
-
-// maxStems bounds each of the two generations of a stemCache.
-const maxStems = 4096
-
-func (c *stemCache) of(word string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	stem, ok := c.young[word]
-	if ok {
-		return stem
-	}
-	if stem, ok = c.aged[word]; !ok {
-		stem = c.language.Stem(word)
-	}
-	if len(c.young) >= maxStems {
-		c.aged, c.young = c.young, nil
-	}
-	if c.young == nil {
-		c.young = make(map[string]string, maxStems/8)
-	}
-	c.young[strings.Clone(word)] = strings.Clone(stem)
-	return stem
+	return p.marker(func(e expansion) []string { return []string{e.stem} }, s.languages)
 }
 
 // FoundPage is a page of which another engine found some sections.
@@ -150,7 +110,7 @@ func Analyze(d *retrieval.Document) (Traits, []Words) {
 	c := analyze(d, l, lex.number)
 	heading, text := c.lengths()
 	traits := Traits{Language: string(l), Factor: pageFactor(d, c), Words: text, Headings: heading}
-	words, counts := make([]Words, len(c.Sections)), countTerms(c, lex.words)
+	out, counts := make([]Words, len(c.Sections)), countTerms(c, lex.words)
 	for i := range c.Sections {
 		var fields [3]strings.Builder
 		seen := map[string]bool{}
@@ -177,9 +137,9 @@ func Analyze(d *retrieval.Document) (Traits, []Words) {
 		for _, w := range c.Head {
 			add(2, w.Word)
 		}
-		words[i] = Words{Terms{fields[0].String(), fields[1].String(), fields[2].String()}, counts[i]}
+		out[i] = Words{Terms{fields[0].String(), fields[1].String(), fields[2].String()}, counts[i]}
 	}
-	return traits, words
+	return traits, out
 }
 
 // unranked is what a page is worth that only the other engine found by
@@ -224,7 +184,7 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 // the query are numbered from 0, and renumbers those of the query.
 func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	numbers := map[uint32]uint32{} // hash → number
-	g := &generation{vocabulary: s.vocabulary, mean: s.mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
+	g := &generation{vocabulary: s.vocabulary, mean: s.Mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
 	for i := range p.words {
 		for j := range p.words[i].expansions {
 			e := &p.words[i].expansions[j]

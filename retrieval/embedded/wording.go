@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // abbreviations are short forms that readers type for the long ones, or the
@@ -71,25 +72,25 @@ func newWording(synonyms [][]string, stopWords []string) (wording, error) {
 		if len(set) < 2 {
 			return w, fmt.Errorf("synonyms: set %d has fewer than two words", i+1)
 		}
-		words := make([]string, len(set))
+		joined := make([]string, len(set))
 		for j, name := range set {
 			// An identifier or a name of several words is one word here.
-			if words[j] = strings.Join(plainWords(name), ""); words[j] == "" {
+			if joined[j] = strings.Join(words.Plain(name), ""); joined[j] == "" {
 				return w, fmt.Errorf("synonyms: %q in set %d holds no word", name, i+1)
 			}
 		}
-		w.addSynonyms(words)
+		w.addSynonyms(joined)
 	}
 	for _, name := range stopWords {
-		words := plainWords(name)
+		split := words.Plain(name)
 		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 		switch {
-		case len(words) == 0:
+		case len(split) == 0:
 			return w, fmt.Errorf("stop_words: %q holds no word", name)
-		case len(words) > 1 && !unspaced(first):
-			return w, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(words))
-		case len(words) == 1: // longer runs of unspaced scripts are never a query's word
-			w.stop[words[0]] = true
+		case len(split) > 1 && !words.Unspaced(first):
+			return w, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(split))
+		case len(split) == 1: // longer runs of unspaced scripts are never a query's word
+			w.stop[split[0]] = true
 		}
 	}
 	return w, nil
@@ -105,23 +106,14 @@ func (w *wording) addSynonyms(set []string) {
 	}
 }
 
-func plainWords(text string) (out []string) {
-	splitWords(text, func(w string, k kind) {
-		if k == plain {
-			out = append(out, w)
-		}
-	})
-	return out
-}
-
 // withoutStops removes the words from a query that carry no meaning next to its
 // others: the site's stop words from any query, those of the language from a
 // query of three words and more. A query of nothing else keeps them.
 func (w *wording) withoutStops(words []queryWord, length int, spoken language.Language) []queryWord {
 	ofLanguage := func(x queryWord) bool { return spoken.IsStop(x.text) }
-	ofSite := func(x queryWord) bool { return x.kind == plain && w.stop[x.text] }
+	ofSite := func(x queryWord) bool { return x.plain && w.stop[x.text] }
 	long := length >= 3
-	if slices.ContainsFunc(words, func(x queryWord) bool { return x.kind == plain && !ofLanguage(x) && !ofSite(x) }) {
+	if slices.ContainsFunc(words, func(x queryWord) bool { return x.plain && !ofLanguage(x) && !ofSite(x) }) {
 		return slices.DeleteFunc(words, func(x queryWord) bool { return ofSite(x) || long && ofLanguage(x) })
 	}
 	if long && slices.ContainsFunc(words, func(x queryWord) bool { return !ofLanguage(x) }) {

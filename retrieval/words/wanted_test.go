@@ -1,4 +1,4 @@
-package embedded
+package words
 
 import (
 	"slices"
@@ -20,24 +20,24 @@ func FuzzWantedWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, word string) {
 		type found struct {
 			word       string
-			kind       kind
+			plain      bool
 			start, end int
 		}
 		words := []string{word}
-		splitWords(text, func(w string, _ kind) {
+		Split(text, func(w string, _ bool) {
 			if len(words) < 5 {
 				words = append(words, w)
 			}
 		})
-		wanted := &beginnings{}
+		wanted := &Beginnings{}
 		words = slices.DeleteFunc(words, func(w string) bool { return w == "" || w != strings.ToLower(w) })
 		for _, w := range words {
-			wanted.add(w)
+			wanted.Add(w)
 		}
-		collect := func(of *beginnings) (out []found) {
-			splitWanted(text, of, func(w string, k kind, start, end int) {
+		collect := func(of *Beginnings) (out []found) {
+			Spans(text, of, func(w string, plain bool, start, end int) {
 				if slices.Contains(words, w) {
-					out = append(out, found{w, k, start, end})
+					out = append(out, found{w, plain, start, end})
 				}
 			})
 			return out

@@ -1,4 +1,6 @@
-package embedded
+// Package words divides texts into the words that a search compares, and knows
+// which words of a site a misspelled or unfinished one may mean.
+package words
 
 import (
 	"strings"
@@ -8,48 +10,41 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord bounds the bytes of a word: base64 and minified code in a page must
+// MaxBytes bounds the bytes of a word: base64 and minified code in a page must
 // not become words of the index.
-const maxWord = 64
+const MaxBytes = 64
 
-// kind is what a word is in its text.
-type kind uint8
-
-const (
-	// plain words are what a reader counts as words. They make up the length
-	// of a field.
-	plain kind = iota
-	// whole words are identifiers in one piece (reverse_proxy,
-	// http.request.uri, --flag, C++), in addition to the plain words that they
-	// consist of.
-	whole
-)
-
-// splitWords calls emit for every word of a text, in order, in lower case
-// and in Unicode's compatibility form.
+// Split calls emit for every word of a text, in order, in lower case and in
+// Unicode's compatibility form.
 //
-// Words are runs of letters, digits and combining marks. Identifiers
-// (snake_case, kebab-case, camelCase, dotted.names) are split into plain words,
-// and are also one whole word without separators, so that file_server,
-// file-server, fileServer and fileserver are the same. Identifiers that have
-// other punctuation (--flag, @scope/pkg, .env, C++, HTTP/3) are also whole
-// words with it. Scripts written without spaces are split into bigrams.
-func splitWords(text string, emit func(word string, k kind)) {
+// Plain words are what a reader counts as words: runs of letters, digits and
+// combining marks. Identifiers (snake_case, kebab-case, camelCase,
+// dotted.names) are split into plain words, and are also one word without
+// separators, so that file_server, file-server, fileServer and fileserver are
+// the same. Identifiers that have other punctuation (--flag, @scope/pkg, .env,
+// C++, HTTP/3) are also words with it. Scripts written without spaces are split
+// into bigrams.
+func Split(text string, emit func(word string, plain bool)) {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
 	}
-	splitSpans(text, func(word string, k kind, _, _ int) { emit(word, k) })
+	Spans(text, nil, func(word string, plain bool, _, _ int) { emit(word, plain) })
 }
 
-// splitSpans is splitWords for a text in the compatibility form. start and end
-// are the bytes that the word was made of.
-func splitSpans(text string, emit func(word string, k kind, start, end int)) {
-	splitWanted(text, nil, emit)
+// Plain returns the plain words of a text.
+func Plain(text string) (out []string) {
+	Split(text, func(word string, plain bool) {
+		if plain {
+			out = append(out, word)
+		}
+	})
+	return out
 }
 
-// splitWanted is splitSpans that may leave out words which don't begin as the
-// wanted ones do. Most words of a text are left out by two of their letters.
-func splitWanted(text string, wanted *beginnings, emit func(word string, k kind, start, end int)) {
+// Spans is Split for a text in the compatibility form. start and end are the
+// bytes that the word was made of. With wanted, it may leave out words that
+// don't begin as one of them: most words of a text are left out by two letters.
+func Spans(text string, wanted *Beginnings, emit func(word string, plain bool, start, end int)) {
 	s := splitter{emit: emit}
 	for i := 0; i < len(text); {
 		if wanted != nil {
@@ -59,18 +54,18 @@ func splitWanted(text string, wanted *beginnings, emit func(word string, k kind,
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case unspaced(r):
+		case Unspaced(r):
 			j := i + size
 			for j < len(text) {
 				r, n := utf8.DecodeRuneInString(text[j:])
-				if !unspaced(r) {
+				if !Unspaced(r) {
 					break
 				}
 				j += n
 			}
-			bigrams(text[i:j], func(word string, from int) { emit(word, plain, i+from, i+from+len(word)) })
+			bigrams(text[i:j], func(word string, from int) { emit(word, true, i+from, i+from+len(word)) })
 			i = j
-		case wordRune(r):
+		case Letter(r):
 			j := runEnd(text, i)
 			s.marked(text, i, j)
 			s.identifier(text[i:j], i)
@@ -81,8 +76,8 @@ func splitWanted(text string, wanted *beginnings, emit func(word string, k kind,
 	}
 }
 
-// beginnings has the first two bytes of words, in ASCII.
-type beginnings [1 << 14 / 64]uint64
+// Beginnings has the first two bytes of words, in ASCII.
+type Beginnings [1 << 14 / 64]uint64
 
 func beginning(word string) (n int, ascii bool) {
 	n = int(word[0]) << 7
@@ -92,7 +87,8 @@ func beginning(word string) (n int, ascii bool) {
 	return n, n < 1<<14 && (len(word) == 1 || word[1] < utf8.RuneSelf)
 }
 
-func (b *beginnings) add(word string) {
+// Add adds a word.
+func (b *Beginnings) Add(word string) {
 	if n, ascii := beginning(word); ascii {
 		b[n/64] |= 1 << (n % 64)
 	}
@@ -101,7 +97,7 @@ func (b *beginnings) add(word string) {
 // skip returns how many bytes at i hold words that are one plain word each, in
 // ASCII, and begin as no word of b does, and what separates them. An i within a
 // word is at its beginning.
-func (b *beginnings) skip(text string, i int) int {
+func (b *Beginnings) skip(text string, i int) int {
 	start := i
 	for i < len(text) {
 		c := text[i]
@@ -143,7 +139,7 @@ func (b *beginnings) skip(text string, i int) int {
 func runEnd(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if wordRune(r) && !unspaced(r) {
+		if Letter(r) && !Unspaced(r) {
 			i += n
 			continue
 		}
@@ -151,7 +147,7 @@ func runEnd(text string, i int) int {
 			return i
 		}
 		next, _ := utf8.DecodeRuneInString(text[i+n:])
-		if !wordRune(next) || unspaced(next) || next == '_' {
+		if !Letter(next) || Unspaced(next) || next == '_' {
 			return i
 		}
 		i += n
@@ -160,7 +156,7 @@ func runEnd(text string, i int) int {
 }
 
 type splitter struct {
-	emit  func(word string, k kind, start, end int)
+	emit  func(word string, plain bool, start, end int)
 	parts []string
 }
 
@@ -174,7 +170,7 @@ const sigils = "$:?%#"
 // flags (-d, --domain), scoped packages (@scope/pkg), dotfiles (.env), names
 // with a sigil ($attrs), C++ and C#, and names with a version (HTTP/3).
 func (s *splitter) marked(text string, i, j int) {
-	if j-i > maxWord {
+	if j-i > MaxBytes {
 		return
 	}
 	s.suffixed(text, i, j)
@@ -191,13 +187,13 @@ func (s *splitter) marked(text string, i, j int) {
 			k--
 		}
 		if letter && begins(k) {
-			s.emit(strings.ToLower(text[k:j]), whole, k, j)
+			s.emit(strings.ToLower(text[k:j]), false, k, j)
 		}
 	case before == '@':
 		if j < len(text) && text[j] == '/' {
 			k := runEnd(text, j+1)
-			if k > j+1 && k-i <= maxWord {
-				s.emit(strings.ToLower(text[i-1:k]), whole, i-1, k)
+			if k > j+1 && k-i <= MaxBytes {
+				s.emit(strings.ToLower(text[i-1:k]), false, i-1, k)
 			}
 		}
 	case before == '.':
@@ -206,11 +202,11 @@ func (s *splitter) marked(text string, i, j int) {
 			if dot := strings.IndexByte(text[i:j], '.'); dot > 0 {
 				end = i + dot
 			}
-			s.emit(strings.ToLower(text[i-1:end]), whole, i-1, end)
+			s.emit(strings.ToLower(text[i-1:end]), false, i-1, end)
 		}
 	case strings.IndexByte(sigils, before) >= 0:
 		if letter && begins(i-1) {
-			s.emit(strings.ToLower(text[i-1:j]), whole, i-1, j)
+			s.emit(strings.ToLower(text[i-1:j]), false, i-1, j)
 		}
 	}
 }
@@ -234,7 +230,7 @@ func (s *splitter) suffixed(text string, i, j int) {
 	}
 	wordAt := func(k int) bool {
 		r, _ := utf8.DecodeRuneInString(text[k:])
-		return k < len(text) && wordRune(r)
+		return k < len(text) && Letter(r)
 	}
 	var end int
 	switch {
@@ -253,7 +249,7 @@ func (s *splitter) suffixed(text string, i, j int) {
 	default:
 		return
 	}
-	s.emit(strings.ToLower(text[i:end]), whole, i, end)
+	s.emit(strings.ToLower(text[i:end]), false, i, end)
 }
 
 func notLetter(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') }
@@ -262,8 +258,8 @@ func notLetter(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 
 // words: of each dotted part, and of the run, which starts at byte at.
 func (s *splitter) identifier(run string, at int) {
 	if simple(run) {
-		if len(run) <= maxWord {
-			s.emit(strings.ToLower(run), plain, at, at+len(run))
+		if len(run) <= MaxBytes {
+			s.emit(strings.ToLower(run), true, at, at+len(run))
 		}
 		return
 	}
@@ -311,8 +307,8 @@ func (s *splitter) join(parts []string, glue string, start, end int) {
 	for _, p := range parts {
 		n += len(p) + len(glue)
 	}
-	if n <= maxWord && len(parts) <= 8 {
-		s.emit(strings.Join(parts, glue), whole, start, end)
+	if n <= MaxBytes && len(parts) <= 8 {
+		s.emit(strings.Join(parts, glue), false, start, end)
 	}
 }
 
@@ -328,11 +324,11 @@ func (s *splitter) piece(piece string, at int) {
 			from += len(w) - len(trimmed)
 			w = strings.TrimRight(trimmed, "-_'’")
 		}
-		if w != "" && len(w) <= maxWord {
+		if w != "" && len(w) <= MaxBytes {
 			to := from + len(w)
 			w = strings.ToLower(w)
 			s.parts = append(s.parts, w)
-			s.emit(w, plain, from, to)
+			s.emit(w, true, from, to)
 		}
 		start = end
 	}
@@ -378,16 +374,46 @@ func wordByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
 }
 
-func wordRune(r rune) bool {
+// Letter reports whether a rune is one that words are made of.
+func Letter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return wordByte(byte(r)) || r == '_'
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// unspaced reports whether a rune is of a script that is written without
+// Unspaced reports whether a rune is of a script that is written without
 // spaces between words, or, as Hangul, glues particles to them.
-func unspaced(r rune) bool {
+func Unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+}
+
+// Compatible returns a text in Unicode's compatibility form, and a function
+// that returns where a range of its bytes is in the text.
+func Compatible(text string) (out string, at func(start, end int) (int, int)) {
+	if norm.NFKC.IsNormalString(text) {
+		return text, func(start, end int) (int, int) { return start, end }
+	}
+	var form norm.Iter
+	form.InitString(norm.NFKC, text)
+	var b strings.Builder
+	from := make([]int, 0, len(text)+8) // of each byte of the form
+	for !form.Done() {
+		pos := form.Pos()
+		segment := form.Next()
+		b.Write(segment)
+		for range segment {
+			from = append(from, pos)
+		}
+	}
+	from = append(from, len(text))
+	return b.String(), func(start, end int) (int, int) {
+		// A word may end within what is one character of the text.
+		last := from[end-1]
+		for from[end] == last && end < len(from)-1 {
+			end++
+		}
+		return from[start], from[end]
+	}
 }

@@ -1,4 +1,4 @@
-package embedded
+package words
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 )
 
 func split(text string) (plains, wholes []string) {
-	splitWords(text, func(w string, k kind) {
-		if k == plain {
+	Split(text, func(w string, plain bool) {
+		if plain {
 			plains = append(plains, w)
 		} else {
 			wholes = append(wholes, w)
@@ -69,8 +69,8 @@ func TestWords(t *testing.T) {
 func TestALongRunIsNoWord(t *testing.T) {
 	long := strings.Repeat("abcdefgh", 1000)
 	for _, text := range []string{long + " x", long + "." + long, "@" + long + "/" + long, "--" + long} {
-		splitWords(text, func(w string, _ kind) {
-			if len(w) > maxWord {
+		Split(text, func(w string, _ bool) {
+			if len(w) > MaxBytes {
 				t.Errorf("a word of %d bytes", len(w))
 			}
 		})
@@ -97,7 +97,7 @@ func TestDistance(t *testing.T) {
 		d := newDistances(c.a)
 		d.limit = c.limit
 		got := c.limit + 1
-		if d.compare([]byte(c.b), 0) == 0 {
+		if d.compare(c.b, 0) == 0 {
 			got = d.distance()
 		}
 		if got != c.want {
@@ -112,14 +112,14 @@ func FuzzWords(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var all []string
-		splitWords(s, func(w string, _ kind) {
+		Split(s, func(w string, _ bool) {
 			all = append(all, w)
-			if w == "" || len(w) > 2*maxWord || !utf8.ValidString(w) && utf8.ValidString(s) {
+			if w == "" || len(w) > 2*MaxBytes || !utf8.ValidString(w) && utf8.ValidString(s) {
 				t.Errorf("%q gives the word %q", s, w)
 			}
 		})
 		var again []string
-		splitWords(s, func(w string, _ kind) { again = append(again, w) })
+		Split(s, func(w string, _ bool) { again = append(again, w) })
 		if !slices.Equal(all, again) {
 			t.Error("not the same twice")
 		}
@@ -127,11 +127,7 @@ func FuzzWords(f *testing.F) {
 }
 
 func TestSuggestions(t *testing.T) {
-	var words []word
-	for _, text := range []string{"proxy", "caddy", "proxies", "candy", "caddy"} {
-		words = append(words, word{Text: text})
-	}
-	s := newWordList(words, []uint32{7, 5, 3, 2, 4})
+	s := NewList([]string{"proxy", "caddy", "proxies", "candy", "caddy", "cadd1", "42"}, []uint32{7, 5, 3, 2, 4, 0, 9})
 	for _, c := range []struct {
 		word   string
 		typing bool
@@ -143,11 +139,21 @@ func TestSuggestions(t *testing.T) {
 		{"zzz", false, nil},
 	} {
 		var got []string
-		for _, x := range s.suggest(c.word, c.typing) {
-			got = append(got, x.text)
+		for _, x := range s.Suggest(c.word, c.typing) {
+			got = append(got, x.Text)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
+func TestWordsBehindASlashOfAnyScript(t *testing.T) {
+	for _, text := range []string{"TCP/日本語", "Astro/한국어", "a/ไทย", "x/_", "a/é", "UI/界面 b", "a/ー"} {
+		n := 0
+		Split(text, func(string, bool) { n++ })
+		if n == 0 {
+			t.Errorf("no words in %q", text)
 		}
 	}
 }

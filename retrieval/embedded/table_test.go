@@ -1,0 +1,52 @@
+package embedded
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
+	docs := library(60, 1)
+	table, want := NewTable(), NewTable()
+	for _, d := range docs {
+		table.Add(d)
+	}
+	before := table.Clone()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, d := range docs {
+		if r.IntN(2) == 0 {
+			table.Remove(d)
+		} else {
+			want.Add(d)
+		}
+	}
+	if !reflect.DeepEqual(table, want) {
+		t.Error("removed pages still count")
+	}
+	if reflect.DeepEqual(before, table) || before.Pages != len(docs) {
+		t.Error("the copy changed with the table")
+	}
+	again, err := ReadTable(want.Encode())
+	if err != nil || !reflect.DeepEqual(again, want) {
+		t.Errorf("written and read: %v", err)
+	}
+}
+
+func TestADamagedTableIsAnError(t *testing.T) {
+	for _, data := range []string{"", "null", "{}", `{"format":2}`, `{"format":3}`, `{"format":3,"terms":{"x":[1,1]}}`, `{"format":3,"words":{"a":-1}}`} {
+		if _, err := ReadTable([]byte(data)); err == nil {
+			t.Errorf("%q is read", data)
+		}
+	}
+}
+
+// Whatever counts were damaged to, reading them ends without a panic.
+func FuzzCounts(f *testing.F) {
+	_, words := Analyze(page("a/b", "Title", "A heading", "Some text."))
+	f.Add(words[0].Counts)
+	f.Add([]byte{0x80, 0, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		newCountReader(map[uint32]uint32{1: 1}).read(data)
+	})
+}

@@ -1,0 +1,60 @@
+package words
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// List has the words of a site in order, each with the number of places that
+// have it. It never changes.
+type List struct {
+	text   string   // the words, one behind the other
+	ends   []uint32 // where each ends
+	places []uint32
+}
+
+// NewList takes words with their places, in any order. Those without a letter
+// are left out: nothing is corrected or completed to them. The places of equal
+// words, which are in several languages, are added up.
+func NewList(words []string, places []uint32) *List {
+	order := make([]uint32, 0, len(words))
+	for i, n := range places {
+		if n > 0 && strings.ContainsFunc(words[i], isLetter) {
+			order = append(order, uint32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(words[a], words[b]) })
+	var text strings.Builder
+	l := &List{}
+	for i, at := range order {
+		if i > 0 && words[order[i-1]] == words[at] {
+			l.places[len(l.places)-1] += places[at]
+			continue
+		}
+		text.WriteString(words[at])
+		l.ends, l.places = append(l.ends, uint32(text.Len())), append(l.places, places[at])
+	}
+	l.text, l.ends, l.places = strings.Clone(text.String()), slices.Clip(l.ends), slices.Clip(l.places)
+	return l
+}
+
+func (l *List) word(i int) string {
+	start := uint32(0)
+	if i > 0 {
+		start = l.ends[i-1]
+	}
+	return l.text[start:l.ends[i]]
+}
+
+// after returns the first word behind number i that doesn't begin with a prefix,
+// as that one does. Most of these ranges are short.
+func (l *List) after(i int, prefix string) int {
+	behind := func(n int) bool { return i+n >= len(l.ends) || !strings.HasPrefix(l.word(i+n), prefix) }
+	step := 1
+	for !behind(step) {
+		i += step
+		step *= 2
+	}
+	return i + sort.Search(step, behind)
+}
