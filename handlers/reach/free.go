@@ -31,7 +31,7 @@ func (s *Site) Free(ctx context.Context, path string) bool {
 	}
 	var got, absent answer
 	look := func(path string, to *answer) error {
-		return s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, path, stranger, func(a answer) { *to = a })
+		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, stranger, func(a answer) { *to = a })
 	}
 	if look(s.root()+"docs-"+strings.ToLower(rand.Text()), &absent) != nil || look(escape(path), &got) != nil {
 		return false

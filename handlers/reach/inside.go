@@ -21,8 +21,8 @@ import (
 const (
 	// insideTimeout bounds a request inside the process, with its redirects.
 	insideTimeout = 2 * time.Second
-	// insideAtOnce bounds the requests of a site in the background,
-	// backgroundAtOnce those of all sites, and readersAtOnce those on behalf of
+	// insideAtOnce bounds the requests of a site in the background, whatever the
+	// number of cores, backgroundAtOnce those of all sites, and readersAtOnce those on behalf of
 	// readers.
 	insideAtOnce     = 16
 	backgroundAtOnce = 64
@@ -60,7 +60,7 @@ const statusAborted = -1
 // All sites share them.
 type Routes struct {
 	ctx                 caddy.Context
-	background, readers chan struct{} // hold an element for each request
+	background, readers chan struct{} // have an element for each request
 
 	mu       sync.Mutex
 	chains   map[*caddyhttp.Server]caddyhttp.Handler
@@ -138,6 +138,9 @@ type inside struct {
 	scheme string
 	host   string // with port, as clients send it
 	public string // that of the site's URL; a proxy may send another one here
+	// background are the slots of requests in the background, the site's and those
+	// of all sites, and readers those of requests on behalf of readers.
+	background, readers []chan struct{}
 }
 
 // seed makes the hashes of bodies.
@@ -157,22 +160,28 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	if err != nil {
 		return nil, err
 	}
-	return &inside{server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host}, nil
+	return &inside{
+		server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host,
+		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{routes.readers},
+	}, nil
 }
 
 // ask requests a path for a reader and follows redirects on the same host. It
-// takes one of the slots for its time, and gives up after patience. use looks
-// at the answer, whose body is valid until it returns. The method is GET:
+// takes one of each of the slots for its time, and gives up after patience. use
+// looks at the answer, whose body is valid until it returns. The method is GET:
 // templates, for example, fail only where there is a body.
-func (s *inside) ask(ctx context.Context, slots chan struct{}, patience time.Duration, path string, c *reader, use func(answer)) error {
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+func (s *inside) ask(ctx context.Context, slots []chan struct{}, patience time.Duration, path string, c *reader, use func(answer)) error {
+	for i, slot := range slots {
+		select {
+		case slot <- struct{}{}:
+		case <-ctx.Done():
+			release(slots[:i])
+			return ctx.Err()
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// A handler that ignores the context keeps its slot until it returns.
+	// A handler that ignores the context keeps its slots until it returns.
 	type result struct {
 		answer answer
 		body   *bytes.Buffer
@@ -180,7 +189,7 @@ func (s *inside) ask(ctx context.Context, slots chan struct{}, patience time.Dur
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer func() { <-slots }()
+		defer release(slots)
 		body := bodies.Get().(*bytes.Buffer)
 		a, err := s.follow(ctx, path, c, body)
 		done <- result{a, body, err}
@@ -195,6 +204,12 @@ func (s *inside) ask(ctx context.Context, slots chan struct{}, patience time.Dur
 		return r.err
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+func release(slots []chan struct{}) {
+	for _, slot := range slots {
+		<-slot
 	}
 }
 

@@ -61,6 +61,8 @@ type Page struct {
 	// late is the patience that the last answer took, so that the next one gets
 	// it at once.
 	late int
+	// again reports that the page is about to be asked for once more.
+	again bool
 }
 
 // content identifies the own content of a page.

@@ -232,7 +232,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 	s.findDuplicates(documents)
 	for _, d := range documents {
 		p := s.pages[d.Page]
-		if !p.shows(d) {
+		if !p.shows(d) || p.again {
 			v.Complete = false
 			continue
 		}

@@ -110,7 +110,7 @@ func site(t *testing.T, block string, docs []*retrieval.Document) *Site {
 
 // askOnce asks for a path as a stranger.
 func askOnce(ctx context.Context, in *inside, path string) (got answer, err error) {
-	err = in.ask(ctx, in.routes.background, insideTimeout, path, stranger, func(a answer) { got = a })
+	err = in.ask(ctx, in.background, insideTimeout, path, stranger, func(a answer) { got = a })
 	return got, err
 }
 

@@ -358,7 +358,7 @@ func (r *rights) locks() (open []int32) {
 // refuses or has the page. With proof the response must have its text.
 func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, status int, err error) {
 	w := &walls{look: func(path string, use func(answer)) error {
-		return s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, path, who, use)
+		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, who, use)
 	}}
 	for i, candidate := range paths {
 		if i > 0 && slices.Contains(paths[:i], candidate) {
@@ -366,7 +366,7 @@ func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 		}
 		var state State
 		var got answer
-		err := s.inside.ask(ctx, s.inside.routes.readers, checkPatience, candidate, who, func(a answer) {
+		err := s.inside.ask(ctx, s.inside.readers, checkPatience, candidate, who, func(a answer) {
 			if state, _ = judge(a); state == Public && proof && !s.proves(ctx, a, d, w, candidate) {
 				state = Duplicate // a response, but another
 			}
@@ -622,7 +622,7 @@ func (s *Site) Refuses(ctx context.Context) (status int) {
 	}
 	r := s.rightsOf(visit)
 	c := r.check("front", func(ctx context.Context, c *check) {
-		c.err = s.inside.ask(ctx, s.inside.routes.readers, insideTimeout, escape(front.path), r.who, func(a answer) {
+		c.err = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(front.path), r.who, func(a answer) {
 			c.status = a.status
 		})
 	})

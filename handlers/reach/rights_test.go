@@ -323,13 +323,77 @@ func TestPatienceGrowsAndFailuresBackOff(t *testing.T) {
 				times = append(times, took)
 			}
 		}
-		if want := []time.Duration{2 * time.Second, 10 * time.Second, 25 * time.Second, 25 * time.Second}; !slices.Equal(times, want) {
+		if want := []time.Duration{(2 + 10) * time.Second, 25 * time.Second, 25 * time.Second, 25 * time.Second}; !slices.Equal(times, want) {
 			t.Errorf("requests took %v, want %v", times, want)
 		}
 		if p := g.Pages()[1]; p.State != Public {
 			t.Errorf("the slow page is %s: %s", p.State, p.Why)
 		}
 	})
+}
+
+// Pages that are slow only since many are asked for at once are all known after
+// the first pass.
+func TestNoPageIsLateSinceOthersAreAskedFor(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 36), func(string, string) bool { return true })
+	synctest.Test(t, func(t *testing.T) {
+		g.inside.background = []chan struct{}{make(chan struct{}, atOnce())} // of this bubble
+		core := make(chan struct{}, 1)
+		next := g.inside.chain
+		g.inside.chain = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			core <- struct{}{} // whether the client waits or not
+			time.Sleep(700 * time.Millisecond)
+			<-core
+			return next.ServeHTTP(w, r)
+		})
+		g.docs = changed(g.docs)
+		g.Update(t.Context())
+		if n := g.Counts(); !n.AllPublic() || !g.View().Complete {
+			t.Errorf("after the first pass: %s", n)
+		}
+	})
+}
+
+// Where all pages hang, the first pass asks for few of them twice.
+func TestPagesThatHangAreLeftForLater(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(1, 50), func(string, string) bool { return true })
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		var hangs atomic.Bool
+		hangs.Store(true)
+		next := g.inside.chain
+		g.inside.chain = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			if asked.Add(1); hangs.Load() {
+				<-r.Context().Done()
+				return r.Context().Err()
+			}
+			return next.ServeHTTP(w, r)
+		})
+		g.docs = changed(g.docs)
+		g.Update(t.Context())
+		if n := asked.Load(); n < 51+giveUpAfter || n > 51+2*giveUpAfter {
+			t.Errorf("%d requests for 51 pages", n)
+		}
+		if n := g.Counts(); n.Unknown != 51 || !g.View().Complete {
+			t.Errorf("after the first pass: %s", n)
+		}
+		hangs.Store(false)
+		time.Sleep(retryAfter)
+		g.Update(t.Context())
+		if n := g.Counts(); !n.AllPublic() {
+			t.Errorf("when one of the pages has an answer again: %s", n)
+		}
+	})
+}
+
+// changed is what documents are after a change of each.
+func changed(documents []*retrieval.Document) (all []*retrieval.Document) {
+	for _, d := range documents {
+		c := *d
+		c.Hash += " changed"
+		all = append(all, &c)
+	}
+	return all
 }
 
 // Clients that the site refuses its front page get nothing by the API.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"hash/fnv"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ const (
 	// retryAfter is when a page without an answer is asked for again. It doubles
 	// up to maxAge.
 	retryAfter = 5 * time.Second
+	// giveUpAfter is how many pages in a row must hang, although few are asked
+	// for at once, until the others are left for later.
+	giveUpAfter = 4
 	// publishEvery is how often the first states are published before all are
 	// known.
 	publishEvery = time.Second
@@ -107,15 +111,18 @@ func (s *Site) Update(ctx context.Context) {
 		return
 	}
 	if len(due) > 0 {
-		s.askAll(ctx, documents, due, insideAtOnce)
+		s.askNew(ctx, documents, due)
 	}
 	if len(again) > 0 {
 		began := time.Now()
-		s.askAll(ctx, documents, again, 1)
+		_, back := s.askAll(ctx, documents, again, 1, 0)
 		took := time.Since(began)
 		s.mu.Lock()
 		s.rest = time.Now().Add(min(restFactor*took, time.Duration(len(again))*maxRest))
 		s.mu.Unlock()
+		if back { // what serves the others may be back, too
+			s.askAll(ctx, documents, s.unanswered(documents), atOnce(), giveUpAfter)
+		}
 	}
 	if ctx.Err() == nil {
 		s.publish(documents)
@@ -123,31 +130,73 @@ func (s *Site) Update(ctx context.Context) {
 	}
 }
 
-// askAll asks for pages, atOnce of them at the same time.
-func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce int) {
+// askNew asks for pages that are new or changed. Those that give no answer in
+// time may be slow only beside each other: they are asked for once more, with
+// fewer beside them and more patience, until several in a row give none again.
+func (s *Site) askNew(ctx context.Context, documents, due []*retrieval.Document) {
+	late, _ := s.askAll(ctx, documents, due, atOnce(), 0)
+	if len(late) == 0 {
+		return
+	}
+	s.mark(late, true)
+	s.publish(documents)
+	s.askAll(ctx, documents, late, atOnce()/4, giveUpAfter)
+	s.mark(late, false)
+}
+
+// atOnce is how many new pages are asked for at once. More than a few for each
+// core would only make each other late.
+func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
+
+// mark notes whether pages are to be asked for once more.
+func (s *Site) mark(late []*retrieval.Document, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range late {
+		s.pages[d.Page].again = again
+	}
+}
+
+// askAll asks for pages, atOnce of them at the same time, and returns those that
+// gave no answer in time. It ends when giveUp in a row gave none, if that is not
+// 0. back reports that a page has an answer that had none.
+func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
 	w := &walls{look: func(path string, use func(answer)) error {
-		return s.inside.ask(ctx, s.inside.routes.background, insideTimeout, path, stranger, use)
+		return s.inside.ask(ctx, s.inside.background, insideTimeout, path, stranger, use)
 	}}
 	var wait sync.WaitGroup
 	next := make(chan *retrieval.Document)
+	inARow := 0
 	for range min(len(due), atOnce) {
 		wait.Go(func() {
 			for d := range next {
 				s.mu.Lock()
 				known := s.pages[d.Page]
 				s.mu.Unlock()
-				p := s.look(ctx, d, known, w)
+				p, inTime := s.look(ctx, d, known, w)
 				if ctx.Err() != nil {
 					continue
 				}
 				s.mu.Lock()
 				s.pages[d.Page] = p
+				back = back || known.shows(d) && known.State == Unknown && p.State != Unknown
+				if inARow++; inTime {
+					inARow = 0
+				} else {
+					late = append(late, d)
+				}
 				s.mu.Unlock()
 			}
 		})
 	}
 	published := time.Now()
 	for _, d := range due {
+		s.mu.Lock()
+		hang := giveUp > 0 && inARow >= giveUp
+		s.mu.Unlock()
+		if hang {
+			break
+		}
 		next <- d
 		if s.View().sets == nil && time.Since(published) > publishEvery {
 			s.publish(documents)
@@ -156,6 +205,19 @@ func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document,
 	}
 	close(next)
 	wait.Wait()
+	return late, back
+}
+
+// unanswered returns the documents whose pages gave no answer.
+func (s *Site) unanswered(documents []*retrieval.Document) (all []*retrieval.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range documents {
+		if p := s.pages[d.Page]; p.shows(d) && p.State == Unknown {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // due returns the documents to ask for, those that are new or changed and
@@ -226,9 +288,9 @@ func sameDocuments(a, b []*retrieval.Document) bool {
 }
 
 // look asks for a page as a stranger. known is what is known of it, perhaps of
-// another content.
-func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) *Page {
-	p := &Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
+// another content. inTime reports that there was an answer, if only an error.
+func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
+	p = &Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
 	proof, failures := uint64(0), 0
 	if known.shows(d) {
 		failures = known.failures
@@ -246,7 +308,7 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		var state State
 		var why string
 		var got answer
-		err := s.inside.ask(ctx, s.inside.routes.background, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
+		err := s.inside.ask(ctx, s.inside.background, patience(max(failures, p.late)), candidate, stranger, func(a answer) {
 			if state, why = judge(a); state == Public && a.hash != proof && !s.proves(ctx, a, d, w, candidate) {
 				state, why = Locked, otherText
 			}
@@ -264,7 +326,7 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			}
 			p.asked, p.failures = time.Now(), failures+1
 			s.failed(p, why)
-			return p
+			return p, err == nil
 		}
 		switch {
 		case state == NotServed:
@@ -291,7 +353,7 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 	if p.State == Public || p.State == Locked {
 		p.URL = s.absolute(p.path)
 	}
-	return p
+	return p, true
 }
 
 // proves reports whether an answer has a page's own text.
