@@ -179,6 +179,10 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 					p.inThreads(2, 1)
 				} else {
 					p.inThreads(3, 1)
+					p.press("New chat")
+					p.ask(caddytest.InstallQuestion)
+					p.shows("the answer of the second chat", "article.assistant:nth-of-type(2) p", "sudo acme-install")
+					p.inThreads(4, 2)
 				}
 				p.ask(" ")
 				p.shows("the error as a sentence", "[role=alert]", "")

@@ -32,7 +32,8 @@ declare const sendMessage: import('@ai-sdk/react').UseChatHelpers<import('ai').U
 `
 	transport = `
 import { DefaultChatTransport } from 'ai'
-let threadId: string | null = null
+declare const threads: Map<string, string>
+new DefaultChatTransport({
 `
 	sentence = `
 declare function sentence(error: Error): string
@@ -70,8 +71,8 @@ func TestTheManualsTypeScriptCompiles(t *testing.T) {
 			switch {
 			case strings.HasPrefix(code, "sendMessage("):
 				code = hook + code
-			case strings.HasPrefix(code, "const transport"):
-				code = transport + code
+			case strings.HasPrefix(code, "prepareSendMessagesRequest"):
+				code = transport + code + "})"
 			}
 			name := fmt.Sprintf("%s-%d.%s", strings.TrimSuffix(filepath.Base(page), ".md"), i+1, m[1])
 			for _, major := range majors {

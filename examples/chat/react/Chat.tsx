@@ -1,12 +1,13 @@
 import { useState } from 'react'
 import { useChat } from '@ai-sdk/react'
-import { DefaultChatTransport } from 'ai'
+import { DefaultChatTransport, generateId } from 'ai'
 import { sentence, v2 } from '../docs'
 
 const transport = new DefaultChatTransport(v2)
 
 export function Chat() {
-  const { messages, sendMessage, regenerate, stop, status, error } = useChat({ transport })
+  const [id, setId] = useState(generateId)
+  const { messages, sendMessage, regenerate, stop, status, error } = useChat({ id, transport })
   const [question, setQuestion] = useState('')
   const busy = status === 'submitted' || status === 'streaming'
   return (
@@ -33,6 +34,7 @@ export function Chat() {
           ? <button type="button" onClick={() => stop()}>Stop</button>
           : <button>Ask</button>}
         {messages.length > 0 && !busy && <button type="button" onClick={() => regenerate()}>Answer again</button>}
+        {messages.length > 0 && !busy && <button type="button" onClick={() => setId(generateId())}>New chat</button>}
       </form>
     </main>
   )
