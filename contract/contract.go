@@ -4,25 +4,23 @@
 package contract
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
+	"strings"
 )
 
 //go:embed openapi.json
-var document []byte
+var document string
 
 //go:embed types.d.ts
 var types []byte
 
-// placeholder is the server in the file openapi.json.
-var placeholder = []byte(`"url": "https://docs.acme.com"`)
-
 // OpenAPI returns the OpenAPI document of the API at a URL, like
-// https://docs.acme.com.
-func OpenAPI(server string) []byte {
+// https://docs.acme.com, with the name of a site there as the example of a
+// domain.
+func OpenAPI(server, site string) []byte {
 	url, _ := json.Marshal(server) // strings always marshal
-	return bytes.Replace(document, placeholder, append([]byte(`"url": `), url...), 1)
+	return []byte(strings.NewReplacer(`"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`).Replace(document))
 }
 
 // Types returns the declarations of the API's types.

@@ -15,7 +15,8 @@ import (
 
 // Contract is http.handlers.docs_contract. It describes the API to programs:
 //
-//	GET /v1/openapi.json  an OpenAPI 3.1 document with this server's address
+//	GET /v1/openapi.json  an OpenAPI 3.1 document with this server's address and
+//	                      a site
 //	GET /v1/types.d.ts    the types of requests, responses and events
 //
 // Both are public and the same for all sites. The site's own files win: each is
@@ -68,7 +69,11 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 			serveText(w, r, "text/plain; charset=utf-8", contract.Types())
 			return nil
 		}
-		serveText(w, r, "application/json", contract.OpenAPI(apiURL(r, site, name)))
+		example := "acme"
+		if site != nil {
+			example = site.Name
+		}
+		serveText(w, r, "application/json", contract.OpenAPI(apiURL(r, site, name), example))
 		return nil
 	})
 }

@@ -43,7 +43,7 @@ type openAPI struct {
 
 func readOpenAPI(t *testing.T) (doc openAPI) {
 	t.Helper()
-	if err := json.Unmarshal(contract.OpenAPI("http://localhost"), &doc); err != nil {
+	if err := json.Unmarshal(contract.OpenAPI("http://localhost", "acme"), &doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc

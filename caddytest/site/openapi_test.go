@@ -324,3 +324,70 @@ func TestSchemathesisFindsNothing(t *testing.T) {
 	}
 	t.Log(text[max(0, len(text)-1500):])
 }
+
+// clientOfTypes calls the API with the types that openapi-typescript makes.
+const clientOfTypes = `import type { components, operations } from './api'
+
+type Body<T> = T extends { requestBody: { content: { 'application/json': infer B } } } ? B : never
+export const search: Body<operations['search']> = { query: 'install' }
+export const ask: Body<operations['askAssistant']> = { fp: 'anonymous', messages: [{ role: 'user', parts: [{ type: 'text', text: 'install' }] }] }
+export const ask1: Body<operations['askAssistantV1']> = { fp: 'anonymous', messages: [{ role: 'user', content: 'install' }] }
+export const url = (r: components['schemas']['SearchResult']): string | undefined => r.metadata.url
+`
+
+// Types that a generator makes with its default options take requests with the
+// required fields alone.
+func TestGeneratedTypesTakeTheRequiredFieldsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Node")
+	}
+	if err := npm.Install(t.Context(), lintersDir); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "app.ts"), []byte(clientOfTypes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"node_modules/openapi-typescript/bin/cli.js", "../../contract/openapi.json", "-o", filepath.Join(dir, "api.ts")},
+		{"node_modules/typescript/bin/tsc", "--strict", "--noEmit", "--target", "ES2022", "--module", "esnext", "--moduleResolution", "bundler", "--skipLibCheck", filepath.Join(dir, "app.ts")},
+	} {
+		cmd := exec.CommandContext(t.Context(), "node", args...)
+		cmd.Dir = lintersDir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+}
+
+// clientInPython searches with the package that openapi-python-client makes.
+const clientInPython = `
+import sys
+from documentation_api_client import AuthenticatedClient
+from documentation_api_client.api.search import search
+from documentation_api_client.models import SearchRequest
+
+client = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2])
+print(search.sync('acme', client=client, body=SearchRequest(query='install'))[0].metadata.url)
+`
+
+func TestAGeneratedPythonClientSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Python")
+	}
+	program, err := exec.LookPath("openapi-python-client")
+	if err != nil {
+		t.Skip("needs openapi-python-client: pip install -r caddytest/requirements.txt")
+	}
+	s, file := startDocumented(t)
+	dir := filepath.Join(t.TempDir(), "client")
+	out, err := exec.CommandContext(t.Context(), program, "generate", "--path", file, "--output-path", dir).CombinedOutput()
+	if err != nil || strings.Contains(string(out), "WARNING") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(program), "python"), "-c", clientInPython, s.Base, caddytest.Key)
+	cmd.Dir = dir
+	if out, err = cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "/guide/install") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
