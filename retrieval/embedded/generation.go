@@ -1,17 +1,19 @@
 package embedded
 
 import (
+	"context"
 	"slices"
 	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // generation is one state of the index. It never changes.
 type generation struct {
 	docs      []*retrieval.Document
-	words     []*pageWords // of docs, in the same order
-	wordsUsed int          // how many different ones
+	words     []*words.Page // of docs, in the same order
+	wordsUsed int           // how many different ones
 	byPage    map[string]uint32
 	first     []uint32 // page → its first section; one more at the end
 
@@ -39,24 +41,26 @@ type generation struct {
 	scope     []uint32 // page → its scope
 	vectors   *matrix
 
-	lexicon  []word // of the words of all generations
+	lexicon  []words.Word // of the words of all generations
 	narrowed narrowed
 
 	warnMisfit sync.Once
 }
 
 // newGeneration inverts the words of documents.
-func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []word, vectors *matrix) *generation {
-	g := &generation{docs: docs, words: words, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
+func newGeneration(docs []*retrieval.Document, counted []*words.Page, lexicon []words.Word, vectors *matrix) *generation {
+	g := &generation{docs: docs, words: counted, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
+	places := make([]uint32, len(lexicon)) // of each word
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
-		g.factor = append(g.factor, pageFactor(d, words[i]))
-		if l := words[i].Language; !slices.Contains(g.languages, l) {
+		g.factor = append(g.factor, pageFactor(d, counted[i]))
+		g.mean.addPage(counted[i], 1)
+		counted[i].Places(places)
+		if l := counted[i].Language; !slices.Contains(g.languages, l) {
 			g.languages = append(g.languages, l)
 		}
 	}
-	places := placesOf(words, len(lexicon)) // of each word
 	terms := make([]uint32, len(lexicon))
 	g.terms = map[string]uint32{}
 	for i, n := range places {
@@ -73,15 +77,7 @@ func newGeneration(docs []*retrieval.Document, words []*pageWords, lexicon []wor
 		terms[i] = t
 	}
 	g.forms = newForms(terms, places, len(g.terms))
-	all := []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings}
-	for _, p := range all {
-		*p = make(postings, len(g.terms))
-	}
-	g.mean = averagesOf(words)
-	g.invert(terms, nil)
-	for _, p := range all {
-		p.clip()
-	}
+	g.invert(terms, len(g.terms), nil)
 	g.total, g.find = g.sectionCount(), g.findTerm
 	g.sectionIDF = g.sections.idf(g.total)
 	g.pageIDF = g.pages.idf(len(docs))
@@ -107,7 +103,7 @@ func (g *generation) findTerm(stem string) term {
 	if !ok {
 		return term{}
 	}
-	return term{n, len(g.sections[n]), g.sectionIDF[n], g.pageIDF[n]}
+	return term{n, len(g.sections.of(n)), g.sectionIDF[n], g.pageIDF[n]}
 }
 
 func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
@@ -115,28 +111,26 @@ func (g *generation) sectionCount() int { return int(g.first[len(g.docs)]) }
 // sectionsOf returns the range of a page's sections.
 func (g *generation) sectionsOf(page uint32) (from, to uint32) { return g.first[page], g.first[page+1] }
 
-// placesOf counts for each word of a lexicon the sections, and the pages
-// whose shared fields, hold it.
-func placesOf(words []*pageWords, n int) []uint32 {
-	out := make([]uint32, n)
-	for _, c := range words {
-		for i := range c.Head {
-			out[c.Head[i].Word]++
-		}
-		for i := range c.Sections {
-			for _, w := range c.Sections[i].Words {
-				out[w.Word]++
-			}
-		}
-	}
-	return out
-}
-
 // invert fills the postings. term has the term of each word. found is nil, or
 // what is known of pages of which g has some sections only.
-func (g *generation) invert(term []uint32, found []FoundPage) {
-	mean, terms := g.mean, len(g.sections)
-	section, page, names := newAccumulator(terms), newAccumulator(terms), newAccumulator(terms)
+func (g *generation) invert(term []uint32, terms int, found []FoundPage) {
+	all := []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings}
+	for _, p := range all {
+		*p = newPostings(terms)
+	}
+	g.invertInto(term, terms, found)
+	for _, p := range all {
+		p.counted()
+	}
+	g.invertInto(term, terms, found)
+	for _, p := range all {
+		p.filled()
+	}
+}
+
+func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
+	mean := g.mean
+	section, page, names := accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}
 	for i, c := range g.words {
 		p := uint32(i)
 		title, description := mean.Title.norm(c.Title), mean.Description.norm(c.Description)
@@ -148,15 +142,15 @@ func (g *generation) invert(term []uint32, found []FoundPage) {
 				names.add(term[w.Word], 1)
 			}
 		}
-		names.moveTo(g.titles, p)
+		names.moveTo(&g.titles, p)
 		for _, w := range c.Head {
 			if w.InSlug {
 				names.add(term[w.Word], 1)
 			}
 		}
-		names.moveTo(g.slugs, p)
+		names.moveTo(&g.slugs, p)
 
-		headings, texts := c.lengths()
+		headings, texts := c.Lengths()
 		if found != nil {
 			headings, texts = found[i].Headings, found[i].Words
 		}
@@ -168,7 +162,7 @@ func (g *generation) invert(term []uint32, found []FoundPage) {
 					sectionKeywordsWeight*float32(w.Keywords)/keywords+sectionPathWeight*float32(w.Path)/path)
 			}
 			heading, text := mean.Heading.norm(s.Heading), mean.Text.norm(s.Text)
-			for _, w := range s.Words {
+			for w := range s.All() {
 				t := term[w.Word]
 				section.add(t, headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)
 				page.add(t, headingWeight*float32(w.Heading)/pageHeading+textWeight*float32(w.Text)/pageText)
@@ -179,9 +173,37 @@ func (g *generation) invert(term []uint32, found []FoundPage) {
 					names.add(t, 1)
 				}
 			}
-			section.moveTo(g.sections, at)
-			names.moveTo(g.headings, at)
+			section.moveTo(&g.sections, at)
+			names.moveTo(&g.headings, at)
 		}
-		page.moveTo(g.pages, p)
+		page.moveTo(&g.pages, p)
 	}
+}
+
+// countAll counts the words of documents. Those that the old generation has
+// already are not counted again.
+func countAll(ctx context.Context, docs []*retrieval.Document, old *generation, lex *words.Lexicon) ([]*words.Page, error) {
+	out := make([]*words.Page, len(docs))
+	for i, d := range docs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if out[i] = old.wordsOf(d); out[i] == nil {
+			out[i] = words.Count(d, lex)
+		}
+	}
+	return out, nil
+}
+
+// wordsOf returns the words of a document that has not changed since the
+// generation, else nil.
+func (g *generation) wordsOf(d *retrieval.Document) *words.Page {
+	if g == nil || d.Hash == "" {
+		return nil
+	}
+	i, ok := g.byPage[d.Page]
+	if !ok || g.words[i].Hash != d.Hash || g.docs[i].Language != d.Language || len(g.docs[i].Sections) != len(d.Sections) {
+		return nil
+	}
+	return g.words[i]
 }

@@ -103,7 +103,7 @@ func (g *generation) focusOn(p *parsedQuery, page uint32) focus {
 	f := focus{g: g}
 	for i := range p.words {
 		w := &p.words[i]
-		inTitle := func(e expansion) bool { return holds(g.titles[e.term], page) }
+		inTitle := func(e expansion) bool { return g.titles.holds(e.term, page) }
 		switch {
 		case !w.plain || len(w.expansions) == 0:
 		case slices.ContainsFunc(w.expansions, inTitle):
@@ -125,8 +125,8 @@ func (f *focus) of(section uint32) (v float32) {
 	for _, w := range f.shared {
 		best := float32(0)
 		for _, e := range w.expansions {
-			best = max(best, e.sectionGain*weightAt(f.g.sections[e.term], section))
-			if holds(f.g.headings[e.term], section) {
+			best = max(best, e.sectionGain*f.g.sections.at(e.term, section))
+			if f.g.headings.holds(e.term, section) {
 				heading -= f.g.sectionIDF[e.term]
 			}
 		}
@@ -135,7 +135,7 @@ func (f *focus) of(section uint32) (v float32) {
 	for _, w := range f.rest {
 		best := float32(0)
 		for _, e := range w.expansions {
-			if holds(f.g.headings[e.term], section) {
+			if f.g.headings.holds(e.term, section) {
 				best = max(best, e.sectionGain)
 			}
 		}
@@ -168,19 +168,19 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 		for _, e := range w.expansions {
 			where := 0.
 			switch {
-			case holds(g.titles[e.term], page):
+			case g.titles.holds(e.term, page):
 				where = inTitle
-			case holds(g.headings[e.term], section):
+			case g.headings.holds(e.term, section):
 				where = inHeading
-			case holds(g.sections[e.term], section):
+			case g.sections.holds(e.term, section):
 				where = inText
-			case holds(g.pages[e.term], page):
+			case g.pages.holds(e.term, page):
 				where = onPage
 			}
 			best = max(best, where*float64(e.weight*w.trust))
 		}
 		// A part of an identifier counts in full where the identifier is.
-		best *= float64(w.share(g.sections, section))
+		best *= float64(w.share(&g.sections, section))
 		sum += float64(w.idf)
 		covered += best * float64(w.idf)
 	}

@@ -64,7 +64,7 @@ func (x *Index) generation() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.words = c.lexicon.words
+	x.words = c.lexicon.Words
 	x.current.Store(g)
 	x.unloadLater(x.idle.after)
 	return g, nil
@@ -145,7 +145,7 @@ func (x *Index) replaceOnDisk(ctx context.Context, c *contents) error {
 	if err != nil {
 		return err
 	}
-	x.words = c.lexicon.words
+	x.words = c.lexicon.Words
 	x.current.Store(g)
 	x.idle.outlines.Store(nil)
 	return nil

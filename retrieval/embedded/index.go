@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Options configure an Index.
@@ -59,8 +60,8 @@ type Index struct {
 	scratch sync.Pool                  // of *scratch
 	idle    idle
 
-	replacing sync.Mutex // guards changes of current, and:
-	words     []word     // of the lexicon, which is made again for each Replace
+	replacing sync.Mutex   // guards changes of current, and:
+	words     []words.Word // of the lexicon, which is made again for each Replace
 	closed    bool
 }
 
@@ -120,7 +121,7 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 		x.idle.outlines.Store(outlines(c.docs))
 	default:
 		g, _ := c.generation(context.Background(), nil) // it only fails with the context
-		x.words = c.lexicon.words
+		x.words = c.lexicon.Words
 		x.current.Store(g)
 	}
 }
@@ -217,19 +218,19 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	}
 	old, unloads := x.current.Load(), x.unloads(documents)
 	if unloads && old == nil {
-		return x.replaceOnDisk(ctx, &contents{docs: documents, lexicon: newLexicon(nil), vectors: matrix})
+		return x.replaceOnDisk(ctx, &contents{docs: documents, lexicon: new(words.Lexicon), vectors: matrix})
 	}
-	lex := newLexicon(x.words)
-	if old != nil && len(lex.words) > 2*old.wordsUsed+10_000 {
+	lex := &words.Lexicon{Words: x.words}
+	if old != nil && len(lex.Words) > 2*old.wordsUsed+10_000 {
 		// Most words are of pages that are gone: start over with all pages.
-		old, lex = nil, newLexicon(nil)
+		old, lex = nil, new(words.Lexicon)
 	}
 	c := &contents{docs: documents, lexicon: lex, vectors: matrix}
 	g, err := c.generation(ctx, old)
 	if err != nil {
 		return err
 	}
-	x.words = lex.words
+	x.words = lex.Words
 	x.current.Store(g)
 	x.idle.outlines.Store(nil)
 	if x.dir == "" {

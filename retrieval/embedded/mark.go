@@ -150,7 +150,7 @@ func newForms(term, places []uint32, terms int) forms {
 func (f *forms) of(term uint32) []uint32 { return f.words[f.first[term]:f.first[term+1]] }
 
 // spellingOf lists the words of a lexicon that are in any place.
-func spellingOf(lexicon []word, places []uint32) *words.List {
+func spellingOf(lexicon []words.Word, places []uint32) *words.List {
 	texts := make([]string, len(lexicon))
 	for i := range lexicon {
 		texts[i] = lexicon[i].Text

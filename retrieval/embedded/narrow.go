@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // maxNarrowed is how many narrowed generations are kept: of the pages that
@@ -44,7 +45,7 @@ func (g *generation) only(pages *retrieval.PageSet) *generation {
 
 func (g *generation) narrow(pages *retrieval.PageSet) *generation {
 	var docs []*retrieval.Document
-	var words []*pageWords
+	var counted []*words.Page
 	var vectors *matrix
 	if g.vectors != nil {
 		vectors = &matrix{dim: g.vectors.dim}
@@ -60,12 +61,12 @@ func (g *generation) narrow(pages *retrieval.PageSet) *generation {
 			}
 		}
 		if has {
-			docs, words = append(docs, d), append(words, g.words[page])
+			docs, counted = append(docs, d), append(counted, g.words[page])
 			section += to - from
 		}
 	}
 	if len(docs) == len(g.docs) {
 		return g
 	}
-	return newGeneration(docs, words, g.lexicon, vectors)
+	return newGeneration(docs, counted, g.lexicon, vectors)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // scope is what pages are for. Sites have few, so a query is compared with
@@ -19,11 +20,11 @@ type scope struct {
 }
 
 // scopesOf returns the scopes of pages, and the number of each page's.
-func scopesOf(docs []*retrieval.Document, words []*pageWords) (scopes []scope, of []uint32) {
+func scopesOf(docs []*retrieval.Document, counted []*words.Page) (scopes []scope, of []uint32) {
 	numbers := map[scope]uint32{}
 	of = make([]uint32, len(docs))
 	for i, d := range docs {
-		s := scope{d.Version, languageTag(d.Language), languageTag(d.Readers), d.Kind, words[i].Language}
+		s := scope{d.Version, languageTag(d.Language), languageTag(d.Readers), d.Kind, counted[i].Language}
 		n, ok := numbers[s]
 		if !ok {
 			n = uint32(len(scopes))

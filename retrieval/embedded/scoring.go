@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // The parameters of the ranking: one set for every site, found on labelled
@@ -101,9 +102,9 @@ var listPath = regexp.MustCompile(`(?:^|/)(?:tags?|categor(?:y|ies)|archives?|au
 const listLinks = 3
 
 // pageFactor is what a page's score is multiplied by for what it is.
-func pageFactor(d *retrieval.Document, words *pageWords) float32 {
+func pageFactor(d *retrieval.Document, counted *words.Page) float32 {
 	f := float32(1)
-	_, text := words.lengths()
+	_, text := counted.Lengths()
 	switch linked := linkWords(d); {
 	case len(d.Links) >= listLinks && linked >= listShare*float32(text) && listPath.MatchString(d.Page):
 		f *= listFactor
@@ -154,7 +155,7 @@ type averages struct {
 }
 
 // addPage adds the lengths of a page, or removes them if by is -1.
-func (m *averages) addPage(c *pageWords, by float64) {
+func (m *averages) addPage(c *words.Page, by float64) {
 	m.Title.add(c.Title, by)
 	m.Description.add(c.Description, by)
 	m.Keywords.add(c.Keywords, by)
@@ -163,14 +164,7 @@ func (m *averages) addPage(c *pageWords, by float64) {
 		m.Heading.add(c.Sections[i].Heading, by)
 		m.Text.add(c.Sections[i].Text, by)
 	}
-	heading, text := c.lengths()
+	heading, text := c.Lengths()
 	m.PageHeading.add(heading, by)
 	m.PageText.add(text, by)
-}
-
-func averagesOf(words []*pageWords) (m averages) {
-	for _, c := range words {
-		m.addPage(c, 1)
-	}
-	return m
 }

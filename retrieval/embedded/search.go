@@ -63,12 +63,12 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 	s.value, s.best = zeroed(s.value, pages), zeroed(s.best, max(sections, pages))
 	for i := range p.words {
 		w := &p.words[i]
-		s.addBest(s.section, g.sections, w, func(e expansion) float32 { return e.sectionGain })
-		s.addBest(s.page, g.pages, w, func(e expansion) float32 { return e.pageGain })
+		s.addBest(s.section, &g.sections, w, func(e expansion) float32 { return e.sectionGain })
+		s.addBest(s.page, &g.pages, w, func(e expansion) float32 { return e.pageGain })
 		if w.plain {
-			addOnce(s.titleHits, g.titles, g.pages, w)
-			addOnce(s.slugHits, g.slugs, g.pages, w)
-			addOnce(s.headingHits, g.headings, g.sections, w)
+			addOnce(s.titleHits, &g.titles, &g.pages, w)
+			addOnce(s.slugHits, &g.slugs, &g.pages, w)
+			addOnce(s.headingHits, &g.headings, &g.sections, w)
 		}
 	}
 }
@@ -77,18 +77,18 @@ func (g *generation) scoreWords(p *parsedQuery, s *scratch) {
 // index knows counts less in places that don't have the identifier, because
 // who looks for HTTP/3 doesn't want all that is about HTTP. whole has the
 // places of identifiers.
-func (w *queryWord) share(whole postings, place uint32) float32 {
-	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return holds(whole[e.term], place) }) {
+func (w *queryWord) share(whole *postings, place uint32) float32 {
+	if w.whole == nil || slices.ContainsFunc(w.whole, func(e expansion) bool { return whole.holds(e.term, place) }) {
 		return 1
 	}
 	return partOfWhole
 }
 
 // addBest adds to each place the gain of the best expansion that it holds.
-func (s *scratch) addBest(to []float32, p postings, w *queryWord, gain func(expansion) float32) {
+func (s *scratch) addBest(to []float32, p *postings, w *queryWord, gain func(expansion) float32) {
 	if len(w.expansions) == 1 && w.whole == nil {
 		v := gain(w.expansions[0])
-		for _, at := range p[w.expansions[0].term] {
+		for _, at := range p.of(w.expansions[0].term) {
 			to[at.place] += v * at.weight
 		}
 		return
@@ -96,7 +96,7 @@ func (s *scratch) addBest(to []float32, p postings, w *queryWord, gain func(expa
 	s.touched = s.touched[:0]
 	for _, e := range w.expansions {
 		v := gain(e)
-		for _, at := range p[e.term] {
+		for _, at := range p.of(e.term) {
 			if s.best[at.place] == 0 {
 				s.touched = append(s.touched, at.place)
 			}
@@ -111,10 +111,10 @@ func (s *scratch) addBest(to []float32, p postings, w *queryWord, gain func(expa
 
 // addOnce adds to each place the gain of the first expansion that it holds.
 // whole has the places of identifiers.
-func addOnce(to []float32, p, whole postings, w *queryWord) {
+func addOnce(to []float32, p, whole *postings, w *queryWord) {
 	for i, e := range w.expansions {
-		for _, at := range p[e.term] {
-			if !slices.ContainsFunc(w.expansions[:i], func(earlier expansion) bool { return holds(p[earlier.term], at.place) }) {
+		for _, at := range p.of(e.term) {
+			if !slices.ContainsFunc(w.expansions[:i], func(earlier expansion) bool { return p.holds(earlier.term, at.place) }) {
 				to[at.place] += e.sectionGain * w.share(whole, at.place)
 			}
 		}

@@ -11,10 +11,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // A snapshot is what the next start needs to answer without reading the site
@@ -29,7 +31,7 @@ const (
 	snapshotFile = "index.snapshot"
 	// SnapshotFormat is raised with each change of what is written and of what
 	// analysis makes of a document.
-	SnapshotFormat = 4
+	SnapshotFormat = 5
 	// snapshotHeader and the format are the first line.
 	snapshotHeader = "caddy-docs index "
 	maxHeader      = len(snapshotHeader) + 10
@@ -43,13 +45,13 @@ var errSnapshot = errors.New("damaged, or of another version")
 type snapshotStart struct {
 	Dimension int // of vectors, 0 if there are none
 	Pages     int
-	Words     []word
+	Words     []words.Word
 }
 
 // snapshotPage follows for each page.
 type snapshotPage struct {
 	Document *retrieval.Document
-	Words    *pageWords // nil on all pages, or on none
+	Words    *words.Page // nil on all pages, or on none
 	// Sections are those with a vector; Vectors has these one after another.
 	Sections []int
 	Vectors  []float32
@@ -58,22 +60,21 @@ type snapshotPage struct {
 // contents are what a snapshot holds.
 type contents struct {
 	docs    []*retrieval.Document
-	words   []*pageWords // of docs, nil if they are not counted yet
-	lexicon *lexicon     // of words
-	vectors *matrix      // nil without vectors
+	words   []*words.Page  // of docs, nil if they are not counted yet
+	lexicon *words.Lexicon // of words
+	vectors *matrix        // nil without vectors
 }
 
 // generation makes the generation of the contents. Words of the same documents
 // that are in old are not counted again.
 func (c *contents) generation(ctx context.Context, old *generation) (g *generation, err error) {
 	if c.words == nil {
-		if c.words, err = analyzeAll(ctx, c.docs, old, c.lexicon); err != nil {
+		if c.words, err = countAll(ctx, c.docs, old, c.lexicon); err != nil {
 			return nil, err
 		}
 	}
-	lex := c.lexicon
-	lex.words = append(make([]word, 0, len(lex.words)), lex.words...) // without room to grow
-	return newGeneration(c.docs, c.words, lex.words, c.vectors), nil
+	c.lexicon.Words = slices.Clip(slices.Clone(c.lexicon.Words)) // without room to grow
+	return newGeneration(c.docs, c.words, c.lexicon.Words, c.vectors), nil
 }
 
 // save writes a snapshot to a folder.
@@ -94,7 +95,7 @@ func encode(w io.Writer, c *contents) error {
 	e := gob.NewEncoder(w)
 	start := snapshotStart{Pages: len(c.docs)}
 	if c.words != nil {
-		start.Words = c.lexicon.words
+		start.Words = c.lexicon.Words
 	}
 	m := c.vectors
 	if m != nil {
@@ -176,7 +177,7 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 	}
 	var (
 		docs     []*retrieval.Document
-		words    []*pageWords
+		counted  []*words.Page
 		matrix   = matrix{dim: start.Dimension}
 		sections uint32
 	)
@@ -193,9 +194,9 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		}
 		docs = append(docs, p.Document)
 		if p.Words != nil {
-			words = append(words, p.Words)
+			counted = append(counted, p.Words)
 		}
-		if len(words) != 0 && len(words) != len(docs) {
+		if len(counted) != 0 && len(counted) != len(docs) {
 			return nil, fmt.Errorf("page %d: some pages have words and others have none", i)
 		}
 		for _, s := range p.Sections {
@@ -204,7 +205,7 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		matrix.values = append(matrix.values, p.Vectors...)
 		sections += uint32(len(p.Document.Sections))
 	}
-	c := &contents{docs: docs, words: words, lexicon: newLexicon(start.Words)}
+	c := &contents{docs: docs, words: counted, lexicon: &words.Lexicon{Words: start.Words}}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ func (p *snapshotPage) validate(words, dimension int) error {
 		return errors.New("no document")
 	}
 	if p.Words != nil {
-		if err := p.Words.validate(p.Document, words); err != nil {
+		if err := p.Words.Check(p.Document, words); err != nil {
 			return err
 		}
 	}
@@ -256,26 +257,6 @@ func (p *snapshotPage) validate(words, dimension int) error {
 	for _, v := range p.Vectors {
 		if !(v >= -1.01 && v <= 1.01) {
 			return fmt.Errorf("a vector holds %v", v)
-		}
-	}
-	return nil
-}
-
-// validate reports what would break a generation with a number of words.
-func (c *pageWords) validate(d *retrieval.Document, words int) error {
-	if len(c.Sections) != len(d.Sections) {
-		return errors.New("words don't match sections")
-	}
-	for _, w := range c.Head {
-		if int(w.Word) >= words {
-			return fmt.Errorf("no word %d", w.Word)
-		}
-	}
-	for i := range c.Sections {
-		for _, w := range c.Sections[i].Words {
-			if int(w.Word) >= words {
-				return fmt.Errorf("no word %d", w.Word)
-			}
 		}
 	}
 	return nil

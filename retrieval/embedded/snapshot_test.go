@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 func sample() ([]*retrieval.Document, [][][]float32) {
@@ -177,9 +178,9 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		var b bytes.Buffer
 		g := x.current.Load()
-		for _, words := range [][]*pageWords{g.words, nil} {
+		for _, counted := range [][]*words.Page{g.words, nil} {
 			b.Reset()
-			if err := encode(&b, &contents{docs: g.docs, words: words, lexicon: newLexicon(x.words), vectors: g.vectors}); err != nil {
+			if err := encode(&b, &contents{docs: g.docs, words: counted, lexicon: &words.Lexicon{Words: x.words}, vectors: g.vectors}); err != nil {
 				f.Fatal(err)
 			}
 			f.Add(bytes.Clone(b.Bytes()))

@@ -38,7 +38,7 @@ func (t *Table) Statistics(w *Wording) *Statistics {
 	}
 	s.total, s.spelling = t.Sections, words.NewList(all, places)
 	s.languages = slices.Sorted(maps.Keys(t.Languages))
-	s.find = func(stem string) term { return s.findTerm(stemHash(stem)) }
+	s.find = func(stem string) term { return s.findTerm(words.StemHash(stem)) }
 	return s
 }
 
@@ -106,16 +106,16 @@ type Words struct {
 
 // Analyze returns the traits of a whole page, and the words of its sections.
 func Analyze(d *retrieval.Document) (Traits, []Words) {
-	l, lex := languageOf(d), newLexicon(nil)
-	c := analyze(d, l, lex.number)
-	heading, text := c.lengths()
-	traits := Traits{Language: string(l), Factor: pageFactor(d, c), Words: text, Headings: heading}
-	out, counts := make([]Words, len(c.Sections)), countTerms(c, lex.words)
+	var lex words.Lexicon
+	c := words.Count(d, &lex)
+	heading, text := c.Lengths()
+	traits := Traits{Language: string(c.Language), Factor: pageFactor(d, c), Words: text, Headings: heading}
+	out, counts := make([]Words, len(c.Sections)), words.Encode(c, &lex)
 	for i := range c.Sections {
 		var fields [3]strings.Builder
 		seen := map[string]bool{}
 		add := func(field int, word uint32) {
-			if stem := lex.words[word].Stem; !seen[stem] {
+			if stem := lex.Words[word].Stem; !seen[stem] {
 				seen[stem] = true
 				fields[field].WriteString(stem)
 				fields[field].WriteByte(' ')
@@ -126,12 +126,12 @@ func Analyze(d *retrieval.Document) (Traits, []Words) {
 				add(0, w.Word)
 			}
 		}
-		for _, w := range c.Sections[i].Words {
+		for w := range c.Sections[i].All() {
 			if w.Heading > 0 {
 				add(1, w.Word)
 			}
 		}
-		for _, w := range c.Sections[i].Words {
+		for w := range c.Sections[i].All() {
 			add(2, w.Word)
 		}
 		for _, w := range c.Head {
@@ -188,7 +188,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	for i := range p.words {
 		for j := range p.words[i].expansions {
 			e := &p.words[i].expansions[j]
-			hash := stemHash(e.stem)
+			hash := words.StemHash(e.stem)
 			n, ok := numbers[hash]
 			if !ok {
 				n = uint32(len(numbers))
@@ -198,57 +198,47 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 			e.term = n
 		}
 	}
-	r, sums := newCountReader(numbers), sums{s, map[uint32]float32{}}
+	known := map[uint32]float32{} // IDF
+	sum := func(hashes []uint32) (sum float32) {
+		for _, h := range hashes {
+			v, ok := known[h]
+			if !ok {
+				v = s.findTerm(h).sectionIDF
+				known[h] = v
+			}
+			sum += v
+		}
+		return sum
+	}
 	for i, f := range found {
 		d := *f.Document
 		d.Sections = make([]retrieval.Section, len(f.Sections))
-		words := &pageWords{Language: language.Language(f.Language)}
+		counted := &words.Page{Language: language.Language(f.Language)}
 		var titleIDF, slugIDF float32
 		for j, section := range f.Sections {
-			c, _ := r.read(section.Counts)
-			if words.Head == nil {
-				words.Head, words.Title, words.Description = c.page.Head, c.page.Title, c.page.Description
-				words.Keywords, words.Path = c.page.Keywords, c.page.Path
-				titleIDF, slugIDF = sums.of(c.title), sums.of(c.slug)
+			c, _ := words.Decode(section.Counts, numbers)
+			if counted.Head == nil {
+				counted.Head, counted.Title, counted.Description = c.Page.Head, c.Page.Title, c.Page.Description
+				counted.Keywords, counted.Path = c.Page.Keywords, c.Page.Path
+				titleIDF, slugIDF = sum(c.Title), sum(c.Slug)
 			}
-			words.Sections = append(words.Sections, c.section)
+			counted.Sections = append(counted.Sections, c.Section)
 			d.Sections[j] = f.Document.Sections[section.Section]
-			g.headingIDF = append(g.headingIDF, sums.of(c.heading))
+			g.headingIDF = append(g.headingIDF, sum(c.Heading))
 		}
-		g.docs, g.words = append(g.docs, &d), append(g.words, words)
+		g.docs, g.words = append(g.docs, &d), append(g.words, counted)
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
 		g.factor = append(g.factor, f.Factor)
 		g.titleIDF, g.slugIDF = append(g.titleIDF, titleIDF), append(g.slugIDF, slugIDF)
 	}
-	for _, list := range []*postings{&g.sections, &g.pages, &g.titles, &g.slugs, &g.headings} {
-		*list = make(postings, len(numbers))
-	}
 	terms := make([]uint32, len(numbers))
 	for i := range terms {
 		terms[i] = uint32(i)
 	}
-	g.invert(terms, found)
+	g.invert(terms, len(terms), found)
 	g.relate()
 	return g
-}
-
-// sums adds up the IDF of terms.
-type sums struct {
-	*Statistics
-	known map[uint32]float32
-}
-
-func (s *sums) of(hashes []uint32) (sum float32) {
-	for _, h := range hashes {
-		v, ok := s.known[h]
-		if !ok {
-			v = s.findTerm(h).sectionIDF
-			s.known[h] = v
-		}
-		sum += v
-	}
-	return sum
 }
 
 // addUnranked adds the pages that only the other engine found by keywords (it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Table counts the words of a site: what the ranking needs of all pages when
@@ -20,21 +21,11 @@ type Table struct {
 	Mean      averages                  `json:"mean"`
 	Languages map[language.Language]int `json:"languages"` // pages
 	Words     map[string]uint32         `json:"words"`     // places of each word as it is written
-	Terms     map[uint32]termCount      `json:"terms"`     // by stemHash
+	Terms     map[uint32]termCount      `json:"terms"`     // by words.StemHash
 }
 
 // termCount is how many sections, and how many pages, hold a term.
 type termCount [2]uint32
-
-// stemHash is what terms are known by in tables and records. Among a million,
-// the chance that an unknown word is taken for a known one is .0002.
-func stemHash(stem string) uint32 {
-	h := uint64(14695981039346656037) // FNV-1a
-	for i := range len(stem) {
-		h = (h ^ uint64(stem[i])) * 1099511628211
-	}
-	return uint32(h>>32) ^ uint32(h)
-}
 
 // NewTable returns the table of a site without pages.
 func NewTable() *Table {
@@ -55,23 +46,25 @@ func (t *Table) Add(d *retrieval.Document) { t.count(d, 1) }
 func (t *Table) Remove(d *retrieval.Document) { t.count(d, -1) }
 
 func (t *Table) count(d *retrieval.Document, by int) {
-	lex := newLexicon(nil)
-	c := analyze(d, languageOf(d), lex.number)
+	var lex words.Lexicon
+	c := words.Count(d, &lex)
 	t.Pages += by
 	t.Sections += by * len(c.Sections)
 	t.Mean.addPage(c, float64(by))
 	if t.Languages[c.Language] += by; t.Languages[c.Language] <= 0 {
 		delete(t.Languages, c.Language)
 	}
-	for i, n := range placesOf([]*pageWords{c}, len(lex.words)) {
-		text := lex.words[i].Text
+	places := make([]uint32, len(lex.Words))
+	c.Places(places)
+	for i, n := range places {
+		text := lex.Words[i].Text
 		if t.Words[text] += uint32(by) * n; t.Words[text] == 0 {
 			delete(t.Words, text)
 		}
 	}
-	hashes := make([]uint32, len(lex.words))
+	hashes := make([]uint32, len(lex.Words))
 	for i := range hashes {
-		hashes[i] = stemHash(lex.words[i].Stem)
+		hashes[i] = words.StemHash(lex.Words[i].Stem)
 	}
 	counts := map[uint32]termCount{} // of this page
 	head, section := map[uint32]bool{}, map[uint32]bool{}
@@ -82,7 +75,7 @@ func (t *Table) count(d *retrieval.Document, by int) {
 	for i := range c.Sections {
 		clear(section)
 		maps.Copy(section, head)
-		for _, w := range c.Sections[i].Words {
+		for w := range c.Sections[i].All() {
 			section[hashes[w.Word]] = true
 		}
 		for term := range section {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
@@ -43,10 +45,10 @@ func TestADamagedTableIsAnError(t *testing.T) {
 
 // Whatever counts were damaged to, reading them ends without a panic.
 func FuzzCounts(f *testing.F) {
-	_, words := Analyze(page("a/b", "Title", "A heading", "Some text."))
-	f.Add(words[0].Counts)
+	_, analyzed := Analyze(page("a/b", "Title", "A heading", "Some text."))
+	f.Add(analyzed[0].Counts)
 	f.Add([]byte{0x80, 0, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		newCountReader(map[uint32]uint32{1: 1}).read(data)
+		words.Decode(data, map[uint32]uint32{1: 1})
 	})
 }
