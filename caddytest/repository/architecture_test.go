@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"retrieval/source":      {"retrieval"},
 	"retrieval/ingest":      {"retrieval", "retrieval/language"},
 	"retrieval/embedded":    {"retrieval", "retrieval/language", "retrieval/words"},
-	"retrieval/words":       {},
+	"retrieval/words":       {"retrieval", "retrieval/language"},
 	"retrieval/meilisearch": {"retrieval", "retrieval/embedded", "retrieval/language"},
 	"retrieval/eval":        {"retrieval"},
 	"encoding":              {"assistant/reply", "retrieval"},

@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
-
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
@@ -41,14 +39,4 @@ func TestADamagedTableIsAnError(t *testing.T) {
 			t.Errorf("%q is read", data)
 		}
 	}
-}
-
-// Whatever counts were damaged to, reading them ends without a panic.
-func FuzzCounts(f *testing.F) {
-	_, analyzed := Analyze(page("a/b", "Title", "A heading", "Some text."))
-	f.Add(analyzed[0].Counts)
-	f.Add([]byte{0x80, 0, 1})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		words.Decode(data, map[uint32]uint32{1: 1})
-	})
 }
