@@ -74,7 +74,7 @@ var (
 // closes it.
 func (p *preparer) openNote(kind string, titled bool) (closing string) {
 	kind = strings.TrimPrefix(strings.ToLower(kind), "callout-")
-	if admonitionKinds[kind] == "" {
+	if noteKinds[kind] == "" {
 		return ""
 	}
 	mark := `<div class="admonition ` + kind + `"`

@@ -78,7 +78,7 @@ func trailAbove(d *retrieval.Document, titles map[string]string) []string {
 		title := titles[at]
 		if title == "" {
 			name := path.Base(at)
-			if version, language := conventional(name+"/x", "x.md"); version != "" || language != "" || docsSegments[name] {
+			if version, language := conventional(name+"/x", "x.md"); version != "" || language != "" || docsSegments.has(name) {
 				continue // every page's trail would begin with it
 			}
 			if strings.Trim(name, "0123456789") == "" {
@@ -123,10 +123,8 @@ func (in *Ingester) breadcrumbTrail(root *html.Node, h head, page, title string)
 	return tidyList(trail)
 }
 
-var breadcrumbClasses = set("breadcrumb breadcrumbs md-path wy-breadcrumbs")
-
 func isBreadcrumbs(n *html.Node) bool {
-	return inSet(n, breadcrumbClasses) || strings.HasPrefix(strings.ToLower(attr(n, "aria-label")), "breadcrumb")
+	return breadcrumbClasses.class(n) || strings.HasPrefix(strings.ToLower(attr(n, "aria-label")), "breadcrumb")
 }
 
 func trailOf(nav *html.Node) []string {

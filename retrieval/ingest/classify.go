@@ -12,9 +12,6 @@ import (
 )
 
 var (
-	changelogNames = set(`changelog changelogs change-log change_log changes release-notes release_notes releasenotes
-		releases whatsnew whats-new what-s-new whats_new history`)
-	blogNames = set("blog blogs news post posts weblog announcements")
 	// changelogTitle, deprecatedTitle and movedText match titles, and the text
 	// of a page that has no other.
 	changelogTitle  = regexp.MustCompile(`(?i)^(?:changelog|change log|release notes|what['’]s new|version history|release history)`)
@@ -31,22 +28,19 @@ const longestStub = 400
 // itself.
 func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 	segments := strings.Split(strings.ToLower(doc.Page), "/")
-	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments[s] || isConventional(s) })
-	in := func(names map[string]bool, within []string) bool {
-		return slices.ContainsFunc(within, func(s string) bool { return names[s] })
-	}
+	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments.has(s) || isConventional(s) })
 	switch {
 	case deprecated || deprecatedTitle.MatchString(doc.Title):
 		return retrieval.Deprecated
 	case old:
 		return retrieval.Old
-	case in(changelogNames, segments) || changelogTitle.MatchString(doc.Title):
+	case slices.ContainsFunc(segments, changelogNames.has) || changelogTitle.MatchString(doc.Title):
 		return retrieval.Changelog
-	case in(blogNames, segments[:min(len(segments), 1)]), len(doc.Breadcrumbs) > 0 && blogNames[strings.ToLower(doc.Breadcrumbs[0])]:
+	case len(segments) > 0 && blogNames.has(segments[0]), len(doc.Breadcrumbs) > 0 && blogNames.has(strings.ToLower(doc.Breadcrumbs[0])):
 		return retrieval.Blog
 	case sourceFile.MatchString(doc.Page):
 		return retrieval.Listing
-	case unreleased[doc.Version]:
+	case unreleased.has(doc.Version):
 		return retrieval.Next
 	case len(doc.Sections) == 1 && len(doc.Sections[0].Text) < longestStub && movedText.MatchString(doc.Sections[0].Text):
 		return retrieval.Moved
@@ -68,7 +62,7 @@ var (
 func oldBanner(root *html.Node) bool {
 	old := false
 	walk(root, func(n *html.Node) bool {
-		if old || skippedTags[n.DataAtom] || hidden(n) {
+		if old || skippedTags.tag(n) || hidden(n) {
 			return false
 		}
 		if !hasClass(n, "pageinfo") && !bannerName.MatchString(attr(n, "class")+" "+attr(n, "id")) {

@@ -7,9 +7,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// lineNumberClasses are on the line numbers next to code.
-var lineNumberClasses = set("linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter ansi-line-number")
-
 // codesOf returns the code blocks in a pre: its code elements if readers choose
 // one of them by its language, as in Node.js' manual, or else the pre.
 func codesOf(pre *html.Node) (codes []*html.Node) {
@@ -44,7 +41,7 @@ func preText(out *strings.Builder, n *html.Node) {
 				continue
 			}
 			preText(out, c)
-			if blockTags[c.DataAtom] || c.DataAtom == atom.Li || c.DataAtom == atom.Tr {
+			if blockTags.tag(c) || c.DataAtom == atom.Li || c.DataAtom == atom.Tr {
 				if s := out.String(); len(s) > 0 && s[len(s)-1] != '\n' {
 					out.WriteByte('\n')
 				}
@@ -54,7 +51,7 @@ func preText(out *strings.Builder, n *html.Node) {
 }
 
 func isLineNumber(n *html.Node) bool {
-	return inSet(n, lineNumberClasses) || inSet(n, skippedClasses) || hasAttr(n, "data-line-number") && n.FirstChild == nil
+	return lineNumberClasses.class(n) || skippedClasses.class(n) || hasAttr(n, "data-line-number") && n.FirstChild == nil
 }
 
 // codeLanguage looks for a code block's language on the pre, the code in it

@@ -8,22 +8,6 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// contentClasses mark the text of a page in the HTML of well-known
-// generators, the surest first.
-var contentClasses = []string{
-	"theme-doc-markdown",                          // Docusaurus
-	"vp-doc",                                      // VitePress
-	"md-content__inner",                           // MkDocs Material
-	"td-content",                                  // Docsy
-	"sl-markdown-content",                         // Starlight
-	"bd-article",                                  // PyData theme of Sphinx
-	"rst-content",                                 // Read the Docs theme
-	"markdown-section",                            // Docsify
-	"theme-default-content", "theme-hope-content", // VuePress
-	"nextra-content",
-	"gh-doc", "book-page", "markdown-body", // GitBook, Hugo Book, GitHub styles
-}
-
 // contentRoots returns the elements that hold a page's text. framed reports
 // that they include the site's header, menus and footer.
 func contentRoots(root *html.Node) (roots []*html.Node, framed bool) {
@@ -36,22 +20,14 @@ func contentRoots(root *html.Node) (roots []*html.Node, framed bool) {
 	walk(root, func(n *html.Node) bool {
 		for _, a := range n.Attr {
 			switch {
-			case a.Key == "class":
-				for class := range strings.FieldsSeq(a.Val) {
-					if class = strings.ToLower(class); slices.Contains(contentClasses, class) {
-						mark(n, class)
-					}
-				}
-			case a.Key == "data-docs-content" || a.Key == "data-pagefind-body":
+			case a.Key == "data-docs-content", a.Key == "data-pagefind-body":
 				mark(n, a.Key)
-			case a.Key == "itemprop" && a.Val == "articleBody", a.Key == "role" && a.Val == "main":
-				mark(n, a.Val)
-			case a.Key == "id" && contentIDs[a.Val]:
-				mark(n, "id")
+			case a.Key == "role" && a.Val == "main", a.Key == "id" && contentIDs.has(a.Val):
+				mark(n, a.Key)
 			}
 		}
 		if n.DataAtom == atom.Article || n.DataAtom == atom.Main {
-			mark(n, "<"+n.Data)
+			mark(n, n.Data)
 		}
 		return n.DataAtom != atom.Template && n.DataAtom != atom.Svg
 	})
@@ -60,56 +36,35 @@ func contentRoots(root *html.Node) (roots []*html.Node, framed bool) {
 			return marked[key], false
 		}
 	}
-	for _, class := range contentClasses {
-		if hasText(marked[class]) {
-			return marked[class], false
-		}
-	}
-	if roots = first(marked["articleBody"]); hasText(roots) {
-		return roots, false
-	}
-	h1, articles := findHeading(root), marked["<article"]
+	article := marked["article"]
 	// An article without the page's heading may be a card or a teaser.
-	if len(articles) == 1 && hasText(articles) && (h1 == nil || within(h1, articles[0])) {
-		return articles, false
+	if h1 := findHeading(root); len(article) > 1 || len(article) == 1 && h1 != nil && !within(h1, article[0]) {
+		article = nil
 	}
-	if hasText(first(marked["<main"])) {
-		return marked["<main"], false
-	}
-	if hasText(first(marked["main"])) {
-		return marked["main"], false
-	}
-	if roots = first(marked["id"]); hasText(roots) {
-		return roots, false
-	}
-	if hasText(articles) && h1 == nil {
-		return articles, false
+	for _, roots := range [][]*html.Node{article, marked["main"], first(marked["role"]), first(marked["id"])} {
+		if slices.ContainsFunc(roots, textBelow) {
+			return roots, false
+		}
 	}
 	return body(root), true
 }
 
 // body is the whole page.
 func body(root *html.Node) []*html.Node {
-	if roots := first(findAll(root, func(n *html.Node) bool { return n.DataAtom == atom.Body })); len(roots) > 0 {
-		return roots
+	if found := findAll(root, func(n *html.Node) bool { return n.DataAtom == atom.Body }); len(found) > 0 {
+		return found[:1]
 	}
-	return []*html.Node{root}
+	return []*html.Node{root} // a frameset
 }
-
-var contentIDs = set("content main-content content-area mw-content-text docs-content")
 
 func first(nodes []*html.Node) []*html.Node { return nodes[:min(len(nodes), 1)] }
 
-// hasText reports whether one of the nodes holds text that readers see.
-func hasText(nodes []*html.Node) bool {
-	return slices.ContainsFunc(nodes, textBelow)
-}
-
+// textBelow reports whether n holds text that readers see.
 func textBelow(n *html.Node) bool {
 	if n.Type == html.TextNode {
 		return strings.TrimSpace(n.Data) != ""
 	}
-	if n.Type == html.ElementNode && skippedTags[n.DataAtom] {
+	if skippedTags.tag(n) {
 		return false
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -134,9 +89,7 @@ func findHeading(root *html.Node) *html.Node {
 			case atom.Nav, atom.Aside, atom.Footer, atom.Dialog:
 				score = -9
 			case atom.Header:
-				if score == 1 {
-					score = 0
-				}
+				score = min(score, 0)
 			}
 		}
 		if score > best && headingText(n) != "" {

@@ -80,16 +80,6 @@ func hasClass(n *html.Node, class string) bool {
 	return false
 }
 
-// inSet reports whether one of n's classes is in a set of lower-case names.
-func inSet(n *html.Node, set map[string]bool) bool {
-	for c := range strings.FieldsSeq(attr(n, "class")) {
-		if set[strings.ToLower(c)] {
-			return true
-		}
-	}
-	return false
-}
-
 // walk visits n and the elements below it, in order. It looks below an
 // element if visit returns true.
 func walk(n *html.Node, visit func(*html.Node) bool) {
@@ -183,3 +173,5 @@ func headingLevel(n *html.Node) int {
 }
 
 func isHeading(n *html.Node) bool { return headingLevel(n) > 0 }
+
+func isList(n *html.Node) bool { return n.DataAtom == atom.Ul || n.DataAtom == atom.Ol }

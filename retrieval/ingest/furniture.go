@@ -179,10 +179,6 @@ type block struct {
 	heading bool
 }
 
-// relations are the values of rel and accesskey of links that lead through a
-// site.
-var relations = set("prev next up first last start home index contents alternate p n u h")
-
 func pageBlocks(file string, data []byte) (out []block) {
 	// A page that the parser fails on is reported when its document is made.
 	defer func() {
@@ -227,7 +223,6 @@ func (w *writer) eachBlock(parent *html.Node, visit func(block) bool) {
 		run = nil
 	}
 	for c := parent.FirstChild; c != nil; c = c.NextSibling {
-		isList := c.DataAtom == atom.Ul || c.DataAtom == atom.Ol
 		switch {
 		case c.Type == html.TextNode, c.Type == html.ElementNode && !isWritten(c) && !w.hasBlock(c) && !w.skips(c):
 			run = append(run, c)
@@ -236,17 +231,13 @@ func (w *writer) eachBlock(parent *html.Node, visit func(block) bool) {
 			continue
 		}
 		end()
-		if !isList && !isHeading(c) && c.DataAtom != atom.Table && w.hasBlock(c) {
+		if !isList(c) && !isHeading(c) && c.DataAtom != atom.Table && w.hasBlock(c) {
 			w.eachBlock(c, visit)
-		} else if b, ok := w.blockOf([]*html.Node{c}); ok && visit(b) && isList && len(findAll(c, isListBelow(c))) > 0 {
+		} else if b, ok := w.blockOf([]*html.Node{c}); ok && visit(b) && isList(c) && len(findAll(c, func(n *html.Node) bool { return n != c && isList(n) })) > 0 {
 			w.eachBlock(c, visit)
 		}
 	}
 	end()
-}
-
-func isListBelow(list *html.Node) func(*html.Node) bool {
-	return func(n *html.Node) bool { return n != list && (n.DataAtom == atom.Ul || n.DataAtom == atom.Ol) }
 }
 
 // blockOf describes nodes. ok is false for nodes without words.
@@ -262,7 +253,7 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 			b.links++
 			href := attr(link, "href")
 			b.within = b.within && strings.HasPrefix(href, "#")
-			if relations[attr(link, "rel")] || relations[attr(link, "accesskey")] || hasAttr(link, "hreflang") {
+			if relations.has(attr(link, "rel")) || relations.has(attr(link, "accesskey")) || hasAttr(link, "hreflang") {
 				b.leads++
 			}
 			sum, targets = hashByte(sum, 'a'), hashWords(targets, href)
@@ -272,7 +263,7 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 	}
 	var add func(n, link *html.Node)
 	add = func(n, link *html.Node) {
-		if n.Type == html.ElementNode && (skippedTags[n.DataAtom] || hidden(n)) {
+		if n.Type == html.ElementNode && (skippedTags.tag(n) || hidden(n)) {
 			return
 		}
 		switch {
@@ -319,7 +310,7 @@ func (b *block) isFurniture(r *repetition, folders []string) bool {
 	}
 	known, links := 0, b.leads
 	n := b.nodes[0]
-	grid := n.DataAtom == atom.Table || n.DataAtom == atom.Ul || n.DataAtom == atom.Ol
+	grid := n.DataAtom == atom.Table || isList(n)
 	for i, p := range b.pieces {
 		switch {
 		case r.has(folders, p):

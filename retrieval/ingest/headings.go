@@ -3,46 +3,33 @@ package ingest
 import (
 	"cmp"
 	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// noteTitles are the classes of headings of notes and cards within a section.
-var noteTitles = set("alert-heading admonition-title callout-title card-title alert__title notice-title")
-
-var attributeID = regexp.MustCompile(`#([^\s{}]+)`)
+// attributes matches an explicit id or class list at the end of a heading or
+// paragraph: {#id}, {#id .class}, { #id }, {: #id .class}.
+var attributes = regexp.MustCompile(`\s*\{:?\s*(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*))(?:\s+(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*)))*\s*\}\s*$`)
 
 // markdownHeading returns a Markdown heading's text and anchor: its id, else
-// an explicit one in braces, else the anchor found, else a slug. It keeps the
-// heading's links.
+// an explicit one in braces, else the anchor found, else a slug.
 func (w *writer) markdownHeading(n *html.Node, text, anchor string) (string, string) {
-	for _, a := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }) {
-		if href := attr(a, "href"); !strings.Contains(href, "#") {
-			w.keepLink(href, textOf(a))
-		}
-	}
-	if text == "" {
-		for _, img := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Img }) {
-			text = strings.TrimSpace(text + " " + attr(img, "alt"))
-		}
-	}
 	if attr(n, "id") != "" && w.slugs.style != "goldmark" {
 		return text, anchor
 	}
 	source := rawText(n)
-	if strings.HasPrefix(source, "\n") || strings.HasSuffix(source, "\n") {
+	if strings.Trim(source, "\n") != source {
 		source = text // HTML in several lines
 	}
-	if last := n.LastChild; last != nil && last.Type == html.TextNode {
-		if m := attributes.FindString(source); m != "" {
-			text = strings.TrimSpace(text[:max(0, strings.LastIndexByte(text, '{'))])
-			source = strings.TrimSpace(source[:len(source)-len(m)])
-			if id := attributeID.FindStringSubmatch(m); id != nil && anchor == "" {
-				w.slugs.reserve(id[1])
-				return text, id[1]
+	if m := attributes.FindString(source); m != "" && n.LastChild.Type == html.TextNode {
+		text = strings.TrimSpace(text[:max(0, strings.LastIndexByte(text, '{'))])
+		source = strings.TrimSpace(strings.TrimSuffix(source, m))
+		for word := range strings.FieldsSeq(strings.Trim(m, " {:}")) {
+			if id, ok := strings.CutPrefix(word, "#"); ok && anchor == "" {
+				w.slugs.reserve(id)
+				return text, id
 			}
 		}
 	}
@@ -50,53 +37,45 @@ func (w *writer) markdownHeading(n *html.Node, text, anchor string) (string, str
 	return text, cmp.Or(anchor, slug)
 }
 
-// headingText is a heading without the links to itself that generators add.
+// headingText is a heading without the links to itself that generators add, or
+// the words of its images if there is nothing else.
 func headingText(n *html.Node) string {
-	var b strings.Builder
-	var add func(*html.Node)
-	add = func(n *html.Node) {
-		if n.Type == html.TextNode {
-			b.WriteString(n.Data)
-			return
-		}
-		if isBadge(n) {
-			b.WriteByte(' ')
-			defer b.WriteByte(' ')
-		}
-		if n.DataAtom == atom.Br || n.DataAtom == atom.Span && (hasClass(n, "clip") || hasClass(n, "text")) {
-			b.WriteByte(' ') // VitePress shows these spans of a front page's heading as lines
-		}
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || !isHeadingExtra(c) {
-				add(c)
-			}
+	l := inline{single: true, plain: true}
+	(&writer{page: true}).headingInlines(&l, n)
+	if len(l.out) == 0 {
+		for _, img := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Img }) {
+			l.text(attr(img, "alt") + " ")
 		}
 	}
-	add(n)
-	return strings.TrimSpace(strings.TrimRight(collapse(b.String()), "¶"))
+	return strings.TrimSpace(strings.TrimRight(l.String(), "¶"))
 }
 
-func isHeadingExtra(n *html.Node) bool {
-	return skippedTags[n.DataAtom] || n.DataAtom == atom.Button || hidden(n) || isPermalink(n) ||
-		skippedRoles[attr(n, "role")] && attr(n, "role") != "doc-backlink" || // Sphinx links headings back to the contents
-		hasAttr(n, "data-footnote-ref") ||
-		inSet(n, skippedClasses) || strings.Contains(strings.ToLower(attr(n, "class")), "hash-link")
+// headingInlines writes a heading's words without the links to itself. The links
+// of a page's headings are not kept.
+func (w *writer) headingInlines(l *inline, n *html.Node) {
+	defer func(quiet bool) { w.quiet = quiet }(w.quiet)
+	w.quiet = w.page
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.DataAtom == atom.Button || isPermalink(c) || hasAttr(c, "data-footnote-ref"):
+		case attr(c, "role") != "doc-backlink" && w.skips(c): // Sphinx links headings back to the contents
+		case c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#"), c.DataAtom == atom.Div, c.DataAtom == atom.Span && !isBadge(c):
+			// VitePress shows these spans of a front page's heading as lines.
+			l.space = l.space || w.page && (hasClass(c, "clip") || hasClass(c, "text"))
+			w.headingInlines(l, c)
+		default:
+			w.inline(l, c)
+		}
+	}
 }
 
-var (
-	permalinkTexts    = []string{"", "¶", "#", "§", "🔗", "link", "anchor", "permalink", "\uf0c1", "⚓", "∞"}
-	permalinkPrefixes = []string{"link to this", "permalink", "direct link to", "section titled", "permanent link"}
-)
+// permalinkText matches the texts of links to a heading.
+var permalinkText = regexp.MustCompile(`(?i)^(?:[¶#§🔗⚓∞\x{f0c1}]?|link|anchor|(?:link to this|permalink|direct link to|section titled|permanent link).*)$`)
 
 // isPermalink reports whether n is a heading's link to itself. One that
 // wraps the heading's own words is not.
 func isPermalink(n *html.Node) bool {
-	if n.DataAtom != atom.A || !strings.Contains(attr(n, "href"), "#") {
-		return false
-	}
-	text := strings.ToLower(textOf(n))
-	return slices.Contains(permalinkTexts, text) ||
-		slices.ContainsFunc(permalinkPrefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+	return n.DataAtom == atom.A && strings.Contains(attr(n, "href"), "#") && permalinkText.MatchString(textOf(n))
 }
 
 // headingAnchor is the id by which a link reaches the heading: its own, that
@@ -160,16 +139,13 @@ func innerAnchor(n *html.Node) string {
 		if c != n && c.DataAtom != atom.Button {
 			target = cmp.Or(target, targetAnchor(c))
 		}
-		return target == "" && !skippedTags[c.DataAtom]
+		return target == "" && !skippedTags.tag(c)
 	})
 	return target
 }
 
 func precedingAnchor(n *html.Node) string {
-	s := n.PrevSibling
-	for s != nil && s.Type == html.TextNode && strings.TrimSpace(s.Data) == "" {
-		s = s.PrevSibling
-	}
+	s := previousElement(n)
 	if s == nil || textOf(s) != "" {
 		return ""
 	}

@@ -66,12 +66,10 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	}
 	doc.Title = cmp.Or(clean(h1), ogTitle, withoutSiteName(title, h.siteName), humanize(name))
 	doc.Description = clean(h.description)
-	for _, a := range findAll(root, func(n *html.Node) bool {
-		return n.DataAtom == atom.A && slices.Contains(strings.Fields(attr(n, "rel")), "tag")
-	}) {
-		r.w.tags = append(r.w.tags, textOf(a))
+	for _, n := range findAll(root, isTag) {
+		h.tags = append(h.tags, textOf(n))
 	}
-	doc.Tags = tidyList(append(h.tags, r.w.tags...))
+	doc.Tags = tidyList(h.tags)
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
 	doc.Sections, r.without = sectionsOf(r.stream, r.w.headers, doc.Title, r.w.usual)

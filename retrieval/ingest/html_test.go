@@ -56,7 +56,7 @@ func TestContentElementsOfGenerators(t *testing.T) {
 		{
 			"Jekyll with Minima", `<html><body><header class="site-header">Site</header><main class="page-content"><div class="wrapper"><article class="post h-entry"><header class="post-header"><h1 class="post-title p-name" itemprop="name headline">Start</h1></header>
 <div class="post-content e-content" itemprop="articleBody"><p>First.</p><h2 id="install">Install</h2><p>Run it.</p></div></article></div></main><footer class="site-footer h-card">By me</footer></body></html>`,
-			"Start", "", "  []\nFirst.\n\n## Install [install]\nRun it.",
+			"Start", "", "# Start []\nFirst.\n\n## Install [install]\nRun it.",
 		},
 		{
 			"MkDocs with Read the Docs' theme", `<html lang="en"><body class="wy-body-for-nav"><nav class="wy-nav-side">Menu</nav><section class="wy-nav-content-wrap"><div class="wy-nav-content"><div class="rst-content"><div role="navigation" aria-label="breadcrumbs navigation"><ul class="wy-breadcrumbs"><li><a href=".." class="icon icon-home" aria-label="Docs"></a></li><li class="breadcrumb-item">Guides</li><li class="breadcrumb-item active">Start</li><li class="wy-breadcrumbs-aside"></li></ul><hr/></div>

@@ -7,22 +7,6 @@ import (
 	"strings"
 )
 
-// readerAttributes hold words that readers see, in any component.
-var readerAttributes = set(`title label heading header headline summary caption alt description desc tip
-	placeholder subtitle tagline text question answer cta content-title tooltip body-text`)
-
-// inlineTags are within text even if they begin a line.
-var inlineTags = set(`a abbr b bdi bdo cite code del em i img ins kbd mark q s samp small span strong sub sup u var time
-	Badge Icon Tooltip Kbd Link A Image Img Latex Math Term Trans T`)
-
-// silentTags show none of their attributes.
-var silentTags = set(`Icon input meta link Script Head base source track path circle rect g line polygon br hr wbr col`)
-
-// opaqueTags hold no text of the page.
-var opaqueTags = set(`script style svg Script Style iframe noscript`)
-
-var voidTags = set(`br hr img input meta link base source track col wbr area embed`)
-
 // plainLink matches link targets that Markdown takes as they are.
 var plainLink = regexp.MustCompile(`^[^ ()<>\n]+$`)
 
@@ -65,14 +49,14 @@ func (p *preparer) write(t tag, end int) {
 		p.closeTag(t.name, end)
 		return
 	}
-	if opaqueTags[t.name] && !t.selfClosing {
+	if opaqueTags.has(t.name) && !t.selfClosing {
 		if _, after := p.until(end, "</"+t.name+">"); after > 0 {
 			p.pos = after
 			return
 		}
 	}
-	closed := t.selfClosing || voidTags[t.name]
-	block := p.bol && !p.heading && (p.endsLine(end) || !closed && !inlineTags[t.name])
+	closed := t.selfClosing || voidTags.has(t.name)
+	block := p.bol && !p.heading && (p.endsLine(end) || !closed && !inlineTags.has(t.name))
 	p.pos = end
 	text := t.text()
 	switch {
@@ -171,7 +155,7 @@ var fieldTags = regexp.MustCompile(`Field$|^(?:Param|Property|Parameter|Attribut
 
 // text is what readers see of a tag's attributes, as Markdown.
 func (t tag) text() string {
-	if silentTags[t.name] {
+	if silentTags.has(t.name) {
 		return ""
 	}
 	var out []string
@@ -203,7 +187,7 @@ func (t tag) visible(a tagAttribute) []string {
 		}
 	case field && key == "default" && a.literal:
 		return []string{"default: " + a.value}
-	case readerAttributes[key] || key == "name",
+	case readerAttributes.has(key) || key == "name",
 		key == "value" && (t.name == "Color.Item" || t.name == "TabItem" && t.attr("label") == ""):
 		return []string{a.value}
 	case key == "tags" || key == "items" || key == "rss":

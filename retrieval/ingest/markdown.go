@@ -180,7 +180,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 	in.setScope(doc, front.text("version"), front.text("lang", "language", "locale"), "")
 	in.relate(doc, head{})
 	doc.Kind = kindOfPage(doc, front.truth("deprecated") || front.text("deprecated") != "", false)
-	if layout := front.text("layout", "type"); doc.Kind == retrieval.Current && blogNames[layout] {
+	if layout := front.text("layout", "type"); doc.Kind == retrieval.Current && blogNames.has(layout) {
 		doc.Kind = retrieval.Blog
 	}
 	if len(doc.Sections) == 0 && len(bytes.TrimSpace(body)) > 0 {

@@ -27,10 +27,6 @@ func siteURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// machineFolders hold assets, sources and partials of generators.
-var machineFolders = set(`node_modules _static _sources _modules _images _includes _layouts _data _sass _next
-	_nuxt _astro _app _partials _snippets`)
-
 // Wants reports whether file, a path below the root or the URL of a page, is
 // a page of the site by its name: a known extension, not in a dot folder or a
 // generator's internals, included and not excluded.
@@ -40,7 +36,7 @@ func (in *Ingester) Wants(file string) bool {
 		// Generators do not serve partials and templates as pages.
 		partial := strings.HasPrefix(name, "_") && !isIndex(name)
 		if f == formatNone || partial || slices.ContainsFunc(strings.Split(file, "/"), func(s string) bool {
-			return strings.HasPrefix(s, ".") || machineFolders[s]
+			return strings.HasPrefix(s, ".") || machineFolders.has(s)
 		}) {
 			return false
 		}
@@ -170,7 +166,7 @@ func (in *Ingester) link(current, u *url.URL) (page, anchor string, ok bool) {
 	if u.Host != current.Host || u.Opaque != "" || u.Scheme != current.Scheme && u.Scheme != "http" && u.Scheme != "https" {
 		return "", "", false
 	}
-	if e := path.Ext(u.Path); e != "" && formatOf(u.Path) == formatNone && assetExtensions[strings.ToLower(e)] {
+	if e := path.Ext(u.Path); e != "" && formatOf(u.Path) == formatNone && assetExtensions.has(strings.ToLower(e)) {
 		return "", "", false
 	}
 	if !strings.HasPrefix(u.Path+"/", in.base.Path) {
@@ -178,6 +174,3 @@ func (in *Ingester) link(current, u *url.URL) (page, anchor string, ok bool) {
 	}
 	return in.pageOf(u), u.Fragment, true
 }
-
-var assetExtensions = set(`.png .jpg .jpeg .gif .svg .webp .avif .ico .css .js .mjs .json .xml .txt .pdf .zip .gz .tgz
-	.mp4 .webm .woff2 .yaml .yml .toml .csv .whl .go .py`)

@@ -59,7 +59,7 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage, frameLanguage string) {
 	candidates := in.candidates(doc.File)
 	version, language := conventional(doc.Page, doc.File)
-	if ambiguousLanguages[language] && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, language) }) {
+	if ambiguousLanguages.has(language) && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, language) }) {
 		language = ""
 	}
 	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
@@ -123,21 +123,7 @@ var (
 
 // movingVersions always name a version. maybeVersions are also names of topics
 // (Next.js, dev tools), so they count only below a language or "docs".
-var (
-	movingVersions = set("latest stable nightly")
-	maybeVersions  = set("next main master dev devel edge canary unreleased current")
-	docsSegments   = set("docs doc documentation")
-	unreleased     = set("next main master dev devel edge canary unreleased nightly")
-)
-
-// knownLanguages are the ISO 639-1 codes of the languages into which
-// documentation is translated. Rare codes (os, ml, ts, io) mostly name topics.
-var knownLanguages = set(`en de fr es it pt ru zh ja ko nl pl tr vi id th ar he fa uk cs sv da fi nb no hu el
-	ro bg hr sk sl sr lt lv et hi bn ta te ur ms ca eu gl`)
-
-// ambiguousLanguages are also words or short names of topics. They count only
-// if the configuration names them.
-var ambiguousLanguages = set(`id vi ms no it cs hr sl et ta te ca`)
+var ()
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -155,7 +141,7 @@ func conventional(page, file string) (version, language string) {
 	// The last segment is the page itself unless it is a folder's own page.
 	if !isIndex(path.Base(file)) && !strings.HasSuffix(file, "/") {
 		stem := segments[len(segments)-1]
-		if i := strings.LastIndexByte(stem, '.'); i > 0 && knownLanguages[stem[i+1:]] {
+		if i := strings.LastIndexByte(stem, '.'); i > 0 && knownLanguages.has(stem[i+1:]) {
 			language = stem[i+1:] // page.fr.md
 		}
 		segments = segments[:len(segments)-1]
@@ -165,11 +151,11 @@ func conventional(page, file string) (version, language string) {
 		switch m := languageSegment.FindStringSubmatch(s); {
 		case i > 3:
 			return version, language
-		case docsSegments[s]:
+		case docsSegments.has(s):
 			below = true
-		case language == "" && m != nil && knownLanguages[m[1]]:
+		case language == "" && m != nil && knownLanguages.has(m[1]):
 			language, below = languageTag(s), true
-		case version == "" && (versionSegment.MatchString(s) || movingVersions[s] || below && maybeVersions[s]):
+		case version == "" && (versionSegment.MatchString(s) || movingVersions.has(s) || below && maybeVersions.has(s)):
 			version, below = s, true
 		default:
 			return version, language

@@ -11,13 +11,6 @@ var (
 	firstWord  = regexp.MustCompile(`^[\w./-]+`)
 )
 
-// linkShortcodes give the URL of a page that they name.
-var linkShortcodes = set("ref relref link absref")
-
-// titledShortcodes show their first argument.
-var titledShortcodes = set(`tab tabitem details expand accordion card button heading admonition alert callout hint note tip
-	warning caution info danger step badge glossary_tooltip glossary term kbd collapse disclosure`)
-
 // shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}.
 func (p *preparer) shortcode(bracket byte) bool {
 	closing := ">}}"
@@ -35,7 +28,7 @@ func (p *preparer) shortcode(bracket byte) bool {
 	}
 	name, arguments := splitCall(strings.TrimSuffix(inner, "/"))
 	switch {
-	case linkShortcodes[name]:
+	case linkShortcodes.has(name):
 		if q := quoted.FindStringSubmatch(arguments); q != nil {
 			p.emit(strings.ReplaceAll(q[1]+q[2]+q[3], " ", "%20"))
 		}
@@ -102,11 +95,11 @@ func visible(name, arguments string) string {
 	var out []string
 	named := namedValue.FindAllStringSubmatch(arguments, 20)
 	for _, a := range named {
-		if readerAttributes[strings.ToLower(a[1])] {
+		if readerAttributes.has(strings.ToLower(a[1])) {
 			out = append(out, plain(a[2]+a[3]+a[4]))
 		}
 	}
-	if len(named) == 0 && titledShortcodes[name] {
+	if len(named) == 0 && titledShortcodes.has(name) {
 		if q := quoted.FindStringSubmatch(arguments); q != nil {
 			out = append(out, plain(q[1]+q[2]+q[3]))
 		}

@@ -16,9 +16,11 @@ import (
 type inline struct {
 	out   []byte
 	space bool // white space is due before the next word
+	lead  bool // white space was before the first word
 	// single: line breaks become blanks, as in headings. cell: they become
-	// <br>, and blocks are separated by it, as in the cells of tables.
-	single, cell bool
+	// <br>, and blocks are separated by it, as in the cells of tables. plain:
+	// there is only text.
+	single, cell, plain bool
 }
 
 // String returns the text without white space around it.
@@ -37,6 +39,7 @@ func (l *inline) raw(s string) {
 }
 
 func (l *inline) due() {
+	l.lead = l.lead || l.space && len(l.out) == 0
 	if r := l.last(); l.space && r != 0 && r != '\n' && r != ' ' {
 		l.out = append(l.out, ' ')
 	}
@@ -95,7 +98,7 @@ func (l *inline) text(s string) {
 
 // escapes reports whether the rune at s[i] would be read as markup.
 func (l *inline) escapes(s string, i int, r rune) bool {
-	if r >= utf8.RuneSelf {
+	if r >= utf8.RuneSelf || l.plain {
 		return false
 	}
 	rest := s[i+1:]
@@ -189,17 +192,18 @@ func (w *writer) inline(l *inline, n *html.Node) {
 	if w.skips(n) {
 		return
 	}
-	if w.ignores(n) {
-		inner := inline{single: l.single, cell: l.cell}
-		w.inlines(&inner, n)
-		if s := inner.String(); s != "" {
-			l.raw(asSyntax(s))
-		}
-		return
-	}
-	if w.page && isApart(n) {
+	if w.page && (isBadge(n) || !l.plain && isApart(n)) {
 		l.space = true
 		defer func() { l.space = true }()
+	}
+	if l.plain && n.DataAtom != atom.Br {
+		if n.DataAtom == atom.A {
+			w.keepLink(attr(n, "href"), textOf(n))
+		}
+		if n.DataAtom != atom.Img {
+			w.inlines(l, n)
+		}
+		return
 	}
 	switch n.DataAtom {
 	case atom.Br:
@@ -217,8 +221,7 @@ func (w *writer) inline(l *inline, n *html.Node) {
 	case atom.Del, atom.S, atom.Strike:
 		w.wrap(l, n, "~~")
 	case atom.Kbd, atom.Sub, atom.Sup:
-		var inner inline
-		inner.single = true
+		inner := inline{single: true}
 		w.inlines(&inner, n)
 		if s := inner.String(); s != "" {
 			l.raw(between("<"+n.Data+">", s, "</"+n.Data+">"))
@@ -281,107 +284,47 @@ func (w *writer) wrap(l *inline, n *html.Node, mark string) {
 	w.inlines(&inner, n)
 	s := inner.String()
 	if s == "" {
-		l.space = l.space || inner.space || len(inner.out) > 0 && textOf(n) == ""
+		l.space = l.space || inner.space
 		return
 	}
-	if startsBlank(n) {
-		l.space = true
-	}
+	l.space = l.space || inner.lead
 	before := l.last()
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
-	after := nextRune(n)
-	ends := endsBlank(n)
-	left := l.space || before == 0 || !isWord(before) || isWord(first)
-	right := ends || !isWord(after) || isWord(last)
+	left := l.space || !isWord(before) || isWord(first)
+	right := inner.space || !isWord(nextRune(n)) || isWord(last)
 	same := !l.space && before == rune(mark[0])
-	if !left || !right || same || strings.Contains(s, mark) || strings.Contains(s, "\n") || strings.HasSuffix(s, `\`) {
-		l.raw(s)
-	} else {
-		l.raw(between(mark, s, mark))
+	if left && right && !same && !strings.Contains(s, mark) && !strings.Contains(s, "\n") && !strings.HasSuffix(s, `\`) {
+		s = between(mark, s, mark)
 	}
-	l.space = ends || inner.space
+	l.raw(s)
+	l.space = inner.space
 }
 
-func startsBlank(n *html.Node) bool { return unicode.IsSpace(edgeRune(n, true)) }
-
-func endsBlank(n *html.Node) bool { return unicode.IsSpace(edgeRune(n, false)) }
-
-// edgeRune is the first or the last rune of the text of n, utf8.RuneError
-// without text.
-func edgeRune(n *html.Node, first bool) rune {
-	if n.Type == html.TextNode {
-		if first {
-			r, _ := utf8.DecodeRuneInString(n.Data)
-			return r
-		}
-		r, _ := utf8.DecodeLastRuneInString(n.Data)
-		return r
-	}
-	c := n.LastChild
-	if first {
-		c = n.FirstChild
-	}
-	for c != nil {
-		if r := edgeRune(c, first); r != utf8.RuneError {
-			return r
-		}
-		if first {
-			c = c.NextSibling
-		} else {
-			c = c.PrevSibling
-		}
-	}
-	return utf8.RuneError
-}
-
-// nextRune is the first rune of the text right after an element.
+// nextRune is the first rune of the text right after an element, a blank if
+// something else follows.
 func nextRune(n *html.Node) rune {
-	if n.NextSibling == nil {
+	for n = n.NextSibling; n != nil && n.Type == html.ElementNode; n = n.FirstChild {
+	}
+	if n == nil || n.Data == "" {
 		return ' '
 	}
-	if r := edgeRune(n.NextSibling, true); r != utf8.RuneError {
-		return r
-	}
-	return ' '
+	r, _ := utf8.DecodeRuneInString(n.Data)
+	return r
 }
 
 // code writes a code span, as a link if a single link is all of it.
 func (w *writer) code(l *inline, n *html.Node) {
-	if w.hasBlock(n) { // code of several lines without a pre
-		w.inlines(l, n)
-		return
-	}
-	var text strings.Builder
-	var links []*html.Node
-	var add func(*html.Node)
-	add = func(n *html.Node) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			switch {
-			case c.Type == html.TextNode:
-				text.WriteString(c.Data)
-			case c.Type != html.ElementNode || w.skips(c):
-			case c.DataAtom == atom.Br:
-				text.WriteByte(' ')
-			default:
-				if c.DataAtom == atom.A {
-					links = append(links, c)
-					w.keepLink(attr(c, "href"), textOf(c))
-				}
-				add(c)
-			}
-		}
-	}
-	add(n)
-	s := collapse(text.String())
+	inner := inline{single: true, plain: true}
+	w.inlines(&inner, n)
+	s := inner.String()
 	if s == "" {
 		return
 	}
-	if startsBlank(n) {
-		l.space = true
-	}
+	l.space = l.space || inner.lead
+	text := s
 	s = codeSpan(s)
-	if len(links) == 1 && textOf(links[0]) == textOf(n) {
+	if links := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }); len(links) == 1 && textOf(links[0]) == text {
 		if href := w.address(attr(links[0], "href")); href != "" {
 			s = between("[", s, "]("+href+")")
 		}
@@ -390,7 +333,7 @@ func (w *writer) code(l *inline, n *html.Node) {
 		l.raw(asSyntax("\u200b")) // two spans would be one
 	}
 	l.raw(s)
-	l.space = endsBlank(n)
+	l.space = inner.space
 }
 
 // codeSpan writes code of one line.
@@ -421,9 +364,7 @@ func (w *writer) link(l *inline, n *html.Node) {
 	s := inner.String()
 	w.keepLink(attr(n, "href"), plainOf(s))
 	href := w.address(attr(n, "href"))
-	if startsBlank(n) {
-		l.space = true
-	}
+	l.space = l.space || inner.lead
 	switch {
 	case s == "":
 		l.space = l.space || inner.space
@@ -435,7 +376,7 @@ func (w *writer) link(l *inline, n *html.Node) {
 	default:
 		l.raw(between("[", linkText(s), "]("+href+")"))
 	}
-	l.space = inner.space || endsBlank(n)
+	l.space = inner.space
 }
 
 // linkText escapes the brackets that would end a link's text.

@@ -93,7 +93,7 @@ func joined(blocks []string, loose bool) string {
 		case i == 0:
 		case !loose:
 			b.WriteString("\n")
-		case kindOf(block) == listBlock:
+		case kindOf(block) == 'l':
 			b.WriteString("\n" + asSyntax("\n"))
 		default:
 			b.WriteString("\n\n")
@@ -103,40 +103,24 @@ func joined(blocks []string, loose bool) string {
 	return b.String()
 }
 
-// blockKind is what a written block is.
-type blockKind int
-
-const (
-	paragraphBlock blockKind = iota
-	codeBlock
-	listBlock
-	quoteBlock
-	tableBlock
-	headingBlock
-)
-
-func kindOf(block string) blockKind {
-	rest := strings.TrimPrefix(block, "\xf7")
+// kindOf is 'l' for a list, 'p' for a paragraph, and 0 for other blocks.
+func kindOf(block string) byte {
+	rest, marked := strings.CutPrefix(block, "\xf7")
 	switch {
-	case strings.HasPrefix(block, "```"):
-		return codeBlock
-	case strings.HasPrefix(block, "- "), len(rest) < len(block) && (rest[0] == '*' && rest[1] == ' ' || rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest[:min(len(rest), 11)], ".)")):
-		return listBlock
-	case block[0] == quoteMark:
-		return quoteBlock
-	case len(rest) < len(block) && rest[0] == '|':
-		return tableBlock
-	case block[0] == sectionMark || len(rest) < len(block) && rest[0] == '#':
-		return headingBlock
+	case strings.HasPrefix(block, "- "), marked && strings.HasPrefix(rest, "* "),
+		marked && rest[0] >= '0' && rest[0] <= '9' && strings.ContainsAny(rest[:min(len(rest), 11)], ".)"):
+		return 'l'
+	case block[0] == '`', block[0] == quoteMark, block[0] == sectionMark, marked && (rest[0] == '|' || rest[0] == '#'):
+		return 0
 	}
-	return paragraphBlock
+	return 'p'
 }
 
 // isTight reports whether an item is a paragraph with lists below it.
 func isTight(blocks []string) bool {
 	for i, b := range blocks {
 		kind := kindOf(b)
-		if i == 0 && kind != paragraphBlock && kind != listBlock || i > 0 && (kind != listBlock || strings.Contains(b, "\n\n") || strings.Contains(b, "\n\xf7\n")) {
+		if kind == 0 || i > 0 && (kind != 'l' || strings.Contains(b, "\n\n") || strings.Contains(b, "\n\xf7\n")) {
 			return false
 		}
 	}

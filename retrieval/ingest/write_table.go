@@ -16,15 +16,10 @@ const maxColumns = 100
 func (f *flow) table(n *html.Node) {
 	w := f.w
 	f.flush()
-	if numbered(n) {
-		if pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre }); len(pres) > 0 {
-			f.add(fences(pres[len(pres)-1])...)
-			return
-		}
-	}
-	rows := tableRows(n, nil)
-	if holdsBlocks(rows) {
-		f.tableAsBlocks(n, rows)
+	// Code beside its line numbers.
+	pres := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Pre })
+	if len(pres) == 2 && strings.Trim(rawText(pres[0]), "0123456789 \n") == "" {
+		f.add(fences(pres[1])...)
 		return
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -33,6 +28,11 @@ func (f *flow) table(n *html.Node) {
 			w.inlines(&l, c)
 			f.add(l.wrapped("**"))
 		}
+	}
+	rows := tableRows(n, nil)
+	if holdsBlocks(rows) {
+		f.tableAsBlocks(rows)
+		return
 	}
 	if lines := w.tableLines(rows); len(lines) > 0 {
 		f.add(writtenTable(lines))
@@ -80,26 +80,20 @@ func writtenTable(lines [][]string) string {
 	}
 	var b strings.Builder
 	for i, cells := range lines {
-		for len(cells) > 0 && cells[len(cells)-1] == "" {
-			cells = cells[:len(cells)-1]
+		n := len(cells)
+		for n > 0 && cells[n-1] == "" {
+			n--
 		}
 		b.WriteString(asSyntax("| "))
-		for c, s := range cells {
+		for c, s := range cells[:n] {
 			if c > 0 {
 				b.WriteString("| ")
 			}
-			if b.WriteString(s); s != "" && c < len(cells)-1 {
+			if b.WriteString(s); s != "" && c < n-1 {
 				b.WriteByte(' ')
 			}
 		}
-		rest := ""
-		if len(cells) > 0 {
-			rest = " |"
-		}
-		rest += strings.Repeat(" |", columns-max(len(cells), 1))
-		if len(cells) == 0 {
-			rest = strings.TrimPrefix(strings.Repeat(" |", columns), " ")
-		}
+		rest := strings.Repeat(" |", columns-max(n, 1)+1)[min(1, max(0, 1-n)):]
 		if i == 0 {
 			rest += "\n|" + strings.Repeat(" --- |", columns)
 		}
@@ -140,16 +134,8 @@ func holdsBlocks(rows []*html.Node) bool {
 }
 
 // tableAsBlocks writes the cells one after the other.
-func (f *flow) tableAsBlocks(table *html.Node, rows []*html.Node) {
-	for c := table.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom == atom.Caption {
-			f.node(c)
-		}
-	}
+func (f *flow) tableAsBlocks(rows []*html.Node) {
 	for _, row := range rows {
-		if f.w.skips(row) {
-			continue
-		}
 		for c := row.FirstChild; c != nil; c = c.NextSibling {
 			if c.Type == html.ElementNode && !f.w.skips(c) {
 				f.apart(c)
@@ -165,7 +151,7 @@ const cellItem = "\xf7- \xf9"
 func (w *writer) cell(n *html.Node) string {
 	l := inline{cell: true}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom != atom.Ul && c.DataAtom != atom.Ol || w.furniture[c] || w.skips(c) {
+		if !isList(c) || w.furniture[c] || w.skips(c) {
 			w.inline(&l, c)
 			continue
 		}

@@ -143,33 +143,3 @@ func FuzzWrittenMarkdown(f *testing.F) {
 		}
 	})
 }
-
-// Starlight keeps trees of files, and authors parts of front pages, from its
-// search. They are text of the page; the banner above it is not.
-func TestWhatSearchIgnoresIsWrittenAsMarkdown(t *testing.T) {
-	const page = `<html><head><title>Structure</title></head><body><main data-pagefind-body>
-<div class="sl-banner" data-pagefind-ignore>Update now</div>
-<h1 id="_top">Structure</h1><div class="sl-markdown-content"><p>A project has these files:</p>
-<starlight-file-tree data-pagefind-ignore><ul><li class="directory"><details open><summary><span>src</span></summary><ul><li class="file">astro.config.mjs</li></ul></details></li></ul></starlight-file-tree>
-<div data-pagefind-ignore><h2>What people say</h2><blockquote><p>Zebrafish like it.</p></blockquote></div>
-<div data-docs-ignore>Hidden from both</div></div></main></body></html>`
-	in := mustNew(t, Options{URL: "https://docs.example.com"})
-	doc, _, err := in.Document("structure/index.html", []byte(page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range doc.Sections {
-		if strings.Contains(s.Text+s.Heading, "Zebrafish") || strings.Contains(s.Text, "astro.config.mjs") {
-			t.Errorf("search finds %q", s.Text)
-		}
-	}
-	md, err := in.Markdown(doc, []byte(page), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{"astro.config.mjs": true, "src": true, "Zebrafish like it.": true, "What people say": true, "Update now": false, "Hidden from both": false} {
-		if strings.Contains(string(md), text) != want {
-			t.Errorf("%q is written: %t, want %t\n%s", text, !want, want, md)
-		}
-	}
-}

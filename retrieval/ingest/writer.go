@@ -36,7 +36,6 @@ type writer struct {
 	current int                 // of headers
 	path    [5]string           // the current heading of each level
 	links   []retrieval.Link
-	tags    []string
 
 	// furniture are the nodes that repeat on most pages of the folder, usual
 	// the headings that do.
@@ -49,10 +48,9 @@ type writer struct {
 	level    int  // of the heading above
 	titled   bool // a heading of level 1 was written
 	nested   int  // lists and quotes around
-	ignored  int  // elements around that search ignores
-	quiet    int  // elements around whose links are not kept
 	terms    int  // that opened sections
 	tabLists int
+	quiet    bool // links are not kept
 
 	lastHref string // and what target returned for it
 	lastURL  *url.URL
@@ -144,30 +142,14 @@ func images(s string) string {
 
 var withoutImages = strings.NewReplacer("\xfc", "", "\xfd", "")
 
-// blockTags separate their text from what comes before and after.
-var blockTags = map[atom.Atom]bool{
-	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Body: true,
-	atom.Center: true, atom.Details: true, atom.Div: true, atom.Fieldset: true, atom.Figcaption: true,
-	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.Header: true, atom.Hgroup: true, atom.Hr: true,
-	atom.Html: true, atom.Legend: true, atom.Main: true, atom.P: true, atom.Section: true, atom.Summary: true,
-	atom.Caption: true, atom.Video: true, atom.Option: true, atom.Label: true,
-}
-
 // isBlock counts custom elements as blocks.
 func isBlock(n *html.Node) bool {
-	return blockTags[n.DataAtom] || n.DataAtom == 0 && strings.Contains(n.Data, "-")
+	return blockTags.tag(n) || n.DataAtom == 0 && n.Type == html.ElementNode && strings.Contains(n.Data, "-")
 }
 
 // isWritten reports whether an element is a separate block in Markdown.
 func isWritten(n *html.Node) bool {
-	if n.Type != html.ElementNode {
-		return false
-	}
-	switch n.DataAtom {
-	case atom.Ul, atom.Ol, atom.Menu, atom.Li, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Tr, atom.Pre, atom.Thead, atom.Tbody, atom.Td, atom.Th:
-		return true
-	}
-	return isBlock(n) || isHeading(n) || attr(n, "role") == "tablist"
+	return writtenTags.tag(n) || isBlock(n) || attr(n, "role") == "tablist"
 }
 
 // hasBlock reports whether blocks are below an element.
@@ -177,7 +159,7 @@ func (w *writer) hasBlock(n *html.Node) bool {
 	}
 	found := false
 	for c := n.FirstChild; c != nil && !found; c = c.NextSibling {
-		found = c.Type == html.ElementNode && !skippedTags[c.DataAtom] && (isWritten(c) || w.hasBlock(c))
+		found = !skippedTags.tag(c) && (isWritten(c) || w.hasBlock(c))
 	}
 	if w.blockBelow == nil {
 		w.blockBelow = map[*html.Node]bool{}
@@ -198,14 +180,6 @@ func (f *flow) node(n *html.Node) {
 	if w.skips(n) && !isFootnoteMark(n) {
 		return
 	}
-	if w.ignores(n) {
-		w.ignored++
-		for _, b := range w.blocks(n) {
-			f.add(asSyntax(b))
-		}
-		w.ignored--
-		return
-	}
 	if label := w.labels[n]; label != "" {
 		f.add(between("**", label, "**"))
 	}
@@ -217,8 +191,8 @@ func (f *flow) node(n *html.Node) {
 	if f.tabs(n) {
 		return
 	}
-	if kind := admonitionKind(n); kind != "" && w.nested <= maxNested {
-		f.add(inQuote(f.admonition(n, kind)))
+	if kind := noteKind(n); kind != "" && w.nested <= maxNested {
+		f.add(inQuote(f.note(n, kind)))
 		return
 	}
 	switch n.DataAtom {
@@ -296,17 +270,16 @@ func (f *flow) heading(n *html.Node, level int) {
 	text, anchor := headingText(n), headingAnchor(n)
 	l := inline{single: true}
 	w.headingInlines(&l, n)
+	written := l.String()
 	if w.slugs != nil {
 		text, anchor = w.markdownHeading(n, text, anchor)
-		if s := l.String(); anchor != "" || strings.HasSuffix(s, "}") {
-			l.out = []byte(attributes.ReplaceAllString(s, ""))
-		}
+		written = attributes.ReplaceAllString(written, "")
 	}
-	written := strings.TrimSpace(strings.TrimRight(l.String(), "¶ "))
+	written = strings.TrimSpace(strings.TrimRight(written, "¶ "))
 	text, anchor = clean(text), anchorOf(anchor)
 	switch {
 	case text == "":
-	case attr(n, "id") == "" && inSet(n, noteTitles):
+	case attr(n, "id") == "" && noteTitles.class(n):
 		f.add(between("**", written, "**"))
 	default:
 		w.level, w.titled = level, w.titled || level == 1
@@ -316,7 +289,7 @@ func (f *flow) heading(n *html.Node, level int) {
 
 // section begins a section below the headings of lower levels.
 func (w *writer) section(level int, text, anchor string) string {
-	if w.ignored > 0 || level >= len(w.path) {
+	if level >= len(w.path) {
 		return ""
 	}
 	for i := level; i < len(w.path); i++ {
@@ -338,7 +311,7 @@ func (w *writer) section(level int, text, anchor string) string {
 func (f *flow) resume(section int, path [5]string) {
 	f.flush()
 	f.w.path, f.w.current = path, section
-	if n := len(f.out); n > 0 && f.w.ignored == 0 {
+	if n := len(f.out); n > 0 {
 		f.out[n-1] += startOf(section)
 	}
 }
@@ -362,25 +335,6 @@ func headingLine(level int, text, anchor string, visible bool) string {
 		return between(open, text, end)
 	}
 	return asSyntax(open + text + end)
-}
-
-// headingInlines writes a heading's words without the links to itself.
-func (w *writer) headingInlines(l *inline, n *html.Node) {
-	w.quiet++
-	defer func() { w.quiet-- }()
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode && isHeadingExtra(c) {
-			continue
-		}
-		if w.page && c.DataAtom == atom.Span && (hasClass(c, "clip") || hasClass(c, "text")) {
-			l.space = true
-		}
-		if c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#") || c.DataAtom == atom.Div || c.DataAtom == atom.Span && !isBadge(c) {
-			w.headingInlines(l, c)
-			continue
-		}
-		w.inline(l, c)
-	}
 }
 
 // fences writes the code blocks of a pre.
@@ -434,54 +388,18 @@ func isFootnoteMark(n *html.Node) bool {
 // around it: a badge, or a styled element right after another one where both
 // have words.
 func isApart(n *html.Node) bool {
-	if isBadge(n) {
-		return true
-	}
 	p := n.PrevSibling
-	if p == nil || p.Type != html.ElementNode || attr(n, "class") == "" && attr(p, "class") == "" {
-		return false
+	if isBadge(n) || p == nil || p.Type != html.ElementNode || attr(n, "class") == "" && attr(p, "class") == "" {
+		return isBadge(n)
 	}
 	before, _ := utf8.DecodeLastRuneInString(rawText(p))
 	after, _ := utf8.DecodeRuneInString(rawText(n))
-	if !unicode.IsLetter(before) && !unicode.IsDigit(before) || !unicode.IsLetter(after) && !unicode.IsDigit(after) {
-		return false
-	}
-	for ; n != nil; n = n.Parent {
-		if gluedTags[n.DataAtom] || inSet(n, gluedClasses) {
-			return false
-		}
-	}
-	return true
+	return hasLetter(string(before)) && hasLetter(string(after))
 }
-
-// gluedTags and gluedClasses are on code and formulas, whose words consist of
-// several elements.
-var (
-	gluedTags    = map[atom.Atom]bool{atom.Code: true, atom.Kbd: true, atom.Samp: true, atom.Math: true}
-	gluedClasses = set("sig katex mathjax math highlight")
-)
 
 func isBadge(n *html.Node) bool {
 	return n.DataAtom == atom.Span && strings.Contains(strings.ToLower(attr(n, "class")), "badge")
 }
-
-// isTag reports whether n shows tags of the page, and keeps them.
-func (w *writer) isTag(n *html.Node) bool {
-	if n.DataAtom == atom.A && attr(n, "rel") == "tag" {
-		return true // kept by the caller, who looks outside of the content as well
-	}
-	if !hasClass(n, "md-tags") {
-		return false
-	}
-	for _, t := range findAll(n, func(n *html.Node) bool { return hasClass(n, "md-tag") }) {
-		w.tags = append(w.tags, textOf(t))
-	}
-	return true
-}
-
-// attributes matches an explicit id or class list at the end of a heading or
-// paragraph: {#id}, {#id .class}, { #id }, {: #id .class}.
-var attributes = regexp.MustCompile(`\s*\{:?\s*(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*))(?:\s+(?:[#.][^\s{}]+|[\w-]+=(?:"[^"{}]*"|[^\s{}]*)))*\s*\}\s*$`)
 
 // maxTerms bounds the terms of a page that open sections.
 const maxTerms = 3000
@@ -493,16 +411,6 @@ func (w *writer) termAnchor(n *html.Node) string {
 		return ""
 	}
 	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n))
-}
-
-var (
-	numberedTables = set("highlighttable lntable rouge-table rouge-line-table codehilitetable code-table")
-	numberCells    = set("linenos gutter lntd")
-)
-
-func numbered(n *html.Node) bool {
-	return inSet(n, numberedTables) ||
-		len(findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Td && inSet(n, numberCells) })) > 0
 }
 
 // target is the URL to which a link leads, nil if it is none.
@@ -523,7 +431,7 @@ const maxLinks = 500
 
 func (w *writer) keepLink(href, text string) {
 	text = clean(text)
-	if text == "" || len(text) > 200 || w.quiet > 0 || len(w.links) == maxLinks {
+	if text == "" || len(text) > 200 || w.quiet || len(w.links) == maxLinks {
 		return
 	}
 	u := w.target(href)
