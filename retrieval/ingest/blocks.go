@@ -59,15 +59,11 @@ func (p *preparer) indentFor(column int) int {
 	return b.indent + max(0, column-b.content)
 }
 
+// admonition and directive match lines that open a note or a tab: !!! note
+// "Title", === "Tab", :::note[Title]{…}, ::: {.note title="Title"}.
 var (
-	admonition = regexp.MustCompile(`^(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[!+]?)[ \t]*(?:"((?:[^"\\]|\\.)*)")?[ \t]*$`)
-	directive  = regexp.MustCompile(`^:{3,}[ \t]*(?:\{?[\w-]+\}?)?[ \t]*(?:\[([^\]]*)\])?[ \t]*(\{[^}]*\})?[ \t]*(.*)$`)
-)
-
-var (
-	// directiveKind and admonitionWord match the kind of a note.
-	directiveKind  = regexp.MustCompile(`^:{3,}[ \t]*\{?[ \t]*\.?([\w-]*)`)
-	admonitionWord = regexp.MustCompile(`[A-Za-z]\w*`)
+	admonition = regexp.MustCompile(`^(?:(?:!!!|\?\?\?\+?)[ \t]+(\w+)[\w -]*?|===[!+]?)[ \t]*(?:"((?:[^"\\]|\\.)*)")?[ \t]*$`)
+	directive  = regexp.MustCompile(`^:{3,}[ \t]*(?:\{[ \t]*\.?([\w-]*)([^}]*)\}|([\w-]*))[ \t]*(?:\[([^\]]*)\])?[ \t]*(\{[^}]*\})?[ \t]*(.*)$`)
 )
 
 // openNote writes the mark of a note of a kind, if it is one, and returns what
@@ -94,18 +90,16 @@ func (p *preparer) block(line string) bool {
 		if m == nil {
 			return false
 		}
-		title := cmp.Or(m[1], m[3])
-		if a := fenceTitle.FindStringSubmatch(strings.Trim(m[2], "{}")); title == "" && a != nil {
+		kind, title := m[1]+m[3], cmp.Or(m[4], m[6])
+		if a := fenceTitle.FindStringSubmatch(m[2] + strings.Trim(m[5], "{}")); title == "" && a != nil {
 			title = a[1] + a[2]
 		}
 		p.separate()
-		kind := directiveKind.FindStringSubmatch(line)
-		switch {
-		case kind[1] == "" && title == "" && len(p.notes) > 0:
+		if kind == "" && title == "" && len(p.notes) > 0 {
 			p.paragraph(p.notes[len(p.notes)-1])
 			p.notes = p.notes[:len(p.notes)-1]
-		default:
-			p.notes = append(p.notes, p.openNote(kind[1], title != ""))
+		} else {
+			p.notes = append(p.notes, p.openNote(kind, title != ""))
 		}
 		p.paragraph(title)
 		return true
@@ -115,11 +109,8 @@ func (p *preparer) block(line string) bool {
 			return false
 		}
 		p.separate()
-		closing := ""
-		if line[0] != '=' {
-			closing = p.openNote(admonitionWord.FindString(line), m[1] != "")
-		}
-		title := strings.ReplaceAll(m[1], `\"`, `"`)
+		closing := p.openNote(m[1], m[2] != "")
+		title := strings.ReplaceAll(m[2], `\"`, `"`)
 		if line[0] == '=' && title != "" {
 			title = "**" + title + "**"
 		}

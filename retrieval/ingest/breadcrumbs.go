@@ -3,7 +3,6 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -93,24 +92,25 @@ func trailAbove(d *retrieval.Document, titles map[string]string) []string {
 	return trail
 }
 
-// breadcrumbTrail reads the titles above an HTML page from its JSON-LD or its
-// breadcrumb navigation, whichever has more: JSON-LD lacks groups without a
-// page. The page's own title and "Home" are left out.
-func (in *Ingester) breadcrumbTrail(root *html.Node, h head, page, title string) []string {
-	var trail []string
-	for i, c := range h.breadcrumbs {
-		if i == len(h.breadcrumbs)-1 && c.url != "" {
-			if u, err := url.Parse(c.url); err == nil && page != "" && strings.HasSuffix("/"+in.pageOf(u), "/"+page) {
-				break // the page itself, whose name here may be shorter than its title
+// breadcrumbTrail reads the titles above an HTML page from its breadcrumb
+// navigation. The page's own title and "Home" are left out.
+func breadcrumbTrail(root *html.Node, title string) (trail []string) {
+	navs := findAll(root, func(n *html.Node) bool {
+		return breadcrumbClasses.class(n) || strings.HasPrefix(strings.ToLower(attr(n, "aria-label")), "breadcrumb")
+	})
+	for _, nav := range navs {
+		items := findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.Li })
+		if len(items) == 0 {
+			items = findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.A })
+		}
+		for _, n := range items {
+			title := strings.Trim(textOf(n), " /›»>→·|")
+			current := hasClass(n, "breadcrumbs__item--active") || findAll(n, func(n *html.Node) bool { return attr(n, "aria-current") == "page" }) != nil
+			if title != "" && !current && !hidden(n) && !skipsClass(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
+				trail = append(trail, title)
 			}
 		}
-		trail = append(trail, c.name)
-	}
-	for _, nav := range findAll(root, isBreadcrumbs) {
-		if t := trailOf(nav); len(t) > 0 {
-			if len(t) >= len(trail) {
-				trail = t
-			}
+		if len(trail) > 0 {
 			break
 		}
 	}
@@ -121,29 +121,4 @@ func (in *Ingester) breadcrumbTrail(root *html.Node, h head, page, title string)
 		trail = trail[1:]
 	}
 	return tidyList(trail)
-}
-
-func isBreadcrumbs(n *html.Node) bool {
-	return breadcrumbClasses.class(n) || strings.HasPrefix(strings.ToLower(attr(n, "aria-label")), "breadcrumb")
-}
-
-func trailOf(nav *html.Node) []string {
-	items := findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.Li })
-	if len(items) == 0 {
-		items = findAll(nav, func(n *html.Node) bool { return n.DataAtom == atom.A })
-	}
-	var trail []string
-	for _, n := range items {
-		title := strings.Trim(textOf(n), " /›»>→·|")
-		if title != "" && !isCurrent(n) && !hasClass(n, "wy-breadcrumbs-aside") && !hidden(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
-			trail = append(trail, title)
-		}
-	}
-	return trail
-}
-
-// isCurrent reports whether a breadcrumb is the page's own.
-func isCurrent(n *html.Node) bool {
-	return hasClass(n, "breadcrumbs__item--active") ||
-		len(findAll(n, func(n *html.Node) bool { return attr(n, "aria-current") == "page" })) > 0
 }

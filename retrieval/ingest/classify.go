@@ -48,13 +48,11 @@ func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 	return retrieval.Current
 }
 
-// oldVersion matches what a banner says about a version that isn't maintained,
-// archivedVersion that of Docsy, which names the version.
+// oldVersion matches what a banner says about a version that isn't maintained.
 var (
 	oldVersion = regexp.MustCompile(`(?i)no longer|unmaintained|not maintained|out ?(?:of )?-?dated?\b|older? version|deprecated|` +
 		`end[- ]of[- ]life|archived|not the latest|unsupported`)
-	archivedVersion = regexp.MustCompile(`^Version (\S+) of the documentation is no longer actively maintained`)
-	bannerName      = regexp.MustCompile(`(?i)version-?(?:banner|warning)|deprecat(?:ed|ion)-(?:banner|warning)|outdated`)
+	bannerName = regexp.MustCompile(`(?i)version-?(?:banner|warning)|deprecat(?:ed|ion)-(?:banner|warning)|outdated`)
 )
 
 // oldBanner reports whether a banner of the page says that it belongs to a

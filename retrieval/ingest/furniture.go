@@ -1,11 +1,10 @@
 package ingest
 
 import (
+	"fmt"
 	"maps"
-	"path"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -29,34 +28,28 @@ const (
 	deepest = 3
 )
 
-// repetition is a retrieval.Repeated, for look-ups.
+// repetition is what was learned, and its hash.
 type repetition struct {
-	folders map[string]map[uint64]bool
-	sum     string
+	found retrieval.Repeated
+	sum   string
 }
 
 // Use makes documents without what repeats on the site's pages, as Learn found
 // it.
 func (in *Ingester) Use(found retrieval.Repeated) {
-	r := &repetition{folders: map[string]map[uint64]bool{}}
-	var all []byte
-	for _, folder := range slices.Sorted(maps.Keys(found)) {
-		r.folders[folder] = map[uint64]bool{}
-		all = append(all, folder...)
-		for _, key := range found[folder] {
-			r.folders[folder][key] = true
-			all = strconv.AppendUint(append(all, ' '), key, 16)
-		}
-	}
-	if len(all) > 0 {
-		r.sum = hash(all)
+	r := &repetition{found: found}
+	if len(found) > 0 {
+		r.sum = hash(fmt.Append(nil, found))
 	}
 	in.repeated.Store(r)
 }
 
 // has reports whether a key is repeated in one of the folders.
 func (r *repetition) has(folders []string, key uint64) bool {
-	return slices.ContainsFunc(folders, func(f string) bool { return r.folders[f][key] })
+	return slices.ContainsFunc(folders, func(f string) bool {
+		_, ok := slices.BinarySearch(r.found[f], key)
+		return ok
+	})
 }
 
 // foldersOf are the folders around a file, outermost first.
@@ -65,18 +58,18 @@ func foldersOf(file string) []string {
 		file = strings.Trim(u.Path, "/")
 	}
 	folders := []string{""}
-	dir := path.Dir(file)
-	for i := 0; i < len(dir) && dir != "." && len(folders) <= deepest; i++ {
-		if i == len(dir)-1 {
-			folders = append(folders, dir)
-		} else if dir[i] == '/' {
-			folders = append(folders, dir[:i])
+	for i, c := range file {
+		if c == '/' && len(folders) <= deepest {
+			folders = append(folders, file[:i])
 		}
 	}
 	return folders
 }
 
-// Learn finds what repeats on the pages of a site from a sample of them.
+// Learn finds what repeats on the pages of a site from a sample of them: what
+// is on at least half of the pages of a folder. What is there many times only
+// counts if its links lead to about as many targets as there are pages: "source"
+// does, the type of a field doesn't.
 func (in *Ingester) Learn(sample map[string][]byte) retrieval.Repeated {
 	files := slices.Sorted(maps.Keys(sample))
 	blocks := make([][]block, len(files))
@@ -90,68 +83,36 @@ func (in *Ingester) Learn(sample map[string][]byte) retrieval.Repeated {
 		})
 	}
 	group.Wait()
-	t := tally{pages: map[string]int{}, on: map[folderKey]int{}, times: map[uint64]int{}, targets: map[[2]uint64]bool{}, distinct: map[uint64]int{}}
+	type place struct {
+		folder string
+		key    uint64
+	}
+	pages, on := map[string]int{}, map[place]int{} // with the key
+	times, targets := map[uint64]int{}, map[uint64]int{}
+	known := map[[2]uint64]bool{} // pairs of key and target
 	for i, file := range files {
-		t.add(foldersOf(file), blocks[i])
-	}
-	return t.repeated()
-}
-
-type folderKey struct {
-	folder string
-	key    uint64
-}
-
-// tally counts on how many pages of a folder a key is, how often at all, and
-// to how many different targets its links lead.
-type tally struct {
-	pages    map[string]int
-	on       map[folderKey]int
-	times    map[uint64]int // by page with the key
-	targets  map[[2]uint64]bool
-	distinct map[uint64]int
-}
-
-func (t *tally) add(folders []string, blocks []block) {
-	if len(blocks) == 0 {
-		return
-	}
-	here := map[uint64]int{}
-	for i := range blocks {
-		b := &blocks[i]
-		here[b.key]++
-		for _, p := range b.pieces {
-			here[p]++
+		here := map[uint64]int{}
+		for _, b := range blocks[i] {
+			for _, key := range append(b.pieces, b.key) {
+				here[key]++
+				times[key]++
+			}
+			if pair := [2]uint64{b.key, b.target}; b.target != 0 && (b.within || !known[pair]) {
+				known[pair] = true
+				targets[b.key]++
+			}
 		}
-		if b.target != 0 {
-			if pair := [2]uint64{b.key, b.target}; b.within || !t.targets[pair] {
-				t.targets[pair] = true
-				t.distinct[b.key]++
+		for _, folder := range foldersOf(file) {
+			pages[folder] += min(1, len(here))
+			for key := range here {
+				on[place{folder, key}]++
 			}
 		}
 	}
-	for key, n := range here {
-		t.times[key] += n
-		for _, folder := range folders {
-			t.on[folderKey{folder, key}]++
-		}
-	}
-	for _, folder := range folders {
-		t.pages[folder]++
-	}
-}
-
-// repeated returns the keys that are on at least half of the pages of a folder.
-// A key that is there many times only counts if its links lead to about as many
-// targets as there are pages: "source" does, the type of a field doesn't.
-func (t *tally) repeated() retrieval.Repeated {
 	found := retrieval.Repeated{}
-	for k, n := range t.on {
-		pages := t.pages[k.folder]
-		if pages < sampleFolder || 2*n < pages {
-			continue
-		}
-		if t.times[k.key] <= repeatedTimes*t.on[folderKey{"", k.key}] || 2*t.distinct[k.key] >= t.on[folderKey{"", k.key}] {
+	for k, n := range on {
+		all := on[place{"", k.key}]
+		if pages[k.folder] >= sampleFolder && 2*n >= pages[k.folder] && (times[k.key] <= repeatedTimes*all || 2*targets[k.key] >= all) {
 			found[k.folder] = append(found[k.folder], k.key)
 		}
 	}
@@ -169,9 +130,8 @@ type block struct {
 	key    uint64
 	pieces []uint64
 	linked []bool // which pieces are links
-	// links are how many pieces are links, leads those that have a relation to
-	// other pages.
-	links, leads int
+	links  int    // how many pieces are links
+	leads  int    // how many of them have a relation to other pages
 	// target is the hash of the targets if all pieces are links, else 0. within:
 	// all lead to places in the page.
 	target  uint64
@@ -253,7 +213,7 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 			b.links++
 			href := attr(link, "href")
 			b.within = b.within && strings.HasPrefix(href, "#")
-			if relations.has(attr(link, "rel")) || relations.has(attr(link, "accesskey")) || hasAttr(link, "hreflang") {
+			if hasAttr(link, "accesskey") || hasAttr(link, "hreflang") {
 				b.leads++
 			}
 			sum, targets = hashByte(sum, 'a'), hashWords(targets, href)
@@ -282,12 +242,10 @@ func (w *writer) blockOf(nodes []*html.Node) (b block, ok bool) {
 		add(n, nil)
 		b.heading = b.heading || isHeading(n)
 	}
-	// A block is another key than its only piece.
-	kind := byte('b')
+	b.key = hashByte(whole, 'b') // not that of its only piece
 	if b.heading {
-		kind = 'h'
+		b.key = hashByte(whole, 'h')
 	}
-	b.key = hashByte(whole, kind)
 	if b.links == len(b.pieces) {
 		b.target = targets
 	}
@@ -328,7 +286,7 @@ func (b *block) isFurniture(r *repetition, folders []string) bool {
 // furnish finds the furniture below the elements that hold a page's text. If
 // there is nothing else, there is none.
 func (w *writer) furnish(r *repetition, file string, roots []*html.Node) {
-	if r == nil || len(r.folders) == 0 {
+	if r == nil || len(r.found) == 0 {
 		return
 	}
 	folders := foldersOf(file)

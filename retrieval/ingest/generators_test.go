@@ -85,7 +85,7 @@ func TestPagesOfRealGenerators(t *testing.T) {
 		},
 		{
 			generator: "hugo-docsy", file: "docs/tasks/scale/index.html",
-			title: "Scale a service", version: "1.8", language: "en", breadcrumbs: "Docs > Tasks", tags: "Scaling",
+			title: "Scale a service", language: "en", breadcrumbs: "Docs > Tasks", tags: "Scaling",
 			anchors: "  before-you-begin check", old: true,
 			has:    []string{"gust scale web --to 5", "replicas: 5", "Check your quota first.", "```bash\ngust get web\necho done\n```"},
 			hasNot: []string{"actively maintained", "Last modified", "Create child page", "Feedback"},

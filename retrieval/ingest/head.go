@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -17,24 +16,18 @@ type head struct {
 	canonical, generator, date            string
 	alternates                            map[string]string // addresses by hreflang
 	tags, keywords                        []string
-	breadcrumbs                           []crumb
 	noindex, refresh, deprecated          bool
-	sphinx, sphinxSearch, taxonomy        bool
+	sphinx, taxonomy                      bool
 }
 
-var (
-	// sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
-	sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
-	// dateValue matches the beginning of an ISO date.
-	dateValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
-	// refreshElement matches a redirect in the text of a noscript.
-	refreshElement = regexp.MustCompile(`(?i)http-equiv\s*=\s*["']?refresh\b[^>]*url=`)
-	sphinxVersion  = regexp.MustCompile(`\bVERSION:\s*['"]([^'"]+)['"]`)
-)
+// sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
+var sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
+
+// dateValue matches the beginning of an ISO date.
+var dateValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
 func readHead(root *html.Node) head {
 	var h head
-	moved := false
 	walk(root, func(n *html.Node) bool {
 		switch n.DataAtom {
 		case atom.Html:
@@ -58,26 +51,17 @@ func readHead(root *html.Node) head {
 				}
 			}
 		case atom.Script:
-			h.script(n)
+			h.sphinx = h.sphinx || attr(n, "id") == "documentation_options" || strings.Contains(attr(n, "src"), "documentation_options.js")
 			return false
-		case atom.Body:
+		case atom.Noscript: // Sphinx's rediraffe has a script besides
+			h.refresh = h.refresh || h.title == "" && strings.Contains(rawText(n), `http-equiv="refresh"`)
+		case atom.Body: // of Docsy
 			h.taxonomy = hasClass(n, "td-term") || hasClass(n, "td-taxonomy")
-		case atom.Div:
-			if h.version == "" && hasClass(n, "pageinfo") {
-				if m := archivedVersion.FindStringSubmatch(textOf(n)); m != nil {
-					h.version = m[1]
-				}
-			}
-		case atom.Noscript:
-			moved = moved || refreshElement.MatchString(rawText(n))
 		case atom.Svg, atom.Template, atom.Style:
 			return false
 		}
 		return true
 	})
-	// Sphinx's rediraffe has a script besides. Pages with a title may only send
-	// those without JavaScript elsewhere.
-	h.refresh = h.refresh || moved && h.title == ""
 	if h.sphinx && h.version == "" {
 		if m := sphinxTitle.FindStringSubmatch(strings.TrimSpace(h.title)); m != nil {
 			h.version = m[1]
@@ -132,60 +116,4 @@ func (h *head) meta(n *html.Node) {
 		// A page that reloads itself has no url.
 		h.refresh = h.refresh || strings.Contains(strings.ToLower(content), "url=")
 	}
-}
-
-func (h *head) script(n *html.Node) {
-	src, code := attr(n, "src"), rawText(n)
-	if attr(n, "type") == "application/ld+json" && h.breadcrumbs == nil {
-		h.breadcrumbs = jsonBreadcrumbs([]byte(code))
-	}
-	if attr(n, "id") == "documentation_options" || strings.Contains(src, "documentation_options.js") {
-		h.sphinx = true
-		if m := sphinxVersion.FindStringSubmatch(code); m != nil {
-			h.version = cmp.Or(h.version, m[1])
-		}
-	}
-	h.sphinxSearch = h.sphinxSearch || strings.Contains(src, "searchtools.js")
-}
-
-// crumb is a breadcrumb in JSON-LD.
-type crumb struct{ name, url string }
-
-// jsonBreadcrumbs reads schema.org's BreadcrumbList from JSON-LD.
-func jsonBreadcrumbs(data []byte) []crumb {
-	var page any
-	if len(data) > 256<<10 || json.Unmarshal(data, &page) != nil {
-		return nil
-	}
-	return breadcrumbList(page)
-}
-
-// breadcrumbList finds a BreadcrumbList: alone, in a list or in a graph.
-func breadcrumbList(v any) (crumbs []crumb) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if crumbs = breadcrumbList(e); crumbs != nil {
-				break
-			}
-		}
-	case map[string]any:
-		if v["@type"] != "BreadcrumbList" {
-			return breadcrumbList(v["@graph"])
-		}
-		items, _ := v["itemListElement"].([]any)
-		for _, i := range items {
-			item, _ := i.(map[string]any)
-			var c crumb
-			c.name, _ = item["name"].(string)
-			c.url, _ = item["item"].(string)
-			if inner, ok := item["item"].(map[string]any); ok {
-				name, _ := inner["name"].(string)
-				c.name = cmp.Or(c.name, name)
-				c.url, _ = inner["@id"].(string)
-			}
-			crumbs = append(crumbs, c)
-		}
-	}
-	return crumbs
 }

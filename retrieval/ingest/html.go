@@ -30,14 +30,12 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 		return nil, fmt.Errorf("%w: it only sends readers to another page", errSkip)
 	case isErrorPage(doc):
 		return nil, fmt.Errorf("%w: it is an error page", errSkip)
-	case h.sphinx && (h.sphinxSearch || strings.HasPrefix(name, "genindex") || name == "py-modindex" || name == "modindex"):
+	case h.sphinx && (name == "search" || strings.HasPrefix(name, "genindex") || strings.HasSuffix(name, "modindex")):
 		return nil, fmt.Errorf("%w: it is a generated index of names", errSkip)
-	case (h.generator != "" || h.taxonomy) && !h.sphinx && listPage.MatchString(doc.Page):
-		return nil, fmt.Errorf("%w: it is a generated list of pages", errSkip)
 	}
 	roots, framed := contentRoots(root)
-	if !h.sphinx && listPage.MatchString(doc.Page) && listsPages(roots) {
-		return nil, fmt.Errorf("%w: it lists pages", errSkip)
+	if !h.sphinx && listPage.MatchString(doc.Page) && (h.generator != "" || h.taxonomy || listsPages(roots)) {
+		return nil, fmt.Errorf("%w: it is a generated list of pages", errSkip)
 	}
 	if u, ok := in.canonical(doc.Page, doc.URL, h.canonical); ok {
 		doc.URL = u
@@ -71,7 +69,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	}
 	doc.Tags = tidyList(h.tags)
 	doc.Keywords = tidyList(h.keywords)
-	doc.Breadcrumbs = in.breadcrumbTrail(root, h, doc.Page, doc.Title)
+	doc.Breadcrumbs = breadcrumbTrail(root, doc.Title)
 	doc.Sections, r.without = sectionsOf(r.stream, r.w.headers, doc.Title, r.w.usual)
 	doc.Links = r.w.links
 	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
@@ -133,26 +131,22 @@ var titleSeparators = []string{" | ", " — ", " – ", " · ", " :: ", " - "}
 // headings below the title are such links or, without headings, all items of
 // its lists.
 func listsPages(roots []*html.Node) bool {
-	links, other := 0, 0
+	var items []*html.Node
 	for _, is := range []func(*html.Node) bool{
 		func(n *html.Node) bool { return headingLevel(n) > 1 },
 		func(n *html.Node) bool { return n.DataAtom == atom.Li },
 	} {
 		for _, r := range roots {
-			for _, n := range findAll(r, is) {
-				toPage := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A && !strings.HasPrefix(attr(n, "href"), "#") })
-				if len(toPage) > 0 && onlyLinks(n) {
-					links++
-				} else {
-					other++
-				}
-			}
+			items = append(items, findAll(r, is)...)
 		}
-		if links+other > 0 {
+		if len(items) > 0 {
 			break
 		}
 	}
-	return links > 0 && other == 0
+	return len(items) > 0 && !slices.ContainsFunc(items, func(n *html.Node) bool {
+		toPage := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A && !strings.HasPrefix(attr(n, "href"), "#") })
+		return len(toPage) == 0 || !onlyLinks(n)
+	})
 }
 
 // withoutSiteName drops what follows the last separator of a <title>.

@@ -91,23 +91,6 @@ func TestTitlesHaveNoSiteName(t *testing.T) {
 	}
 }
 
-func TestBreadcrumbsOfJSONLD(t *testing.T) {
-	list := `{"@type":"BreadcrumbList","itemListElement":[{"@type":"ListItem","position":1,"name":"Home","item":"https://x.com/"},{"position":2,"item":{"@id":"https://x.com/g","name":"Guides"}},{"position":3,"name":"Start"}]}`
-	for name, script := range map[string]string{
-		"alone": list, "in a list": `[{"@type":"WebSite"},` + list + `]`, "in a graph": `{"@context":"https://schema.org","@graph":[{"@type":"Article"},` + list + `]}`,
-	} {
-		doc := read(t, Options{}, "a.html", `<script type="application/ld+json">`+script+`</script><main><h1>Start</h1><p>x</main>`)
-		if got := strings.Join(doc.Breadcrumbs, " > "); got != "Guides" {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-	for name, script := range map[string]string{"broken": list[:80], "another kind": `{"@type":"Article","name":"BreadcrumbList"}`, "no list": `{"@type":"BreadcrumbList","itemListElement":3}`} {
-		if doc := read(t, Options{}, "a.html", `<script type="application/ld+json">`+script+`</script><p>x`); doc.Breadcrumbs != nil {
-			t.Errorf("%s: %q", name, doc.Breadcrumbs)
-		}
-	}
-}
-
 func TestOldEncodingsAreRead(t *testing.T) {
 	utf16Bytes := func(s string, big bool) string {
 		var b strings.Builder

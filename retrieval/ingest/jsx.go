@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// plainLink matches link targets that Markdown takes as they are.
-var plainLink = regexp.MustCompile(`^[^ ()<>\n]+$`)
-
-func isHeadingTag(name string) bool {
-	return len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6'
-}
-
 var autolink = regexp.MustCompile(`^<(?:[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>`)
 
 // angle rewrites what begins with "<".
@@ -58,60 +51,37 @@ func (p *preparer) write(t tag, end int) {
 	closed := t.selfClosing || voidTags.has(t.name)
 	block := p.bol && !p.heading && (p.endsLine(end) || !closed && !inlineTags.has(t.name))
 	p.pos = end
-	text := t.text()
+	text, b := t.text(), openBlock{name: t.name}
+	to := t.attr("href") + t.attr("to")
+	if strings.ContainsAny(to, " ()<>\n") {
+		to = "" // Markdown does not take it as it is
+	}
 	switch {
 	case t.name == "br":
 		p.emit(" ")
-	case isHeadingTag(t.name) && !closed:
-		p.separate()
-		id := ""
-		if a := t.attr("id"); a != "" {
-			id = " {#" + a + "}"
-		}
-		p.emit(strings.Repeat("#", int(t.name[1]-'0')) + " ")
-		p.heading = true
-		p.push(openBlock{name: t.name, closing: id})
-	case t.name == "li" && !closed:
-		p.separate()
-		p.emit("- ")
-		p.push(openBlock{name: t.name})
-	case (t.name == "td" || t.name == "th") && !closed:
-		if !p.bol {
-			p.emit(" | ")
-		}
-		p.push(openBlock{name: t.name})
 	case block:
 		p.separate()
-		closing := ""
 		if !closed {
-			closing = p.openNote(t.noteKind(), text != "")
+			b.closing = p.openNote(t.noteKind(), text != "")
 		}
-		if href := t.attr("href"); text != "" && plainLink.MatchString(href) {
-			text = "[" + text + "](" + href + ")"
+		if text != "" && to != "" {
+			text = "[" + text + "](" + to + ")"
 		}
 		p.paragraph(text)
-		if !closed {
-			p.push(openBlock{name: t.name, block: true, column: p.column, content: -1, indent: p.indent, closing: closing})
-		}
+		b.block, b.column, b.content, b.indent = true, p.column, -1, p.indent
 	case closed:
 		if !p.heading {
 			p.emit(text)
 		}
-	default:
-		b := openBlock{name: t.name}
-		if to := t.attr("href") + t.attr("to"); plainLink.MatchString(to) && p.closesInLine(t.name) {
-			p.emit("[")
-			b.closing = "](" + to + ")"
-		} else if text != "" && !p.heading {
-			b.closing = " (" + text + ")"
-		}
+	case to != "":
+		p.emit("[")
+		b.closing = "](" + to + ")"
+	case text != "" && !p.heading:
+		b.closing = " (" + text + ")"
+	}
+	if !closed {
 		p.push(b)
 	}
-}
-
-func (p *preparer) closesInLine(name string) bool {
-	rest, _, _ := bytes.Cut(p.src[p.pos:min(len(p.src), p.pos+1000)], []byte("\n"))
-	return bytes.Contains(rest, []byte("</"+name))
 }
 
 func (p *preparer) closeTag(name string, end int) {
@@ -128,10 +98,7 @@ func (p *preparer) closeTag(name string, end int) {
 		}
 		p.emit(b.closing)
 		switch {
-		case isHeadingTag(name):
-			p.heading = false
-			p.separate()
-		case b.block || name == "tr" || name == "li" || name == "p":
+		case b.block || name > "Z" && !inlineTags.has(name): // an element like li
 			p.separate()
 			p.indent = b.indent
 		}
@@ -141,59 +108,46 @@ func (p *preparer) closeTag(name string, end int) {
 
 // noteKind is the kind of note that a component shows, "" for others.
 func (t tag) noteKind() string {
-	switch t.name {
-	case "Note", "Tip", "Info", "Warning", "Caution", "Danger", "Important", "Check", "Error":
+	switch {
+	case noteComponents.has(t.name):
 		return t.name
-	case "Callout", "Admonition", "Aside", "Alert", "Hint":
+	case notesByAttribute.has(t.name):
 		return cmp.Or(t.attr("type"), t.attr("kind"), t.attr("intent"), t.attr("style"), t.attr("variant"), "note")
 	}
 	return ""
 }
 
-// fieldTags document a parameter or field in their attributes.
-var fieldTags = regexp.MustCompile(`Field$|^(?:Param|Property|Parameter|Attribute)$`)
-
 // text is what readers see of a tag's attributes, as Markdown.
 func (t tag) text() string {
-	if silentTags.has(t.name) {
-		return ""
-	}
 	var out []string
 	for _, a := range t.attrs {
-		for _, s := range t.visible(a) {
-			if s = plain(s); s != "" {
-				out = append(out, s)
-			}
+		if s := plain(t.visible(a)); s != "" {
+			out = append(out, s)
 		}
 	}
 	return strings.Join(out, " ")
 }
 
 // visible returns what readers see of an attribute.
-func (t tag) visible(a tagAttribute) []string {
+func (t tag) visible(a tagAttribute) string {
 	key := strings.ToLower(a.key)
-	element := t.name == "" || t.name[0] >= 'a' && t.name[0] <= 'z'
-	field := fieldTags.MatchString(t.name)
 	switch {
-	case element:
+	case silentTags.has(t.name):
+	case t.name == "" || t.name > "Z":
 		if key == "alt" || key == "title" && t.name == "abbr" || key == "label" || key == "placeholder" {
-			return []string{a.value}
+			return a.value
 		}
-	case field && (key == "path" || key == "query" || key == "body" || key == "header" || key == "type"):
-		return []string{a.value}
-	case field && (key == "required" || key == "deprecated"):
-		if a.value == "" || a.value == "true" {
-			return []string{key}
-		}
-	case field && key == "default" && a.literal:
-		return []string{"default: " + a.value}
-	case readerAttributes.has(key) || key == "name",
-		key == "value" && (t.name == "Color.Item" || t.name == "TabItem" && t.attr("label") == ""):
-		return []string{a.value}
-	case key == "tags" || key == "items" || key == "rss":
-		return a.list
+	case readerAttributes.has(key), key == "name", key == "value" && (t.name == "Color.Item" || t.name == "TabItem" && t.attr("label") == ""):
+		return a.value
+	case !strings.HasSuffix(t.name, "Field") && !fieldTags.has(t.name): // these document a parameter or field in their attributes
+	case key == "path", key == "query", key == "body", key == "header", key == "type":
+		return a.value
+	case (key == "required" || key == "deprecated") && (a.value == "" || a.value == "true"):
+		return key
+	case key == "default" && a.literal:
+		return "default: " + a.value
 	}
-	return nil
+	return ""
 }
 
 var commentID = regexp.MustCompile(`^\{/\*\s*#([^\s*]+)\s*\*/\}$`)
@@ -213,7 +167,7 @@ func (p *preparer) expression() bool {
 		p.emit("{#" + string(m[1]) + "}")
 		return true
 	}
-	value, _, ok := literal(code[1 : len(code)-1])
+	value, ok := literal(code[1 : len(code)-1])
 	switch {
 	case !ok:
 	case strings.Contains(strings.TrimSpace(value), "\n"):

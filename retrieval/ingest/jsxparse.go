@@ -15,8 +15,7 @@ type tag struct {
 
 type tagAttribute struct {
 	key, value string
-	list       []string // of an array of strings
-	literal    bool     // value is text; false: code, or no value
+	literal    bool // value is text; false: code, or no value
 }
 
 func (t tag) attr(key string) string {
@@ -123,7 +122,7 @@ func (p *preparer) attribute(src []byte, i int) (a tagAttribute, end int) {
 		return a, v + n + 2
 	case '{':
 		if end = p.balanced(v, len(src)); end > 0 {
-			a.value, a.list, a.literal = literal(src[v+1 : end-1])
+			a.value, a.literal = literal(src[v+1 : end-1])
 		}
 		return a, end
 	}
@@ -188,66 +187,46 @@ var (
 	holes      = regexp.MustCompile(`\$\{[^{}]*\}`)
 )
 
-// literal reads an expression that is a string, a template or a list of
-// strings. What a template inserts is left out.
-func literal(code []byte) (value string, list []string, ok bool) {
+// literal reads an expression that is a string or a template. What a template
+// inserts is left out.
+func literal(code []byte) (value string, ok bool) {
 	s := strings.TrimSpace(string(code))
-	switch {
-	case len(s) < 2:
-	case strings.IndexByte("\"'`", s[0]) >= 0 && quoteEnd([]byte(s), 0) == len(s):
-		value = unescapeJS.Replace(s[1 : len(s)-1])
-		if s[0] == '`' {
-			value = holes.ReplaceAllString(value, "")
-		}
-		return value, nil, true
-	case s[0] == '[' && !strings.ContainsAny(s, "{}()=>"):
-		for _, m := range quoted.FindAllStringSubmatch(s, 50) {
-			list = append(list, m[1]+m[2]+m[3])
-		}
+	if len(s) < 2 || strings.IndexByte("\"'`", s[0]) < 0 || quoteEnd([]byte(s), 0) != len(s) {
+		return "", false
 	}
-	return "", list, false
+	value = unescapeJS.Replace(s[1 : len(s)-1])
+	if s[0] == '`' {
+		value = holes.ReplaceAllString(value, "")
+	}
+	return value, true
 }
 
-const importPattern = `import\s+(?:['"]|\*\s+as\s|[\w$]+\s+from\s+['"]|(?:type\s+)?(?:[\w$]+\s*,\s*)?\{|[\w$]+\s*,\s*\*)`
+// moduleLine matches the beginning of an import, or of an export in MDX.
+var moduleLine = regexp.MustCompile(`^(?:` + importPattern + `|(export)\s+(?:(?:const|let|var|function|async|class|type|interface|enum)\s|default\b|\{|\*))`)
 
-var (
-	importLine = regexp.MustCompile(`^` + importPattern)
-	exportLine = regexp.MustCompile(`^export\s+(?:(?:const|let|var|function|async|class|type|interface|enum)\s|default\b|\{|\*)`)
-	// unfinished matches the end of a line after which a statement continues.
-	unfinished = regexp.MustCompile(`(?:=|,|=>)[ \t]*$`)
-)
-
-// module returns the index behind the import or export that begins at pos,
-// or pos itself.
+// module returns the index behind the import or export that begins at pos, or
+// pos itself. It ends before an empty line that is not within brackets.
 func (p *preparer) module() int {
-	head := p.src[p.pos:min(len(p.src), p.pos+300)]
-	if p.budget < 0 || !importLine.Match(head) && !(p.mdx && exportLine.Match(head)) {
+	m := moduleLine.FindSubmatchIndex(p.src[p.pos:min(len(p.src), p.pos+300)])
+	if p.budget < 0 || m == nil || m[2] >= 0 && !p.mdx {
 		return p.pos
 	}
-	depth, src := 0, p.src
-	for i := p.pos; i < len(src); i++ {
-		switch src[i] {
+	for i := p.pos; i < len(p.src); i++ {
+		switch p.src[i] {
 		case '{', '(', '[':
-			depth++
-		case '}', ')', ']':
-			depth--
-		case '"', '\'', '`':
-			if e := quoteEnd(src, i); e > 0 {
-				i = e - 1
+			e := p.balanced(i, len(p.src))
+			if e < 0 { // its paragraph is left out
+				if e = bytes.Index(p.src[i:], []byte("\n\n")); e >= 0 {
+					return i + e + 1
+				}
+				return len(p.src)
 			}
+			i = e - 1
 		case '\n':
-			if depth <= 0 && !unfinished.Match(src[max(p.pos, i-100):i]) {
+			if p.endsLine(i + 1) {
 				return i + 1
 			}
 		}
 	}
-	if depth <= 0 {
-		return len(src)
-	}
-	p.budget -= len(src) - p.pos
-	// If its brackets never close, the import's paragraph is left out.
-	if i := bytes.Index(src[p.pos:], []byte("\n\n")); i >= 0 {
-		return p.pos + i + 1
-	}
-	return len(src)
+	return len(p.src)
 }

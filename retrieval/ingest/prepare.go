@@ -11,12 +11,9 @@ import (
 // such a block moves to the block's own column: CommonMark would take it for
 // code. Notes become <div class="admonition KIND"> with Markdown inside.
 func prepare(src []byte, mdx bool) []byte {
-	jsx := mdx
-	if !mdx {
-		var other bool
-		if jsx, other = dialects(src); !jsx && !other {
-			return src
-		}
+	jsx := mdx || jsxMark.Match(src)
+	if !jsx && !otherMark.Match(src) {
+		return src // like most pages
 	}
 	p := &preparer{src: src, mdx: mdx, jsx: jsx, bol: true, out: make([]byte, 0, len(src)+len(src)/8), budget: 64<<10 + 8*len(src)}
 	for p.pos < len(p.src) {
@@ -25,12 +22,17 @@ func prepare(src []byte, mdx bool) []byte {
 	return p.out
 }
 
-// dialects reports whether Markdown holds JSX, and whether it holds any other
-// construct that is rewritten. Most pages hold neither.
-func dialects(src []byte) (jsx, other bool) {
-	return jsxMark.Match(src), otherMark.Match(src)
-}
+// importPattern begins an import, templatePattern a statement of Go templates,
+// as Caddy's templates run them, or of mdBook ({{#include x}}): its result is
+// not known here. Values ({{.Name}}) stay: other generators write variables
+// like this, and readers search for their names.
+const (
+	importPattern   = `import\s+(?:['"]|\*\s+as\s|[\w$]+\s+from\s+['"]|(?:type\s+)?(?:[\w$]+\s*,\s*)?\{|[\w$]+\s*,\s*\*)`
+	templatePattern = `\{\{-?\s*(?:/\*|#\w|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`
+)
 
+// jsxMark matches JSX in Markdown, otherMark any other construct that is
+// rewritten.
 var (
 	jsxMark   = regexp.MustCompile(`(?m)\{/\*|^[ \t]*(?:</?[A-Z]|` + importPattern + `)`)
 	otherMark = regexp.MustCompile(`(?m)\{\{[<%]|\{%|^[ \t]*(?::::|!!!|\?\?\?|===.*")|` + templatePattern)
@@ -177,11 +179,6 @@ func (p *preparer) inline() {
 		switch p.src[p.pos] {
 		case '\n':
 			p.pos++
-			if n := len(p.open); p.heading && p.mdx && n > 0 && isHeadingTag(p.open[n-1].name) {
-				p.emit(" ")
-				_, p.pos = p.leading(p.pos)
-				continue
-			}
 			p.newline()
 			return
 		case '\\':
@@ -211,12 +208,8 @@ func (p *preparer) codeSpan() {
 	rest, _, _ = bytes.Cut(rest, []byte("\n\n"))
 	n := backticks(rest)
 	for i := n; i < len(rest); {
-		if rest[i] != '`' {
-			i++
-			continue
-		}
 		run := backticks(rest[i:])
-		if i += run; run == n {
+		if i += max(run, 1); run == n {
 			p.copy(i)
 			return
 		}
@@ -225,11 +218,6 @@ func (p *preparer) codeSpan() {
 }
 
 func backticks(s []byte) int { return len(s) - len(bytes.TrimLeft(s, "`")) }
-
-// Statements of Go templates, as Caddy's templates run them, and of mdBook
-// ({{#include x}}) have a result that is not known here. Values ({{.Name}}) stay: other generators
-// write variables like this, and readers search for their names.
-const templatePattern = `\{\{-?\s*(?:/\*|#\w|(?:include|import|readFile|template|block|define|if|else|end|range|with)\b)`
 
 var templateAction = regexp.MustCompile(`^` + templatePattern)
 
@@ -242,9 +230,9 @@ func (p *preparer) brace() {
 	case p.mdx || p.jsx && bytes.HasPrefix(rest, []byte("{/*")):
 		done = p.expression()
 	case bytes.HasPrefix(rest, []byte("{{<")) || bytes.HasPrefix(rest, []byte("{{%")):
-		done = p.shortcode(rest[2])
+		done = p.shortcode(3, map[byte]string{'<': ">}}", '%': "%}}"}[rest[2]])
 	case bytes.HasPrefix(rest, []byte("{%")):
-		done = p.liquid()
+		done = p.shortcode(2, "%}")
 	default:
 		if templateAction.Match(rest) {
 			if _, end := p.until(p.pos+2, "}}"); end > 0 {

@@ -198,28 +198,22 @@ func isConventional(p string) bool {
 // its pages for readers of any language (hreflang="x-default"), else of most of
 // its pages. It is "" if no page has a language.
 func DefaultLanguage(documents []*retrieval.Document) string {
-	all, xDefault := map[string]int{}, map[string]int{}
+	pages := map[string]int{}
 	for _, d := range documents {
-		if d.Language == "" {
-			continue
-		}
-		if d.Page == "" {
+		switch {
+		case d.Language == "":
+		case d.Page == "":
 			return d.Language
-		}
-		all[d.Language]++
-		if d.XDefault {
-			xDefault[d.Language]++
+		case d.XDefault:
+			pages[d.Language] += 1 << 30
+		default:
+			pages[d.Language]++
 		}
 	}
-	return cmp.Or(mostFrequent(xDefault), mostFrequent(all))
-}
-
-// mostFrequent returns the key with the highest count, of equals the first.
-func mostFrequent(counts map[string]int) string {
 	most := ""
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		if counts[k] > counts[most] {
-			most = k
+	for _, language := range slices.Sorted(maps.Keys(pages)) {
+		if pages[language] > pages[most] {
+			most = language
 		}
 	}
 	return most

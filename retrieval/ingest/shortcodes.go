@@ -6,22 +6,23 @@ import (
 )
 
 var (
-	quoted     = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)'")
-	namedValue = regexp.MustCompile("([\\w-]+)\\s*=\\s*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)')")
-	firstWord  = regexp.MustCompile(`^[\w./-]+`)
+	quoted       = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)'")
+	namedValue   = regexp.MustCompile("([\\w-]+)\\s*=\\s*(?:" + quoted.String() + ")")
+	endHighlight = regexp.MustCompile(`\{(?:\{[<%]\s*/\s*highlight\s*[>%]\}|%-?\s*endhighlight\s*-?%)\}`)
+	// writtenLink and writtenBold are Markdown in captions and descriptions of
+	// components.
+	writtenLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
+	writtenBold = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
 )
 
-// shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}.
-func (p *preparer) shortcode(bracket byte) bool {
-	closing := ">}}"
-	if bracket == '%' {
-		closing = "%}}"
-	}
-	inner, end := p.until(p.pos+3, closing)
+// shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}, and Liquid's
+// {% name … %}, which end with closing.
+func (p *preparer) shortcode(begin int, closing string) bool {
+	inner, end := p.until(p.pos+begin, closing)
 	if end < 0 {
 		return false
 	}
-	inner = strings.TrimSpace(inner)
+	inner = strings.TrimSpace(strings.Trim(strings.TrimSpace(inner), "-"))
 	if strings.HasPrefix(inner, "/*") {
 		p.copy(end - p.pos) // shown, not run
 		return true
@@ -33,27 +34,13 @@ func (p *preparer) shortcode(bracket byte) bool {
 			p.emit(strings.ReplaceAll(q[1]+q[2]+q[3], " ", "%20"))
 		}
 		p.pos = end
-	case name == "highlight" && p.highlight(end, endHighlight, arguments):
-	default:
-		p.replace(end, visible(name, arguments))
-	}
-	return true
-}
-
-// liquid rewrites {% … %}.
-func (p *preparer) liquid() bool {
-	inner, end := p.until(p.pos+2, "%}")
-	if end < 0 {
-		return false
-	}
-	name, arguments := splitCall(strings.TrimSpace(strings.Trim(strings.TrimSpace(inner), "-")))
-	if name == "comment" {
+	case name == "comment" && closing == "%}":
 		if _, after := p.until(end, "{% endcomment %}"); after > 0 {
-			p.pos = after
-			return true
+			end = after
 		}
-	}
-	if name != "highlight" || !p.highlight(end, endHighlightTag, arguments) {
+		p.pos = end
+	case name == "highlight" && p.highlight(end, arguments):
+	default:
 		p.replace(end, visible(name, arguments))
 	}
 	return true
@@ -61,31 +48,26 @@ func (p *preparer) liquid() bool {
 
 // splitCall splits a tag into name and arguments. A closing tag has no name.
 func splitCall(s string) (name, arguments string) {
-	name = firstWord.FindString(s)
-	arguments = strings.TrimSpace(s[len(name):])
-	if strings.HasPrefix(name, "/") {
-		name = ""
+	i := strings.IndexAny(s+" ", " \t\n\"")
+	if strings.HasPrefix(s, "/") {
+		return "", s[i:]
 	}
-	return name, arguments
+	return s[:i], s[i:]
 }
-
-var (
-	endHighlight    = regexp.MustCompile(`\{\{[<%]\s*/\s*highlight\s*[>%]\}\}`)
-	endHighlightTag = regexp.MustCompile(`\{%-?\s*endhighlight\s*-?%\}`)
-)
 
 // highlight writes the code up to the closing tag, and reports whether there
 // is one.
-func (p *preparer) highlight(from int, closing *regexp.Regexp, arguments string) bool {
+func (p *preparer) highlight(from int, arguments string) bool {
 	if p.budget < 0 {
 		return false
 	}
-	at := closing.FindIndex(p.src[from:])
+	at := endHighlight.FindIndex(p.src[from:])
 	if at == nil {
 		p.budget -= len(p.src) - from
 		return false
 	}
-	p.codeBlock(firstWord.FindString(strings.Trim(arguments, `"`)), string(p.src[from:from+at[0]]))
+	language, _ := splitCall(strings.Trim(arguments, "\" \t\n"))
+	p.codeBlock(language, string(p.src[from:from+at[0]]))
 	p.pos = from + at[1]
 	return true
 }
@@ -99,10 +81,8 @@ func visible(name, arguments string) string {
 			out = append(out, plain(a[2]+a[3]+a[4]))
 		}
 	}
-	if len(named) == 0 && titledShortcodes.has(name) {
-		if q := quoted.FindStringSubmatch(arguments); q != nil {
-			out = append(out, plain(q[1]+q[2]+q[3]))
-		}
+	if q := quoted.FindStringSubmatch(arguments); len(named) == 0 && titledShortcodes.has(name) && q != nil {
+		out = append(out, plain(q[1]+q[2]+q[3]))
 	}
 	return strings.Join(out, " ")
 }
@@ -118,12 +98,6 @@ func (p *preparer) replace(end int, text string) {
 	}
 	p.pos = end
 }
-
-// Captions and descriptions of components are often Markdown themselves.
-var (
-	writtenLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
-	writtenBold = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
-)
 
 // plain escapes text for Markdown. Backticks keep their meaning, which they
 // also have in components.

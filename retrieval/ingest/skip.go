@@ -57,7 +57,7 @@ func skipsClass(n *html.Node) bool {
 		return false // "comments" and the like as topics
 	}
 	return skippedClasses.class(n) || skippedClasses.has(strings.ToLower(attr(n, "id"))) && n.DataAtom != atom.Article ||
-		hasClass(n, "pageinfo") && archivedVersion.MatchString(textOf(n))
+		hasClass(n, "pageinfo") && oldVersion.MatchString(textOf(n))
 }
 
 // contentsTitle matches the titles of a page's own contents.

@@ -17,21 +17,20 @@ const (
 	skippedRoles
 	skippedClasses // are on elements that are not the page's text
 	breadcrumbClasses
-	noteTitles // headings of notes and cards within a section
 	noteClasses
 	lineNumberClasses
 	contentIDs
-	relations // values of rel and accesskey of links that lead through a site
 
-	readerAttributes  // hold words that readers see, in any component
-	inlineTags        // are within text even if they begin a line
-	silentTags        // show none of their attributes
-	opaqueTags        // hold no text, in MDX
-	voidTags          // have no end
-	linkShortcodes    // give the URL of a page that they name
-	titledShortcodes  // show their first argument
-	noteComponents    // notes by their name
-	noteKindAttribute // notes by an attribute
+	readerAttributes // hold words that readers see, in any component
+	inlineTags       // are within text even if they begin a line
+	silentTags       // show none of their attributes
+	opaqueTags       // hold no text, in MDX
+	voidTags         // have no end
+	linkShortcodes   // give the URL of a page that they name
+	titledShortcodes // show their first argument
+	noteComponents   // notes by their name
+	notesByAttribute
+	fieldTags
 
 	movingVersions // always name a version
 	maybeVersions  // also topics (Next.js, dev tools), so they count only below a language or "docs"
@@ -79,15 +78,13 @@ var sets = func() map[string]words {
 			rst-versions version-switcher version-selector language-switcher md-version
 			katex-html mjx-assistive-mml
 			viewcode-link footnote-ref footnote-reference footnote-backref reversefootnote
-			markdown-toc md-tags md-post__meta md-post__action post-meta entry-meta article-meta`,
+			markdown-toc wy-breadcrumbs-aside md-tags md-post__meta md-post__action post-meta entry-meta article-meta`,
 		breadcrumbClasses: "breadcrumb breadcrumbs md-path wy-breadcrumbs",
-		noteTitles:        "alert-heading admonition-title callout-title card-title alert__title notice-title",
 		noteClasses: `admonition theme-admonition custom-block hint-container custom-container starlight-aside markdown-alert alert callout
 			nextra-callout admonitionblock`,
 		lineNumberClasses: `linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter
 			ansi-line-number`,
 		contentIDs: "content main-content content-area mw-content-text docs-content",
-		relations:  "prev next up first last start home index contents alternate p n u h",
 
 		readerAttributes: `title label heading header headline summary caption alt description desc tip placeholder subtitle tagline text
 			question answer cta content-title tooltip body-text`,
@@ -99,8 +96,9 @@ var sets = func() map[string]words {
 		linkShortcodes: "ref relref link absref",
 		titledShortcodes: `tab tabitem details expand accordion card button heading admonition alert callout hint note tip warning caution
 			info danger step badge glossary_tooltip glossary term kbd collapse disclosure`,
-		noteComponents:    "Note Tip Info Warning Caution Danger Important Check Error",
-		noteKindAttribute: "Callout Admonition Aside Alert Hint",
+		noteComponents:   "Note Tip Info Warning Caution Danger Important Check Error",
+		notesByAttribute: "Callout Admonition Aside Alert Hint",
+		fieldTags:        "Param Property Parameter Attribute",
 
 		movingVersions: "latest stable nightly",
 		maybeVersions:  "next main master dev devel edge canary unreleased current",

@@ -235,6 +235,10 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		l.space = true
 		w.inlines(l, n)
 		l.space = true
+	case atom.Math:
+		for _, tex := range findAll(n, func(n *html.Node) bool { return n.Data == "annotation" }) {
+			l.raw(between("$", textOf(tex), "$"))
+		}
 	case atom.Pre:
 		var code strings.Builder
 		preText(&code, n)
@@ -249,10 +253,6 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		}
 		l.space = true
 	default:
-		if tex, mark := texOf(n); tex != "" {
-			l.raw(between(mark, tex, mark))
-			return
-		}
 		block := isWritten(n)
 		if block {
 			l.separate(n)
@@ -445,20 +445,4 @@ func (w *writer) image(l *inline, n *html.Node) {
 		return
 	}
 	l.raw("\xfc" + between("![", linkText(s), "]("+src+")") + "\xfd")
-}
-
-// texOf is the TeX of a formula and the mark around it, "" for other elements.
-func texOf(n *html.Node) (tex, mark string) {
-	if n.DataAtom != atom.Math && !hasClass(n, "katex") && n.Data != "mjx-container" {
-		return "", ""
-	}
-	for _, a := range findAll(n, func(n *html.Node) bool { return n.Data == "annotation" }) {
-		if tex = textOf(a); strings.HasSuffix(attr(a, "encoding"), "x-tex") && tex != "" {
-			if n.Parent != nil && hasClass(n.Parent, "katex-display") || attr(n, "display") == "block" {
-				return tex, "$$"
-			}
-			return tex, "$"
-		}
-	}
-	return "", ""
 }

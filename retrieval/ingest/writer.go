@@ -279,8 +279,6 @@ func (f *flow) heading(n *html.Node, level int) {
 	text, anchor = clean(text), anchorOf(anchor)
 	switch {
 	case text == "":
-	case attr(n, "id") == "" && noteTitles.class(n):
-		f.add(between("**", written, "**"))
 	default:
 		w.level, w.titled = level, w.titled || level == 1
 		f.add(w.section(level, text, anchor) + headingLine(level, written, anchor, level > 4))
@@ -356,27 +354,14 @@ func fenced(language, code string) string {
 	return fence + language + "\n" + code + "\n" + fence
 }
 
-// card writes a link around blocks: the first of them becomes the link.
+// card writes a link around blocks: after them.
 func (f *flow) card(n *html.Node) {
-	w := f.w
-	blocks := w.blocks(n)
-	w.keepLink(attr(n, "href"), textOf(n))
-	if href := w.address(attr(n, "href")); len(blocks) > 0 && href != "" && !isPermalink(n) {
-		mark := headingMark.FindString(blocks[0])
-		switch rest := blocks[0][len(mark):]; {
-		case strings.Contains(rest, "](") || strings.Contains(rest, "\n"):
-			blocks = append(blocks, asSyntax("[→]("+href+")"))
-		case mark == "":
-			blocks[0] = between("[", linkText(rest), "]("+href+")")
-		default:
-			blocks[0] = mark + "[" + linkText(rest[:len(rest)-1]) + "](" + href + ")" + rest[len(rest)-1:]
-		}
+	f.apart(n)
+	f.w.keepLink(attr(n, "href"), textOf(n))
+	if href := f.w.address(attr(n, "href")); href != "" && !isPermalink(n) {
+		f.add(asSyntax("[→](" + href + ")"))
 	}
-	f.add(blocks...)
 }
-
-// headingMark matches the beginning of a written heading.
-var headingMark = regexp.MustCompile(`^(?:[^\n#]\d+[^\n#])?[^\n#]#{1,6} `)
 
 // isFootnoteMark reports whether n is the mark of a footnote in rendered
 // Markdown.
