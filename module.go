@@ -8,21 +8,23 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 	"github.com/caddy-docs/caddy-docs/handlers/command"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 func init() {
 	// The app and what can be put into it.
-	caddy.RegisterModule(new(app.App))              // docs
-	caddy.RegisterModule(new(app.EmbeddedIndex))    // docs.index.embedded
-	caddy.RegisterModule(new(app.MeilisearchIndex)) // docs.index.meilisearch
-	caddy.RegisterModule(new(app.OpenAIEmbedder))   // docs.embedder.openai
-	caddy.RegisterModule(new(app.OpenAIModel))      // docs.llm.openai
-	caddy.RegisterModule(new(app.SQLiteInsights))   // docs.insights.sqlite
-	caddy.RegisterModule(new(app.PostgresInsights)) // docs.insights.postgres
-	caddy.RegisterModule(new(app.Admin))            // admin.api.docs
+	caddy.RegisterModule(new(app.App))                  // docs
+	caddy.RegisterModule(new(options.EmbeddedIndex))    // docs.index.embedded
+	caddy.RegisterModule(new(options.MeilisearchIndex)) // docs.index.meilisearch
+	caddy.RegisterModule(new(options.OpenAIEmbedder))   // docs.embedder.openai
+	caddy.RegisterModule(new(options.OpenAIModel))      // docs.llm.openai
+	caddy.RegisterModule(new(options.SQLiteInsights))   // docs.insights.sqlite
+	caddy.RegisterModule(new(options.PostgresInsights)) // docs.insights.postgres
+	caddy.RegisterModule(new(admin.Admin))              // admin.api.docs
 
 	// The HTTP side.
 	caddy.RegisterModule(new(handlers.MatchAPI))    // http.matchers.docs_api

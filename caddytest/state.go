@@ -8,17 +8,18 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
-// App returns the app docs of this process.
-func App(t testing.TB) *app.App {
+// App returns the app docs of this process, with its admin API.
+func App(t testing.TB) admin.API {
 	t.Helper()
 	a, err := caddy.ActiveContext().AppIfConfigured("docs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.(*app.App)
+	return admin.API{App: a.(*app.App)}
 }
 
 // Metrics returns the series of a MetricsSite by name and labels.

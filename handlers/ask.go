@@ -27,7 +27,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -71,7 +73,7 @@ func (a *Ask) Provision(ctx caddy.Context) error {
 func (a *Ask) Validate() error {
 	var err error
 	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
-		err = &app.FieldError{Field: "max_concurrent_replies", Problem: fmt.Sprintf("%d must be from 1 to 1000000", n)}
+		err = &options.FieldError{Field: "max_concurrent_replies", Problem: fmt.Sprintf("%d must be from 1 to 1000000", n)}
 	}
 	return errors.Join(a.Route.Validate(), err)
 }
@@ -190,10 +192,10 @@ func pieces(text string, ranges [][2]int) (out []piece) {
 
 // askPageAsker is what requests of the page are recorded as: it is the widget
 // for readers without JavaScript.
-var askPageAsker = app.Asker{Source: insights.Widget}
+var askPageAsker = site.Asker{Source: insights.Widget}
 
 // search fills in the results.
-func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset string) {
+func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string) {
 	from, err := strconv.Atoi(offset)
 	if err != nil || from < 0 || from > retrieval.MaxHits {
 		from = 0
@@ -206,7 +208,7 @@ func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset str
 		return
 	}
 	if r.Method == http.MethodGet { // a question is recorded as such
-		a.app.Searched(site, askPageAsker, q, results)
+		site.Searched(askPageAsker, q, results)
 	}
 	p.Searched, p.Total = true, total
 	for _, one := range results {
@@ -232,32 +234,33 @@ func (a *Ask) search(r *http.Request, site *app.LiveSite, p *askPage, offset str
 }
 
 // answer asks the assistant, as docs_assistant does.
-func (a *Ask) answer(r *http.Request, site *app.LiveSite, p *askPage) {
+func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	req, err := uimessage.Decode(question("anonymous", p.Query))
 	if err != nil {
 		p.Problem = p.T.Failed
 		return
 	}
-	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
+	freeSlot, ok := live.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
-		a.app.Refused(site.Name, "busy")
+		observe.Refused(live.Name, "busy")
 		p.Problem = p.T.Busy
 		return
 	}
 	defer freeSlot()
 
 	began := time.Now()
-	ctx, endSpan := a.app.Step(asReader(r), "reply")
-	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
+	ctx, endSpan := observe.Step(asReader(r), "reply")
+	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
 	t, _ := a.app.Conversations().Open(ctx, "", owner)
 	id := requestID(r)
 	sources := new(sourceSink)
 	message := "msg_" + id
-	res, err := a.app.Run(ctx, site, r.ProtoMajor, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, SourcesApart: true}, sources)
-	a.app.Replied(ctx, &app.Reply{
-		Site: site, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
+	res, err := live.Run(ctx, r.ProtoMajor, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, SourcesApart: true}, sources)
+	ended := site.Reply{
+		Site: live, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
 		Result: res, Err: err, Gone: r.Context().Err() != nil,
-	})
+	}
+	ended.End(ctx)
 	endSpan(err)
 	if res == nil || res.Answer == "" {
 		p.Problem = p.T.Failed

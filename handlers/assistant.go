@@ -17,7 +17,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding/datastream"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -71,7 +73,7 @@ func (a *Assistant) Provision(ctx caddy.Context) error {
 func (a *Assistant) Validate() error {
 	errs := []error{a.KeyedRoute.Validate(), validMaxBody(a.MaxBody)}
 	fail := func(field, format string, args ...any) {
-		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+		errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
 	switch a.FinishEvent {
 	case "", "auto", "literal", "sdk":
@@ -111,17 +113,17 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		return err
 	}
 	if a.app.Exiting() { // since it was admitted
-		return stopping(w, a.app, site.Name)
+		return stopping(w, site.Name)
 	}
 	release, ok := site.Acquire()
 	if !ok {
-		a.app.Refused(site.Name, "not_ready")
+		observe.Refused(site.Name, "not_ready")
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
-		a.app.Refused(site.Name, "busy")
+		observe.Refused(site.Name, "busy")
 		w.Header().Set("Retry-After", "5")
 		return fail(http.StatusServiceUnavailable, "busy", "too many replies are in progress for this site; try again in a few seconds", nil)
 	}
@@ -148,49 +150,50 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 }
 
 // reply answers a request that was admitted and read.
-func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, site *app.LiveSite, key *access.Key, req *reply.Request) error {
+func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, live *site.Site, key *access.Key, req *reply.Request) error {
 	began := time.Now()
-	ctx, endSpan := a.app.Step(asReader(r), "reply")
-	owner := thread.Owner{Organization: site.Organization, Site: site.Name, Fingerprint: req.Fingerprint}
+	ctx, endSpan := observe.Step(asReader(r), "reply")
+	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
 	id := requestID(r)
 	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, SourcesApart: sourceOf(r) == insights.Widget}
-	in.ThreadID, in.History = a.conversation(ctx, site, req, owner)
+	in.ThreadID, in.History = a.conversation(ctx, live, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
 
 	s := newStream(w, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
 	defer s.close()
-	res, err := a.app.Run(ctx, site, r.ProtoMajor, in, s)
+	res, err := live.Run(ctx, r.ProtoMajor, in, s)
 	begun, broken := s.state()
 	gone := r.Context().Err() != nil || broken
 	if err != nil && !gone {
 		switch {
-		case errors.Is(err, app.ErrTimeLimit):
+		case errors.Is(err, site.ErrTimeLimit):
 			s.fail("This answer took longer than the server allows. Please ask again.")
-		case errors.Is(err, app.ErrStopping):
+		case errors.Is(err, site.ErrStopping):
 			if !begun {
 				endSpan(err)
-				return stopping(w, a.app, site.Name)
+				return stopping(w, live.Name)
 			}
 			s.fail("The server is being restarted and could not finish this answer. Please ask again.")
 		case errors.Is(err, assistant.ErrNothingToSay) && !begun:
 			endSpan(err)
-			a.app.Refused(site.Name, "search")
+			observe.Refused(live.Name, "search")
 			return searchFailed(w, err)
 		}
 	}
 
-	a.app.Replied(ctx, &app.Reply{
-		Site: site, Owner: owner, Thread: in.ThreadID, QuestionID: req.QuestionID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
+	ended := site.Reply{
+		Site: live, Owner: owner, Thread: in.ThreadID, QuestionID: req.QuestionID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
 		Message: in.MessageID, RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
-	})
+	}
+	ended.End(ctx)
 	endSpan(err)
 	return nil
 }
 
 // conversation returns the thread that a request continues, and its turns
 // before the question except those about pages that the reader can no longer open.
-func (a *Assistant) conversation(ctx context.Context, site *app.LiveSite, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
-	ctx, endSpan := a.app.Step(ctx, "thread")
+func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
+	ctx, endSpan := observe.Step(ctx, "thread")
 	defer endSpan(nil)
 	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
 	for _, t := range t.Before(req.QuestionID, req.Regenerate) {

@@ -12,6 +12,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -110,7 +111,7 @@ func token(r *http.Request) string {
 // asReader returns the context of a request for what is shown only to readers
 // who can open it themselves.
 func asReader(r *http.Request) context.Context {
-	return reach.WithReader(app.WithRequest(r.Context(), r), r, func(value string) bool {
+	return reach.WithReader(site.WithRequest(r.Context(), r), r, func(value string) bool {
 		if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
 			value = token
 		}

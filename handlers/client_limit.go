@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // ClientLimit is http.handlers.docs_client_limit. It limits the requests of
@@ -69,13 +69,13 @@ func (c *ClientLimit) Provision(ctx caddy.Context) error {
 func (c *ClientLimit) Validate() error {
 	var errs []error
 	if c.Zone == "" {
-		errs = append(errs, &app.FieldError{Field: "zone", Problem: "is missing; write a name for the count, like docs_search_ip"})
+		errs = append(errs, &options.FieldError{Field: "zone", Problem: "is missing; write a name for the count, like docs_search_ip"})
 	}
 	if c.MaxEvents < 1 || c.MaxEvents > maxLimitEvents {
-		errs = append(errs, &app.FieldError{Field: "max_events", Problem: fmt.Sprintf("%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)})
+		errs = append(errs, &options.FieldError{Field: "max_events", Problem: fmt.Sprintf("%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)})
 	}
 	if err := checkWindow(time.Duration(c.Window)); err != nil {
-		errs = append(errs, &app.FieldError{Field: "window", Problem: err.Error()})
+		errs = append(errs, &options.FieldError{Field: "window", Problem: err.Error()})
 	}
 	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // Contract is http.handlers.docs_contract. It describes the API to programs:
@@ -93,7 +94,7 @@ func contractPath(r *http.Request) string {
 // apiURL returns the URL below which the API is: that of the document itself.
 // A proxy in front of this server may have ended TLS, which the site's URL
 // then says.
-func apiURL(r *http.Request, site *app.LiveSite, name string) string {
+func apiURL(r *http.Request, site *site.Site, name string) string {
 	u := url.URL{Scheme: "http", Host: r.Host, Path: strings.TrimSuffix(originalURL(r).Path, name)}
 	if r.TLS != nil || site != nil && strings.HasPrefix(site.Config.URL+"/", "https://"+r.Host+"/") {
 		u.Scheme = "https"

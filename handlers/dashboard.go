@@ -13,7 +13,9 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // Dashboard is http.handlers.docs_dashboard: the pages on which an
@@ -76,7 +78,7 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 	if d.app, err = docsApp(ctx); err != nil {
 		return err
 	}
-	d.dashboard = dashboard.New(&dashboardServer{d.app, d.Sites}, d.app.Logins(), ctx.Slogger())
+	d.dashboard = dashboard.New(&dashboardServer{admin.API{App: d.app}, d.Sites}, d.app.Logins(), ctx.Slogger())
 	return nil
 }
 
@@ -102,17 +104,17 @@ func (d *Dashboard) Validate() error {
 	errs := []error{validSites(d.Sites)}
 	for field, placeholder := range map[string]string{"user": d.User, "groups": d.Groups} {
 		if placeholder != "" && !strings.Contains(placeholder, "{") {
-			errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)})
+			errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)})
 		}
 	}
 	errs = append(errs, d.validRules("admins", d.Admins))
 	for field, rules := range map[string]map[string][]string{"members": d.Members, "viewers": d.Viewers} {
 		for _, organization := range slices.Sorted(maps.Keys(rules)) {
 			if err := access.CheckName("organization", organization); err != nil {
-				errs = append(errs, &app.FieldError{Field: field, Problem: err.Error()})
+				errs = append(errs, &options.FieldError{Field: field, Problem: err.Error()})
 			}
 			if len(rules[organization]) == 0 {
-				errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("organization %s has no user; name users or @groups", organization)})
+				errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("organization %s has no user; name users or @groups", organization)})
 			}
 			errs = append(errs, d.validRules(field, rules[organization]))
 		}
@@ -122,7 +124,7 @@ func (d *Dashboard) Validate() error {
 
 func (d *Dashboard) validRules(field string, names []string) error {
 	refuse := func(format string, args ...any) error {
-		return &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
+		return &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(names) > maxRules {
 		return refuse("has %d users, at most %d are possible; name a @group", len(names), maxRules)

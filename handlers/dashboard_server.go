@@ -17,20 +17,22 @@ import (
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // dashboardServer is what the dashboard shows of the app.
 type dashboardServer struct {
-	app   *app.App
+	admin.API
 	names []string // of the sites, empty for all
 }
 
 // Sites implements dashboard.Server.
 func (s *dashboardServer) Sites() (sites []dashboard.Site) {
-	st := s.app.Status()
+	st := s.Status()
 	for i := range st.Sites {
 		if len(s.names) == 0 || slices.Contains(s.names, st.Sites[i].Name) {
 			sites = append(sites, describeSite(&st, &st.Sites[i]))
@@ -44,12 +46,12 @@ func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 
 // Refresh implements dashboard.Server.
 func (s *dashboardServer) Refresh(_ context.Context, site string) error {
-	return s.app.RefreshSoon(site)
+	return s.RefreshSoon(site)
 }
 
 // Pages implements dashboard.Server.
 func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashboard.Page, err error) {
-	all, err := s.app.SitePages(ctx, site)
+	all, err := s.API.Pages(ctx, site)
 	for _, p := range all {
 		pages = append(pages, dashboard.Page{
 			URL: p.URL, File: p.File, Title: p.Title, Sections: p.Sections, Language: p.Language, Version: p.Version, State: p.State, Why: p.Why,
@@ -63,7 +65,7 @@ const tryResults = 20
 
 // Search implements dashboard.Server.
 func (s *dashboardServer) Search(ctx context.Context, site, query string) (found []dashboard.Result, total int, err error) {
-	live := s.app.Site(site)
+	live := s.Site(site)
 	if live == nil {
 		return nil, 0, retrieval.ErrNotReady
 	}
@@ -92,7 +94,7 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 
 // Explain implements dashboard.Server.
 func (s *dashboardServer) Explain(ctx context.Context, site, text string) (*assistant.Explanation, error) {
-	e, err := s.app.ExplainSite(ctx, site, question("dashboard", text))
+	e, err := s.API.Explain(ctx, site, question("dashboard", text))
 	return e, refused(err)
 }
 
@@ -106,7 +108,7 @@ func question(fingerprint, text string) []byte {
 
 // Ask implements dashboard.Server.
 func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistant.Result, error) {
-	live := s.app.Site(site)
+	live := s.Site(site)
 	if live == nil {
 		return nil, retrieval.ErrNotReady
 	}
@@ -120,7 +122,7 @@ func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistan
 	}
 	defer release()
 	id := rand.Text()[:9]
-	res, err := s.app.Run(ctx, live, 1, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
+	res, err := live.Run(ctx, 1, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
 	if res != nil && res.Answer != "" {
 		return res, nil
 	}
@@ -129,7 +131,7 @@ func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistan
 
 // Insights implements dashboard.Server.
 func (s *dashboardServer) Insights(ctx context.Context) (insights.Store, error) {
-	store, _, err := s.app.InsightsStore(ctx)
+	store, _, err := s.Recorded().Store(ctx)
 	if errors.Is(err, app.ErrNoInsights) {
 		return nil, dashboard.ErrOff
 	}
@@ -138,11 +140,11 @@ func (s *dashboardServer) Insights(ctx context.Context) (insights.Store, error) 
 
 // Conversation implements dashboard.Server.
 func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answers []dashboard.Answer, err error) {
-	live := s.app.Site(site)
+	live := s.Site(site)
 	if live == nil {
 		return nil, nil
 	}
-	t, err := s.app.Conversations().Read(r.Context(), live.Organization, id)
+	t, err := s.Conversations().Read(r.Context(), live.Organization, id)
 	if err != nil || t == nil || t.Site != site {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answer
 
 // Erase implements dashboard.Server.
 func (s *dashboardServer) Erase(ctx context.Context, site string, e insights.Erasure) (insights.Erased, error) {
-	return s.app.EraseInsights(ctx, site, e)
+	return s.API.Erase(ctx, site, e)
 }
 
 // refused marks errors that the visitor can fix.
@@ -171,22 +173,22 @@ func refused(err error) error {
 
 // Keys implements dashboard.Server.
 func (s *dashboardServer) Keys(ctx context.Context) ([]*access.Key, error) {
-	return s.app.Keyring().List(ctx)
+	return s.Keyring().List(ctx)
 }
 
 // AddKey implements dashboard.Server.
 func (s *dashboardServer) AddKey(ctx context.Context, record []byte) error {
-	_, err := s.app.Keyring().Add(ctx, record)
+	_, err := s.Keyring().Add(ctx, record)
 	return err
 }
 
 // RevokeKey implements dashboard.Server.
 func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
-	_, err := s.app.Keyring().Revoke(ctx, id)
+	_, err := s.Keyring().Revoke(ctx, id)
 	return err
 }
 
-func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {
+func describeSite(st *admin.Status, of *admin.SiteStatus) dashboard.Site {
 	site := dashboard.Site{
 		Name: of.Name, Organization: of.Organization, Title: of.Title, URL: of.URL, API: of.API,
 		Index: of.Index, Model: st.Model, Embedder: st.Embedder,
@@ -195,7 +197,7 @@ func describeSite(st *app.Status, of *app.SiteStatus) dashboard.Site {
 		site.Models = append(site.Models, dashboard.Model{Name: m.Model, Down: m.Breaker == "open", Until: m.Until})
 	}
 	if st.ThreadsTTL > 0 {
-		site.Threads = app.Days(time.Duration(st.ThreadsTTL * float64(time.Second)))
+		site.Threads = options.Days(time.Duration(st.ThreadsTTL * float64(time.Second)))
 	}
 	if p := of.Pages; p != nil {
 		site.Pages = &dashboard.PageCounts{Public: p.Public, Locked: p.Locked, NotServed: p.NotServed, Duplicate: p.Duplicate, Unknown: p.Unknown}
@@ -233,7 +235,7 @@ func windowName(seconds float64) string {
 }
 
 // problemsOf returns the problems that somebody has to fix.
-func problemsOf(st *app.Status, of *app.SiteStatus) (problems []dashboard.Problem) {
+func problemsOf(st *admin.Status, of *admin.SiteStatus) (problems []dashboard.Problem) {
 	add := func(admin bool, what, do string) {
 		problems = append(problems, dashboard.Problem{What: what, Do: do, Admin: admin})
 	}

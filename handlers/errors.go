@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -97,8 +97,8 @@ func describe(status int, err error, retryAfter string) (message, code string) {
 }
 
 // stopping refuses a request while the process ends.
-func stopping(w http.ResponseWriter, a *app.App, site string) error {
-	a.Refused(site, "stopping")
+func stopping(w http.ResponseWriter, site string) error {
+	observe.Refused(site, "stopping")
 	w.Header().Set("Retry-After", "5")
 	w.Header().Set("Connection", "close")
 	return fail(http.StatusServiceUnavailable, "stopping", "the server is being restarted; try again in a few seconds", nil)

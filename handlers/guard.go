@@ -14,7 +14,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -36,7 +38,7 @@ type Guard struct {
 	RateLimitPolicy string `json:"rate_limit_policy,omitempty"`
 
 	// A site that this route defines, as the directive docs does.
-	Define *app.Definition `json:"define,omitempty"`
+	Define *options.Definition `json:"define,omitempty"`
 
 	app *app.App
 	log *zap.Logger
@@ -64,12 +66,12 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 
 // DefinedSite returns the site that this route defines, nil for none. The app
 // docs asks for it when it starts.
-func (g *Guard) DefinedSite() *app.Definition { return g.Define }
+func (g *Guard) DefinedSite() *options.Definition { return g.Define }
 
 // Validate checks the configuration.
 func (g *Guard) Validate() error {
 	if g.Errors != "" && g.Errors != "pass" {
-		return &app.FieldError{Field: "errors", Problem: fmt.Sprintf("%q must be pass, or left out", g.Errors)}
+		return &options.FieldError{Field: "errors", Problem: fmt.Sprintf("%q must be pass, or left out", g.Errors)}
 	}
 	return g.Define.Validate()
 }
@@ -125,7 +127,7 @@ func organizationLeft(h http.Header, r *http.Request) {
 		return
 	}
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err == nil && exceeded(repl) == app.OverOrganizationLimit {
+	if err == nil && exceeded(repl) == site.OverOrganizationLimit {
 		h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
 	}
 }
@@ -133,7 +135,7 @@ func organizationLeft(h http.Header, r *http.Request) {
 // exceeded returns the limit that refused a request, "" if none of this module's did.
 func exceeded(repl *caddy.Replacer) string {
 	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
-	for _, by := range []string{app.OverClientLimit, app.OverOrganizationLimit} {
+	for _, by := range []string{site.OverClientLimit, site.OverOrganizationLimit} {
 		if strings.HasPrefix(zone, "docs_") && strings.Contains(zone, "_"+by+"_") {
 			return by
 		}
@@ -147,7 +149,9 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 	if status == http.StatusTooManyRequests {
 		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 			if by := exceeded(repl); by != "" {
-				g.app.LimitRefused(e.site, e.api, by)
+				if live := g.app.Site(e.site); live != nil {
+					g.app.Limits().Refused(live, e.api, by)
+				}
 			}
 		}
 		return
@@ -157,7 +161,7 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		if sourceOf(r) == insights.Widget {
 			api += " (widget)"
 		}
-		g.app.LimitAllowed(key.Organization, app.RateLimit{API: api, Events: g.limit.MaxEvents, Window: time.Duration(g.limit.Window)})
+		g.app.Limits().Allowed(key.Organization, site.RateLimit{API: api, Events: g.limit.MaxEvents, Window: time.Duration(g.limit.Window)})
 	}
 }
 
@@ -193,7 +197,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	origin := r.Header.Get("Origin")
 	// Whether the origin may use the key that was sent is checked once that
 	// key is known (admit).
-	allowed := origin != "" && (sameHost(r, origin) || g.app.OriginAllowed(e.site, origin))
+	allowed := origin != "" && (sameHost(r, origin) || g.originAllowed(e.site, origin))
 	if allowed {
 		allow(h, origin)
 	}
@@ -210,6 +214,13 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
 	}
 	return next.ServeHTTP(w, r)
+}
+
+// originAllowed reports whether pages of an origin may use a site's API with
+// some key.
+func (g *Guard) originAllowed(name, origin string) bool {
+	live := g.app.Site(name)
+	return live != nil && live.OriginAllowed(origin)
 }
 
 // allow lets pages of an origin read the response.

@@ -5,13 +5,14 @@ import (
 	"net/http"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // askerOf names the sender of a request that was admitted.
-func askerOf(r *http.Request, key *access.Key) app.Asker {
-	from := app.Asker{Source: sourceOf(r)}
+func askerOf(r *http.Request, key *access.Key) site.Asker {
+	from := site.Asker{Source: sourceOf(r)}
 	if key != nil && from.Source != insights.Widget { // a browser token is not a key
 		from.Key = key.ID
 	}
@@ -21,7 +22,7 @@ func askerOf(r *http.Request, key *access.Key) app.Asker {
 // validMaxBody checks the longest body that a route reads.
 func validMaxBody(n int64) error {
 	if n != 0 && (n < minMaxBody || n > maxMaxBody) {
-		return &app.FieldError{Field: "max_body", Problem: fmt.Sprintf("%d must be from %d to %d bytes", n, minMaxBody, maxMaxBody)}
+		return &options.FieldError{Field: "max_body", Problem: fmt.Sprintf("%d must be from %d to %d bytes", n, minMaxBody, maxMaxBody)}
 	}
 	return nil
 }

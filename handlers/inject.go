@@ -15,8 +15,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"golang.org/x/net/html"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 const (
@@ -57,7 +57,7 @@ func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.
 type injector struct {
 	*caddyhttp.ResponseWriterWrapper
 	r      *http.Request
-	site   *app.LiveSite
+	site   *site.Site
 	tag    string
 	suffix string // of ETags
 

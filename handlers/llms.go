@@ -19,7 +19,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -41,7 +43,7 @@ type LLMs struct {
 	Route
 
 	// A site that this route defines, as the directive docs does.
-	Define *app.Definition `json:"define,omitempty"`
+	Define *options.Definition `json:"define,omitempty"`
 
 	log *zap.Logger
 }
@@ -64,7 +66,7 @@ func (l *LLMs) Provision(ctx caddy.Context) error {
 }
 
 // DefinedSite returns the site that this route defines, nil for none.
-func (l *LLMs) DefinedSite() *app.Definition { return l.Define }
+func (l *LLMs) DefinedSite() *options.Definition { return l.Define }
 
 // Validate checks the configuration.
 func (l *LLMs) Validate() error {
@@ -75,54 +77,54 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || !l.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	site, path := siteAt(l.app, l.Sites, r)
-	if site == nil {
+	live, path := siteAt(l.app, l.Sites, r)
+	if live == nil {
 		return next.ServeHTTP(w, r)
 	}
-	release, ok := site.Acquire()
+	release, ok := live.Acquire()
 	if !ok {
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
-	hasFile := func() bool { return site.HasFile(path) }
+	hasFile := func() bool { return live.HasFile(path) }
 	ctx := asReader(r)
-	if serve := l.file(site, strings.TrimPrefix(path, site.Prefix()+"/")); serve != nil {
+	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
 		return unlessFile(w, r, next, hasFile, func() error {
-			if status := site.Refuses(ctx); status != 0 {
+			if status := live.Refuses(ctx); status != 0 {
 				return caddyhttp.Error(status, nil)
 			}
 			return serve(w, r)
 		})
 	}
 	if name, ok := strings.CutSuffix(path, ".md"); ok {
-		d := site.PageAtMarkdown(path)
-		if !site.CanOpen(ctx, name, d) {
+		d := live.PageAtMarkdown(path)
+		if !live.CanOpen(ctx, name, d) {
 			return next.ServeHTTP(w, r)
 		}
-		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, site, d, false) })
+		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, live, d, false) })
 	}
-	d := site.PageAt(path)
+	d := live.PageAt(path)
 	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
-	negotiated := func() error { return l.page(w, r, site, d, true) }
-	if !wantsMarkdown(r) || !site.IsPublic(d) && !site.CanOpen(ctx, path, d) {
+	negotiated := func() error { return l.page(w, r, live, d, true) }
+	if !wantsMarkdown(r) || !live.IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
 	}
 	return whenServed(w, r, next, negotiated, func(h http.Header) {
 		h.Add("Vary", "Accept")
 		if negotiated == nil {
-			base := baseURL(site, r)
-			h.Add("Link", "<"+app.Absolute(base, site.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
+			base := baseURL(live, r)
+			h.Add("Link", "<"+site.Absolute(base, live.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
 			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-			site.Saw(ctx, d)
+			live.Saw(ctx, d)
 		}
 	})
 }
 
 // siteAt returns the site that a request is for, and the path in it: of the
 // sites of a route the one with the longest path in its URL.
-func siteAt(a *app.App, sites []string, r *http.Request) (site *app.LiveSite, path string) {
+func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path string) {
 	names := sites
 	if len(names) == 0 {
 		names = a.SitesAt(r.Host)
@@ -130,22 +132,22 @@ func siteAt(a *app.App, sites []string, r *http.Request) (site *app.LiveSite, pa
 	for _, p := range []string{originalURL(r).Path, r.URL.Path} {
 		for _, name := range names {
 			s := a.Site(name)
-			if s != nil && strings.HasPrefix(p+"/", s.Prefix()+"/") && (site == nil || len(s.Prefix()) > len(site.Prefix())) {
-				site, path = s, p
+			if s != nil && strings.HasPrefix(p+"/", s.Prefix()+"/") && (live == nil || len(s.Prefix()) > len(live.Prefix())) {
+				live, path = s, p
 			}
 		}
-		if site != nil {
+		if live != nil {
 			break
 		}
 	}
-	return site, path
+	return live, path
 }
 
 // baseURL is the site's URL without a slash at its end: the configured one,
 // else the host of the request.
-func baseURL(site *app.LiveSite, r *http.Request) string {
-	if site.Config.URL != "" {
-		return site.Config.URL
+func baseURL(live *site.Site, r *http.Request) string {
+	if live.Config.URL != "" {
+		return live.Config.URL
 	}
 	scheme := "http"
 	if r.TLS != nil {
@@ -155,14 +157,14 @@ func baseURL(site *app.LiveSite, r *http.Request) string {
 }
 
 // file returns what serves a file of a site, nil for other files.
-func (l *LLMs) file(site *app.LiveSite, name string) func(http.ResponseWriter, *http.Request) error {
+func (l *LLMs) file(live *site.Site, name string) func(http.ResponseWriter, *http.Request) error {
 	switch {
 	case name == "llms.txt", strings.HasPrefix(name, "llms/") && strings.HasSuffix(name, ".txt"):
-		return func(w http.ResponseWriter, r *http.Request) error { return l.index(w, r, site, name) }
+		return func(w http.ResponseWriter, r *http.Request) error { return l.index(w, r, live, name) }
 	case name == "llms-full.txt":
-		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, site) }
+		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, live) }
 	case name == "sitemap.xml":
-		return func(w http.ResponseWriter, r *http.Request) error { return l.sitemap(w, r, site) }
+		return func(w http.ResponseWriter, r *http.Request) error { return l.sitemap(w, r, live) }
 	}
 	return nil
 }
@@ -177,11 +179,11 @@ func notYet(w http.ResponseWriter) error {
 var errNotFound = caddyhttp.Error(http.StatusNotFound, nil)
 
 // index serves llms.txt and its parts.
-func (l *LLMs) index(w http.ResponseWriter, r *http.Request, site *app.LiveSite, name string) error {
-	if !site.Known() {
+func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
+	if !live.Known() {
 		return notYet(w)
 	}
-	text, ok := site.LLMs(baseURL(site, r))[name]
+	text, ok := live.LLMs(baseURL(live, r))[name]
 	if !ok {
 		return errNotFound
 	}
@@ -205,12 +207,12 @@ func serveText(w http.ResponseWriter, r *http.Request, contentType string, text 
 
 // page serves a page as Markdown: at its own URL if negotiated, else at the
 // URL with .md.
-func (l *LLMs) page(w http.ResponseWriter, r *http.Request, site *app.LiveSite, d *retrieval.Document, negotiated bool) error {
-	base := baseURL(site, r)
-	md, err := site.Markdown(r.Context(), d, base)
+func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *retrieval.Document, negotiated bool) error {
+	base := baseURL(live, r)
+	md, err := live.Markdown(r.Context(), d, base)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, app.ErrNoPage) {
-			l.log.Warn("a page can't be served as Markdown", zap.String("site", site.Name), zap.String("page", d.File), zap.Error(err))
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, site.ErrNoPage) {
+			l.log.Warn("a page can't be served as Markdown", zap.String("site", live.Name), zap.String("page", d.File), zap.Error(err))
 		}
 		return errNotFound
 	}
@@ -219,7 +221,7 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, site *app.LiveSite, 
 	case negotiated:
 		// Shared caches often ignore Vary: Accept.
 		h.Set("Cache-Control", "private, no-cache")
-	case !site.IsPublic(d):
+	case !live.IsPublic(d):
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("X-Robots-Tag", "noindex")
 	default:
@@ -243,12 +245,12 @@ func withDirective(md []byte, base string) []byte {
 }
 
 // full serves the public pages one after the other, without holding them.
-func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) error {
-	if !site.Known() {
+func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site) error {
+	if !live.Known() {
 		return notYet(w)
 	}
-	base := baseURL(site, r)
-	pages, tag := site.PublicPages()
+	base := baseURL(live, r)
+	pages, tag := live.PublicPages()
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -269,9 +271,9 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) 
 		return nil
 	}
 	//nolint:gosec // text/plain or Markdown, never HTML
-	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", site.Title(), len(pages), base)
+	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", live.Title(), len(pages), base)
 	for _, d := range pages {
-		md, err := site.MarkdownOnce(r.Context(), d, base)
+		md, err := live.MarkdownOnce(r.Context(), d, base)
 		if err != nil {
 			continue // it is gone, and so from the next list
 		}
@@ -286,17 +288,17 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, site *app.LiveSite) 
 const maxSitemap = 50_000
 
 // sitemap serves the URLs of the public pages.
-func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, site *app.LiveSite) error {
-	if !site.Known() {
+func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, live *site.Site) error {
+	if !live.Known() {
 		return notYet(w)
 	}
-	base := baseURL(site, r)
-	pages, _ := site.PublicPages()
+	base := baseURL(live, r)
+	pages, _ := live.PublicPages()
 	var b bytes.Buffer
 	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
 	for _, d := range pages[:min(len(pages), maxSitemap)] {
 		b.WriteString("<url><loc>")
-		_ = xml.EscapeText(&b, []byte(app.Absolute(base, d.URL)))
+		_ = xml.EscapeText(&b, []byte(site.Absolute(base, d.URL)))
 		b.WriteString("</loc></url>\n")
 	}
 	b.WriteString("</urlset>\n")

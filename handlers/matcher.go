@@ -12,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
@@ -53,7 +54,7 @@ func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
 func (m *MatchAPI) Validate() error {
 	if _, ok := apis[m.Only]; !ok && m.Only != "" {
 		names := strings.Join(slices.Sorted(maps.Keys(apis)), ", ")
-		return &app.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be one of %s, or left out", m.Only, names)}
+		return &options.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be one of %s, or left out", m.Only, names)}
 	}
 	return validSites(m.Sites)
 }

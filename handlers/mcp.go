@@ -18,8 +18,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/agents"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -54,7 +56,7 @@ type MCP struct {
 	Unlimited bool `json:"unlimited,omitempty"`
 
 	// A site that this route defines, as the directive docs does.
-	Define *app.Definition `json:"define,omitempty"`
+	Define *options.Definition `json:"define,omitempty"`
 
 	log   *zap.Logger
 	guard *Guard
@@ -68,7 +70,7 @@ type MCP struct {
 // mcpServer is the server of a site until the site's description changes.
 type mcpServer struct {
 	about   agents.About
-	site    *app.LiveSite
+	live    *site.Site
 	handler http.Handler
 }
 
@@ -114,7 +116,7 @@ func (m *MCP) Cleanup() error {
 }
 
 // DefinedSite returns the site that this route defines, nil for none.
-func (m *MCP) DefinedSite() *app.Definition { return m.Define }
+func (m *MCP) DefinedSite() *options.Definition { return m.Define }
 
 // Validate checks the configuration.
 func (m *MCP) Validate() error {
@@ -124,11 +126,11 @@ func (m *MCP) Validate() error {
 			continue
 		}
 		if err := l.Check(); err != nil {
-			errs = append(errs, &app.FieldError{Field: field, Problem: err.Error()})
+			errs = append(errs, &options.FieldError{Field: field, Problem: err.Error()})
 		}
 	}
 	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
-		errs = append(errs, &app.FieldError{Field: "unlimited", Problem: "true excludes client_limit and tool_limit; keep one of them"})
+		errs = append(errs, &options.FieldError{Field: "unlimited", Problem: "true excludes client_limit and tool_limit; keep one of them"})
 	}
 	return errors.Join(errs...)
 }
@@ -155,25 +157,25 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) || !m.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	site, path := siteAt(m.app, m.Sites, r)
-	if site == nil {
+	live, path := siteAt(m.app, m.Sites, r)
+	if live == nil {
 		return next.ServeHTTP(w, r)
 	}
-	release, ok := site.Acquire()
+	release, ok := live.Acquire()
 	if !ok {
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
 	switch {
 	case isDiscovery(path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return unlessFile(w, r, next, func() bool { return site.HasFile(path) }, func() error {
+		return unlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error {
 			http.Error(w, "404 page not found", http.StatusNotFound)
 			return nil
 		})
-	case path != site.Prefix()+"/mcp" || !site.Free(r.Context(), path):
+	case path != live.Prefix()+"/mcp" || !live.Free(r.Context(), path):
 		return next.ServeHTTP(w, r)
 	}
-	return m.guarded(w, r, endpoint{api: apiMCP, version: 1, site: site.Name})
+	return m.guarded(w, r, endpoint{api: apiMCP, version: 1, site: live.Name})
 }
 
 // guarded answers like the API: with CORS, errors as JSON, and 405 for other
@@ -197,14 +199,14 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
-	site, key, err := m.admit(w, r, e.site, !m.RequireKey)
+	live, key, err := m.admit(w, r, e.site, !m.RequireKey)
 	if err != nil {
 		return err
 	}
-	if !site.KnownHost(r.Host) {
+	if !live.KnownHost(r.Host) {
 		return unknownHost()
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !m.app.OriginAllowed(site.Name, origin) {
+	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !live.OriginAllowed(origin) {
 		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	body, err := readBody(w, r, 0)
@@ -215,39 +217,39 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := m.count(w, r, site, tools); err != nil {
+	if err := m.count(w, r, live, tools); err != nil {
 		return err
 	}
-	release, ok := site.Acquire()
+	release, ok := live.Acquire()
 	if !ok {
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	for _, tool := range tools {
 		if tool != "" {
-			m.app.ToolCalled(site.Name, tool)
+			observe.Metrics.Tools.WithLabelValues(live.Name, tool).Inc()
 		}
 	}
-	r = r.WithContext(app.WithKeyID(asReader(r), askerOf(r, key).Key))
+	r = r.WithContext(site.WithKeyID(asReader(r), askerOf(r, key).Key))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	// There are no sessions and no streams to resume.
 	r.Header.Del("Mcp-Session-Id")
 	r.Header.Del("Last-Event-ID")
 	// The SDK wants clients to take both.
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	m.server(site, r, e.full).ServeHTTP(w, r)
+	m.server(live, r, e.full).ServeHTTP(w, r)
 	return nil
 }
 
 // count counts the messages of a request by their tools, or returns the error 429.
-func (m *MCP) count(w http.ResponseWriter, r *http.Request, site *app.LiveSite, tools []string) error {
+func (m *MCP) count(w http.ResponseWriter, r *http.Request, live *site.Site, tools []string) error {
 	if m.clients == nil {
 		return nil
 	}
 	for _, tool := range tools {
 		left, wait := m.clients.limiter.Take(client(r.Context()))
 		if left >= 0 && tool != "" {
-			left, wait = m.tools.limiter.Take(site.Name + " " + tool)
+			left, wait = m.tools.limiter.Take(live.Name + " " + tool)
 		}
 		if left < 0 {
 			return overLimit(w, wait)
@@ -295,20 +297,20 @@ const maxServers = 100
 
 // server returns the MCP server of a site, a new one if the site's description
 // has changed.
-func (m *MCP) server(site *app.LiveSite, r *http.Request, full bool) http.Handler {
-	base := baseURL(site, r)
-	about := site.About(base)
+func (m *MCP) server(live *site.Site, r *http.Request, full bool) http.Handler {
+	base := baseURL(live, r)
+	about := live.About(base)
 	about.Full = full
-	key := fmt.Sprint(site.Name, " ", base, " ", full)
+	key := fmt.Sprint(live.Name, " ", base, " ", full)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if s, ok := m.servers[key]; ok && s.site == site && reflect.DeepEqual(s.about, about) {
+	if s, ok := m.servers[key]; ok && s.live == live && reflect.DeepEqual(s.about, about) {
 		return s.handler
 	}
 	if len(m.servers) >= maxServers {
 		clear(m.servers)
 	}
-	handler := agents.NewHandler(about, m.app.AgentDocs(site, base))
-	m.servers[key] = mcpServer{about, site, handler}
+	handler := agents.NewHandler(about, live.AgentDocs(base))
+	m.servers[key] = mcpServer{about, live, handler}
 	return handler
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -37,7 +37,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if !ok || e.api != apiPage {
 		return next.ServeHTTP(w, r)
 	}
-	site, _, err := p.admit(w, r, e.site)
+	live, _, err := p.admit(w, r, e.site)
 	if err != nil {
 		return err
 	}
@@ -51,17 +51,17 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if err := json.Unmarshal(body, &q); err != nil || q.Path == nil || len(*q.Path) > 2000 {
 		return fail(http.StatusBadRequest, "bad_request", `the body must be {"path": "guide/install"}: the page's path, as in search results, of at most 2000 bytes`, nil)
 	}
-	release, ok := site.Acquire()
+	release, ok := live.Acquire()
 	if !ok {
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	d := site.PageNamed(*q.Path)
-	if !site.CanOpen(asReader(r), *q.Path, d) {
+	d := live.PageNamed(*q.Path)
+	if !live.CanOpen(asReader(r), *q.Path, d) {
 		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 	}
-	md, err := site.Markdown(r.Context(), d, baseURL(site, r))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, app.ErrNoPage) {
+	md, err := live.Markdown(r.Context(), d, baseURL(live, r))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, site.ErrNoPage) {
 		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
 	}
 	if err != nil {

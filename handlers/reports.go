@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -31,7 +31,7 @@ func (Events) CaddyModule() caddy.ModuleInfo {
 }
 
 func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return h.report(w, r, next, apiEvents, func(site *app.LiveSite, from app.Asker, body []byte) error {
+	return h.report(w, r, next, apiEvents, func(site *site.Site, from site.Asker, body []byte) error {
 		event, err := encoding.DecodeEvent(body)
 		if err != nil {
 			return badRequest(err)
@@ -39,10 +39,10 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		private := r.Header.Get("Sec-GPC") == "1" // globalprivacycontrol.org: no tracking
 		// The search endpoint has recorded the queries of other clients.
 		if event.Type == "search" && from.Source == insights.Widget {
-			h.app.TypedQuery(site, from, event.Query, event.Hits, !private)
+			site.TypedQuery(from, event.Query, event.Hits, !private)
 		}
 		if event.Type == "click" && !private {
-			h.app.Clicked(site, from, insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
+			site.Clicked(from, insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
 		}
 		return nil
 	})
@@ -65,12 +65,12 @@ func (Feedback) CaddyModule() caddy.ModuleInfo {
 }
 
 func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return f.report(w, r, next, apiFeedback, func(site *app.LiveSite, from app.Asker, body []byte) error {
+	return f.report(w, r, next, apiFeedback, func(site *site.Site, from site.Asker, body []byte) error {
 		v, err := encoding.DecodeFeedback(body)
 		if err != nil {
 			return badRequest(err)
 		}
-		known := f.app.Voted(r.Context(), site, from, insights.Vote{
+		known := site.Voted(r.Context(), from, insights.Vote{
 			Thread: v.ThreadID, Message: v.MessageID, Path: v.Path, Rating: v.Rating, Reasons: v.Reasons, Comment: v.Comment,
 		})
 		if !known {
@@ -82,7 +82,7 @@ func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 
 // report answers a request to a part of the API that has only to be recorded.
 func (rt *KeyedRoute) report(
-	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, record func(*app.LiveSite, app.Asker, []byte) error,
+	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, record func(*site.Site, site.Asker, []byte) error,
 ) error {
 	e, ok := endpointOf(r)
 	if !ok || e.api != api {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -43,7 +45,7 @@ func (rt *Route) serves(name, host string) bool {
 
 // open returns the site that a request asks for by name. The error is 404 for
 // an unknown site, and 503 while the process starts or ends.
-func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app.LiveSite, error) {
+func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*site.Site, error) {
 	if !rt.app.AwaitStart(r.Context()) {
 		return nil, searchFailed(w, retrieval.ErrNotReady)
 	}
@@ -53,7 +55,7 @@ func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app
 			"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
 	}
 	if rt.app.Exiting() {
-		return nil, stopping(w, rt.app, name)
+		return nil, stopping(w, name)
 	}
 	if status := site.Refuses(asReader(r)); status != 0 {
 		return nil, fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
@@ -67,7 +69,7 @@ func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*app
 // origin that the key (or any key, for an anonymous request) does not allow.
 // Handlers call it themselves, so that they stay closed when configured by
 // hand without authentication.
-func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anonymous bool) (*app.LiveSite, *access.Key, error) {
+func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anonymous bool) (*site.Site, *access.Key, error) {
 	key, known := identityOf(r)
 	if !known && !anonymous {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -81,7 +83,7 @@ func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anon
 		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !ownPage(r, site, origin) &&
-		!(known && key.AllowsOrigin(origin)) && !(!known && rt.app.OriginAllowed(name, origin)) {
+		!(known && key.AllowsOrigin(origin)) && !(!known && site.OriginAllowed(origin)) {
 		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	return site, key, nil
@@ -90,7 +92,7 @@ func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anon
 // ownPage reports whether an origin is the site's own: that of its URL, or the
 // request's host. The host must be one that the operator named. Otherwise the
 // page of a stranger whose domain name leads to this server would be the site's.
-func ownPage(r *http.Request, site *app.LiveSite, origin string) bool {
+func ownPage(r *http.Request, site *site.Site, origin string) bool {
 	return site.OwnOrigin(origin) || sameHost(r, origin) && site.KnownHost(r.Host)
 }
 
@@ -103,7 +105,7 @@ type KeyedRoute struct {
 	Anonymous bool `json:"anonymous,omitempty"`
 }
 
-func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*app.LiveSite, *access.Key, error) {
+func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*site.Site, *access.Key, error) {
 	return rt.Route.admit(w, r, name, rt.Anonymous)
 }
 
@@ -111,7 +113,7 @@ func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string)
 func validSites(sites []string) error {
 	for _, name := range sites {
 		if err := access.CheckName("name", name); err != nil {
-			return &app.FieldError{Field: "sites", Problem: err.Error()}
+			return &options.FieldError{Field: "sites", Problem: err.Error()}
 		}
 	}
 	return nil

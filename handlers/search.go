@@ -74,9 +74,9 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 	// The widget sends a request at each pause of typing, and reports the final
 	// query to docs_events.
 	if from := askerOf(r, key); from.Source == insights.Widget {
-		s.app.SearchedTyping(site, q, results)
+		site.SearchedTyping(q, results)
 	} else {
-		s.app.Searched(site, from, q, results)
+		site.Searched(from, q, results)
 	}
 
 	jsonHeader(w.Header())

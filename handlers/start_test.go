@@ -13,12 +13,14 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 func init() {
 	caddy.RegisterModule(new(app.App))
-	caddy.RegisterModule(new(app.OpenAIModel))
+	caddy.RegisterModule(new(options.OpenAIModel))
 }
 
 // loadApp returns the app docs with a site acme and a model that does not
@@ -107,7 +109,7 @@ func TestStatusMayBeReadWhileAReloadEndsTheConfiguration(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for {
-			if st := a.Status(); len(st.Sites) != 1 {
+			if st := (admin.API{App: a}).Status(); len(st.Sites) != 1 {
 				t.Errorf("status %+v", st)
 			}
 			select {

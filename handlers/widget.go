@@ -25,7 +25,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
 	"github.com/caddy-docs/caddy-docs/widget"
 )
@@ -114,7 +115,7 @@ func (wd *Widget) Provision(ctx caddy.Context) (err error) {
 	wd.strings = make(map[string]map[string]string)
 	for name, file := range wd.Strings {
 		if wd.strings[name], err = readStrings(file); err != nil {
-			return &app.FieldError{Field: "strings", Problem: fmt.Sprintf("%s: %v", name, err)}
+			return &options.FieldError{Field: "strings", Problem: fmt.Sprintf("%s: %v", name, err)}
 		}
 	}
 	return wd.Route.Provision(ctx)
@@ -157,7 +158,7 @@ var (
 func (wd *Widget) Validate() error {
 	errs := []error{wd.Route.Validate()}
 	fail := func(field, format string, args ...any) {
-		errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
+		errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
 	if wd.Inject && len(wd.Sites) > 1 {
 		fail("inject", "takes one site, the one whose box the pages get, or none; %d are named", len(wd.Sites))
@@ -237,7 +238,7 @@ func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 
 // script returns what an endpoint serves.
 func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*asset, error) {
-	var site *app.LiveSite
+	var site *site.Site
 	if e.chunk == "" {
 		var err error
 		if site, err = wd.open(w, r, e.site); err != nil {
@@ -267,7 +268,7 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 
 // config is the configuration in the script; see Config in widget/src/types.ts.
 // It has the settings of the handler, and what the site adds to them.
-func (wd *Widget) config(site *app.LiveSite) ([]byte, error) {
+func (wd *Widget) config(site *site.Site) ([]byte, error) {
 	settings := *wd
 	settings.Sites = nil
 	settings.Title = cmp.Or(wd.Title, site.Config.Name)

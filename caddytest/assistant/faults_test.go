@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/certmagic"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -34,7 +34,9 @@ func (brokenIndex) CaddyModule() caddy.ModuleInfo {
 
 func (brokenIndex) UnmarshalCaddyfile(d *caddyfile.Dispenser) error { d.Next(); return nil }
 
-func (brokenIndex) OpenIndex(app.IndexOptions) (retrieval.Index, error) { return brokenIndex{}, nil }
+func (brokenIndex) OpenIndex(options.IndexOptions) (retrieval.Index, error) {
+	return brokenIndex{}, nil
+}
 
 var errBroken = fmt.Errorf("%w: dial tcp 10.1.2.3:7700: connection refused", retrieval.ErrUnavailable)
 

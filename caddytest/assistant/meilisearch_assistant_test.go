@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 // Without a server that answers, and without a fallback, the assistant
@@ -56,7 +56,7 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 	s := caddytest.Start(t, meiliIndex(m.URL, "embedder mine"), caddytest.Site(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
 	caddytest.Until(t, "the server has the pages", func() bool { _, found := searchSite(s, "install"); return found })
-	check := func(what string) app.Check {
+	check := func(what string) admin.Check {
 		t.Helper()
 		for _, c := range caddytest.App(t).Doctor(t.Context()) {
 			if strings.Contains(c.What, what) {
@@ -64,7 +64,7 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 			}
 		}
 		t.Errorf("the doctor says nothing of %s", what)
-		return app.Check{}
+		return admin.Check{}
 	}
 	for _, what := range []string{"version", "keys", "index docs-acme", "settings of docs-acme", "search in docs-acme"} {
 		if c := check(what); !c.OK {

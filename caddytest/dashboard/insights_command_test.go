@@ -150,7 +150,7 @@ func commandsShowExportAndErase(t *testing.T) {
 
 	// Who did that is in the dashboard's audit, without the text.
 	run("key", "create", "--site", "acme", "--name", "audited")
-	store, done, err := caddytest.App(t).InsightsStore(t.Context())
+	store, done, err := caddytest.App(t).Recorded().Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

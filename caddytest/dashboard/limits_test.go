@@ -9,7 +9,9 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // The overview shows what the organization has used of its limits, and what
@@ -73,8 +75,8 @@ func TestLimitsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := loaded.(*app.App).Status().Sites[0]
-	if len(site.Limits) != 1 || site.Limits[0] != (app.LimitStatus{API: "search", Used: 5, Events: 5, Window: 3600}) || site.Refused != (app.RefusedStatus{Client: 2, Organization: 2}) {
-		t.Errorf("status: %+v %+v", site.Limits, site.Refused)
+	acme := admin.API{App: loaded.(*app.App)}.Status().Sites[0]
+	if len(acme.Limits) != 1 || acme.Limits[0] != (site.LimitStatus{API: "search", Used: 5, Events: 5, Window: 3600}) || acme.Refused != (site.RefusedStatus{Client: 2, Organization: 2}) {
+		t.Errorf("status: %+v %+v", acme.Limits, acme.Refused)
 	}
 }

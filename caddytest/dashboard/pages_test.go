@@ -13,6 +13,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/pgserver"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -262,8 +263,8 @@ func testSignIn(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newLogin := func(body string) *app.Login {
-		login, err := loaded.(*app.App).NewLogin(t.Context(), []byte(body))
+	newLogin := func(body string) *admin.Login {
+		login, err := admin.API{App: loaded.(*app.App)}.NewLogin(t.Context(), []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +276,7 @@ func testSignIn(t *testing.T, s *suite) {
 	if slices.Contains(s.ways, false) {
 		testCode(t, s, strings.ToLower(newLogin(`{"organization":"acme","name":"Mia"}`).Code))
 	}
-	if _, err := loaded.(*app.App).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
+	if _, err := (admin.API{App: loaded.(*app.App)}).NewLogin(t.Context(), []byte(`{"organization":"nope"}`)); err == nil || !strings.Contains(err.Error(), "there are: acme, rival") {
 		t.Errorf("an unknown organization: %v", err)
 	}
 }

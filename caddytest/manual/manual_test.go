@@ -26,8 +26,8 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/caddytest/stream"
 	"github.com/caddy-docs/caddy-docs/handlers"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // The manual matches the code: it describes everything that exists, and
@@ -323,19 +323,19 @@ func TestTheManualHasTheWholeGrammar(t *testing.T) {
 func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 	page := manualPages(t)["json"]
 	for heading, types := range map[string][]any{
-		"## The app docs":                    {app.App{}, app.Site{}, app.Scope{}, app.FixedKey{}, app.Threads{}, app.SiteFolders{}, app.Insights{}},
-		"### Sites":                          {app.Site{}, app.Scope{}},
-		"#### Scopes":                        {app.Scope{}},
-		"### Keys":                           {app.FixedKey{}},
-		"### Threads":                        {app.Threads{}},
-		"### Insights":                       {app.Insights{}},
-		"## docs.insights.sqlite":            {app.SQLiteInsights{}},
-		"## docs.insights.postgres":          {app.PostgresInsights{}},
+		"## The app docs":                    {options.App{}, options.Site{}, options.Scope{}, options.FixedKey{}, options.Threads{}, options.SiteFolders{}, options.Insights{}},
+		"### Sites":                          {options.Site{}, options.Scope{}},
+		"#### Scopes":                        {options.Scope{}},
+		"### Keys":                           {options.FixedKey{}},
+		"### Threads":                        {options.Threads{}},
+		"### Insights":                       {options.Insights{}},
+		"## docs.insights.sqlite":            {options.SQLiteInsights{}},
+		"## docs.insights.postgres":          {options.PostgresInsights{}},
 		"## http.handlers.docs_feedback":     {handlers.Feedback{}},
 		"## http.handlers.docs_events":       {handlers.Events{}},
-		"## docs.index.meilisearch":          {app.MeilisearchIndex{}},
-		"## docs.embedder.openai":            {app.OpenAIEmbedder{}},
-		"## docs.llm.openai":                 {app.OpenAIModel{}},
+		"## docs.index.meilisearch":          {options.MeilisearchIndex{}},
+		"## docs.embedder.openai":            {options.OpenAIEmbedder{}},
+		"## docs.llm.openai":                 {options.OpenAIModel{}},
 		"## http.handlers.docs_api":          {handlers.Guard{}},
 		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
 		"## http.handlers.docs_search":       {handlers.Search{}},
@@ -579,7 +579,7 @@ func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 
 func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
 	text := section(t, manualPages(t)["operations"], "## Admin API")
-	cases := regexp.MustCompile(`"(GET|POST|DELETE) (\w+)"`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../handlers/app/admin.go"), -1)
+	cases := regexp.MustCompile(`"(GET|POST|DELETE) (\w+)"`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../handlers/admin/admin.go"), -1)
 	if len(cases) < 9 {
 		t.Fatalf("only these cases were found: %v", cases)
 	}

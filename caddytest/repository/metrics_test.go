@@ -13,9 +13,13 @@ import (
 // those that are read when they are collected have no other list.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
-	source, err := os.ReadFile("handlers/app/metrics.go")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, file := range []string{"handlers/observe/metrics.go", "handlers/app/metrics.go"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, data...)
 	}
 	all := map[string][]string{}
 	for _, m := range regexp.MustCompile(`\b(counter|gauge|seconds|reading)\("([a-z_]+)", "(?:[^"\\]|\\.)*"((?:, "[a-z]+")*)\)`).FindAllStringSubmatch(string(source), -1) {

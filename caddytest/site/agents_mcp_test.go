@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -355,8 +356,8 @@ func TestABlockForAnyHostKnowsOnlyThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checks := loaded.(*app.App).Doctor(t.Context())
-	if !slices.ContainsFunc(checks, func(c app.Check) bool { return strings.Contains(c.Found, "names no host") }) {
+	checks := admin.API{App: loaded.(*app.App)}.Doctor(t.Context())
+	if !slices.ContainsFunc(checks, func(c admin.Check) bool { return strings.Contains(c.Found, "names no host") }) {
 		t.Errorf("doctor does not say so: %+v", checks)
 	}
 	// The hosts of a block that serves every site are named by the operator, too.

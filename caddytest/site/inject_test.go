@@ -17,6 +17,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -344,7 +345,7 @@ func TestPoliciesDecideAboutTheTag(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := false
-		for _, c := range loaded.(*app.App).Doctor(t.Context()) {
+		for _, c := range (admin.API{App: loaded.(*app.App)}).Doctor(t.Context()) {
 			said = said || c.What == "site acme widget" && !c.OK && strings.Contains(c.Found, "the Content-Security-Policy of / refuses it")
 		}
 		if said == want {

@@ -155,7 +155,7 @@ func (r recipe) run(t *testing.T, file string) {
 		t.Fatalf("%v\n%s", err, caddyfile)
 	}
 	caddytest.Until(t, "every page was asked for", func() bool {
-		pages, err := caddytest.App(t).SitePages(t.Context(), "acme")
+		pages, err := caddytest.App(t).Pages(t.Context(), "acme")
 		return err == nil && len(pages) > 0
 	})
 	s.finds(t, r.query, r.filter, r.want)

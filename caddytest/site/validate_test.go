@@ -11,7 +11,9 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // object is a JSON object.
@@ -24,47 +26,47 @@ var configs = map[reflect.Type]struct {
 	in   func(object) object
 }{
 	reflect.TypeFor[app.App](): {object{}, inApp},
-	reflect.TypeFor[app.Site](): {object{"root": "/srv"}, func(o object) object {
+	reflect.TypeFor[options.Site](): {object{"root": "/srv"}, func(o object) object {
 		return inApp(object{"sites": object{"acme": o}})
 	}},
-	reflect.TypeFor[app.Scope](): {object{"value": "2.x"}, func(o object) object {
+	reflect.TypeFor[options.Scope](): {object{"value": "2.x"}, func(o object) object {
 		return inApp(object{"sites": object{"acme": object{"root": "/srv", "versions": []any{o}}}})
 	}},
-	reflect.TypeFor[app.SiteFolders](): {object{"folders": "/srv/*", "site": object{"url": "https://{site}.acme.com"}}, func(o object) object {
+	reflect.TypeFor[options.SiteFolders](): {object{"folders": "/srv/*", "site": object{"url": "https://{site}.acme.com"}}, func(o object) object {
 		return inApp(object{"site_folders": []any{o}})
 	}},
-	reflect.TypeFor[app.FixedKey](): {object{"key": "svc_dsc_0123456789abcdef", "organization": "acme"}, func(o object) object {
+	reflect.TypeFor[options.FixedKey](): {object{"key": "svc_dsc_0123456789abcdef", "organization": "acme"}, func(o object) object {
 		return inApp(object{"keys": []any{o}})
 	}},
-	reflect.TypeFor[app.Threads](): {object{}, func(o object) object { return inApp(object{"threads": o}) }},
-	reflect.TypeFor[app.EmbeddedIndex](): {object{"backend": "embedded"}, func(o object) object {
+	reflect.TypeFor[options.Threads](): {object{}, func(o object) object { return inApp(object{"threads": o}) }},
+	reflect.TypeFor[options.EmbeddedIndex](): {object{"backend": "embedded"}, func(o object) object {
 		return inApp(object{"index": o})
 	}},
-	reflect.TypeFor[app.MeilisearchIndex](): {object{"backend": "meilisearch", "urls": []any{"http://m:7700"}}, func(o object) object {
+	reflect.TypeFor[options.MeilisearchIndex](): {object{"backend": "meilisearch", "urls": []any{"http://m:7700"}}, func(o object) object {
 		return inApp(object{"index": o})
 	}},
-	reflect.TypeFor[app.OpenAIEmbedder](): {object{"provider": "openai", "url": "http://e/v1", "model": "m"}, func(o object) object {
+	reflect.TypeFor[options.OpenAIEmbedder](): {object{"provider": "openai", "url": "http://e/v1", "model": "m"}, func(o object) object {
 		return inApp(object{"embedder": o})
 	}},
-	reflect.TypeFor[app.OpenAIModel](): {object{"provider": "openai", "url": "http://m/v1", "model": "m"}, func(o object) object {
+	reflect.TypeFor[options.OpenAIModel](): {object{"provider": "openai", "url": "http://m/v1", "model": "m"}, func(o object) object {
 		return inApp(object{"llm": o})
 	}},
-	reflect.TypeFor[app.Endpoint](): {object{"url": "http://f/v1", "model": "m"}, func(o object) object {
+	reflect.TypeFor[options.Endpoint](): {object{"url": "http://f/v1", "model": "m"}, func(o object) object {
 		return inApp(object{"llm": object{"provider": "openai", "url": "http://m/v1", "model": "m", "fallback": []any{o}}})
 	}},
-	reflect.TypeFor[app.Budget](): {object{"tokens": 1, "per": "1h"}, func(o object) object {
+	reflect.TypeFor[options.Budget](): {object{"tokens": 1, "per": "1h"}, func(o object) object {
 		return inApp(object{"llm": object{"provider": "openai", "url": "http://m/v1", "model": "m", "budget": o}})
 	}},
-	reflect.TypeFor[app.Insights](): {object{}, func(o object) object { return inApp(object{"insights": o}) }},
-	reflect.TypeFor[app.SQLiteInsights](): {object{"backend": "sqlite"}, func(o object) object {
+	reflect.TypeFor[options.Insights](): {object{}, func(o object) object { return inApp(object{"insights": o}) }},
+	reflect.TypeFor[options.SQLiteInsights](): {object{"backend": "sqlite"}, func(o object) object {
 		return inApp(object{"insights": object{"store": o}})
 	}},
-	reflect.TypeFor[app.PostgresInsights](): {object{"backend": "postgres", "dsn": "postgres://docs@db/docs"}, func(o object) object {
+	reflect.TypeFor[options.PostgresInsights](): {object{"backend": "postgres", "dsn": "postgres://docs@db/docs"}, func(o object) object {
 		return inApp(object{"insights": object{"store": o}})
 	}},
-	reflect.TypeFor[app.Admin]():      {object{}, nil},
+	reflect.TypeFor[admin.Admin]():    {object{}, nil},
 	reflect.TypeFor[handlers.Guard](): {object{"handler": "docs_api"}, inRoute},
-	reflect.TypeFor[app.Definition](): {object{"name": "acme", "site": object{"root": "/srv"}}, func(o object) object {
+	reflect.TypeFor[options.Definition](): {object{"name": "acme", "site": object{"root": "/srv"}}, func(o object) object {
 		return inRoute(object{"handler": "docs_api", "define": o})
 	}},
 	reflect.TypeFor[handlers.ClientLimit](): {object{"handler": "docs_client_limit", "zone": "z", "max_events": 1, "window": "1m"}, inRoute},

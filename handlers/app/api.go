@@ -35,8 +35,8 @@ type apiRoute struct {
 }
 
 // serves reports whether the route serves a site.
-func (p *apiRoute) serves(r *LiveSite) bool {
-	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.host == "" || p.takesHost(r.host))
+func (p *apiRoute) serves(r *live) bool {
+	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.Host() == "" || p.takesHost(r.Host()))
 }
 
 // takesHost reports whether the place is at a host.
@@ -54,7 +54,7 @@ func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
 
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
-func (p *apiRoute) base(h *caddyhttp.App, r *LiveSite) string {
+func (p *apiRoute) base(h *caddyhttp.App, r *live) string {
 	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
 		return u.Scheme + "://" + u.Host + p.prefix
 	}
@@ -62,11 +62,11 @@ func (p *apiRoute) base(h *caddyhttp.App, r *LiveSite) string {
 }
 
 // apiRoutes are the routes that serve a site.
-func (a *App) apiRoutes(r *LiveSite) (routes []*apiRoute) {
-	if a.found == nil {
+func (f *routeSites) apiRoutes(r *live) (routes []*apiRoute) {
+	if f == nil {
 		return nil
 	}
-	for _, p := range a.found.apis {
+	for _, p := range f.apis {
 		if p.serves(r) {
 			routes = append(routes, p)
 		}
@@ -74,7 +74,7 @@ func (a *App) apiRoutes(r *LiveSite) (routes []*apiRoute) {
 	if len(routes) > 0 {
 		return routes
 	}
-	for _, p := range a.found.apis { // ServesAt, where no site has the host
+	for _, p := range f.apis { // ServesAt, where no site has the host
 		if len(p.sites) == 0 {
 			routes = append(routes, p)
 		}
@@ -84,12 +84,12 @@ func (a *App) apiRoutes(r *LiveSite) (routes []*apiRoute) {
 
 // api is the URL that the site's API is below, a path if the host is not
 // known. ok is false if no route serves it.
-func (a *App) api(r *LiveSite) (base string, ok bool) {
-	routes := a.apiRoutes(r)
+func (f *routeSites) api(r *live) (base string, ok bool) {
+	routes := f.apiRoutes(r)
 	if len(routes) == 0 {
 		return "", false
 	}
-	return routes[0].base(a.found.http, r), true
+	return routes[0].base(f.http, r), true
 }
 
 // hiddenError is the error for an API that requests don't reach.
@@ -100,8 +100,8 @@ func (e *hiddenError) Error() string { return e.found }
 // checkAPI asks for the site's API, in the process and without a key, and
 // returns the URL that it is below. The error is a *hiddenError if something
 // else answers.
-func (a *App) checkAPI(ctx context.Context, r *LiveSite) (base string, err error) {
-	routes := a.apiRoutes(r)
+func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live) (base string, err error) {
+	routes := f.apiRoutes(r)
 	if len(routes) == 0 {
 		return "", &hiddenError{
 			"no route serves it",
@@ -115,13 +115,13 @@ func (a *App) checkAPI(ctx context.Context, r *LiveSite) (base string, err error
 			continue // reached by another route
 		}
 		host := p.requestHost(r)
-		reached, status, err := a.routes.Post(ctx, p.server, host, path)
+		reached, status, err := inside.Post(ctx, p.server, host, path)
 		switch {
 		case err != nil:
 			problems[p.path] = fmt.Errorf("POST %s: %w", path, err)
 		case reached, behindLogin(status):
 			problems[p.path] = nil
-			base = cmp.Or(base, p.base(a.found.http, r))
+			base = cmp.Or(base, p.base(f.http, r))
 		case problems[p.path] == nil:
 			problems[p.path] = p.explain(ctx, r, host, path, status)
 		}
@@ -140,7 +140,7 @@ func behindLogin(status int) bool {
 }
 
 // requestHost is the host of a request for a site's API.
-func (p *apiRoute) requestHost(r *LiveSite) string {
+func (p *apiRoute) requestHost(r *live) string {
 	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
 		return u.Host
 	}
@@ -148,7 +148,7 @@ func (p *apiRoute) requestHost(r *LiveSite) string {
 }
 
 // explain finds the route that keeps a request from the API.
-func (p *apiRoute) explain(ctx context.Context, r *LiveSite, host, path string, status int) *hiddenError {
+func (p *apiRoute) explain(ctx context.Context, r *live, host, path string, status int) *hiddenError {
 	e := &hiddenError{found: fmt.Sprintf("POST %s does not reach it: ", path), do: "put the directive where no other route answers before it"}
 	request := reach.Prepared(ctx, p.server, host, path)
 	for _, s := range p.trail {
@@ -240,8 +240,8 @@ func describe(route caddyhttp.Route) string {
 	return " for " + strings.Join(parts, ", ")
 }
 
-// whatToDo returns what an error of checkAPI says to do.
-func whatToDo(err error) string {
+// WhatToDo returns what an error of CheckAPI says to do.
+func WhatToDo(err error) string {
 	if hidden, ok := errors.AsType[*hiddenError](err); ok {
 		return hidden.do
 	}

@@ -4,12 +4,11 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -17,72 +16,34 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
 
 // App is the Caddy app "docs": the sites whose documentation is searched and
 // asked about, the keys that open them, and where the index, the embeddings
 // and the model come from. The Caddyfile's global option docs configures it.
 type App struct {
-	// The sites by name. The name is the {domain} of the API's paths, a DNS
-	// label: 1 to 63 of a-z 0-9 -, with no hyphen at either end. HTTP routes may
-	// define further sites, as the directive docs does.
-	Sites map[string]*Site `json:"sites,omitempty"`
+	options.App
 
-	// Directories whose subdirectories are sites.
-	SiteFolders []*SiteFolders `json:"site_folders,omitempty"`
+	ctx    caddy.Context
+	log    *zap.Logger
+	store  *Store
+	keys   *access.Keys
+	tokens *access.Tokens
+	logins *dashboard.Logins
+	limits *site.Limits
+	exit   *exit
 
-	// Fixed keys. `caddy docs key create` makes others, which are stored.
-	Keys []*FixedKey `json:"keys,omitempty"`
+	recorded Insights
 
-	// The index that is searched: docs.index.embedded, inside the process, or
-	// docs.index.meilisearch. Default: embedded.
-	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
-
-	// The source of embeddings, which makes search hybrid:
-	// docs.embedder.openai. Default: none, keyword search only.
-	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
-
-	// The model that writes replies: docs.llm.openai. Default: none, and
-	// replies quote the documentation.
-	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
-
-	// How long conversations are kept. Default: 30 days.
-	Threads *Threads `json:"threads,omitempty"`
-
-	// What is recorded of searches, questions, clicks and feedback. Default: in a
-	// file in data_dir, for 90 days.
-	Insights *Insights `json:"insights,omitempty"`
-
-	// How long replies in progress may continue when the process ends and the HTTP
-	// app has no grace_period, from 1s to 24h; then they end with an error in
-	// the stream. Default: 30s.
-	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
-
-	// The folder for indexes and embeddings. Default: the folder docs in
-	// Caddy's data directory.
-	DataDir string `json:"data_dir,omitempty"`
-
-	ctx     caddy.Context
-	log     *zap.Logger
-	store   *store
-	keys    *access.Keys
-	tokens  *access.Tokens
-	threads *threads
-	logins  *dashboard.Logins
-	limits  *limitUse
-	exit    *exit
-
-	recording *recording
-	recorder  *recorder // nil before Start, and with insights off
-	silent    bool      // records nothing, see Silence
-
-	indexes   IndexOpener
-	embedders EmbedderOpener // nil without an embedder
-	models    ModelOpener    // nil without a model
-	stores    InsightsOpener
+	indexes   options.IndexOpener
+	embedders options.EmbedderOpener // nil without an embedder
+	models    options.ModelOpener    // nil without a model
 	// Hashes of the guest modules' configuration, with placeholders replaced.
 	indexHash, embedderHash, modelHash string
 
@@ -90,8 +51,9 @@ type App struct {
 	// refreshing has room for the refreshes of folders' sites at a time.
 	refreshing chan struct{}
 
-	found  *routeSites // what the routes define and serve; set by resolve
-	routes *reach.Routes
+	folders []*folders
+	found   *routeSites // what the routes define and serve; set by resolve
+	routes  *reach.Routes
 
 	// holds is released by Cleanup.
 	holds holder
@@ -100,21 +62,32 @@ type App struct {
 	started context.Context
 	ready   context.CancelFunc
 
-	mu    sync.RWMutex
-	sites map[string]*LiveSite // nil before Start
-	hosts map[string]int       // how many sites have a host
-	model *pooledModel         // nil before Start, and without a model
+	shared site.Shared
+	registry
+	model atomic.Pointer[Model] // nil before Start, and without a model
 
 	// background ends with Stop: what this configuration runs besides requests.
 	background context.Context
 	stop       context.CancelFunc
 	wait       sync.WaitGroup
 
-	// endingH3 is cancelled, with ErrStopping, when replies in progress over
-	// HTTP/3 must end because a reload will cut them.
-	endingH3 context.Context
-	endH3    context.CancelCauseFunc
+	// endH3 ends replies in progress over HTTP/3, which a reload will cut.
+	endH3 context.CancelCauseFunc
 }
+
+// sharedWatcher watches the folders of all sites. Configurations share it.
+type sharedWatcher struct{ source.Watcher }
+
+// Destruct implements caddy.Destructor. The watcher ends with its last folder.
+func (*sharedWatcher) Destruct() error { return nil }
+
+type (
+	exitKey    struct{}
+	limitsKey  struct{}
+	storeKey   struct{}
+	threadsKey struct{ ttl time.Duration }
+	watcherKey struct{}
+)
 
 // storeTimeout bounds one access to the storage outside of requests.
 const storeTimeout = 5 * time.Second
@@ -135,42 +108,24 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.log = ctx.Logger()
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.started, a.ready = context.WithCancel(context.Background())
-	a.endingH3, a.endH3 = context.WithCancelCause(context.Background())
+	a.shared.Log, a.shared.Slog = a.log, ctx.Slogger()
+	a.shared.StoppingH3, a.endH3 = context.WithCancelCause(context.Background())
 	if a.exit, err = share(&a.holds, exitKey{}, newExit); err != nil {
 		return err
 	}
+	a.shared.Stopping = a.exit.ending
 	if a.store, err = share(&a.holds, storeKey{}, newStore); err != nil {
 		return err
 	}
 	a.holds.releases = append(a.holds.releases, a.store.use(ctx.Storage()))
-	if a.limits, err = share(&a.holds, limitUseKey{}, newLimitUse); err != nil {
+	if a.limits, err = share(&a.holds, limitsKey{}, site.NewLimits); err != nil {
 		return err
 	}
-
-	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
+	if err := a.Resolve(); err != nil {
 		return err
 	}
-	if a.DataDir == "" {
-		a.DataDir = filepath.Join(caddy.AppDataDir(), "docs")
-	}
-	sites := make(map[string]*LiveSite)
-	for name, s := range a.Sites {
-		if s == nil {
-			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
-		}
-		if err := s.provision(name); err != nil {
-			return err
-		}
-		sites[name] = newLiveSite(name, s)
-	}
-
-	for i, f := range a.SiteFolders {
-		if f == nil {
-			return fmt.Errorf("site_folders %d: it is null; give it folders and site", i+1)
-		}
-		if err := f.provision(); err != nil {
-			return fmt.Errorf("sites %s: %w", f.Folders, err)
-		}
+	for _, f := range a.SiteFolders {
+		a.folders = append(a.folders, &folders{SiteFolders: f, app: a})
 	}
 	if a.watcher, err = share(&a.holds, watcherKey{}, func() (*sharedWatcher, error) { return new(sharedWatcher), nil }); err != nil {
 		return err
@@ -184,7 +139,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.logins = dashboard.NewLogins(a.store, ctx.Slogger())
 	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
 	a.tokens = access.NewTokens(a.store, ctx.Slogger())
-	if err := a.fixKeys(sites); err != nil {
+	a.shared.Keys = a.keys
+	if err := a.fixKeys(a.configured()); err != nil {
 		return err
 	}
 	sctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
@@ -192,13 +148,19 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.keys.Reload(sctx); err != nil {
 		a.log.Error("keys could not be read from the storage; only those of the configuration are valid until they can be", zap.Error(err))
 	}
-	if err := a.openThreads(); err != nil {
+	ttl := a.ThreadsTTL()
+	a.shared.Threads, err = share(&a.holds, threadsKey{ttl}, func() (*site.Threads, error) { return site.NewThreads(a.store, ttl, ctx.Slogger()), nil })
+	if err != nil {
+		return err
+	}
+	a.shared.Recording, err = share(&a.holds, recordingKey{}, func() (*site.Recording, error) { return new(site.Recording), nil })
+	if err != nil {
 		return err
 	}
 	if err := a.loadInsights(); err != nil {
 		return fmt.Errorf("insights: %w", err)
 	}
-	if err := a.registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+	if err := observe.Register(ctx.GetMetricsRegistry(), (*readings)(a)); err != nil {
 		return err
 	}
 
@@ -209,28 +171,41 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	return events.(*caddyevents.App).On("stopping", a)
 }
 
+// configured returns the sites of the configuration.
+func (a *App) configured() map[string]*live {
+	sites := make(map[string]*live)
+	for name, s := range a.Sites {
+		sites[name] = a.newLive(name, s)
+	}
+	return sites
+}
+
+func (a *App) newLive(name string, s *options.Site) *live {
+	return &live{Site: site.New(name, s, &a.shared)}
+}
+
 // loadGuests loads index, embedder and model modules.
 func (a *App) loadGuests() (err error) {
-	a.indexes = new(EmbeddedIndex)
+	a.indexes = new(options.EmbeddedIndex)
 	if a.IndexRaw != nil {
-		if a.indexes, a.indexHash, err = loadGuest[IndexOpener](a, "IndexRaw"); err != nil {
+		if a.indexes, a.indexHash, err = loadGuest[options.IndexOpener](a, "IndexRaw"); err != nil {
 			return fmt.Errorf("index: %w", err)
 		}
 	}
 	if a.EmbedderRaw != nil {
-		if a.embedders, a.embedderHash, err = loadGuest[EmbedderOpener](a, "EmbedderRaw"); err != nil {
+		if a.embedders, a.embedderHash, err = loadGuest[options.EmbedderOpener](a, "EmbedderRaw"); err != nil {
 			return fmt.Errorf("embedder: %w", err)
 		}
 	}
 	if a.LLMRaw != nil {
-		if a.models, a.modelHash, err = loadGuest[ModelOpener](a, "LLMRaw"); err != nil {
+		if a.models, a.modelHash, err = loadGuest[options.ModelOpener](a, "LLMRaw"); err != nil {
 			return fmt.Errorf("llm: %w", err)
 		}
 	}
-	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
+	if m, ok := a.indexes.(*options.MeilisearchIndex); ok && m.Embedder != "" && a.embedders != nil {
 		return fmt.Errorf("index meilisearch has the servers' embedder %s, and there is also embedder %s; keep one", m.Embedder, a.embedders.Describe())
 	}
-	if m, ok := a.indexes.(*MeilisearchIndex); ok && m.SemanticRatio != nil && a.semanticRatio() != nil {
+	if m, ok := a.indexes.(*options.MeilisearchIndex); ok && m.SemanticRatio != nil && a.semanticRatio() != nil {
 		return fmt.Errorf("semantic_ratio is in embedder (%v) and in index meilisearch (%v); keep one", *a.semanticRatio(), *m.SemanticRatio)
 	}
 	return nil
@@ -238,7 +213,7 @@ func (a *App) loadGuests() (err error) {
 
 // semanticRatio is that of the embedder, nil if it has none.
 func (a *App) semanticRatio() *float64 {
-	if e, ok := a.embedders.(SemanticWeight); ok {
+	if e, ok := a.embedders.(options.SemanticWeight); ok {
 		return e.SemanticWeight()
 	}
 	return nil
@@ -285,18 +260,15 @@ func (a *App) Start() (err error) {
 	if err := a.openInsights(); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.setSites(sites)
-	a.model = model
-	a.mu.Unlock()
+	a.model.Store(model)
+	a.set(sites)
 	a.ready()
-	a.announceInsights()
 	a.announceDashboards()
 	a.goBackground(a.keys.Run)
-	a.goBackground(a.threads.Run)
+	a.goBackground(a.shared.Threads.Run)
 	a.goBackground(a.tickReach)
-	for _, f := range a.SiteFolders {
-		a.goBackground(func(ctx context.Context) { a.runFolders(ctx, f) })
+	for _, f := range a.folders {
+		a.goBackground(f.run)
 	}
 	return nil
 }
@@ -318,9 +290,7 @@ func (a *App) AwaitStart(ctx context.Context) bool {
 		case <-ctx.Done():
 		}
 	}
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.sites != nil
+	return a.known()
 }
 
 func (a *App) goBackground(f func(context.Context)) {
@@ -353,14 +323,16 @@ func (a *App) Cleanup() error {
 	return errors.Join(append(errs, a.holds.release())...)
 }
 
-// Keyring returns the keys that open the sites.
-func (a *App) Keyring() *access.Keys { return a.keys }
-
-// Tokens returns the browser tokens of the sites.
-func (a *App) Tokens() *access.Tokens { return a.tokens }
-
-// Conversations returns the threads.
-func (a *App) Conversations() *thread.Keeper { return a.threads.Keeper }
+// tickReach lets the sites look for pages to ask for, until ctx ends.
+func (a *App) tickReach(ctx context.Context) {
+	reach.Ticks(ctx, func() {
+		for _, r := range a.all() {
+			if r.Reach != nil {
+				r.Reach.Tick()
+			}
+		}
+	})
+}
 
 // Interface guards
 var (

@@ -2,16 +2,14 @@ package app
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-)
 
-// ErrStopping is the cause with which replies are ended when the process stops.
-var ErrStopping = errors.New("the server is stopping")
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+)
 
 // defaultStopTimeout is how long replies may go on when the process ends and
 // there is no grace_period, without which Caddy itself waits forever.
@@ -21,12 +19,10 @@ const defaultStopTimeout = 30 * time.Second
 // that began before a reload end with the others.
 type exit struct {
 	refusing atomic.Bool // new requests
-	// ending is cancelled, with ErrStopping, when replies in progress must end.
+	// ending is cancelled, with site.ErrStopping, when replies in progress must end.
 	ending context.Context
 	end    context.CancelCauseFunc
 }
-
-type exitKey struct{}
 
 func newExit() (*exit, error) {
 	e := new(exit)
@@ -62,9 +58,9 @@ func (a *App) Handle(context.Context, caddy.Event) error {
 		} else {
 			time.AfterFunc(delay, func() { a.exit.refusing.Store(true) })
 		}
-		time.AfterFunc(delay+before, func() { a.exit.end(ErrStopping) })
+		time.AfterFunc(delay+before, func() { a.exit.end(site.ErrStopping) })
 	case grace > 0:
-		time.AfterFunc(before, func() { a.endH3(ErrStopping) })
+		time.AfterFunc(before, func() { a.endH3(site.ErrStopping) })
 	}
 	return nil
 }

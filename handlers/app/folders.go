@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -14,32 +13,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 )
-
-// SiteFolders makes a site of each folder in a folder, for hosts like
-// *.docs.acme.com. Sites come and go with their folders, without a reload. A
-// folder's name is its site's name; folders whose names are not DNS labels, or
-// are those of other sites, are reported and left out.
-type SiteFolders struct {
-	// The folders: a path in which one element is *, like /srv/sites/* or
-	// /srv/sites/*/public. Folders whose names start with a dot are ignored.
-	Folders string `json:"folders,omitempty"`
-
-	// What the sites have in common. It has a url, and neither root nor sitemap.
-	// {site} is the site's name in url, name, organization, support_url and
-	// instructions, like https://{site}.docs.acme.com.
-	Site Site `json:"site"`
-
-	parent, rest string // of Folders, before and after the *
-
-	mu      sync.Mutex
-	refused map[string]string // by folder, why
-	held    string
-	missing map[string]time.Time // sites without a folder, since when
-
-	hidden sync.Once // the warning that an API can't be reached
-}
 
 const (
 	// goneAfter is how long a site's folder must be missing before the site is
@@ -48,6 +26,19 @@ const (
 	// folderQuiet is how long no folder must come or go before a look.
 	folderQuiet = 250 * time.Millisecond
 )
+
+// folders are directories whose subdirectories are sites of an app.
+type folders struct {
+	*options.SiteFolders
+	app *App
+
+	mu      sync.Mutex
+	refused map[string]string // by folder, why
+	held    string
+	missing map[string]time.Time // sites without a folder, since when
+
+	hidden sync.Once // the warning that an API can't be reached
+}
 
 // FolderStatus is the status of the folders that sites are made of.
 type FolderStatus struct {
@@ -59,62 +50,16 @@ type FolderStatus struct {
 	Held string `json:"held,omitempty"`
 }
 
-// provision replaces the placeholders of the configuration.
-func (f *SiteFolders) provision() (err error) {
-	if f.Folders, err = replaced("folders", f.Folders); err != nil {
-		return err
-	}
-	f.parent, f.rest = splitFolders(f.Folders)
-	if !strings.Contains(f.Site.Instructions, sitePlaceholder) {
-		if _, err := f.site("a-site"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// splitFolders splits a path at its element *. rest is empty if * is the last.
-func splitFolders(folders string) (parent, rest string) {
-	parent, rest, _ = strings.Cut(filepath.ToSlash(folders)+"/", "/*/")
-	return filepath.FromSlash(parent) + string(filepath.Separator), filepath.FromSlash(strings.TrimSuffix(rest, "/"))
-}
-
-const sitePlaceholder = "{site}"
-
-// expand returns the configuration of a site.
-func (f *SiteFolders) expand(name string) *Site {
-	s := f.Site
-	for _, field := range []*string{&s.URL, &s.Name, &s.Organization, &s.SupportURL, &s.Instructions} {
-		*field = strings.ReplaceAll(*field, sitePlaceholder, name)
-	}
-	return &s
-}
-
-// site returns the configuration of the site of a folder.
-func (f *SiteFolders) site(name string) (*Site, error) {
-	s := f.expand(name)
-	s.Root = filepath.Join(f.parent, name, f.rest)
-	return s, s.provision(name)
-}
-
-// organization is that of all sites, "" if each has its own.
-func (f *SiteFolders) organization() string {
-	if strings.Contains(f.Site.Organization, sitePlaceholder) {
-		return ""
-	}
-	return f.Site.Organization
-}
-
 // list returns the names of the folders.
-func (f *SiteFolders) list() (names []string, err error) {
-	entries, err := os.ReadDir(f.parent)
+func (f *folders) list() (names []string, err error) {
+	entries, err := os.ReadDir(f.Parent())
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
 		dir := e.IsDir()
 		if e.Type()&os.ModeSymlink != 0 {
-			info, err := os.Stat(filepath.Join(f.parent, e.Name()))
+			info, err := os.Stat(filepath.Join(f.Parent(), e.Name()))
 			dir = err == nil && info.IsDir()
 		}
 		if dir && !strings.HasPrefix(e.Name(), ".") {
@@ -125,7 +70,7 @@ func (f *SiteFolders) list() (names []string, err error) {
 }
 
 // refuse notes which folders are no sites, and returns those that are new.
-func (f *SiteFolders) refuse(refused map[string]string) (added []string) {
+func (f *folders) refuse(refused map[string]string) (added []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, why := range refused {
@@ -138,25 +83,23 @@ func (f *SiteFolders) refuse(refused map[string]string) (added []string) {
 	return added
 }
 
-// findFolderSites adds the sites of the folders to those that are defined.
-// Folders that can't be read have none.
-func (a *App) findFolderSites(sites map[string]*LiveSite) {
-	for _, f := range a.SiteFolders {
-		names, err := f.list()
-		if err != nil {
-			f.held = err.Error()
-			a.log.Warn("can't read the folder of sites; will retry", zap.String("folders", f.Folders), zap.Error(err))
-		}
-		found, refused := a.newFolderSites(f, names, sites)
-		maps.Copy(sites, found)
-		a.logRefused(f, refused)
+// find adds the sites of the folders to those that are defined. Folders that
+// can't be read have none.
+func (f *folders) find(sites map[string]*live) {
+	names, err := f.list()
+	if err != nil {
+		f.held = err.Error()
+		f.app.log.Warn("can't read the folder of sites; will retry", zap.String("folders", f.Folders), zap.Error(err))
 	}
+	found, refused := f.newSites(names, sites)
+	maps.Copy(sites, found)
+	f.logRefused(refused)
 }
 
-// newFolderSites returns a site for each folder that has none yet, and why the
+// newSites returns a site for each folder that has none yet, and why the
 // others can't be sites.
-func (a *App) newFolderSites(f *SiteFolders, names []string, sites map[string]*LiveSite) (found map[string]*LiveSite, refused map[string]string) {
-	found, refused = make(map[string]*LiveSite), make(map[string]string)
+func (f *folders) newSites(names []string, sites map[string]*live) (found map[string]*live, refused map[string]string) {
+	found, refused = make(map[string]*live), make(map[string]string)
 	for _, name := range names {
 		if other := sites[name]; other != nil {
 			if other.folder != f {
@@ -168,34 +111,34 @@ func (a *App) newFolderSites(f *SiteFolders, names []string, sites map[string]*L
 			refused[name] = err.Error()
 			continue
 		}
-		s, err := f.site(name)
+		s, err := f.Of(name)
 		if err != nil {
 			refused[name] = err.Error()
 			continue
 		}
-		found[name] = newLiveSite(name, s)
+		found[name] = f.app.newLive(name, s)
 		found[name].folder = f
 	}
 	return found, refused
 }
 
-func (a *App) logRefused(f *SiteFolders, refused map[string]string) {
+func (f *folders) logRefused(refused map[string]string) {
 	for _, name := range f.refuse(refused) {
-		a.log.Warn("skipping folder: not a site", zap.String("folder", filepath.Join(f.parent, name)), zap.String("reason", refused[name]))
+		f.app.log.Warn("skipping folder: not a site", zap.String("folder", filepath.Join(f.Parent(), name)), zap.String("reason", refused[name]))
 	}
 }
 
-// runFolders opens and closes sites as their folders come and go, until ctx
+// run opens and closes sites as their folders come and go, until ctx
 // ends.
-func (a *App) runFolders(ctx context.Context, f *SiteFolders) {
-	a.goBackground(func(ctx context.Context) { a.announceFolders(ctx, f) })
+func (f *folders) run(ctx context.Context) {
+	f.app.goBackground(f.announce)
 	changes := make(chan struct{}, 1)
 	mode, _ := source.ParseWatchMode(f.Site.Watch)
 	parent := &source.Folder{
-		Root: f.parent, Flat: true, Mode: mode, Interval: time.Duration(f.Site.PollInterval),
-		Watcher: &a.watcher.Watcher, Log: a.ctx.Slogger(),
+		Root: f.Parent(), Flat: true, Mode: mode, Interval: time.Duration(f.Site.PollInterval),
+		Watcher: &f.app.watcher.Watcher, Log: f.app.ctx.Slogger(),
 	}
-	a.goBackground(func(ctx context.Context) {
+	f.app.goBackground(func(ctx context.Context) {
 		_ = parent.Watch(ctx, func() { // it returns no error before ctx ends
 			select {
 			case changes <- struct{}{}:
@@ -221,22 +164,22 @@ func (a *App) runFolders(ctx context.Context, f *SiteFolders) {
 			}
 		}
 		again = nil
-		if a.syncFolders(ctx, f) {
+		if f.sync(ctx) {
 			again = time.After(goneAfter)
 		}
 	}
 }
 
-// syncFolders opens the sites of new folders, and closes those whose folders
+// sync opens the sites of new folders, and closes those whose folders
 // are gone. It reports whether to look again soon.
-func (a *App) syncFolders(ctx context.Context, f *SiteFolders) (again bool) {
+func (f *folders) sync(ctx context.Context) (again bool) {
 	names, err := f.list()
 	held := ""
 	switch {
 	case err != nil:
 		held = err.Error()
 	case len(names) == 0:
-		held = "there are no folders in " + f.parent
+		held = "there are no folders in " + f.Parent()
 	}
 	f.mu.Lock()
 	before := f.held
@@ -244,15 +187,12 @@ func (a *App) syncFolders(ctx context.Context, f *SiteFolders) (again bool) {
 	f.mu.Unlock()
 	if held != "" {
 		if before != held {
-			a.log.Warn("no site is closed while their folders are missing as a whole", zap.String("folders", f.Folders), zap.String("reason", held))
+			f.app.log.Warn("no site is closed while their folders are missing as a whole", zap.String("folders", f.Folders), zap.String("reason", held))
 		}
 		return false
 	}
 
-	a.mu.RLock()
-	sites := maps.Clone(a.sites)
-	model := a.model
-	a.mu.RUnlock()
+	sites := f.app.copied()
 	here := make(map[string]bool, len(names))
 	for _, name := range names {
 		here[name] = true
@@ -274,79 +214,70 @@ func (a *App) syncFolders(ctx context.Context, f *SiteFolders) (again bool) {
 			continue
 		}
 		delete(f.missing, name)
-		a.closeFolderSite(r)
-		a.log.Info("a site is closed: its folder is gone", zap.String("site", name))
+		f.close(r)
+		f.app.log.Info("a site is closed: its folder is gone", zap.String("site", name))
 	}
 
-	found, refused := a.newFolderSites(f, names, sites)
+	found, refused := f.newSites(names, sites)
 	for _, r := range sorted(found) {
 		if ctx.Err() != nil {
 			return false
 		}
-		if err := a.openSite(r, model); err != nil {
+		if err := f.app.openSite(r, f.app.Model()); err != nil {
 			r.close()
 			refused[r.Name] = err.Error()
 			continue
 		}
-		a.mu.Lock()
-		a.addSite(r)
-		a.mu.Unlock()
-		a.log.Info("a site is opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
+		f.app.add(r)
+		f.app.log.Info("a site is opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
 	}
-	a.logRefused(f, refused)
+	f.logRefused(refused)
 	return again
 }
 
-// closeFolderSite ends a site. Its data is removed, so that a later site of
+// close ends a site. Its data is removed, so that a later site of
 // the same name begins with none of its pages.
-func (a *App) closeFolderSite(r *LiveSite) {
-	a.mu.Lock()
-	delete(a.sites, r.Name)
-	if a.hosts[r.host]--; a.hosts[r.host] <= 0 {
-		delete(a.hosts, r.host)
-	}
-	a.mu.Unlock()
+func (f *folders) close(r *live) {
+	f.app.remove(r)
 	r.close()
-	forgetMetrics(r.Name)
-	if err := os.RemoveAll(filepath.Join(a.DataDir, r.Name)); err != nil {
-		a.log.Warn("the data of a site that is gone can't be removed", zap.String("site", r.Name), zap.Error(err))
+	observe.Forget(r.Name)
+	if err := os.RemoveAll(filepath.Join(f.app.DataDir, r.Name)); err != nil {
+		f.app.log.Warn("the data of a site that is gone can't be removed", zap.String("site", r.Name), zap.Error(err))
 	}
 }
 
-// announceFolders writes the line of the start log for the sites of folders.
-func (a *App) announceFolders(ctx context.Context, f *SiteFolders) {
+// announce writes the line of the start log for the sites of folders.
+func (f *folders) announce(ctx context.Context) {
 	start := time.Now()
 	var sites, keyless, pages, sections int
 	example := ""
-	for _, r := range a.all() {
+	for _, r := range f.app.all() {
 		if r.folder != f {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.index.looked:
+		case <-r.Index.Looked:
 		}
-		st := r.index.refresher.Status()
+		st := r.Index.Refresher.Status()
 		sites, pages, sections = sites+1, pages+st.Pages, sections+st.Sections
-		if !a.keys.Opened(r.Organization, r.Name) {
+		if !f.app.keys.Opened(r.Organization, r.Name) {
 			keyless++
 			example = r.Name
 		}
 	}
-	log := a.log.With(zap.String("folders", f.Folders))
+	log := f.app.log.With(zap.String("folders", f.Folders))
 	if keyless > 0 {
 		log.Warn("sites have no key", zap.Int("sites", keyless), zap.String("run", "caddy docs key create --site "+example))
 	}
 	log.Info("the sites of a folder are ready",
 		zap.Int("sites", sites), zap.Int("pages", pages), zap.Int("sections", sections), zap.Duration("took", time.Since(start)))
-	if sections >= manySections {
-		debug.FreeOSMemory()
-	}
+	site.ReturnMemory(sections)
 }
 
 // status returns the status of the folders.
-func (f *SiteFolders) status(sites []*LiveSite) FolderStatus {
+func (f *folders) status(sites []*live) FolderStatus {
 	s := FolderStatus{Folders: f.Folders}
 	for _, r := range sites {
 		if r.folder == f {

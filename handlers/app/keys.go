@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // fixKeys makes the keys of the configuration. Those whose organization is
 // not known yet are left out.
-func (a *App) fixKeys(sites map[string]*LiveSite) error {
+func (a *App) fixKeys(sites map[string]*live) error {
 	var fixed []*access.Key
 	for i, f := range a.Keys {
-		k, err := f.key(sites, a.SiteFolders)
+		k, err := fixedKey(f, sites, a.SiteFolders)
 		if err != nil {
 			name := fmt.Sprintf("key %d", i+1)
 			if f.Name != "" {
@@ -29,42 +30,35 @@ func (a *App) fixKeys(sites map[string]*LiveSite) error {
 	return nil
 }
 
-// key makes the key, nil while its organization is not known.
-func (f *FixedKey) key(sites map[string]*LiveSite, folders []*SiteFolders) (*access.Key, error) {
-	hash := f.SHA256
-	if f.Key != "" {
-		secret, err := replaced("its value", f.Key)
-		if err != nil {
-			return nil, err
-		}
-		if err := access.CheckFixed(secret); err != nil {
-			return nil, err
-		}
-		hash = access.Hash(secret)
+// fixedKey makes a key, nil while its organization is not known.
+func fixedKey(f *options.FixedKey, sites map[string]*live, folders []*options.SiteFolders) (*access.Key, error) {
+	hash, err := f.Hash()
+	if err != nil {
+		return nil, err
 	}
-	organization, err := f.organization(sites, folders)
+	organization, err := organizationOf(f, sites, folders)
 	if err != nil || organization == "" {
 		return nil, err
 	}
 	return access.NewFixed(hash, access.Key{Name: f.Name, Organization: organization, Sites: f.Sites, Origins: f.Origins})
 }
 
-// organization returns the organization that the key names, or else that of
+// organizationOf returns the organization that the key names, or else that of
 // its sites, or without them of all sites, if it is the same.
-func (f *FixedKey) organization(sites map[string]*LiveSite, folders []*SiteFolders) (string, error) {
+func organizationOf(f *options.FixedKey, sites map[string]*live, folders []*options.SiteFolders) (string, error) {
 	if f.Organization != "" {
 		return f.Organization, nil
 	}
 	organization := ""
 	for _, from := range folders { // whose sites come and go
-		organization = from.organization()
+		organization = from.Organization()
 		switch {
 		case len(f.Sites) == 0 && organization == "":
 			return "", fmt.Errorf("the sites of %s have several organizations; write organization NAME, or sites NAME", from.Folders)
 		case len(f.Sites) > 0:
 			organization = "" // that of the site, if there is one
 			if sites[f.Sites[0]] == nil {
-				s := from.expand(f.Sites[0])
+				s := from.Expand(f.Sites[0])
 				organization = cmp.Or(s.Organization, f.Sites[0])
 			}
 		}

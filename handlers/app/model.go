@@ -14,22 +14,22 @@ import (
 // modelCheckTimeout bounds the check whether the model answers.
 const modelCheckTimeout = 15 * time.Second
 
-// pooledModel is a model that configurations share, so that what its breakers
+// Model is a model that configurations share, so that what its breakers
 // know of the endpoints outlives a reload.
-type pooledModel struct{ assistant.Model }
+type Model struct{ assistant.Model }
 
 type modelKey struct{ hash string }
 
 // Destruct closes idle connections; replies in progress keep theirs.
-func (m *pooledModel) Destruct() error {
+func (m *Model) Destruct() error {
 	if c, ok := m.Model.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
 }
 
-// check returns an error if the model does not answer.
-func (m *pooledModel) check(ctx context.Context) error {
+// Check returns an error if the model does not answer.
+func (m *Model) Check(ctx context.Context) error {
 	c, ok := m.Model.(interface{ Check(context.Context) error })
 	if !ok {
 		return nil
@@ -39,9 +39,9 @@ func (m *pooledModel) check(ctx context.Context) error {
 	return c.Check(ctx)
 }
 
-// states returns the states of the model's endpoints, nil if it does not
+// States returns the states of the model's endpoints, nil if it does not
 // report them.
-func (m *pooledModel) states() []model.State {
+func (m *Model) States() []model.State {
 	if m == nil {
 		return nil
 	}
@@ -54,28 +54,35 @@ func (m *pooledModel) states() []model.State {
 // openModel finds or makes the model, nil without one. A model that does not
 // answer is no error: replies are extractive until it does, and a warning is
 // logged.
-func (a *App) openModel() (*pooledModel, error) {
+func (a *App) openModel() (*Model, error) {
 	if a.models == nil {
 		return nil, nil
 	}
-	m, err := share(&a.holds, modelKey{a.modelHash}, func() (*pooledModel, error) {
+	m, err := share(&a.holds, modelKey{a.modelHash}, func() (*Model, error) {
 		m, err := a.models.OpenModel(a.ctx.Slogger())
-		return &pooledModel{m}, err
+		return &Model{m}, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.goBackground(func(ctx context.Context) {
-		if err := m.check(ctx); err != nil && ctx.Err() == nil {
+		if err := m.Check(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("the model does not answer; replies are extractive until it does", zap.String("model", m.Name()), zap.Error(err))
 		}
 	})
 	return m, nil
 }
 
-// currentModel returns the model, nil before Start and without one.
-func (a *App) currentModel() *pooledModel {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.model
+// Model returns the model, nil before Start and without one.
+func (a *App) Model() *Model { return a.model.Load() }
+
+// OpenModel returns the model for a check, nil without one. Before Start it
+// opens one, which done closes.
+func (a *App) OpenModel() (m *Model, done func() error, err error) {
+	if m = a.Model(); m != nil || a.models == nil {
+		return m, func() error { return nil }, nil
+	}
+	opened, err := a.models.OpenModel(a.ctx.Slogger())
+	m = &Model{opened}
+	return m, m.Destruct, err
 }

@@ -3,62 +3,113 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"strings"
-	"time"
+	"errors"
+	"path/filepath"
 
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/model"
+)
+
+type (
+	indexKey  struct{ hash string }
+	slotsKey  struct{ site string }
+	budgetKey struct {
+		site  string
+		limit model.Limit
+	}
 )
 
 // openSite gives a site its index, reply slots, budget and assistants.
-func (a *App) openSite(r *LiveSite, model *pooledModel) (err error) {
+func (a *App) openSite(r *live, m *Model) (err error) {
 	r.ctx, r.cancel = context.WithCancel(a.background)
-	if r.index, err = a.openIndex(r); err != nil {
+	var parts site.Parts
+	if parts.Index, err = a.openIndex(r); err != nil {
 		return err
 	}
-	if err := a.openReach(r); err != nil {
+	if parts.Reach, err = a.openReach(r, parts.Index); err != nil {
 		return err
 	}
-	if r.slots, err = share(&r.holds, replySlotsKey{r.Name}, newReplySlots); err != nil {
+	if parts.Slots, err = share(&r.holds, slotsKey{r.Name}, site.NewSlots); err != nil {
 		return err
 	}
-	r.quoting = a.newAssistant(r)
-	r.answering = r.quoting
-	if model != nil {
-		r.answering = a.newAssistant(r)
-		r.answering.Model, r.answering.MaxTokens = observed{model}, a.models.AnswerTokens()
-		if o, ok := a.models.(AnswerOptions); ok {
-			r.answering.Reasoning, r.answering.MaxDuration = o.ShowReasoning(), o.AnswerDuration()
-		}
-		if r.budget, err = a.openBudget(r); err != nil {
+	if m == nil {
+		r.Open(parts, nil, site.Answers{})
+	} else {
+		if parts.Budget, err = a.openBudget(r); err != nil {
 			return err
 		}
-		if r.budget != nil {
-			r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.budget, answer: r.answering.MaxTokens}
+		answers := site.Answers{MaxTokens: a.models.AnswerTokens()}
+		if o, ok := a.models.(options.AnswerOptions); ok {
+			answers.Reasoning, answers.MaxDuration = o.ShowReasoning(), o.AnswerDuration()
 		}
+		r.Open(parts, m, answers)
 	}
-	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, model) })
+	if r.Reach != nil {
+		r.goBackground(r.Reach.Run)
+	}
+	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, m) })
 	return nil
 }
 
-// newAssistant makes an assistant without a model.
-func (a *App) newAssistant(r *LiveSite) *assistant.Assistant {
-	s, prefer := r.Config, r.Prefer()
-	return &assistant.Assistant{
-		Site: assistant.Site{
-			Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.instructions, SupportURL: s.SupportURL,
-			AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
-			Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
-		},
-		Search: r, Log: a.ctx.Slogger(),
+// openIndex finds or makes a site's index.
+func (a *App) openIndex(r *live) (*site.Index, error) {
+	shape := *r.Config // without what does not shape the index
+	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
+	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks = nil, nil, false, false, ""
+	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash, r.folder != nil)
+	if err != nil {
+		return nil, err
 	}
+	settings := site.IndexSettings{
+		Site: r.Name, Config: r.Config, Dir: filepath.Join(a.DataDir, r.Name), Indexes: a.indexes, Embedders: a.embedders, SemanticRatio: a.semanticRatio(),
+		Locker: a.store, Owner: a.store.indexOwner, Watcher: &a.watcher.Watcher, Log: a.ctx.Slogger(),
+	}
+	_, settings.Reload = shared.References(slotsKey{r.Name}) // which each live site has
+	if r.folder != nil {
+		settings.Limit = a.refreshing
+	}
+	return share(&r.holds, indexKey{hash}, func() (*site.Index, error) { return site.NewIndex(settings) })
+}
+
+// openBudget finds or makes the budget of a site; nil where there is none.
+func (a *App) openBudget(r *live) (*site.Budget, error) {
+	holder, ok := a.models.(options.BudgetHolder)
+	if !ok || holder.SiteBudget() == nil {
+		return nil, nil
+	}
+	o := model.BudgetOptions{Site: r.Name, Limit: holder.SiteBudget().Limit(), Store: a.store, Log: a.ctx.Slogger()}
+	return share(&r.holds, budgetKey{r.Name, o.Limit}, func() (*site.Budget, error) { return site.NewBudget(o, a.log) })
+}
+
+// openReach finds out which pages of the site clients can open; nil where every
+// page is public.
+func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
+	if r.Config.Locks == "off" {
+		a.log.Warn("locks are off: every page of the index is public", zap.String("site", r.Name))
+		return nil, nil
+	}
+	o := reach.Options{
+		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage(),
+		Log: a.ctx.Slogger().With("site", r.Name),
+	}
+	loaded, err := a.ctx.AppIfConfigured("http")
+	if err != nil && !errors.Is(err, caddy.ErrNotConfigured) {
+		return nil, err
+	}
+	o.HTTP, _ = loaded.(*caddyhttp.App)
+	a.found.findPages(r, &o)
+	return reach.New(o)
 }
 
 // announce writes the site's line of the start log, once its index is known.
 // Of the sites of folders, which may be a thousand, it writes what is wrong.
-func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
+func (a *App) announce(ctx context.Context, r *live, model *Model) {
 	log := a.log.With(zap.String("site", r.Name))
 	if r.folder == nil && !a.keys.Opened(r.Organization, r.Name) {
 		log.Warn("the site has no key", zap.String("run", "caddy docs key create --site "+r.Name))
@@ -66,17 +117,17 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-r.index.looked:
+	case <-r.Index.Looked:
 	}
 	a.AwaitStart(ctx)
-	if r.reach != nil {
-		r.reach.Tick() // not a second later
+	if r.Reach != nil {
+		r.Reach.Tick() // not a second later
 	}
-	if _, err := a.checkAPI(ctx, r); err != nil && ctx.Err() == nil {
+	if _, err := a.found.checkAPI(ctx, a.routes, r); err != nil && ctx.Err() == nil {
 		found := err.Error()
 		r.hidden.Store(&found)
 		warn := func() {
-			log.Warn("the site's API can't be reached", zap.String("found", found), zap.String("do", whatToDo(err)))
+			log.Warn("the site's API can't be reached", zap.String("found", found), zap.String("do", WhatToDo(err)))
 		}
 		if r.folder == nil {
 			warn()
@@ -89,30 +140,22 @@ func (a *App) announce(ctx context.Context, r *LiveSite, model *pooledModel) {
 		answers = model.Name()
 	}
 	threads := "off"
-	if ttl := a.threadsTTL(); ttl > 0 {
-		threads = "kept for " + Days(ttl)
+	if ttl := a.shared.Threads.TTL; ttl > 0 {
+		threads = "kept for " + options.Days(ttl)
 	}
-	st := r.index.refresher.Status()
+	st := r.Index.Refresher.Status()
 	log = log.With(
-		zap.String("model", answers), zap.String("embedder", cmp.Or(a.embedderName(), "none: keyword search")),
+		zap.String("model", answers), zap.String("embedder", cmp.Or(a.Embedder(), "none: keyword search")),
 		zap.String("threads", threads), zap.Int("pages", st.Pages), zap.Int("sections", st.Sections), zap.Duration("took", st.Last.Took),
 	)
 	switch {
 	case !st.Ready:
-		log.Warn("the site has no index yet", zap.String("reason", cmp.Or(st.Error, st.Held)), zap.String("do", r.remedy(st)))
+		log.Warn("the site has no index yet", zap.String("reason", cmp.Or(st.Error, st.Held)), zap.String("do", r.Remedy(st)))
 	case st.Pages == 0:
-		log.Warn("the site has no pages", zap.String("do", r.remedy(st)))
+		log.Warn("the site has no pages", zap.String("do", r.Remedy(st)))
 	case r.folder != nil:
 		log.Debug("the site is ready")
 	default:
 		log.Info("the site is ready")
 	}
-}
-
-// Days formats a duration, in days if it is a whole number of them.
-func Days(d time.Duration) string {
-	if d%(24*time.Hour) == 0 {
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
-	}
-	return strings.TrimSuffix(d.String(), "0s")
 }

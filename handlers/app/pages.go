@@ -1,47 +1,66 @@
 package app
 
 import (
-	"context"
+	"net/url"
+	"path/filepath"
+	"slices"
 
-	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
-// PageStatus is a page of a site, as GET /docs/pages on the admin API answers
-// it.
-type PageStatus struct {
-	URL      string `json:"url"`
-	File     string `json:"file"`
-	Title    string `json:"title"`
-	Sections int    `json:"sections"`
-	Language string `json:"language,omitempty"`
-	Version  string `json:"version,omitempty"`
-	// Kind is what the page is, "" if it is current documentation.
-	Kind string `json:"kind,omitempty"`
-	// State is public, locked, not served, duplicate or unknown, and Why the
-	// reason for it, if there is one to give.
-	State string `json:"state"`
-	Why   string `json:"why,omitempty"`
+// findPages finds where this Caddy serves the pages of a site, by its
+// configuration alone: at its URL, if a server has that host, else where the
+// site's folder is served, such as behind a proxy that sends another host, else
+// in a block for any host that has the site's API. None: the site is served
+// elsewhere.
+func (f *routeSites) findPages(r *live, o *reach.Options) {
+	u, err := url.Parse(r.Config.URL)
+	known := err == nil && u.Host != ""
+	if known && reach.ServerFor(o.HTTP, u) != nil {
+		return // New finds it
+	}
+	serve := func(p *place) bool {
+		if p == nil || p.server == nil || known && len(p.hosts) > 0 || !reach.ServesPages(p.server, p.sample()) {
+			return false
+		}
+		o.Server, o.Prefix = p.server, p.pages
+		if !known {
+			o.Host = p.sample()
+		}
+		return true
+	}
+	if !known && serve(r.at) {
+		return
+	}
+	if p := f.folderPlace(r); p != nil {
+		o.Server, o.Host, o.Prefix = p.server, p.sample(), p.pages
+		return
+	}
+	if serve(r.at) {
+		return
+	}
+	for _, p := range f.apiRoutes(r) {
+		if serve(&p.place) {
+			return
+		}
+	}
+	o.Named = !known || r.at != nil && r.at.takesHost(u.Hostname()) && len(r.at.hosts) > 0
 }
 
-// SitePages returns a site's pages by URL. Pages that are new are asked for
-// first.
-func (a *App) SitePages(ctx context.Context, name string) ([]PageStatus, error) {
-	site, err := a.adminSite(name)
-	if err != nil {
-		return nil, err
+// folderPlace returns a place where a file server has the folder of a site:
+// one at the hosts of its routes, if there is one; nil for none.
+func (f *routeSites) folderPlace(r *live) (found *place) {
+	if r.Config.Root == "" {
+		return nil
 	}
-	if !site.index.refresher.Status().Ready {
-		return nil, retrieval.ErrNotReady
+	for i := range f.folders {
+		p := &f.folders[i]
+		if !slices.ContainsFunc(p.roots, func(root string) bool { return filepath.Clean(root) == filepath.Clean(r.Config.Root) }) {
+			continue
+		}
+		if found == nil || slices.ContainsFunc(p.hosts, func(host string) bool { return slices.Contains(r.Hosts, host) }) && !slices.ContainsFunc(found.hosts, func(host string) bool { return slices.Contains(r.Hosts, host) }) {
+			found = p
+		}
 	}
-	if site.reach != nil {
-		site.reach.Update(ctx)
-	}
-	pages := []PageStatus{}
-	for _, p := range site.Pages() {
-		pages = append(pages, PageStatus{
-			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
-			State: string(p.State), Why: p.Why,
-		})
-	}
-	return pages, nil
+	return found
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
@@ -23,23 +24,18 @@ import (
 // for commands that work without Start.
 func (a *App) FindSites() error {
 	sites, err := a.resolve()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.setSites(sites)
+	a.set(sites)
 	return err
 }
 
 // resolve returns the sites of the configuration and those that routes
 // define, with what those left out: root and url.
-func (a *App) resolve() (map[string]*LiveSite, error) {
+func (a *App) resolve() (map[string]*live, error) {
 	found, err := a.findRoutes()
 	if err != nil {
 		return nil, err
 	}
-	sites := make(map[string]*LiveSite)
-	for name, s := range a.Sites {
-		sites[name] = newLiveSite(name, s)
-	}
+	sites := a.configured()
 	var errs []error
 	for name, d := range found.defined {
 		if sites[name] != nil {
@@ -59,11 +55,13 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 				site.URL += d.pages
 			}
 		}
-		sites[name] = newLiveSite(name, &site)
+		sites[name] = a.newLive(name, &site)
 		sites[name].at = &d.place
-		sites[name].hosts = d.hosts
+		sites[name].Hosts, sites[name].Routed = d.hosts, true
 	}
-	a.findFolderSites(sites)
+	for _, f := range a.folders {
+		f.find(sites)
+	}
 	unknown := func(who, name string) {
 		switch {
 		case sites[name] != nil || found.defined[name] != nil:
@@ -80,12 +78,12 @@ func (a *App) resolve() (map[string]*LiveSite, error) {
 	for name, at := range found.named {
 		unknown(at.String(), name)
 		if r := sites[name]; r != nil {
-			r.hosts = union(r.hosts, at.hosts)
+			r.Hosts = union(r.Hosts, at.hosts)
 		}
 	}
 	for _, r := range sites {
-		if found.all != nil && r.host == "" && len(r.hosts) == 0 {
-			r.hosts = found.all.hosts
+		if found.all != nil && r.Host() == "" && len(r.Hosts) == 0 {
+			r.Hosts = found.all.hosts
 		}
 	}
 	for i, k := range a.Keys {
@@ -123,7 +121,7 @@ func (p place) String() string {
 }
 
 // definer is a handler that may define a site (handlers.Guard).
-type definer interface{ DefinedSite() *Definition }
+type definer interface{ DefinedSite() *options.Definition }
 
 // namer is a handler that serves sites by name (handlers.Search,
 // handlers.Assistant).
@@ -131,7 +129,7 @@ type namer interface{ NamedSites() []string }
 
 // definedSite is a site that routes define.
 type definedSite struct {
-	*Definition
+	*options.Definition
 	place
 	// places are all that define it.
 	places []place
@@ -272,7 +270,7 @@ func (f *routeSites) name(names []string, at place) {
 
 // define notes a site. Several routes may define the same one, such as a
 // snippet that is imported into two blocks.
-func (f *routeSites) define(d *Definition, at place) {
+func (f *routeSites) define(d *options.Definition, at place) {
 	old := f.defined[d.Name]
 	switch {
 	case old == nil:

@@ -2,41 +2,43 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/caddyserver/certmagic"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
-// store is Caddy's storage (files, Redis, Postgres, S3, Consul …) as the pure
+// Store is Caddy's storage (files, Redis, Postgres, S3, Consul …) as the pure
 // packages use it. All configurations share it, and it passes everything on
 // to the storage of the newest one: a reload may bring another value of the
 // same storage and close the old one.
 //
 // The storage also holds TLS private keys: all keys of this module begin with
 // "docs/", and no key is made from what a client sends without being checked.
-type store struct {
+type Store struct {
 	mu     sync.Mutex
 	in     []*certmagic.Storage         // of the current configurations, the newest last
 	locked map[string]certmagic.Storage // by the name of the lock
 }
 
-type storeKey struct{}
-
-func newStore() (*store, error) {
-	return &store{locked: make(map[string]certmagic.Storage)}, nil
+func newStore() (*Store, error) {
+	return &Store{locked: make(map[string]certmagic.Storage)}, nil
 }
 
 // Destruct implements caddy.Destructor.
-func (*store) Destruct() error { return nil }
+func (*Store) Destruct() error { return nil }
 
 // use makes in the newest storage, until drop is called.
-func (s *store) use(in certmagic.Storage) (drop func() error) {
+func (s *Store) use(in certmagic.Storage) (drop func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.in = append(s.in, &in)
@@ -49,7 +51,7 @@ func (s *store) use(in certmagic.Storage) (drop func() error) {
 }
 
 // newest returns the storage of the newest configuration.
-func (s *store) newest() (certmagic.Storage, error) {
+func (s *Store) newest() (certmagic.Storage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.in) == 0 {
@@ -59,7 +61,7 @@ func (s *store) newest() (certmagic.Storage, error) {
 }
 
 // at returns the storage for a key, and an error if the key is not valid.
-func (s *store) at(key string) (certmagic.Storage, error) {
+func (s *Store) at(key string) (certmagic.Storage, error) {
 	if path.Clean("/"+key) != "/"+key || !strings.HasPrefix(key, "docs/") {
 		return nil, &fs.PathError{Op: "store", Path: key, Err: fs.ErrInvalid}
 	}
@@ -67,7 +69,7 @@ func (s *store) at(key string) (certmagic.Storage, error) {
 }
 
 // Get returns what is stored, or fs.ErrNotExist.
-func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	in, err := s.at(key)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Put stores a value.
-func (s *store) Put(ctx context.Context, key string, value []byte) error {
+func (s *Store) Put(ctx context.Context, key string, value []byte) error {
 	in, err := s.at(key)
 	if err != nil {
 		return err
@@ -85,7 +87,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte) error {
 }
 
 // Delete removes a value; one that is not there is no error.
-func (s *store) Delete(ctx context.Context, key string) error {
+func (s *Store) Delete(ctx context.Context, key string) error {
 	in, err := s.at(key)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func (s *store) Delete(ctx context.Context, key string) error {
 }
 
 // List returns all keys below a prefix; none is no error.
-func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
+func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	prefix = strings.TrimSuffix(prefix, "/")
 	in, err := s.at(prefix)
 	if err != nil {
@@ -114,7 +116,7 @@ func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
 
 // Lock waits until a lock is held that all processes with this storage share,
 // or ctx is done.
-func (s *store) Lock(ctx context.Context, name string) error {
+func (s *Store) Lock(ctx context.Context, name string) error {
 	in, err := s.newest()
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func (s *store) Lock(ctx context.Context, name string) error {
 }
 
 // Unlock releases a lock, in the storage that it was taken in.
-func (s *store) Unlock(ctx context.Context, name string) error {
+func (s *Store) Unlock(ctx context.Context, name string) error {
 	s.mu.Lock()
 	in := s.locked[name]
 	delete(s.locked, name)
@@ -140,10 +142,49 @@ func (s *store) Unlock(ctx context.Context, name string) error {
 	return in.Unlock(ctx, name)
 }
 
+// Check returns an error if values can't be written.
+func (s *Store) Check(ctx context.Context) error {
+	key := "docs/doctor/" + rand.Text()
+	return errors.Join(s.Put(ctx, key, make([]byte, 4<<10)), s.Delete(ctx, key))
+}
+
+// String says where the newest storage keeps things, for people.
+func (s *Store) String() string {
+	in, _ := s.newest()
+	return describeStorage(in)
+}
+
 // describeStorage says where a storage keeps things, for people.
 func describeStorage(s certmagic.Storage) string {
 	if f, ok := s.(*certmagic.FileStorage); ok {
 		return f.Path
 	}
 	return fmt.Sprintf("%T", s)
+}
+
+// ownerKey is where the storage keeps the ID that its indexes in servers have.
+const ownerKey = "docs/index/owner"
+
+// indexOwner is the owner of the indexes of all Caddys with a storage.
+func (s *Store) indexOwner(ctx context.Context) (meilisearch.Owner, error) {
+	in, err := s.newest()
+	if err != nil {
+		return meilisearch.Owner{}, err
+	}
+	host, _ := os.Hostname()
+	owner := meilisearch.Owner{Name: strings.TrimSpace("the one with the storage " + describeStorage(in) + " on " + host)}
+	id, err := s.Get(ctx, ownerKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		const lock = "docs_index_owner"
+		if err := s.Lock(ctx, lock); err != nil {
+			return owner, err
+		}
+		defer func() { _ = s.Unlock(context.WithoutCancel(ctx), lock) }()
+		if id, err = s.Get(ctx, ownerKey); errors.Is(err, fs.ErrNotExist) {
+			id = []byte(rand.Text())
+			err = s.Put(ctx, ownerKey, id)
+		}
+	}
+	owner.ID = string(id)
+	return owner, err
 }

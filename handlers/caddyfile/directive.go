@@ -15,7 +15,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // The parts of the API, as the directives and JSON name them.
@@ -188,7 +188,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 		return nil, err
 	}
 	first := h.Token()
-	site, s := new(app.Site), new(settings)
+	site, s := new(options.Site), new(settings)
 	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
 	least := 1
 	if optionHasSites(h) {
@@ -225,18 +225,18 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if err := checkDefined(h, at(first), name, site); err != nil {
 		return nil, err
 	}
-	s.guard.Define = &app.Definition{Name: name, Site: site}
+	s.guard.Define = &options.Definition{Name: name, Site: site}
 	return s.routes(matcher, s.only...), nil
 }
 
 // optionHasSites reports whether the global option docs defines sites.
 func optionHasSites(h httpcaddyfile.Helper) bool {
 	global, ok := h.Option("docs").(httpcaddyfile.App)
-	a := new(app.App)
+	a := new(options.App)
 	return ok && json.Unmarshal(global.Value, a) == nil && len(a.Sites)+len(a.SiteFolders) > 0
 }
 
-func docsWords(site *app.Site, s *settings) []word {
+func docsWords(site *options.Site, s *settings) []word {
 	return append(slices.Concat(s.partWords(), siteWords(site), s.words(apiAssistant)), s.widgetWord())
 }
 
@@ -349,16 +349,16 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 
 // definedSite is a site of a docs directive.
 type definedSite struct {
-	site     *app.Site
+	site     *options.Site
 	position string
 }
 
 // checkDefined refuses a site that the global option or another docs
 // directive defines, unless that one says the same (the same snippet,
 // imported into the blocks of two hosts).
-func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, site *app.Site) error {
+func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, site *options.Site) error {
 	if global, ok := h.Option("docs").(httpcaddyfile.App); ok {
-		a := new(app.App)
+		a := new(options.App)
 		if err := json.Unmarshal(global.Value, a); err != nil {
 			return d.Errf("reading the global option docs: %w", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // Grammar returns the whole grammar as the manual shows it, from the tables
@@ -29,8 +29,8 @@ func Grammar() string {
 func roots() []word {
 	s := new(settings)
 	return []word{
-		{name: "docs", forms: []form{{block: (&option{app: new(app.App)}).words()}}},
-		{name: "docs", forms: []form{{args: "[<@matcher>] [<site> [<root>]]", block: docsWords(new(app.Site), s), optional: true}}},
+		{name: "docs", forms: []form{{block: (&option{app: new(options.App)}).words()}}},
+		{name: "docs", forms: []form{{args: "[<@matcher>] [<site> [<root>]]", block: docsWords(new(options.Site), s), optional: true}}},
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant), optional: true}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
 		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},

@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // parseIndex reads `index embedded`, `index meilisearch <url>...` or the
@@ -21,9 +21,9 @@ func parseIndex(l line) (json.RawMessage, error) {
 	switch name := l.Val(); {
 	case name == "embedded":
 		_, err := l.as(0).between(0, 0)
-		return caddyconfig.JSONModuleObject(app.EmbeddedIndex{}, "backend", name, nil), err
+		return caddyconfig.JSONModuleObject(options.EmbeddedIndex{}, "backend", name, nil), err
 	case name == "meilisearch":
-		m, l := new(app.MeilisearchIndex), l.as(1)
+		m, l := new(options.MeilisearchIndex), l.as(1)
 		var err error
 		if m.URLs, err = l.some(1); err != nil {
 			return nil, err
@@ -41,13 +41,13 @@ func indexForms() []form {
 		{args: "embedded", example: "embedded"},
 		{
 			args: "meilisearch <url>...", example: "meilisearch http://127.0.0.1:7700",
-			block: meilisearchWords(new(app.MeilisearchIndex)), optional: true,
+			block: meilisearchWords(new(options.MeilisearchIndex)), optional: true,
 		},
 		{args: "<module> ..."},
 	}
 }
 
-func meilisearchWords(m *app.MeilisearchIndex) []word {
+func meilisearchWords(m *options.MeilisearchIndex) []word {
 	return []word{
 		secretWord("api_key", "{env.MEILI_KEY}", &m.APIKey),
 		secretWord("search_key", "{env.MEILI_SEARCH_KEY}", &m.SearchKey),

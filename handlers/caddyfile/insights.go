@@ -7,20 +7,20 @@ import (
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 func insightsForms() []form {
-	return []form{{block: insightsWords(new(app.Insights))}, {args: "off", example: "off"}}
+	return []form{{block: insightsWords(new(options.Insights))}, {args: "off", example: "off"}}
 }
 
 // parseInsights reads `insights { … }` or `insights off`.
-func parseInsights(l line) (*app.Insights, error) {
+func parseInsights(l line) (*options.Insights, error) {
 	args, err := l.between(0, 1)
 	if err != nil {
 		return nil, err
 	}
-	i := new(app.Insights)
+	i := new(options.Insights)
 	if len(args) == 1 {
 		if args[0] != "off" {
 			return nil, l.refuse("%q must be off, or a block", args[0])
@@ -32,7 +32,7 @@ func parseInsights(l line) (*app.Insights, error) {
 	return i, err
 }
 
-func insightsWords(i *app.Insights) []word {
+func insightsWords(i *options.Insights) []word {
 	return []word{
 		{
 			name: "store",
@@ -64,7 +64,7 @@ func parseInsightsStore(l line) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := new(app.SQLiteInsights)
+		s := new(options.SQLiteInsights)
 		if len(args) == 1 {
 			s.File = args[0]
 		}
@@ -82,7 +82,7 @@ func parseInsightsStore(l line) (json.RawMessage, error) {
 			return nil, l.refuse("a password in the configuration would show at GET /config/ and in autosave.json; " +
 				"name the source of the whole connection string, {env.NAME} or {file./path/to/file}")
 		}
-		p := &app.PostgresInsights{DSN: dsn}
+		p := &options.PostgresInsights{DSN: dsn}
 		if err := fieldErrors(p.Validate()); len(err) > 0 {
 			return nil, l.refuse("%s", err[0].Problem)
 		}

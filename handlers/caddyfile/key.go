@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // parseKey reads `key <key> [{…}]`. The adapted configuration has the key's
@@ -14,7 +14,7 @@ func (o *option) parseKey(l line) error {
 	if err != nil {
 		return err
 	}
-	k := new(app.FixedKey)
+	k := new(options.FixedKey)
 	if strings.HasPrefix(secret, "{") {
 		k.Key = secret
 	} else {
@@ -32,7 +32,7 @@ func (o *option) parseKey(l line) error {
 	return parseBlock(l, "key", keyWords(k), k.Validate)
 }
 
-func keyWords(k *app.FixedKey) []word {
+func keyWords(k *options.FixedKey) []word {
 	return []word{
 		textWord("organization", "<name>", "acme-inc", &k.Organization),
 		listWord("sites", "<site>...", "acme", &k.Sites),

@@ -11,7 +11,7 @@ import (
 	caddyrl "github.com/mholt/caddy-ratelimit"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // limits are what the rate_limit lines of a block say.
@@ -115,7 +115,7 @@ func (s *limits) validate() error {
 	var errs []error
 	check := func(field string, d caddy.Duration, least time.Duration) {
 		if t := time.Duration(d); t != 0 && (t < least || t > 365*24*time.Hour) {
-			errs = append(errs, &app.FieldError{Field: field, Problem: fmt.Sprintf("%s must be from %s to 365d", t, least)})
+			errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("%s must be from %s to 365d", t, least)})
 		}
 	}
 	check("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond)

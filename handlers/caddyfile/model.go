@@ -9,7 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // parseModel reads `llm <url> <model> [{…}]` or the model of another module.
@@ -20,7 +20,7 @@ func parseModel(l line) (json.RawMessage, error) {
 	if !isURL(l.Val()) {
 		return l.guest("docs.llm", "provider")
 	}
-	m, l := new(app.OpenAIModel), l.as(0)
+	m, l := new(options.OpenAIModel), l.as(0)
 	if err := endpoint(l, &m.URL, &m.Model); err != nil {
 		return nil, err
 	}
@@ -32,14 +32,14 @@ func modelForms() []form {
 	return []form{
 		{
 			args: "<url> <model>", example: "https://api.openai.com/v1 gpt-5-mini",
-			block: modelWords(new(app.OpenAIModel)), optional: true,
+			block: modelWords(new(options.OpenAIModel)), optional: true,
 		},
 		{args: "<module> ..."},
 	}
 }
 
-func modelWords(m *app.OpenAIModel) []word {
-	fallbackWords := func(e *app.Endpoint) []word {
+func modelWords(m *options.OpenAIModel) []word {
+	fallbackWords := func(e *options.Endpoint) []word {
 		return []word{secretWord("api_key", "{env.FALLBACK_API_KEY}", &e.APIKey)}
 	}
 	return []word{
@@ -48,10 +48,10 @@ func modelWords(m *app.OpenAIModel) []word {
 			name: "fallback", repeat: true,
 			forms: []form{{
 				args: "<url> <model>", example: "http://127.0.0.1:11434/v1 qwen3",
-				block: fallbackWords(new(app.Endpoint)), optional: true,
+				block: fallbackWords(new(options.Endpoint)), optional: true,
 			}},
 			parse: func(l line) error {
-				var e app.Endpoint
+				var e options.Endpoint
 				if !l.NextArg() {
 					return l.refuse("needs an argument")
 				}
@@ -75,7 +75,7 @@ func modelWords(m *app.OpenAIModel) []word {
 	}
 }
 
-func parseBudget(l line, m *app.OpenAIModel) error {
+func parseBudget(l line, m *options.OpenAIModel) error {
 	args, err := l.between(4, 4)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func parseBudget(l line, m *app.OpenAIModel) error {
 		return l.refuse("%q is neither per day nor per hour", args[2]+" "+args[3])
 	}
 	if m.Budget == nil {
-		m.Budget = &app.Budget{Per: per}
+		m.Budget = &options.Budget{Per: per}
 	}
 	count, ok := map[string]*int64{"tokens": &m.Budget.Tokens, "requests": &m.Budget.Requests}[args[1]]
 	switch {
@@ -139,7 +139,7 @@ func (o *option) parseEmbedder(l line) (err error) {
 		o.app.EmbedderRaw, err = l.guest("docs.embedder", "provider")
 		return err
 	}
-	e, l := new(app.OpenAIEmbedder), l.as(0)
+	e, l := new(options.OpenAIEmbedder), l.as(0)
 	if err := endpoint(l, &e.URL, &e.Model); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (o *option) joinEmbedder() error {
 	d := at(o.serverEmbedderAt)
 	var m struct {
 		Backend string `json:"backend"`
-		app.MeilisearchIndex
+		options.MeilisearchIndex
 	}
 	if o.app.IndexRaw != nil {
 		if err := json.Unmarshal(o.app.IndexRaw, &m); err != nil {
@@ -181,14 +181,14 @@ func embedderForms() []form {
 	return []form{
 		{
 			args: "<url> <model>", example: "http://127.0.0.1:11434/v1 nomic-embed-text",
-			block: embedderWords(new(app.OpenAIEmbedder)), optional: true,
+			block: embedderWords(new(options.OpenAIEmbedder)), optional: true,
 		},
 		{args: "meilisearch <name>", example: "meilisearch default"},
 		{args: "<module> ..."},
 	}
 }
 
-func embedderWords(e *app.OpenAIEmbedder) []word {
+func embedderWords(e *options.OpenAIEmbedder) []word {
 	return []word{
 		secretWord("api_key", "{env.OPENAI_API_KEY}", &e.APIKey),
 		numberWord("dimensions", "512", &e.Dimensions),

@@ -7,12 +7,12 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // option is the global option docs while it is being read.
 type option struct {
-	app *app.App
+	app *options.App
 	// serverEmbedder is the name of an embedder in the Meilisearch servers'
 	// settings.
 	serverEmbedder   string
@@ -123,7 +123,7 @@ type option struct {
 //		}
 //	}
 func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
-	o := &option{app: new(app.App), sitesAt: map[string]string{}}
+	o := &option{app: new(options.App), sitesAt: map[string]string{}}
 	if before, ok := existing.(httpcaddyfile.App); ok {
 		if err := json.Unmarshal(before.Value, o.app); err != nil {
 			return nil, d.Errf("reading the docs option before this one: %w", err)
@@ -146,7 +146,7 @@ func parseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 // validate checks what the words of this block set themselves. Blocks inside
 // it have checked the rest.
 func (o *option) validate() error {
-	return (&app.App{Threads: o.app.Threads, DataDir: o.app.DataDir}).Validate()
+	return (&options.App{Threads: o.app.Threads, DataDir: o.app.DataDir}).Validate()
 }
 
 func (o *option) words() []word {
@@ -154,15 +154,15 @@ func (o *option) words() []word {
 	return []word{
 		{
 			name: "site", repeat: true, parse: o.parseSite,
-			forms: []form{{args: "<name>", example: "acme", block: siteWords(new(app.Site))}},
+			forms: []form{{args: "<name>", example: "acme", block: siteWords(new(options.Site))}},
 		},
 		{
 			name: "sites", repeat: true, parse: o.parseSites,
-			forms: []form{{args: "<folders>", example: "/srv/sites/*", block: folderWords(new(app.Site))}},
+			forms: []form{{args: "<folders>", example: "/srv/sites/*", block: folderWords(new(options.Site))}},
 		},
 		{
 			name: "key", repeat: true, parse: o.parseKey,
-			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(app.FixedKey)), optional: true}},
+			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(options.FixedKey)), optional: true}},
 		},
 		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: func(l line) (err error) {
 			a.IndexRaw, err = parseIndex(l)
@@ -196,17 +196,17 @@ func once(written bool, w word) word {
 	return w
 }
 
-func parseThreads(l line) (*app.Threads, error) {
+func parseThreads(l line) (*options.Threads, error) {
 	args, err := l.between(1, 2)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case args[0] == "off" && len(args) == 1:
-		return &app.Threads{Off: true}, nil
+		return &options.Threads{Off: true}, nil
 	case args[0] == "ttl" && len(args) == 2:
 		ttl, err := l.duration(args[1])
-		return &app.Threads{TTL: ttl}, err
+		return &options.Threads{TTL: ttl}, err
 	case args[0] == "ttl":
 		return nil, l.refuse("ttl needs a duration")
 	case args[0] == "off":

@@ -2,7 +2,7 @@ package caddyfile
 
 import (
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // parseSite reads `site <name> {…}` of the global option docs.
@@ -22,7 +22,7 @@ func (o *option) parseSite(l line) error {
 		}
 		return l.Errf("site %s is defined twice, first %s; choose another name, or write both in one block", name, first)
 	}
-	s := new(app.Site)
+	s := new(options.Site)
 	if err := parseBlock(l, "site "+name, siteWords(s), s.Validate); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (o *option) parseSite(l line) error {
 		return at(start).Errf("site %s has no pages: write root <folder> in its block, like: root /srv/docs, or for a site that this Caddy proxies: sitemap https://%s.example.com/sitemap.xml", name, name)
 	}
 	if o.app.Sites == nil {
-		o.app.Sites = map[string]*app.Site{}
+		o.app.Sites = map[string]*options.Site{}
 	}
 	o.app.Sites[name] = s
 	o.sitesAt[name] = position(start)
@@ -44,10 +44,10 @@ func (o *option) parseSites(l line) error {
 	if err != nil {
 		return err
 	}
-	f := &app.SiteFolders{Folders: folders}
+	f := &options.SiteFolders{Folders: folders}
 	// The URL is checked at the end: it may come after other words.
 	validate := func() error {
-		try := app.SiteFolders{Folders: folders, Site: f.Site}
+		try := options.SiteFolders{Folders: folders, Site: f.Site}
 		if try.Site.URL == "" {
 			try.Site.URL = "https://{site}.docs.acme.com"
 		}
@@ -65,7 +65,7 @@ func (o *option) parseSites(l line) error {
 
 // folderWords are the words of the sites of folders: those of a site, without
 // where its pages are.
-func folderWords(s *app.Site) []word {
+func folderWords(s *options.Site) []word {
 	words := []word{textWord("url", "<url>", "https://{site}.docs.acme.com", &s.URL)}
 	for _, w := range siteWords(s) {
 		switch w.name {
@@ -79,7 +79,7 @@ func folderWords(s *app.Site) []word {
 
 // siteWords are the words of a site. The global option docs has them in
 // `site`, the directive docs in its own block.
-func siteWords(s *app.Site) []word {
+func siteWords(s *options.Site) []word {
 	return []word{
 		{name: "root", forms: is("<folder>", "/srv/docs"), parse: func(l line) error {
 			args, err := l.between(1, 2)
@@ -118,7 +118,7 @@ func siteWords(s *app.Site) []word {
 				return err
 			}
 			last := len(args) - 1
-			s.Kinds = append(s.Kinds, app.Scope{Value: args[last], Paths: args[:last]})
+			s.Kinds = append(s.Kinds, options.Scope{Value: args[last], Paths: args[:last]})
 			return nil
 		}},
 		listWord("include", "<glob>...", "/guide/* /api/*", &s.Include),
@@ -164,13 +164,13 @@ func siteWords(s *app.Site) []word {
 }
 
 // scopeWord is a version or language and the paths of its pages.
-func scopeWord(name, field, example string, to *[]app.Scope) word {
+func scopeWord(name, field, example string, to *[]options.Scope) word {
 	return word{name: name, field: field, forms: is("<"+name+"> [<glob>...]", example), repeat: true, parse: func(l line) error {
 		args, err := l.some(1)
 		if err != nil {
 			return err
 		}
-		sc := app.Scope{Value: args[0]}
+		sc := options.Scope{Value: args[0]}
 		if len(args) > 1 {
 			sc.Paths = args[1:]
 		}

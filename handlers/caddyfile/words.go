@@ -11,7 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // word is a word of a block's grammar. The tables of words are the only
@@ -20,7 +20,7 @@ import (
 type word struct {
 	name string
 
-	// field is the field that the word sets, as an app.FieldError names it.
+	// field is the field that the word sets, as an options.FieldError names it.
 	// Default: name.
 	field string
 
@@ -241,14 +241,14 @@ func parseBlock(l line, where string, words []word, validate func() error) error
 }
 
 // fieldErrors returns the errors of a Validate method.
-func fieldErrors(err error) (all []*app.FieldError) {
+func fieldErrors(err error) (all []*options.FieldError) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
 			all = append(all, fieldErrors(err)...)
 		}
 		return all
 	}
-	if e, ok := errors.AsType[*app.FieldError](err); ok {
+	if e, ok := errors.AsType[*options.FieldError](err); ok {
 		all = append(all, e)
 	}
 	return all

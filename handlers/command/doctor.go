@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 // maxChecks is how many checks are printed of each kind, unless all are
@@ -25,7 +25,7 @@ the configuration given by --config) and says what to do about each problem.
 Problems come first. If many sites have the same one, it is shown once; --all
 shows each. The exit status is 1 if there is one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var checks []app.Check
+			var checks []admin.Check
 			if err := t.call(cmd.Context(), http.MethodGet, path("doctor"), nil, &checks); err != nil {
 				return err
 			}
@@ -56,10 +56,10 @@ shows each. The exit status is 1 if there is one.`,
 // printChecks prints the problems and then the other checks. Unless all are
 // wanted, a problem that more sites have is printed once, and of many checks
 // that are right the number.
-func printChecks(out io.Writer, checks []app.Check, all bool) {
+func printChecks(out io.Writer, checks []admin.Check, all bool) {
 	more := make(map[string][]string) // the other sites with a problem, by the first
 	first := make(map[string]string)  // by problem
-	var wrong, right []app.Check
+	var wrong, right []admin.Check
 	for _, c := range checks {
 		if c.OK {
 			right = append(right, c)
@@ -85,7 +85,7 @@ func printChecks(out io.Writer, checks []app.Check, all bool) {
 	}
 	shown := right
 	if !all && len(right) > maxChecks {
-		shown = slices.DeleteFunc(slices.Clone(right), func(c app.Check) bool { return strings.HasPrefix(c.What, "site ") })
+		shown = slices.DeleteFunc(slices.Clone(right), func(c admin.Check) bool { return strings.HasPrefix(c.What, "site ") })
 	}
 	for _, c := range shown {
 		fmt.Fprintf(out, "ok    %s: %s\n", printable(c.What), printable(c.Found))
@@ -97,7 +97,7 @@ func printChecks(out io.Writer, checks []app.Check, all bool) {
 
 // problemOf returns the site of a check, "" if it is of none, and what is
 // wrong, which is the same for all sites that have this problem.
-func problemOf(c app.Check) (site, problem string) {
+func problemOf(c admin.Check) (site, problem string) {
 	rest, ok := strings.CutPrefix(c.What, "site ")
 	if !ok {
 		return "", ""

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 // checkClientIPs checks where the client IPs of the configuration come from. It
 // reads the configuration's JSON: a server that runs does not show its trusted
 // proxies.
-func (t *target) checkClientIPs(ctx context.Context) []app.Check {
+func (t *target) checkClientIPs(ctx context.Context) []admin.Check {
 	var config struct {
 		Apps struct {
 			HTTP struct {
@@ -30,9 +30,9 @@ func (t *target) checkClientIPs(ctx context.Context) []app.Check {
 	}
 	servers := config.Apps.HTTP.Servers
 	if err != nil {
-		return []app.Check{{What: "client IPs", Found: err.Error(), Do: "make the configuration readable through the admin API"}}
+		return []admin.Check{{What: "client IPs", Found: err.Error(), Do: "make the configuration readable through the admin API"}}
 	}
-	var checks []app.Check
+	var checks []admin.Check
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if c := checkServerClientIPs(name, servers[name]); c != nil {
 			checks = append(checks, *c)
@@ -45,7 +45,7 @@ func (t *target) checkClientIPs(ctx context.Context) []app.Check {
 // trusted_proxies alone, Caddy takes the leftmost address of X-Forwarded-For,
 // which is the client's where the proxy appends. Nil: it trusts no proxy, or
 // nothing depends on the client's IP.
-func checkServerClientIPs(name string, config []byte) *app.Check {
+func checkServerClientIPs(name string, config []byte) *admin.Check {
 	var server struct {
 		Listen []string        `json:"listen"`
 		Routes json.RawMessage `json:"routes"`
@@ -54,7 +54,7 @@ func checkServerClientIPs(name string, config []byte) *app.Check {
 		Proxy  json.RawMessage `json:"trusted_proxies"`
 		Strict int             `json:"trusted_proxies_strict"`
 	}
-	check := app.Check{What: "client IPs of " + name}
+	check := admin.Check{What: "client IPs of " + name}
 	if err := json.Unmarshal(config, &server); err != nil {
 		check.Found, check.Do = err.Error(), "correct the configuration"
 		return &check

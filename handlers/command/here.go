@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -31,10 +32,13 @@ func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (i
 				w.CloseWithError(io.ErrUnexpectedEOF)
 			}
 		}()
-		w.CloseWithError(t.app.ServeAdmin(pipeWriter{w, http.Header{}}, r))
+		w.CloseWithError(t.admin().Serve(pipeWriter{w, http.Header{}}, r))
 	}()
 	return answer, nil
 }
+
+// admin answers by the configuration.
+func (t *target) admin() admin.API { return admin.API{App: t.app} }
 
 // pipeWriter is the http.ResponseWriter of openHere.
 type pipeWriter struct {
@@ -70,7 +74,7 @@ func (t *target) prepare(ctx context.Context, path string) error {
 		return nil
 	}
 	t.refreshed = site
-	_, err := t.app.Refresh(ctx, site)
+	_, err := t.admin().Refresh(ctx, site)
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -110,12 +110,12 @@ func printReport(t *target, out io.Writer, name string, report retrieval.Report)
 	return nil
 }
 
-func unknownSite(site string, st app.Status) error {
+func unknownSite(site string, st admin.Status) error {
 	names := make([]string, len(st.Sites))
 	for i, s := range st.Sites {
 		names[i] = s.Name
 	}
-	return fmt.Errorf("there is no site %q; there are: %s", site, app.FirstOf(names))
+	return fmt.Errorf("there is no site %q; there are: %s", site, admin.FirstOf(names))
 }
 
 // progress shows the progress of a refresh on a terminal until stop is called.

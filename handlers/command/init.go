@@ -16,6 +16,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/spf13/cobra"
 
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
@@ -92,17 +93,17 @@ func (s *firstSite) write(cmd *cobra.Command, t *target) error {
 }
 
 // print shows the Caddyfile, what was found, and what to do next.
-func (s *firstSite) print(cmd *cobra.Command, asJSON bool, file, text string, checks []app.Check) error {
+func (s *firstSite) print(cmd *cobra.Command, asJSON bool, file, text string, checks []admin.Check) error {
 	out := cmd.OutOrStdout()
 	switch {
 	case asJSON:
 		return printJSON(out, struct {
-			File      string      `json:"file"`
-			Site      string      `json:"site"`
-			Generator string      `json:"generator,omitempty"`
-			Caddyfile string      `json:"caddyfile"`
-			Checks    []app.Check `json:"checks"`
-			Notes     []string    `json:"notes,omitempty"`
+			File      string        `json:"file"`
+			Site      string        `json:"site"`
+			Generator string        `json:"generator,omitempty"`
+			Caddyfile string        `json:"caddyfile"`
+			Checks    []admin.Check `json:"checks"`
+			Notes     []string      `json:"notes,omitempty"`
 		}{file, s.Site, s.found(), text, checks, s.notes()})
 	case file == "-":
 		fmt.Fprint(out, text)
@@ -200,7 +201,7 @@ func (s *firstSite) unset() bool { return s.ModelKey != "" && os.Getenv(s.ModelK
 // check runs the app of a Caddyfile without serving it, in a folder that is
 // removed, and returns what doctor finds of the site and the model. An error
 // means that the Caddyfile itself does not work.
-func (s *firstSite) check(ctx context.Context, text string) (checks []app.Check, err error) {
+func (s *firstSite) check(ctx context.Context, text string) (checks []admin.Check, err error) {
 	dir, err := os.MkdirTemp("", "caddy-docs-init-")
 	if err != nil {
 		return nil, err
@@ -214,10 +215,11 @@ func (s *firstSite) check(ctx context.Context, text string) (checks []app.Check,
 	if err := a.Start(); err != nil {
 		return nil, err
 	}
-	if _, err := a.Refresh(ctx, s.Site); err == nil {
-		_, _ = a.SitePages(ctx, s.Site) // requests them; doctor reports the responses
+	api := admin.API{App: a}
+	if _, err := api.Refresh(ctx, s.Site); err == nil {
+		_, _ = api.Pages(ctx, s.Site) // requests them; doctor reports the responses
 	}
-	for _, c := range a.Doctor(ctx) {
+	for _, c := range api.Doctor(ctx) {
 		// There is no key yet, and the folders are not those of the server.
 		if c.What != "site "+s.Site+" key" && (strings.HasPrefix(c.What, "site ") || c.What == "llm" && !s.unset()) {
 			checks = append(checks, c)

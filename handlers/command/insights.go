@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -98,8 +98,8 @@ func reportCommand(t *target) *cobra.Command {
 	return cmd
 }
 
-func (t *target) report(ctx context.Context, site string, days int) (*app.InsightsReport, error) {
-	r := new(app.InsightsReport)
+func (t *target) report(ctx context.Context, site string, days int) (*admin.Report, error) {
+	r := new(admin.Report)
 	return r, t.call(ctx, http.MethodGet, path("insights", site)+"?days="+strconv.Itoa(days), nil, r)
 }
 
@@ -113,7 +113,7 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 }
 
 // part is the part of a report that the flags select.
-func part(r *app.InsightsReport, unanswered, searches, feedback bool) any {
+func part(r *admin.Report, unanswered, searches, feedback bool) any {
 	if !unanswered && !searches && !feedback {
 		return r
 	}
@@ -152,7 +152,7 @@ func rate(r *float64) string {
 	return fmt.Sprintf("%.1f %%", 100*(*r))
 }
 
-func printNumbers(out io.Writer, r *app.InsightsReport) {
+func printNumbers(out io.Writer, r *admin.Report) {
 	w := table(out)
 	fmt.Fprintf(w, "%s TO %s\tNOW\tBEFORE\n", r.From, r.To)
 	for _, row := range numbers(&r.Overview) {
@@ -164,7 +164,7 @@ func printNumbers(out io.Writer, r *app.InsightsReport) {
 	w.Flush()
 }
 
-func printGaps(out io.Writer, r *app.InsightsReport) {
+func printGaps(out io.Writer, r *admin.Report) {
 	w := table(out)
 	fmt.Fprintln(w, "\nUNANSWERED\tASKED\tNEAREST PAGE\tLAST")
 	for _, g := range r.Unanswered {
@@ -186,7 +186,7 @@ func printSearches(out io.Writer, title string, rows []insights.QueryStats) {
 	w.Flush()
 }
 
-func printFeedback(out io.Writer, r *app.InsightsReport) {
+func printFeedback(out io.Writer, r *admin.Report) {
 	w := table(out)
 	fmt.Fprintln(w, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT")
 	for _, f := range r.Feedback {

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func keyCommand(t *target) *cobra.Command {
@@ -98,7 +98,7 @@ func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.
 
 // completeKey fills in the organization and checks that it and the sites exist,
 // unless force allows one without a site.
-func completeKey(k *access.Key, st app.Status, force bool) error {
+func completeKey(k *access.Key, st admin.Status, force bool) error {
 	names := make([]string, 0, len(st.Sites))
 	organizations := make([]string, 0, len(st.Sites))
 	for _, s := range st.Sites {
@@ -120,7 +120,7 @@ func completeKey(k *access.Key, st app.Status, force bool) error {
 		}
 		if len(k.Sites) == 0 && !force && !slices.Contains(organizations, k.Organization) {
 			return fmt.Errorf("there is no organization %q; there are: %s; to create the key before its sites, write --force",
-				k.Organization, cmp.Or(app.FirstOf(organizations), "none"))
+				k.Organization, cmp.Or(admin.FirstOf(organizations), "none"))
 		}
 		return nil
 	}
@@ -131,11 +131,11 @@ func completeKey(k *access.Key, st app.Status, force bool) error {
 		k.Organization = organizations[0]
 		return nil
 	}
-	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", app.FirstOf(organizations))
+	return fmt.Errorf("there are several organizations (%s); write --organization NAME or --site NAME", admin.FirstOf(organizations))
 }
 
 // snippet is what a front-end developer pastes next.
-func snippet(secret string, st app.Status, k *access.Key) string {
+func snippet(secret string, st admin.Status, k *access.Key) string {
 	for _, s := range st.Sites {
 		if s.Organization != k.Organization || len(k.Sites) > 0 && !slices.Contains(k.Sites, s.Name) {
 			continue

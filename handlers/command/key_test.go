@@ -5,26 +5,26 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/access"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func TestAKeyIsForAnOrganizationThatHasASite(t *testing.T) {
-	sites := app.Status{Sites: []app.SiteStatus{{Name: "docs", Organization: "acme"}, {Name: "blog", Organization: "acme"}, {Name: "other", Organization: "rival"}}}
+	sites := admin.Status{Sites: []admin.SiteStatus{{Name: "docs", Organization: "acme"}, {Name: "blog", Organization: "acme"}, {Name: "other", Organization: "rival"}}}
 	for name, tt := range map[string]struct {
 		key   access.Key
-		st    app.Status
+		st    admin.Status
 		force bool
 		want  string // the organization, or the error after "!"
 	}{
 		"of a site":                    {access.Key{Sites: []string{"docs"}}, sites, false, "acme"},
 		"of sites and organization":    {access.Key{Sites: []string{"docs", "blog"}, Organization: "acme"}, sites, false, "acme"},
 		"of an organization":           {access.Key{Organization: "rival"}, sites, false, "rival"},
-		"of the only one":              {access.Key{}, app.Status{Sites: sites.Sites[:2]}, false, "acme"},
+		"of the only one":              {access.Key{}, admin.Status{Sites: sites.Sites[:2]}, false, "acme"},
 		"of several":                   {access.Key{}, sites, false, "!there are several organizations (acme, rival)"},
-		"of none":                      {access.Key{}, app.Status{}, false, "!there are no sites yet"},
+		"of none":                      {access.Key{}, admin.Status{}, false, "!there are no sites yet"},
 		"of an unknown organization":   {access.Key{Organization: "nosuch"}, sites, false, `!there is no organization "nosuch"; there are: acme, rival; to create the key before its sites, write --force`},
 		"of one before its sites":      {access.Key{Organization: "nosuch"}, sites, true, "nosuch"},
-		"without any site":             {access.Key{Organization: "acme"}, app.Status{}, false, "!there are: none"},
+		"without any site":             {access.Key{Organization: "acme"}, admin.Status{}, false, "!there are: none"},
 		"of an unknown site":           {access.Key{Sites: []string{"nosuch"}}, sites, true, `!there is no site "nosuch"; there are: docs, blog, other`},
 		"of another's site":            {access.Key{Sites: []string{"docs"}, Organization: "rival"}, sites, true, "!the sites docs are of acme, not of rival"},
 		"of sites of two":              {access.Key{Sites: []string{"docs", "other"}}, sites, false, "!there are several organizations"},

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/dashboard"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func loginCommand(t *target) *cobra.Command {
-	var r app.LoginRequest
+	var r admin.LoginRequest
 	cmd := &cobra.Command{
 		Use: "login [--organization O] [--name N]", Short: "Prints a link that signs in to the dashboard; lists and ends its sessions", Args: takes(0, 0),
 		Long: `Prints a link that signs in to the dashboard, once and within 10 minutes, for
@@ -24,7 +24,7 @@ of all organizations; with it, for a member of that organization.`,
 			if err != nil {
 				return err
 			}
-			return show(cmd, t, http.MethodPost, path("logins"), body, func(out io.Writer, login *app.Login) {
+			return show(cmd, t, http.MethodPost, path("logins"), body, func(out io.Writer, login *admin.Login) {
 				for _, u := range login.URLs {
 					fmt.Fprintln(out, u)
 				}

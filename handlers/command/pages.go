@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func pagesCommand(t *target) *cobra.Command {
@@ -20,7 +20,7 @@ func pagesCommand(t *target) *cobra.Command {
 	}
 }
 
-func printPages(out io.Writer, pages []app.PageStatus) {
+func printPages(out io.Writer, pages []admin.PageStatus) {
 	w := table(out)
 	fmt.Fprintln(w, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tKIND\tWHY")
 	for _, p := range pages {

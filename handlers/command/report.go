@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -15,7 +15,7 @@ import (
 const reportRows = 20
 
 // writeReport writes a report as Markdown, fit for a mail.
-func writeReport(w io.Writer, r *app.InsightsReport) {
+func writeReport(w io.Writer, r *admin.Report) {
 	o := r.Overview
 	fmt.Fprintf(w, "# %s: %s to %s\n\n", md(r.Site), r.From, r.To)
 	fmt.Fprintln(w, "| | this period | before |\n|---|---|---|")

@@ -13,13 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // status asks for the status.
-func (t *target) status(ctx context.Context) (app.Status, error) {
-	var st app.Status
+func (t *target) status(ctx context.Context) (admin.Status, error) {
+	var st admin.Status
 	err := t.call(ctx, http.MethodGet, path("status"), nil, &st)
 	return st, err
 }
@@ -50,7 +52,7 @@ shown; --all shows each.`,
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), struct {
 					Server string `json:"server,omitempty"`
-					app.Status
+					admin.Status
 				}{server, st})
 			}
 			printStatus(cmd.OutOrStdout(), server, st, all)
@@ -62,10 +64,10 @@ shown; --all shows each.`,
 }
 
 // onlySites narrows a status to some sites.
-func onlySites(st app.Status, names []string) (app.Status, error) {
-	var sites []app.SiteStatus
+func onlySites(st admin.Status, names []string) (admin.Status, error) {
+	var sites []admin.SiteStatus
 	for _, name := range names {
-		i := slices.IndexFunc(st.Sites, func(s app.SiteStatus) bool { return s.Name == name })
+		i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name })
 		if i < 0 {
 			return st, unknownSite(name, st)
 		}
@@ -79,12 +81,12 @@ func onlySites(st app.Status, names []string) (app.Status, error) {
 const maxSites = 20
 
 // troubled reports whether a site needs its operator.
-func troubled(s app.SiteStatus) bool {
+func troubled(s admin.SiteStatus) bool {
 	return !s.HasKey || failing(s) > 0 || s.APIProblem != "" || stateOf(s.Index) != "ready" || s.Index.Pages == 0 || s.Pages != nil && s.Pages.NotServed > 0
 }
 
 // failing is how many of the servers with a site's index fail.
-func failing(s app.SiteStatus) (n int) {
+func failing(s admin.SiteStatus) (n int) {
 	for _, server := range s.Servers {
 		if server.Error != "" {
 			n++
@@ -95,7 +97,7 @@ func failing(s app.SiteStatus) (n int) {
 
 // printStatus prints the status of the server at an address, or of a
 // configuration without one.
-func printStatus(out io.Writer, server string, st app.Status, all bool) {
+func printStatus(out io.Writer, server string, st admin.Status, all bool) {
 	st.Sites = printSites(out, st.Sites, all)
 	fmt.Fprintln(out)
 	if server != "" {
@@ -120,7 +122,7 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 		}
 	}
 	if st.ThreadsTTL > 0 {
-		fmt.Fprintf(out, "threads   kept for %s\n", app.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
+		fmt.Fprintf(out, "threads   kept for %s\n", options.Days(time.Duration(st.ThreadsTTL*float64(time.Second))))
 	} else {
 		fmt.Fprintln(out, "threads   off")
 	}
@@ -128,14 +130,14 @@ func printStatus(out io.Writer, server string, st app.Status, all bool) {
 
 // printSites prints a line for each site, those with problems first, and
 // returns the sites that it shows: not all of many.
-func printSites(out io.Writer, sites []app.SiteStatus, all bool) []app.SiteStatus {
+func printSites(out io.Writer, sites []admin.SiteStatus, all bool) []admin.SiteStatus {
 	problems := 0
 	for _, s := range sites {
 		if troubled(s) {
 			problems++
 		}
 	}
-	slices.SortStableFunc(sites, func(a, b app.SiteStatus) int {
+	slices.SortStableFunc(sites, func(a, b admin.SiteStatus) int {
 		switch {
 		case troubled(a) == troubled(b):
 			return 0
@@ -167,7 +169,7 @@ func printSites(out io.Writer, sites []app.SiteStatus, all bool) []app.SiteStatu
 }
 
 // printDetails prints what does not fit into the line of a site.
-func printDetails(out io.Writer, s app.SiteStatus) {
+func printDetails(out io.Writer, s admin.SiteStatus) {
 	if p := s.Pages; p != nil && !p.AllPublic() {
 		fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
 	}
@@ -183,7 +185,7 @@ func printDetails(out io.Writer, s app.SiteStatus) {
 }
 
 // spentOf formats the part of a budget that is spent.
-func spentOf(b *app.BudgetStatus) string {
+func spentOf(b *site.BudgetStatus) string {
 	var amounts []string
 	if b.Tokens > 0 {
 		amounts = append(amounts, fmt.Sprintf("%d tokens", b.SpentTokens))
@@ -195,7 +197,7 @@ func spentOf(b *app.BudgetStatus) string {
 }
 
 // indexOf is the state of a site's index and of the servers that have it.
-func indexOf(s app.SiteStatus) string {
+func indexOf(s admin.SiteStatus) string {
 	state := stateOf(s.Index)
 	switch n := failing(s); {
 	case n > 0 && n == len(s.Servers):

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func versionCommand(t *target) *cobra.Command {
@@ -14,7 +14,7 @@ func versionCommand(t *target) *cobra.Command {
 		Long: `Prints the versions of this module, of Caddy and of Go in this binary, and the
 formats of the data that it stores. It asks no server.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := app.Versions()
+			v := admin.Versions()
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), v)
 			}

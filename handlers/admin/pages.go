@@ -1,0 +1,47 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// PageStatus is a page of a site, as GET /docs/pages on the admin API answers
+// it.
+type PageStatus struct {
+	URL      string `json:"url"`
+	File     string `json:"file"`
+	Title    string `json:"title"`
+	Sections int    `json:"sections"`
+	Language string `json:"language,omitempty"`
+	Version  string `json:"version,omitempty"`
+	// Kind is what the page is, "" if it is current documentation.
+	Kind string `json:"kind,omitempty"`
+	// State is public, locked, not served, duplicate or unknown, and Why the
+	// reason for it, if there is one to give.
+	State string `json:"state"`
+	Why   string `json:"why,omitempty"`
+}
+
+// Pages returns a site's pages by URL. Pages that are new are asked for
+// first.
+func (a API) Pages(ctx context.Context, name string) ([]PageStatus, error) {
+	site, err := a.site(name)
+	if err != nil {
+		return nil, err
+	}
+	if !site.Index.Refresher.Status().Ready {
+		return nil, retrieval.ErrNotReady
+	}
+	if site.Reach != nil {
+		site.Reach.Update(ctx)
+	}
+	pages := []PageStatus{}
+	for _, p := range site.Pages() {
+		pages = append(pages, PageStatus{
+			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
+			State: string(p.State), Why: p.Why,
+		})
+	}
+	return pages, nil
+}

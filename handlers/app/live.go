@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+)
+
+// live is a site of a configuration, and what the app knows of it.
+type live struct {
+	*site.Site
+
+	at     *place   // the route that defines the site, nil for none
+	folder *folders // that the site's folder is of, nil for none
+
+	// holds is released, and ctx ends, when the site is closed.
+	holds  holder
+	ctx    context.Context
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+
+	// hidden says why the API could not be reached after the start, nil if it
+	// could.
+	hidden atomic.Pointer[string]
+}
+
+// goBackground runs f until the site is closed.
+func (r *live) goBackground(f func(context.Context)) {
+	r.wait.Go(func() { f(r.ctx) })
+}
+
+// close ends what the site runs, and releases what it holds. Replies in
+// progress go on.
+func (r *live) close() error {
+	if r.cancel == nil {
+		return nil // never opened
+	}
+	r.cancel()
+	r.wait.Wait()
+	return r.holds.release()
+}
+
+// registry has the sites of a configuration that requests are answered for.
+type registry struct {
+	mu     sync.RWMutex
+	byName map[string]*live // nil before Start
+	hosts  map[string]int   // how many sites have a host
+}
+
+// set sets the sites.
+func (g *registry) set(sites map[string]*live) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.byName, g.hosts = make(map[string]*live, len(sites)), make(map[string]int)
+	for _, r := range sites {
+		g.addLocked(r)
+	}
+}
+
+// add adds a site.
+func (g *registry) add(r *live) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.addLocked(r)
+}
+
+func (g *registry) addLocked(r *live) {
+	g.byName[r.Name] = r
+	if host := r.Host(); host != "" {
+		g.hosts[host]++
+	}
+}
+
+// remove removes a site.
+func (g *registry) remove(r *live) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.byName, r.Name)
+	if g.hosts[r.Host()]--; g.hosts[r.Host()] <= 0 {
+		delete(g.hosts, r.Host())
+	}
+}
+
+// known reports whether the sites were set.
+func (g *registry) known() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.byName != nil
+}
+
+// copied returns the sites by name.
+func (g *registry) copied() map[string]*live {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return maps.Clone(g.byName)
+}
+
+// sorted returns sites in the order of their names.
+func sorted(sites map[string]*live) []*live {
+	return slices.SortedFunc(maps.Values(sites), func(x, y *live) int { return strings.Compare(x.Name, y.Name) })
+}
+
+// all returns the sites in the order of their names, none before the start.
+func (g *registry) all() []*live { return sorted(g.copied()) }
+
+// All returns the sites in the order of their names, none before the start.
+func (g *registry) All() (sites []*site.Site) {
+	for _, r := range g.all() {
+		sites = append(sites, r.Site)
+	}
+	return sites
+}
+
+// Site returns a site, nil if there is none of that name or the app has not
+// started.
+func (g *registry) Site(name string) *site.Site {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if r := g.byName[name]; r != nil {
+		return r.Site
+	}
+	return nil
+}
+
+// ServesAt reports whether a route that names no sites serves one at a host:
+// it serves the sites whose URL has that host, or all if there are none.
+func (g *registry) ServesAt(name, host string) bool {
+	host = site.WithoutPort(host)
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	r := g.byName[name]
+	return r != nil && (r.Host() == host || g.hosts[host] == 0)
+}
+
+// SiteAt returns the only site whose URL has a host, nil if there are several
+// or none.
+func (g *registry) SiteAt(host string) *site.Site {
+	host = site.WithoutPort(host)
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.hosts[host] != 1 {
+		return nil
+	}
+	for _, r := range g.byName {
+		if r.Host() == host {
+			return r.Site
+		}
+	}
+	return nil
+}
+
+// SitesAt returns the names of the sites that a route that names none serves
+// at a host: see ServesAt.
+func (g *registry) SitesAt(host string) (names []string) {
+	host = site.WithoutPort(host)
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for name, r := range g.byName {
+		if r.Host() == host || g.hosts[host] == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

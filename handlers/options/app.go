@@ -1,0 +1,113 @@
+package options
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// App holds the options of the Caddy app docs.
+type App struct {
+	// The sites by name. The name is the {domain} of the API's paths, a DNS
+	// label: 1 to 63 of a-z 0-9 -, with no hyphen at either end. HTTP routes may
+	// define further sites, as the directive docs does.
+	Sites map[string]*Site `json:"sites,omitempty"`
+
+	// Directories whose subdirectories are sites.
+	SiteFolders []*SiteFolders `json:"site_folders,omitempty"`
+
+	// Fixed keys. `caddy docs key create` makes others, which are stored.
+	Keys []*FixedKey `json:"keys,omitempty"`
+
+	// The index that is searched: docs.index.embedded, inside the process, or
+	// docs.index.meilisearch. Default: embedded.
+	IndexRaw json.RawMessage `json:"index,omitempty" caddy:"namespace=docs.index inline_key=backend"`
+
+	// The source of embeddings, which makes search hybrid:
+	// docs.embedder.openai. Default: none, keyword search only.
+	EmbedderRaw json.RawMessage `json:"embedder,omitempty" caddy:"namespace=docs.embedder inline_key=provider"`
+
+	// The model that writes replies: docs.llm.openai. Default: none, and
+	// replies quote the documentation.
+	LLMRaw json.RawMessage `json:"llm,omitempty" caddy:"namespace=docs.llm inline_key=provider"`
+
+	// How long conversations are kept. Default: 30 days.
+	Threads *Threads `json:"threads,omitempty"`
+
+	// What is recorded of searches, questions, clicks and feedback. Default: in a
+	// file in data_dir, for 90 days.
+	Insights *Insights `json:"insights,omitempty"`
+
+	// How long replies in progress may continue when the process ends and the HTTP
+	// app has no grace_period, from 1s to 24h; then they end with an error in
+	// the stream. Default: 30s.
+	StopTimeout caddy.Duration `json:"stop_timeout,omitempty"`
+
+	// The folder for indexes and embeddings. Default: the folder docs in
+	// Caddy's data directory.
+	DataDir string `json:"data_dir,omitempty"`
+}
+
+// Validate checks the configuration. Sites and guest modules are checked on
+// their own.
+func (a *App) Validate() error {
+	c := new(checker)
+	for name, s := range a.Sites {
+		if err := access.CheckName("name", name); err != nil {
+			c.fail("sites", "%v", err)
+		}
+		if s == nil {
+			continue // Provision reports it
+		}
+		c.within("site "+name, s.Validate())
+		if s.Root == "" && s.Sitemap == "" {
+			c.fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
+		}
+	}
+	for i, f := range a.SiteFolders {
+		c.within(fmt.Sprintf("site_folders %d", i+1), f.Validate())
+	}
+	for i, k := range a.Keys {
+		c.within(fmt.Sprintf("key %d", i+1), k.Validate())
+	}
+	if a.Threads != nil {
+		c.within("threads", a.Threads.Validate())
+	}
+	if a.Insights != nil {
+		c.within("insights", a.Insights.Validate())
+	}
+	c.duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
+	c.replaced("data_dir", a.DataDir)
+	return c.err()
+}
+
+// Resolve replaces the placeholders of the options.
+func (a *App) Resolve() (err error) {
+	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
+		return err
+	}
+	a.DataDir = cmp.Or(a.DataDir, filepath.Join(caddy.AppDataDir(), "docs"))
+	for name, s := range a.Sites {
+		if s == nil {
+			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
+		}
+		if err := s.resolve(name); err != nil {
+			return err
+		}
+	}
+	for i, f := range a.SiteFolders {
+		if f == nil {
+			return fmt.Errorf("site_folders %d: it is null; give it folders and site", i+1)
+		}
+		if err := f.resolve(); err != nil {
+			return fmt.Errorf("sites %s: %w", f.Folders, err)
+		}
+	}
+	return nil
+}

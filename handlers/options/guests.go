@@ -1,0 +1,310 @@
+package options
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/certmagic"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/model"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+)
+
+// IndexOptions are the options of an index of one site.
+type IndexOptions struct {
+	// Site is the site's name, a DNS label.
+	Site string
+	// Dir is a folder for this index alone, which may not exist yet.
+	Dir       string
+	Synonyms  [][]string
+	StopWords []string
+	// SemanticRatio is the embedder's weight of semantic search, 0–1; nil: the
+	// default.
+	SemanticRatio *float64
+	// Locker is Caddy's storage: its locks are shared by all Caddys of a
+	// cluster.
+	Locker certmagic.Locker
+	// Owner returns the owner of the indexes of all Caddys with that storage; nil
+	// if they have none.
+	Owner func(context.Context) (meilisearch.Owner, error)
+	// Idle is how long after its last search an index may leave memory; 0: it
+	// stays. Lost is called if the site must then be indexed again.
+	Idle time.Duration
+	Lost func()
+	// Reload reports that the running configuration serves the site. It does so
+	// until OpenIndex returns, which may take the time to load an index.
+	Reload bool
+	Log    *slog.Logger
+}
+
+// IndexOpener is a module of the namespace docs.index.
+//
+// Guest modules replace placeholders in their exported fields in Provision:
+// what they open is shared by all configurations whose modules are then equal
+// as JSON, so that a reload makes it again where a secret has changed.
+type IndexOpener interface {
+	OpenIndex(o IndexOptions) (retrieval.Index, error)
+}
+
+// EmbedderOpener is a module of the namespace docs.embedder.
+type EmbedderOpener interface {
+	OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error)
+	// Describe names it in the start log, without secrets.
+	Describe() string
+}
+
+// SemanticWeight is implemented by an EmbedderOpener that has this option.
+type SemanticWeight interface {
+	// SemanticWeight is the weight of semantic search, 0–1; nil: the default.
+	SemanticWeight() *float64
+}
+
+// ModelOpener is a module of the namespace docs.llm.
+type ModelOpener interface {
+	OpenModel(log *slog.Logger) (assistant.Model, error)
+	// AnswerTokens bounds an answer.
+	AnswerTokens() int
+}
+
+// AnswerOptions is implemented by a ModelOpener that has these options.
+type AnswerOptions interface {
+	// ShowReasoning says whether clients get the model's reasoning.
+	ShowReasoning() bool
+	// AnswerDuration bounds a reply in time; 0: the default, 5 minutes.
+	AnswerDuration() time.Duration
+}
+
+// BudgetHolder is implemented by modules of the namespace docs.llm that can
+// limit what a site spends. SiteBudget returns nil for no limit.
+type BudgetHolder interface{ SiteBudget() *Budget }
+
+// EmbeddedIndex is docs.index.embedded: the index inside the process.
+type EmbeddedIndex struct{}
+
+// OpenAIEmbedder is docs.embedder.openai: an endpoint for POST
+// /v1/embeddings in OpenAI's form.
+type OpenAIEmbedder struct {
+	Endpoint
+
+	// The length of the vectors, if the model can shorten them, up to 100,000.
+	// Default: the model's.
+	Dimensions int `json:"dimensions,omitempty"`
+
+	// The weight of semantic search, from 0 (keyword search only) to 1 (semantic
+	// search only). Lower it for weaker models. Default: 0.5.
+	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
+}
+
+// OpenAIModel is docs.llm.openai: an endpoint for POST /v1/chat/completions in
+// OpenAI's form, and fallbacks for it.
+type OpenAIModel struct {
+	Endpoint
+
+	// Further endpoints, asked in order if the first fails before its first
+	// token.
+	Fallback []Endpoint `json:"fallback,omitempty"`
+
+	// The longest wait for an endpoint's first token, from 100ms to 10m; then
+	// the next endpoint is asked. Default: 10s.
+	FirstTokenTimeout caddy.Duration `json:"first_token_timeout,omitempty"`
+
+	// The longest silence within a reply, from 100ms to 10m. Default: 30s.
+	IdleTimeout caddy.Duration `json:"idle_timeout,omitempty"`
+
+	// The longest a reply may take, from 1s to 1h, with all calls of tools. What
+	// was written by then stays, with the finish reason length. Default: 5m.
+	MaxDuration caddy.Duration `json:"max_duration,omitempty"`
+
+	// The most tokens of a reply, up to 1,000,000. Default: 1500.
+	MaxTokens int `json:"max_tokens,omitempty"`
+
+	// Whether clients get the model's reasoning, checked like the answer.
+	// Default: false.
+	Reasoning bool `json:"reasoning,omitempty"`
+
+	// What each site may spend; replies are extractive once it is spent.
+	// Default: no limit.
+	Budget *Budget `json:"budget,omitempty"`
+}
+
+// Endpoint is a model at a URL. URL, model and key may have placeholders.
+type Endpoint struct {
+	// The URL of the API up to and including /v1.
+	URL string `json:"url"`
+
+	// The name of the model.
+	Model string `json:"model"`
+
+	// The API key, as a placeholder like {env.OPENAI_API_KEY}. Default: none.
+	APIKey string `json:"api_key,omitempty"`
+}
+
+// Budget is what a site may spend: a number of tokens, requests or both.
+type Budget struct {
+	// The most tokens of prompts and answers together. Default: no limit.
+	Tokens int64 `json:"tokens,omitempty"`
+
+	// The most requests to the model. Default: no limit.
+	Requests int64 `json:"requests,omitempty"`
+
+	// The window, 1h or 24h. Windows begin at the full hour or day, UTC.
+	Per caddy.Duration `json:"per"`
+}
+
+const (
+	maxTokens     = 1_000_000
+	maxDimensions = 100_000
+)
+
+// CaddyModule returns the Caddy module information.
+func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.index.embedded", New: func() caddy.Module { return new(EmbeddedIndex) }}
+}
+
+// OpenIndex opens the index inside the process. What an earlier run left on
+// disk is loaded before the first refresh, and in a reload before OpenIndex
+// returns.
+func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
+	return embedded.Open(embedded.Options{
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: !o.Reload,
+	})
+}
+
+// CaddyModule returns the Caddy module information.
+func (OpenAIEmbedder) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.embedder.openai", New: func() caddy.Module { return new(OpenAIEmbedder) }}
+}
+
+// Provision replaces placeholders.
+func (e *OpenAIEmbedder) Provision(caddy.Context) error {
+	return e.replacePlaceholders()
+}
+
+// OpenEmbedder makes the client; it connects to nothing yet.
+func (e *OpenAIEmbedder) OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error) {
+	return model.NewEmbedder(model.EmbedderOptions{
+		Endpoint:   model.Endpoint(e.Endpoint),
+		Dimensions: e.Dimensions, Log: log,
+	})
+}
+
+// SemanticWeight is the weight of semantic search.
+func (e *OpenAIEmbedder) SemanticWeight() *float64 { return e.SemanticRatio }
+
+// Describe names the embedder in the start log.
+func (e *OpenAIEmbedder) Describe() string { return e.Model }
+
+// Limit is the budget as package model has it.
+func (b *Budget) Limit() model.Limit {
+	return model.Limit{Tokens: b.Tokens, Requests: b.Requests, Per: time.Duration(b.Per)}
+}
+
+// CaddyModule returns the Caddy module information.
+func (OpenAIModel) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.llm.openai", New: func() caddy.Module { return new(OpenAIModel) }}
+}
+
+// Provision replaces placeholders.
+func (m *OpenAIModel) Provision(caddy.Context) error {
+	if err := m.replacePlaceholders(); err != nil {
+		return err
+	}
+	for i := range m.Fallback {
+		if err := m.Fallback[i].replacePlaceholders(); err != nil {
+			return fmt.Errorf("fallback: %w", err)
+		}
+	}
+	return nil
+}
+
+// OpenModel makes the client; it connects to nothing yet.
+func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
+	o := model.Options{
+		FirstToken: time.Duration(m.FirstTokenTimeout), Idle: time.Duration(m.IdleTimeout),
+		MaxTokens: m.AnswerTokens(), Log: log, Observe: observe.Attempt,
+	}
+	for _, e := range append([]Endpoint{m.Endpoint}, m.Fallback...) {
+		o.Endpoints = append(o.Endpoints, model.Endpoint(e))
+	}
+	return model.New(o)
+}
+
+// SiteBudget bounds what a site may spend; nil: no bound.
+func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
+
+// AnswerTokens bounds an answer.
+func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
+
+// ShowReasoning says whether clients get the model's reasoning.
+func (m *OpenAIModel) ShowReasoning() bool { return m.Reasoning }
+
+// AnswerDuration bounds a reply in time.
+func (m *OpenAIModel) AnswerDuration() time.Duration { return time.Duration(m.MaxDuration) }
+
+func (e *Endpoint) replacePlaceholders() error {
+	for _, field := range []struct {
+		name  string
+		value *string
+	}{{"url", &e.URL}, {"model", &e.Model}, {"api_key", &e.APIKey}} {
+		v, err := replaced(field.name, *field.value)
+		if err != nil {
+			return err
+		}
+		*field.value = v
+	}
+	return nil
+}
+
+// Validate checks the endpoint and the dimensions.
+func (e *OpenAIEmbedder) Validate() error {
+	c := new(checker)
+	c.endpoint(e.URL, e.Model)
+	c.number("dimensions", e.Dimensions, maxDimensions)
+	c.semanticRatio(e.SemanticRatio)
+	return c.err()
+}
+
+// Validate checks the endpoints, the time limits and the budget.
+func (m *OpenAIModel) Validate() error {
+	c := new(checker)
+	c.endpoint(m.URL, m.Model)
+	for _, f := range m.Fallback {
+		inner := new(checker)
+		inner.endpoint(f.URL, f.Model)
+		c.within("fallback", inner.err())
+	}
+	c.duration("first_token_timeout", m.FirstTokenTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.duration("idle_timeout", m.IdleTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.duration("max_duration", m.MaxDuration, time.Second, time.Hour)
+	c.number("max_tokens", m.MaxTokens, maxTokens)
+	if b := m.Budget; b != nil {
+		if b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 {
+			c.fail("budget", "%d tokens, %d requests: one of them must be above 0, and none below", b.Tokens, b.Requests)
+		}
+		if p := time.Duration(b.Per); p != time.Hour && p != day {
+			c.fail("budget", "per %s: must be 1h or 24h", p)
+		}
+	}
+	return c.err()
+}
+
+// Interface guards
+var (
+	_ IndexOpener       = (*EmbeddedIndex)(nil)
+	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
+	_ ModelOpener       = (*OpenAIModel)(nil)
+	_ AnswerOptions     = (*OpenAIModel)(nil)
+	_ BudgetHolder      = (*OpenAIModel)(nil)
+	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
+	_ caddy.Provisioner = (*OpenAIModel)(nil)
+	_ caddy.Validator   = (*OpenAIEmbedder)(nil)
+	_ caddy.Validator   = (*OpenAIModel)(nil)
+)

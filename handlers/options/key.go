@@ -1,0 +1,86 @@
+package options
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/caddy-docs/caddy-docs/access"
+)
+
+// FixedKey is a key written in the configuration.
+type FixedKey struct {
+	// The key's SHA-256 hash, in hexadecimal. The Caddyfile adapter writes it,
+	// so that the configuration doesn't hold the key.
+	SHA256 string `json:"sha256,omitempty"`
+
+	// The key itself instead of its hash: a placeholder like {env.DOCS_KEY}, as
+	// the configuration can be read at GET /config/.
+	Key string `json:"key,omitempty"`
+
+	// The name in lists of keys.
+	Name string `json:"name,omitempty"`
+
+	// The organization whose sites the key opens. Default: that of the sites
+	// below, or of all sites, if they have the same.
+	Organization string `json:"organization,omitempty"`
+
+	// The sites that the key opens. Default: all of the organization.
+	Sites []string `json:"sites,omitempty"`
+
+	// The origins from which browsers may use the key, besides each site's
+	// own. Default: any.
+	Origins []string `json:"origins,omitempty"`
+}
+
+// Validate checks the key's fields.
+func (k *FixedKey) Validate() error {
+	c := new(checker)
+	switch {
+	case k.SHA256 == "" && k.Key == "":
+		c.fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
+	case k.SHA256 != "" && k.Key != "":
+		c.fail("key", "a key is given by key or by sha256, not both")
+	case k.SHA256 != "" && !sha256Form.MatchString(k.SHA256):
+		c.fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
+	case k.Key != "" && !c.replaced("key", k.Key):
+		if err := access.CheckFixed(k.Key); err != nil {
+			c.fail("key", "%v", err)
+		}
+	}
+	c.text("name", k.Name, 100)
+	if k.Organization != "" {
+		if err := access.CheckName("name", k.Organization); err != nil {
+			c.fail("organization", "%v", err)
+		}
+	}
+	for i, name := range k.Sites {
+		if err := access.CheckName("name", name); err != nil {
+			c.fail("sites", "%v", err)
+		} else if slices.Contains(k.Sites[:i], name) {
+			c.fail("sites", "%s is named twice", name)
+		}
+	}
+	for _, o := range k.Origins {
+		if _, err := access.ParseOrigin(o); err != nil {
+			c.fail("origins", "%v", err)
+		}
+	}
+	return c.err()
+}
+
+var sha256Form = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+
+// Hash returns the key's SHA-256 hash.
+func (k *FixedKey) Hash() (string, error) {
+	if k.Key == "" {
+		return k.SHA256, nil
+	}
+	secret, err := replaced("its value", k.Key)
+	if err != nil {
+		return "", err
+	}
+	if err := access.CheckFixed(secret); err != nil {
+		return "", err
+	}
+	return access.Hash(secret), nil
+}

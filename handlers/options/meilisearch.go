@@ -1,0 +1,121 @@
+package options
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+)
+
+// MeilisearchIndex is docs.index.meilisearch: the index in Meilisearch
+// servers that the operator runs. URLs and keys may have placeholders.
+type MeilisearchIndex struct {
+	// The URLs of independent servers, each of which gets the whole index. One
+	// is searched, and the others when it fails.
+	URLs []string `json:"urls"`
+
+	// The key for indexing, and for searching without a search_key. Write it as
+	// a placeholder like {env.MEILI_KEY}.
+	APIKey string `json:"api_key,omitempty"`
+
+	// The key for searching. Default: api_key.
+	SearchKey string `json:"search_key,omitempty"`
+
+	// The beginning of the names of the indexes in the servers, which go on with
+	// the site's name and a language. Caddys that don't share a storage need
+	// different ones. Default: docs.
+	Prefix string `json:"prefix,omitempty"`
+
+	// The weight of semantic search, from 0 (keyword search only) to 1 (semantic
+	// search only); it needs an embedder, which has the same option. Default:
+	// the embedder's, else 0.5.
+	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
+
+	// Set to "embedded" to answer from an index inside the process while no
+	// server answers. Default: search fails then.
+	Fallback string `json:"fallback,omitempty"`
+
+	// The name of an embedder in the servers' settings. Default: none.
+	Embedder string `json:"embedder,omitempty"`
+}
+
+// CaddyModule returns the Caddy module information.
+func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "docs.index.meilisearch", New: func() caddy.Module { return new(MeilisearchIndex) }}
+}
+
+// Provision replaces placeholders. The servers need not be there yet.
+func (m *MeilisearchIndex) Provision(caddy.Context) error {
+	for name, key := range map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey} {
+		v, err := replaced(name, *key)
+		if err != nil {
+			return err
+		}
+		*key = strings.TrimSpace(v)
+	}
+	for i, address := range m.URLs {
+		v, err := replaced("url", address)
+		if err != nil {
+			return err
+		}
+		m.URLs[i] = strings.TrimRight(v, "/")
+	}
+	return nil
+}
+
+// OpenIndex opens a site's index in the servers. It waits a second at most
+// for those that don't answer, and fails where one is too old.
+func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
+	return meilisearch.Open(m.options(o))
+}
+
+func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
+	options := meilisearch.Options{
+		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
+		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log, Owner: o.Owner,
+	}
+	if o.Locker != nil {
+		options.Locker = o.Locker
+	}
+	return options
+}
+
+var indexPrefix = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// Validate checks the servers and how they are used.
+func (m *MeilisearchIndex) Validate() error {
+	c := new(checker)
+	if len(m.URLs) == 0 {
+		c.fail("urls", "is missing; set it to servers like http://127.0.0.1:7700")
+	}
+	for i, u := range m.URLs {
+		c.required("urls", u)
+		c.baseURL("urls", u)
+		if slices.Contains(m.URLs[:i], u) {
+			c.fail("urls", "%s is named twice", u)
+		}
+	}
+	c.semanticRatio(m.SemanticRatio)
+	c.oneOf("fallback", m.Fallback, "embedded")
+	if m.Prefix != "" && !indexPrefix.MatchString(m.Prefix) {
+		c.fail("prefix", "%q must be lower-case letters, digits and dashes, beginning with a letter, at most 40, like docs-staging", m.Prefix)
+	}
+	c.literal("embedder", m.Embedder)
+	if strings.Contains(m.Embedder, "://") {
+		c.fail("embedder", "%q must be a name in the servers' settings, not a URL", m.Embedder)
+	}
+	return c.err()
+}
+
+// Interface guards
+var (
+	_ IndexOpener       = (*MeilisearchIndex)(nil)
+	_ caddy.Provisioner = (*MeilisearchIndex)(nil)
+	_ caddy.Validator   = (*MeilisearchIndex)(nil)
+)

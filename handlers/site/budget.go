@@ -1,0 +1,185 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/model"
+)
+
+// Budget is a site's budget. Configurations share it: a reload gives
+// nothing back.
+type Budget struct {
+	*model.Budget
+	site string
+	log  *zap.Logger
+
+	// longest is the longest answer so far, in tokens: models that think spend
+	// more than max_tokens, and a reservation must not be too low.
+	longest atomic.Int64
+	refused atomic.Uint64
+	warned  atomic.Int64 // the window that a warning was given for, in Unix seconds
+}
+
+// Destruct stores the exact figures.
+func (b *Budget) Destruct() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	return b.Close(ctx)
+}
+
+// NewBudget makes the budget of a site.
+func NewBudget(o model.BudgetOptions, log *zap.Logger) (*Budget, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	b, err := model.NewBudget(ctx, o)
+	return &Budget{Budget: b, site: o.Site, log: log}, err
+}
+
+// storeTimeout bounds one access to the storage outside of requests.
+const storeTimeout = 5 * time.Second
+
+// errBudget is a model's error while its site's budget is spent.
+var errBudget = fmt.Errorf("%w: the site's budget is spent", assistant.ErrModel)
+
+// spent reports whether the budget is spent. A nil budget never is.
+func (b *Budget) spent() bool {
+	if b == nil {
+		return false
+	}
+	tokens, requests, until := b.Left()
+	if tokens != 0 && requests != 0 {
+		return false
+	}
+	b.refuse(until)
+	return true
+}
+
+// refuse counts a reply that the budget kept from the model, and warns of it
+// once a window.
+func (b *Budget) refuse(until time.Time) {
+	b.refused.Add(1)
+	if w := until.Unix(); b.warned.Swap(w) != w {
+		b.log.Warn("the site's budget is spent; replies are extractive until the next window",
+			zap.String("site", b.site), zap.Time("until", until), zap.String("budget", describeLimit(b.Limit())))
+	}
+}
+
+// describeLimit formats a limit as the Caddyfile has it.
+func describeLimit(l model.Limit) string {
+	var amounts []string
+	if l.Tokens > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d tokens", l.Tokens))
+	}
+	if l.Requests > 0 {
+		amounts = append(amounts, fmt.Sprintf("%d requests", l.Requests))
+	}
+	per := " per day"
+	if l.Per == time.Hour {
+		per = " per hour"
+	}
+	return strings.Join(amounts, " and ") + per
+}
+
+// budgeted is a site's model whose requests all count towards the site's
+// budget, also those that rewrite a question and those after a tool call.
+type budgeted struct {
+	assistant.Model
+	budget *Budget
+	answer int // the most tokens of an answer, if the prompt has no limit
+}
+
+// Stream reserves the most that the request can cost, asks the model, and
+// settles what it did cost: an estimate if the model reports no usage.
+func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	b := m.budget
+	answer := int64(m.answer)
+	if p.MaxTokens > 0 {
+		answer = int64(p.MaxTokens)
+	}
+	prompt := promptTokens(p)
+	ticket := b.Take(prompt + max(answer, b.longest.Load()))
+	if ticket == nil {
+		_, _, until := b.Left()
+		b.refuse(until)
+		return nil, errBudget
+	}
+	written := 0
+	completion, err := m.Model.Stream(ctx, p, func(d *assistant.Delta) error {
+		written += assistant.Tokens(d.Text) + assistant.Tokens(d.Reasoning)
+		return each(d)
+	})
+	spent := prompt + int64(written)
+	switch {
+	case err == nil && completion.Usage.Known:
+		output := int64(completion.Usage.OutputTokens)
+		b.longest.Store(max(output, b.longest.Load()))
+		ticket.Spend(int64(completion.Usage.InputTokens) + output)
+	case err != nil && written == 0 && model.Free(err):
+		ticket.Cancel()
+	default:
+		ticket.Spend(spent)
+	}
+	return completion, err
+}
+
+// promptTokens estimates what a prompt costs, rather too high.
+func promptTokens(p *assistant.Prompt) int64 {
+	n := 0
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		n += assistant.Tokens(m.Content) + 8
+		for _, c := range m.ToolCalls {
+			n += assistant.Tokens(c.Arguments) + 16
+		}
+	}
+	for _, t := range p.Tools {
+		n += assistant.Tokens(t.Description) + assistant.Tokens(t.Parameters) + 16
+	}
+	return int64(n + n/10)
+}
+
+// BudgetStatus is what a site has spent.
+type BudgetStatus struct {
+	// Limit is the limit as the Caddyfile has it.
+	Limit string `json:"limit"`
+	// Tokens and Requests are the limits, 0 for none; SpentTokens and
+	// SpentRequests what is spent and reserved of them in the window that ends at
+	// Until.
+	Tokens        int64     `json:"tokens,omitempty"`
+	SpentTokens   int64     `json:"spent_tokens,omitempty"`
+	Requests      int64     `json:"requests,omitempty"`
+	SpentRequests int64     `json:"spent_requests,omitempty"`
+	Until         time.Time `json:"until"`
+	// Spent is true while replies are extractive because nothing is left.
+	Spent bool `json:"spent"`
+	// Refused counts the replies of this process that were extractive for
+	// that reason.
+	Refused uint64 `json:"refused,omitempty"`
+}
+
+// Status is nil for no budget.
+func (b *Budget) Status() *BudgetStatus {
+	if b == nil {
+		return nil
+	}
+	l := b.Limit()
+	tokens, requests, until := b.Left()
+	s := &BudgetStatus{
+		Limit: describeLimit(l), Tokens: l.Tokens, Requests: l.Requests, Until: until,
+		Spent: tokens == 0 || requests == 0, Refused: b.refused.Load(),
+	}
+	if l.Tokens > 0 {
+		s.SpentTokens = l.Tokens - tokens
+	}
+	if l.Requests > 0 {
+		s.SpentRequests = l.Requests - requests
+	}
+	return s
+}

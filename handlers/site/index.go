@@ -1,0 +1,280 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+	"github.com/caddy-docs/caddy-docs/retrieval/source"
+)
+
+// Index is a site's index, which is refreshed in the background, and the
+// search in it. Configurations that agree on everything that shapes it share
+// one, so that a reload does not index again. Replies in progress hold it too.
+type Index struct {
+	retrieval.Index
+	Refresher *retrieval.Refresher
+	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
+	written   *markdownPages
+	language  atomic.Pointer[pagesLanguage]
+	cancel    context.CancelFunc
+	// Looked is closed once the pages were looked at for the first time.
+	Looked chan struct{}
+	done   chan struct{}
+
+	// holders counts the pool and the replies in progress; at zero the index is
+	// closed.
+	holders atomic.Int64
+}
+
+// pagesLanguage is the default language of the pages of a generation.
+type pagesLanguage struct {
+	generation uint64
+	language   string
+}
+
+// defaultLanguage is preferred if neither request nor configuration names one.
+// It is that of the pages which are searched now.
+func (c *Index) defaultLanguage() string {
+	generation := c.Refresher.Generation() // counts after the index has the pages
+	if known := c.language.Load(); known != nil && known.generation == generation {
+		return known.language
+	}
+	documents := c.Index.Documents()
+	known := &pagesLanguage{generation, ingest.DefaultLanguage(documents)}
+	if len(documents) > 0 { // else the first pages would be searched without a language
+		c.language.Store(known)
+	}
+	return known.language
+}
+
+// manySections is from how many sections on the memory that it took to build,
+// load or send an index is returned to the system at once. Go would take minutes,
+// in which an operator would see twice what the site needs.
+const manySections = 2000
+
+// idleSite is how long after its last search the index of a site of folders,
+// of which there may be a thousand, leaves memory.
+const idleSite = time.Minute
+
+// IndexSettings are those of NewIndex.
+type IndexSettings struct {
+	Site   string
+	Config *options.Site
+	// Dir is the folder for the site's data.
+	Dir       string
+	Indexes   options.IndexOpener
+	Embedders options.EmbedderOpener // nil for none
+	// SemanticRatio is the embedder's weight of semantic search, nil for the
+	// default.
+	SemanticRatio *float64
+	Locker        certmagic.Locker
+	Owner         func(context.Context) (meilisearch.Owner, error)
+	Watcher       *source.Watcher
+	// Limit has room for the refreshes at a time, for a site of folders; nil for
+	// others.
+	Limit chan struct{}
+	// Reload is true if the site has an index already, which this one replaces.
+	Reload bool
+	Log    *slog.Logger
+}
+
+// NewIndex makes a site's index and begins to refresh it. It does not wait for
+// that.
+func NewIndex(b IndexSettings) (*Index, error) {
+	s, dir, log := b.Config, b.Dir, b.Log.With("site", b.Site)
+	in, err := ingest.New(ingest.Options{
+		URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
+		Versions: scopes(s.Versions), Languages: scopes(s.Languages), Kinds: scopes(s.Kinds),
+		Include: s.Include, Exclude: s.Exclude,
+	})
+	if err != nil {
+		return nil, err
+	}
+	src, err := openSource(s, in, b.Watcher, log)
+	if err != nil {
+		return nil, err
+	}
+	c := &Index{Looked: make(chan struct{}), done: make(chan struct{}), written: &markdownPages{ingester: in}}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	o := options.IndexOptions{
+		Site: b.Site, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: b.SemanticRatio,
+		Locker: b.Locker, Owner: b.Owner, Reload: b.Reload, Log: log,
+	}
+	if b.Limit != nil && b.Embedders == nil { // embedding reads the texts
+		o.Idle = idleSite
+		o.Lost = func() { go func() { _, _ = c.Refresher.Refresh(ctx) }() } // its errors are in the log
+	}
+	if c.Index, err = b.Indexes.OpenIndex(o); err != nil {
+		cancel()
+		return nil, err
+	}
+	var embedder retrieval.Embedder
+	if b.Embedders != nil {
+		if embedder, err = b.Embedders.OpenEmbedder(log); err != nil {
+			cancel()
+			c.Index.Close()
+			return nil, err
+		}
+	}
+	var ingester retrieval.Ingester = in
+	if folder, ok := src.(*source.Folder); ok {
+		c.written.folder = folder
+	} else {
+		c.written.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
+		ingester = c.written.fetched
+	}
+	looked := sync.OnceFunc(func() { close(c.Looked) })
+	var restore func(context.Context, func(done, total int))
+	if x, ok := c.Index.(*embedded.Index); ok {
+		restore = x.Restore
+	}
+	c.Refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
+		Site: b.Site, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.Index, Embedder: embedder,
+		Dir: filepath.Join(dir, "pages"), Restore: restore, Limit: b.Limit, Log: b.Log,
+		OnReport: func(report retrieval.Report, err error) {
+			c.refreshed(b.Site, report, err)
+			looked()
+		},
+		OnVectors: ReturnMemory,
+	})
+	if embedder != nil {
+		// Queries are not worth embedding while there are no vectors, nor if they
+		// count for nothing.
+		ready := c.Refresher.HasVectors
+		if ratio := b.SemanticRatio; ratio != nil && *ratio == 0 {
+			ready = func() bool { return false }
+		}
+		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: embedder, Ready: ready, Log: log})
+	}
+	c.holders.Store(1)
+	go func() {
+		defer close(c.done)
+		if err := c.Refresher.Run(ctx); err != nil && ctx.Err() == nil {
+			log.Error("the index is no longer refreshed", "error", err)
+		}
+	}()
+	return c, nil
+}
+
+// refreshed follows a look at the pages.
+func (c *Index) refreshed(site string, report retrieval.Report, err error) {
+	outcome := "unchanged"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case report.Published:
+		outcome = "new"
+	}
+	observe.Metrics.Refreshes.WithLabelValues(site, outcome).Inc()
+	observe.Metrics.Pages.WithLabelValues(site).Set(float64(report.Pages))
+	if m, ok := c.Index.(*meilisearch.Index); ok {
+		m.CheckSoon()
+	}
+	if report.Published && c.written.fetched != nil {
+		c.written.fetched.clean(c.Index.Documents())
+	}
+	if report.Published || err == nil && report.Generation == 0 {
+		ReturnMemory(report.Sections)
+	}
+}
+
+// ReturnMemory returns the memory that publishing a site with so many sections
+// took, in the background.
+func ReturnMemory(sections int) {
+	if sections >= manySections {
+		go debug.FreeOSMemory()
+	}
+}
+
+func scopes(in []options.Scope) []ingest.Scope {
+	out := make([]ingest.Scope, len(in))
+	for i, s := range in {
+		out[i] = ingest.Scope{Value: s.Value, Paths: s.Paths}
+	}
+	return out
+}
+
+// openSource is the folder or the sitemap that a site's pages come from.
+func openSource(s *options.Site, in *ingest.Ingester, watcher *source.Watcher, log *slog.Logger) (retrieval.Source, error) {
+	if s.Sitemap != "" {
+		if _, err := source.ParseSitemapURL(s.Sitemap); err != nil {
+			return nil, err
+		}
+		return &source.Sitemap{
+			URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
+			Interval: time.Duration(s.PollInterval), MaxPage: ingest.MaxBytes,
+		}, nil
+	}
+	mode, err := source.ParseWatchMode(s.Watch)
+	if err != nil {
+		return nil, err
+	}
+	return &source.Folder{
+		Root: s.Root, Wants: in.Wants, MaxPage: ingest.MaxBytes,
+		Mode: mode, Interval: time.Duration(s.PollInterval), Watcher: watcher, Log: log,
+	}, nil
+}
+
+// acquire holds the index unless it is closed.
+func (c *Index) acquire() bool {
+	for {
+		n := c.holders.Load()
+		if n == 0 {
+			return false
+		}
+		if c.holders.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (c *Index) release() {
+	if c.holders.Add(-1) == 0 {
+		_ = c.Index.Close()
+	}
+}
+
+// Destruct ends the refreshing. The index closes once the last reply that
+// holds it has ended.
+func (c *Index) Destruct() error {
+	c.cancel()
+	<-c.done
+	c.release()
+	return nil
+}
+
+// ReadPage returns a file of the site's folder; nil for a sitemap.
+func (c *Index) ReadPage() func(file string) ([]byte, error) {
+	if c.written.folder == nil {
+		return nil
+	}
+	return c.written.folder.ReadPage
+}
+
+// Embeddings counts the queries for which an embedder, or one in the
+// Meilisearch servers' settings, was to make a vector; ok is false where there
+// is none.
+func (c *Index) Embeddings() (counts retrieval.QueryVectorCounts, ok bool) {
+	if c.queries != nil {
+		return c.queries.Counts(), true
+	}
+	if x, ok := c.Index.(*meilisearch.Index); ok {
+		return x.EmbedderCounts()
+	}
+	return counts, false
+}

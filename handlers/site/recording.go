@@ -1,0 +1,64 @@
+package site
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// Recording is where events go. Configurations share it, so that replies that
+// began before a reload are recorded by the newest one.
+type Recording struct {
+	mu sync.RWMutex
+	in []*Recorder // of the current configurations, the newest last
+
+	// shown are the last results that the widget was given, to judge the final
+	// query of a typing session by.
+	shown shownSearches
+}
+
+// Recorder is a recorder in use by a configuration; it has none with insights off.
+type Recorder struct {
+	*insights.Recorder
+	Privacy insights.Privacy
+}
+
+// Destruct implements caddy.Destructor.
+func (*Recording) Destruct() error { return nil }
+
+// Use makes a recorder the newest, until drop is called.
+func (r *Recording) Use(in *Recorder) (drop func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.in = append(r.in, in)
+	return func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.in = slices.DeleteFunc(r.in, func(other *Recorder) bool { return other == in })
+		return nil
+	}
+}
+
+// add counts an event and gives it to the newest recorder.
+func (r *Recording) add(e insights.Event) {
+	m := observe.Metrics
+	m.Events.WithLabelValues(e.Site, e.Kind(), string(e.Source)).Inc()
+	switch {
+	case e.Click != nil:
+		m.Clicks.WithLabelValues(e.Site).Inc()
+	case e.Vote != nil && e.Vote.Rating != "":
+		m.Feedback.WithLabelValues(e.Site, e.Vote.Rating).Inc()
+	case e.Reply != nil && e.Reply.Judged():
+		m.Answered.WithLabelValues(e.Site, e.Reply.Answered).Inc()
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if len(r.in) == 0 {
+		return
+	}
+	if in := r.in[len(r.in)-1]; in.Recorder != nil {
+		in.Recorder.Add(e, in.Privacy)
+	}
+}

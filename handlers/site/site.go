@@ -1,0 +1,175 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+)
+
+// Site is a site that requests are answered for.
+type Site struct {
+	Name         string
+	Organization string
+	Config       *options.Site
+
+	// Hosts are those of the routes that define or name the site. Routed is true
+	// if one defines it.
+	Hosts  []string
+	Routed bool
+
+	Parts
+	*Shared
+
+	origin    string // of Config.URL
+	host      string // of Config.URL, without port
+	served    atomic.Pointer[served]
+	answering *assistant.Assistant
+	quoting   *assistant.Assistant // without a model, for when the budget is spent
+	widget    atomic.Pointer[refusedWidget]
+}
+
+// Shared is what the sites of a configuration have in common.
+type Shared struct {
+	Log       *zap.Logger
+	Slog      *slog.Logger
+	Keys      *access.Keys
+	Threads   *Threads
+	Recording *Recording
+	// Stopping ends when replies in progress must end, and StoppingH3 when those
+	// over HTTP/3 must.
+	Stopping, StoppingH3 context.Context
+}
+
+// Parts are what an open site has of its own, also over reloads.
+type Parts struct {
+	Index  *Index
+	Reach  *reach.Site // nil with locks off
+	Budget *Budget     // nil: no bound
+	Slots  *Slots
+}
+
+// Answers are how a model answers.
+type Answers struct {
+	MaxTokens   int
+	Reasoning   bool
+	MaxDuration time.Duration // 0: the default
+}
+
+// New returns a site that is not open.
+func New(name string, config *options.Site, shared *Shared) *Site {
+	r := &Site{Name: name, Config: config, Shared: shared, Organization: cmp.Or(config.Organization, name), origin: access.OriginOf(config.URL)}
+	if u, err := url.Parse(config.URL); err == nil {
+		r.host = strings.ToLower(u.Hostname())
+	}
+	return r
+}
+
+// Host is that of the site's URL, in lower case and without port; "" if it is
+// not known.
+func (r *Site) Host() string { return r.host }
+
+// Open lets the site answer. Without a model, replies are extractive.
+func (r *Site) Open(parts Parts, model assistant.Model, o Answers) {
+	r.Parts = parts
+	s, prefer := r.Config, r.Prefer()
+	quoting := func() *assistant.Assistant {
+		return &assistant.Assistant{
+			Site: assistant.Site{
+				Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.InstructionText(), SupportURL: s.SupportURL,
+				AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
+				Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
+			},
+			Search: r, Log: r.Slog,
+		}
+	}
+	r.quoting = quoting()
+	r.answering = r.quoting
+	if model == nil {
+		return
+	}
+	r.answering = quoting()
+	r.answering.Model, r.answering.MaxTokens = observe.Model{Model: model}, o.MaxTokens
+	r.answering.Reasoning, r.answering.MaxDuration = o.Reasoning, o.MaxDuration
+	if r.Budget != nil {
+		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.Budget, answer: o.MaxTokens}
+	}
+}
+
+// IsHost reports whether a host, perhaps with a port, is that of the site's
+// URL. If the URL is unknown, any host matches.
+func (r *Site) IsHost(host string) bool {
+	host = WithoutPort(host)
+	return r.host == "" || strings.EqualFold(r.host, host)
+}
+
+// WithoutPort returns the name of a Host header.
+func WithoutPort(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
+	}
+	return strings.ToLower(host)
+}
+
+// KnownHost reports whether a request for the site may have a host: that of
+// the site's URL, those of the routes that name the site, and addresses. A
+// page of another site could otherwise reach a server in a private network by
+// its own domain name (DNS rebinding).
+func (r *Site) KnownHost(host string) bool {
+	host = strings.Trim(WithoutPort(host), "[]")
+	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	if slices.ContainsFunc(r.Hosts, func(h string) bool { return strings.Contains(h, "{") }) {
+		return true
+	}
+	return strings.EqualFold(r.host, host) || reach.MatchesHost(r.Hosts, host)
+}
+
+// OriginAllowed reports whether pages of an origin may use the site's API with
+// some key.
+func (r *Site) OriginAllowed(origin string) bool {
+	return r.OwnOrigin(origin) || r.Keys.AllowsOrigin(r.Organization, r.Name, origin)
+}
+
+// OriginListed reports whether an origin is that of the site's URL, or a key of
+// the site names it.
+func (r *Site) OriginListed(origin string) bool {
+	return r.OwnOrigin(origin) || r.Keys.ListsOrigin(r.Organization, r.Name, origin)
+}
+
+// OwnOrigin reports whether an origin is that of the site's URL.
+func (r *Site) OwnOrigin(origin string) bool {
+	return r.origin != "" && strings.EqualFold(origin, r.origin)
+}
+
+// Acquire holds what the site needs to answer until release is called. It is
+// false after the site is gone.
+func (r *Site) Acquire() (release func(), ok bool) {
+	if !r.Index.acquire() {
+		return nil, false
+	}
+	return r.Index.release, true
+}
+
+// Assistant answers for the site, without the model while the site's budget is
+// spent.
+func (r *Site) Assistant() *assistant.Assistant {
+	if r.Budget.spent() {
+		return r.quoting
+	}
+	return r.answering
+}
