@@ -11,6 +11,7 @@
 //	go -C bench run . input              # CPU time of bad input
 //	go -C bench run . locks              # asking for pages as a stranger and as a reader
 //	go -C bench run . evidence           # pages of built sites (-sets) that are proven public
+//	go -C bench run . manuals            # what readers find in built manuals of other projects (-root)
 //	go -C bench run . agents             # tokens and latency of the MCP server's tools, over the manual
 //	go -C bench run . widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
 //	go -C bench run . answers            # links and follow-up questions, over the manual
@@ -59,6 +60,7 @@ type bench struct {
 	// sections is the size of the large site of the meilisearch suite.
 	sections int
 	sets     string
+	snippets int
 	profile  string
 
 	dir   string // temporary
@@ -78,6 +80,7 @@ var suites = []struct {
 	{"meilisearch", benchMeilisearch},
 	{"locks", benchLocks},
 	{"evidence", benchEvidence},
+	{"manuals", benchManuals},
 	{"insights", benchInsights},
 	{"agents", benchAgents},
 	{"widget", benchWidget},
@@ -114,11 +117,12 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|insights|agents|widget|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|manuals|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres")
-	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual")
+	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual; manuals: a folder of built manuals")
+	f.IntVar(&b.snippets, "snippets", 0, "manuals: how many texts of results to print of each")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")
 	f.StringVar(&b.sizes, "sizes", "1000,10000,50000", "search: sections of the generated sites")
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
@@ -143,7 +147,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, insights, agents, widget, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, manuals, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)
