@@ -16,7 +16,8 @@ var (
 	// of a page that has no other.
 	changelogTitle  = regexp.MustCompile(`(?i)^(?:changelog|change log|release notes|what['’]s new|version history|release history)`)
 	deprecatedTitle = regexp.MustCompile(`(?i)\(deprecated\)|^\[deprecated\]`)
-	movedText       = regexp.MustCompile(`(?i)\b(?:page|document|documentation|content|section|article|site)\b.{0,60}\b(?:has|have|was|is|been) (?:\w+ )?(?:moved|relocated|renamed|merged)\b`)
+	movedText       = regexp.MustCompile(`(?i)\b(?:page|document|documentation|content|section|article|site)\b.{0,60}\b(?:has|have|was|is|been) (?:\w+ )?(?:moved|relocated|renamed|merged)\b|` +
+		`\b(?:is|are|was|were) no longer (?:available|distributed|included|maintained|published|shipped)\b`)
 	// sourceFile matches the names of pages that list a file of source code.
 	sourceFile = regexp.MustCompile(`(?i)\.(?:rs|py|js|ts|go|c|cc|cpp|h|hpp|java|rb|php|hs|ml)$|_source$`)
 )

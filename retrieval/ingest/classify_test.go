@@ -29,6 +29,7 @@ func TestPagesHaveKinds(t *testing.T) {
 		{"src/core/option.rs.html", text, retrieval.Listing},
 		{"guide/node.js/a.html", text, retrieval.Current},
 		{"a.html", "<main><h1>Kites</h1><p>This page has moved to <a href=/b>the manual</a>.</main>", retrieval.Moved},
+		{"a.html", "<main><h1>Kites</h1><p>The first edition is no longer distributed. See <a href=/b>the current one</a>.</main>", retrieval.Moved},
 		{"a.html", "<main><h1>Kites</h1><p>This page has moved.<p>" + strings.Repeat("They fly in the wind. ", 30) + "</main>", retrieval.Current},
 	} {
 		if got := read(t, Options{}, c.file, c.data).Kind; got != c.want {

@@ -49,7 +49,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 		r = in.write(doc, site, roots, true, in.repeated.Load())
 	}
 	r.date = h.date
-	h1 := firstTop(r.w.headers)
+	h1, tops := topHeadings(r.w.headers)
 	if n := findHeading(root); h1 == "" && n != nil {
 		if h1 = headingText(n); isSiteName(h1, h.title) { // mdBook's bar
 			h1, h.siteName = "", cmp.Or(h.siteName, h1)
@@ -62,7 +62,11 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	if ogTitle == title { // Docusaurus adds the site's name to both
 		ogTitle = withoutSiteName(title, cmp.Or(h.siteName, title))
 	}
-	doc.Title = cmp.Or(clean(h1), ogTitle, withoutSiteName(title, h.siteName), humanize(name))
+	title = withoutSiteName(title, h.siteName)
+	if h1 == "" || tops > 1 {
+		h1 = cmp.Or(shownTitle(root, title, h1 != ""), h1)
+	}
+	doc.Title = cmp.Or(clean(h1), ogTitle, title, humanize(name))
 	doc.Description = clean(h.description)
 	for _, n := range findAll(root, isTag) {
 		h.tags = append(h.tags, textOf(n))
@@ -71,6 +75,9 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	doc.Keywords = tidyList(h.keywords)
 	doc.Breadcrumbs = breadcrumbTrail(root, doc.Title)
 	doc.Sections, r.without = sectionsOf(r.stream, r.w.headers, doc.Title, r.w.usual)
+	if len(doc.Sections) > 1 && doc.Sections[0].Heading == h.siteName {
+		doc.Sections[0].Heading = ""
+	}
 	doc.Links = r.w.links
 	if _, doc.XDefault = in.canonical(doc.Page, doc.URL, h.alternates["x-default"]); h.canonical != "" {
 		doc.XDefault = doc.XDefault || h.canonical == h.alternates["x-default"] // a site that is also served at another host
@@ -79,6 +86,37 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	in.relate(doc, h)
 	doc.Kind = kindOfPage(doc, h.deprecated, oldBanner(root))
 	return r, nil
+}
+
+// shownTitle returns what of a <title> the page shows above its first section,
+// "" if nothing: all of it, or what is before or after a colon. What is before
+// it must be a heading, else it may be the site's name. If the h1s are those of
+// sections, only what is above them counts.
+func shownTitle(root *html.Node, title string, sections bool) (shown string) {
+	if title == "" {
+		return ""
+	}
+	_, after, _ := strings.Cut(title, ": ")
+	before := title[:max(0, strings.LastIndex(title, ": "))]
+	headed := false
+	for n := range root.Descendants() {
+		text := ""
+		switch {
+		case n.DataAtom == atom.H1 && sections, headingLevel(n) > 0 && headed:
+			return shown
+		case headingLevel(n) > 0:
+			headed = !sections
+			if text = headingText(n); headed && strings.EqualFold(text, before) {
+				return text
+			}
+		case n.Type == html.TextNode && n.Parent.DataAtom != atom.Title:
+			text = collapse(n.Data)
+		}
+		if text != "" && (strings.EqualFold(text, title) || strings.EqualFold(text, after)) {
+			shown = text
+		}
+	}
+	return shown
 }
 
 // isErrorPage reports whether a page is the site's for URLs of no page: 404,

@@ -91,6 +91,27 @@ func TestTitlesHaveNoSiteName(t *testing.T) {
 	}
 }
 
+func TestTitlesAreThoseThatReadersSee(t *testing.T) {
+	for _, c := range []struct{ name, title, body, want string }{
+		{"SQLite: every section has an h1", "Date And Time", `<div class=logo>Small. Fast.</div><div class=fancy_title>
+Date And Time
+</div><h1>1. Overview</h1><p>A.<h1>2. Use</h1><p>B.`, "Date And Time"},
+		{"Doxygen: the site's name comes first", "Acme: Graphs", `<div id=projectname>Acme</div><div class=title>Graphs </div><h1>Tools</h1><p>A.<h1>Use</h1><p>B.`, "Graphs"},
+		{"Doxygen: a class", "Acme: Kite Reference", `<div id=projectname>Acme</div><div class=title>Kite Reference</div><h2>Methods</h2><p>A.`, "Kite Reference"},
+		{"GTK-Doc: an h2 is the title", "Kites: Acme Manual", `<div>Acme Manual</div><h2>Kites</h2><p>A.<h2>Use</h2><p>B.`, "Kites"},
+		{"the site's name alone is shown", "Acme: Kites", `<div>Acme</div><h2>Use</h2><p>A.`, "Acme: Kites"},
+		{"the first h1 is the title", "Acme", `<h1>Kites</h1><p>A.<h1>Use</h1><p>Acme`, "Kites"},
+	} {
+		if doc := read(t, Options{}, "kites.html", "<title>"+c.title+"</title><body>"+c.body); doc.Title != c.want {
+			t.Errorf("%s: %q, want %q", c.name, doc.Title, c.want)
+		}
+	}
+	doc := read(t, Options{}, "kites.html", "<title>Kites | Acme manual</title><body><h1>Acme manual</h1><p>Contents<h2 id=k>Kites</h2><p>They fly.")
+	if doc.Title != "Kites" || doc.Sections[0].Heading != "" || doc.Sections[1].Heading != "Kites" || len(doc.Sections[1].Path) > 0 {
+		t.Errorf("title %q, sections %+v", doc.Title, doc.Sections)
+	}
+}
+
 func TestOldEncodingsAreRead(t *testing.T) {
 	utf16Bytes := func(s string, big bool) string {
 		var b strings.Builder

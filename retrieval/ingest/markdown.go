@@ -193,7 +193,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 // firstHeading is the title of a page that names none: its first h1, or its
 // first heading if that opens the page.
 func firstHeading(r *reading) string {
-	if h := firstTop(r.w.headers); h != "" || len(r.w.headers) == 1 || r.stream[0] != sectionMark {
+	if h, _ := topHeadings(r.w.headers); h != "" || len(r.w.headers) == 1 || r.stream[0] != sectionMark {
 		return h
 	}
 	return r.w.headers[1].Heading

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,12 +226,7 @@ func sectionsOf(stream string, headers []retrieval.Section, title string, usual 
 	c := cutter{headers: headers}
 	c.cut(stream)
 	c.finish()
-	top, h1 := firstTop(headers), 0
-	for _, s := range headers {
-		if s.Level == 1 {
-			h1++
-		}
-	}
+	top, h1 := topHeadings(headers)
 	for i, s := range c.sections {
 		if len(s.Path) > 0 && (s.Path[0] == title || h1 == 1 && s.Path[0] == top) {
 			s.Path = s.Path[1:]
@@ -257,14 +253,15 @@ func sectionsOf(stream string, headers []retrieval.Section, title string, usual 
 	return sections, without
 }
 
-// firstTop is the first heading of level 1.
-func firstTop(headers []retrieval.Section) string {
+// topHeadings returns the first heading of level 1, and their number.
+func topHeadings(headers []retrieval.Section) (first string, n int) {
 	for _, s := range headers {
 		if s.Level == 1 {
-			return s.Heading
+			n++
+			first = cmp.Or(first, s.Heading)
 		}
 	}
-	return ""
+	return first, n
 }
 
 // anchorOf drops ids that no link can name.
