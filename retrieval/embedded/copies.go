@@ -188,7 +188,8 @@ func (g *generation) foldCopies(q *retrieval.Query, scopes []judgement, s *scrat
 // page is its original; its language and version are not those wanted (see
 // judge); it isn't translated; its translations have another original; and its
 // rank among the others: current before old and next versions, newer before
-// older ones, shorter URLs before longer.
+// older ones, the language with the most pages before others, English before
+// those with as many, shorter URLs before longer.
 const (
 	copyOfOriginal  = 1 << 40
 	languageShift   = 37
@@ -205,15 +206,26 @@ func (g *generation) orderCopies() []uint64 {
 			pages = append(pages, uint32(page))
 		}
 	}
+	inLanguage := map[string]int{}
+	for _, d := range g.docs {
+		inLanguage[d.Language]++
+	}
 	slices.SortFunc(pages, func(a, b uint32) int {
 		x, y := g.docs[a], g.docs[b]
+		other := func(d *retrieval.Document) int {
+			if speaks(languageTag(d.Language), "en") {
+				return 0
+			}
+			return 1
+		}
 		current := func(k retrieval.Kind) int {
 			if k == retrieval.Current {
 				return 0
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(current(x.Kind), current(y.Kind)), compareVersions(y.Version, x.Version), cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(current(x.Kind), current(y.Kind)), compareVersions(y.Version, x.Version),
+			cmp.Compare(inLanguage[y.Language], inLanguage[x.Language]), cmp.Compare(other(x), other(y)), cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
 	})
 	out := make([]uint64, len(g.docs))
 	for rank, page := range pages {

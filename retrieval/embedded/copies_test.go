@@ -92,6 +92,16 @@ func TestCopiesByText(t *testing.T) {
 			old.Version, newest.Version, next.Version, next.Kind = "1.9", "1.10", "next", retrieval.Next
 			return []*retrieval.Document{old, next, newest}
 		}(), "v1.10/install"},
+		"English, where as many pages are in each language": {func() []*retrieval.Document {
+			da, en := page("da/install", "", 1), page("en/install", "", 2)
+			da.Language, en.Language = "da", "en"
+			return []*retrieval.Document{da, en}
+		}(), "en/install"},
+		"the language of most pages": {func() []*retrieval.Document {
+			da, en, other := page("da/install", "", 1), page("en/install", "", 2), page("da/other", "", 3)
+			da.Language, en.Language, other.Language = "da", "en", "da"
+			return []*retrieval.Document{da, en, other}
+		}(), "da/install da/other"},
 		"a front page that all pages name isn't their original": {func() []*retrieval.Document {
 			a, b := page("a", "", 1), page("b", "", 2)
 			a.Translations, b.Translations = "/", "/"

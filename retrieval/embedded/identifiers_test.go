@@ -70,6 +70,19 @@ func TestAHitLeadsToTheSectionThatTheQueryNames(t *testing.T) {
 	}
 }
 
+func TestAnEntryIsBeforePagesThatMentionIt(t *testing.T) {
+	entries := page("core", "Core", "The RewriteRule Directive", "Each RewriteRule sets a rule by which URLs are rewritten.", "13.1. Write-Ahead Log", "Changes are written twice.")
+	entries.Sections[0].Anchor = "rewriterule"
+	mention := page("a", "Flags", "RewriteRule flags", "Each RewriteRule has flags by which URLs are rewritten.")
+	x := opened(t, Options{}, entries, mention, page("hooks", "Write hooks", "Hooks of the log", "A hook of the write-ahead log. Write a hook."))
+	for query, want := range map[string]string{"RewriteRule": "The RewriteRule Directive", "write ahead log": "13.1. Write-Ahead Log"} {
+		hit := search(t, x, retrieval.Query{Text: query})[0]
+		if got := hit.Document.Sections[hit.Section].Heading; got != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 func TestATitleWordForWordIsFirst(t *testing.T) {
 	release := page("blog/release-notes-2", "Release notes for operators", "Summary", "What changed.")
 	release.Kind = retrieval.Changelog

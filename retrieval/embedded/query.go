@@ -52,8 +52,9 @@ type parsedQuery struct {
 	words []queryWord
 	// plain are all plain words in order, stop words included.
 	plain []string
-	// phrase is plain with spaces between the words.
-	phrase string
+	// text is the query without space around it, phrase its plain words with
+	// spaces between them, "" if it has a dotted name.
+	text, phrase string
 	// language is that of the query, "" where its words show none.
 	language language.Language
 	// typed is the last plain word while it is being typed.
@@ -99,17 +100,19 @@ func (p *parsedQuery) knownIDF() float32 {
 
 // names reports whether a query is a title, word for word.
 func (p *parsedQuery) names(title string) bool {
-	return slices.Equal(p.plain, words.Plain(title))
+	return slices.Equal(p.plain, words.Plain(words.Unnumbered(title)))
 }
 
-// headed returns what a heading adds that is a query of several words, or has
-// them in order.
-func (p *parsedQuery) headed(heading string) float32 {
-	switch phrase := p.phrase; {
-	case len(p.plain) < 2:
-	case strings.EqualFold(heading, phrase):
+// headed returns what a section's heading adds that is a query of several
+// words, or has them in order. An anchor that is the query marks what it names.
+func (p *parsedQuery) headed(s *retrieval.Section) float32 {
+	if len(p.plain) < 2 {
+		return 0
+	}
+	switch heading := strings.Join(words.Plain(words.Unnumbered(s.Heading)), " "); {
+	case strings.EqualFold(s.Anchor, p.text), p.phrase != "" && heading == p.phrase:
 		return headingVerbatim
-	case strings.Contains(strings.ToLower(heading), phrase):
+	case p.phrase != "" && strings.Contains(" "+heading+" ", " "+p.phrase+" "):
 		return headingVerbatim / 2
 	}
 	return 0
@@ -170,8 +173,12 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 			p.words = append(p.words, queryWord{text: word, plain: plain, start: start, end: end})
 		}
 	})
-	p.phrase = strings.Join(p.plain, " ")
-	p.language = v.languageOf(p.words)
+	if p.text = strings.TrimSpace(text); !strings.Contains(strings.TrimRight(p.text, "."), ".") {
+		p.phrase = strings.Join(p.plain, " ")
+	}
+	if strings.ContainsFunc(p.text, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) { // useData isn't English
+		p.language = v.languageOf(p.words)
+	}
 	p.words = w.withoutStops(p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
 	for i := range min(len(p.words)-1, maxJoined) {

@@ -146,7 +146,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 			}
 			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
 			if headings[i] > (1-rounding)*known {
-				v += known * p.headed(g.docs[page].Sections[i].Heading)
+				v += known * p.headed(&g.docs[page].Sections[i])
 			}
 			sections[i] = v
 			if v > first {

@@ -210,6 +210,9 @@ func TestALanguagesOwnQuestionFindsItsPages(t *testing.T) {
 	if got := pages(search(t, x, retrieval.Query{Text: "docker", Prefer: prefer})); got[0] != "install" {
 		t.Errorf("a word of both languages: %v", got)
 	}
+	if got := pages(search(t, x, retrieval.Query{Text: "useDocker", Prefer: retrieval.Filter{Language: "de"}})); got[0] != "de/install" {
+		t.Errorf("a name with an English word: %v", got)
+	}
 	if got := pages(search(t, x, retrieval.Query{Text: "wie kann ich docker auf dem server installieren", Prefer: prefer})); got[0] != "de/install" {
 		t.Errorf("a German question: %v", got)
 	}

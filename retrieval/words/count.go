@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -170,9 +171,9 @@ func Count(d *retrieval.Document, lexicon *Lexicon) *Page {
 			}
 		}
 		for _, h := range in.Path {
-			Split(h, heading)
+			Split(Unnumbered(h), heading)
 		}
-		Split(in.Heading, heading)
+		Split(Unnumbered(in.Heading), heading)
 		Split(in.Text, func(w string, plain bool) {
 			if n++; n > maxFieldWords {
 				return
@@ -189,6 +190,18 @@ func Count(d *retrieval.Document, lexicon *Lexicon) *Page {
 		s.Words = bytes.Clone(s.Words)
 	}
 	return out
+}
+
+// sectionNumber matches the number of a chapter or section before its heading.
+var sectionNumber = regexp.MustCompile(`^(?:\pL+[\s\pZ]+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*\.[\s\pZ]+`)
+
+// Unnumbered returns a heading without its number. Nobody searches for it, and
+// it is the rarest of the heading's words.
+func Unnumbered(heading string) string {
+	if rest := heading[len(sectionNumber.FindString(heading)):]; rest != "" {
+		return rest
+	}
+	return heading
 }
 
 // countHead counts the words of the fields that all sections share.
@@ -212,7 +225,7 @@ func (c *Page) countHead(d *retrieval.Document, lexicon *Lexicon) {
 			}
 		})
 	}
-	field(d.Title, &c.Title, func(w *HeadWord, plain bool) {
+	field(Unnumbered(d.Title), &c.Title, func(w *HeadWord, plain bool) {
 		w.Title++
 		w.InTitle = w.InTitle || plain
 	})

@@ -19,6 +19,22 @@ func counted() (*retrieval.Document, *Page, *Lexicon) {
 	return d, Count(d, &lexicon), &lexicon
 }
 
+func TestHeadingsAreCountedWithoutTheirNumber(t *testing.T) {
+	for heading, want := range map[string]string{
+		"13.3.4. Deadlocks": "Deadlocks", "Chapter\u00a013. Locks": "Locks", "E.1. Release 15.20": "Release 15.20", "1. Overview": "Overview",
+		"1.2.3": "1.2.3", "3.11 What's new": "3.11 What's new", "5.": "5.", "HTTP/1.1. And later": "HTTP/1.1. And later", "Install": "Install",
+	} {
+		if got := Unnumbered(heading); got != want {
+			t.Errorf("%q: %q, want %q", heading, got, want)
+		}
+	}
+	var lexicon Lexicon
+	page := Count(&retrieval.Document{Title: "13.3. Explicit Locking", Sections: []retrieval.Section{{Heading: "13.3.4. Deadlocks", Path: []string{"13. Locks"}}}}, &lexicon)
+	if page.Title != 2 || page.Sections[0].Heading != 2 {
+		t.Errorf("%d words of the title and %d of the headings count", page.Title, page.Sections[0].Heading)
+	}
+}
+
 func TestWordsAreCountedByField(t *testing.T) {
 	d, page, lexicon := counted()
 	if err := page.Check(d, len(lexicon.Words)); err != nil {
