@@ -288,9 +288,9 @@ func (m *manual) opens(ctx context.Context, link string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	_, written, _ := strings.Cut(link, "#")
 	id := u.Fragment
-	u.Fragment = ""
-	u.RawFragment = ""
+	u.Fragment, u.RawFragment = "", ""
 	body, ok := m.bodies[u.String()]
 	if !ok {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -319,8 +319,10 @@ func (m *manual) opens(ctx context.Context, link string) (bool, error) {
 		return false, err
 	}
 	for n := range doc.Descendants() {
-		if attribute(n, "id") == id || n.Data == "a" && attribute(n, "name") == id {
-			return true, nil
+		for _, target := range []string{attribute(n, "id"), attribute(n, "name")} {
+			if target == written || target == id {
+				return true, nil
+			}
 		}
 	}
 	return false, nil
@@ -336,7 +338,7 @@ func attribute(n *html.Node, key string) string {
 }
 
 // readers searches as a reader on a page in each language: for titles of pages
-// in it, and for the manual's queries. The first result should be in that
+// in it, and for the manual's keywords. The first result should be in that
 // language, unless its page does not exist there.
 func (m *manual) readers(ctx context.Context, queries []eval.Query) error {
 	languages := map[string][]manualPage{}
@@ -354,7 +356,9 @@ func (m *manual) readers(ctx context.Context, queries []eval.Query) error {
 			texts = append(texts, pages[i*len(pages)/queriesPerLanguage].Title)
 		}
 		for _, q := range queries {
-			texts = append(texts, q.Text)
+			if len(strings.Fields(q.Text)) < 4 { // a question shows its own language
+				texts = append(texts, q.Text)
+			}
 		}
 		for _, text := range texts {
 			hits, err := m.search(ctx, text, pages[0].URL, 1)
@@ -440,8 +444,11 @@ func hasID(heading *html.Node) bool {
 			return true
 		}
 	}
+	if attribute(heading, "id") != "" || heading.Data == "h1" { // what is around an h1 is the page
+		return attribute(heading, "id") != ""
+	}
 	text := headingText(heading)
-	for n := heading; n != nil && n.Type == html.ElementNode && n.Data != "main" && n.Data != "body" && strings.HasPrefix(headingText(n), text); n = n.Parent {
+	for n := heading.Parent; n != nil && n.Type == html.ElementNode && n.Data != "main" && n.Data != "body" && strings.HasPrefix(headingText(n), text); n = n.Parent {
 		if attribute(n, "id") != "" {
 			return true
 		}
