@@ -37,10 +37,10 @@ func (c Counts) String() string {
 func (s *Site) Counts() (c Counts) {
 	v := s.View()
 	for _, d := range s.documents() {
-		switch p, ok := v.pages[d.Page]; {
+		switch p := v.pages[d.Page]; {
 		case v.Elsewhere:
 			c.add(Public)
-		case !ok || !p.shows(d):
+		case !p.shows(d):
 			c.add(Unknown)
 		default:
 			c.add(p.State)

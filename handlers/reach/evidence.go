@@ -39,7 +39,6 @@ func pairsOf(d *retrieval.Document) pairs {
 	all := make([]uint64, 0, maxPairs)
 	last := uint64(0)
 	add := func(text string) {
-		last = 0
 		words([]byte(text), func(w uint64) {
 			if last != 0 {
 				all = append(all, last*31+w)
@@ -48,6 +47,7 @@ func pairsOf(d *retrieval.Document) pairs {
 		})
 	}
 	for i := range d.Sections {
+		last = 0
 		add(d.Sections[i].Heading)
 		inCode := false
 		for line := range strings.Lines(d.Sections[i].Text) {
@@ -55,18 +55,13 @@ func pairsOf(d *retrieval.Document) pairs {
 				inCode, last = !inCode, 0
 				continue
 			}
-			words([]byte(line), func(w uint64) {
-				if last != 0 {
-					all = append(all, last*31+w)
-				}
-				last = w
-			})
+			add(line)
 			if strings.TrimSpace(line) == "" || inCode {
 				last = 0
 			}
 		}
 	}
-	if len(all) == 0 {
+	if last = 0; len(all) == 0 {
 		add(d.Title)
 	}
 	if len(all) == 0 {
@@ -84,11 +79,8 @@ func pairsOf(d *retrieval.Document) pairs {
 	return out
 }
 
-// share returns which share of the pairs a response has.
-func (p pairs) share(a answer) float64 {
-	if len(p) == 0 {
-		return 0
-	}
+// in returns the pairs that a response has.
+func (p pairs) in(a answer) pairs {
 	found := make(pairs, len(p))
 	last := uint64(0)
 	visible(a, func(text []byte) {
@@ -102,18 +94,12 @@ func (p pairs) share(a answer) float64 {
 			last = w
 		})
 	})
-	return float64(len(found)) / float64(len(p))
+	return found
 }
 
-// without returns the pairs that a response lacks.
-func (p pairs) without(a answer) pairs {
-	rest := make(pairs, len(p))
-	for pair := range p {
-		if (pairs{pair: true}).share(a) == 0 {
-			rest[pair] = true
-		}
-	}
-	return rest
+// enough reports whether a response has enough of the pairs.
+func (p pairs) enough(a answer) bool {
+	return len(p) > 0 && float64(len(p.in(a))) >= enoughPairs*float64(len(p))
 }
 
 // words calls f with the hash of each word of a text, in lower case. Numbers

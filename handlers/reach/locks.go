@@ -7,8 +7,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
-
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // lock is a handler that refused a stranger, with the pages behind it.
@@ -24,32 +22,33 @@ type lock struct {
 // the one that has all of them.
 type folder struct {
 	name  string
-	pages []Page
+	pages []*Page
 }
 
 // locksOf divides the pages that are not public by lock and folder.
-func locksOf(all map[string]Page, routes *Routes) []*lock {
-	behind := make(map[int32][]Page)
-	for _, p := range all {
-		if p.State != Public && p.State != Duplicate { // a lock may answer 404
+func (v *View) locksOf(routes *Routes) (locks []*lock) {
+	behind := make(map[int32][]*Page)
+	for _, p := range v.pages {
+		if p.locked() { // a lock may answer 404
 			behind[p.lock] = append(behind[p.lock], p)
 		}
 	}
-	var locks []*lock
 	for number, pages := range behind {
-		slices.SortFunc(pages, func(a, b Page) int { return strings.Compare(a.Document.Page, b.Document.Page) })
+		slices.SortFunc(pages, func(a, b *Page) int { return strings.Compare(a.Page, b.Page) })
 		l := &lock{number: number, alike: routes.alike(number), pages: len(pages)}
-		above := commonFolder(pages[0].Document.Page, pages[len(pages)-1].Document.Page)
+		above := commonFolder(pages[0].Page, pages[len(pages)-1].Page)
+		at := make(map[string]int)
 		for _, p := range pages {
-			name := folderBelow(above, p.Document)
-			p.folder = name
-			all[p.Document.Page] = p
-			i := slices.IndexFunc(l.folders, func(f folder) bool { return f.name == name })
-			if i < 0 {
+			c := *p
+			c.folder = folderBelow(above, p.Page)
+			v.pages[p.Page] = &c
+			i, ok := at[c.folder]
+			if !ok {
 				i = len(l.folders)
-				l.folders = append(l.folders, folder{name: name})
+				at[c.folder] = i
+				l.folders = append(l.folders, folder{name: c.folder})
 			}
-			l.folders[i].pages = append(l.folders[i].pages, p)
+			l.folders[i].pages = append(l.folders[i].pages, &c)
 		}
 		locks = append(locks, l)
 	}
@@ -69,8 +68,8 @@ func commonFolder(a, b string) string {
 }
 
 // folderBelow names the folder directly below another that a page is in.
-func folderBelow(above string, d *retrieval.Document) string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(d.Page, above), "/")
+func folderBelow(above, page string) string {
+	rest := strings.TrimPrefix(strings.TrimPrefix(page, above), "/")
 	name, _, below := strings.Cut(rest, "/")
 	if !below {
 		return ""
@@ -80,7 +79,7 @@ func folderBelow(above string, d *retrieval.Document) string {
 
 // canaries are pages behind the lock for a reader to try: at most n, of as many
 // folders, others in each turn.
-func (l *lock) canaries(n, turn int) (pages []Page) {
+func (l *lock) canaries(n, turn int) (pages []*Page) {
 	n = min(n, l.pages)
 	for i := 0; len(pages) < n; i++ {
 		f := l.folders[(turn*n+i)%len(l.folders)]

@@ -52,10 +52,16 @@ type Page struct {
 	// that of the folders behind it that the page is in.
 	lock   int32
 	folder string
+
+	asking
+}
+
+// asking is when to ask for a page and how, which no view shows.
+type asking struct {
 	// proof is the hash of the response with which a page was proven Public.
 	proof uint64
-
-	asked time.Time
+	// due is when the page is to be asked for again.
+	due time.Time
 	// failures counts the requests in a row that got no answer.
 	failures int
 	// late is the patience that the last answer took, so that the next one gets
@@ -65,6 +71,20 @@ type Page struct {
 	again bool
 }
 
+// equal reports whether views show both alike.
+func (p *Page) equal(other *Page) bool {
+	if p == nil || other == nil {
+		return p == other
+	}
+	c := *p
+	c.asking = other.asking
+	return c == *other
+}
+
+// locked reports whether some readers may open the page and others not, as far
+// as is known.
+func (p *Page) locked() bool { return p.State != Public && p.State != Duplicate }
+
 // content identifies the own content of a page.
 func content(d *retrieval.Document) string {
 	hash, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
@@ -73,7 +93,7 @@ func content(d *retrieval.Document) string {
 
 // shows reports whether the state of the page is that of a document.
 func (p *Page) shows(d *retrieval.Document) bool {
-	return p != nil && p.Document != nil && content(p.Document) == content(d) && p.File == d.File
+	return p != nil && (p.Document == d || content(p.Document) == content(d) && p.File == d.File)
 }
 
 // judge says what an answer means. Public is what it is if it has the page's

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,9 +73,11 @@ type Site struct {
 	mu    sync.Mutex
 	pages map[string]*Page // by Document.Page
 	free  map[string]freePath
-	// settled are documents of which none is due before then.
-	settled []*retrieval.Document
+	// seen are the documents that pages are of, and of which none is due before
+	// then. changed reports that a page differs from the view.
+	seen    []*retrieval.Document
 	then    time.Time
+	changed bool
 	// rest is until when no page is asked for again.
 	rest time.Time
 	// readers are the clients of the last half minute, and olderReaders those of
@@ -86,7 +89,7 @@ type Site struct {
 	// found has the locked pages that are not where a stranger was refused, by
 	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as
 	// it refuses /x/page.md. A reader who can open the page finds it.
-	found sync.Map // of moved
+	found sync.Map // of moved, and once more by their URL
 }
 
 // View is what strangers may see at one moment.
@@ -100,7 +103,9 @@ type View struct {
 	// Complete reports that all pages were asked for.
 	Complete bool
 
-	pages map[string]Page // by Document.Page
+	pages map[string]*Page // by Document.Page
+	// byURL are the pages by where they are served.
+	byURL func() map[string]*Page
 	// documents are those of the index that the view is of, and replaced is
 	// closed when there is another view.
 	documents []*retrieval.Document
@@ -117,19 +122,13 @@ func (v *View) IsPublic(d *retrieval.Document) bool {
 	if v.Elsewhere {
 		return true
 	}
-	p, ok := v.pages[d.Page]
-	return ok && p.State == Public && p.shows(d)
+	p := v.pages[d.Page]
+	return p.shows(d) && p.State == Public
 }
 
-// mayOpen reports whether some reader may open a document.
-func (v *View) mayOpen(d *retrieval.Document) bool {
-	p, ok := v.pages[d.Page]
-	return v.Elsewhere || !ok || !p.shows(d) || p.State != Duplicate
-}
-
-// Served returns a document as its page is served, nil if it is not.
+// Served returns a document as its page is served, nil if no reader gets it.
 func (v *View) Served(d *retrieval.Document) *retrieval.Document {
-	if !v.mayOpen(d) {
+	if p := v.pages[d.Page]; p.shows(d) && p.State == Duplicate {
 		return nil
 	}
 	return v.Document(d)
@@ -142,19 +141,37 @@ func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 			return m.(moved).document(d)
 		}
 	}
-	if p, ok := v.pages[d.Page]; ok && p.shows(d) && (p.State == Public || p.State == Locked) && (p.URL != d.URL || p.Raw) {
+	if p := v.pages[d.Page]; p.shows(d) && (p.State == Public || p.State == Locked) && (p.URL != d.URL || p.Raw) {
 		return moved{url: p.URL, raw: p.Raw}.document(d)
 	}
 	return d
 }
 
+// at returns the pages at a URL: the one that a stranger's request found there,
+// or was refused, and one that a reader has found there.
+func (v *View) at(u string) (pages []*Page) {
+	u, _, _ = strings.Cut(u, "#")
+	if p := v.byURL()[u]; p != nil {
+		pages = append(pages, p)
+	}
+	if m, ok := v.found.Load(foundAt(u)); ok {
+		if p := v.pages[m.(moved).page]; p != nil && content(p.Document) == m.(moved).content {
+			pages = append(pages, p)
+		}
+	}
+	return pages
+}
+
 // moved is where and how a page is served.
 type moved struct {
-	content string
-	url     string
-	raw     bool
-	path    string // of url, as it is asked for
+	page, content string
+	url           string
+	raw           bool
+	path          string // of url, as it is asked for
 }
+
+// foundAt is the key of a moved page by its URL.
+type foundAt string
 
 // document returns a document as its page is served.
 func (m moved) document(d *retrieval.Document) *retrieval.Document {
@@ -195,7 +212,9 @@ func New(o Options) (*Site, error) {
 		return nil, err
 	}
 	s.inside.public = cmp.Or(base.Host, host)
-	s.view.Store(&View{found: &s.found, replaced: make(chan struct{})}) // until the pages are asked for
+	v := s.newView(nil) // until the pages are asked for
+	v.Complete = false
+	s.view.Store(v)
 	return s, nil
 }
 
@@ -210,42 +229,48 @@ func (s *Site) Pages() []Page {
 	v := s.View()
 	var all []Page
 	for _, d := range s.documents() {
-		p, ok := v.pages[d.Page]
-		switch {
+		switch p := v.pages[d.Page]; {
 		case v.Elsewhere:
-			p = Page{Document: d, State: Public, URL: d.URL, Why: "is not served by this Caddy"}
-		case !ok || !p.shows(d):
-			p = Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"}
+			all = append(all, Page{Document: d, State: Public, URL: d.URL, Why: "is not served by this Caddy"})
+		case !p.shows(d):
+			all = append(all, Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"})
+		default:
+			all = append(all, *p)
 		}
-		all = append(all, p)
 	}
 	slices.SortFunc(all, func(a, b Page) int { return strings.Compare(a.URL, b.URL) })
 	return all
 }
 
+func (s *Site) newView(documents []*retrieval.Document) *View {
+	v := &View{Complete: true, found: &s.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
+	v.byURL = sync.OnceValue(v.pagesByURL)
+	return v
+}
+
 // publish makes the view of the states.
 func (s *Site) publish(documents []*retrieval.Document) {
-	old := s.View()
-	v := &View{Complete: true, found: &s.found, pages: make(map[string]Page, len(documents)), documents: documents, replaced: make(chan struct{})}
-	next := &sets{public: make(map[string]bool), locked: make(map[string]int32)}
+	old, v := s.View(), s.newView(documents)
 	s.mu.Lock()
-	s.findDuplicates(documents)
 	for _, d := range documents {
-		p := s.pages[d.Page]
-		if !p.shows(d) || p.again {
+		if p := s.pages[d.Page]; p.shows(d) && !p.again {
+			v.pages[d.Page] = p
+		} else {
 			v.Complete = false
-			continue
-		}
-		v.pages[d.Page] = *p
-		switch p.State {
-		case Public:
-			next.public[d.Page] = true
-		case Locked, Unknown, NotServed:
-			next.locked[d.Page] = p.lock
-		default:
 		}
 	}
+	s.changed = false
 	s.mu.Unlock()
+	v.findDuplicates()
+	next := &sets{public: make(map[string]bool), locked: make(map[string]int32)}
+	for name, p := range v.pages {
+		switch {
+		case p.State == Public:
+			next.public[name] = true
+		case p.locked():
+			next.locked[name] = p.lock
+		}
+	}
 	next.all = len(next.public) == len(documents)
 	switch {
 	case old.sets != nil && (!v.Complete || old.sets.equal(next)):
@@ -256,23 +281,21 @@ func (s *Site) publish(documents []*retrieval.Document) {
 	if v.sets != nil && !v.sets.all {
 		v.Public = v.sets.with(nil)
 	}
-	if v.sets != nil && v.sets == old.sets && sameLocked(old, v) {
-		v.locks = old.locks
-	} else {
-		v.locks = locksOf(v.pages, s.inside.routes)
-	}
+	v.locks = v.locksOf(s.inside.routes)
 	s.view.Store(v)
 	close(old.replaced)
 }
 
-// sameLocked reports whether both views have the same documents behind locks.
-func sameLocked(a, b *View) bool {
-	for name := range b.sets.locked {
-		if x, y := a.pages[name], b.pages[name]; x.Document != y.Document {
-			return false
+// pagesByURL makes byURL. Of pages at one URL, which were asked for at different
+// moments, it has one that is not public.
+func (v *View) pagesByURL() map[string]*Page {
+	at := make(map[string]*Page, len(v.pages))
+	for _, p := range v.pages {
+		if other := at[p.URL]; p.State != Duplicate && (other == nil || other.State == Public) {
+			at[p.URL] = p
 		}
 	}
-	return true
+	return at
 }
 
 // sets are the pages that searches are narrowed to. Indexes keep what they
@@ -297,7 +320,7 @@ func (s *sets) with(locks []int32) *retrieval.PageSet {
 	var key strings.Builder
 	open := make(map[int32]bool, len(locks))
 	for _, l := range slices.Sorted(slices.Values(locks)) {
-		key.WriteString(string(l) + ",")
+		key.WriteString(strconv.Itoa(int(l)) + ",")
 		open[l] = true
 	}
 	s.mu.Lock()
@@ -320,13 +343,12 @@ func (s *sets) with(locks []int32) *retrieval.PageSet {
 }
 
 // findDuplicates finds pages that are served at one URL, of which the one
-// whose own URL it is remains, else the HTML file, else the first. The caller
-// holds the lock.
-func (s *Site) findDuplicates(documents []*retrieval.Document) {
+// whose own URL it is remains, else the HTML file, else the first.
+func (v *View) findDuplicates() {
 	at := make(map[string]*Page)
-	for _, d := range documents {
-		p := s.pages[d.Page]
-		if !p.shows(d) || p.State != Public && p.State != Locked {
+	for _, d := range v.documents {
+		p := v.pages[d.Page]
+		if p == nil || p.State != Public && p.State != Locked {
 			continue
 		}
 		key := strings.TrimSuffix(p.path, "/")
@@ -338,7 +360,9 @@ func (s *Site) findDuplicates(documents []*retrieval.Document) {
 		if better(p, other) {
 			at[key], p, other = p, other, p
 		}
-		p.State, p.Why = Duplicate, "is at the URL of "+other.File
+		c := *p
+		c.State, c.Why = Duplicate, "is at the URL of "+other.File
+		v.pages[p.Page] = &c
 	}
 }
 

@@ -123,13 +123,20 @@ func settle(t *testing.T, s *Site) {
 		if !slices.ContainsFunc(s.Pages(), func(p Page) bool { return strings.HasPrefix(p.Why, "gives no answer") }) {
 			return
 		}
-		s.mu.Lock()
-		for _, p := range s.pages {
-			p.asked = time.Time{}
-		}
-		s.settled, s.rest = nil, time.Time{}
-		s.mu.Unlock()
+		s.expire()
 	}
+}
+
+// expire lets all answers be old.
+func (s *Site) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, p := range s.pages {
+		c := *p
+		c.due = time.Time{}
+		s.pages[name] = &c
+	}
+	s.then, s.rest = time.Time{}, time.Time{}
 }
 
 func TestAStrangersRequestDecidesWhatIsPublic(t *testing.T) {
@@ -444,20 +451,25 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 			if url != want[d.Page] {
 				t.Errorf("%s is at %s, want %s", d.Page, url, want[d.Page])
 			}
+			quoted := []string{base + "/", url}
+			if !s.AnyLocked(quoted) || !s.CanOpenAll(reader("good"), quoted) || s.CanOpenAll(reader("bad"), quoted) {
+				t.Errorf("a turn that quotes %s is not for its readers alone", url)
+			}
 		}
-		s.mu.Lock()
-		for _, p := range s.pages {
-			p.asked = time.Time{}
-		}
-		s.settled, s.then = nil, time.Time{}
-		s.mu.Unlock()
+		s.expire()
 		for range len(docs) {
 			s.Update(t.Context())
 		}
 	}
+	gone := []string{base + "/gone"}
+	if !s.AnyLocked(gone) || s.CanOpenAll(reader("good"), gone) || s.AnyLocked([]string{base + "/"}) {
+		t.Error("a page that is not known counts as public, or one that is public as locked")
+	}
 	found := func() (pages []string) {
-		s.found.Range(func(page, _ any) bool {
-			pages = append(pages, page.(string))
+		s.found.Range(func(key, _ any) bool {
+			if page, ok := key.(string); ok {
+				pages = append(pages, page)
+			}
 			return true
 		})
 		slices.Sort(pages)
@@ -664,7 +676,9 @@ func TestWhatIsDueIsFound(t *testing.T) {
 		due, again := s.due(docs, now.Add(at))
 		for _, d := range append(due, again...) {
 			all = append(all, d.File)
-			s.pages[d.Page].asked = now.Add(at)
+			if p := s.pages[d.Page]; p != nil {
+				p.due = now.Add(at + maxAge/2 + spread(d.URL))
+			}
 		}
 		return strings.Join(all, " ")
 	}
@@ -707,7 +721,7 @@ func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
 	s := &Site{pages: make(map[string]*Page)}
 	now := time.Now()
 	for _, d := range docs {
-		s.pages[d.Page] = &Page{Document: d, asked: now}
+		s.pages[d.Page] = &Page{Document: d, asking: asking{due: now.Add(maxAge)}}
 	}
 	s.due(docs, now)
 	for b.Loop() {

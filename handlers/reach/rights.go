@@ -52,10 +52,10 @@ type rights struct {
 	// begin tries canaries, once; tried is closed when they have answered.
 	begin  func()
 	tried  chan struct{}
-	before map[int32][]Page // what opened to the reader earlier, by lock
+	before map[int32][]*Page // what opened to the reader earlier, by lock
 
 	mu      sync.Mutex
-	opened  map[int32][]Page  // by lock
+	opened  map[int32][]*Page // by lock
 	checks  map[string]*check // by path
 	folders map[tallyKey]*tally
 	// openedPages are the contents of the locked pages that opened.
@@ -97,7 +97,7 @@ func (s *Site) rightsOf(v *visit) *rights {
 	}
 	r := &rights{
 		site: s, who: v.who(), until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
-		opened: make(map[int32][]Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
+		opened: make(map[int32][]*Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
 	}
 	s.readers[hash] = r
 	s.readersSize += r.who.size
@@ -111,7 +111,7 @@ func (s *Site) rightsOf(v *visit) *rights {
 
 // lastOpened returns what opened, by lock, or what did before if nothing was
 // tried since. It holds no earlier rights, which would hold theirs.
-func (r *rights) lastOpened() map[int32][]Page {
+func (r *rights) lastOpened() map[int32][]*Page {
 	if r == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *rights) lastOpened() map[int32][]Page {
 
 // try tries canaries, those first that opened before. What is tried never
 // depends on what the reader asks.
-func (r *rights) try(v *View, before map[int32][]Page, turn int) {
+func (r *rights) try(v *View, before map[int32][]*Page, turn int) {
 	each := 1
 	if r.who.presents() {
 		each = max(1, maxCanaries/max(1, len(v.locks)))
@@ -135,9 +135,9 @@ func (r *rights) try(v *View, before map[int32][]Page, turn int) {
 	var wait sync.WaitGroup
 	var rest []*lock
 	for _, l := range v.locks {
-		var pages []Page
+		var pages []*Page
 		for _, p := range before[l.number] {
-			if now, ok := v.pages[p.Document.Page]; ok && now.lock == l.number {
+			if now := v.pages[p.Page]; now != nil && now.lock == l.number {
 				pages = append(pages, now)
 			}
 		}
@@ -148,7 +148,7 @@ func (r *rights) try(v *View, before map[int32][]Page, turn int) {
 			n = min(n, max(8, len(l.folders)))
 		}
 		for _, p := range append(pages, l.canaries(n, turn)...) {
-			wait.Go(func() { r.wait(r.site.running, r.page(&p)) })
+			wait.Go(func() { r.wait(r.site.running, r.page(p)) })
 		}
 		if !l.alike {
 			rest = append(rest, l)
@@ -164,7 +164,7 @@ func (r *rights) try(v *View, before map[int32][]Page, turn int) {
 			if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
 				break
 			}
-			r.wait(r.site.running, r.page(&p))
+			r.wait(r.site.running, r.page(p))
 		}
 	}
 }
@@ -279,7 +279,7 @@ func (r *rights) count(p *Page, open bool) {
 	t.opened++
 	r.openedPages[p.Document.Page] = content(p.Document)
 	if n := len(r.opened[p.lock]); n < 2 {
-		r.opened[p.lock] = append(r.opened[p.lock], *p)
+		r.opened[p.lock] = append(r.opened[p.lock], p)
 	}
 }
 
@@ -379,7 +379,9 @@ func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			status = got.status
 			continue
 		case state == Public && i > 0 && proof:
-			s.found.Store(d.Page, moved{content(d), s.absolute(got.path), !isHTML(got.contentType), got.path})
+			m := moved{d.Page, content(d), s.absolute(got.path), !isHTML(got.contentType), got.path}
+			s.found.Store(d.Page, m)
+			s.found.Store(foundAt(m.url), m)
 		}
 		return state == Public, got.status, nil
 	}
@@ -527,11 +529,10 @@ func (s *Search) ahead(hits []retrieval.Hit) {
 // locked returns the page behind a lock that a document is, if its state is
 // known and the reader has opened something there.
 func (s *Search) locked(d *retrieval.Document) *Page {
-	p, ok := s.view.pages[d.Page]
-	if s.rights == nil || !ok || !p.shows(d) || p.State == Public || p.State == Duplicate {
-		return nil
+	if p := s.view.pages[d.Page]; s.rights != nil && p.shows(d) && p.locked() {
+		return p
 	}
-	return &p
+	return nil
 }
 
 // CanOpen reports whether the reader of the context can open a page now: by
@@ -553,8 +554,8 @@ func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 	defer cancel()
 	var p *Page
 	if d != nil {
-		if known, ok := v.pages[d.Page]; ok && known.shows(d) && known.State != Duplicate {
-			p = &known
+		if known := v.pages[d.Page]; known.shows(d) && known.State != Duplicate {
+			p = known
 		}
 	}
 	if p != nil && r.hasOpened(p) {
@@ -571,40 +572,37 @@ func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 // CanOpenAll reports whether the reader of the context can open the pages at
 // all URLs. A URL of no page counts as locked.
 func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
+	s.awaitComplete(ctx)
 	v := s.View()
-	if v.Elsewhere || len(urls) == 0 {
-		return true
-	}
-	at := make(map[string]*retrieval.Document)
-	for _, d := range s.documents() {
-		at[v.Document(d).URL] = d
-	}
 	for _, u := range urls {
-		u, _, _ = strings.Cut(u, "#")
-		d := at[u]
-		if d == nil || !v.IsPublic(d) && !s.CanOpen(ctx, d.Page, d) {
+		pages := v.at(u)
+		if len(pages) == 0 && !v.Elsewhere {
 			return false
+		}
+		for _, p := range pages {
+			if p.State != Public && !s.CanOpen(ctx, p.Page, p.Document) {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// AnyLocked reports whether a page at one of the URLs is not public.
+// AnyLocked reports whether a page at one of the URLs is not public, as a URL of
+// no page.
 func (s *Site) AnyLocked(urls []string) bool {
 	v := s.View()
-	at := make(map[string]bool, len(urls))
-	for _, u := range urls {
-		u, _, _ = strings.Cut(u, "#")
-		at[u] = true
-	}
-	return slices.ContainsFunc(s.documents(), func(d *retrieval.Document) bool { return at[v.Document(d).URL] && !v.IsPublic(d) })
+	return !v.Elsewhere && slices.ContainsFunc(urls, func(u string) bool {
+		pages := v.at(u)
+		return len(pages) == 0 || slices.ContainsFunc(pages, (*Page).locked)
+	})
 }
 
 // Saw notes that a page was just served to the reader of the context.
 func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)
-	if p, ok := s.View().pages[d.Page]; ok && visit != nil && p.shows(d) && p.State != Public && p.State != Duplicate {
-		s.rightsOf(visit).page(&p) // asked for, as a 200 may be a login form
+	if p := s.View().pages[d.Page]; visit != nil && p.shows(d) && p.locked() {
+		s.rightsOf(visit).page(p) // asked for, as a 200 may be a login form
 	}
 }
 
@@ -616,8 +614,8 @@ func (s *Site) Refuses(ctx context.Context) (status int) {
 	if s.inside == nil || visit == nil {
 		return 0
 	}
-	front, ok := s.View().pages[""]
-	if !ok || front.State != Public {
+	front := s.View().pages[""]
+	if front == nil || front.State != Public {
 		return 0
 	}
 	r := s.rightsOf(visit)

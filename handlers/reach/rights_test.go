@@ -30,6 +30,8 @@ type behindGate struct {
 	// status is what the gate responds, if it is not 0; wait, when.
 	status atomic.Int64
 	wait   atomic.Int64
+	// strangers counts the requests of strangers.
+	strangers atomic.Int64
 }
 
 func newBehindGate(t *testing.T, files []string, opens func(path, cookie string) bool) *behindGate {
@@ -52,7 +54,9 @@ func newBehindGate(t *testing.T, files []string, opens func(path, cookie string)
 		}
 		*r.Context().Value(markCtxKey{}).(*mark) = 1
 		cookie := r.Header.Get("Cookie")
-		if cookie != "" {
+		if cookie == "" {
+			g.strangers.Add(1)
+		} else {
 			g.mu.Lock()
 			g.asked = append(g.asked, r.URL.Path)
 			g.mu.Unlock()
@@ -243,12 +247,7 @@ func TestAnOutageOpensAndClosesNothing(t *testing.T) {
 		return all
 	}
 	renew := func() {
-		g.Site.mu.Lock()
-		for _, p := range g.pages {
-			p.asked = time.Now().Add(-time.Hour)
-		}
-		g.settled, g.rest = nil, time.Time{}
-		g.Site.mu.Unlock()
+		g.expire()
 		for range 2 * len(g.docs) {
 			g.Site.mu.Lock()
 			g.rest = time.Time{}
@@ -288,23 +287,40 @@ func TestAnOutageOpensAndClosesNothing(t *testing.T) {
 	}
 }
 
-// Searches are narrowed to the same set until its pages change: indexes keep
-// what they derive from it.
-func TestRenewalsKeepTheSets(t *testing.T) {
+// Indexes keep what they derive from the set that a search is narrowed to, and
+// llms.txt is made again for another view: both remain until something changes.
+func TestRenewalsKeepTheViewAndTheSets(t *testing.T) {
 	g := newBehindGate(t, lockedFiles(1, 3), func(string, string) bool { return false })
-	before := g.View()
-	for range 5 {
-		g.Site.mu.Lock()
-		for _, p := range g.pages {
-			p.asked = time.Now().Add(-time.Hour)
+	renew := func() *View {
+		before := g.strangers.Load()
+		for g.expire(); g.strangers.Load() < before+3; {
+			g.Update(t.Context())
 		}
-		g.settled, g.rest = nil, time.Time{}
-		g.Site.mu.Unlock()
-		g.Update(t.Context())
+		return g.View()
 	}
-	after := g.View()
-	if before == after || before.Public != after.Public || before.sets.with([]int32{1}) != after.sets.with([]int32{1}) {
-		t.Error("the sets are made again")
+	first := g.View()
+	if renew() != first {
+		t.Error("a view is published although nothing changed")
+	}
+	same := func(what string, v *View) {
+		t.Helper()
+		if v == first || v.Public != first.Public || v.sets.with([]int32{1}) != first.sets.with([]int32{1}) {
+			t.Errorf("%s: the view is the same: %t, the set: %t", what, v == first, v.Public == first.Public)
+		}
+		first = v
+	}
+	g.status.Store(http.StatusUnauthorized)
+	same("another reason", renew())
+	if p := g.Pages()[1]; p.Why != "responds with Unauthorized" {
+		t.Errorf("the page %s", p.Why)
+	}
+	g.docs = slices.Clone(g.docs)
+	g.Update(t.Context())
+	same("another generation of the same contents", g.View())
+	g.docs = g.docs[:3]
+	g.Update(t.Context())
+	if v := g.View(); v.Public == first.Public || len(v.pages) != 3 {
+		t.Errorf("without a page, the view has %d, and the set of the others: %t", len(v.pages), v.Public == first.Public)
 	}
 }
 

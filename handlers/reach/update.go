@@ -91,7 +91,7 @@ func (s *Site) Tick() {
 func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sameDocuments(documents, s.settled) && now.Before(s.then)
+	return sameDocuments(documents, s.seen) && now.Before(s.then)
 }
 
 // Update asks for the pages that are new, changed, or were asked for too long
@@ -104,12 +104,6 @@ func (s *Site) Update(ctx context.Context) {
 	defer s.updating.Unlock()
 	documents := s.documents()
 	due, again := s.due(documents, time.Now())
-	if len(due)+len(again) == 0 {
-		if v := s.View(); v.sets != nil && !sameDocuments(documents, v.documents) {
-			s.publish(documents) // another generation, of the same contents
-		}
-		return
-	}
 	if len(due) > 0 {
 		s.askNew(ctx, documents, due)
 	}
@@ -124,7 +118,10 @@ func (s *Site) Update(ctx context.Context) {
 			s.askAll(ctx, documents, s.unanswered(documents), atOnce(), giveUpAfter)
 		}
 	}
-	if ctx.Err() == nil {
+	s.mu.Lock()
+	changed := s.changed
+	s.mu.Unlock()
+	if v := s.View(); ctx.Err() == nil && (changed || !sameDocuments(documents, v.documents)) {
 		s.publish(documents)
 		s.report()
 	}
@@ -152,8 +149,11 @@ func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
 func (s *Site) mark(late []*retrieval.Document, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changed = true
 	for _, d := range late {
-		s.pages[d.Page].again = again
+		p := *s.pages[d.Page]
+		p.again = again
+		s.pages[d.Page] = &p
 	}
 }
 
@@ -179,6 +179,7 @@ func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document,
 				}
 				s.mu.Lock()
 				s.pages[d.Page] = p
+				s.changed = s.changed || !p.equal(known)
 				back = back || known.shows(d) && known.State == Unknown && p.State != Unknown
 				if inARow++; inTime {
 					inARow = 0
@@ -226,51 +227,53 @@ func (s *Site) unanswered(documents []*retrieval.Document) (all []*retrieval.Doc
 func (s *Site) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := now.Add(maxAge)
+	if !sameDocuments(documents, s.seen) {
+		s.see(documents)
+	}
 	const perAge = int(maxAge / tick)
 	atOnce := len(documents)/perAge + 1
-	here := make(map[string]string, len(documents)) // contents by page
+	s.then = now.Add(maxAge)
 	for _, d := range documents {
-		here[d.Page] = content(d)
 		p := s.pages[d.Page]
-		if !p.shows(d) {
-			due = append(due, d)
+		if p == nil {
+			due, s.then = append(due, d), now
 			continue
 		}
-		p.Document = d // of this generation
-		at := p.asked.Add(maxAge/2 + spread(d.URL))
-		if p.failures > 0 {
-			at = p.asked.Add(min(retryAfter<<min(p.failures-1, 10), maxAge))
-		}
+		at := p.due
 		if s.rest.After(at) {
 			at = s.rest
 		}
-		switch {
-		case now.Before(at):
-			if at.Before(first) {
-				first = at
+		if !now.Before(at) {
+			if len(again) < atOnce {
+				again = append(again, d)
 			}
-		case len(again) < atOnce:
-			again = append(again, d)
-		default:
-			first = now
+			at = now
+		}
+		if at.Before(s.then) {
+			s.then = at
 		}
 	}
-	if s.settled = nil; len(due)+len(again) == 0 {
-		s.settled, s.then = documents, first
-	}
-	for name := range s.pages {
-		if _, ok := here[name]; !ok {
-			delete(s.pages, name)
+	return due, again
+}
+
+// see keeps what is known of another generation of documents, and forgets the
+// rest. The caller holds the lock.
+func (s *Site) see(documents []*retrieval.Document) {
+	pages := make(map[string]*Page, len(documents))
+	for _, d := range documents {
+		if p := s.pages[d.Page]; p.shows(d) {
+			c := *p
+			c.Document = d
+			pages[d.Page] = &c
 		}
 	}
-	s.found.Range(func(name, m any) bool {
-		if content, ok := here[name.(string)]; !ok || content != m.(moved).content {
-			s.found.Delete(name)
+	s.seen, s.pages = documents, pages
+	s.found.Range(func(key, m any) bool {
+		if p := pages[m.(moved).page]; p == nil || content(p.Document) != m.(moved).content {
+			s.found.Delete(key)
 		}
 		return true
 	})
-	return due, again
 }
 
 // spread is how much later than others a page is asked for again, so that the
@@ -284,13 +287,14 @@ func spread(url string) time.Duration {
 // sameDocuments reports whether both are the documents of one generation of the
 // index, which never change.
 func sameDocuments(a, b []*retrieval.Document) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // look asks for a page as a stranger. known is what is known of it, perhaps of
 // another content. inTime reports that there was an answer, if only an error.
 func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
-	p = &Page{Document: d, State: NotServed, URL: d.URL, asked: time.Now()}
+	p = &Page{Document: d, State: NotServed, URL: d.URL}
+	p.due = time.Now().Add(maxAge/2 + spread(d.URL))
 	proof, failures := uint64(0), 0
 	if known.shows(d) {
 		failures = known.failures
@@ -324,7 +328,8 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 			} else {
 				p.State, p.Why, p.path, p.lock = Unknown, why, unescape(candidate), got.lock
 			}
-			p.asked, p.failures = time.Now(), failures+1
+			p.failures = failures + 1
+			p.due = time.Now().Add(min(retryAfter<<min(failures, 10), maxAge))
 			s.failed(p, why)
 			return p, err == nil
 		}
@@ -371,7 +376,7 @@ func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 		d = whole
 	}
 	wanted := pairsOf(d)
-	if wanted.share(a) < enoughPairs {
+	if !wanted.enough(a) {
 		return false
 	}
 	if len(wanted) > fewPairs {
@@ -379,7 +384,7 @@ func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 	}
 	// A few words may be those of a menu, which every page has.
 	own, ok := w.own(candidate, wanted)
-	return ok && len(own) > 0 && own.share(a) >= enoughPairs
+	return ok && own.enough(a)
 }
 
 // walls are the responses of folders for pages that do not exist in them.
@@ -406,7 +411,13 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 	if absent.status == 0 || absent.status >= 300 && absent.status <= 399 {
 		return all, true
 	}
-	return all.without(*absent), true
+	own, found := make(pairs), all.in(*absent)
+	for pair := range all {
+		if !found[pair] {
+			own[pair] = true
+		}
+	}
+	return own, true
 }
 
 // reported is what the log has of the states.
