@@ -29,6 +29,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/caddytest/oracle"
 	"github.com/caddy-docs/caddy-docs/handlers/command"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
@@ -244,7 +245,9 @@ func newWorld(t *testing.T, rows []*row) *world {
 	w.origin = peer(func(r *row) http.HandlerFunc { return r.origin })
 	w.auth = peer(func(r *row) http.HandlerFunc { return r.login })
 	w.mortal = newMortal(t, http.HandlerFunc(staffOnly))
-	w.cert, w.pool = clientCertificate(t, w.Dir, "clients.pem")
+	if w.cert, w.pool, err = oracle.ClientCertificate(w.Dir, "clients.pem"); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		for _, c := range w.clients {
 			c.CloseIdleConnections()

@@ -14,16 +14,12 @@ import (
 	"time"
 )
 
-// certificates are a client's certificate, and a file with its authority.
-type certificates struct {
-	client tls.Certificate
-	pool   string
-}
-
-func newCertificates(dir string) (c certificates, err error) {
+// ClientCertificate makes an authority, whose certificate it writes to a file of
+// a folder, and a client's certificate.
+func ClientCertificate(dir, name string) (client tls.Certificate, pool string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return c, err
+		return client, "", err
 	}
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Clients"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
@@ -31,15 +27,16 @@ func newCertificates(dir string) (c certificates, err error) {
 	}
 	root, err := x509.CreateCertificate(rand.Reader, authority, authority, key.Public(), key)
 	if err != nil {
-		return c, err
+		return client, "", err
 	}
 	leaf, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "ann"}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, authority, key.Public(), key)
 	if err != nil {
-		return c, err
+		return client, "", err
 	}
-	c = certificates{tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: key}, filepath.Join(dir, "clients.pem")}
-	return c, os.WriteFile(c.pool, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root}), 0o600)
+	pool = filepath.Join(dir, name)
+	err = os.WriteFile(pool, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root}), 0o600)
+	return tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: key}, pool, err
 }

@@ -56,7 +56,7 @@ func (c *Client) client(r *Reader) *http.Client {
 	}
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // Caddy's own authority
 	if r.Certificate {
-		config.Certificates = []tls.Certificate{c.keys.client}
+		config.Certificates = []tls.Certificate{c.Site.client}
 	}
 	dialer := new(net.Dialer)
 	if r.From != "" {

@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -45,10 +46,11 @@ type Site struct {
 	Readers    []*Reader
 	Auth       *Auth
 
-	dir  string
-	hash string // of the password
-	at   map[string]int
-	keys certificates
+	dir    string
+	hash   string // of the password
+	at     map[string]int
+	client tls.Certificate
+	pool   string // the file with its authority
 }
 
 // folders are those of the locks.
@@ -80,7 +82,7 @@ func New(dir string, pages, cost int) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{Name: "oracle", Host: "docs.oracle.test", dir: dir, hash: string(hash), at: make(map[string]int)}
-	if s.keys, err = newCertificates(dir); err != nil {
+	if s.client, s.pool, err = ClientCertificate(dir, "clients.pem"); err != nil {
 		return nil, err
 	}
 	random := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // the same pages in each run
@@ -154,7 +156,7 @@ func (s *Site) Block(port int, auth string) string {
 	respond @vault 403
 	file_server
 }
-`, s.Host, port, s.keys.pool, s.Root(), s.Name, user, s.hash, auth, Office)
+`, s.Host, port, s.pool, s.Root(), s.Name, user, s.hash, auth, Office)
 }
 
 // readers are strangers and readers with rights, one and several.

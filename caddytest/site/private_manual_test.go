@@ -4,24 +4,17 @@ package site
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/oracle"
 )
 
 // privateExample returns the Caddyfile below a heading of the manual's page
@@ -134,8 +127,14 @@ http://localhost:%d {
 // The example with client certificates.
 func TestThePagesForClientCertificates(t *testing.T) {
 	dir, port := t.TempDir(), caddytest.FreePort(t)
-	known, pool := clientCertificate(t, dir, "clients.pem")
-	unknown, _ := clientCertificate(t, dir, "others.pem")
+	known, pool, err := oracle.ClientCertificate(dir, "clients.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown, _, err := oracle.ClientCertificate(dir, "others.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := caddytest.NewIn(t, dir)
 	global := strings.Replace(caddytest.Global(dir, ""), "auto_https off", "auto_https disable_redirects\n\tlocal_certs", 1)
 	if err := s.TryLoad(global + privateExample(t, "Client certificates", map[string]string{
@@ -163,34 +162,4 @@ func TestThePagesForClientCertificates(t *testing.T) {
 	if _, err := client(unknown).Get(s.Base + "/"); err == nil { //nolint:bodyclose // there is none
 		t.Error("a certificate of another authority is accepted")
 	}
-}
-
-// clientCertificate makes an authority, whose certificate it writes to a file,
-// and a client's certificate.
-func clientCertificate(t *testing.T, dir, name string) (client tls.Certificate, pool string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Clients"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	root, err := x509.CreateCertificate(rand.Reader, authority, authority, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "ann"}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, authority, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool = filepath.Join(dir, name)
-	if err := os.WriteFile(pool, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{leaf}, PrivateKey: key}, pool
 }

@@ -157,7 +157,7 @@ func (a API) checkModel(ctx context.Context, c *checks) {
 // checkPages reports which of the site's pages clients can open.
 func checkPages(r *site.Site, c *checks) {
 	pages := r.Pages()
-	n, what := reach.Count(pages), "site "+r.Name+" pages"
+	n, none, what := reach.Count(pages), reach.NoneOpens(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
 	case r.Reach == nil:
@@ -168,9 +168,8 @@ func checkPages(r *site.Site, c *checks) {
 		c.add(what, nil, "all count as public: this Caddy does not serve them, by its configuration", "")
 	case !r.Reach.View().Complete:
 		c.add(what, nil, fmt.Sprintf("%d of %d were not asked for yet and count as locked", n.Unknown, len(pages)), "")
-	case reach.NoneOpens(pages) != nil:
-		p := reach.NoneOpens(pages)
-		c.add(what, fmt.Errorf("none of the %d pages opens, for example %s: %s; search and assistant have nothing to show", len(pages), p.URL, p.Why), "", serve(r, p.File))
+	case none != nil:
+		c.add(what, fmt.Errorf("none of the %d pages opens, for example %s: %s; search and assistant have nothing to show", len(pages), none.URL, none.Why), "", serve(r, none.File))
 	case p != nil:
 		c.add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")

@@ -12,7 +12,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
@@ -197,7 +196,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					strip = "/" + strip
 				}
 				pages := here.pages
-				if servePages(routes[i:]) {
+				if reach.RoutesServePages(at.server, routes[i:], "") {
 					pages += strip
 				}
 				here.prefix, here.pages = here.prefix+strip, pages
@@ -232,23 +231,6 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 			}
 		}
 	}
-}
-
-// servePages reports whether routes have a handler that answers for pages.
-func servePages(routes caddyhttp.RouteList) bool {
-	for _, route := range routes {
-		for _, handler := range route.Handlers {
-			switch h := handler.(type) {
-			case *fileserver.FileServer, *reverseproxy.Handler:
-				return true
-			case *caddyhttp.Subroute:
-				if servePages(h.Routes) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // name notes the sites that a route names, all if there are none.

@@ -451,7 +451,7 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 			if url != want[d.Page] {
 				t.Errorf("%s is at %s, want %s", d.Page, url, want[d.Page])
 			}
-			quoted := []string{base + "/", url}
+			quoted := []string{base + "/index.md", url}
 			if !s.AnyLocked(quoted) || !s.CanOpenAll(reader("good"), quoted) || s.CanOpenAll(reader("bad"), quoted) {
 				t.Errorf("a turn that quotes %s is not for its readers alone", url)
 			}
@@ -462,7 +462,7 @@ func TestAReaderFindsLockedMarkdownWhereItIsServed(t *testing.T) {
 		}
 	}
 	gone := []string{base + "/gone"}
-	if !s.AnyLocked(gone) || s.CanOpenAll(reader("good"), gone) || s.AnyLocked([]string{base + "/"}) {
+	if !s.AnyLocked(gone) || s.CanOpenAll(reader("good"), gone) || s.AnyLocked([]string{base + "/index.md#x"}) {
 		t.Error("a page that is not known counts as public, or one that is public as locked")
 	}
 	found := func() (pages []string) {

@@ -136,12 +136,12 @@ func HostsOf(route caddyhttp.Route) (hosts []string) {
 // ServesPages reports whether a server has a handler that may answer with pages
 // at a host, which is "" for any.
 func ServesPages(server *caddyhttp.Server, host string) bool {
-	return servesPages(server, server.Routes, host, nil)
+	return RoutesServePages(server, server.Routes, host)
 }
 
-// servesPages is ServesPages for a list of routes. invoked are the named routes
-// that lead to it.
-func servesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked []string) bool {
+// RoutesServePages is ServesPages for some of a server's routes. invoked are the
+// named routes that lead to them.
+func RoutesServePages(server *caddyhttp.Server, routes caddyhttp.RouteList, host string, invoked ...string) bool {
 	for _, route := range routes {
 		if hosts := HostsOf(route); hosts != nil && host != "" && !MatchesHost(hosts, host) {
 			continue
@@ -149,12 +149,12 @@ func servesPages(server *caddyhttp.Server, routes caddyhttp.RouteList, host stri
 		for _, handler := range route.Handlers {
 			switch h := handler.(type) {
 			case *caddyhttp.Subroute:
-				if servesPages(server, h.Routes, host, invoked) {
+				if RoutesServePages(server, h.Routes, host, invoked...) {
 					return true
 				}
 			case *caddyhttp.Invoke:
 				if r := server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) &&
-					servesPages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)) {
+					RoutesServePages(server, caddyhttp.RouteList{*r}, host, append(slices.Clip(invoked), h.Name)...) {
 					return true
 				}
 			default:
