@@ -25,6 +25,19 @@ const (
 // benchLocks measures what finding out who can open a page costs: for all pages
 // of a site, and for a search. Then it judges what readers are shown.
 func benchLocks(ctx context.Context, b *bench) error {
+	if b.only == "" || b.only == "cost" {
+		if err := b.lockCost(ctx); err != nil {
+			return err
+		}
+	}
+	if b.only == "cost" {
+		return nil
+	}
+	return b.benchOracle(ctx)
+}
+
+// lockCost measures what asking for all pages costs, and a search.
+func (b *bench) lockCost(ctx context.Context) error {
 	pages := 10000
 	if b.short {
 		pages = 1000
@@ -87,7 +100,7 @@ func benchLocks(ctx context.Context, b *bench) error {
 		row("half of the pages locked, a reader who can open them", "reader"),
 		row("the same, a reader's first search", "new reader"),
 	})
-	return b.benchOracle(ctx)
+	return nil
 }
 
 // lockRound adds the figures of a round, by their names.

@@ -120,7 +120,7 @@ func run(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|manuals|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
-	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual")
+	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual; of locks: cost, judged, requests or renewals")
 	f.StringVar(&b.root, "root", "", "search, agents: a folder of real documentation instead of the generated one, of the manual; manuals: a folder of built manuals")
 	f.IntVar(&b.snippets, "snippets", 0, "manuals: how many texts of results to print of each")
 	f.StringVar(&b.queries, "queries", "", "search: queries for -root, JSON lines with \"query\" or plain lines")

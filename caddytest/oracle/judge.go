@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Client asks a site that listens at a port of this machine.
@@ -82,6 +83,11 @@ func (c *Client) Close() {
 
 // Look asks for every page as every reader. It returns how many pages opened.
 func (c *Client) Look(ctx context.Context) (opened int, err error) {
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
+		if _, _, _, err := c.Do(ctx, c.Readers[0], http.MethodHead, "/", nil, nil); err == nil { // Caddy's authority has made its certificate
+			break
+		}
+	}
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	turns := make(chan struct{}, 4)

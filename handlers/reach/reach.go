@@ -204,17 +204,16 @@ func New(o Options) (*Site, error) {
 	if server == nil {
 		server, host = ServerFor(o.HTTP, base), base.Host
 	}
-	if server == nil {
-		s.view.Store(&View{Elsewhere: true, Complete: true})
+	v := s.newView(nil)
+	s.view.Store(v)
+	if v.Elsewhere = server == nil; v.Elsewhere {
 		return s, nil
 	}
+	v.Complete = false // until the pages are asked for
 	if s.inside, err = newInside(o.Routes, server, host); err != nil {
 		return nil, err
 	}
 	s.inside.public = cmp.Or(base.Host, host)
-	v := s.newView(nil) // until the pages are asked for
-	v.Complete = false
-	s.view.Store(v)
 	return s, nil
 }
 

@@ -242,7 +242,7 @@ func TestASiteThatIsServedElsewhereIsPublic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := s.View(); !v.Elsewhere || !s.CanOpen(t.Context(), docs[0].Page, docs[0]) {
+		if v := s.View(); !v.Elsewhere || !s.CanOpen(t.Context(), docs[0].Page, docs[0]) || s.AnyLocked([]string{"/gone"}) || !s.CanOpenAll(t.Context(), []string{"/gone"}) {
 			t.Errorf("the view is %+v", v)
 		}
 	})
