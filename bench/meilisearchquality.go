@@ -98,8 +98,9 @@ func (m *meilisearchServer) open(ctx context.Context, corpus string, documents [
 	if p.there, err = meilisearch.Open(meilisearch.Options{URLs: []string{m.url}, Key: m.key, Site: qualitySite, Log: quiet}); err != nil {
 		return nil, err
 	}
-	if err = p.inside.Replace(ctx, documents, vectors); err == nil {
-		err = p.there.Replace(ctx, documents, vectors)
+	of := func(i int) [][]float32 { return vectors[i] }
+	if err = p.inside.Replace(ctx, documents, of); err == nil {
+		err = p.there.Replace(ctx, documents, of)
 	}
 	return p, err
 }

@@ -23,7 +23,7 @@ const (
 	// doubled up to maxEmbedRetry.
 	embedRetry    = 5 * time.Second
 	maxEmbedRetry = 5 * time.Minute
-	// keeperInterval is how often a VectorKeeper is asked.
+	// keeperInterval is how often a Keeper is asked.
 	keeperInterval = 10 * time.Second
 	// publishInterval is how often new vectors are published while others
 	// are still being made.
@@ -164,8 +164,7 @@ func (e *embeddings) keysOfDocument(d *Document) []vectorKey {
 
 // noteKey identifies the texts of a page.
 func noteKey(d *Document) string {
-	own, _, _ := strings.Cut(d.Hash, HashSuffix)
-	return d.Page + "\n" + own
+	return d.Page + "\n" + d.OwnHash()
 }
 
 // note remembers the keys of a document that leaves memory.
@@ -276,7 +275,7 @@ func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished boo
 
 // lost reports whether the index has lost vectors that it was given.
 func (e *embeddings) lost() bool {
-	k, ok := e.refresher.options.Index.(VectorKeeper)
+	k, ok := e.refresher.options.Index.(Keeper)
 	return ok && k.LacksVectors()
 }
 

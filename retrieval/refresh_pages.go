@@ -392,10 +392,16 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		}
 		known, model = r.embeddings.known(keys), r.embeddings.model
 	}
+	var vectors func(int) [][]float32
+	if known > 0 {
+		vectors = func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
+	}
 	began := time.Now()
-	known, err := r.replace(ctx, documents, keys, known)
-	if err != nil {
+	if err := r.options.Index.Replace(ctx, documents, vectors); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
+	}
+	if known > 0 {
+		known = r.embeddings.known(keys) // without those that were damaged
 	}
 	r.documents = documents
 	if published := r.options.Index.Documents(); len(published) == len(documents) && r.embeddings == nil {
@@ -413,32 +419,6 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		s.Pages, s.Sections = len(documents), countSections(documents)
 	})
 	return nil
-}
-
-// replace gives documents, and the vectors of keys, of which so many are known,
-// to the index. It returns how many the index got.
-func (r *Refresher) replace(ctx context.Context, documents []*Document, keys [][]vectorKey, known int) (int, error) {
-	of := func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
-	if keeper, ok := r.options.Index.(Keeper); ok {
-		if known == 0 {
-			of = nil
-		}
-		return known, keeper.ReplaceKept(ctx, documents, of)
-	}
-	if known == 0 {
-		return 0, r.options.Index.Replace(ctx, documents, nil)
-	}
-	known = 0
-	all := make([][][]float32, len(documents))
-	for i := range all {
-		all[i] = of(i)
-		for _, v := range all[i] {
-			if v != nil {
-				known++
-			}
-		}
-	}
-	return known, r.options.Index.Replace(ctx, documents, all)
 }
 
 func countSections(documents []*Document) int {

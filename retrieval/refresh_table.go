@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 )
 
 // pageTableFormat changes with the meaning of a pageTable's fields.
@@ -48,8 +47,7 @@ func (e pageEntry) describes(d *Document) bool {
 	if e.Hash == "" || d == nil {
 		return e.Hash == ""
 	}
-	hash, _, _ := strings.Cut(d.Hash, HashSuffix)
-	return hash == e.Hash
+	return d.OwnHash() == e.Hash
 }
 
 // loadPageTable reads the table at path. If there is none that fits the

@@ -162,13 +162,16 @@ type memoryIndex struct {
 
 func newMemoryIndex() *memoryIndex { return &memoryIndex{replaced: make(chan struct{}, 100)} }
 
-func (x *memoryIndex) Replace(_ context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
+func (x *memoryIndex) Replace(_ context.Context, documents []*retrieval.Document, vectors func(int) [][]float32) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.fail != nil {
 		return x.fail
 	}
-	x.documents, x.vectors = documents, vectors
+	x.documents, x.vectors = documents, nil
+	for i := 0; vectors != nil && i < len(documents); i++ {
+		x.vectors = append(x.vectors, vectors(i))
+	}
 	x.generations++
 	select {
 	case x.replaced <- struct{}{}:
@@ -846,7 +849,7 @@ type observedIndex struct {
 	published func()
 }
 
-func (x *observedIndex) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
+func (x *observedIndex) Replace(ctx context.Context, documents []*retrieval.Document, vectors func(int) [][]float32) error {
 	err := x.memoryIndex.Replace(ctx, documents, vectors)
 	x.published()
 	return err

@@ -7,6 +7,8 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 )
 
 // Document is one page of a site.
@@ -62,6 +64,54 @@ type Document struct {
 	// The document of a Hit may be an outline with the sections that were found.
 	// Index.Page returns the whole document.
 	Outline bool
+}
+
+// OwnHash identifies a page's own content, see Hash.
+func (d *Document) OwnHash() string {
+	own, _, _ := strings.Cut(d.Hash, HashSuffix)
+	return own
+}
+
+// noSections has the empty sections of outlines.
+var noSections [256]Section
+
+// NewOutline returns the document without the texts of its sections, and
+// without links except those of the front page.
+func (d *Document) NewOutline() *Document {
+	o := *d
+	// The strings may be parts of the page's text, which is to leave memory.
+	for _, s := range []*string{&o.Page, &o.URL, &o.File, &o.Hash, &o.Title, &o.Description, &o.Version, &o.Language} {
+		*s = strings.Clone(*s)
+	}
+	for _, list := range []*[]string{&o.Breadcrumbs, &o.Tags, &o.Keywords} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			(*list)[i] = strings.Clone((*list)[i])
+		}
+	}
+	o.SetOutline(len(d.Sections))
+	if o.Links = nil; d.Page == "" {
+		for _, l := range d.Links {
+			o.Links = append(o.Links, Link{Page: strings.Clone(l.Page)})
+		}
+	}
+	return &o
+}
+
+// SetOutline makes a document an outline with so many sections.
+func (d *Document) SetOutline(sections int) {
+	d.Outline = true
+	if d.Sections = noSections[:min(sections, len(noSections)):min(sections, len(noSections))]; sections > len(noSections) {
+		d.Sections = make([]Section, sections)
+	}
+}
+
+// Whole returns the document of an outline: what the site's other pages have
+// added to it, with the sections and links of full.
+func (d *Document) Whole(full *Document) *Document {
+	c := *d
+	c.Sections, c.Links, c.Outline = full.Sections, full.Links, false
+	return &c
 }
 
 // Kind is what a page is. Search prefers current documentation, unless the
@@ -210,11 +260,12 @@ type Index interface {
 	Mark(q Query) Marker
 	// Page returns the document of a page, or nil if the index has none.
 	Page(ctx context.Context, page string) (*Document, error)
-	// Replace publishes a new generation: it replaces all documents at once,
-	// so that no search sees two generations. The documents must not be changed
-	// afterwards. An outline from Documents represents its document. vectors, if not nil, has a vector for each section of each
-	// document, nil for a section without one.
-	Replace(ctx context.Context, documents []*Document, vectors [][][]float32) error
+	// Replace publishes a new generation: it replaces all documents at once, so
+	// that no search sees two generations. The documents must not be changed
+	// afterwards. An outline from Documents represents its document. vectors, if
+	// not nil, returns those of the sections of a document by its number, nil for
+	// a section without one. It may be called until the next Replace.
+	Replace(ctx context.Context, documents []*Document, vectors func(document int) [][]float32) error
 	// Documents returns the current generation's documents in any order. The
 	// slice must not be changed.
 	Documents() []*Document
@@ -222,35 +273,12 @@ type Index interface {
 	Close() error
 }
 
-// Loader is an Index whose Documents may be outlines.
-type Loader interface {
-	// Load returns the current generation's documents as a whole.
-	Load(ctx context.Context) ([]*Document, error)
-}
-
-// Restorer is an Index that is kept in a server, where somebody may change it.
-type Restorer interface {
-	// Restore compares the server with the current generation, and corrects
-	// what differs; with all, it writes everything again. It returns what was
-	// different, for people.
-	Restore(ctx context.Context, all bool) ([]string, error)
-}
-
-// Keeper is an Index that keeps documents on disk, one by one as they are read,
-// so that memory never has all texts and vectors of a site. Its Documents are
-// outlines.
+// Keeper is an Index in other servers, with its documents on disk: it takes them
+// one by one as they are read, so that memory never has all texts and vectors of
+// a site. Its Documents are outlines.
 type Keeper interface {
-	// Keep stores a document for a later ReplaceKept, and returns its outline.
+	// Keep stores a document for a later Replace, and returns its outline.
 	Keep(d *Document) (outline *Document, err error)
-	// ReplaceKept is Index.Replace for outlines. vectors, if not nil, returns
-	// those of the sections of a document by its number. It may be called until
-	// the next ReplaceKept.
-	ReplaceKept(ctx context.Context, outlines []*Document, vectors func(document int) [][]float32) error
-}
-
-// VectorKeeper is an Index that keeps its vectors in a server, where they may
-// get lost.
-type VectorKeeper interface {
 	// LacksVectors reports whether vectors of the last Replace, which may have
 	// been in an earlier process, are missing, so that it must be repeated.
 	LacksVectors() bool

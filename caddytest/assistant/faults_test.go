@@ -50,7 +50,7 @@ func (brokenIndex) Mark(retrieval.Query) retrieval.Marker {
 
 func (brokenIndex) Page(context.Context, string) (*retrieval.Document, error) { return nil, errBroken }
 
-func (brokenIndex) Replace(context.Context, []*retrieval.Document, [][][]float32) error {
+func (brokenIndex) Replace(context.Context, []*retrieval.Document, func(int) [][]float32) error {
 	return errBroken
 }
 

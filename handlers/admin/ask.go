@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
 // Refresh looks for changes of a site's pages and waits for the end.
@@ -44,7 +45,7 @@ func (a API) Reindex(ctx context.Context, name string, full bool) (retrieval.Rep
 		refresh = r.Index.Refresher.Rebuild
 	}
 	report, err := refresh(ctx)
-	if x, ok := r.Index.Index.(retrieval.Restorer); ok && err == nil && report.Held == "" {
+	if x, ok := r.Index.Index.(*meilisearch.Index); ok && err == nil && report.Held == "" {
 		report.Restored, err = x.Restore(ctx, full)
 	}
 	if err != nil {
@@ -147,10 +148,15 @@ func (a API) Queries(ctx context.Context, name string) ([]eval.Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents := r.Index.Documents()
-	if l, ok := r.Index.Index.(retrieval.Loader); ok {
-		if documents, err = l.Load(ctx); err != nil {
-			return nil, err
+	var documents []*retrieval.Document
+	for _, d := range r.Index.Documents() {
+		if d.Outline {
+			if d, err = r.Index.Page(ctx, d.Page); err != nil {
+				return nil, err
+			}
+		}
+		if d != nil { // else it has just been removed
+			documents = append(documents, d)
 		}
 	}
 	return eval.Generate(documents), nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -60,23 +59,11 @@ func (x *Index) generation() (*generation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := c.generation(context.Background(), nil)
-	if err != nil {
+	if err := x.show(context.Background(), c, nil); err != nil {
 		return nil, err
 	}
-	x.words = c.lexicon.Words
-	x.current.Store(g)
 	x.unloadLater(x.idle.after)
-	return g, nil
-}
-
-// Load returns the current documents as a whole.
-func (x *Index) Load(context.Context) ([]*retrieval.Document, error) {
-	g, err := x.generation()
-	if err != nil {
-		return nil, err
-	}
-	return g.docs, nil
+	return x.current.Load(), nil
 }
 
 // loadAgain reads the snapshot of an index that left memory. The caller holds
@@ -141,43 +128,20 @@ func (x *Index) replaceOnDisk(ctx context.Context, c *contents) error {
 		x.idle.outlines.Store(outlines(c.docs))
 		return nil
 	}
-	g, err := c.generation(ctx, nil)
-	if err != nil {
+	if err := x.show(ctx, c, nil); err != nil {
 		return err
 	}
-	x.words = c.lexicon.Words
-	x.current.Store(g)
 	x.idle.outlines.Store(nil)
 	return nil
 }
 
-// outlines are documents without the texts of their sections, and without links
-// except those of the front page.
+// outlines are those of documents.
 func outlines(documents []*retrieval.Document) *[]*retrieval.Document {
 	out := make([]*retrieval.Document, len(documents))
 	for i, d := range documents {
-		o := *d
-		// The strings may be parts of the page's text, which is to leave memory.
-		for _, s := range []*string{&o.Page, &o.URL, &o.File, &o.Hash, &o.Title, &o.Description, &o.Version, &o.Language} {
-			*s = strings.Clone(*s)
-		}
-		o.Breadcrumbs, o.Tags, o.Keywords = cloned(d.Breadcrumbs), cloned(d.Tags), cloned(d.Keywords)
-		o.Sections = make([]retrieval.Section, len(d.Sections))
-		if o.Links = nil; d.Page == "" {
-			o.Links = slices.Clone(d.Links)
-		}
-		o.Outline = true
-		out[i] = &o
+		out[i] = d.NewOutline()
 	}
 	return &out
-}
-
-func cloned(list []string) []string {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i] = strings.Clone(out[i])
-	}
-	return out
 }
 
 // whole returns documents, whole ones in place of outlines. The caller holds the
@@ -206,18 +170,10 @@ func (x *Index) whole(documents []*retrieval.Document) ([]*retrieval.Document, e
 			continue
 		}
 		full := byPage[d.Page]
-		if full == nil || ownHash(full) != ownHash(d) {
+		if full == nil || full.OwnHash() != d.OwnHash() {
 			return nil, fmt.Errorf("page %q is an outline, and not one of this index", d.Page)
 		}
-		c := *d
-		c.Sections, c.Links, c.Outline = full.Sections, full.Links, false
-		out[i] = &c
+		out[i] = d.Whole(full)
 	}
 	return out, nil
-}
-
-// ownHash identifies a page's own content.
-func ownHash(d *retrieval.Document) string {
-	own, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-	return own
 }

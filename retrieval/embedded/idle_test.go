@@ -86,10 +86,7 @@ func TestAnIndexThatNobodySearchesLeavesMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		same("replaced while in memory")
-		if whole, err := x.Load(context.Background()); err != nil || len(whole) != 4 || whole[0].Outline || whole[0].Sections[0].Text == "" {
-			t.Errorf("Load: %v, %+v", err, whole)
-		}
-		if p, err := x.Page(context.Background(), "guide/start"); err != nil || p.Sections[1].Text != docs[0].Sections[1].Text {
+		if p, err := x.Page(context.Background(), "guide/start"); err != nil || p.Outline || p.Sections[1].Text != docs[0].Sections[1].Text {
 			t.Errorf("Page: %v, %+v", err, p)
 		}
 		if err := x.Close(); err != nil {

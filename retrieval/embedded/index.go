@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,9 +121,7 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 	case x.unloads(c.docs):
 		x.idle.outlines.Store(outlines(c.docs))
 	default:
-		g, _ := c.generation(context.Background(), nil) // it only fails with the context
-		x.words = c.lexicon.Words
-		x.current.Store(g)
+		_ = x.show(context.Background(), c, nil) // it only fails with the context
 	}
 }
 
@@ -199,7 +198,7 @@ var errClosed = errors.New("the index is closed")
 // It is an error if two documents have the same page, or if vectors don't
 // match the documents or each other; then, and if ctx is canceled, the current
 // generation stays.
-func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
+func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors func(document int) [][]float32) error {
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
 	if x.closed {
@@ -226,12 +225,9 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		old, lex = nil, new(words.Lexicon)
 	}
 	c := &contents{docs: documents, lexicon: lex, vectors: matrix}
-	g, err := c.generation(ctx, old)
-	if err != nil {
+	if err := x.show(ctx, c, old); err != nil {
 		return err
 	}
-	x.words = lex.Words
-	x.current.Store(g)
 	x.idle.outlines.Store(nil)
 	if x.dir == "" {
 		return nil
@@ -241,6 +237,20 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		x.idle.outlines.Store(outlines(documents))
 		x.unloadLater(x.idle.after)
 	}
+	return nil
+}
+
+// show makes the generation of contents the current one. Words of documents
+// that are in old are not counted again. The caller holds the lock.
+func (x *Index) show(ctx context.Context, c *contents, old *generation) error {
+	if c.words == nil {
+		var err error
+		if c.words, err = countAll(ctx, c.docs, old, c.lexicon); err != nil {
+			return err
+		}
+	}
+	x.words = slices.Clip(slices.Clone(c.lexicon.Words)) // without room to grow
+	x.current.Store(newGeneration(c.docs, c.words, x.words, c.vectors))
 	return nil
 }
 

@@ -38,10 +38,10 @@ func TestASearchOfSomePagesIsThatOfAnIndexOfThem(t *testing.T) {
 			}
 		}
 		whole, alone := opened(t, Options{}), opened(t, Options{})
-		if err := whole.Replace(t.Context(), all, vectors); err != nil {
+		if err := whole.Replace(t.Context(), all, of(vectors)); err != nil {
 			t.Fatal(err)
 		}
-		if err := alone.Replace(t.Context(), some, someVectors); err != nil {
+		if err := alone.Replace(t.Context(), some, of(someVectors)); err != nil {
 			t.Fatal(err)
 		}
 		pages := &retrieval.PageSet{Has: func(p string) bool { return set[p] }}

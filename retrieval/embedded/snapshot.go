@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -63,18 +62,6 @@ type contents struct {
 	words   []*words.Page  // of docs, nil if they are not counted yet
 	lexicon *words.Lexicon // of words
 	vectors *matrix        // nil without vectors
-}
-
-// generation makes the generation of the contents. Words of the same documents
-// that are in old are not counted again.
-func (c *contents) generation(ctx context.Context, old *generation) (g *generation, err error) {
-	if c.words == nil {
-		if c.words, err = countAll(ctx, c.docs, old, c.lexicon); err != nil {
-			return nil, err
-		}
-	}
-	c.lexicon.Words = slices.Clip(slices.Clone(c.lexicon.Words)) // without room to grow
-	return newGeneration(c.docs, c.words, c.lexicon.Words, c.vectors), nil
 }
 
 // save writes a snapshot to a folder.

@@ -43,7 +43,7 @@ func TestARestartAnswersFromTheSnapshot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "by", "open")
 	docs, vectors := sample()
 	x := opened(t, Options{Dir: dir})
-	if err := x.Replace(context.Background(), docs, vectors); err != nil {
+	if err := x.Replace(context.Background(), docs, of(vectors)); err != nil {
 		t.Fatal(err)
 	}
 	queries := []retrieval.Query{
@@ -91,7 +91,7 @@ func TestADamagedSnapshotIsLoggedRemovedAndIgnored(t *testing.T) {
 	whole := t.TempDir()
 	docs, vectors := sample()
 	x := opened(t, Options{Dir: whole})
-	if err := x.Replace(context.Background(), docs, vectors); err != nil {
+	if err := x.Replace(context.Background(), docs, of(vectors)); err != nil {
 		t.Fatal(err)
 	}
 	x.Close()
@@ -173,7 +173,7 @@ func FuzzSnapshot(f *testing.F) {
 	docs, vectors := sample()
 	x := opened(f, Options{})
 	for _, v := range [][][][]float32{vectors, nil} {
-		if err := x.Replace(context.Background(), docs, v); err != nil {
+		if err := x.Replace(context.Background(), docs, of(v)); err != nil {
 			f.Fatal(err)
 		}
 		var b bytes.Buffer
@@ -192,10 +192,11 @@ func FuzzSnapshot(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g, err := c.generation(context.Background(), nil)
-		if err != nil {
+		x := &Index{}
+		if err := x.show(context.Background(), c, nil); err != nil {
 			t.Fatal(err)
 		}
+		g := x.current.Load()
 		q := retrieval.Query{Text: "install 設定 caddyfil", Limit: 10}
 		if g.vectors != nil {
 			q.Vector = make([]float32, g.vectors.dim)
@@ -226,7 +227,7 @@ func BenchmarkRestart(b *testing.B) {
 func TestASnapshotIsLoadedLater(t *testing.T) {
 	dir := t.TempDir()
 	docs, vectors := sample()
-	if err := opened(t, Options{Dir: dir}).Replace(context.Background(), docs, vectors); err != nil {
+	if err := opened(t, Options{Dir: dir}).Replace(context.Background(), docs, of(vectors)); err != nil {
 		t.Fatal(err)
 	}
 	x := opened(t, Options{Dir: dir, Later: true})

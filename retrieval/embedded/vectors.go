@@ -20,20 +20,18 @@ type matrix struct {
 
 // newMatrix normalizes vectors, by document and section. It leaves out
 // sections without a vector, and vectors without a direction.
-func newMatrix(docs []*retrieval.Document, vectors [][][]float32) (*matrix, error) {
+func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float32) (*matrix, error) {
 	if vectors == nil {
 		return nil, nil
-	}
-	if len(vectors) != len(docs) {
-		return nil, fmt.Errorf("vectors of %d documents for %d documents", len(vectors), len(docs))
 	}
 	m := &matrix{}
 	section := uint32(0)
 	for i, d := range docs {
-		if len(vectors[i]) != 0 && len(vectors[i]) != len(d.Sections) {
-			return nil, fmt.Errorf("page %q has %d vectors for %d sections", d.Page, len(vectors[i]), len(d.Sections))
+		of := vectors(i)
+		if len(of) != 0 && len(of) != len(d.Sections) {
+			return nil, fmt.Errorf("page %q has %d vectors for %d sections", d.Page, len(of), len(d.Sections))
 		}
-		for j, v := range vectors[i] {
+		for j, v := range of {
 			if v == nil {
 				continue
 			}

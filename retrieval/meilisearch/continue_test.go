@@ -96,7 +96,7 @@ func testInterruptedUpdate(t *testing.T, restored bool) {
 	ctx, p.cut = context.WithCancel(t.Context())
 	p.sent.Store(0)
 	p.cutAfter.Store(1)
-	if err := first.Replace(ctx, docs, vectorsOf(docs)); err == nil {
+	if err := first.Replace(ctx, docs, of(vectorsOf(docs))); err == nil {
 		t.Error("the update was not interrupted")
 	}
 	if err := first.Close(); err != nil {

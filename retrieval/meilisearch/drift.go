@@ -133,8 +133,6 @@ func (x *Index) drift(ctx context.Context, s *server, c *content) ([]string, err
 	return x.differences(ctx, s, c, false)
 }
 
-var _ retrieval.Restorer = (*Index)(nil)
-
 // Restore compares each section on each server with the content, and corrects
 // what differs. With all, everything is written again, also to indexes of
 // another owner. It returns what was different.

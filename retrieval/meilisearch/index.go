@@ -125,10 +125,8 @@ type Counts struct {
 }
 
 var (
-	_ retrieval.Index        = (*Index)(nil)
-	_ retrieval.Keeper       = (*Index)(nil)
-	_ retrieval.Loader       = (*Index)(nil)
-	_ retrieval.VectorKeeper = (*Index)(nil)
+	_ retrieval.Index  = (*Index)(nil)
+	_ retrieval.Keeper = (*Index)(nil)
 )
 
 // Open returns the index of a site. It fails if a server answers and is too
@@ -282,22 +280,6 @@ func (x *Index) Documents() []*retrieval.Document {
 	return nil
 }
 
-// Load returns the current documents as a whole.
-func (x *Index) Load(ctx context.Context) ([]*retrieval.Document, error) {
-	c := x.target.Load()
-	if c == nil {
-		return nil, retrieval.ErrNotReady
-	}
-	out := make([]*retrieval.Document, len(c.outlines))
-	for i, d := range c.outlines {
-		var err error
-		if out[i], err = x.whole(ctx, c, d); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // LacksVectors reports whether, after a start, a server has sections without
 // vectors.
 func (x *Index) LacksVectors() bool {
@@ -352,11 +334,14 @@ func (x *Index) warn(message, server string, err error) {
 // Keep stores a document on disk, and returns its outline.
 func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) { return x.store.keep(d) }
 
-// Replace is ReplaceKept for whole documents.
-func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors [][][]float32) error {
-	outlines := make([]*retrieval.Document, len(documents))
-	for i, d := range documents {
-		if outlines[i] = d; d.Outline {
+// Replace makes documents the content of all servers. It returns when those that
+// can be reached have it. The others get it when they are back. If none can be
+// reached, that is not an error. If a server refuses the content, the previous
+// content stays.
+func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, vectors func(int) [][]float32) error {
+	outlines := slices.Clone(documents)
+	for i, d := range outlines {
+		if d.Outline {
 			continue
 		}
 		var err error
@@ -364,17 +349,6 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 			return err
 		}
 	}
-	if vectors == nil {
-		return x.ReplaceKept(ctx, outlines, nil)
-	}
-	return x.ReplaceKept(ctx, outlines, func(i int) [][]float32 { return vectors[i] })
-}
-
-// ReplaceKept makes the documents of outlines the content of all servers. It
-// returns when those that can be reached have it. The others get it when they
-// are back. If none can be reached, that is not an error. If a server refuses
-// the content, the previous content stays.
-func (x *Index) ReplaceKept(ctx context.Context, outlines []*retrieval.Document, vectors func(int) [][]float32) error {
 	sent := vectors
 	if x.options.Embedder != "" {
 		sent = nil // the servers make their own
@@ -443,14 +417,7 @@ func (x *Index) replaceFallback(ctx context.Context, outlines []*retrieval.Docum
 			return err
 		}
 	}
-	var all [][][]float32
-	if vectors != nil {
-		all = make([][][]float32, len(outlines))
-		for i := range all {
-			all[i] = vectors(i)
-		}
-	}
-	return x.local.Replace(ctx, documents, all)
+	return x.local.Replace(ctx, documents, vectors)
 }
 
 // Close ends the work in the background.

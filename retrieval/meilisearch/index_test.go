@@ -126,7 +126,7 @@ func site() []*retrieval.Document {
 
 func replace(t *testing.T, x *meilisearch.Index, docs []*retrieval.Document, vectors [][][]float32) {
 	t.Helper()
-	if err := x.Replace(t.Context(), docs, vectors); err != nil {
+	if err := x.Replace(t.Context(), docs, of(vectors)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -268,6 +268,14 @@ func TestFilters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// of returns vectors by document, as Replace takes them.
+func of(vectors [][][]float32) func(int) [][]float32 {
+	if vectors == nil {
+		return nil
+	}
+	return func(i int) [][]float32 { return vectors[i] }
 }
 
 func vectorsOf(docs []*retrieval.Document) [][][]float32 {
@@ -492,7 +500,7 @@ func TestAFailedTaskIsAnErrorAndTheOldIndexServes(t *testing.T) {
 				return ""
 			})
 			// Vectors need other settings, and so a new index.
-			err := x.Replace(t.Context(), docs, vectorsOf(docs))
+			err := x.Replace(t.Context(), docs, of(vectorsOf(docs)))
 			var task *meilisearch.TaskError
 			if !errors.As(err, &task) || task.Code != "no_space_left_on_device" {
 				t.Fatalf("error: %v", err)
@@ -539,7 +547,7 @@ func TestTheServerGoesAwayInTheMiddleOfAReindex(t *testing.T) {
 		}
 		return nil
 	})
-	if err := x.Replace(t.Context(), docs, vectorsOf(docs)); err != nil {
+	if err := x.Replace(t.Context(), docs, of(vectorsOf(docs))); err != nil {
 		t.Fatal(err)
 	}
 	if got := held(s)["docs-acme-und"]; got != 9 {

@@ -123,12 +123,7 @@ func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
 		if d == nil || !ok {
 			return nil, nil, errState
 		}
-		d.Outline = true
-		if n := len(state.IDs); n <= len(noSections) {
-			d.Sections = noSections[:n:n]
-		} else {
-			d.Sections = make([]retrieval.Section, n)
-		}
+		d.SetOutline(len(state.IDs))
 		if p.Ref != nil {
 			refs[storeKey(d)] = *p.Ref
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -57,8 +56,7 @@ func newStore(dir string) *store {
 
 // storeKey identifies a page's own content.
 func storeKey(d *retrieval.Document) string {
-	hash, _, _ := strings.Cut(d.Hash, retrieval.HashSuffix)
-	return d.Page + "\n" + hash
+	return d.Page + "\n" + d.OwnHash()
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -73,7 +71,7 @@ func (s *store) keep(d *retrieval.Document) (*retrieval.Document, error) {
 	defer s.mu.Unlock()
 	if at, ok := s.refs[storeKey(d)]; ok && d.Hash != "" {
 		if _, err := s.read(at); err == nil { // a refresh that fails and is tried again must not fill the disk
-			return outline(d), nil
+			return d.NewOutline(), nil
 		}
 	}
 	at, err := s.append(data)
@@ -81,7 +79,7 @@ func (s *store) keep(d *retrieval.Document) (*retrieval.Document, error) {
 		return nil, fmt.Errorf("keeping the page %q on disk: %w", d.Page, err)
 	}
 	s.refs[storeKey(d)] = at
-	return outline(d), nil
+	return d.NewOutline(), nil
 }
 
 // append writes a record: length, checksum, data. The caller holds the lock.
@@ -140,9 +138,7 @@ func (s *store) whole(d *retrieval.Document) (*retrieval.Document, error) {
 	if err := json.Unmarshal(data, &full); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", errNotStored, d.Page, err)
 	}
-	c := *d // what the site's other pages have added
-	c.Sections, c.Links, c.Outline = full.Sections, full.Links, false
-	return &c, nil
+	return d.Whole(&full), nil
 }
 
 // read reads a record. The caller holds the lock.
@@ -257,35 +253,4 @@ func (s *store) close() {
 	if s.temporary {
 		_ = os.RemoveAll(s.dir)
 	}
-}
-
-// noSections has the empty sections of all outlines.
-var noSections [256]retrieval.Section
-
-// outline is a document without the texts of its sections, and without links
-// except those of the front page.
-func outline(d *retrieval.Document) *retrieval.Document {
-	o := *d
-	// The strings may be parts of the page's text, which is to leave memory.
-	for _, s := range []*string{&o.Page, &o.URL, &o.File, &o.Hash, &o.Title, &o.Description, &o.Version, &o.Language} {
-		*s = strings.Clone(*s)
-	}
-	for _, list := range []*[]string{&o.Breadcrumbs, &o.Tags, &o.Keywords} {
-		*list = slices.Clone(*list)
-		for i := range *list {
-			(*list)[i] = strings.Clone((*list)[i])
-		}
-	}
-	if n := len(d.Sections); n <= len(noSections) {
-		o.Sections = noSections[:n:n]
-	} else {
-		o.Sections = make([]retrieval.Section, n)
-	}
-	if o.Links = nil; d.Page == "" {
-		for _, l := range d.Links {
-			o.Links = append(o.Links, retrieval.Link{Page: strings.Clone(l.Page)})
-		}
-	}
-	o.Outline = true
-	return &o
 }
