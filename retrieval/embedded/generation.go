@@ -135,9 +135,12 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 		p := uint32(i)
 		title, description := mean.Title.norm(c.Title), mean.Description.norm(c.Description)
 		keywords, path := mean.Keywords.norm(c.Keywords), mean.Path.norm(c.Path)
+		shared := func(w *words.HeadWord) float32 {
+			return titleWeight*float32(w.Title)/title + descriptionWeight*float32(w.Description)/description +
+				keywordsWeight*float32(w.Keywords)/keywords + pathWeight*float32(w.Path)/path
+		}
 		for _, w := range c.Head {
-			page.add(term[w.Word], titleWeight*float32(w.Title)/title+descriptionWeight*float32(w.Description)/description+
-				keywordsWeight*float32(w.Keywords)/keywords+pathWeight*float32(w.Path)/path)
+			page.add(term[w.Word], shared(&w))
 			if w.InTitle {
 				names.add(term[w.Word], 1)
 			}
@@ -158,8 +161,7 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
 			for _, w := range c.Head {
-				section.add(term[w.Word], titleWeight*float32(w.Title)/title+sectionDescriptionWeight*float32(w.Description)/description+
-					sectionKeywordsWeight*float32(w.Keywords)/keywords+sectionPathWeight*float32(w.Path)/path)
+				section.add(term[w.Word], shared(&w))
 			}
 			heading, text := mean.Heading.norm(s.Heading), mean.Text.norm(s.Text)
 			for w := range s.All() {

@@ -37,7 +37,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		pages := s.bestPages(n)
 		for i, page := range pages {
 			var first, second candidate
-			var focus focus
+			var focus func(uint32) float32
 			sections := g.docs[page].Sections
 			folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
 			listed := func(c candidate) bool { return folds && seen[sections[c.section-g.first[page]].Sum] }
@@ -55,7 +55,10 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 				if v == 0 || listed(candidate{section: at}) {
 					continue
 				}
-				if v = max(v+s.scale*focus.of(at), least); v > first.value {
+				if focus != nil {
+					v += s.scale * focus(at)
+				}
+				if v = max(v, least); v > first.value {
 					first, second = candidate{page, at, v}, first
 				} else if v > second.value {
 					second = candidate{page, at, v}
@@ -90,58 +93,51 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	return hits
 }
 
-// focus chooses among the sections of a page by the words of a query that its title
-// doesn't have: "reverse proxy headers" leads to the section Headers of the
-// page Reverse proxy, not to its introduction.
-type focus struct {
-	g            *generation
-	shared, rest []*queryWord // those in the title, and the others
-	restIDF      float32
-}
-
-func (g *generation) focusOn(p *parsedQuery, page uint32) focus {
-	f := focus{g: g}
+// focusOn chooses among the sections of a page by the words of a query that its
+// title doesn't have: "reverse proxy headers" leads to the section Headers of
+// the page Reverse proxy, not to its introduction. It returns what a section's
+// value changes by, nil if it is nothing.
+func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) float32 {
+	var shared, rest []*queryWord // those in the title, and the others
+	restIDF := float32(0)
 	for i := range p.words {
 		w := &p.words[i]
 		inTitle := func(e expansion) bool { return g.titles.holds(e.term, page) }
 		switch {
 		case !w.plain || len(w.expansions) == 0:
 		case slices.ContainsFunc(w.expansions, inTitle):
-			f.shared = append(f.shared, w)
+			shared = append(shared, w)
 		default:
-			f.rest = append(f.rest, w)
-			f.restIDF += w.mostGain()
+			rest = append(rest, w)
+			restIDF += w.mostGain()
 		}
 	}
-	return f
-}
-
-// of returns what a section's value changes by.
-func (f *focus) of(section uint32) (v float32) {
-	if len(f.shared) == 0 || len(f.rest) == 0 {
-		return 0
+	if shared == nil || rest == nil {
+		return nil
 	}
-	heading, hit := f.g.headingIDF[section], float32(0)
-	for _, w := range f.shared {
-		best := float32(0)
-		for _, e := range w.expansions {
-			best = max(best, e.sectionGain*f.g.sections.at(e.term, section))
-			if f.g.headings.holds(e.term, section) {
-				heading -= f.g.sectionIDF[e.term]
+	return func(section uint32) (v float32) {
+		heading, hit := g.headingIDF[section], float32(0)
+		for _, w := range shared {
+			best := float32(0)
+			for _, e := range w.expansions {
+				best = max(best, e.sectionGain*g.sections.at(e.term, section))
+				if g.headings.holds(e.term, section) {
+					heading -= g.sectionIDF[e.term]
+				}
 			}
+			v -= (1 - titleWord) * best
 		}
-		v -= (1 - titleWord) * best
-	}
-	for _, w := range f.rest {
-		best := float32(0)
-		for _, e := range w.expansions {
-			if f.g.headings.holds(e.term, section) {
-				best = max(best, e.sectionGain)
+		for _, w := range rest {
+			best := float32(0)
+			for _, e := range w.expansions {
+				if g.headings.holds(e.term, section) {
+					best = max(best, e.sectionGain)
+				}
 			}
+			hit += best
 		}
-		hit += best
+		return v + focusBonus*likeness(hit, restIDF, max(0, heading))
 	}
-	return v + focusBonus*likeness(hit, f.restIDF, max(0, heading))
 }
 
 // What a word of the query counts in a hit's score, by where it is found.

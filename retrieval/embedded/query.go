@@ -216,7 +216,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
 }
 
 // findParts finds the words that are parts of an identifier that the index
-// knows, and gives the identifier its weight.
+// knows.
 func (p *parsedQuery) findParts(text string) {
 	for i := range p.words {
 		w := &p.words[i]
@@ -225,10 +225,6 @@ func (p *parsedQuery) findParts(text string) {
 		}
 		if !distinct(text[w.start:w.end], strings.ContainsFunc(text[:w.start]+text[w.end:], words.Letter)) {
 			continue
-		}
-		for j := range w.expansions {
-			w.expansions[j].sectionGain *= identifier
-			w.expansions[j].pageGain *= identifier
 		}
 		for j := range p.words {
 			x := &p.words[j]

@@ -21,11 +21,11 @@ const (
 	titleWeight   = 3
 	headingWeight = 2
 	textWeight    = 1
-	// Those of the description, of keywords and tags, and of path and
-	// breadcrumbs: for the page, and for its sections.
-	descriptionWeight, sectionDescriptionWeight = 1, .5
-	keywordsWeight, sectionKeywordsWeight       = 2, 1
-	pathWeight, sectionPathWeight               = 1, .5
+	// keywordsWeight is that of keywords and tags, pathWeight that of path and
+	// breadcrumbs.
+	descriptionWeight = .5
+	keywordsWeight    = 1
+	pathWeight        = .5
 	// leadWeight is added for a page's first section, in the page's weights.
 	leadWeight = 1
 
@@ -36,10 +36,8 @@ const (
 	slugBonus    = .5
 	// verbatimBonus is what a title adds that is the query word for word, as a
 	// share of the best section's value. Such a page is first if the query has
-	// several words, and its factor is at least namedFactor: it is not behind
-	// others because it is a changelog, deprecated or a hub.
+	// several words.
 	verbatimBonus = .4
-	namedFactor   = .95
 	rounding      = .01
 
 	// headingVerbatim is what a heading adds that is the query word for word, as
@@ -65,18 +63,14 @@ const (
 	// Weights of words that are not as typed: two words joined, and synonyms.
 	joined  = .5
 	synonym = .6
-	// identifier is the weight of an identifier in one piece, partOfWhole that
-	// of its parts in places that don't have it.
-	identifier  = 1.3
+	// partOfWhole is the weight of the parts of an identifier in places that
+	// don't have it.
 	partOfWhole = .25
 
 	// Factors of pages.
-	hubFactor  = .85
-	listFactor = .5
-	// Shares of words in links from which a page is a hub or a list.
-	hubShare, listShare = .6, .1
-	boostFactor         = 1.15
-	preferredFactor     = 1.15
+	listFactor      = .5
+	boostFactor     = 1.15
+	preferredFactor = 1.15
 
 	// DefaultSemanticRatio is the weight of vectors, as an option.
 	DefaultSemanticRatio = .5
@@ -89,37 +83,29 @@ const (
 	wholePage = .7
 )
 
-// A hub is a page of links with hardly any other text.
-const (
-	hubWords = 60
-	hubLinks = 5
-)
-
 // listPath matches the paths of pages that list others by tag, author, date
-// or number, listLinks is how many pages such a page links to at least.
+// or number, listLinks is how many pages such a page links to at least, and
+// listShare which share of its words is in these links.
 var listPath = regexp.MustCompile(`(?:^|/)(?:tags?|categor(?:y|ies)|archives?|authors?|topics?)(?:/[^/]+)?$|(?:^|/)(?:page|\d{4})/\d+$|(?:^|/)(?:blog|news|posts|articles)/\d{4}$`)
 
-const listLinks = 3
+const (
+	listLinks = 3
+	listShare = .1
+)
 
 // pageFactor is what a page's score is multiplied by for what it is.
 func pageFactor(d *retrieval.Document, counted *words.Page) float32 {
-	f := float32(1)
-	_, text := counted.Lengths()
-	switch linked := linkWords(d); {
-	case len(d.Links) >= listLinks && linked >= listShare*float32(text) && listPath.MatchString(d.Page):
-		f *= listFactor
-	case len(d.Links) >= hubLinks && (text < hubWords || linked >= hubShare*float32(text)):
-		f *= hubFactor
+	if len(d.Links) < listLinks || !listPath.MatchString(d.Page) {
+		return 1
 	}
-	return f
-}
-
-// linkWords counts the words of a page's links.
-func linkWords(d *retrieval.Document) (n float32) {
+	linked := 0
 	for _, l := range d.Links {
-		n += float32(len(strings.Fields(l.Text)))
+		linked += len(strings.Fields(l.Text))
 	}
-	return n
+	if _, text := counted.Lengths(); float32(linked) < listShare*float32(text) {
+		return 1
+	}
+	return listFactor
 }
 
 // idf is the inverse document frequency of a term that is in some of n places.

@@ -168,7 +168,6 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 		value, factor := s.value[page]+evidence*s.page[page]/bestPage*best, g.factor[page]*scopes[g.scope[page]].kind
 		if factor > listFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
 			value += verbatimBonus * best
-			factor = max(factor, namedFactor)
 			named = append(named, page)
 		}
 		s.value[page] = value * factor

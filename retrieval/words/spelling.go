@@ -20,13 +20,12 @@ const (
 	firstLetterFrom = 5
 )
 
-// Weights of words that are not as typed: at a distance of one or two edits,
-// with another first letter, and completed.
+// Weights of words that are not as typed: at a distance of one or two edits, and
+// completed.
 const (
-	oneEdit     = .89
-	twoEdits    = .5
-	firstLetter = .7
-	Completion  = .9
+	oneEdit    = .89
+	twoEdits   = .5
+	Completion = .9
 )
 
 // Suggestion is a word that another one may mean.
@@ -66,19 +65,13 @@ func (l *List) corrections(word string) (out []Suggestion) {
 			i = l.after(i, other[:far])
 			continue
 		}
-		if edits := d.distance(); edits <= d.limit {
-			weight := float32(oneEdit)
-			if edits == 2 {
-				weight = twoEdits
-			}
-			same := d.other[0] == d.of[0]
-			if !same {
-				weight *= firstLetter
-			}
-			// Few typing errors are in the first letter.
-			if same || len(d.of) >= firstLetterFrom && edits == 1 {
-				out = append(out, Suggestion{other, int(l.places[i]), weight})
-			}
+		edits, weight := d.distance(), float32(oneEdit)
+		if edits == 2 {
+			weight = twoEdits
+		}
+		// Few typing errors are in the first letter.
+		if edits <= d.limit && (d.other[0] == d.of[0] || len(d.of) >= firstLetterFrom && edits <= 1) {
+			out = append(out, Suggestion{other, int(l.places[i]), weight})
 		}
 		i++
 	}
