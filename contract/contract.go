@@ -20,7 +20,8 @@ var types []byte
 // domain.
 func OpenAPI(server, site string) []byte {
 	url, _ := json.Marshal(server) // strings always marshal
-	return []byte(strings.NewReplacer(`"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`).Replace(document))
+	names := strings.NewReplacer(`"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`)
+	return []byte(names.Replace(document))
 }
 
 // Types returns the declarations of the API's types.
