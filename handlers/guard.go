@@ -18,6 +18,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Guard is http.handlers.docs_api, the outermost handler of the API. It
@@ -109,7 +110,11 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	allow(h, r.Header.Get("Origin"))
 	id := requestID(r)
 	if he.StatusCode >= 500 { // errors handled here never reach Caddy's error log
-		g.log.Error("request failed", zap.Int("status", he.StatusCode), zap.String("request_id", id),
+		level := zap.ErrorLevel
+		if errors.Is(err, retrieval.ErrNotReady) { // as during each start
+			level = zap.InfoLevel
+		}
+		g.log.Log(level, "request failed", zap.Int("status", he.StatusCode), zap.String("request_id", id),
 			zap.String("site", e.site), zap.String("api", e.api), zap.Error(he.Err))
 	}
 	if g.Errors == "pass" && pass(w, r, he) {

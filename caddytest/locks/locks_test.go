@@ -365,7 +365,10 @@ func (w *world) send(r *row, c *client, q caddytest.Request) (*caddytest.Respons
 		method = http.MethodPost
 	}
 	patience := time.Minute
-	if r.hangs && !strings.HasPrefix(q.Path, "/v") && q.Host == "" {
+	w.mu.Lock()
+	hangs := r.hangs && w.faults[r.host] != nil
+	w.mu.Unlock()
+	if hangs && !strings.HasPrefix(q.Path, "/v") && q.Host == "" {
 		patience = 200 * time.Millisecond
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -120,6 +120,11 @@ func TestNothingToAnswerFromIs503(t *testing.T) {
 	if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
 		t.Errorf("asked: %d %s", r.Status, r.Body)
 	}
+	for line := range strings.Lines(s.Log()) {
+		if strings.Contains(line, "request failed") && strings.Contains(line, `"level":"error"`) {
+			t.Errorf("a request before the index is there is logged as an error: %s", line)
+		}
+	}
 }
 
 // A site that this Caddy proxies is read through its sitemap.
