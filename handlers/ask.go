@@ -251,7 +251,7 @@ func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	began := time.Now()
 	ctx, endSpan := observe.Step(asReader(r), "reply")
 	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
-	t, _ := a.app.Conversations().Open(ctx, "", owner)
+	t, _ := a.app.Shared().Threads.Open(ctx, "", owner)
 	id := requestID(r)
 	sources := new(sourceSink)
 	message := "msg_" + id

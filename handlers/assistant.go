@@ -195,7 +195,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
 	ctx, endSpan := observe.Step(ctx, "thread")
 	defer endSpan(nil)
-	t, _ := a.app.Conversations().Open(ctx, req.ThreadID, owner)
+	t, _ := a.app.Shared().Threads.Open(ctx, req.ThreadID, owner)
 	for _, t := range t.Before(req.QuestionID, req.Regenerate) {
 		if site.Sealed(ctx, &t) {
 			continue

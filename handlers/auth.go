@@ -61,7 +61,7 @@ func (ka *KeyAuth) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	ka.keys, ka.app = a.Keyring(), a
+	ka.keys, ka.app = a.Shared().Keys, a
 	return nil
 }
 

@@ -144,7 +144,7 @@ func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answer
 	if live == nil {
 		return nil, nil
 	}
-	t, err := s.Conversations().Read(r.Context(), live.Organization, id)
+	t, err := s.Shared().Threads.Read(r.Context(), live.Organization, id)
 	if err != nil || t == nil || t.Site != site {
 		return nil, err
 	}
@@ -173,18 +173,18 @@ func refused(err error) error {
 
 // Keys implements dashboard.Server.
 func (s *dashboardServer) Keys(ctx context.Context) ([]*access.Key, error) {
-	return s.Keyring().List(ctx)
+	return s.Shared().Keys.List(ctx)
 }
 
 // AddKey implements dashboard.Server.
 func (s *dashboardServer) AddKey(ctx context.Context, record []byte) error {
-	_, err := s.Keyring().Add(ctx, record)
+	_, err := s.Shared().Keys.Add(ctx, record)
 	return err
 }
 
 // RevokeKey implements dashboard.Server.
 func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
-	_, err := s.Keyring().Revoke(ctx, id)
+	_, err := s.Shared().Keys.Revoke(ctx, id)
 	return err
 }
 

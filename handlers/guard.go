@@ -155,7 +155,7 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
 			if by := exceeded(repl); by != "" {
 				if live := g.app.Site(e.site); live != nil {
-					g.app.Limits().Refused(live, e.api, by)
+					g.app.Shared().Limits.Refused(live, e.api, by)
 				}
 			}
 		}
@@ -166,7 +166,7 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		if sourceOf(r) == insights.Widget {
 			api += " (widget)"
 		}
-		g.app.Limits().Allowed(key.Organization, site.RateLimit{API: api, Events: g.limit.MaxEvents, Window: time.Duration(g.limit.Window)})
+		g.app.Shared().Limits.Allowed(key.Organization, site.RateLimit{API: api, Events: g.limit.MaxEvents, Window: time.Duration(g.limit.Window)})
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // refused reports whether one of the policies of a page refuses the widget,
@@ -15,7 +17,7 @@ func (in *injector) refused(policies []string) bool {
 	for _, p := range policies {
 		for policy := range strings.SplitSeq(p, ",") {
 			if directive := refusing(policy, in.r.Host); directive != "" {
-				in.site.WidgetRefused(in.r.URL.Path, directive)
+				in.site.RefusedWidget.CompareAndSwap(nil, &site.RefusedWidget{Page: in.r.URL.Path, Directive: directive})
 				return true
 			}
 		}

@@ -90,25 +90,25 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	ctx := asReader(r)
 	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
 		return unlessFile(w, r, next, hasFile, func() error {
-			if status := live.Refuses(ctx); status != 0 {
+			if status := live.Reach.Refuses(ctx); status != 0 {
 				return caddyhttp.Error(status, nil)
 			}
 			return serve(w, r)
 		})
 	}
 	if name, ok := strings.CutSuffix(path, ".md"); ok {
-		d := live.PageAtMarkdown(path)
+		d := live.Pages().AtMarkdown(path)
 		if !live.CanOpen(ctx, name, d) {
 			return next.ServeHTTP(w, r)
 		}
 		return unlessFile(w, r, next, hasFile, func() error { return l.page(w, r, live, d, false) })
 	}
-	d := live.PageAt(path)
+	d := live.Pages().At(path)
 	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
 	negotiated := func() error { return l.page(w, r, live, d, true) }
-	if !wantsMarkdown(r) || !live.IsPublic(d) && !live.CanOpen(ctx, path, d) {
+	if !wantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
 	}
 	return whenServed(w, r, next, negotiated, func(h http.Header) {
@@ -117,7 +117,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 			base := baseURL(live, r)
 			h.Add("Link", "<"+site.Absolute(base, live.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
 			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-			live.Saw(ctx, d)
+			live.Reach.Saw(ctx, d)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, na
 	if !live.Known() {
 		return notYet(w)
 	}
-	text, ok := live.LLMs(baseURL(live, r))[name]
+	text, ok := live.Pages().LLMs(baseURL(live, r))[name]
 	if !ok {
 		return errNotFound
 	}
@@ -209,9 +209,9 @@ func serveText(w http.ResponseWriter, r *http.Request, contentType string, text 
 // URL with .md.
 func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *retrieval.Document, negotiated bool) error {
 	base := baseURL(live, r)
-	md, err := live.Markdown(r.Context(), d, base)
+	md, err := live.Index.Markdown(d, base, true)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, site.ErrNoPage) {
+		if !errors.Is(err, fs.ErrNotExist) {
 			l.log.Warn("a page can't be served as Markdown", zap.String("site", live.Name), zap.String("page", d.File), zap.Error(err))
 		}
 		return errNotFound
@@ -221,7 +221,7 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 	case negotiated:
 		// Shared caches often ignore Vary: Accept.
 		h.Set("Cache-Control", "private, no-cache")
-	case !live.IsPublic(d):
+	case !live.Reach.View().IsPublic(d):
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("X-Robots-Tag", "noindex")
 	default:
@@ -250,7 +250,8 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site) err
 		return notYet(w)
 	}
 	base := baseURL(live, r)
-	pages, tag := live.PublicPages()
+	now := live.Pages()
+	pages, tag := now.Public, now.Tag
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -273,7 +274,7 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site) err
 	//nolint:gosec // text/plain or Markdown, never HTML
 	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", live.Title(), len(pages), base)
 	for _, d := range pages {
-		md, err := live.MarkdownOnce(r.Context(), d, base)
+		md, err := live.Index.Markdown(d, base, false)
 		if err != nil {
 			continue // it is gone, and so from the next list
 		}
@@ -293,7 +294,7 @@ func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, live *site.Site) 
 		return notYet(w)
 	}
 	base := baseURL(live, r)
-	pages, _ := live.PublicPages()
+	pages := live.Pages().Public
 	var b bytes.Buffer
 	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
 	for _, d := range pages[:min(len(pages), maxSitemap)] {

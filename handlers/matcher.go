@@ -94,7 +94,7 @@ func (m *MatchAPI) reads(r *http.Request, e endpoint) bool {
 		return true // no page has such a path
 	}
 	if !slices.Contains(e.methods(), r.Method) { // a mistake, which 405 explains
-		if _, ok := m.app.Keyring().Authenticate(token(r)); !ok {
+		if _, ok := m.app.Shared().Keys.Authenticate(token(r)); !ok {
 			return false
 		}
 	}

@@ -194,7 +194,7 @@ func isDiscovery(path string) bool {
 // serve answers a request of the protocol.
 func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if token(r) != "" {
-		auth := &KeyAuth{keys: m.app.Keyring(), app: m.app}
+		auth := &KeyAuth{keys: m.app.Shared().Keys, app: m.app}
 		if _, ok, _ := auth.Authenticate(w, r); !ok {
 			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
@@ -299,7 +299,7 @@ const maxServers = 100
 // has changed.
 func (m *MCP) server(live *site.Site, r *http.Request, full bool) http.Handler {
 	base := baseURL(live, r)
-	about := live.About(base)
+	about := live.Pages().About(base)
 	about.Full = full
 	key := fmt.Sprint(live.Name, " ", base, " ", full)
 	m.mu.Lock()

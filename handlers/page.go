@@ -10,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -56,12 +55,12 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		return searchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	d := live.PageNamed(*q.Path)
+	d := live.Pages().Named(*q.Path)
 	if !live.CanOpen(asReader(r), *q.Path, d) {
 		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 	}
-	md, err := live.Markdown(r.Context(), d, baseURL(live, r))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, site.ErrNoPage) {
+	md, err := live.Index.Markdown(d, baseURL(live, r), true)
+	if errors.Is(err, fs.ErrNotExist) {
 		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
 	}
 	if err != nil {

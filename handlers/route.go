@@ -57,7 +57,7 @@ func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*sit
 	if rt.app.Exiting() {
 		return nil, stopping(w, name)
 	}
-	if status := site.Refuses(asReader(r)); status != 0 {
+	if status := site.Reach.Refuses(asReader(r)); status != 0 {
 		return nil, fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
 	}
 	return site, nil

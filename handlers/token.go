@@ -54,7 +54,7 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		Token     string `json:"token"`
 		ExpiresIn int    `json:"expiresIn"`
 	}{
-		t.app.Tokens().Issue(r.Context(), access.Token{Site: site.Name, Origin: origin, Address: address(r)}, time.Now()),
+		t.app.Shared().Tokens.Issue(r.Context(), access.Token{Site: site.Name, Origin: origin, Address: address(r)}, time.Now()),
 		int(access.TokenLife.Seconds()),
 	})
 	return nil
@@ -77,7 +77,7 @@ func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, tex
 	if !ok || !ka.app.AwaitStart(r.Context()) {
 		return refuse("token_invalid", "this token is not valid here")
 	}
-	err := ka.app.Tokens().Check(r.Context(), text, access.Token{Site: e.site, Origin: r.Header.Get("Origin"), Address: address(r)}, time.Now())
+	err := ka.app.Shared().Tokens.Check(r.Context(), text, access.Token{Site: e.site, Origin: r.Header.Get("Origin"), Address: address(r)}, time.Now())
 	switch {
 	case errors.Is(err, access.ErrTokenExpired):
 		return refuse("token_expired", "this token has expired; get another one at /v1/token/{domain}")

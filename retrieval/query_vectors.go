@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Limits of embedding queries.
@@ -58,16 +60,14 @@ type QueryVectors struct {
 
 	mu     sync.Mutex
 	counts QueryVectorCounts
-	// recent and older are the vectors of recent queries. When recent is
-	// full, it replaces older.
-	recent, older map[string][]float32
+	recent store.Recent[[]float32] // by the text
 }
 
 // NewQueryVectors returns the QueryVectors of an embedder.
 func NewQueryVectors(o QueryVectorsOptions) *QueryVectors {
 	qv := &QueryVectors{
 		options: o, log: o.Log, breaker: NewEmbedderBreaker(),
-		calls: make(chan struct{}, maxQueryCalls), recent: map[string][]float32{},
+		calls: make(chan struct{}, maxQueryCalls), recent: store.Recent[[]float32]{Max: queryCacheSize / 2},
 	}
 	if qv.log == nil {
 		qv.log = slog.Default()
@@ -98,7 +98,7 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	if text == "" {
 		return nil
 	}
-	if v := qv.cached(text); v != nil {
+	if v, ok := qv.recent.Get(text); ok {
 		qv.count(&qv.counts.Cached)
 		return v
 	}
@@ -118,10 +118,8 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	v, err := embedQuery(timed, qv.options.Embedder, text)
 	switch {
 	case err == nil:
-		qv.mu.Lock()
-		qv.counts.Embedded++
-		qv.keep(text, v)
-		qv.mu.Unlock()
+		qv.count(&qv.counts.Embedded)
+		qv.recent.Put(text, v, 1)
 	case ctx.Err() != nil:
 		return nil // the reader left
 	case timed.Err() != nil:
@@ -162,24 +160,4 @@ func (qv *QueryVectors) count(n *uint64) {
 	qv.mu.Lock()
 	defer qv.mu.Unlock()
 	*n++
-}
-
-func (qv *QueryVectors) cached(text string) []float32 {
-	qv.mu.Lock()
-	defer qv.mu.Unlock()
-	v := qv.recent[text]
-	if v == nil {
-		if v = qv.older[text]; v != nil {
-			qv.keep(text, v)
-		}
-	}
-	return v
-}
-
-// keep caches a vector. The caller holds qv.mu.
-func (qv *QueryVectors) keep(text string, v []float32) {
-	if len(qv.recent) >= queryCacheSize/2 {
-		qv.recent, qv.older = map[string][]float32{}, qv.recent
-	}
-	qv.recent[text] = v
 }

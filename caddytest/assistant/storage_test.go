@@ -70,9 +70,9 @@ func TestBudgetAndThreadsOutliveAReloadWithAStorageThatHoldsAPointer(t *testing.
 	load()
 	s.Ready("acme")
 	first := s.Ask(t, 2, caddytest.InstallQuestion, nil)
-	began := caddytest.App(t).Conversations()
+	began := caddytest.App(t).Shared().Threads
 	load()
-	if caddytest.App(t).Conversations() != began {
+	if caddytest.App(t).Shared().Threads != began {
 		t.Error("the reload began new threads")
 	}
 	b := caddytest.App(t).Status().Sites[0].Budget

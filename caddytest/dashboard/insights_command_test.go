@@ -144,7 +144,7 @@ func commandsShowExportAndErase(t *testing.T) {
 	if out := run("insights", "export", "acme"); strings.Contains(out, "zebra") {
 		t.Errorf("%s", out)
 	}
-	if s, err := caddytest.App(t).Conversations().Read(t.Context(), "acme", thread); err != nil || s != nil {
+	if s, err := caddytest.App(t).Shared().Threads.Read(t.Context(), "acme", thread); err != nil || s != nil {
 		t.Errorf("the conversation is still stored: %+v %v", s, err)
 	}
 

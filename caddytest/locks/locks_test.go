@@ -348,7 +348,7 @@ func (w *world) known(t *testing.T, r *row) bool {
 	if site == nil {
 		return false
 	}
-	pages := site.Pages()
+	pages := site.Reach.Pages()
 	return len(pages) >= len(r.pages()) && !slices.ContainsFunc(pages, func(p reach.Page) bool {
 		return p.State == reach.Unknown && (p.Why == "" || strings.HasPrefix(p.Why, "was not asked"))
 	})

@@ -102,7 +102,7 @@ func TestAnOutagePublishesNothing(t *testing.T) {
 	}
 	caddytest.Until(t, "the pages have changed", func() bool {
 		for _, r := range w.rows {
-			for _, p := range caddytest.App(t).Site(r.site).Pages() {
+			for _, p := range caddytest.App(t).Site(r.site).Reach.Pages() {
 				if last := p.Document.Sections; len(last) == 0 || !strings.Contains(last[len(last)-1].Text, "has changed") {
 					return false
 				}

@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"assistant/thread":      {"store"},
 	"model":                 {"assistant", "assistant/reply", "retrieval", "store"},
 	"store":                 {},
-	"retrieval":             {},
+	"retrieval":             {"store"},
 	"retrieval/language":    {},
 	"retrieval/source":      {"retrieval"},
 	"retrieval/ingest":      {"retrieval", "retrieval/language"},

@@ -162,7 +162,7 @@ func TestNewAndRevokedKeysTakeEffectWithoutAReload(t *testing.T) {
 
 	// Through the app a key takes effect at once.
 	revoked, revokedID, other := create()
-	if _, err := caddytest.App(t).Keyring().Add(t.Context(), other); err != nil {
+	if _, err := caddytest.App(t).Shared().Keys.Add(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(revoked); got != 200 {
@@ -180,7 +180,7 @@ func TestNewAndRevokedKeysTakeEffectWithoutAReload(t *testing.T) {
 	caddytest.Until(t, "the new key works", func() bool { return ask(created) == 200 })
 	caddytest.Until(t, "the revoked key is refused", func() bool { return ask(revoked) == 401 })
 
-	if _, err := caddytest.App(t).Keyring().Revoke(t.Context(), createdID); err != nil {
+	if _, err := caddytest.App(t).Shared().Keys.Revoke(t.Context(), createdID); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(created); got != 401 {

@@ -252,7 +252,7 @@ func TestLocksCountBehindAProxyThatSpeaksTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			allAsked(t)
-			for _, p := range caddytest.App(t).Site("acme").Pages() {
+			for _, p := range caddytest.App(t).Site("acme").Reach.Pages() {
 				want := reach.Public
 				if strings.HasPrefix(p.Document.Page, "internal/") {
 					want = reach.Locked
@@ -318,7 +318,7 @@ func TestLocksCountWhereTheFolderIsServed(t *testing.T) {
 func allAsked(t *testing.T) {
 	t.Helper()
 	caddytest.Until(t, "every page was asked for", func() bool {
-		pages := caddytest.App(t).Site("acme").Pages()
+		pages := caddytest.App(t).Site("acme").Reach.Pages()
 		return len(pages) > 0 && !slices.ContainsFunc(pages, func(p reach.Page) bool { return p.State == reach.Unknown })
 	})
 }

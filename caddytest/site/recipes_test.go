@@ -240,7 +240,7 @@ func (s *recipeSite) serves(t *testing.T, address string) {
 func (s *recipeSite) pages(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
-	for _, p := range caddytest.App(t).Site("acme").Pages() {
+	for _, p := range caddytest.App(t).Site("acme").Reach.Pages() {
 		if p.State == "public" {
 			got = append(got, withoutHost(t, p.URL))
 		}

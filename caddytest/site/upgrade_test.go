@@ -79,7 +79,7 @@ func TestRecordAVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := caddytest.App(t).Keyring().Add(t.Context(), data); err != nil {
+	if _, err := caddytest.App(t).Shared().Keys.Add(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
 	s.Search("acme", `{"query":"install linux"}`)

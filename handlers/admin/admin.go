@@ -117,11 +117,11 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 	case "GET queries":
 		answer, err = a.Queries(ctx, name)
 	case "GET keys":
-		answer, err = a.Keyring().List(ctx)
+		answer, err = a.Shared().Keys.List(ctx)
 	case "POST keys":
 		status = http.StatusCreated
 		var made *access.Key
-		if made, err = a.Keyring().Add(ctx, body); err != nil {
+		if made, err = a.Shared().Keys.Add(ctx, body); err != nil {
 			err = adminError(http.StatusBadRequest, "storing the key: %w", err)
 			break
 		}
@@ -129,7 +129,7 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		answer = made
 	case "DELETE keys":
 		var revoked *access.Key
-		if revoked, err = a.Keyring().Revoke(ctx, name); err != nil {
+		if revoked, err = a.Shared().Keys.Revoke(ctx, name); err != nil {
 			break
 		}
 		a.audit(ctx, insights.Scope{Organization: revoked.Organization}, "key revoked", revoked.ID)

@@ -58,7 +58,7 @@ func (a API) Reindex(ctx context.Context, name string, full bool) (retrieval.Rep
 func (a API) reindexSoon(r *site.Site, full bool) {
 	a.Go(func(ctx context.Context) {
 		if _, err := a.Reindex(ctx, r.Name, full); err != nil && ctx.Err() == nil {
-			a.Log().Error("the index could not be refreshed", zap.String("site", r.Name), zap.Error(err))
+			a.Shared().Log.Error("the index could not be refreshed", zap.String("site", r.Name), zap.Error(err))
 		}
 	})
 }

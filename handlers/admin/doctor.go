@@ -53,7 +53,7 @@ func (c *checks) add(what string, err error, found, do string) {
 func (a API) Doctor(ctx context.Context) []Check {
 	c := new(checks)
 	sctx, cancel := context.WithTimeout(ctx, storageTimeout)
-	err := a.Keyring().Reload(sctx)
+	err := a.Shared().Keys.Reload(sctx)
 	if err == nil {
 		err = a.Storage().Check(sctx)
 	}
@@ -87,7 +87,7 @@ func checkFolders(st app.FolderStatus, c *checks) {
 // checkSite reports whether a site can be asked, and has pages to answer from.
 func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 	name := "site " + r.Name
-	if a.Keyring().Opened(r.Organization, r.Name) {
+	if r.Keys.Opened(r.Organization, r.Name) {
 		c.add(name+" key", nil, "there is one", "")
 	} else {
 		c.add(name+" key", errors.New("no key opens it"), "", "run: caddy docs key create --site "+r.Name)
@@ -125,8 +125,8 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 		c.add(name+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 	}
 	checkPages(r, c)
-	if page, directive := r.RefusedWidget(); page != "" {
-		c.add(name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", page, directive), "",
+	if w := r.RefusedWidget.Load(); w != nil {
+		c.add(name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", w.Page, w.Directive), "",
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
 	}
 	for _, p := range st.Problems {
@@ -156,11 +156,11 @@ func (a API) checkModel(ctx context.Context, c *checks) {
 
 // checkPages reports which of the site's pages clients can open.
 func checkPages(r *site.Site, c *checks) {
-	pages := r.Pages()
+	pages := r.Reach.Pages()
 	n, none, what := reach.Count(pages), reach.NoneOpens(pages), "site "+r.Name+" pages"
 	switch p, exclude := reach.FirstNotServed(pages); {
 	case len(pages) == 0:
-	case r.Reach == nil:
+	case r.Config.Locks == "off":
 		c.add(what, nil, "all count as public: locks are off", "")
 	case r.Reach.View().Elsewhere && r.Reach.Named():
 		c.add(what, fmt.Errorf("nothing in this Caddy serves the %d pages; all count as public", len(pages)), "", serve(r, pages[0].File))
@@ -232,7 +232,7 @@ func (a API) checkIndex(ctx context.Context, r *site.Site, c *checks) {
 		index, _ = r.Index.Index.(*meilisearch.Index)
 	}
 	if index == nil { // the command line works on a configuration that is not started
-		opened, err := m.OpenIndex(options.IndexOptions{Site: r.Name, Log: a.Slog()})
+		opened, err := m.OpenIndex(options.IndexOptions{Site: r.Name, Log: a.Shared().Slog})
 		if err != nil {
 			c.add("site "+r.Name+" meilisearch", err, "", "see the manual's page on Meilisearch")
 			return

@@ -142,9 +142,9 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 		done.Threads = append(done.Threads, e.Thread)
 	}
 	for _, id := range done.Threads {
-		t, err := a.Conversations().Read(ctx, site.Organization, id)
+		t, err := a.Shared().Threads.Read(ctx, site.Organization, id)
 		if err == nil && t != nil && t.Site == site.Name {
-			err = a.Conversations().Delete(ctx, site.Organization, id)
+			err = a.Shared().Threads.Delete(ctx, site.Organization, id)
 		}
 		if err != nil {
 			return done, err
@@ -211,7 +211,7 @@ func (a API) audit(ctx context.Context, in insights.Scope, what, target string) 
 		err = s.AddAudit(ctx, insights.Audit{Scope: in, Who: commander, What: what, Target: target})
 	}
 	if err != nil {
-		a.Log().Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
+		a.Shared().Log.Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
 	}
 }
 

@@ -33,11 +33,9 @@ func (a API) Pages(ctx context.Context, name string) ([]PageStatus, error) {
 	if !site.Index.Refresher.Status().Ready {
 		return nil, retrieval.ErrNotReady
 	}
-	if site.Reach != nil {
-		site.Reach.Update(ctx)
-	}
+	site.Reach.Update(ctx)
 	pages := []PageStatus{}
-	for _, p := range site.Pages() {
+	for _, p := range site.Reach.Pages() {
 		pages = append(pages, PageStatus{
 			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
 			State: string(p.State), Why: p.Why,

@@ -74,13 +74,13 @@ func (a API) Status() Status {
 	for _, r := range sites {
 		st := SiteStatus{
 			Name: r.Name, Organization: r.Organization, Title: r.Config.Name, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
-			HasKey: a.Keyring().Opened(r.Organization, r.Name), Budget: r.Budget.Status(),
+			HasKey: r.Keys.Opened(r.Organization, r.Name), Budget: r.Budget.Status(),
 		}
-		st.Limits, st.Refused = a.Limits().Status(r.Organization)
+		st.Limits, st.Refused = a.Shared().Limits.Status(r.Organization)
 		st.API, st.APIProblem = a.API(r.Name)
 		if r.Index != nil {
 			st.Index = r.Index.Refresher.Status()
-			counts := r.PageCounts()
+			counts := r.Reach.Counts()
 			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+	"github.com/caddyserver/certmagic"
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -33,10 +34,7 @@ type App struct {
 	ctx    caddy.Context
 	log    *zap.Logger
 	store  *Store
-	keys   *access.Keys
-	tokens *access.Tokens
 	logins *dashboard.Logins
-	limits *site.Limits
 	exit   *exit
 
 	recorded Insights
@@ -47,7 +45,7 @@ type App struct {
 	// Hashes of the guest modules' configuration, with placeholders replaced.
 	indexHash, embedderHash, modelHash string
 
-	watcher *sharedWatcher
+	watcher *source.Watcher // of the folders of all sites
 	// refreshing has room for the refreshes of folders' sites at a time.
 	refreshing chan struct{}
 
@@ -75,20 +73,6 @@ type App struct {
 	endH3 context.CancelCauseFunc
 }
 
-// sharedWatcher watches the folders of all sites. Configurations share it.
-type sharedWatcher struct{ source.Watcher }
-
-// Destruct implements caddy.Destructor. The watcher ends with its last folder.
-func (*sharedWatcher) Destruct() error { return nil }
-
-type (
-	exitKey    struct{}
-	limitsKey  struct{}
-	storeKey   struct{}
-	threadsKey struct{ ttl time.Duration }
-	watcherKey struct{}
-)
-
 // storeTimeout bounds one access to the storage outside of requests.
 const storeTimeout = 5 * time.Second
 
@@ -110,25 +94,18 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.started, a.ready = context.WithCancel(context.Background())
 	a.shared.Log, a.shared.Slog = a.log, ctx.Slogger()
 	a.shared.StoppingH3, a.endH3 = context.WithCancelCause(context.Background())
-	if a.exit, err = share(&a.holds, exitKey{}, newExit); err != nil {
-		return err
-	}
+	a.exit = shareNew(&a.holds, "exit", newExit)
 	a.shared.Stopping = a.exit.ending
-	if a.store, err = share(&a.holds, storeKey{}, newStore); err != nil {
-		return err
-	}
+	a.store = shareNew(&a.holds, "storage", func() *Store { return &Store{locked: make(map[string]certmagic.Storage)} })
 	a.holds.releases = append(a.holds.releases, a.store.use(ctx.Storage()))
-	if a.limits, err = share(&a.holds, limitsKey{}, site.NewLimits); err != nil {
-		return err
-	}
+	a.shared.Limits = shareNew(&a.holds, "limits", site.NewLimits)
+	a.shared.Recording = shareNew(&a.holds, "recording", site.NewRecording)
+	a.watcher = shareNew(&a.holds, "watcher", func() *source.Watcher { return new(source.Watcher) })
 	if err := a.Resolve(); err != nil {
 		return err
 	}
 	for _, f := range a.SiteFolders {
 		a.folders = append(a.folders, &folders{SiteFolders: f, app: a})
-	}
-	if a.watcher, err = share(&a.holds, watcherKey{}, func() (*sharedWatcher, error) { return new(sharedWatcher), nil }); err != nil {
-		return err
 	}
 	a.refreshing = make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))
 
@@ -137,27 +114,19 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	}
 	a.routes = reach.NewRoutes(ctx)
 	a.logins = dashboard.NewLogins(a.store, ctx.Slogger())
-	a.keys = access.NewKeys(a.store, nil, ctx.Slogger())
-	a.tokens = access.NewTokens(a.store, ctx.Slogger())
-	a.shared.Keys = a.keys
+	a.shared.Keys = access.NewKeys(a.store, nil, ctx.Slogger())
+	a.shared.Tokens = access.NewTokens(a.store, ctx.Slogger())
 	if err := a.fixKeys(a.configured()); err != nil {
 		return err
 	}
 	sctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	if err := a.keys.Reload(sctx); err != nil {
+	if err := a.shared.Keys.Reload(sctx); err != nil {
 		a.log.Error("keys could not be read from the storage; only those of the configuration are valid until they can be", zap.Error(err))
 	}
 	ttl := a.ThreadsTTL()
-	a.shared.Threads, err = share(&a.holds, threadsKey{ttl}, func() (*site.Threads, error) { return site.NewThreads(a.store, ttl, ctx.Slogger()), nil })
-	if err != nil {
-		return err
-	}
-	a.shared.Recording, err = share(&a.holds, recordingKey{}, func() (*site.Recording, error) { return new(site.Recording), nil })
-	if err != nil {
-		return err
-	}
-	if err := a.loadInsights(); err != nil {
+	a.shared.Threads = shareNew(&a.holds, "threads "+ttl.String(), func() *site.Threads { return site.NewThreads(a.store, ttl, ctx.Slogger()) })
+	if err := a.recorded.load(a); err != nil {
 		return fmt.Errorf("insights: %w", err)
 	}
 	if err := observe.Register(ctx.GetMetricsRegistry(), (*readings)(a)); err != nil {
@@ -257,18 +226,24 @@ func (a *App) Start() (err error) {
 			return fmt.Errorf("site %s: %w", r.Name, err)
 		}
 	}
-	if err := a.openInsights(); err != nil {
+	if err := a.recorded.open(a); err != nil {
 		return err
 	}
 	a.model.Store(model)
 	a.set(sites)
 	a.ready()
-	a.announceDashboards()
-	a.goBackground(a.keys.Run)
-	a.goBackground(a.shared.Threads.Run)
-	a.goBackground(a.tickReach)
+	a.found.announceDashboards(a.log)
+	a.Go(a.shared.Keys.Run)
+	a.Go(a.shared.Threads.Run)
+	a.Go(func(ctx context.Context) {
+		reach.Ticks(ctx, func() {
+			for _, r := range a.all() {
+				r.Reach.Tick()
+			}
+		})
+	})
 	for _, f := range a.folders {
-		a.goBackground(f.run)
+		a.Go(f.run)
 	}
 	return nil
 }
@@ -293,7 +268,8 @@ func (a *App) AwaitStart(ctx context.Context) bool {
 	return a.known()
 }
 
-func (a *App) goBackground(f func(context.Context)) {
+// Go runs f until the app stops.
+func (a *App) Go(f func(context.Context)) {
 	a.wait.Go(func() { f(a.background) })
 }
 
@@ -321,17 +297,6 @@ func (a *App) Cleanup() error {
 		errs = append(errs, r.close())
 	}
 	return errors.Join(append(errs, a.holds.release())...)
-}
-
-// tickReach lets the sites look for pages to ask for, until ctx ends.
-func (a *App) tickReach(ctx context.Context) {
-	reach.Ticks(ctx, func() {
-		for _, r := range a.all() {
-			if r.Reach != nil {
-				r.Reach.Tick()
-			}
-		}
-	})
 }
 
 // Interface guards

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 )
 
@@ -12,22 +14,19 @@ type dashboardPlace struct {
 	openTo string
 }
 
-// dashboardURL is the address of a dashboard, "" if its host is not known.
-func (a *App) dashboardURL(at place) string {
-	u := at.url(a.found.http)
+// url is the URL of the dashboard, "" if its host is not known.
+func (at dashboardPlace) url(h *caddyhttp.App) string {
+	u := at.place.url(h)
 	if u == "" {
 		return ""
 	}
 	return u + at.prefix
 }
 
-// announceDashboards writes where the dashboards are.
-func (a *App) announceDashboards() {
-	for _, at := range a.found.dashboards {
-		where := a.dashboardURL(at.place)
-		if where == "" {
-			where = fmt.Sprint(at.place, at.prefix)
-		}
-		a.log.Info("the dashboard is ready", zap.String("url", where), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
+// announceDashboards logs where the dashboards are.
+func (f *routeSites) announceDashboards(log *zap.Logger) {
+	for _, at := range f.dashboards {
+		log.Info("the dashboard is ready",
+			zap.String("url", cmp.Or(at.url(f.http), fmt.Sprint(at.place, at.prefix))), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
 	}
 }

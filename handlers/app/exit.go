@@ -24,14 +24,11 @@ type exit struct {
 	end    context.CancelCauseFunc
 }
 
-func newExit() (*exit, error) {
+func newExit() *exit {
 	e := new(exit)
 	e.ending, e.end = context.WithCancelCause(context.Background())
-	return e, nil
+	return e
 }
-
-// Destruct implements caddy.Destructor.
-func (*exit) Destruct() error { return nil }
 
 // Handle implements caddyevents.Handler for the event that this configuration
 // stops. When the process ends, new requests are refused from the end of

@@ -131,14 +131,14 @@ func (f *folders) logRefused(refused map[string]string) {
 // run opens and closes sites as their folders come and go, until ctx
 // ends.
 func (f *folders) run(ctx context.Context) {
-	f.app.goBackground(f.announce)
+	f.app.Go(f.announce)
 	changes := make(chan struct{}, 1)
 	mode, _ := source.ParseWatchMode(f.Site.Watch)
 	parent := &source.Folder{
 		Root: f.Parent(), Flat: true, Mode: mode, Interval: time.Duration(f.Site.PollInterval),
-		Watcher: &f.app.watcher.Watcher, Log: f.app.ctx.Slogger(),
+		Watcher: f.app.watcher, Log: f.app.ctx.Slogger(),
 	}
-	f.app.goBackground(func(ctx context.Context) {
+	f.app.Go(func(ctx context.Context) {
 		_ = parent.Watch(ctx, func() { // it returns no error before ctx ends
 			select {
 			case changes <- struct{}{}:
@@ -262,7 +262,7 @@ func (f *folders) announce(ctx context.Context) {
 		}
 		st := r.Index.Refresher.Status()
 		sites, pages, sections = sites+1, pages+st.Pages, sections+st.Sections
-		if !f.app.keys.Opened(r.Organization, r.Name) {
+		if !r.Keys.Opened(r.Organization, r.Name) {
 			keyless++
 			example = r.Name
 		}

@@ -30,11 +30,6 @@ var ErrNoInsights = errors.New("insights are off for this server; remove insight
 // recorder is a recorder that configurations share.
 type recorder struct{ *insights.Recorder }
 
-type (
-	recorderKey  struct{ hash string }
-	recordingKey struct{}
-)
-
 // Destruct stores what is buffered.
 func (r *recorder) Destruct() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -51,9 +46,8 @@ type Insights struct {
 	silent   bool      // records nothing, see Silence
 }
 
-// loadInsights loads the store's module. Nothing is opened yet.
-func (a *App) loadInsights() error {
-	in := &a.recorded
+// load loads the store's module. Nothing is opened yet.
+func (in *Insights) load(a *App) error {
 	in.dir, in.opener = a.DataDir, new(options.SQLiteInsights)
 	if a.Insights == nil {
 		return nil
@@ -72,10 +66,9 @@ func (a *App) loadInsights() error {
 	return nil
 }
 
-// openInsights begins to record. The store is opened at the first event or
+// open begins to record. The store is opened at the first event or
 // query, so that a store that can't be opened keeps nothing from starting.
-func (a *App) openInsights() error {
-	in := &a.recorded
+func (in *Insights) open(a *App) error {
 	if in.silent {
 		return nil
 	}
@@ -85,9 +78,7 @@ func (a *App) openInsights() error {
 		if err != nil {
 			return err
 		}
-		if in.recorder, err = share(&a.holds, recorderKey{hash}, func() (*recorder, error) { return in.record(a.ctx.Slogger()), nil }); err != nil {
-			return err
-		}
+		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *recorder { return in.record(a.ctx.Slogger()) })
 		*use = site.Recorder{Recorder: in.recorder.Recorder, Privacy: insights.Privacy{NoTexts: in.options.Texts == "off", NoClicks: in.options.Clicks == "off"}}
 		a.log.Info("insights are recorded", zap.String("store", in.String()), zap.String("kept_for", options.Days(in.Retention())))
 	}

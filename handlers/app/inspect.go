@@ -2,30 +2,18 @@ package app
 
 import (
 	"context"
-	"log/slog"
+	"fmt"
 
-	"go.uber.org/zap"
-
-	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
-// Keyring returns the keys that open the sites.
-func (a *App) Keyring() *access.Keys { return a.keys }
-
-// Tokens returns the browser tokens of the sites.
-func (a *App) Tokens() *access.Tokens { return a.tokens }
+// Shared returns what the sites have in common.
+func (a *App) Shared() *site.Shared { return &a.shared }
 
 // Logins returns the codes and sessions of the dashboards.
 func (a *App) Logins() *dashboard.Logins { return a.logins }
-
-// Conversations returns the threads.
-func (a *App) Conversations() *site.Threads { return a.shared.Threads }
-
-// Limits returns what organizations have used of their limits.
-func (a *App) Limits() *site.Limits { return a.limits }
 
 // Recorded returns where what readers do is recorded.
 func (a *App) Recorded() *Insights { return &a.recorded }
@@ -36,23 +24,14 @@ func (a *App) Storage() *Store { return a.store }
 // Indexes returns the module that opens indexes.
 func (a *App) Indexes() options.IndexOpener { return a.indexes }
 
-// Log returns the logger.
-func (a *App) Log() *zap.Logger { return a.log }
-
-// Slog returns the logger for packages that don't know Caddy's.
-func (a *App) Slog() *slog.Logger { return a.shared.Slog }
-
 // Silence makes a Start that follows record nothing: commands that work without
 // a server leave no files behind.
 func (a *App) Silence() { a.recorded.silent = true }
 
-// Go runs f until the app stops.
-func (a *App) Go(f func(context.Context)) { a.goBackground(f) }
-
 // API returns the URL that a site's API is below: its path alone if the host is
 // not known, "" if no route serves it; and what keeps requests from it.
 func (a *App) API(name string) (base, problem string) {
-	r := a.copied()[name]
+	r := a.get(name)
 	if r == nil {
 		return "", ""
 	}
@@ -66,7 +45,11 @@ func (a *App) API(name string) (base, problem string) {
 // CheckAPI asks for a site's API, in the process and without a key, and returns
 // the URL that it is below.
 func (a *App) CheckAPI(ctx context.Context, name string) (base string, err error) {
-	return a.found.checkAPI(ctx, a.routes, a.copied()[name])
+	r := a.get(name)
+	if r == nil {
+		return "", fmt.Errorf("the site %s is gone", name)
+	}
+	return a.found.checkAPI(ctx, a.routes, r)
 }
 
 // FolderStatuses returns the statuses of the folders of sites.
@@ -85,7 +68,7 @@ func (a *App) Dashboards() (urls []string) {
 		return nil
 	}
 	for _, at := range a.found.dashboards {
-		urls = append(urls, a.dashboardURL(at.place))
+		urls = append(urls, at.url(a.found.http))
 	}
 	return urls
 }

@@ -26,7 +26,7 @@ func (a *App) fixKeys(sites map[string]*live) error {
 			fixed = append(fixed, k)
 		}
 	}
-	a.keys.SetFixed(fixed)
+	a.shared.Keys.SetFixed(fixed)
 	return nil
 }
 

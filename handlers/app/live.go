@@ -119,12 +119,16 @@ func (g *registry) All() (sites []*site.Site) {
 // Site returns a site, nil if there is none of that name or the app has not
 // started.
 func (g *registry) Site(name string) *site.Site {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if r := g.byName[name]; r != nil {
+	if r := g.get(name); r != nil {
 		return r.Site
 	}
 	return nil
+}
+
+func (g *registry) get(name string) *live {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.byName[name]
 }
 
 // ServesAt reports whether a route that names no sites serves one at a host:

@@ -35,7 +35,7 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 			failures(gauge, float64(s.Failures), s.Endpoint, s.Model)
 		}
 	}
-	reading("keys", "API keys held in memory.")(gauge, float64(a.keys.Len()))
+	reading("keys", "API keys held in memory.")(gauge, float64(a.shared.Keys.Len()))
 	reading("thread_storage_failures_total", "Times that the storage of threads failed.")(counter, float64(a.shared.Threads.Failures()))
 
 	if r := a.recorded.Recorder(); r != nil {

@@ -18,8 +18,6 @@ const modelCheckTimeout = 15 * time.Second
 // know of the endpoints outlives a reload.
 type Model struct{ assistant.Model }
 
-type modelKey struct{ hash string }
-
 // Destruct closes idle connections; replies in progress keep theirs.
 func (m *Model) Destruct() error {
 	if c, ok := m.Model.(io.Closer); ok {
@@ -58,14 +56,14 @@ func (a *App) openModel() (*Model, error) {
 	if a.models == nil {
 		return nil, nil
 	}
-	m, err := share(&a.holds, modelKey{a.modelHash}, func() (*Model, error) {
+	m, err := share(&a.holds, "model "+a.modelHash, func() (*Model, error) {
 		m, err := a.models.OpenModel(a.ctx.Slogger())
 		return &Model{m}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.goBackground(func(ctx context.Context) {
+	a.Go(func(ctx context.Context) {
 		if err := m.Check(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("the model does not answer; replies are extractive until it does", zap.String("model", m.Name()), zap.Error(err))
 		}

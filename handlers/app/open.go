@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/caddyserver/caddy/v2"
@@ -16,15 +17,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/model"
 )
 
-type (
-	indexKey  struct{ hash string }
-	slotsKey  struct{ site string }
-	budgetKey struct {
-		site  string
-		limit model.Limit
-	}
-)
-
 // openSite gives a site its index, reply slots, budget and assistants.
 func (a *App) openSite(r *live, m *Model) (err error) {
 	r.ctx, r.cancel = context.WithCancel(a.background)
@@ -35,9 +27,7 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 	if parts.Reach, err = a.openReach(r, parts.Index); err != nil {
 		return err
 	}
-	if parts.Slots, err = share(&r.holds, slotsKey{r.Name}, site.NewSlots); err != nil {
-		return err
-	}
+	parts.Slots = shareNew(&r.holds, "slots "+r.Name, site.NewSlots)
 	if m == nil {
 		r.Open(parts, nil, site.Answers{})
 	} else {
@@ -50,9 +40,7 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 		}
 		r.Open(parts, m, answers)
 	}
-	if r.Reach != nil {
-		r.goBackground(r.Reach.Run)
-	}
+	r.goBackground(r.Reach.Run)
 	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, m) })
 	return nil
 }
@@ -68,13 +56,13 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	}
 	settings := site.IndexSettings{
 		Site: r.Name, Config: r.Config, Dir: filepath.Join(a.DataDir, r.Name), Indexes: a.indexes, Embedders: a.embedders, SemanticRatio: a.semanticRatio(),
-		Locker: a.store, Owner: a.store.indexOwner, Watcher: &a.watcher.Watcher, Log: a.ctx.Slogger(),
+		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Log: a.ctx.Slogger(),
 	}
-	_, settings.Reload = shared.References(slotsKey{r.Name}) // which each live site has
+	_, settings.Reload = shared.References("slots " + r.Name) // which each live site has
 	if r.folder != nil {
 		settings.Limit = a.refreshing
 	}
-	return share(&r.holds, indexKey{hash}, func() (*site.Index, error) { return site.NewIndex(settings) })
+	return share(&r.holds, "index "+hash, func() (*site.Index, error) { return site.NewIndex(settings) })
 }
 
 // openBudget finds or makes the budget of a site; nil where there is none.
@@ -84,19 +72,14 @@ func (a *App) openBudget(r *live) (*site.Budget, error) {
 		return nil, nil
 	}
 	o := model.BudgetOptions{Site: r.Name, Limit: holder.SiteBudget().Limit(), Store: a.store, Log: a.ctx.Slogger()}
-	return share(&r.holds, budgetKey{r.Name, o.Limit}, func() (*site.Budget, error) { return site.NewBudget(o, a.log) })
+	return share(&r.holds, fmt.Sprint("budget ", r.Name, o.Limit), func() (*site.Budget, error) { return site.NewBudget(o, a.log) })
 }
 
-// openReach finds out which pages of the site clients can open; nil where every
-// page is public.
+// openReach finds out which pages of the site clients can open.
 func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
-	if r.Config.Locks == "off" {
-		a.log.Warn("locks are off: every page of the index is public", zap.String("site", r.Name))
-		return nil, nil
-	}
 	o := reach.Options{
 		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage(),
-		Log: a.ctx.Slogger().With("site", r.Name),
+		Open: r.Config.Locks == "off", Log: a.ctx.Slogger().With("site", r.Name),
 	}
 	loaded, err := a.ctx.AppIfConfigured("http")
 	if err != nil && !errors.Is(err, caddy.ErrNotConfigured) {
@@ -111,7 +94,7 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
 // Of the sites of folders, which may be a thousand, it writes what is wrong.
 func (a *App) announce(ctx context.Context, r *live, model *Model) {
 	log := a.log.With(zap.String("site", r.Name))
-	if r.folder == nil && !a.keys.Opened(r.Organization, r.Name) {
+	if r.folder == nil && !r.Keys.Opened(r.Organization, r.Name) {
 		log.Warn("the site has no key", zap.String("run", "caddy docs key create --site "+r.Name))
 	}
 	select {
@@ -120,9 +103,7 @@ func (a *App) announce(ctx context.Context, r *live, model *Model) {
 	case <-r.Index.Looked:
 	}
 	a.AwaitStart(ctx)
-	if r.Reach != nil {
-		r.Reach.Tick() // not a second later
-	}
+	r.Reach.Tick() // not a second later
 	if _, err := a.found.checkAPI(ctx, a.routes, r); err != nil && ctx.Err() == nil {
 		found := err.Error()
 		r.hidden.Store(&found)
@@ -140,7 +121,7 @@ func (a *App) announce(ctx context.Context, r *live, model *Model) {
 		answers = model.Name()
 	}
 	threads := "off"
-	if ttl := a.shared.Threads.TTL; ttl > 0 {
+	if ttl := r.Threads.TTL; ttl > 0 {
 		threads = "kept for " + options.Days(ttl)
 	}
 	st := r.Index.Refresher.Status()

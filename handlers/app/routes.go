@@ -30,7 +30,7 @@ func (a *App) FindSites() error {
 // resolve returns the sites of the configuration and those that routes
 // define, with what those left out: root and url.
 func (a *App) resolve() (map[string]*live, error) {
-	found, err := a.findRoutes()
+	found, err := findRoutes(a.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +151,9 @@ type routeSites struct {
 // routes and so for Caddyfile and JSON alike; the Caddyfile adapter's shared
 // state is no source for roots: at the top level of a block it can hold
 // another block's.
-func (a *App) findRoutes() (*routeSites, error) {
+func findRoutes(ctx caddy.Context) (*routeSites, error) {
 	found := &routeSites{defined: make(map[string]*definedSite), named: make(map[string]place)}
-	loaded, err := a.ctx.AppIfConfigured("http")
+	loaded, err := ctx.AppIfConfigured("http")
 	if errors.Is(err, caddy.ErrNotConfigured) {
 		return found, nil
 	}

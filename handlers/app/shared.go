@@ -12,7 +12,7 @@ import (
 
 // shared is what configurations share, so that a reload loses nothing that
 // requests use: indexes, models with their breakers, budgets, threads, reply
-// slots, the storage, and the end of the process. Each has its type of key.
+// slots, the storage, and the end of the process.
 var shared = caddy.NewUsagePool()
 
 // holder holds shared values until it releases them.
@@ -30,10 +30,24 @@ func (h *holder) release() error {
 	return errors.Join(errs...)
 }
 
+// held is a shared value.
+type held[T any] struct{ value T }
+
+// Destruct ends a value that needs an end.
+func (v held[T]) Destruct() error {
+	if d, ok := any(v.value).(caddy.Destructor); ok {
+		return d.Destruct()
+	}
+	return nil
+}
+
 // share returns the shared value of a key, which open makes if nobody holds
 // it, and lets h hold it.
-func share[T caddy.Destructor](h *holder, key any, open func() (T, error)) (value T, err error) {
-	v, _, err := shared.LoadOrNew(key, func() (caddy.Destructor, error) { return open() })
+func share[T any](h *holder, key string, open func() (T, error)) (value T, err error) {
+	v, _, err := shared.LoadOrNew(key, func() (caddy.Destructor, error) {
+		value, err := open()
+		return held[T]{value}, err
+	})
 	if err != nil {
 		return value, err
 	}
@@ -41,7 +55,13 @@ func share[T caddy.Destructor](h *holder, key any, open func() (T, error)) (valu
 		_, err := shared.Delete(key)
 		return err
 	})
-	return v.(T), nil
+	return v.(held[T]).value, nil
+}
+
+// shareNew is share for what can be made without an error.
+func shareNew[T any](h *holder, key string, make func() T) T {
+	v, _ := share(h, key, func() (T, error) { return make(), nil })
+	return v
 }
 
 // hashOf identifies configuration values. It is a hash since they may hold

@@ -30,13 +30,6 @@ type Store struct {
 	locked map[string]certmagic.Storage // by the name of the lock
 }
 
-func newStore() (*Store, error) {
-	return &Store{locked: make(map[string]certmagic.Storage)}, nil
-}
-
-// Destruct implements caddy.Destructor.
-func (*Store) Destruct() error { return nil }
-
 // use makes in the newest storage, until drop is called.
 func (s *Store) use(in certmagic.Storage) (drop func() error) {
 	s.mu.Lock()

@@ -44,6 +44,8 @@ type Options struct {
 	Whole func(ctx context.Context, page string) (*retrieval.Document, error)
 	// File reads the file of a page, nil for pages that are no files.
 	File func(file string) ([]byte, error)
+	// Open makes every page public: locks are off.
+	Open bool
 	Log  *slog.Logger
 }
 
@@ -56,6 +58,7 @@ type Site struct {
 	file      func(file string) ([]byte, error)
 	log       *slog.Logger
 	named     bool
+	open      bool // locks are off
 
 	view atomic.Pointer[View]
 	// late is the first document of a generation whose pages took too long to
@@ -98,7 +101,7 @@ type View struct {
 	// and IsPublic says which of them may be shown.
 	Public *retrieval.PageSet
 	// Elsewhere reports that this Caddy does not serve the site, by its
-	// configuration: all pages count as public.
+	// configuration, or that locks are off: all pages count as public.
 	Elsewhere bool
 	// Complete reports that all pages were asked for.
 	Complete bool
@@ -196,17 +199,17 @@ func New(o Options) (*Site, error) {
 		base.Path = o.Prefix
 	}
 	s := &Site{
-		base: base, documents: o.Documents, whole: o.Whole, file: o.File, log: o.Log, named: o.Named,
+		base: base, documents: o.Documents, whole: o.Whole, file: o.File, log: o.Log, named: o.Named, open: o.Open,
 		wake: make(chan struct{}, 1), pages: make(map[string]*Page), readers: make(map[readerHash]*rights),
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
-	if server == nil {
+	if server == nil && !o.Open {
 		server, host = ServerFor(o.HTTP, base), base.Host
 	}
 	v := s.newView(nil)
 	s.view.Store(v)
-	if v.Elsewhere = server == nil; v.Elsewhere {
+	if v.Elsewhere = server == nil || o.Open; v.Elsewhere {
 		return s, nil
 	}
 	v.Complete = false // until the pages are asked for
@@ -230,7 +233,11 @@ func (s *Site) Pages() []Page {
 	for _, d := range s.documents() {
 		switch p := v.pages[d.Page]; {
 		case v.Elsewhere:
-			all = append(all, Page{Document: d, State: Public, URL: d.URL, Why: "is not served by this Caddy"})
+			p := Page{Document: d, State: Public, URL: d.URL}
+			if !s.open {
+				p.Why = "is not served by this Caddy"
+			}
+			all = append(all, p)
 		case !p.shows(d):
 			all = append(all, Page{Document: d, State: Unknown, URL: d.URL, Why: "was not asked for yet"})
 		default:

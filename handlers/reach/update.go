@@ -44,9 +44,12 @@ func (s *Site) Run(ctx context.Context) {
 	defer s.stop()
 	if s.inside == nil {
 		const message = "this Caddy does not serve the site's pages, by its configuration; all of them count as public"
-		if s.named {
+		switch {
+		case s.open:
+			s.log.Warn("locks are off: every page of the index is public")
+		case s.named:
 			s.log.Warn(message, "see", "caddy docs doctor")
-		} else {
+		default:
 			s.log.Info(message)
 		}
 		return

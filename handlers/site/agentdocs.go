@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -82,12 +81,12 @@ func (d *agentDocs) page(ctx context.Context, address string) (*agents.PageText,
 		return nil, errClosed
 	}
 	defer release()
-	doc := d.site.PageNamed(address)
+	doc := d.site.Pages().Named(address)
 	if !d.site.CanOpen(ctx, address, doc) {
 		return nil, nil
 	}
-	md, err := d.site.Markdown(ctx, doc, d.base)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoPage) {
+	md, err := d.site.Index.Markdown(doc, d.base, true)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
@@ -102,63 +101,10 @@ func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page
 		return nil, 0
 	}
 	defer release()
-	public, _ := d.site.PublicPages()
+	public := d.site.Pages().Public
 	offset = min(offset, len(public))
 	for _, p := range public[offset:min(offset+n, len(public))] {
 		pages = append(pages, agents.Page{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
 	}
 	return pages, len(public)
-}
-
-// maxNamed is how many languages and versions of a site tools name.
-const maxNamed = 20
-
-// About is what the tools of agents say of the site.
-func (r *Site) About(base string) agents.About {
-	about := agents.About{Name: r.Name, Title: r.Title(), URL: base}
-	language, version := r.favored()
-	s := r.pages()
-	about.Description = s.description
-	languages, versions := append([]string{language}, s.languages...), append([]string{version}, s.versions...)
-	tidy := func(all []string) (some []string) {
-		for _, s := range all {
-			if s != "" && len(s) <= 50 && len(some) < maxNamed && !slices.Contains(some, s) {
-				some = append(some, s)
-			}
-		}
-		return some
-	}
-	about.Languages, about.Versions = tidy(languages), tidy(versions)
-	return about
-}
-
-// PageNamed finds a page by what clients name it: a URL of the site, a path
-// with or without the leading slash and the path of the site's URL, its path
-// in search results, the path of its Markdown; each perhaps with an anchor.
-// Nil if there is none. Whether the reader can open it is not asked.
-func (r *Site) PageNamed(name string) *retrieval.Document {
-	u, err := url.Parse(strings.TrimSpace(name))
-	if err != nil || u.Host != "" && !r.IsHost(u.Host) {
-		return nil
-	}
-	path := "/" + strings.TrimPrefix(u.Path, "/")
-	for _, p := range []string{path, r.Prefix() + path} {
-		if d := r.PageAt(p); d != nil {
-			return d
-		}
-		if d := r.PageAtMarkdown(p); d != nil {
-			return d
-		}
-	}
-	s := r.pages()
-	page := strings.Trim(u.Path, "/")
-	for _, d := range s.documents {
-		if d.Page == page {
-			if s.view != nil {
-				d = s.view.Served(d)
-			}
-			return d
-		}
-	}
-	return nil
 }

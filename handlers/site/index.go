@@ -19,6 +19,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Index is a site's index, which is refreshed in the background, and the
@@ -28,7 +29,7 @@ type Index struct {
 	retrieval.Index
 	Refresher *retrieval.Refresher
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
-	written   *markdownPages
+	markdown  *markdownPages
 	language  atomic.Pointer[pagesLanguage]
 	cancel    context.CancelFunc
 	// Looked is closed once the pages were looked at for the first time.
@@ -108,7 +109,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Index{Looked: make(chan struct{}), done: make(chan struct{}), written: &markdownPages{ingester: in}}
+	c := &Index{Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	o := options.IndexOptions{
@@ -133,10 +134,10 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	}
 	var ingester retrieval.Ingester = in
 	if folder, ok := src.(*source.Folder); ok {
-		c.written.folder = folder
+		c.markdown.folder = folder
 	} else {
-		c.written.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
-		ingester = c.written.fetched
+		c.markdown.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
+		ingester = c.markdown.fetched
 	}
 	looked := sync.OnceFunc(func() { close(c.Looked) })
 	var restore func(context.Context, func(done, total int))
@@ -185,8 +186,8 @@ func (c *Index) refreshed(site string, report retrieval.Report, err error) {
 	if m, ok := c.Index.(*meilisearch.Index); ok {
 		m.CheckSoon()
 	}
-	if report.Published && c.written.fetched != nil {
-		c.written.fetched.clean(c.Index.Documents())
+	if report.Published && c.markdown.fetched != nil {
+		c.markdown.fetched.clean(c.Index.Documents())
 	}
 	if report.Published || err == nil && report.Generation == 0 {
 		ReturnMemory(report.Sections)
@@ -260,10 +261,10 @@ func (c *Index) Destruct() error {
 
 // ReadPage returns a file of the site's folder; nil for a sitemap.
 func (c *Index) ReadPage() func(file string) ([]byte, error) {
-	if c.written.folder == nil {
+	if c.markdown.folder == nil {
 		return nil
 	}
-	return c.written.folder.ReadPage
+	return c.markdown.folder.ReadPage
 }
 
 // Embeddings counts the queries for which an embedder, or one in the

@@ -38,12 +38,9 @@ type Limits struct {
 }
 
 // NewLimits returns counts that begin at zero.
-func NewLimits() (*Limits, error) {
-	return &Limits{allowed: make(map[RateLimit]*access.Limiter), refused: make(map[string]*access.Limiter)}, nil
+func NewLimits() *Limits {
+	return &Limits{allowed: make(map[RateLimit]*access.Limiter), refused: make(map[string]*access.Limiter)}
 }
-
-// Destruct implements caddy.Destructor.
-func (*Limits) Destruct() error { return nil }
 
 // counter returns the counter of a key. It has no limit.
 func counter[K comparable](u *Limits, counters map[K]*access.Limiter, key K, window time.Duration) *access.Limiter {

@@ -2,21 +2,21 @@ package site
 
 import (
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // maxWritten bounds the Markdown that a site keeps in memory, in bytes.
@@ -28,18 +28,23 @@ type markdownPages struct {
 	ingester *ingest.Ingester
 	folder   *source.Folder // nil for a sitemap
 	fetched  *fetchedPages  // nil for a folder
-
-	mu            sync.Mutex
-	recent, older map[string][]byte
-	size          int // of recent
+	written  *store.Recent[[]byte]
 }
 
-// Markdown returns a page of the site as Markdown. base is the site's URL
-// where the configuration has none. The error is fs.ErrNotExist or
-// ingest.ErrNoPage for a page that is gone.
-func (p *markdownPages) Markdown(_ context.Context, d *retrieval.Document, base string, keep bool) ([]byte, error) {
+// Markdown returns a page as Markdown. base is the site's URL where the
+// configuration has none; keep is false for a reader of all pages, which are not
+// kept in memory. The error is fs.ErrNotExist for a page that is gone.
+func (c *Index) Markdown(d *retrieval.Document, base string, keep bool) ([]byte, error) {
+	md, err := c.markdown.read(d, base, keep)
+	if errors.Is(err, ingest.ErrNoPage) {
+		err = fs.ErrNotExist
+	}
+	return md, err
+}
+
+func (p *markdownPages) read(d *retrieval.Document, base string, keep bool) ([]byte, error) {
 	key := d.Hash + "\n" + d.URL + "\n" + base
-	if md := p.kept(key); md != nil {
+	if md, ok := p.written.Get(key); ok {
 		return md, nil
 	}
 	var md []byte
@@ -58,30 +63,9 @@ func (p *markdownPages) Markdown(_ context.Context, d *retrieval.Document, base 
 		}
 	}
 	if keep {
-		p.keep(key, md)
+		p.written.Put(key, md, len(md))
 	}
 	return md, nil
-}
-
-func (p *markdownPages) kept(key string) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	md := p.recent[key]
-	if md == nil {
-		md = p.older[key]
-	}
-	return md
-}
-
-// keep keeps a page. Once half of maxWritten is full, the pages before it are
-// forgotten that were not asked for since.
-func (p *markdownPages) keep(key string, md []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.size += len(md); p.recent == nil || p.size > maxWritten/2 {
-		p.recent, p.older, p.size = map[string][]byte{}, p.recent, len(md)
-	}
-	p.recent[key] = md
 }
 
 // fetchedPages are the pages of a sitemap as Markdown, on disk: to fetch a page

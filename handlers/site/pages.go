@@ -9,7 +9,6 @@ import (
 	"math"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,29 +16,19 @@ import (
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 )
 
-// Prefix is the path of the site's URL, without a slash at its end.
-func (r *Site) Prefix() string {
-	u, err := url.Parse(r.Config.URL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(u.Path, "/")
-}
+// Pages are the site's pages as they are served at one moment.
+type Pages struct {
+	// Public are the public pages in the order of llms.txt, and Tag changes with
+	// them.
+	Public []*retrieval.Document
+	Tag    string
 
-// Title is the site's name for readers.
-func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
-
-// served is the site's pages as they are served at one moment.
-type served struct {
+	site      *Site
 	documents []*retrieval.Document // of the index, for comparison
 	view      *reach.View
-
-	byPath map[string]*retrieval.Document // by pagePath, the public and locked pages
-	public []*retrieval.Document          // in the order of llms.txt
-	etag   string                         // changes with the public pages
+	byPath    map[string]*retrieval.Document // by pagePath, the public and locked pages
 
 	// Of the public pages: the front page's description, the values that occur,
 	// and the version that most readers want.
@@ -56,31 +45,24 @@ type llms struct {
 	files map[string]string
 }
 
-// pages returns the site's pages now.
-func (r *Site) pages() *served {
-	var view *reach.View
-	if r.Reach != nil {
-		view = r.Reach.View()
-	}
-	documents := r.Index.Documents()
+// Pages returns the site's pages now.
+func (r *Site) Pages() *Pages {
+	view, documents := r.Reach.View(), r.Index.Documents()
 	s := r.served.Load()
 	if s != nil && s.view == view && len(s.documents) == len(documents) && (len(documents) == 0 || &s.documents[0] == &documents[0]) {
 		return s
 	}
-	s = &served{documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}
-	order := r.order(documents)
+	s = &Pages{site: r, documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}
 	sum := fnv.New128a()
-	for _, d := range order {
-		if view != nil {
-			if d = view.Served(d); d == nil {
-				continue
-			}
+	for _, d := range inOrder(documents) {
+		if d = view.Served(d); d == nil {
+			continue
 		}
 		if u, err := url.Parse(d.URL); err == nil {
 			s.byPath[pagePath(u.Path)] = d
 		}
-		if view == nil || view.IsPublic(d) {
-			s.public = append(s.public, d)
+		if view.IsPublic(d) {
+			s.Public = append(s.Public, d)
 			if d.Page == "" {
 				s.description = d.Description
 			}
@@ -94,15 +76,15 @@ func (r *Site) pages() *served {
 		}
 	}
 	s.newest = agents.NewestVersion(s.versions)
-	s.etag = hex.EncodeToString(sum.Sum(nil))
+	s.Tag = hex.EncodeToString(sum.Sum(nil))
 	r.served.Store(s)
 	return s
 }
 
-// order sorts pages as the site presents them: the front page, then those of
+// inOrder sorts pages as the site presents them: the front page, then those of
 // each part of the site in the order in which the front page links to them,
 // then by URL.
-func (r *Site) order(documents []*retrieval.Document) []*retrieval.Document {
+func inOrder(documents []*retrieval.Document) []*retrieval.Document {
 	rank := map[string]int{}
 	for _, d := range documents {
 		if d.Page != "" {
@@ -161,10 +143,10 @@ func pagePath(p string) string {
 	return strings.TrimSuffix(p, "/index")
 }
 
-// PageAt returns the page that is served at a path of the site, nil if there
+// At returns the page that is served at a path of the site, nil if there
 // is none. Whether the reader can open it is not asked.
-func (r *Site) PageAt(p string) *retrieval.Document {
-	d := r.pages().byPath[pagePath(p)]
+func (s *Pages) At(p string) *retrieval.Document {
+	d := s.byPath[pagePath(p)]
 	if d == nil {
 		return nil
 	}
@@ -174,15 +156,42 @@ func (r *Site) PageAt(p string) *retrieval.Document {
 	return d
 }
 
-// PageAtMarkdown returns the page whose Markdown is at a path that ends with
+// AtMarkdown returns the page whose Markdown is at a path that ends with
 // .md: /x.md is the page at /x, /x/ or /x.html, and so are /x/index.md and
 // /x.html.md.
-func (r *Site) PageAtMarkdown(p string) *retrieval.Document {
+func (s *Pages) AtMarkdown(p string) *retrieval.Document {
 	p, ok := strings.CutSuffix(p, ".md")
 	if !ok || p == "" || strings.HasSuffix(p, "/") {
 		return nil
 	}
-	return r.PageAt(p)
+	return s.At(p)
+}
+
+// Named finds a page by what clients name it: a URL of the site, a path
+// with or without the leading slash and the path of the site's URL, its path
+// in search results, the path of its Markdown; each perhaps with an anchor.
+// Nil if there is none. Whether the reader can open it is not asked.
+func (s *Pages) Named(name string) *retrieval.Document {
+	u, err := url.Parse(strings.TrimSpace(name))
+	if err != nil || u.Host != "" && s.site.host != "" && WithoutPort(u.Host) != s.site.host {
+		return nil
+	}
+	path := "/" + strings.TrimPrefix(u.Path, "/")
+	for _, p := range []string{path, s.site.Prefix() + path} {
+		if d := s.At(p); d != nil {
+			return d
+		}
+		if d := s.AtMarkdown(p); d != nil {
+			return d
+		}
+	}
+	page := strings.Trim(u.Path, "/")
+	for _, d := range s.documents {
+		if d.Page == page {
+			return s.view.Served(d)
+		}
+	}
+	return nil
 }
 
 // MarkdownURL is the URL of a page as Markdown: the page's own URL with .md, so
@@ -210,49 +219,22 @@ func (r *Site) MarkdownURL(pageURL string) string {
 // CanOpen reports whether the reader of the context can open a page that was
 // asked for by a name or path: d, nil for none. It takes as long for none.
 func (r *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
-	if r.Reach == nil {
-		return d != nil
-	}
-	return r.Reach.CanOpen(ctx, r.below(name), d)
-}
-
-// below is the path of a page below the site's URL, by how clients name it.
-func (r *Site) below(name string) string {
 	if u, err := url.Parse(name); err == nil {
 		name = u.Path
 	}
 	name = "/" + strings.TrimPrefix(name, "/")
-	return strings.TrimPrefix(strings.TrimPrefix(name, r.Prefix()+"/"), "/")
-}
-
-// IsPublic reports whether anyone can open a page.
-func (r *Site) IsPublic(d *retrieval.Document) bool {
-	return r.Reach == nil || r.Reach.View().IsPublic(d)
+	below := strings.TrimPrefix(strings.TrimPrefix(name, r.Prefix()+"/"), "/") // the site's URL
+	return r.Reach.CanOpen(ctx, below, d)
 }
 
 // Known reports whether the site's pages and their locks are known.
 func (r *Site) Known() bool {
-	if !r.Index.Refresher.Status().Ready {
-		return false
-	}
-	return r.Reach == nil || r.Reach.View().Complete
-}
-
-// Markdown returns a page as Markdown. base is the site's URL where the
-// configuration has none.
-func (r *Site) Markdown(ctx context.Context, d *retrieval.Document, base string) ([]byte, error) {
-	return r.Index.written.Markdown(ctx, d, base, true)
-}
-
-// MarkdownOnce is Markdown for a reader of all pages, which are not kept in
-// memory.
-func (r *Site) MarkdownOnce(ctx context.Context, d *retrieval.Document, base string) ([]byte, error) {
-	return r.Index.written.Markdown(ctx, d, base, false)
+	return r.Index.Refresher.Status().Ready && r.Reach.View().Complete
 }
 
 // HasFile reports whether the site's folder has a file at a path of the site.
 func (r *Site) HasFile(p string) bool {
-	folder := r.Index.written.folder
+	folder := r.Index.markdown.folder
 	if folder == nil {
 		return false
 	}
@@ -262,25 +244,13 @@ func (r *Site) HasFile(p string) bool {
 
 // Free reports whether the site has nothing at a path.
 func (r *Site) Free(ctx context.Context, p string) bool {
-	if r.PageAt(p) != nil || r.HasFile(p) {
-		return false
-	}
-	return r.Reach == nil || r.Reach.Free(ctx, p)
-}
-
-// PublicPages returns the public pages in the order of llms.txt, with a tag
-// that changes with them.
-func (r *Site) PublicPages() (pages []*retrieval.Document, etag string) {
-	s := r.pages()
-	return s.public, s.etag
+	return r.Pages().At(p) == nil && !r.HasFile(p) && r.Reach.Free(ctx, p)
 }
 
 // favored are the language and version of the pages that most readers want.
-func (r *Site) favored() (language, version string) {
-	prefer := r.Prefer()
-	language, version = prefer.Language, prefer.Version
-	language = cmp.Or(language, r.Index.defaultLanguage())
-	return language, cmp.Or(version, r.pages().newest)
+func (s *Pages) favored() (language, version string) {
+	prefer := s.site.Prefer()
+	return cmp.Or(prefer.Language, s.site.Index.defaultLanguage()), cmp.Or(prefer.Version, s.newest)
 }
 
 // Absolute is a URL of the site with scheme and host.
@@ -295,56 +265,3 @@ func Absolute(base, address string) string {
 	}
 	return u.String()
 }
-
-// LLMs returns llms.txt and its parts (agents.Index). base is the site's URL
-// without a slash at its end. They are written once for each state of the pages.
-func (r *Site) LLMs(base string) map[string]string {
-	s := r.pages()
-	l := s.llms.Load()
-	if l == nil || l.base != base {
-		l = &llms{base, r.writeLLMs(s, base)}
-		s.llms.Store(l)
-	}
-	return l.files
-}
-
-func (r *Site) writeLLMs(s *served, base string) map[string]string {
-	site := agents.Site{Title: r.Title(), URL: base}
-	site.Language, site.Version = r.favored()
-	site.Description = s.description
-	pages := make([]agents.Page, len(s.public))
-	for i, d := range s.public {
-		pages[i] = agents.Page{
-			Title: d.Title, Description: d.Description, Markdown: Absolute(base, r.MarkdownURL(d.URL)),
-			Section: partOf(d), Language: cmp.Or(r.untranslated(d, s.public[0]), d.Language), Version: d.Version,
-		}
-	}
-	return agents.Index(site, pages)
-}
-
-// languageFolder is the name of a folder with the pages of a language.
-var languageFolder = regexp.MustCompile(`^(?i)[a-z]{2}(-[a-z]{2,4})?$`)
-
-// untranslated returns the language whose folder has a page that is not
-// translated yet, "" for any other page: generators put a copy of the default
-// language's page there, which is not the one for readers of other languages
-// (hreflang="x-default").
-func (r *Site) untranslated(d, front *retrieval.Document) string {
-	if !front.XDefault || d.XDefault || d.Language != front.Language {
-		return ""
-	}
-	u, err := url.Parse(d.URL)
-	if err != nil {
-		return ""
-	}
-	folder, _, _ := strings.Cut(strings.TrimPrefix(u.Path, r.Prefix()+"/"), "/")
-	language, _, _ := strings.Cut(folder, "-")
-	own, _, _ := strings.Cut(d.Language, "-")
-	if !languageFolder.MatchString(folder) || strings.EqualFold(language, own) {
-		return ""
-	}
-	return folder
-}
-
-// ErrNoPage is the error of Markdown for a page that is gone.
-var ErrNoPage = ingest.ErrNoPage

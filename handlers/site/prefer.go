@@ -48,12 +48,12 @@ func (r *Site) preferHere(ctx context.Context) retrieval.Filter {
 	site, _ := url.Parse(r.Config.URL)
 	from, err := url.Parse(request.Referer())
 	if err == nil && from.Host != "" && (from.Host == request.Host || site != nil && from.Host == site.Host) {
-		if d := r.PageAt(from.Path); d != nil && (r.IsPublic(d) || r.CanOpen(ctx, from.Path, d)) {
+		if d := r.Pages().At(from.Path); d != nil && (r.Reach.View().IsPublic(d) || r.CanOpen(ctx, from.Path, d)) {
 			return retrieval.Filter{Version: cmp.Or(d.Version, prefer.Version), Language: cmp.Or(d.Readers, d.Language, prefer.Language)}
 		}
 	}
 	wanted, _, _ := language.ParseAcceptLanguage(request.Header.Get("Accept-Language"))
-	known := r.Languages()
+	known := slices.DeleteFunc(slices.Clone(r.Pages().languages), func(l string) bool { return l == "" })
 	for _, tag := range wanted {
 		i := slices.IndexFunc(known, func(l string) bool { return language.Make(l) == tag })
 		if i < 0 {
@@ -70,9 +70,4 @@ func (r *Site) preferHere(ctx context.Context) retrieval.Filter {
 func base(tag language.Tag) language.Base {
 	b, _ := tag.Base()
 	return b
-}
-
-// Languages returns the languages of the public pages.
-func (r *Site) Languages() []string {
-	return slices.DeleteFunc(slices.Clone(r.pages().languages), func(l string) bool { return l == "" })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -47,7 +46,7 @@ func (r *Site) Searched(from Asker, q *encoding.Search, found []encoding.Result)
 // final query that TypedQuery reports.
 func (r *Site) SearchedTyping(q *encoding.Search, found []encoding.Result) {
 	if q.Offset == 0 {
-		r.Recording.shown.put(r.Name, searchOf(q, found))
+		r.Recording.shown.Put(shownKey(r.Name, q.Query), searchOf(q, found), 1)
 	}
 }
 
@@ -60,7 +59,7 @@ func (r *Site) recordSearch(from Asker, s insights.Search) {
 // TypedQuery records the final query of a typing session. tracked is false if
 // clicks on its results are not reported.
 func (r *Site) TypedQuery(from Asker, query string, hits int, tracked bool) {
-	s, ok := r.Recording.shown.get(r.Name, query)
+	s, ok := r.Recording.shown.Get(shownKey(r.Name, query))
 	if !ok { // another Caddy answered it
 		s = insights.Search{Query: query, Hits: hits}
 	}
@@ -97,34 +96,7 @@ func milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// shownSearches are the last searches of typing sessions, by site and query.
-type shownSearches struct {
-	mu    sync.Mutex
-	by    map[string]insights.Search
-	older map[string]insights.Search
-}
-
-// maxShown bounds each of the two generations of shownSearches.
+// maxShown bounds each of the two generations of Recording.shown.
 const maxShown = 5000
 
 func shownKey(site, query string) string { return site + "\x00" + strings.TrimSpace(query) }
-
-func (s *shownSearches) put(site string, search insights.Search) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.by) >= maxShown || s.by == nil {
-		s.by, s.older = make(map[string]insights.Search), s.by
-	}
-	s.by[shownKey(site, search.Query)] = search
-}
-
-func (s *shownSearches) get(site, query string) (insights.Search, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := shownKey(site, query)
-	if found, ok := s.by[key]; ok {
-		return found, true
-	}
-	found, ok := s.older[key]
-	return found, ok
-}

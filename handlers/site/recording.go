@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Recording is where events go. Configurations share it, so that replies that
@@ -16,7 +17,7 @@ type Recording struct {
 
 	// shown are the last results that the widget was given, to judge the final
 	// query of a typing session by.
-	shown shownSearches
+	shown store.Recent[insights.Search]
 }
 
 // Recorder is a recorder in use by a configuration; it has none with insights off.
@@ -25,8 +26,10 @@ type Recorder struct {
 	Privacy insights.Privacy
 }
 
-// Destruct implements caddy.Destructor.
-func (*Recording) Destruct() error { return nil }
+// NewRecording returns a Recording without a recorder.
+func NewRecording() *Recording {
+	return &Recording{shown: store.Recent[insights.Search]{Max: maxShown}}
+}
 
 // Use makes a recorder the newest, until drop is called.
 func (r *Recording) Use(in *Recorder) (drop func() error) {

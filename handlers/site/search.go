@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -28,7 +29,7 @@ func (r *Site) find(ctx context.Context, q *retrieval.Query, enough int) (hits [
 	if q.Prefer.Language == "" {
 		q.Prefer.Language = r.Index.defaultLanguage()
 	}
-	hits, pages, err = r.search(ctx, *q, enough)
+	hits, pages, err = r.searchOpen(ctx, *q, enough)
 	s.SetAttributes(attribute.Int("docs.hits", len(hits)))
 	observe.End(s, err)
 	outcome := "hits"
@@ -42,18 +43,12 @@ func (r *Site) find(ctx context.Context, q *retrieval.Query, enough int) (hits [
 	return hits, pages, err
 }
 
-// search searches the pages that the reader of the context can open, and
-// returns those that were searched. Readers who have opened nothing behind a
-// lock get what a search of the public pages finds. For others, only enough
-// hits are looked for.
-func (r *Site) search(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
+// searchOpen searches the pages that the reader of the context can open.
+// Readers who have opened nothing behind a lock get what a search of the public
+// pages finds. For others, only enough hits are looked for.
+func (r *Site) searchOpen(ctx context.Context, q retrieval.Query, enough int) (hits []retrieval.Hit, pages *retrieval.PageSet, err error) {
 	if r.Index.queries != nil {
 		q = r.Index.queries.WithVector(ctx, q)
-	}
-	if r.Reach == nil {
-		q.Shown = enough
-		hits, err = r.Index.Search(ctx, q)
-		return hits, nil, err
 	}
 	may := r.Reach.Searched(ctx)
 	wanted := q.Limit
@@ -77,11 +72,8 @@ func (r *Site) search(ctx context.Context, q retrieval.Query, enough int) (hits 
 // reader of the context can open.
 func (r *Site) Page(ctx context.Context, page string) (*retrieval.Document, error) {
 	d, err := r.Index.Page(ctx, page)
-	if d == nil || err != nil || r.Reach == nil {
-		return d, err
-	}
-	if !r.Reach.CanOpen(ctx, page, d) {
-		return nil, nil
+	if d == nil || err != nil || !r.Reach.CanOpen(ctx, page, d) {
+		return nil, err
 	}
 	return r.Reach.View().Document(d), nil
 }
@@ -101,6 +93,13 @@ func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encod
 	hits = hits[min(q.Offset, total):min(q.Offset+q.PageSize, total)]
 	query.Pages = pages
 	return encoding.Results(hits, q, r.Index.Mark(query)), total, nil
+}
+
+// Sealed reports whether a stored turn is not for the reader of the context:
+// it quotes a page that they can't open, that is no longer known, or that was
+// behind a lock then and is not now, when its text may be another.
+func (r *Site) Sealed(ctx context.Context, t *thread.Turn) bool {
+	return t.Locked && !r.Reach.AnyLocked(t.Sources) || !r.Reach.CanOpenAll(ctx, t.Sources)
 }
 
 // A live site is what its assistant searches.

@@ -30,23 +30,30 @@ type Site struct {
 	// if one defines it.
 	Hosts  []string
 	Routed bool
+	// RefusedWidget is a page that can't have the widget, nil if none is known.
+	RefusedWidget atomic.Pointer[RefusedWidget]
 
 	Parts
 	*Shared
 
 	origin    string // of Config.URL
 	host      string // of Config.URL, without port
-	served    atomic.Pointer[served]
+	served    atomic.Pointer[Pages]
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
-	widget    atomic.Pointer[refusedWidget]
 }
+
+// RefusedWidget is a page whose Content-Security-Policy refuses the widget, and
+// the directive that does.
+type RefusedWidget struct{ Page, Directive string }
 
 // Shared is what the sites of a configuration have in common.
 type Shared struct {
 	Log       *zap.Logger
 	Slog      *slog.Logger
 	Keys      *access.Keys
+	Tokens    *access.Tokens
+	Limits    *Limits
 	Threads   *Threads
 	Recording *Recording
 	// Stopping ends when replies in progress must end, and StoppingH3 when those
@@ -57,8 +64,8 @@ type Shared struct {
 // Parts are what an open site has of its own, also over reloads.
 type Parts struct {
 	Index  *Index
-	Reach  *reach.Site // nil with locks off
-	Budget *Budget     // nil: no bound
+	Reach  *reach.Site
+	Budget *Budget // nil: no bound
 	Slots  *Slots
 }
 
@@ -77,6 +84,18 @@ func New(name string, config *options.Site, shared *Shared) *Site {
 	}
 	return r
 }
+
+// Prefix is the path of the site's URL, without a slash at its end.
+func (r *Site) Prefix() string {
+	u, err := url.Parse(r.Config.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.Path, "/")
+}
+
+// Title is the site's name for readers.
+func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
 
 // Host is that of the site's URL, in lower case and without port; "" if it is
 // not known.
@@ -107,13 +126,6 @@ func (r *Site) Open(parts Parts, model assistant.Model, o Answers) {
 	if r.Budget != nil {
 		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.Budget, answer: o.MaxTokens}
 	}
-}
-
-// IsHost reports whether a host, perhaps with a port, is that of the site's
-// URL. If the URL is unknown, any host matches.
-func (r *Site) IsHost(host string) bool {
-	host = WithoutPort(host)
-	return r.host == "" || strings.EqualFold(r.host, host)
 }
 
 // WithoutPort returns the name of a Host header.

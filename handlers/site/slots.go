@@ -16,12 +16,9 @@ type Slots struct {
 }
 
 // NewSlots returns slots that are all free.
-func NewSlots() (*Slots, error) {
-	return &Slots{max: make(map[int]*semaphore.Weighted)}, nil
+func NewSlots() *Slots {
+	return &Slots{max: make(map[int]*semaphore.Weighted)}
 }
-
-// Destruct implements caddy.Destructor.
-func (*Slots) Destruct() error { return nil }
 
 // slotTimeout is how long a reply waits for a slot.
 const slotTimeout = 2 * time.Second

@@ -63,7 +63,7 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 	turn := thread.Turn{
 		At: time.Now(), Question: res.Question, MessageID: r.QuestionID, Answer: res.Answer, Sources: res.Sources,
 		Answered: res.Answered, Model: res.Model, Partial: outcome != "answered" && outcome != "extractive",
-		Locked: r.Site.Reach != nil && r.Site.Reach.AnyLocked(res.Sources),
+		Locked: r.Site.Reach.AnyLocked(res.Sources),
 	}
 	stored := make(chan struct{})
 	t.pending.RLock()

@@ -1,0 +1,82 @@
+package site
+
+import (
+	"cmp"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// LLMs returns llms.txt and its parts (agents.Index). base is the site's URL
+// without a slash at its end. They are written once for each state of the pages.
+func (s *Pages) LLMs(base string) map[string]string {
+	l := s.llms.Load()
+	if l == nil || l.base != base {
+		l = &llms{base, s.writeLLMs(base)}
+		s.llms.Store(l)
+	}
+	return l.files
+}
+
+func (s *Pages) writeLLMs(base string) map[string]string {
+	site := agents.Site{Title: s.site.Title(), URL: base}
+	site.Language, site.Version = s.favored()
+	site.Description = s.description
+	pages := make([]agents.Page, len(s.Public))
+	for i, d := range s.Public {
+		pages[i] = agents.Page{
+			Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL)),
+			Section: partOf(d), Language: cmp.Or(s.untranslated(d, s.Public[0]), d.Language), Version: d.Version,
+		}
+	}
+	return agents.Index(site, pages)
+}
+
+// languageFolder is the name of a folder with the pages of a language.
+var languageFolder = regexp.MustCompile(`^(?i)[a-z]{2}(-[a-z]{2,4})?$`)
+
+// untranslated returns the language whose folder has a page that is not
+// translated yet, "" for any other page: generators put a copy of the default
+// language's page there, which is not the one for readers of other languages
+// (hreflang="x-default").
+func (s *Pages) untranslated(d, front *retrieval.Document) string {
+	if !front.XDefault || d.XDefault || d.Language != front.Language {
+		return ""
+	}
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return ""
+	}
+	folder, _, _ := strings.Cut(strings.TrimPrefix(u.Path, s.site.Prefix()+"/"), "/")
+	language, _, _ := strings.Cut(folder, "-")
+	own, _, _ := strings.Cut(d.Language, "-")
+	if !languageFolder.MatchString(folder) || strings.EqualFold(language, own) {
+		return ""
+	}
+	return folder
+}
+
+// maxNamed is how many languages and versions of a site tools name.
+const maxNamed = 20
+
+// About is what the tools of agents say of the site.
+func (s *Pages) About(base string) agents.About {
+	about := agents.About{Name: s.site.Name, Title: s.site.Title(), URL: base}
+	language, version := s.favored()
+	about.Description = s.description
+	languages, versions := append([]string{language}, s.languages...), append([]string{version}, s.versions...)
+	tidy := func(all []string) (some []string) {
+		for _, s := range all {
+			if s != "" && len(s) <= 50 && len(some) < maxNamed && !slices.Contains(some, s) {
+				some = append(some, s)
+			}
+		}
+		return some
+	}
+	about.Languages, about.Versions = tidy(languages), tidy(versions)
+	return about
+}
