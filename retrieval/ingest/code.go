@@ -9,15 +9,8 @@ import (
 
 // codesOf returns the code blocks in a pre: its code elements if readers choose
 // one of them by its language, as in Node.js' manual, or else the pre.
-func codesOf(pre *html.Node) (codes []*html.Node) {
-	for c := pre.FirstChild; c != nil; c = c.NextSibling {
-		switch {
-		case c.DataAtom == atom.Code && classLanguage(c) != "":
-			codes = append(codes, c)
-		case c.DataAtom == atom.Code, c.Type == html.TextNode && strings.TrimSpace(c.Data) != "":
-			return []*html.Node{pre}
-		}
-	}
+func codesOf(pre *html.Node) []*html.Node {
+	codes := findAll(pre, func(n *html.Node) bool { return n.Parent == pre && n.DataAtom == atom.Code && classLanguage(n) != "" })
 	if len(codes) < 2 {
 		return []*html.Node{pre}
 	}

@@ -49,12 +49,10 @@ func decode(data []byte, isHTML bool) ([]byte, error) {
 // an 8-bit encoding stays below that, compressed data does not.
 func broken(head []byte) bool {
 	bad := 0
-	for i := 0; i < len(head); {
-		r, n := utf8.DecodeRune(head[i:])
-		if r == utf8.RuneError && n == 1 {
+	for _, r := range string(head) {
+		if r == utf8.RuneError {
 			bad++
 		}
-		i += n
 	}
 	return bad > len(head)/10
 }

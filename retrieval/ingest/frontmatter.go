@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,36 +120,23 @@ func (f frontMatter) text(keys ...string) string {
 	return ""
 }
 
-// denies reports whether a key is set to false.
-func (f frontMatter) denies(key string) bool {
-	switch v := f[key].(type) {
-	case bool:
-		return !v
-	case string:
-		switch strings.ToLower(strings.TrimSpace(v)) {
-		case "false", "no", "off":
-			return true
-		}
+// flag reports whether a key says yes or no.
+func (f frontMatter) flag(key string) (yes, no bool) {
+	switch strings.ToLower(strings.TrimSpace(fmt.Sprint(f[key]))) {
+	case "true", "yes", "on":
+		return true, false
+	case "false", "no", "off":
+		return false, true
 	}
-	return false
+	return false, false
 }
 
-// truth reports whether one of the keys is set and not false.
+// truth reports whether one of the keys says yes.
 func (f frontMatter) truth(keys ...string) bool {
-	for _, k := range keys {
-		switch v := f[k].(type) {
-		case bool:
-			if v {
-				return true
-			}
-		case string:
-			switch strings.ToLower(strings.TrimSpace(v)) {
-			case "true", "yes", "on":
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(key string) bool {
+		yes, _ := f.flag(key)
+		return yes
+	})
 }
 
 // maxListed bounds tags, keywords and breadcrumbs of a page.
@@ -165,13 +153,10 @@ func (f frontMatter) list(keys ...string) []string {
 			}
 		case []any:
 			for _, e := range v {
-				switch e := e.(type) {
-				case map[string]any:
-					m := frontMatter(e)
-					out = append(out, m.text("title", "label", "name", "text"))
-				case string:
-					out = append(out, e)
-				case int, int64, float64, bool:
+				if m, ok := e.(map[string]any); ok {
+					e = frontMatter(m).text("title", "label", "name", "text")
+				}
+				if e != nil {
 					out = append(out, fmt.Sprint(e))
 				}
 			}

@@ -6,6 +6,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -83,23 +84,14 @@ func New(o Options) (*Ingester, error) {
 	default:
 		return nil, fmt.Errorf("anchors %q: write github, gitlab, pandoc, goldmark or none", o.Anchors)
 	}
-	var err error
-	if in.base, err = siteURL(o.URL); err != nil {
-		return nil, err
-	}
-	if in.include, err = compileGlobs("include", o.Include); err != nil {
-		return nil, err
-	}
-	if in.exclude, err = compileGlobs("exclude", o.Exclude); err != nil {
-		return nil, err
-	}
-	if in.versions, err = compileScopes("version", o.Versions); err != nil {
-		return nil, err
-	}
-	if in.languages, err = compileScopes("language", o.Languages); err != nil {
-		return nil, err
-	}
-	if in.kinds, err = compileScopes("kind", o.Kinds); err != nil {
+	var errs [6]error
+	in.base, errs[0] = siteURL(o.URL)
+	in.include, errs[1] = compileGlobs("include", o.Include)
+	in.exclude, errs[2] = compileGlobs("exclude", o.Exclude)
+	in.versions, errs[3] = compileScopes("version", o.Versions)
+	in.languages, errs[4] = compileScopes("language", o.Languages)
+	in.kinds, errs[5] = compileScopes("kind", o.Kinds)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	o.Include, o.Exclude = nil, nil // they choose pages, they change none
@@ -230,12 +222,10 @@ func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retr
 	if len(doc.Sections) == 0 {
 		return nil, nil, nil, fmt.Errorf("%w: it has no text", errSkip)
 	}
-	switch kind := choose(in.kinds, in.candidates(file), "", ""); kind {
-	case "":
-	case "current":
+	if kind := choose(in.kinds, in.candidates(file), "", ""); kind == "current" {
 		doc.Kind = retrieval.Current
-	default:
-		doc.Kind = retrieval.Kind(kind)
+	} else {
+		doc.Kind = cmp.Or(retrieval.Kind(kind), doc.Kind)
 	}
 	for i := range doc.Sections {
 		doc.Sections[i].Sum = sum(&doc.Sections[i])

@@ -146,8 +146,9 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("the front matter is broken, so only its plain lines are read: %v", err))
 	}
+	_, unpublished := front.flag("published")
 	switch {
-	case front.truth("draft"), front.denies("published"):
+	case front.truth("draft"), unpublished:
 		return nil, nil, fmt.Errorf("%w: it is a draft", errSkip)
 	case front.truth("noindex", "unlisted", "hidden", "search_exclude", "searchexclude"), strings.Contains(front.text("robots"), "noindex"):
 		return nil, nil, fmt.Errorf("%w: its front matter keeps it from search", errSkip)

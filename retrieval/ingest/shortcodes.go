@@ -9,10 +9,6 @@ var (
 	quoted       = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)'")
 	namedValue   = regexp.MustCompile("([\\w-]+)\\s*=\\s*(?:" + quoted.String() + ")")
 	endHighlight = regexp.MustCompile(`\{(?:\{[<%]\s*/\s*highlight\s*[>%]\}|%-?\s*endhighlight\s*-?%)\}`)
-	// writtenLink and writtenBold are Markdown in captions and descriptions of
-	// components.
-	writtenLink = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)`)
-	writtenBold = regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
 )
 
 // shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}, and Liquid's
@@ -103,8 +99,6 @@ func (p *preparer) replace(end int, text string) {
 // also have in components.
 func plain(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	s = writtenLink.ReplaceAllString(s, "$1")
-	s = writtenBold.ReplaceAllString(s, "$1")
 	var b strings.Builder
 	ticks := strings.Count(s, "`")%2 == 0
 	code := false

@@ -119,7 +119,8 @@ func (l *inline) escapes(s string, i int, r rune) bool {
 	case '<':
 		return next == '/' || next == '!' || next == '?' || next < utf8.RuneSelf && unicode.IsLetter(next)
 	case '&':
-		return entity.MatchString(rest)
+		end := strings.IndexByte(rest[:min(len(rest), 33)], ';') + 1
+		return end > 0 && html.UnescapeString("&"+rest[:end]) != "&"+rest[:end]
 	case ']':
 		return next == '(' || next == '[' || next == ':'
 	case '[':
@@ -128,22 +129,8 @@ func (l *inline) escapes(s string, i int, r rune) bool {
 	return false
 }
 
-var entity = regexp.MustCompile(`^(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
-
 func isWord(r rune) bool  { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 func isBlank(r rune) bool { return r == 0 || r == utf8.RuneError || unicode.IsSpace(r) }
-
-// wrapped is the text between two marks, "" without a word.
-func (l *inline) wrapped(mark string) string {
-	s := l.String()
-	if s == "" {
-		return ""
-	}
-	if strings.Contains(s, mark) || strings.HasSuffix(s, `\`) {
-		return s
-	}
-	return between(mark, s, mark)
-}
 
 // lineStart matches the beginning of a line that would be another block.
 var lineStart = regexp.MustCompile(`(?m)^(?:(#{1,6}|[-+*]|>)(?:[ \t]|$)|(\d{1,9})([.)])(?:[ \t]|$)|(>)|(=+[ \t]*$|-{2,}[ \t]*$)|(~~~|:::))`)
@@ -173,23 +160,18 @@ func (w *writer) inline(l *inline, n *html.Node) {
 	if w.furniture[n] {
 		return
 	}
-	switch n.Type {
-	case html.TextNode:
+	switch {
+	case n.Type == html.TextNode:
 		s := n.Data
 		if p := n.Parent; !w.page && p != nil && n.NextSibling == nil && p.DataAtom != atom.Code && strings.Contains(s, "{:") {
 			s = attributes.ReplaceAllString(s, "")
 		}
 		l.text(s)
 		return
-	case html.ElementNode:
-	default:
-		return
-	}
-	if isFootnoteMark(n) {
+	case isFootnoteMark(n):
 		l.raw(asSyntax("[^" + textOf(n) + "]"))
 		return
-	}
-	if w.skips(n) {
+	case n.Type != html.ElementNode || w.skips(n):
 		return
 	}
 	if w.page && (isBadge(n) || !l.plain && isApart(n)) {
@@ -221,12 +203,7 @@ func (w *writer) inline(l *inline, n *html.Node) {
 	case atom.Del, atom.S, atom.Strike:
 		w.wrap(l, n, "~~")
 	case atom.Kbd, atom.Sub, atom.Sup:
-		inner := inline{single: true}
-		w.inlines(&inner, n)
-		if s := inner.String(); s != "" {
-			l.raw(between("<"+n.Data+">", s, "</"+n.Data+">"))
-			l.space = inner.space
-		}
+		w.inner(l, n, inline{single: true}, func(s string, _ bool) string { return between("<"+n.Data+">", s, "</"+n.Data+">") })
 	case atom.Q:
 		l.raw(`"`)
 		w.inlines(l, n)
@@ -253,52 +230,49 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		}
 		l.space = true
 	default:
-		block := isWritten(n)
-		if block {
-			l.separate(n)
-		}
+		l.separate(n)
 		w.inlines(l, n)
-		if block {
-			l.separate(n)
-		}
+		l.separate(n)
 	}
 }
 
 // separate keeps a block within running text apart from what is around it.
 func (l *inline) separate(n *html.Node) {
 	switch {
-	case l.cell && n.DataAtom != atom.Span && !bytes.HasSuffix(l.out, []byte(cellItem)):
+	case !isWritten(n):
+	case l.cell && !bytes.HasSuffix(l.out, []byte(cellItem)):
 		l.br()
-		if n.DataAtom == atom.Li && len(l.out) > 0 {
-			l.space = true
-		}
 	default:
 		l.space = true
+	}
+}
+
+// inner writes what write makes of the text of n, and of whether white space
+// ends it. White space at its edges stays outside.
+func (w *writer) inner(l *inline, n *html.Node, inner inline, write func(s string, ends bool) string) {
+	w.inlines(&inner, n)
+	s := inner.String()
+	l.space = l.space || inner.lead || s == "" && inner.space
+	if s != "" {
+		l.raw(write(s, inner.space))
+		l.space = inner.space
 	}
 }
 
 // wrap writes emphasis. White space within it moves out, and a mark that
 // Markdown would not take for one is left out.
 func (w *writer) wrap(l *inline, n *html.Node, mark string) {
-	inner := inline{single: l.single, cell: l.cell}
-	w.inlines(&inner, n)
-	s := inner.String()
-	if s == "" {
-		l.space = l.space || inner.space
-		return
-	}
-	l.space = l.space || inner.lead
-	before := l.last()
-	first, _ := utf8.DecodeRuneInString(s)
-	last, _ := utf8.DecodeLastRuneInString(s)
-	left := l.space || !isWord(before) || isWord(first)
-	right := inner.space || !isWord(nextRune(n)) || isWord(last)
-	same := !l.space && before == rune(mark[0])
-	if left && right && !same && !strings.Contains(s, mark) && !strings.Contains(s, "\n") && !strings.HasSuffix(s, `\`) {
-		s = between(mark, s, mark)
-	}
-	l.raw(s)
-	l.space = inner.space
+	w.inner(l, n, inline{single: l.single, cell: l.cell}, func(s string, ends bool) string {
+		before := l.last()
+		first, _ := utf8.DecodeRuneInString(s)
+		last, _ := utf8.DecodeLastRuneInString(s)
+		left := l.space || before != rune(mark[0]) && (!isWord(before) || isWord(first))
+		right := ends || !isWord(nextRune(n)) || isWord(last)
+		if !left || !right || strings.Contains(s, mark) || strings.Contains(s, "\n") || strings.HasSuffix(s, `\`) {
+			return s
+		}
+		return between(mark, s, mark)
+	})
 }
 
 // nextRune is the first rune of the text right after an element, a blank if
@@ -315,25 +289,18 @@ func nextRune(n *html.Node) rune {
 
 // code writes a code span, as a link if a single link is all of it.
 func (w *writer) code(l *inline, n *html.Node) {
-	inner := inline{single: true, plain: true}
-	w.inlines(&inner, n)
-	s := inner.String()
-	if s == "" {
-		return
-	}
-	l.space = l.space || inner.lead
-	text := s
-	s = codeSpan(s)
-	if links := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }); len(links) == 1 && textOf(links[0]) == text {
-		if href := w.address(attr(links[0], "href")); href != "" {
-			s = between("[", s, "]("+href+")")
+	w.inner(l, n, inline{single: true, plain: true}, func(text string, _ bool) string {
+		s := codeSpan(text)
+		if links := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }); len(links) == 1 && textOf(links[0]) == text {
+			if href := w.address(attr(links[0], "href")); href != "" {
+				s = between("[", s, "]("+href+")")
+			}
 		}
-	}
-	if l.last() == '`' && !l.space {
-		l.raw(asSyntax("\u200b")) // two spans would be one
-	}
-	l.raw(s)
-	l.space = inner.space
+		if l.last() == '`' && !l.space {
+			s = asSyntax("\u200b") + s // two spans would be one
+		}
+		return s
+	})
 }
 
 // codeSpan writes code of one line.
@@ -359,46 +326,24 @@ func (w *writer) link(l *inline, n *html.Node) {
 	if w.page && isPermalink(n) {
 		return
 	}
-	inner := inline{single: true}
-	w.inlines(&inner, n)
-	s := inner.String()
-	w.keepLink(attr(n, "href"), plainOf(s))
 	href := w.address(attr(n, "href"))
-	l.space = l.space || inner.lead
-	switch {
-	case s == "":
-		l.space = l.space || inner.space
-		return
-	case href == "" || strings.Contains(s, "](") && s[0] != imageBegins:
-		l.raw(s)
-	case s == href && !strings.ContainsAny(s, " <>") && strings.Contains(s, "://"):
-		l.raw(between("<", s, ">"))
-	default:
-		l.raw(between("[", linkText(s), "]("+href+")"))
-	}
-	l.space = inner.space
+	w.inner(l, n, inline{single: true}, func(s string, _ bool) string {
+		w.keepLink(attr(n, "href"), plainOf(s))
+		switch {
+		case href == "" || strings.Contains(s, "](") && s[0] != imageBegins:
+			return s
+		case s == href && !strings.ContainsAny(s, " <>") && strings.Contains(s, "://"):
+			return between("<", s, ">")
+		}
+		return between("[", linkText(s), "]("+href+")")
+	})
 }
 
-// linkText escapes the brackets that would end a link's text.
+// linkText escapes the brackets that would end a link's text, if they are not
+// in pairs.
 func linkText(s string) string {
-	if s == "" || s[0] == imageBegins || !strings.ContainsAny(s, "[]") {
+	if s == "" || s[0] == imageBegins || strings.Count(s, "[") == strings.Count(s, "]") && strings.IndexByte(s, ']') >= strings.IndexByte(s, '[') {
 		return s
-	}
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case escape:
-			i++
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth < 0 {
-				i = len(s)
-			}
-		}
-	}
-	if depth == 0 {
-		return s // balanced brackets are allowed
 	}
 	return escapeBrackets.Replace(s)
 }
@@ -411,25 +356,19 @@ func (w *writer) address(href string) string {
 	if u == nil || strings.TrimSpace(href) == "#" {
 		return ""
 	}
-	switch strings.ToLower(u.Scheme) {
-	case "", "http", "https", "mailto", "tel", "ftp":
-	case "javascript", "data", "vbscript", "blob":
+	switch s := u.String(); {
+	case u.Scheme == "javascript", u.Scheme == "data", u.Scheme == "vbscript", u.Scheme == "blob", strings.ContainsAny(s, "<>"):
 		return ""
-	}
-	s := u.String()
-	if strings.ContainsAny(s, "() <>") {
-		if strings.ContainsAny(s, "<>\n") {
-			return ""
-		}
+	case strings.ContainsAny(s, "() "):
 		return "<" + s + ">"
+	default:
+		return s
 	}
-	return s
 }
 
 // image writes an image by its alternative text. Those without are decoration.
 func (w *writer) image(l *inline, n *html.Node) {
-	var alt inline
-	alt.single = true
+	alt := inline{single: true}
 	if s := attr(n, "alt"); len(s) < 500 && hasLetter(s) {
 		alt.text(s)
 	}
@@ -437,12 +376,10 @@ func (w *writer) image(l *inline, n *html.Node) {
 	if s == "" {
 		return
 	}
-	l.space = true
-	defer func() { l.space = true }()
-	src := w.address(cmp.Or(attr(n, "src"), attr(n, "data-src")))
-	if src == "" {
-		l.raw("\xfc" + s + "\xfd")
-		return
+	if src := w.address(cmp.Or(attr(n, "src"), attr(n, "data-src"))); src != "" {
+		s = between("![", linkText(s), "]("+src+")")
 	}
-	l.raw("\xfc" + between("![", linkText(s), "]("+src+")") + "\xfd")
+	l.space = true
+	l.raw("\xfc" + s + "\xfd")
+	l.space = true
 }

@@ -15,9 +15,7 @@ func (f *flow) listOf(n *html.Node) {
 	w := f.w
 	f.flush()
 	if w.nested > maxNested {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			f.node(c)
-		}
+		f.children(n)
 		return
 	}
 	var items [][]string
@@ -168,8 +166,13 @@ func (f *flow) definitions(n *html.Node) {
 		f.add(strings.Join(items, "\n"))
 		items = nil
 	}
-	for _, c := range definitionParts(n) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || w.furniture[c] || w.skips(c) {
+			continue
+		}
+		if c.DataAtom == atom.Div { // groups terms and what they mean
+			list()
+			f.definitions(c)
 			continue
 		}
 		id := w.termAnchor(c)
@@ -204,7 +207,7 @@ func (f *flow) definitions(n *html.Node) {
 				items = append(items, asSyntax("- "+mark)+indentLines(term, asSyntax("  "))+asSyntax(mark))
 			}
 		case c.DataAtom == atom.Dd:
-			blocks := w.inner(c)
+			blocks := w.nest(c)
 			switch {
 			case len(blocks) == 0:
 			case len(items) == 0:
@@ -236,17 +239,4 @@ func (f *flow) term(n *html.Node, id string, depth int) {
 		return
 	}
 	f.add(w.section(depth, id, id) + headingLine(w.level, codeSpan(text), id, false) + asPlain(text))
-}
-
-// definitionParts are the children of a definition list, also those grouped
-// in elements.
-func definitionParts(n *html.Node) (parts []*html.Node) {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom == atom.Div && (c.FirstChild != nil && findAll(c, func(n *html.Node) bool { return n.DataAtom == atom.Dt }) != nil) {
-			parts = append(parts, definitionParts(c)...)
-			continue
-		}
-		parts = append(parts, c)
-	}
-	return parts
 }

@@ -1,14 +1,13 @@
 package ingest
 
 import (
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// maxColumns bounds the columns that a cell may span.
+// maxColumns bounds the columns of a table.
 const maxColumns = 100
 
 // table writes a table. Blocks in its cells are separated by <br>; a table
@@ -24,9 +23,7 @@ func (f *flow) table(n *html.Node) {
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.DataAtom == atom.Caption && !w.skips(c) {
-			var l inline
-			w.inlines(&l, c)
-			f.add(l.wrapped("**"))
+			f.add(w.wrapped(c, "**"))
 		}
 	}
 	rows := tableRows(n, nil)
@@ -56,10 +53,6 @@ func (w *writer) tableLines(rows []*html.Node) (lines [][]string) {
 			words = words || s != ""
 			heads = heads && c.DataAtom == atom.Th
 			cells = append(cells, s)
-			span, _ := strconv.Atoi(attr(c, "colspan"))
-			for range min(span, maxColumns) - 1 {
-				cells = append(cells, "")
-			}
 		}
 		if !words {
 			continue

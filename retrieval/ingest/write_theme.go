@@ -110,7 +110,7 @@ func (f *flow) note(n *html.Node, kind string) []string {
 		c.Attr = append(c.Attr, html.Attribute{Key: "hidden"}) // written already
 		return false
 	})
-	blocks := w.inner(n)
+	blocks := w.nest(n)
 	if text == "" && hasAttr(n, "data-title") && len(blocks) > 0 {
 		text, blocks = plainOf(blocks[0]), blocks[1:]
 	}

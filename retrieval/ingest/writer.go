@@ -209,7 +209,7 @@ func (f *flow) node(n *html.Node) {
 			f.apart(n)
 			return
 		}
-		if blocks := w.inner(n); len(blocks) > 0 {
+		if blocks := w.nest(n); len(blocks) > 0 {
 			blocks[0] = writtenCallout.ReplaceAllString(blocks[0], "\xf7$1\n\xf9")
 			f.add(inQuote(blocks))
 		}
@@ -222,16 +222,12 @@ func (f *flow) node(n *html.Node) {
 			f.apart(n)
 			return
 		}
-		var l inline
-		w.inlines(&l, n)
-		f.add(l.wrapped("**"))
+		f.add(w.wrapped(n, "**"))
 	case atom.Figcaption:
-		var l inline
-		w.inlines(&l, n)
-		f.add(l.wrapped("*"))
+		f.add(w.wrapped(n, "*"))
 	case atom.Div:
 		if mark := attr(n, "data-footnote"); mark != "" {
-			f.add(asSyntax("[^"+mark+"]: ") + strings.Join(indentRest(w.inner(n), asSyntax("    ")), "\n\n"))
+			f.add(asSyntax("[^"+mark+"]: ") + strings.Join(indentRest(w.nest(n), asSyntax("    ")), "\n\n"))
 			return
 		}
 		f.apart(n)
@@ -251,11 +247,22 @@ func (f *flow) node(n *html.Node) {
 
 var writtenCallout = regexp.MustCompile(`^(\[!\w+\][+-]?)\s+`)
 
-// inner is the content of an element that nests its blocks.
-func (w *writer) inner(n *html.Node) []string {
+// nest returns the content of an element that nests its blocks.
+func (w *writer) nest(n *html.Node) []string {
 	w.nested++
 	defer func() { w.nested-- }()
 	return w.blocks(n)
+}
+
+// wrapped is the text of n between two marks, "" without a word.
+func (w *writer) wrapped(n *html.Node, mark string) string {
+	var l inline
+	w.inlines(&l, n)
+	s := l.String()
+	if s == "" || strings.Contains(s, mark) || strings.HasSuffix(s, `\`) {
+		return s
+	}
+	return between(mark, s, mark)
 }
 
 // inQuote writes blocks as one quote.

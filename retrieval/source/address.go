@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -12,21 +14,13 @@ import (
 // private: shared address space (RFC 6598), protocol assignments, benchmarks,
 // "this network", documentation, reserved, and those that carry any IPv4
 // address: local NAT64 (RFC 8215), 6to4 and Teredo.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("2001::/32"),
-	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"),
-	netip.MustParsePrefix("fec0::/10"),
-}
+var reserved = func() (networks []netip.Prefix) {
+	for s := range strings.FieldsSeq(`0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24
+		240.0.0.0/4 64:ff9b:1::/48 2001::/32 2001:db8::/32 2002::/16 fec0::/10`) {
+		networks = append(networks, netip.MustParsePrefix(s))
+	}
+	return networks
+}()
 
 // nat64 carries an IPv4 address in its last four bytes.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
@@ -41,12 +35,7 @@ func public(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false // loopback, link-local, multicast, unspecified; RFC 1918, ULA
 	}
-	for _, p := range reserved {
-		if p.Contains(ip) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // dialer connects to public addresses only, unless private ones are allowed.

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,8 +51,9 @@ const (
 	// missedEvery is how often changes are assumed, because queues overflow
 	// and network file systems stay silent.
 	missedEvery = 5 * time.Minute
-	// maxRootLinks is the kernel's limit for a path.
-	maxRootLinks = 40
+	// rootEvery is how often the name of the root is looked up: where it leads
+	// to, through any number of links, changes without an event in the root.
+	rootEvery = 500 * time.Millisecond
 )
 
 // Watch calls changed after changes below the root, and after the root
@@ -122,25 +122,20 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 	}
 	defer watcher.Close()
 
-	parents, dir, err := rootParents(f.Root)
-	if err != nil {
-		return err
-	}
-	for parent, names := range parents {
-		if err := watcher.Add(parent, names...); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
+	// Both may lead to different directories, for one tick.
+	root, _ := os.Stat(f.Root)
+	dir, err := filepath.EvalSymlinks(f.Root)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
 	}
 	watched := map[string]bool{}
-	// A root that appears below a folder we may not watch causes no event.
-	var missing <-chan time.Time
-	if dir == "" {
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		missing = ticker.C
+	if err != nil || root == nil || !root.IsDir() {
+		root = nil
 	} else if err := f.watchTree(watcher, dir, watched); err != nil {
 		return err
 	}
+	look := time.NewTicker(rootEvery)
+	defer look.Stop()
 	missed := time.NewTicker(missedEvery)
 	defer missed.Stop()
 	changed() // before the watches existed
@@ -151,23 +146,16 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 			return nil
 		case <-missed.C:
 			changed()
-		case <-missing:
-			if _, err := os.Stat(f.Root); err == nil {
+		case <-look.C:
+			now, err := os.Stat(f.Root)
+			if gone := err != nil || !now.IsDir(); gone != (root == nil) || root != nil && !os.SameFile(root, now) {
+				changed()
 				return nil
 			}
 		case err := <-watcher.Errors:
 			return err // events were lost
 		case event := <-watcher.Events:
-			parent, name := filepath.Split(event.Name)
-			parent = filepath.Clean(parent)
-			if slices.Contains(parents[parent], name) && !event.Has(fsnotify.Write) {
-				changed()
-				return nil
-			}
-			if dir == "" || (event.Name != dir && !strings.HasPrefix(event.Name, dir+string(filepath.Separator))) {
-				continue // next to the root or a link to it
-			}
-			if event.Has(fsnotify.Rename) && watched[event.Name] {
+			if event.Has(fsnotify.Rename) && watched[event.Name] || event.Has(fsnotify.Remove) && event.Name == dir {
 				return nil // the watches below the folder have its old name
 			}
 			notable, err := f.notable(watcher, dir, event, watched)
@@ -223,62 +211,6 @@ func (f *Folder) watchTree(watcher *subscription, dir string, watched map[string
 		}
 		return err
 	})
-}
-
-// rootParents returns the folders whose entries decide what root leads to,
-// each with the names that matter in it: the parents of the root and of each
-// link on the way to it and, if something is missing, the folder that lacks
-// it. dir is the root's real path, "" if it doesn't exist.
-func rootParents(root string) (parents map[string][]string, dir string, err error) {
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return nil, "", err
-	}
-	parents = map[string][]string{}
-	volume := filepath.VolumeName(abs)
-	cur := volume + string(filepath.Separator)
-	rest := splitPath(abs[len(volume):])
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		if name == "." {
-			continue
-		}
-		if name == ".." {
-			cur = filepath.Dir(cur)
-			continue
-		}
-		next := filepath.Join(cur, name)
-		info, err := os.Lstat(next)
-		if err != nil {
-			parents[cur] = append(parents[cur], name)
-			return parents, "", nil
-		}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			parents[cur] = append(parents[cur], name)
-			target, err := os.Readlink(next)
-			if links++; err != nil || links > maxRootLinks {
-				return parents, "", nil
-			}
-			rest = append(splitPath(target[len(filepath.VolumeName(target)):]), rest...)
-			if filepath.IsAbs(target) {
-				cur = filepath.VolumeName(target) + string(filepath.Separator)
-			}
-			continue
-		}
-		if len(rest) == 0 {
-			parents[cur] = append(parents[cur], name)
-			if !info.IsDir() {
-				return parents, "", nil
-			}
-		}
-		cur = next
-	}
-	return parents, cur, nil
-}
-
-func splitPath(p string) []string {
-	return strings.FieldsFunc(p, func(r rune) bool { return r == filepath.Separator || r == '/' })
 }
 
 // watcher is the one that the folder shares, or else its own.

@@ -25,11 +25,9 @@ const subscriptionBuffer = 256
 // ready to use.
 type Watcher struct {
 	mu       sync.Mutex
-	fsnotify *fsnotify.Watcher // nil without subscriptions
-	// paths are the subscriptions to each path, with the names of the entries
-	// that matter to them; nil: all.
-	paths map[string]map[*subscription][]string
-	all   map[*subscription]bool
+	fsnotify *fsnotify.Watcher                 // nil without subscriptions
+	paths    map[string]map[*subscription]bool // to each path
+	all      map[*subscription]bool
 
 	limited atomic.Bool // the system's limit is in the log
 }
@@ -52,7 +50,7 @@ func (w *Watcher) subscribe() (*subscription, error) {
 			return nil, err
 		}
 		w.fsnotify = f
-		w.paths, w.all = make(map[string]map[*subscription][]string), make(map[*subscription]bool)
+		w.paths, w.all = make(map[string]map[*subscription]bool), make(map[*subscription]bool)
 		go w.dispatch(f)
 	}
 	s := &subscription{
@@ -63,8 +61,8 @@ func (w *Watcher) subscribe() (*subscription, error) {
 	return s, nil
 }
 
-// Add watches a folder: all of its entries, or those with the given names.
-func (s *subscription) Add(path string, names ...string) error {
+// Add watches a folder.
+func (s *subscription) Add(path string) error {
 	w := s.watcher
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,14 +72,9 @@ func (s *subscription) Add(path string, names ...string) error {
 		return err
 	}
 	if w.paths[path] == nil {
-		w.paths[path] = make(map[*subscription][]string)
+		w.paths[path] = make(map[*subscription]bool)
 	}
-	if before, ok := w.paths[path][s]; ok && (before == nil || names == nil) {
-		names = nil
-	} else {
-		names = append(names, before...)
-	}
-	w.paths[path][s], s.paths[path] = names, true
+	w.paths[path][s], s.paths[path] = true, true
 	return nil
 }
 
@@ -139,14 +132,12 @@ func (w *Watcher) send(f *fsnotify.Watcher, event fsnotify.Event) {
 	if w.fsnotify != f || event.Name == "" {
 		return
 	}
-	dir, name := filepath.Split(event.Name)
-	dir = filepath.Clean(dir)
 	itself := w.paths[event.Name]
 	for s := range itself {
 		s.send(event)
 	}
-	for s, names := range w.paths[dir] {
-		if _, sent := itself[s]; !sent && (names == nil || slices.Contains(names, name)) {
+	for s := range w.paths[filepath.Dir(event.Name)] {
+		if !itself[s] {
 			s.send(event)
 		}
 	}
@@ -160,7 +151,7 @@ func (w *Watcher) send(f *fsnotify.Watcher, event fsnotify.Event) {
 			}
 			for s := range w.paths[path] {
 				delete(s.paths, path)
-				if _, sent := itself[s]; !sent {
+				if !itself[s] {
 					s.fail(errLost)
 				}
 			}
