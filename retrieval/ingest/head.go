@@ -72,22 +72,17 @@ func readHead(root *html.Node) head {
 
 func (h *head) meta(n *html.Node) {
 	content := strings.TrimSpace(attr(n, "content"))
-	first := func(to *string) { *to = cmp.Or(*to, content) }
 	name := strings.ToLower(cmp.Or(attr(n, "name"), attr(n, "property")))
+	if to := map[string]*string{
+		"og:description": &h.description, "og:title": &h.ogTitle, "og:site_name": &h.siteName, "generator": &h.generator, "docsearch:language": &h.ownLanguage,
+	}[name]; to != nil {
+		*to = cmp.Or(*to, content)
+	}
 	switch name {
 	case "description":
 		h.description = cmp.Or(content, h.description)
-	case "og:description":
-		first(&h.description)
-	case "og:title":
-		first(&h.ogTitle)
-	case "og:site_name":
-		first(&h.siteName)
 	case "generator":
-		first(&h.generator)
 		h.sphinx = h.sphinx || strings.Contains(strings.ToLower(content), "sphinx")
-	case "docsearch:language":
-		first(&h.ownLanguage)
 	case "docsearch:version", "readthedocs-version-slug", "docs-version":
 		// Several versions may share a page; the first is its own.
 		v, _, _ := strings.Cut(content, ",")
@@ -109,7 +104,7 @@ func (h *head) meta(n *html.Node) {
 		}
 	case "article:published_time", "date":
 		if dateValue.MatchString(content) {
-			first(&h.date)
+			h.date = cmp.Or(h.date, content)
 		}
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {

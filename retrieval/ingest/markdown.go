@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -23,37 +24,16 @@ import (
 )
 
 // newConverter renders GitHub's Markdown, with footnotes if wanted and
-// definition lists, as HTML. MDX has neither indented code nor raw HTML, except
-// the marks of notes (see prepare). With headingIDs headings get goldmark's own
+// definition lists, as HTML. MDX has no indented code. With headingIDs headings get goldmark's own
 // ids, as Caddy's templates make them.
 func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
 	extensions := []goldmark.Extender{extension.Table, extension.Strikethrough, extension.TaskList, extension.DefinitionList}
 	if footnotes {
 		extensions = append(extensions, extension.Footnote)
 	}
-	p := goldmark.DefaultParser()
-	if mdx {
-		p = parser.NewParser(
-			parser.WithBlockParsers(
-				util.Prioritized(parser.NewSetextHeadingParser(), 100),
-				util.Prioritized(parser.NewThematicBreakParser(), 200),
-				util.Prioritized(parser.NewListParser(), 300),
-				util.Prioritized(parser.NewListItemParser(), 400),
-				util.Prioritized(parser.NewATXHeadingParser(), 600),
-				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-				util.Prioritized(parser.NewBlockquoteParser(), 800),
-				util.Prioritized(parser.NewHTMLBlockParser(), 900),
-				util.Prioritized(parser.NewParagraphParser(), 1000),
-			),
-			parser.WithInlineParsers(
-				util.Prioritized(parser.NewCodeSpanParser(), 100),
-				util.Prioritized(parser.NewLinkParser(), 200),
-				util.Prioritized(parser.NewAutoLinkParser(), 300),
-				util.Prioritized(parser.NewEmphasisParser(), 500),
-			),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-		)
-	}
+	blocks := slices.DeleteFunc(parser.DefaultBlockParsers(), func(p util.PrioritizedValue) bool { return mdx && p.Value == parser.NewCodeBlockParser() })
+	p := parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 	if headingIDs {
 		p.AddOptions(parser.WithAutoHeadingID())
 	}

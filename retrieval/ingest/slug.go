@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -94,11 +95,6 @@ func pandocSlug(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	slug := strings.Join(strings.Fields(b.String()), "-")
-	if i := strings.IndexFunc(slug, unicode.IsLetter); i < 0 {
-		return "section"
-	} else if i > 0 {
-		slug = slug[i:]
-	}
-	return slug
+	slug := strings.TrimLeftFunc(strings.Join(strings.Fields(b.String()), "-"), func(r rune) bool { return !unicode.IsLetter(r) })
+	return cmp.Or(slug, "section")
 }

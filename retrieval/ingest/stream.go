@@ -111,7 +111,7 @@ type cutter struct {
 	sections []retrieval.Section
 	numbers  []int // of sections, as in headers
 	current  int
-	seen     map[int]bool // sections that were begun
+	seen     []bool // sections that were begun
 
 	out   []byte
 	marks retrieval.Marks
@@ -126,7 +126,7 @@ type cutter struct {
 }
 
 func (c *cutter) cut(s string) {
-	c.begin, c.crossed = -1, true
+	c.begin, c.crossed, c.seen = -1, true, make([]bool, len(c.headers))
 	for i := 0; i < len(s); i++ {
 		switch b := s[i]; b {
 		case syntax:
@@ -210,9 +210,6 @@ func (c *cutter) finish() {
 	if text != "" || !c.seen[c.current] && s.Heading != "" {
 		s.Text, s.Marks = text, c.marks
 		c.sections, c.numbers = append(c.sections, s), append(c.numbers, c.current)
-		if c.seen == nil {
-			c.seen = map[int]bool{}
-		}
 		c.seen[c.current] = true
 	}
 	c.out, c.marks, c.begin, c.last, c.line, c.fence = c.out[:0], nil, -1, 0, 0, ""
@@ -222,10 +219,12 @@ func (c *cutter) finish() {
 // section: it is in their Path. One above nothing at all is, so that its words
 // are found, unless it is usual: what was below it is furniture, and the heading
 // is in without.
-func sectionsOf(stream string, headers []retrieval.Section, title string, usual []string) (sections []retrieval.Section, without map[int]bool) {
+func sectionsOf(stream string, headers []retrieval.Section, title string, usual []string) ([]retrieval.Section, map[int]bool) {
 	c := cutter{headers: headers}
 	c.cut(stream)
 	c.finish()
+	var sections []retrieval.Section
+	without := map[int]bool{}
 	top, h1 := topHeadings(headers)
 	for i, s := range c.sections {
 		if len(s.Path) > 0 && (s.Path[0] == title || h1 == 1 && s.Path[0] == top) {
@@ -237,9 +236,6 @@ func sectionsOf(stream string, headers []retrieval.Section, title string, usual 
 		if s.Text == "" {
 			deeper := i+1 < len(c.sections) && c.sections[i+1].Level > s.Level
 			if len(c.sections) > 1 && !deeper && slices.Contains(usual, s.Heading) {
-				if without == nil {
-					without = map[int]bool{}
-				}
 				without[c.numbers[i]] = true
 				continue
 			}

@@ -130,17 +130,6 @@ func indentLines(s, indent string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", "\n"+indent), "\n"+indent+"\n", "\n\n")
 }
 
-func indentRest(blocks []string, indent string) []string {
-	out := make([]string, len(blocks))
-	for i, b := range blocks {
-		out[i] = indentLines(b, indent)
-		if i > 0 {
-			out[i] = indent + out[i]
-		}
-	}
-	return out
-}
-
 // findCheckbox returns the checkbox that a task begins with.
 func findCheckbox(li *html.Node) *html.Node {
 	n := firstElement(li)
@@ -166,13 +155,8 @@ func (f *flow) definitions(n *html.Node) {
 		f.add(strings.Join(items, "\n"))
 		items = nil
 	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || w.furniture[c] || w.skips(c) {
-			continue
-		}
-		if c.DataAtom == atom.Div { // groups terms and what they mean
-			list()
-			f.definitions(c)
+	for _, c := range findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.Dt || n.DataAtom == atom.Dd }) {
+		if w.furniture[c] || w.skips(c) {
 			continue
 		}
 		id := w.termAnchor(c)

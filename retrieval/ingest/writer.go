@@ -227,7 +227,7 @@ func (f *flow) node(n *html.Node) {
 		f.add(w.wrapped(n, "*"))
 	case atom.Div:
 		if mark := attr(n, "data-footnote"); mark != "" {
-			f.add(asSyntax("[^"+mark+"]: ") + strings.Join(indentRest(w.nest(n), asSyntax("    ")), "\n\n"))
+			f.add(asSyntax("[^"+mark+"]: ") + indentLines(strings.Join(w.nest(n), "\n\n"), asSyntax("    ")))
 			return
 		}
 		f.apart(n)
