@@ -73,7 +73,7 @@ func (f *Folder) Watch(ctx context.Context, changed func()) error {
 	pause := firstPause
 	for ctx.Err() == nil {
 		start := time.Now()
-		err := f.events(ctx, interval, changed)
+		err := f.events(ctx, changed)
 		if limitReached(err) {
 			level := slog.LevelDebug // once is enough
 			if !f.watcher().limited.Swap(true) {
@@ -115,24 +115,25 @@ func poll(ctx context.Context, interval time.Duration, changed func()) error {
 }
 
 // events watches the folder until it must be watched again from the start.
-func (f *Folder) events(ctx context.Context, interval time.Duration, changed func()) error {
-	watcher, err := f.watcher().subscribe()
-	if err != nil {
-		return err
-	}
-	defer watcher.Close()
-
+func (f *Folder) events(ctx context.Context, changed func()) error {
 	// Both may lead to different directories, for one tick.
 	root, _ := os.Stat(f.Root)
 	dir, err := filepath.EvalSymlinks(f.Root)
 	if err == nil {
 		dir, err = filepath.Abs(dir)
 	}
-	watched := map[string]bool{}
 	if err != nil || root == nil || !root.IsDir() {
-		root = nil
-	} else if err := f.watchTree(watcher, dir, watched); err != nil {
+		root, dir = nil, ""
+	}
+	watcher, err := f.watcher().subscribe(dir, f.Flat)
+	if err != nil {
 		return err
+	}
+	defer watcher.Close()
+	if dir != "" {
+		if err := f.watchTree(watcher, dir); err != nil {
+			return err
+		}
 	}
 	look := time.NewTicker(rootEvery)
 	defer look.Stop()
@@ -155,10 +156,10 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 		case err := <-watcher.Errors:
 			return err // events were lost
 		case event := <-watcher.Events:
-			if event.Has(fsnotify.Rename) && watched[event.Name] || event.Has(fsnotify.Remove) && event.Name == dir {
-				return nil // the watches below the folder have its old name
+			if event.Has(fsnotify.Remove) && event.Name == dir {
+				return nil
 			}
-			notable, err := f.notable(watcher, dir, event, watched)
+			notable, err := f.notable(watcher, event)
 			if err != nil {
 				return err
 			}
@@ -171,7 +172,7 @@ func (f *Folder) events(ctx context.Context, interval time.Duration, changed fun
 
 // notable reports whether an event may change the pages, and watches the
 // folders that it creates.
-func (f *Folder) notable(watcher *subscription, dir string, event fsnotify.Event, watched map[string]bool) (bool, error) {
+func (f *Folder) notable(watcher *subscription, event fsnotify.Event) (bool, error) {
 	name := filepath.Base(event.Name)
 	// "..data" is the link that Kubernetes swaps when a volume changes.
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "..") {
@@ -186,17 +187,17 @@ func (f *Folder) notable(watcher *subscription, dir string, event fsnotify.Event
 		return true, nil
 	case info.IsDir():
 		if event.Has(fsnotify.Create) && !f.Flat {
-			return true, f.watchTree(watcher, event.Name, watched)
+			return true, f.watchTree(watcher, event.Name)
 		}
 		return true, nil
 	}
-	rel, err := filepath.Rel(dir, event.Name)
+	rel, err := filepath.Rel(watcher.dir, event.Name)
 	return err != nil || f.Wants == nil || f.Wants(filepath.ToSlash(rel)), nil
 }
 
 // watchTree watches a folder and those below it. WalkDir lists a folder after
 // it is watched, so none that appears in between is missed.
-func (f *Folder) watchTree(watcher *subscription, dir string, watched map[string]bool) error {
+func (f *Folder) watchTree(watcher *subscription, dir string) error {
 	return filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return nil // the listing reports unreadable folders
@@ -204,7 +205,6 @@ func (f *Folder) watchTree(watcher *subscription, dir string, watched map[string
 		if p != dir && (f.Flat || skipped(e.Name())) {
 			return fs.SkipDir
 		}
-		watched[p] = true
 		err = watcher.Add(p)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
 			return nil

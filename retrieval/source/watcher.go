@@ -2,9 +2,7 @@ package source
 
 import (
 	"errors"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,8 +10,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// errLost means that events were lost, so that the folder must be watched
-// again from the start.
+// errLost means that events were lost, or that a folder was renamed, whose
+// watches keep the old name: the folder must be watched again from the start.
 var errLost = errors.New("events were lost")
 
 // subscriptionBuffer is how many events a slow folder may have waiting.
@@ -25,8 +23,8 @@ const subscriptionBuffer = 256
 // ready to use.
 type Watcher struct {
 	mu       sync.Mutex
-	fsnotify *fsnotify.Watcher                 // nil without subscriptions
-	paths    map[string]map[*subscription]bool // to each path
+	fsnotify *fsnotify.Watcher // nil without subscriptions
+	paths    map[string]bool   // that are watched
 	all      map[*subscription]bool
 
 	limited atomic.Bool // the system's limit is in the log
@@ -35,13 +33,14 @@ type Watcher struct {
 // subscription is a folder's share of a Watcher.
 type subscription struct {
 	watcher *Watcher
+	dir     string
+	flat    bool // not what is in the directories below
 	Events  chan fsnotify.Event
 	Errors  chan error
-	paths   map[string]bool // guarded by watcher.mu
 }
 
-// subscribe returns a subscription to nothing yet.
-func (w *Watcher) subscribe() (*subscription, error) {
+// subscribe returns a subscription to what Add watches in dir, "" for nothing.
+func (w *Watcher) subscribe(dir string, flat bool) (*subscription, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fsnotify == nil {
@@ -49,32 +48,31 @@ func (w *Watcher) subscribe() (*subscription, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.fsnotify = f
-		w.paths, w.all = make(map[string]map[*subscription]bool), make(map[*subscription]bool)
+		w.fsnotify, w.paths, w.all = f, map[string]bool{}, map[*subscription]bool{}
 		go w.dispatch(f)
 	}
-	s := &subscription{
-		watcher: w, paths: make(map[string]bool),
-		Events: make(chan fsnotify.Event, subscriptionBuffer), Errors: make(chan error, 1),
-	}
+	s := &subscription{watcher: w, dir: dir, flat: flat, Events: make(chan fsnotify.Event, subscriptionBuffer), Errors: make(chan error, 1)}
 	w.all[s] = true
 	return s, nil
 }
 
+// concerns reports whether the subscription is to events of a path.
+func (s *subscription) concerns(path string) bool {
+	return s.dir != "" && (path == s.dir || filepath.Dir(path) == s.dir || !s.flat && below(path, s.dir))
+}
+
+// below reports whether a path is in a folder or in those below it.
+func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
+
 // Add watches a folder.
 func (s *subscription) Add(path string) error {
-	w := s.watcher
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	path = filepath.Clean(path)
+	s.watcher.mu.Lock()
+	defer s.watcher.mu.Unlock()
 	// Also if it is watched already: the folder may be another one by now.
-	if err := w.fsnotify.Add(path); err != nil {
+	if err := s.watcher.fsnotify.Add(path); err != nil {
 		return err
 	}
-	if w.paths[path] == nil {
-		w.paths[path] = make(map[*subscription]bool)
-	}
-	w.paths[path][s], s.paths[path] = true, true
+	s.watcher.paths[path] = true
 	return nil
 }
 
@@ -83,23 +81,32 @@ func (s *subscription) Close() {
 	w := s.watcher
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for path := range s.paths {
-		delete(w.paths[path], s)
-		if len(w.paths[path]) == 0 {
-			w.forget(path)
-		}
-	}
 	delete(w.all, s)
+	w.forget(func(path string) bool {
+		if !s.concerns(path) {
+			return false
+		}
+		for other := range w.all {
+			if other.concerns(path) {
+				return false
+			}
+		}
+		return true
+	})
 	if len(w.all) == 0 && w.fsnotify != nil {
 		_ = w.fsnotify.Close()
 		w.fsnotify = nil
 	}
 }
 
-// forget removes the watch of a path. The caller holds the lock.
-func (w *Watcher) forget(path string) {
-	delete(w.paths, path)
-	_ = w.fsnotify.Remove(path) // an error means that it is gone already
+// forget removes the watches of some paths. The caller holds the lock.
+func (w *Watcher) forget(which func(path string) bool) {
+	for path := range w.paths {
+		if which(path) {
+			delete(w.paths, path)
+			_ = w.fsnotify.Remove(path) // an error means that it is gone already
+		}
+	}
 }
 
 // dispatch sends the events to the subscriptions, and never waits for one.
@@ -129,42 +136,24 @@ func (w *Watcher) dispatch(f *fsnotify.Watcher) {
 func (w *Watcher) send(f *fsnotify.Watcher, event fsnotify.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fsnotify != f || event.Name == "" {
+	if w.fsnotify != f {
 		return
 	}
-	itself := w.paths[event.Name]
-	for s := range itself {
-		s.send(event)
+	renamed := event.Has(fsnotify.Rename) && w.paths[event.Name]
+	if renamed {
+		w.forget(func(path string) bool { return path == event.Name || below(path, event.Name) })
 	}
-	for s := range w.paths[filepath.Dir(event.Name)] {
-		if !itself[s] {
-			s.send(event)
-		}
-	}
-	if event.Has(fsnotify.Rename) && itself != nil {
-		// The watches below have the old name. Its subscribers watch again from
-		// the start; another folder may take the name before they do.
-		below := event.Name + string(filepath.Separator)
-		for _, path := range slices.Collect(maps.Keys(w.paths)) {
-			if path != event.Name && !strings.HasPrefix(path, below) {
-				continue
+	for s := range w.all {
+		switch {
+		case renamed && (s.concerns(event.Name) || below(s.dir, event.Name)):
+			s.fail(errLost)
+		case s.concerns(event.Name):
+			select {
+			case s.Events <- event:
+			default:
+				s.fail(errLost)
 			}
-			for s := range w.paths[path] {
-				delete(s.paths, path)
-				if !itself[s] {
-					s.fail(errLost)
-				}
-			}
-			w.forget(path)
 		}
-	}
-}
-
-func (s *subscription) send(event fsnotify.Event) {
-	select {
-	case s.Events <- event:
-	default:
-		s.fail(errLost)
 	}
 }
 
