@@ -59,18 +59,9 @@ var (
 // oldBanner reports whether a banner of the page says that it belongs to a
 // version that is not maintained.
 func oldBanner(root *html.Node) bool {
-	old := false
-	walk(root, func(n *html.Node) bool {
-		if old || skippedTags.tag(n) || hidden(n) {
-			return false
-		}
-		if !hasClass(n, "pageinfo") && !bannerName.MatchString(attr(n, "class")+" "+attr(n, "id")) {
-			return true
-		}
-		old = oldVersion.MatchString(textOf(n))
-		return false
-	})
-	return old
+	return slices.ContainsFunc(findAll(root, func(n *html.Node) bool {
+		return (hasClass(n, "pageinfo") || bannerName.MatchString(attr(n, "class")+" "+attr(n, "id"))) && !skippedTags.tag(n) && !hidden(n)
+	}), func(n *html.Node) bool { return oldVersion.MatchString(textOf(n)) })
 }
 
 // relate sets which other pages have the same content as doc: its original and
@@ -95,13 +86,14 @@ func (in *Ingester) relate(doc *retrieval.Document, h head) {
 	if doc.Canonical = page(h.canonical); doc.Canonical == "/"+doc.Page {
 		doc.Canonical = ""
 	}
-	doc.Translations = page(h.alternates["x-default"])
-	if doc.Translations == "" && len(h.alternates) > 1 {
-		for _, href := range h.alternates {
-			if p := page(href); p != "" && (doc.Translations == "" || p < doc.Translations) {
-				doc.Translations = p
-			}
+	var pages []string
+	for _, href := range h.alternates {
+		if p := page(href); p != "" {
+			pages = append(pages, p)
 		}
+	}
+	if doc.Translations = page(h.alternates["x-default"]); doc.Translations == "" && len(h.alternates) > 1 && len(pages) > 0 {
+		doc.Translations = slices.Min(pages)
 	}
 	if untranslated := withoutLanguage(doc.Page, doc.File); doc.Translations == "" && untranslated != doc.Page {
 		doc.Translations = "/" + untranslated

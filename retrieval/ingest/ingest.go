@@ -129,18 +129,11 @@ func sum(s *retrieval.Section) uint64 { return hashWords(hashWords(hashSeed, s.H
 
 // hashWords adds the words of a text to an FNV-1a hash.
 func hashWords(h uint64, text string) uint64 {
-	space := true
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if blank(c) || c == '\r' {
-			space = true
-			continue
+	for word := range strings.FieldsSeq(text) {
+		h = hashByte(h, ' ')
+		for i := range len(word) {
+			h = hashByte(h, word[i])
 		}
-		if space {
-			h = hashByte(h, ' ')
-		}
-		space = false
-		h = hashByte(h, c)
 	}
 	return h
 }

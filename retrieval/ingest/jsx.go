@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+var headingTag = regexp.MustCompile(`^h[1-6]$`)
+
 var autolink = regexp.MustCompile(`^<(?:[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>`)
 
 // angle rewrites what begins with "<".
@@ -59,6 +61,13 @@ func (p *preparer) write(t tag, end int) {
 	switch {
 	case t.name == "br":
 		p.emit(" ")
+	case headingTag.MatchString(t.name) && !closed:
+		p.separate()
+		if id := t.attr("id"); id != "" {
+			b.closing = " {#" + id + "}"
+		}
+		p.emit(strings.Repeat("#", int(t.name[1]-'0')) + " ")
+		p.heading = true
 	case block:
 		p.separate()
 		if !closed {
@@ -97,6 +106,7 @@ func (p *preparer) closeTag(name string, end int) {
 			p.indent = b.indent
 		}
 		p.emit(b.closing)
+		p.heading = p.heading && !headingTag.MatchString(name)
 		switch {
 		case b.block || name > "Z" && !inlineTags.has(name): // an element like li
 			p.separate()

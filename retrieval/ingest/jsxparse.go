@@ -107,9 +107,8 @@ func (p *preparer) attribute(src []byte, i int) (a tagAttribute, end int) {
 	if v >= len(src) || src[v] != '=' {
 		return a, end
 	}
-	v = skip(src, v+1, blank)
-	if v >= len(src) {
-		return a, len(src)
+	if v = skip(src, v+1, blank); v >= len(src) {
+		return a, -1
 	}
 	switch c := src[v]; c {
 	case '"', '\'':
@@ -126,7 +125,7 @@ func (p *preparer) attribute(src []byte, i int) (a tagAttribute, end int) {
 		}
 		return a, end
 	}
-	return a, skip(src, v, func(c byte) bool { return c != '>' && c > ' ' })
+	return a, -1
 }
 
 // balanced returns the index behind the bracket that closes the one at i, -1
@@ -148,16 +147,10 @@ func (p *preparer) balanced(i, limit int) int {
 				continue
 			}
 		case '/':
-			if !bytes.HasPrefix(src[i:], []byte("/*")) {
-				break
+			if e := bytes.Index(src[i:], []byte("*/")); e > 1 && src[i+1] == '*' {
+				i += e + 2
+				continue
 			}
-			e := bytes.Index(src[i+2:], []byte("*/"))
-			if e < 0 {
-				p.budget -= limit - start
-				return -1
-			}
-			i += e + 4
-			continue
 		}
 		i++
 	}

@@ -88,16 +88,10 @@ func spoken(doc *retrieval.Document) string {
 	}
 	var prose strings.Builder
 	for i := range doc.Sections {
-		code := false
-		for line := range strings.Lines(doc.Sections[i].Text) {
-			if strings.HasPrefix(strings.TrimSpace(line), "```") {
-				code = !code
-			} else if !code {
-				prose.WriteString(line)
+		for n, text := range strings.Split(doc.Sections[i].Text, "```") {
+			if n%2 == 0 && prose.Len() < 3*proofText {
+				prose.WriteString(text)
 			}
-		}
-		if prose.Len() > 3*proofText {
-			break
 		}
 	}
 	if prose.Len() < proofText {
@@ -120,18 +114,6 @@ var (
 	languageSegment = regexp.MustCompile(`^([a-z]{2})(?:[-_](?:[A-Z][a-z]{3}|[A-Z]{2}|[a-z]{2}|[a-z]{4}|\d{3}))?$`)
 	languageValue   = regexp.MustCompile(`^[a-zA-Z]{2,3}(?:[-_][a-zA-Z0-9]{2,8}){0,3}$`)
 )
-
-// movingVersions always name a version. maybeVersions are also names of topics
-// (Next.js, dev tools), so they count only below a language or "docs".
-var ()
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = true
-	}
-	return m
-}
 
 // conventional reads version and language from the leading folders of a
 // page: /v2/, /2.x/, /docs/next/, /fr/, /pt-BR/v1.2/. API versions further

@@ -9,6 +9,8 @@ var (
 	quoted       = regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`|'((?:[^'\\\\]|\\\\.)*)'")
 	namedValue   = regexp.MustCompile("([\\w-]+)\\s*=\\s*(?:" + quoted.String() + ")")
 	endHighlight = regexp.MustCompile(`\{(?:\{[<%]\s*/\s*highlight\s*[>%]\}|%-?\s*endhighlight\s*-?%)\}`)
+	// captionMarkup matches links and bold text in captions of components.
+	captionMarkup = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*\)|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`)
 )
 
 // shortcode rewrites Hugo's {{< name … >}} and {{% name … %}}, and Liquid's
@@ -98,7 +100,7 @@ func (p *preparer) replace(end int, text string) {
 // plain escapes text for Markdown. Backticks keep their meaning, which they
 // also have in components.
 func plain(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = captionMarkup.ReplaceAllString(strings.Join(strings.Fields(s), " "), "$1$2")
 	var b strings.Builder
 	ticks := strings.Count(s, "`")%2 == 0
 	code := false

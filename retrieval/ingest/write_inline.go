@@ -342,7 +342,8 @@ func (w *writer) link(l *inline, n *html.Node) {
 // linkText escapes the brackets that would end a link's text, if they are not
 // in pairs.
 func linkText(s string) string {
-	if s == "" || s[0] == imageBegins || strings.Count(s, "[") == strings.Count(s, "]") && strings.IndexByte(s, ']') >= strings.IndexByte(s, '[') {
+	paired := strings.Count(s, "[") == strings.Count(s, "]") && strings.IndexByte(s, ']') >= strings.IndexByte(s, '[') && strings.IndexByte(s, escape) < 0
+	if paired || s[0] == imageBegins {
 		return s
 	}
 	return escapeBrackets.Replace(s)
