@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,15 +12,11 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
+// changelogTitle matches titles, movedText the text of a page that has no other.
 var (
-	// changelogTitle, deprecatedTitle and movedText match titles, and the text
-	// of a page that has no other.
-	changelogTitle  = regexp.MustCompile(`(?i)^(?:changelog|change log|release notes|what['’]s new|version history|release history)`)
-	deprecatedTitle = regexp.MustCompile(`(?i)\(deprecated\)|^\[deprecated\]`)
-	movedText       = regexp.MustCompile(`(?i)\b(?:page|document|documentation|content|section|article|site)\b.{0,60}\b(?:has|have|was|is|been) (?:\w+ )?(?:moved|relocated|renamed|merged)\b|` +
+	changelogTitle = regexp.MustCompile(`(?i)^(?:changelog|change log|release notes|what['’]s new|version history|release history)`)
+	movedText      = regexp.MustCompile(`(?i)\b(?:page|document|documentation|content|section|article|site)\b.{0,60}\b(?:has|have|was|is|been) (?:\w+ )?(?:moved|relocated|renamed|merged)\b|` +
 		`\b(?:is|are|was|were) no longer (?:available|distributed|included|maintained|published|shipped)\b`)
-	// sourceFile matches the names of pages that list a file of source code.
-	sourceFile = regexp.MustCompile(`(?i)\.(?:rs|py|js|ts|go|c|cc|cpp|h|hpp|java|rb|php|hs|ml)$|_source$`)
 )
 
 // longestStub is how long a page is, in bytes, that says only where another is.
@@ -30,8 +27,9 @@ const longestStub = 400
 func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 	segments := strings.Split(strings.ToLower(doc.Page), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments.has(s) || isConventional(s) })
+	title := strings.ToLower(doc.Title)
 	switch {
-	case deprecated || deprecatedTitle.MatchString(doc.Title):
+	case deprecated || strings.Contains(title, "(deprecated)") || strings.HasPrefix(title, "[deprecated]"):
 		return retrieval.Deprecated
 	case old:
 		return retrieval.Old
@@ -39,7 +37,7 @@ func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 		return retrieval.Changelog
 	case len(segments) > 0 && blogNames.has(segments[0]), len(doc.Breadcrumbs) > 0 && blogNames.has(strings.ToLower(doc.Breadcrumbs[0])):
 		return retrieval.Blog
-	case sourceFile.MatchString(doc.Page):
+	case sourceExtensions.has(strings.ToLower(path.Ext(doc.Page))), strings.HasSuffix(doc.Page, "_source"):
 		return retrieval.Listing
 	case unreleased.has(doc.Version):
 		return retrieval.Next

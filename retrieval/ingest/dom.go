@@ -165,13 +165,14 @@ func rawText(n *html.Node) string {
 	return out.String()
 }
 
+func isHeading(n *html.Node) bool { return headingTags.tag(n) }
+
+// headingLevel is 0 for what is no heading.
 func headingLevel(n *html.Node) int {
-	if n.Type == html.ElementNode && len(n.Data) == 2 && n.Data[0] == 'h' && n.Data[1] >= '1' && n.Data[1] <= '6' {
+	if isHeading(n) {
 		return int(n.Data[1] - '0')
 	}
 	return 0
 }
-
-func isHeading(n *html.Node) bool { return headingLevel(n) > 0 }
 
 func isList(n *html.Node) bool { return n.DataAtom == atom.Ul || n.DataAtom == atom.Ol }

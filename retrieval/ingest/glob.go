@@ -27,9 +27,6 @@ func compileGlobs(word string, patterns []string) (globs, error) {
 	return out, nil
 }
 
-// globSyntax rewrites a quoted pattern. "/**/x" is also "/x".
-var globSyntax = strings.NewReplacer(`/\*\*/`, `/(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
-
 // compileGlob reads one pattern. A missing slash at the front is added.
 func compileGlob(p string) (*regexp.Regexp, error) {
 	switch {
@@ -50,7 +47,9 @@ func compileGlob(p string) (*regexp.Regexp, error) {
 	if strings.HasSuffix(p, "*") && !strings.HasSuffix(p, "**") {
 		p += "*" // at the end, one star crosses slashes
 	}
-	re, err := regexp.Compile(`(?s)^` + globSyntax.Replace(regexp.QuoteMeta(p)) + `$`)
+	// "/**/x" is also "/x".
+	syntax := strings.NewReplacer(`/\*\*/`, `/(?:.*/)?`, `\*\*`, `.*`, `\*`, `[^/]*`, `\?`, `[^/]`)
+	re, err := regexp.Compile(`(?s)^` + syntax.Replace(regexp.QuoteMeta(p)) + `$`)
 	if err != nil {
 		return nil, fmt.Errorf("reading it as a pattern: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -22,9 +23,6 @@ type head struct {
 
 // sphinxTitle matches the titles of Sphinx pages: "… — Project 1.2.3 documentation".
 var sphinxTitle = regexp.MustCompile(`(?i)(?:^|\s[—–-]\s+).*?\bv?(\d+(?:\.\w+)*) documentation$`)
-
-// dateValue matches the beginning of an ISO date.
-var dateValue = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
 func readHead(root *html.Node) head {
 	var h head
@@ -99,11 +97,11 @@ func (h *head) meta(n *html.Node) {
 	case "deprecated":
 		h.deprecated = content != "false"
 	case "article:modified_time", "og:updated_time", "last-modified", "dcterms.modified", "docs:date":
-		if dateValue.MatchString(content) {
+		if isDate(content) {
 			h.date = content
 		}
 	case "article:published_time", "date":
-		if dateValue.MatchString(content) {
+		if isDate(content) {
 			h.date = cmp.Or(h.date, content)
 		}
 	}
@@ -111,4 +109,10 @@ func (h *head) meta(n *html.Node) {
 		// A page that reloads itself has no url.
 		h.refresh = h.refresh || strings.Contains(strings.ToLower(content), "url=")
 	}
+}
+
+// isDate reports whether s begins with an ISO date.
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s[:min(len(s), 10)])
+	return err == nil
 }

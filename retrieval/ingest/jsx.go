@@ -7,8 +7,6 @@ import (
 	"strings"
 )
 
-var headingTag = regexp.MustCompile(`^h[1-6]$`)
-
 var autolink = regexp.MustCompile(`^<(?:[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>`)
 
 // angle rewrites what begins with "<".
@@ -61,7 +59,7 @@ func (p *preparer) write(t tag, end int) {
 	switch {
 	case t.name == "br":
 		p.emit(" ")
-	case headingTag.MatchString(t.name) && !closed:
+	case headingTags.has(t.name) && !closed:
 		p.separate()
 		if id := t.attr("id"); id != "" {
 			b.closing = " {#" + id + "}"
@@ -106,7 +104,7 @@ func (p *preparer) closeTag(name string, end int) {
 			p.indent = b.indent
 		}
 		p.emit(b.closing)
-		p.heading = p.heading && !headingTag.MatchString(name)
+		p.heading = p.heading && !headingTags.has(name)
 		switch {
 		case b.block || name > "Z" && !inlineTags.has(name): // an element like li
 			p.separate()
@@ -160,8 +158,6 @@ func (t tag) visible(a tagAttribute) string {
 	return ""
 }
 
-var commentID = regexp.MustCompile(`^\{/\*\s*#([^\s*]+)\s*\*/\}$`)
-
 // expression rewrites {…}: text if it is a string, else nothing.
 func (p *preparer) expression() bool {
 	if p.heading && bytes.HasPrefix(p.src[p.pos:], []byte("{#")) {
@@ -173,8 +169,8 @@ func (p *preparer) expression() bool {
 	}
 	code := p.src[p.pos:end]
 	p.pos = end
-	if m := commentID.FindSubmatch(code); m != nil && p.heading {
-		p.emit("{#" + string(m[1]) + "}")
+	if id := strings.Trim(string(code), "{}/* "); p.heading && strings.HasPrefix(id, "#") {
+		p.emit("{" + id + "}")
 		return true
 	}
 	value, ok := literal(code[1 : len(code)-1])

@@ -175,10 +175,7 @@ func quoteEnd(src []byte, i int) int {
 	return -1
 }
 
-var (
-	unescapeJS = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\"`, `"`, `\'`, `'`, "\\`", "`", `\$`, "$")
-	holes      = regexp.MustCompile(`\$\{[^{}]*\}`)
-)
+var holes = regexp.MustCompile(`\$\{[^{}]*\}`)
 
 // literal reads an expression that is a string or a template. What a template
 // inserts is left out.
@@ -187,7 +184,7 @@ func literal(code []byte) (value string, ok bool) {
 	if len(s) < 2 || strings.IndexByte("\"'`", s[0]) < 0 || quoteEnd([]byte(s), 0) != len(s) {
 		return "", false
 	}
-	value = unescapeJS.Replace(s[1 : len(s)-1])
+	value = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\"`, `"`, `\'`, `'`, "\\`", "`", `\$`, "$").Replace(s[1 : len(s)-1])
 	if s[0] == '`' {
 		value = holes.ReplaceAllString(value, "")
 	}

@@ -58,7 +58,6 @@ func (nodeRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 }
 
 var (
-	fenceLanguage = regexp.MustCompile(`^[\w+#.-]+`)
 	// fenceInclude matches a line that mdBook replaces with a file.
 	fenceInclude = regexp.MustCompile(`(?m)^[ \t]*\{\{#\w*(?:include|playground)\b[^}\n]*\}\}[ \t]*\n?`)
 	fenceTitle   = regexp.MustCompile(`(?:^|\s)(?:title|file|filename|caption|name)=(?:"([^"]*)"|'([^']*)')`)
@@ -78,21 +77,24 @@ func renderFence(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	if m := fenceTitle.FindStringSubmatch(info); m != nil {
 		fmt.Fprintf(w, "<p>%s</p>\n", html.EscapeString(m[1]+m[2]))
 	}
+	language := info[:strings.IndexAny(info+" ", " \t{}[],:;=\"'()")]
+	if strings.HasPrefix(info[len(language):], "=") {
+		language = "" // an attribute
+	}
 	code := fenceInclude.ReplaceAllString(string(n.Lines().Value(src)), "")
-	fmt.Fprintf(w, "<pre><code class=\"language-%s\">%s</code></pre>\n", fenceLanguage.FindString(info), html.EscapeString(code))
+	fmt.Fprintf(w, "<pre><code class=\"language-%s\">%s</code></pre>\n", language, html.EscapeString(code))
 	return ast.WalkSkipChildren, nil
 }
 
 // renderInlineTag keeps the inline tags that leave text. Others, such as a
 // <T> that is meant literally, could hide the rest of the page.
 func renderInlineTag(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if tag := node.(*ast.RawHTML).Segments.Value(src); entering && textTag.Match(tag) {
-		_, _ = w.Write(tag)
+	tag := string(node.(*ast.RawHTML).Segments.Value(src))
+	if low := strings.ToLower(tag); entering && (strings.HasPrefix(low, "<br") || strings.HasPrefix(low, "<img")) {
+		_, _ = w.WriteString(tag)
 	}
 	return ast.WalkSkipChildren, nil
 }
-
-var textTag = regexp.MustCompile(`(?i)^<(?:br|img)\b`)
 
 func renderFootnote(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {

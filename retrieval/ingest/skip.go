@@ -109,11 +109,9 @@ func hidden(n *html.Node) bool {
 			gone = strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 		}
 		if gone {
-			return attr(n, "role") != "tabpanel" && !tabPanel.MatchString(attr(n, "class"))
+			class := strings.ToLower(attr(n, "class"))
+			return attr(n, "role") != "tabpanel" && !(strings.Contains(class, "tab") && (strings.Contains(class, "pane") || strings.Contains(class, "content")))
 		}
 	}
 	return false
 }
-
-// tabPanel matches the classes of a tab's panel.
-var tabPanel = regexp.MustCompile(`(?i)tab\S*(?:pane|content)`)

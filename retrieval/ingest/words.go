@@ -12,7 +12,8 @@ type words uint64
 const (
 	skippedTags words = 1 << iota // hold no text of the page
 	blockTags                     // separate their text from what comes before and after
-	writtenTags                   // are blocks of their own kind in Markdown
+	headingTags
+	writtenTags // are blocks of their own kind in Markdown
 
 	skippedRoles
 	skippedClasses // are on elements that are not the page's text
@@ -44,7 +45,8 @@ const (
 	ambiguousLanguages
 	changelogNames
 	blogNames
-	machineFolders // assets, sources and partials of generators
+	sourceExtensions // of pages that list a file of source code
+	machineFolders   // assets, sources and partials of generators
 	assetExtensions
 )
 
@@ -56,6 +58,7 @@ var sets = func() map[string]words {
 			map dialog title datalist progress meter`,
 		blockTags: `address article aside blockquote body center details div fieldset figcaption figure footer form header
 			hgroup hr html legend main p section summary caption video option label`,
+		headingTags: "h1 h2 h3 h4 h5 h6",
 		writtenTags: "ul ol menu li dl dt dd table tr pre thead tbody td th h1 h2 h3 h4 h5 h6",
 
 		skippedRoles: "navigation search contentinfo dialog alertdialog menu menubar toolbar doc-toc doc-noteref doc-backlink",
@@ -109,7 +112,8 @@ var sets = func() map[string]words {
 		ambiguousLanguages: "id vi ms no it cs hr sl et ta te ca",
 		changelogNames: `changelog changelogs change-log change_log changes release-notes release_notes releasenotes releases whatsnew
 			whats-new what-s-new whats_new history`,
-		blogNames: "blog blogs news post posts weblog announcements",
+		sourceExtensions: ".rs .py .js .ts .go .c .cc .cpp .h .hpp .java .rb .php .hs .ml",
+		blogNames:        "blog blogs news post posts weblog announcements",
 		machineFolders: `node_modules _static _sources _modules _images _includes _layouts _data _sass _next _nuxt _astro _app _partials
 			_snippets`,
 		assetExtensions: `.png .jpg .jpeg .gif .svg .webp .avif .ico .css .js .mjs .json .xml .txt .pdf .zip .gz .tgz .mp4 .webm .woff2

@@ -342,14 +342,12 @@ func (w *writer) link(l *inline, n *html.Node) {
 // linkText escapes the brackets that would end a link's text, if they are not
 // in pairs.
 func linkText(s string) string {
-	paired := strings.Count(s, "[") == strings.Count(s, "]") && strings.IndexByte(s, ']') >= strings.IndexByte(s, '[') && strings.IndexByte(s, escape) < 0
-	if paired || s[0] == imageBegins {
+	paired := strings.Count(s, "[") == strings.Count(s, "]") && strings.IndexByte(s, ']') >= strings.IndexByte(s, '[')
+	if paired && !strings.Contains(s, "\xf5[") && !strings.Contains(s, "\xf5]") || s[0] == imageBegins {
 		return s
 	}
-	return escapeBrackets.Replace(s)
+	return strings.NewReplacer("\xf5[", "\xf5[", "\xf5]", "\xf5]", "[", "\xf5[", "]", "\xf5]").Replace(s)
 }
-
-var escapeBrackets = strings.NewReplacer("\xf5[", "\xf5[", "\xf5]", "\xf5]", "[", "\xf5[", "]", "\xf5]")
 
 // address makes a link's target absolute. It is "" for one that leads nowhere.
 func (w *writer) address(href string) string {

@@ -157,8 +157,6 @@ func (w *writer) cell(n *html.Node) string {
 		}
 		l.br()
 	}
-	s := strings.TrimSuffix(withoutImages.Replace(l.String()), cellBreak)
-	return inCell.Replace(s)
+	s := strings.TrimSuffix(withoutImages(l.String()), cellBreak)
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", " "), "|", "\xf5|")
 }
-
-var inCell = strings.NewReplacer("\n", " ", "|", "\xf5|")

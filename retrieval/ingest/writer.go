@@ -134,13 +134,15 @@ func images(s string) string {
 		case c == imageBegins || c == imageEnds:
 			within = c == imageBegins
 		case c < escape && c != ' ' && c != '\n' && !within:
-			return withoutImages.Replace(s)
+			return withoutImages(s)
 		}
 	}
 	return s
 }
 
-var withoutImages = strings.NewReplacer("\xfc", "", "\xfd", "")
+func withoutImages(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\xfc", ""), "\xfd", "")
+}
 
 // isBlock counts custom elements as blocks.
 func isBlock(n *html.Node) bool {
