@@ -70,7 +70,7 @@ var (
 // closes it.
 func (p *preparer) openNote(kind string, titled bool) (closing string) {
 	kind = strings.TrimPrefix(strings.ToLower(kind), "callout-")
-	if noteKinds[kind] == "" {
+	if kindOfNote(kind) == "" {
 		return ""
 	}
 	mark := `<div class="admonition ` + kind + `"`

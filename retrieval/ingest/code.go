@@ -50,16 +50,10 @@ func isLineNumber(n *html.Node) bool {
 // codeLanguage looks for a code block's language on the pre, the code in it
 // and the elements around it.
 func codeLanguage(n *html.Node) string {
-	c := firstElement(n)
-	if c != nil && c.DataAtom == atom.Pre {
-		c = firstElement(c) // mdBook's examples that run
+	for c := firstElement(n); c != nil && (c.DataAtom == atom.Pre || c.DataAtom == atom.Code); c = firstElement(c) {
+		n = c
 	}
-	if c != nil && c.DataAtom == atom.Code {
-		if l := classLanguage(c); l != "" {
-			return languageName(l)
-		}
-	}
-	for i := 0; n != nil && i < 7 && n.DataAtom != atom.Body; i++ {
+	for i := 0; n != nil && i < 8 && n.DataAtom != atom.Body; i++ {
 		if l := classLanguage(n); l != "" {
 			return languageName(l)
 		}

@@ -151,17 +151,15 @@ func textOf(n *html.Node) string { return collapse(rawText(n)) }
 
 // rawText is the text below n as it is written.
 func rawText(n *html.Node) string {
+	if n.Type == html.TextNode {
+		return n.Data
+	}
 	var out strings.Builder
-	var add func(*html.Node)
-	add = func(n *html.Node) {
-		if n.Type == html.TextNode {
-			out.WriteString(n.Data)
-		}
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			add(c)
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			out.WriteString(d.Data)
 		}
 	}
-	add(n)
 	return out.String()
 }
 

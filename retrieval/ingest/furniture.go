@@ -146,10 +146,8 @@ func pageBlocks(file string, data []byte) (out []block) {
 			out = nil
 		}
 	}()
-	if formatOf(file) != formatHTML {
-		if _, ok := absolute(file); !ok {
-			return nil
-		}
+	if _, fetched := absolute(file); !fetched && formatOf(file) != formatHTML {
+		return nil
 	}
 	src, err := decode(data, true)
 	if err != nil {

@@ -143,24 +143,20 @@ const hashSeed uint64 = 14695981039346656037
 
 func hashByte(h uint64, c byte) uint64 { return (h ^ uint64(c)) * 1099511628211 }
 
-// format is how a page is written.
-type format int
-
+// The formats of pages, the preferred first.
 const (
-	formatNone format = iota
-	formatHTML
-	formatMarkdown
-	formatMDX
+	formatNone     = ""
+	formatHTML     = "html"
+	formatMarkdown = "md"
+	formatMDX      = "mdx"
 )
 
-func formatOf(file string) format {
-	switch strings.ToLower(path.Ext(file)) {
-	case ".html", ".htm":
+func formatOf(file string) string {
+	switch ext := strings.ToLower(strings.TrimPrefix(path.Ext(file), ".")); ext {
+	case "htm":
 		return formatHTML
-	case ".md":
-		return formatMarkdown
-	case ".mdx":
-		return formatMDX
+	case formatHTML, formatMarkdown, formatMDX:
+		return ext
 	}
 	return formatNone
 }

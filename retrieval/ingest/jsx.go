@@ -22,7 +22,7 @@ func (p *preparer) angle() {
 		}
 	}
 	if p.jsx && len(rest) > 1 {
-		if t, end, ok := p.tag(); ok {
+		if t, end := p.tag(); end > 0 {
 			p.write(t, end)
 			return
 		}

@@ -46,56 +46,44 @@ func skip(src []byte, i int, in func(byte) bool) int {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// tag parses the tag at pos.
-func (p *preparer) tag() (t tag, end int, ok bool) {
+// tag parses the tag at pos and returns the index behind it, 0 if there is none.
+func (p *preparer) tag() (t tag, end int) {
 	src := p.src[:min(len(p.src), p.pos+maxTag)]
 	if !p.mdx && p.pos > 0 && nameByte(src[p.pos-1]) {
-		return t, 0, false // Vec<T>
+		return t, 0 // Vec<T>
 	}
 	start := p.pos + 1
-	if start < len(src) && src[start] == '/' {
-		t.closing = true
+	if t.closing = bytes.HasPrefix(src[start:], []byte("/")); t.closing {
 		start++
 	}
 	i := skip(src, start, nameByte)
 	t.name = string(src[start:min(i, start+100)])
 	switch {
-	case i >= len(src):
-		return t, 0, false
-	case t.name == "":
-		return t, i + 1, p.mdx && src[i] == '>' // a fragment
-	case strings.Contains(t.name, ":") || strings.IndexByte("0123456789.-", t.name[0]) >= 0:
-		return t, 0, false
-	case !p.mdx && (t.name[0] < 'A' || t.name[0] > 'Z'):
-		return t, 0, false
+	case t.name == "" && p.mdx && bytes.HasPrefix(src[i:], []byte(">")): // a fragment
+		return t, i + 1
+	case t.name == "" || strings.Contains(t.name, ":") || strings.IndexByte("0123456789.-", t.name[0]) >= 0, !p.mdx && (t.name[0] < 'A' || t.name[0] > 'Z'):
+		return t, 0
 	}
-	for i < len(src) && p.budget > 0 {
+	for i > 0 && i < len(src) && p.budget > 0 {
 		switch c := src[i]; {
-		case blank(c):
-			i++
-		case c == '/':
-			t.selfClosing = true
-			i++
 		case c == '>':
-			return t, i + 1, true
+			return t, i + 1
+		case blank(c) || c == '/':
+			t.selfClosing = t.selfClosing || c == '/'
+			i++
 		case c == '{': // {...spread} or a comment
-			if i = p.balanced(i, len(src)); i < 0 {
-				return t, 0, false
-			}
+			i = p.balanced(i, len(src))
 		case attributeByte(c):
-			a, e := p.attribute(src, i)
-			if e < 0 {
-				return t, 0, false
-			}
+			var a tagAttribute
+			a, i = p.attribute(src, i)
 			t.attrs = append(t.attrs, a)
-			i = e
 		default:
 			p.budget -= i - p.pos
-			return t, 0, false
+			i = 0
 		}
 	}
-	p.budget -= i - p.pos
-	return t, 0, false
+	p.budget -= max(0, i-p.pos)
+	return t, 0
 }
 
 // attribute parses the attribute at i and returns the index behind it, -1 if
@@ -107,24 +95,20 @@ func (p *preparer) attribute(src []byte, i int) (a tagAttribute, end int) {
 	if v >= len(src) || src[v] != '=' {
 		return a, end
 	}
-	if v = skip(src, v+1, blank); v >= len(src) {
-		return a, -1
-	}
-	switch c := src[v]; c {
-	case '"', '\'':
-		n := bytes.IndexByte(src[v+1:], c)
-		if n < 0 {
-			p.budget -= len(src) - v
-			return a, -1
-		}
-		a.value, a.literal = string(src[v+1:v+1+n]), true
-		return a, v + n + 2
-	case '{':
+	v = skip(src, v+1, blank)
+	switch {
+	case v < len(src) && src[v] == '{':
 		if end = p.balanced(v, len(src)); end > 0 {
 			a.value, a.literal = literal(src[v+1 : end-1])
 		}
 		return a, end
+	case v < len(src) && (src[v] == '"' || src[v] == '\''):
+		if n := bytes.IndexByte(src[v+1:], src[v]); n >= 0 {
+			a.value, a.literal = string(src[v+1:v+1+n]), true
+			return a, v + n + 2
+		}
 	}
+	p.budget -= len(src) - i
 	return a, -1
 }
 

@@ -19,6 +19,10 @@ const (
 	skippedClasses // are on elements that are not the page's text
 	breadcrumbClasses
 	noteClasses
+	notes // kinds of notes, as GitHub knows them
+	tips
+	warnings
+	cautions
 	lineNumberClasses
 	contentIDs
 
@@ -85,6 +89,10 @@ var sets = func() map[string]words {
 		breadcrumbClasses: "breadcrumb breadcrumbs md-path wy-breadcrumbs",
 		noteClasses: `admonition theme-admonition custom-block hint-container custom-container starlight-aside markdown-alert alert callout
 			nextra-callout admonitionblock`,
+		notes:    "note info information seealso abstract question example primary secondary versionadded versionchanged quote todo default",
+		tips:     "tip hint success check",
+		warnings: "warning warn attention deprecated",
+		cautions: "caution danger error failure bug fail",
 		lineNumberClasses: `linenos lineno linenumber line-number line-numbers line-numbers-rows line-numbers-wrapper ln lnt gl gutter
 			ansi-line-number`,
 		contentIDs: "content main-content content-area mw-content-text docs-content",

@@ -56,25 +56,6 @@ func (f *flow) tabs(n *html.Node) bool {
 	return byRole
 }
 
-// noteKinds are the kinds of notes by the words in their classes, as GitHub
-// knows them.
-var noteKinds = func() map[string]string {
-	kinds := map[string]string{}
-	for kind, words := range map[string]string{
-		"NOTE": `note info information seealso abstract question example primary secondary versionadded versionchanged quote todo
-			default`,
-		"TIP":       "tip hint success check",
-		"IMPORTANT": "important",
-		"WARNING":   "warning warn attention deprecated",
-		"CAUTION":   "caution danger error failure bug fail",
-	} {
-		for word := range strings.FieldsSeq(words) {
-			kinds[word] = kind
-		}
-	}
-	return kinds
-}()
-
 // noteKind returns GitHub's kind of a note, "" for other elements.
 func noteKind(n *html.Node) string {
 	switch n.DataAtom {
@@ -86,11 +67,28 @@ func noteKind(n *html.Node) string {
 		return ""
 	}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(attr(n, "class")), func(r rune) bool { return r <= ' ' || r == '-' || r == '_' }) {
-		if kind := noteKinds[word]; kind != "" {
+		if kind := kindOfNote(word); kind != "" {
 			return kind
 		}
 	}
 	return "NOTE"
+}
+
+// kindOfNote is GitHub's name of a kind of notes, "" for other words.
+func kindOfNote(word string) string {
+	switch set := sets[word]; {
+	case set&notes != 0:
+		return "NOTE"
+	case set&tips != 0:
+		return "TIP"
+	case set&warnings != 0:
+		return "WARNING"
+	case set&cautions != 0:
+		return "CAUTION"
+	case word == "important":
+		return "IMPORTANT"
+	}
+	return ""
 }
 
 var noteTitle = regexp.MustCompile(`(?i)(?:admonition|alert|block|container|callout|aside)[-_]*(?:title|heading)|(?:^|\s)(?:alert-)?title(?:\s|$)`)

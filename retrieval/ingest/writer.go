@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -299,15 +300,8 @@ func (w *writer) section(level int, text, anchor string) string {
 	if level >= len(w.path) {
 		return ""
 	}
-	for i := level; i < len(w.path); i++ {
-		w.path[i] = ""
-	}
-	var above []string
-	for _, h := range w.path[1:level] {
-		if h != "" {
-			above = append(above, h)
-		}
-	}
+	above := slices.DeleteFunc(slices.Clone(w.path[1:level]), func(h string) bool { return h == "" })
+	clear(w.path[level:])
 	w.path[level] = text
 	w.current = len(w.headers)
 	w.headers = append(w.headers, retrieval.Section{Anchor: anchor, Heading: text, Path: above, Level: level})
