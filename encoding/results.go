@@ -75,10 +75,10 @@ func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 			r.Content, r.Metadata.Description, r.Metadata.Tags = section.Text, d.Description, d.Tags
 		}
 		if !s.NoSnippet {
-			snippet, words := retrieval.Snippet(section.Text, mark, length)
-			r.Metadata.Snippet = snippet
+			part, words := snippet(section.Text, mark, length)
+			r.Metadata.Snippet = part
 			r.Metadata.Highlights = &Highlights{
-				Title: ranges(d.Title, mark(d.Title)), Heading: ranges(section.Heading, mark(section.Heading)), Snippet: ranges(snippet, words),
+				Title: ranges(d.Title, mark(d.Title)), Heading: ranges(section.Heading, mark(section.Heading)), Snippet: ranges(part, words),
 			}
 		}
 		if section.Anchor != "" {
@@ -104,8 +104,12 @@ func ranges(text string, spans []retrieval.Span) (out [][2]int) {
 		at = to
 		return units
 	}
-	for _, s := range retrieval.Merge(spans) {
-		out = append(out, [2]int{count(s.Start), count(s.End)})
+	for i := 0; i < len(spans); {
+		start, end := spans[i].Start, spans[i].End
+		for i++; i < len(spans) && spans[i].Start <= end; i++ {
+			end = max(end, spans[i].End)
+		}
+		out = append(out, [2]int{count(start), count(end)})
 	}
 	return out
 }

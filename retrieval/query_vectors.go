@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/store"
 )
 
@@ -148,7 +149,7 @@ func embedQuery(ctx context.Context, e Embedder, text string) ([]float32, error)
 		vectors, err = e.Embed(ctx, []string{text})
 	}
 	if err == nil {
-		err = checkVectors(vectors, 1)
+		err = disk.CheckVectors(vectors, 1)
 	}
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // Limits of embedding a site's sections.
@@ -59,24 +61,24 @@ type embeddings struct {
 	status EmbeddingStatus
 	// refused are texts that the embedder takes in no form. They are tried
 	// again after a restart.
-	refused   map[vectorKey]bool
+	refused   map[disk.Key]bool
 	putFailed bool
 
 	// The holder of the Refresher's lock uses these. cache is set once.
-	cache *vectorCache
-	keys  [][]vectorKey // of the sections of Refresher.documents
+	cache *disk.Vectors
+	keys  [][]disk.Key // of the sections of Refresher.documents
 
 	notesMu sync.Mutex
 	// notes are the keys of documents that were read since the last generation,
 	// of which only the outline is at hand.
-	notes map[string][]vectorKey // by noteKey
+	notes map[string][]disk.Key // by noteKey
 }
 
 func newEmbeddings(r *Refresher) *embeddings {
 	model := r.options.Embedder.Model()
 	e := &embeddings{
 		refresher: r, model: model, woken: make(chan struct{}, 1),
-		status: EmbeddingStatus{Model: model}, refused: map[vectorKey]bool{},
+		status: EmbeddingStatus{Model: model}, refused: map[disk.Key]bool{},
 	}
 	e.batchSize.Store(maxBatchTexts)
 	return e
@@ -93,11 +95,11 @@ func (e *embeddings) publishAfter() time.Duration {
 func (e *embeddings) load() {
 	path := ""
 	if dir := e.refresher.options.Dir; dir != "" {
-		name := vectorKeyOf(e.model, "")
+		name := disk.KeyOf(e.model, "")
 		path = filepath.Join(dir, "vectors-"+hex.EncodeToString(name[:6])+".bin")
 	}
 	var err error
-	if e.cache, err = openVectorCache(path); err != nil {
+	if e.cache, err = disk.OpenVectors(path); err != nil {
 		e.refresher.log.Warn("the vectors of earlier runs can't be read; all sections are embedded again", "error", err)
 	}
 	// Without a document, its keys are missing until it is read again.
@@ -154,10 +156,10 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-func (e *embeddings) keysOfDocument(d *Document) []vectorKey {
-	keys := make([]vectorKey, len(d.Sections))
+func (e *embeddings) keysOfDocument(d *Document) []disk.Key {
+	keys := make([]disk.Key, len(d.Sections))
 	for j := range d.Sections {
-		keys[j] = vectorKeyOf(e.model, sectionText(d, &d.Sections[j]))
+		keys[j] = disk.KeyOf(e.model, sectionText(d, &d.Sections[j]))
 	}
 	return keys
 }
@@ -173,27 +175,27 @@ func (e *embeddings) note(d *Document) {
 	e.notesMu.Lock()
 	defer e.notesMu.Unlock()
 	if e.notes == nil {
-		e.notes = map[string][]vectorKey{}
+		e.notes = map[string][]disk.Key{}
 	}
 	e.notes[noteKey(d)] = keys
 }
 
 // keysOf returns the keys of the sections of documents. Those of outlines are
 // noted, or known from the current generation, or the document is loaded.
-func (e *embeddings) keysOf(ctx context.Context, documents []*Document) ([][]vectorKey, error) {
+func (e *embeddings) keysOf(ctx context.Context, documents []*Document) ([][]disk.Key, error) {
 	e.notesMu.Lock()
 	notes := e.notes
 	e.notes = nil
 	e.notesMu.Unlock()
 	if notes == nil {
-		notes = map[string][]vectorKey{}
+		notes = map[string][]disk.Key{}
 	}
 	for i, keys := range e.keys { // none before the first generation
 		if d := e.refresher.documents[i]; d.Outline && notes[noteKey(d)] == nil {
 			notes[noteKey(d)] = keys
 		}
 	}
-	keys := make([][]vectorKey, len(documents))
+	keys := make([][]disk.Key, len(documents))
 	for i, d := range documents {
 		if d.Outline {
 			if keys[i] = notes[noteKey(d)]; keys[i] != nil || len(d.Sections) == 0 {
@@ -225,7 +227,7 @@ func (e *embeddings) whole(ctx context.Context, d *Document) (*Document, error) 
 }
 
 // known returns how many keys are in the cache.
-func (e *embeddings) known(keys [][]vectorKey) (known int) {
+func (e *embeddings) known(keys [][]disk.Key) (known int) {
 	total := 0
 	for _, k := range keys {
 		total += len(k)
@@ -252,7 +254,7 @@ func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished boo
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	seen := map[vectorKey]bool{}
+	seen := map[disk.Key]bool{}
 	e.status.Done, e.status.Total, e.status.Refused = 0, 0, 0
 	for i, d := range r.documents {
 		for j, key := range e.keys[i] {
@@ -345,7 +347,7 @@ func (e *embeddings) publish(ctx context.Context) error {
 		return err
 	}
 	r.save()
-	live := map[vectorKey]bool{}
+	live := map[disk.Key]bool{}
 	for _, keys := range e.keys {
 		for _, key := range keys {
 			live[key] = true

@@ -3,11 +3,11 @@ package retrieval
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // Limits of the requests to an embedder.
@@ -30,14 +30,14 @@ const (
 
 // text is a section without a vector.
 type text struct {
-	key      vectorKey
+	key      disk.Key
 	document *Document // or its outline
 	section  int
 }
 
 // shortText is a text that is embedded.
 type shortText struct {
-	key  vectorKey
+	key  disk.Key
 	text string
 }
 
@@ -92,7 +92,7 @@ func (e *embeddings) batch(ctx context.Context, texts []text, last **Document) (
 // probeText, it tries smaller batches, then shorter texts, and then leaves the
 // text out. An error means that the embedder is down.
 func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
-	keys, texts := make([]vectorKey, len(batch)), make([]string, len(batch))
+	keys, texts := make([]disk.Key, len(batch)), make([]string, len(batch))
 	for i, t := range batch {
 		keys[i], texts[i] = t.key, t.text
 	}
@@ -121,7 +121,7 @@ func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 }
 
 // put stores new vectors in the cache.
-func (e *embeddings) put(keys []vectorKey, vectors [][]float32) {
+func (e *embeddings) put(keys []disk.Key, vectors [][]float32) {
 	err := e.cache.Put(keys, vectors)
 	e.mu.Lock()
 	first := err != nil && !e.putFailed
@@ -147,7 +147,7 @@ func (e *embeddings) request(ctx context.Context, texts []string, attempts int) 
 		vectors, err = e.refresher.options.Embedder.Embed(timed, texts)
 		cancel()
 		if err == nil {
-			err = checkVectors(vectors, len(texts))
+			err = disk.CheckVectors(vectors, len(texts))
 		}
 		slow := time.Since(began) > slowBatch
 		if n := e.batchSize.Load(); slow && int64(len(texts)) >= n {
@@ -161,22 +161,4 @@ func (e *embeddings) request(ctx context.Context, texts []string, attempts int) 
 		}
 	}
 	return nil, err
-}
-
-// checkVectors refuses vectors that can't be compared.
-func checkVectors(vectors [][]float32, texts int) error {
-	if len(vectors) != texts {
-		return fmt.Errorf("the embedder returned %d vectors for %d texts", len(vectors), texts)
-	}
-	for _, v := range vectors {
-		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(vectors[0]) {
-			return fmt.Errorf("the embedder returned vectors of %d and %d dimensions", len(vectors[0]), len(v))
-		}
-		for _, x := range v {
-			if x64 := float64(x); math.IsNaN(x64) || math.IsInf(x64, 0) {
-				return errors.New("the embedder returned a vector with a number that is not finite")
-			}
-		}
-	}
-	return nil
 }

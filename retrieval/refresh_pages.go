@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // errReplaced means that a deploy replaced the source while it was read.
@@ -383,7 +385,7 @@ func (r *Refresher) mustPublish(report Report) bool {
 
 // publish replaces the index by the documents and the vectors that are known.
 func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
-	var keys [][]vectorKey
+	var keys [][]disk.Key
 	known, model := 0, ""
 	if r.embeddings != nil {
 		var err error

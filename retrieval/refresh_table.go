@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // pageTableFormat changes with the meaning of a pageTable's fields.
@@ -77,5 +79,5 @@ func loadPageTable(path, fingerprint string) (*pageTable, error) {
 }
 
 func (t *pageTable) save(path string) error {
-	return WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(t) })
+	return disk.WriteFile(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(t) })
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
@@ -66,7 +67,7 @@ type contents struct {
 
 // save writes a snapshot to a folder.
 func save(dir string, c *contents) error {
-	return retrieval.WriteFile(filepath.Join(dir, snapshotFile), func(w io.Writer) error {
+	return disk.WriteFile(filepath.Join(dir, snapshotFile), func(w io.Writer) error {
 		sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 		if err := encode(io.MultiWriter(w, sum), c); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
@@ -193,7 +194,7 @@ func (x *Index) restore() {
 func (x *Index) saveState(c *content) {
 	refs, err := x.store.retain(c.outlines)
 	if err == nil && x.options.Dir != "" {
-		err = retrieval.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
+		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
 			_, err := encodeState(w, c, refs)
 			return err
 		})

@@ -1,10 +1,11 @@
-package retrieval
+package encoding
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 const (
@@ -17,11 +18,11 @@ const (
 	leadIn = .4
 )
 
-// Snippet returns the part of a section's text that says most about a query,
+// snippet returns the part of a section's text that says most about a query,
 // on one line and at most limit characters (UTF-16 code units, as JavaScript
 // counts) long, and the query's words in it. "…" marks an end that is cut.
 // Without any word, it is the beginning of the text. limit is at least 20.
-func Snippet(text string, mark Marker, limit int) (string, []Span) {
+func snippet(text string, mark retrieval.Marker, limit int) (string, []retrieval.Span) {
 	if len(text) > maxSnippetText {
 		text = strings.ToValidUTF8(text[:maxSnippetText], "")
 	}
@@ -54,7 +55,7 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 	if tail != "" {
 		part = strings.TrimRight(part, " .·")
 	}
-	var in []Span
+	var in []retrieval.Span
 	for _, s := range spans {
 		if s.Start >= start && s.End <= start+len(part) {
 			s.Start += len(head) - start
@@ -67,7 +68,7 @@ func Snippet(text string, mark Marker, limit int) (string, []Span) {
 
 // bestStart returns where to begin a snippet: before the words that together
 // weigh most within its length. A word that occurs again adds little.
-func bestStart(text string, spans []Span, limit int) int {
+func bestStart(text string, spans []retrieval.Span, limit int) int {
 	room := limit - int(leadIn*float64(limit))
 	// Where each span begins and ends, in characters.
 	from, words, last := 0, 0, 0
@@ -215,21 +216,6 @@ func oneLine(text string) string {
 		}
 	}
 	return string(out)
-}
-
-// Merge joins spans that overlap or touch, and returns them in order.
-func Merge(spans []Span) []Span {
-	spans = slices.Clone(spans)
-	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
-	merged := spans[:0]
-	for _, s := range spans {
-		if n := len(merged); n > 0 && s.Start <= merged[n-1].End {
-			merged[n-1].End = max(merged[n-1].End, s.End)
-			continue
-		}
-		merged = append(merged, s)
-	}
-	return merged
 }
 
 // units is the length of a text in UTF-16 code units.

@@ -1,4 +1,6 @@
-package retrieval
+// Package disk keeps what must outlive a process: files that are replaced as a
+// whole, and the vectors of texts.
+package disk
 
 import (
 	"bufio"

@@ -1,6 +1,7 @@
-package retrieval_test
+package encoding
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -45,7 +46,7 @@ func TestSnippet(t *testing.T) {
 		"emoji count twice":                  {strings.Repeat("🦔", 100), "", words("x")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, spans := retrieval.Snippet(c.text, c.mark, 60)
+			got, spans := snippet(c.text, c.mark, 60)
 			if n := len(utf16.Encode([]rune(got))); n > 60 {
 				t.Errorf("%d characters: %q", n, got)
 			}
@@ -65,9 +66,25 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
-	got := retrieval.Merge([]retrieval.Span{{Start: 8, End: 13}, {Start: 0, End: 7}, {Start: 7, End: 8}, {Start: 20, End: 21}, {Start: 2, End: 3}})
-	if len(got) != 2 || got[0].Start != 0 || got[0].End != 13 || got[1].Start != 20 {
-		t.Errorf("%v", got)
+func TestRangesThatTouchAreOne(t *testing.T) {
+	got := ranges("0123456 89abc", []retrieval.Span{{Start: 0, End: 7}, {Start: 2, End: 3}, {Start: 7, End: 8}, {Start: 8, End: 11}, {Start: 12, End: 13}})
+	if want := [][2]int{{0, 11}, {12, 13}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+func FuzzSnippet(f *testing.F) {
+	f.Add("The ﬁle server… \xff 証明書 http.Server-x", "server")
+	f.Add("\xff", "")
+	f.Fuzz(func(t *testing.T, text, word string) {
+		if word == "" {
+			word = " "
+		}
+		part, spans := snippet(text, words(word), 60)
+		for _, s := range spans {
+			if s.Start < 0 || s.End > len(part) || s.Start >= s.End {
+				t.Fatalf("span %+v of %q", s, part)
+			}
+		}
+	})
 }

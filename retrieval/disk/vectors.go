@@ -1,4 +1,4 @@
-package retrieval
+package disk
 
 import (
 	"bufio"
@@ -17,16 +17,16 @@ import (
 	"sync"
 )
 
-// vectorKey identifies a text as a model reads it.
-type vectorKey [sha256.Size]byte
+// Key identifies a text as a model reads it.
+type Key [sha256.Size]byte
 
-func vectorKeyOf(model, text string) vectorKey {
+func KeyOf(model, text string) Key {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n%s%s", len(model), model, text)
-	return vectorKey(h.Sum(nil))
+	return Key(h.Sum(nil))
 }
 
-// The file of a vectorCache has a header (magic, number of dimensions,
+// The file of a Vectors has a header (magic, number of dimensions,
 // checksum) and then records of equal size: key, vector as little-endian
 // float32, CRC-32C of both. Records are only appended, so a crash can damage
 // no more than the last one.
@@ -42,23 +42,23 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// vectorCache keeps the vectors of one model in a file, so that each text is
+// Vectors keeps the vectors of one model in a file, so that each text is
 // embedded once. Vectors that can't be written are kept in memory. Several
 // caches may use one file, as during a reload: every record is checked when it
 // is read.
-type vectorCache struct {
+type Vectors struct {
 	path string // "" keeps all vectors in memory
 
 	mu         sync.Mutex
 	dimensions int
-	offsets    map[vectorKey]int64
-	memory     map[vectorKey][]float32
+	offsets    map[Key]int64
+	memory     map[Key][]float32
 }
 
-// openVectorCache reads the keys of the file at path, if there is one. Damaged
+// OpenVectors reads the keys of the file at path, if there is one. Damaged
 // records are left out. The cache can be used even if the error is not nil.
-func openVectorCache(path string) (*vectorCache, error) {
-	c := &vectorCache{path: path, offsets: map[vectorKey]int64{}, memory: map[vectorKey][]float32{}}
+func OpenVectors(path string) (*Vectors, error) {
+	c := &Vectors{path: path, offsets: map[Key]int64{}, memory: map[Key][]float32{}}
 	if path == "" {
 		return c, nil
 	}
@@ -68,7 +68,7 @@ func openVectorCache(path string) (*vectorCache, error) {
 	return c, nil
 }
 
-func (c *vectorCache) load() error {
+func (c *Vectors) load() error {
 	f, err := os.Open(c.path)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *vectorCache) load() error {
 			return err
 		}
 		if intact(record) {
-			c.offsets[vectorKey(record)] = offset
+			c.offsets[Key(record)] = offset
 		}
 	}
 }
@@ -121,7 +121,7 @@ func intact(record []byte) bool {
 }
 
 // Has reports whether the cache has a vector.
-func (c *vectorCache) Has(key vectorKey) bool {
+func (c *Vectors) Has(key Key) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, onDisk := c.offsets[key]
@@ -129,7 +129,7 @@ func (c *vectorCache) Has(key vectorKey) bool {
 }
 
 // Get returns the vectors of keys, nil for each that is missing or damaged.
-func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
+func (c *Vectors) Get(keys []Key) [][]float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	vectors := make([][]float32, len(keys))
@@ -159,7 +159,7 @@ func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
 		if err != nil && !errors.Is(err, io.EOF) {
 			continue
 		}
-		if err != nil || !intact(record) || vectorKey(record) != key {
+		if err != nil || !intact(record) || Key(record) != key {
 			delete(c.offsets, key)
 			continue
 		}
@@ -174,8 +174,8 @@ func (c *vectorCache) Get(keys []vectorKey) [][]float32 {
 // Put adds vectors of equal length. If that length differs from the length of
 // the vectors in the cache, the model behind the name has changed and those
 // are dropped. After an error the new vectors are kept in memory.
-func (c *vectorCache) Put(keys []vectorKey, vectors [][]float32) error {
-	if err := checkVectors(vectors, len(keys)); err != nil || len(keys) == 0 {
+func (c *Vectors) Put(keys []Key, vectors [][]float32) error {
+	if err := CheckVectors(vectors, len(keys)); err != nil || len(keys) == 0 {
 		return err
 	}
 	c.mu.Lock()
@@ -199,7 +199,7 @@ func (c *vectorCache) Put(keys []vectorKey, vectors [][]float32) error {
 }
 
 // write appends vectors to the file.
-func (c *vectorCache) write(keys []vectorKey, vectors [][]float32) error {
+func (c *Vectors) write(keys []Key, vectors [][]float32) error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (c *vectorCache) write(keys []vectorKey, vectors [][]float32) error {
 	return nil
 }
 
-func appendVectorRecord(b []byte, key vectorKey, v []float32) []byte {
+func appendVectorRecord(b []byte, key Key, v []float32) []byte {
 	start := len(b)
 	b = append(b, key[:]...)
 	for _, x := range v {
@@ -247,7 +247,7 @@ func appendVectorRecord(b []byte, key vectorKey, v []float32) []byte {
 
 // Compact removes the vectors that are not live from the file, once they are
 // more than half of it.
-func (c *vectorCache) Compact(live map[vectorKey]bool) error {
+func (c *Vectors) Compact(live map[Key]bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f, err := os.Open(c.path)
@@ -284,4 +284,22 @@ func (c *vectorCache) Compact(live map[vectorKey]bool) error {
 		return fmt.Errorf("compacting the vector cache: %w", err)
 	}
 	return c.load()
+}
+
+// CheckVectors refuses vectors that can't be compared.
+func CheckVectors(vectors [][]float32, texts int) error {
+	if len(vectors) != texts {
+		return fmt.Errorf("the embedder returned %d vectors for %d texts", len(vectors), texts)
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) > maxDimensions || len(v) != len(vectors[0]) {
+			return fmt.Errorf("the embedder returned vectors of %d and %d dimensions", len(vectors[0]), len(v))
+		}
+		for _, x := range v {
+			if x64 := float64(x); math.IsNaN(x64) || math.IsInf(x64, 0) {
+				return errors.New("the embedder returned a vector with a number that is not finite")
+			}
+		}
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package retrieval
+package disk
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-func numberKey(i int) vectorKey { return vectorKeyOf("m", fmt.Sprint(i)) }
+func numberKey(i int) Key { return KeyOf("m", fmt.Sprint(i)) }
 
-func openVectors(t *testing.T, path string) *vectorCache {
+func openVectors(t *testing.T, path string) *Vectors {
 	t.Helper()
-	c, err := openVectorCache(path)
+	c, err := OpenVectors(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,9 +19,9 @@ func openVectors(t *testing.T, path string) *vectorCache {
 }
 
 // putVectors adds the vectors of the numbers from a to b.
-func putVectors(t *testing.T, c *vectorCache, a, b int) {
+func putVectors(t *testing.T, c *Vectors, a, b int) {
 	t.Helper()
-	var keys []vectorKey
+	var keys []Key
 	var vectors [][]float32
 	for i := a; i < b; i++ {
 		keys, vectors = append(keys, numberKey(i)), append(vectors, []float32{float32(i), 1, 2})
@@ -31,10 +31,10 @@ func putVectors(t *testing.T, c *vectorCache, a, b int) {
 	}
 }
 
-func checkHas(t *testing.T, c *vectorCache, a, b int) {
+func checkHas(t *testing.T, c *Vectors, a, b int) {
 	t.Helper()
 	for i := a; i < b; i++ {
-		if v := c.Get([]vectorKey{numberKey(i)})[0]; len(v) != 3 || v[0] != float32(i) {
+		if v := c.Get([]Key{numberKey(i)})[0]; len(v) != 3 || v[0] != float32(i) {
 			t.Fatalf("vector %d is %v", i, v)
 		}
 	}
@@ -48,7 +48,7 @@ func TestVectorsOutliveTheProcess(t *testing.T) {
 	checkHas(t, c, 0, 2000)
 	c = openVectors(t, path)
 	checkHas(t, c, 0, 2000)
-	if c.Has(numberKey(2000)) || c.Get([]vectorKey{numberKey(2000)})[0] != nil || len(c.offsets) != 2000 {
+	if c.Has(numberKey(2000)) || c.Get([]Key{numberKey(2000)})[0] != nil || len(c.offsets) != 2000 {
 		t.Error("the cache has a vector that was never put")
 	}
 }
@@ -85,7 +85,7 @@ func TestCompactionKeepsLiveVectors(t *testing.T) {
 	c, other := openVectors(t, path), openVectors(t, path)
 	putVectors(t, c, 0, 2000)
 	putVectors(t, other, 2000, 2010) // as during a reload
-	live := map[vectorKey]bool{}
+	live := map[Key]bool{}
 	for i := 1990; i < 2010; i++ {
 		live[numberKey(i)] = true
 	}
@@ -96,7 +96,7 @@ func TestCompactionKeepsLiveVectors(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Size() > 2000 || len(c.offsets) != 20 {
 		t.Errorf("%d vectors in %d bytes", len(c.offsets), info.Size())
 	}
-	if other.Get([]vectorKey{numberKey(2000)})[0] != nil {
+	if other.Get([]Key{numberKey(2000)})[0] != nil {
 		t.Error("a vector is read from another one's place")
 	}
 	putVectors(t, other, 3000, 3005)
@@ -109,16 +109,16 @@ func TestVectorsOfAnotherLengthReplaceTheOldOnes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors.bin")
 	c := openVectors(t, path)
 	putVectors(t, c, 0, 10)
-	if err := c.Put([]vectorKey{numberKey(1)}, [][]float32{{1, 2, 3, 4}}); err != nil {
+	if err := c.Put([]Key{numberKey(1)}, [][]float32{{1, 2, 3, 4}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []*vectorCache{c, openVectors(t, path)} {
-		if c.Has(numberKey(2)) || len(c.Get([]vectorKey{numberKey(1)})[0]) != 4 {
+	for _, c := range []*Vectors{c, openVectors(t, path)} {
+		if c.Has(numberKey(2)) || len(c.Get([]Key{numberKey(1)})[0]) != 4 {
 			t.Errorf("%d vectors", len(c.offsets))
 		}
 	}
 	for _, bad := range [][][]float32{{{1}, {1, 2}}, {{}}, {{1}, {2}, {3}}} {
-		if err := c.Put([]vectorKey{numberKey(1), numberKey(2)}[:min(2, len(bad))], bad); err == nil {
+		if err := c.Put([]Key{numberKey(1), numberKey(2)}[:min(2, len(bad))], bad); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
@@ -129,14 +129,14 @@ func TestVectorsThatCannotBeWrittenStayInMemory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := openVectorCache(filepath.Join(dir, "file", "vectors.bin"))
+	c, err := OpenVectors(filepath.Join(dir, "file", "vectors.bin"))
 	if err == nil {
 		t.Fatal("opened below a file")
 	}
-	if err := c.Put([]vectorKey{numberKey(1)}, [][]float32{{1}}); err == nil {
+	if err := c.Put([]Key{numberKey(1)}, [][]float32{{1}}); err == nil {
 		t.Error("no error though nothing was written")
 	}
-	if v := c.Get([]vectorKey{numberKey(1)})[0]; len(v) != 1 {
+	if v := c.Get([]Key{numberKey(1)})[0]; len(v) != 1 {
 		t.Errorf("vector %v", v)
 	}
 }
@@ -151,7 +151,7 @@ func TestVectorsOutliveAFileThatCannotBeOpened(t *testing.T) {
 	if err := os.Symlink(path, path); err != nil {
 		t.Skip(err)
 	}
-	if v := c.Get([]vectorKey{numberKey(1)}); v[0] != nil {
+	if v := c.Get([]Key{numberKey(1)}); v[0] != nil {
 		t.Errorf("%v", v)
 	}
 	if err := os.Rename(path+".away", path); err != nil {
