@@ -23,14 +23,10 @@ func preText(out *strings.Builder, n *html.Node) {
 		case html.TextNode:
 			out.WriteString(strings.ReplaceAll(c.Data, "\u200b", ""))
 		case html.ElementNode:
-			switch c.DataAtom {
-			case atom.Button, atom.Script, atom.Style, atom.Svg, atom.Template:
-				continue
-			case atom.Br:
+			if c.DataAtom == atom.Br {
 				out.WriteByte('\n')
-				continue
 			}
-			if isLineNumber(c) || hasClass(c, "boring") { // mdBook hides these lines
+			if skippedTags.tag(c) || c.DataAtom == atom.Button || isLineNumber(c) || hasClass(c, "boring") { // mdBook hides these lines
 				continue
 			}
 			preText(out, c)

@@ -66,15 +66,12 @@ func checked(head []byte, parse func() error) (err error) {
 // delimited finds the lines between an opening and a closing line, which may
 // also be a second opening one.
 func delimited(src []byte, open, end string) (head, body []byte, ok bool) {
+	first, rest, _ := bytes.Cut(src, []byte("\n"))
 	at := 0
-	for line := range bytes.Lines(src) {
+	for line := range bytes.Lines(rest) {
 		mark := string(bytes.TrimRight(line, " \t\n"))
-		if at == 0 && mark != open {
-			return nil, nil, false
-		}
-		if at > 0 && (mark == open || mark == end) {
-			_, head, _ = bytes.Cut(src[:at], []byte("\n"))
-			return head, src[at+len(line):], true
+		if string(bytes.TrimRight(first, " \t")) == open && (mark == open || mark == end) {
+			return rest[:at], rest[at+len(line):], true
 		}
 		at += len(line)
 	}

@@ -28,7 +28,7 @@ func (w *writer) markdownHeading(n *html.Node, text, anchor string) (string, str
 		source = strings.TrimSpace(strings.TrimSuffix(source, m))
 		for word := range strings.FieldsSeq(strings.Trim(m, " {:}")) {
 			if id, ok := strings.CutPrefix(word, "#"); ok && anchor == "" {
-				w.slugs.reserve(id)
+				w.slugs.used[id] += 0 // later headings avoid it
 				return text, id
 			}
 		}
@@ -83,12 +83,8 @@ func isPermalink(n *html.Node) bool {
 // right before it, of any element that begins with it, or of an element around
 // it that its permalink names.
 func headingAnchor(n *html.Node) string {
-	return cmp.Or(anchorOf(attr(n, "id")), enclosingAnchor(n, isSection), innerAnchor(n), precedingAnchor(n),
+	return cmp.Or(anchorOf(attr(n, "id")), enclosingAnchor(n, func(p *html.Node) bool { return sectionTags.tag(p) || hasClass(p, "section") }), innerAnchor(n), precedingAnchor(n),
 		enclosingAnchor(n, func(p *html.Node) bool { return n.DataAtom != atom.H1 }), permalinkAnchor(n))
-}
-
-func isSection(n *html.Node) bool {
-	return n.DataAtom == atom.Section || n.DataAtom == atom.Header || n.DataAtom == atom.Hgroup || hasClass(n, "section")
 }
 
 // enclosingAnchor is the id of the nearest element that begins with the heading

@@ -72,6 +72,11 @@ func TestMarkdownBecomesSections(t *testing.T) {
 			"fences of MDX are untouched", "a.mdx", "```jsx\n<A b={c}>{d}</A>\nimport x from 'y'\n```\n", "  []\n```jsx\n<A b={c}>{d}</A>\nimport x from 'y'\n```",
 		},
 		{
+			"Markdown in a component's caption is its words", "a.mdx",
+			"<Frame caption=\"See [the *park*](https://x.example/a_b) for **now**, a*b\">\n  ![Alt](x.png)\n</Frame>\n",
+			"  []\nSee the *park* for now, a*b\n\nAlt",
+		},
+		{
 			"a page that a script fills is found by its title", "json-docs.md", "<div id=\"app\"></div>\n", "  []\nJson docs",
 		},
 		{

@@ -13,6 +13,7 @@ const (
 	skippedTags words = 1 << iota // hold no text of the page
 	blockTags                     // separate their text from what comes before and after
 	headingTags
+	sectionTags
 	writtenTags // are blocks of their own kind in Markdown
 
 	skippedRoles
@@ -62,6 +63,7 @@ var sets = func() map[string]words {
 			map dialog title datalist progress meter`,
 		blockTags: `address article aside blockquote body center details div fieldset figcaption figure footer form header
 			hgroup hr html legend main p section summary caption video option label`,
+		sectionTags: "section header hgroup",
 		headingTags: "h1 h2 h3 h4 h5 h6",
 		writtenTags: "ul ol menu li dl dt dd table tr pre thead tbody td th h1 h2 h3 h4 h5 h6",
 

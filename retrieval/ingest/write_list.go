@@ -76,29 +76,23 @@ func (f *flow) listOf(n *html.Node) {
 		default:
 			b.WriteString("\n")
 		}
-		b.WriteString(mark + indentLines(joined(blocks, loose), indent))
+		item := ""
+		for i, block := range blocks {
+			switch {
+			case i == 0:
+			case !loose:
+				item += "\n"
+			case kindOf(block) == 'l': // plain text has no empty line before a list
+				item += "\n" + asSyntax("\n")
+			default:
+				item += "\n\n"
+			}
+			item += block
+		}
+		b.WriteString(mark + indentLines(item, indent))
 	}
 	f.add(b.String())
 	f.list = marker
-}
-
-// joined joins the blocks of an item. Plain text has no empty line before a
-// list.
-func joined(blocks []string, loose bool) string {
-	var b strings.Builder
-	for i, block := range blocks {
-		switch {
-		case i == 0:
-		case !loose:
-			b.WriteString("\n")
-		case kindOf(block) == 'l':
-			b.WriteString("\n" + asSyntax("\n"))
-		default:
-			b.WriteString("\n\n")
-		}
-		b.WriteString(block)
-	}
-	return b.String()
 }
 
 // kindOf is 'l' for a list, 'p' for a paragraph, and 0 for other blocks.
