@@ -119,11 +119,12 @@ func (f frontMatter) text(keys ...string) string {
 
 // flag reports whether a key says yes or no.
 func (f frontMatter) flag(key string) (yes, no bool) {
-	switch strings.ToLower(strings.TrimSpace(fmt.Sprint(f[key]))) {
-	case "true", "yes", "on":
-		return true, false
-	case "false", "no", "off":
-		return false, true
+	switch v := f[key].(type) {
+	case bool:
+		return v, !v
+	case string:
+		v = strings.ToLower(strings.TrimSpace(v))
+		return v == "true" || v == "yes" || v == "on", v == "false" || v == "no" || v == "off"
 	}
 	return false, false
 }
@@ -150,10 +151,10 @@ func (f frontMatter) list(keys ...string) []string {
 			}
 		case []any:
 			for _, e := range v {
-				if m, ok := e.(map[string]any); ok {
-					e = frontMatter(m).text("title", "label", "name", "text")
-				}
-				if e != nil {
+				switch e := e.(type) {
+				case map[string]any:
+					out = append(out, frontMatter(e).text("title", "label", "name", "text"))
+				case string, int, int64, float64, bool:
 					out = append(out, fmt.Sprint(e))
 				}
 			}
