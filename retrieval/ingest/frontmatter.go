@@ -67,10 +67,13 @@ func checked(head []byte, parse func() error) (err error) {
 // also be a second opening one.
 func delimited(src []byte, open, end string) (head, body []byte, ok bool) {
 	first, rest, _ := bytes.Cut(src, []byte("\n"))
+	if string(bytes.TrimRight(first, " \t")) != open {
+		return nil, nil, false
+	}
 	at := 0
 	for line := range bytes.Lines(rest) {
 		mark := string(bytes.TrimRight(line, " \t\n"))
-		if string(bytes.TrimRight(first, " \t")) == open && (mark == open || mark == end) {
+		if mark == open || mark == end {
 			return rest[:at], rest[at+len(line):], true
 		}
 		at += len(line)
