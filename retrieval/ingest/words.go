@@ -55,7 +55,7 @@ const (
 	assetExtensions
 )
 
-// sets are the sets that each name is in.
+// sets maps each name to the sets that contain it.
 var sets = func() map[string]words {
 	m := map[string]words{}
 	for set, names := range map[words]string{

@@ -247,8 +247,8 @@ func (l *inline) separate(n *html.Node) {
 	}
 }
 
-// inner writes what write makes of the text of n, and of whether white space
-// ends it. White space at its edges stays outside.
+// inner passes the text of n, and whether white space ends it, to write, and
+// writes the result. White space at the edges of the text stays outside.
 func (w *writer) inner(l *inline, n *html.Node, inner inline, write func(s string, ends bool) string) {
 	w.inlines(&inner, n)
 	s := inner.String()

@@ -51,8 +51,8 @@ const (
 	// missedEvery is how often changes are assumed, because queues overflow
 	// and network file systems stay silent.
 	missedEvery = 5 * time.Minute
-	// rootEvery is how often the name of the root is looked up: where it leads
-	// to, through any number of links, changes without an event in the root.
+	// rootEvery is how often the root's path is resolved again: replacing the
+	// root, or a link on the way to it, causes no event inside it.
 	rootEvery = 500 * time.Millisecond
 )
 
@@ -116,7 +116,7 @@ func poll(ctx context.Context, interval time.Duration, changed func()) error {
 
 // events watches the folder until it must be watched again from the start.
 func (f *Folder) events(ctx context.Context, changed func()) error {
-	// Both may lead to different directories, for one tick.
+	// If the root is replaced between these two calls, the next tick notices.
 	root, _ := os.Stat(f.Root)
 	dir, err := filepath.EvalSymlinks(f.Root)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// errLost means that events were lost, or that a folder was renamed, whose
-// watches keep the old name: the folder must be watched again from the start.
+// errLost means that the folder must be watched again from the start: events
+// were lost, or a folder was renamed, and its watches keep the old name.
 var errLost = errors.New("events were lost")
 
 // subscriptionBuffer is how many events a slow folder may have waiting.
@@ -39,7 +39,8 @@ type subscription struct {
 	Errors  chan error
 }
 
-// subscribe returns a subscription to what Add watches in dir, "" for nothing.
+// subscribe returns a subscription to the events in dir, of the folders that Add
+// watches. It gets none if dir is "".
 func (w *Watcher) subscribe(dir string, flat bool) (*subscription, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,8 +57,8 @@ func (w *Watcher) subscribe(dir string, flat bool) (*subscription, error) {
 	return s, nil
 }
 
-// concerns reports whether the subscription is to events of a path.
-func (s *subscription) concerns(path string) bool {
+// covers reports whether the subscription gets the events of a path.
+func (s *subscription) covers(path string) bool {
 	return s.dir != "" && (path == s.dir || filepath.Dir(path) == s.dir || !s.flat && below(path, s.dir))
 }
 
@@ -83,11 +84,11 @@ func (s *subscription) Close() {
 	defer w.mu.Unlock()
 	delete(w.all, s)
 	w.forget(func(path string) bool {
-		if !s.concerns(path) {
+		if !s.covers(path) {
 			return false
 		}
 		for other := range w.all {
-			if other.concerns(path) {
+			if other.covers(path) {
 				return false
 			}
 		}
@@ -145,9 +146,9 @@ func (w *Watcher) send(f *fsnotify.Watcher, event fsnotify.Event) {
 	}
 	for s := range w.all {
 		switch {
-		case renamed && (s.concerns(event.Name) || below(s.dir, event.Name)):
+		case renamed && (s.covers(event.Name) || below(s.dir, event.Name)):
 			s.fail(errLost)
-		case s.concerns(event.Name):
+		case s.covers(event.Name):
 			select {
 			case s.Events <- event:
 			default:
