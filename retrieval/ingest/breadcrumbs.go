@@ -105,8 +105,10 @@ func breadcrumbTrail(root *html.Node, title string) (trail []string) {
 		}
 		for _, n := range items {
 			title := strings.Trim(textOf(n), " /›»>→·|")
-			current := hasClass(n, "breadcrumbs__item--active") || findAll(n, func(n *html.Node) bool { return attr(n, "aria-current") == "page" }) != nil
-			if title != "" && !current && !hidden(n) && !skipsClass(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
+			current := findAll(n, func(n *html.Node) bool {
+				return attr(n, "aria-current") == "page" || hasClass(n, "breadcrumbs__item--active")
+			})
+			if title != "" && current == nil && !hidden(n) && !skipsClass(n) && !strings.Contains(strings.ToLower(title), "edit on ") {
 				trail = append(trail, title)
 			}
 		}

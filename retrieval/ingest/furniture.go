@@ -191,7 +191,8 @@ func (w *writer) eachBlock(parent *html.Node, visit func(block) bool) {
 		end()
 		if !isList(c) && !isHeading(c) && c.DataAtom != atom.Table && w.hasBlock(c) {
 			w.eachBlock(c, visit)
-		} else if b, ok := w.blockOf([]*html.Node{c}); ok && visit(b) && isList(c) && len(findAll(c, func(n *html.Node) bool { return n != c && isList(n) })) > 0 {
+		} else if b, ok := w.blockOf([]*html.Node{c}); ok && visit(b) && isList(c) &&
+			findAll(c, func(n *html.Node) bool { return n != c && isList(n) }) != nil {
 			w.eachBlock(c, visit)
 		}
 	}

@@ -72,7 +72,8 @@ func (h *head) meta(n *html.Node) {
 	content := strings.TrimSpace(attr(n, "content"))
 	name := strings.ToLower(cmp.Or(attr(n, "name"), attr(n, "property")))
 	if to := map[string]*string{
-		"og:description": &h.description, "og:title": &h.ogTitle, "og:site_name": &h.siteName, "generator": &h.generator, "docsearch:language": &h.ownLanguage,
+		"og:description": &h.description, "og:title": &h.ogTitle, "og:site_name": &h.siteName, "generator": &h.generator,
+		"docsearch:language": &h.ownLanguage,
 	}[name]; to != nil {
 		*to = cmp.Or(*to, content)
 	}

@@ -83,7 +83,8 @@ func isPermalink(n *html.Node) bool {
 // right before it, of any element that begins with it, or of an element around
 // it that its permalink names.
 func headingAnchor(n *html.Node) string {
-	return cmp.Or(anchorOf(attr(n, "id")), enclosingAnchor(n, func(p *html.Node) bool { return sectionTags.tag(p) || hasClass(p, "section") }), innerAnchor(n), precedingAnchor(n),
+	return cmp.Or(anchorOf(attr(n, "id")), enclosingAnchor(n, func(p *html.Node) bool { return sectionTags.tag(p) || hasClass(p, "section") }),
+		innerAnchor(n), precedingAnchor(n),
 		enclosingAnchor(n, func(p *html.Node) bool { return n.DataAtom != atom.H1 }), permalinkAnchor(n))
 }
 

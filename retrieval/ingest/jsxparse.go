@@ -61,7 +61,8 @@ func (p *preparer) tag() (t tag, end int) {
 	switch {
 	case t.name == "" && p.mdx && bytes.HasPrefix(src[i:], []byte(">")): // a fragment
 		return t, i + 1
-	case t.name == "" || strings.Contains(t.name, ":") || strings.IndexByte("0123456789.-", t.name[0]) >= 0, !p.mdx && (t.name[0] < 'A' || t.name[0] > 'Z'):
+	case t.name == "" || strings.Contains(t.name, ":") || strings.IndexByte("0123456789.-", t.name[0]) >= 0,
+		!p.mdx && (t.name[0] < 'A' || t.name[0] > 'Z'):
 		return t, 0
 	}
 	for i > 0 && i < len(src) && p.budget > 0 {

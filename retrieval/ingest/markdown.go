@@ -31,7 +31,10 @@ func newConverter(mdx, footnotes, headingIDs bool) goldmark.Markdown {
 	if footnotes {
 		extensions = append(extensions, extension.Footnote)
 	}
-	blocks := slices.DeleteFunc(parser.DefaultBlockParsers(), func(p util.PrioritizedValue) bool { return mdx && p.Value == parser.NewCodeBlockParser() })
+	blocks := parser.DefaultBlockParsers()
+	if mdx {
+		blocks = slices.DeleteFunc(blocks, func(p util.PrioritizedValue) bool { return p.Value == parser.NewCodeBlockParser() })
+	}
 	p := parser.NewParser(parser.WithBlockParsers(blocks...), parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 	if headingIDs {

@@ -75,7 +75,8 @@ func isContents(n *html.Node) bool {
 	default:
 		return false
 	}
-	return heading != nil && list != nil && isHeading(heading) && isList(list) && contentsTitle.MatchString(headingText(heading)) && onlyLinks(list)
+	return heading != nil && list != nil && isHeading(heading) && isList(list) &&
+		contentsTitle.MatchString(headingText(heading)) && onlyLinks(list)
 }
 
 // onlyLinks reports whether all text below n is in links.
@@ -110,7 +111,8 @@ func hidden(n *html.Node) bool {
 		}
 		if gone {
 			class := strings.ToLower(attr(n, "class"))
-			return attr(n, "role") != "tabpanel" && !(strings.Contains(class, "tab") && (strings.Contains(class, "pane") || strings.Contains(class, "content")))
+			return attr(n, "role") != "tabpanel" && !(strings.Contains(class, "tab") &&
+				(strings.Contains(class, "pane") || strings.Contains(class, "content")))
 		}
 	}
 	return false

@@ -76,7 +76,8 @@ var sets = func() map[string]words {
 			breadcrumb breadcrumbs nextra-breadcrumb nextra-toc md-path wy-breadcrumbs td-breadcrumbs bd-breadcrumbs breadcrumbs-container
 			pagination pagination-nav pagination-links pager prev-next prev-next-footer prev-next-area rst-footer-buttons page-nav vpdocfooter
 			nav-chapters nav-wrapper nav-wide-wrapper mobile-nav-chapters md-footer footer-nav bottom-of-page
-			edit-link edit-page edit-this-page theme-edit-this-page td-page-meta md-content__button md-source-file last-updated last-update theme-last-updated page-meta
+			edit-link edit-page edit-this-page theme-edit-this-page
+			td-page-meta md-content__button md-source-file last-updated last-update theme-last-updated page-meta
 			feedback feedback--rating feedback--title feedback--answer md-feedback page-feedback td-feedback was-this-helpful
 			search searchbox search-form docsearch docsearch-button md-search wy-side-nav-search wy-nav-side
 			cookie-banner cookie-consent cookieconsent cookie-notice cc-window cookies gdpr
