@@ -146,7 +146,7 @@ func startPostgres(dir string) (dsn string, stop func(), err error) {
 }
 
 // openBench opens an empty store, and returns how to find out its size in MB.
-func openBench(ctx context.Context, name, file, dsn string) (insights.Store, func() (float64, error), error) {
+func openBench(ctx context.Context, name, file, dsn string) (*insights.Store, func() (float64, error), error) {
 	if name == "SQLite" {
 		s, err := sqlite.Open(ctx, file)
 		return s, func() (float64, error) {
@@ -180,7 +180,7 @@ func openBench(ctx context.Context, name, file, dsn string) (insights.Store, fun
 
 // fillStore records a month that ends with the day of end: most events are
 // searches, whose texts follow Zipf's law. It returns the threads.
-func fillStore(ctx context.Context, store insights.Store, n int, end time.Time) (threads []string, err error) {
+func fillStore(ctx context.Context, store *insights.Store, n int, end time.Time) (threads []string, err error) {
 	m := newMonth(n, end)
 	for batch := range slices.Chunk(m.times(n), 1000) {
 		events := make([]insights.Event, 0, len(batch))
@@ -295,7 +295,7 @@ type storeQuery struct {
 }
 
 // dashboardQueries are all that the dashboard, the report and the commands ask.
-func dashboardQueries(s insights.Store, end time.Time, threads []string) []storeQuery {
+func dashboardQueries(s *insights.Store, end time.Time, threads []string) []storeQuery {
 	p := insights.LastDays(monthDays, end)
 	in := benchScope
 	var list []storeQuery

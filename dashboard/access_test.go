@@ -22,13 +22,13 @@ import (
 type twoOrganizations struct {
 	refreshed, added, revoked []string
 	pages                     []Page
-	store                     insights.Store
+	store                     *insights.Store
 	storeErr                  error
 	answers                   []Answer
 	erased                    []insights.Erasure
 }
 
-func (s *twoOrganizations) Insights(context.Context) (insights.Store, error) {
+func (s *twoOrganizations) Insights(context.Context) (*insights.Store, error) {
 	if s.store == nil && s.storeErr == nil {
 		return nil, ErrOff
 	}

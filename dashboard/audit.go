@@ -43,7 +43,7 @@ func auditTrail(q *request) error {
 
 // audit writes down what the visitor does with a conversation of the site.
 // Nothing is read or erased that can't be written down.
-func (q *request) audit(store insights.Store, what, target string) error {
+func (q *request) audit(store *insights.Store, what, target string) error {
 	return q.stored(store.AddAudit(q.Context(), insights.Audit{Scope: q.scope(), Who: q.visitor.Name, What: what, Target: target}))
 }
 

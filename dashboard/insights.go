@@ -22,7 +22,7 @@ var periods = []int{7, 30, 90}
 const defaultPeriod = 30
 
 // insights returns the store. The error is one that the visitor reads.
-func (q *request) insights() (insights.Store, error) {
+func (q *request) insights() (*insights.Store, error) {
 	s, err := q.d.server.Insights(q.Context())
 	if errors.Is(err, ErrOff) {
 		return nil, fail(http.StatusNotFound, "Insights are off on this server, so nothing is recorded. Remove insights off from the global option docs to record what readers look for.")
@@ -41,7 +41,7 @@ func (q *request) stored(err error) error {
 
 // table begins a page with a table: it returns the store, and whether the
 // visitor asks for the table as a file.
-func (q *request) table() (store insights.Store, file bool, err error) {
+func (q *request) table() (store *insights.Store, file bool, err error) {
 	if file, err = q.exports(); err != nil {
 		return nil, false, err
 	}

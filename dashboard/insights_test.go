@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,7 @@ import (
 const unansweredQuestion = "How do I configure proxies?"
 
 // recorded is a store with a little of both organizations.
-func recorded(t *testing.T) insights.Store {
+func recorded(t *testing.T) *insights.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "insights.db"))
 	if err != nil {
@@ -32,7 +31,7 @@ func recorded(t *testing.T) insights.Store {
 }
 
 // record stores a conversation, a vote and searches of each organization.
-func record(t *testing.T, s insights.Store) {
+func record(t *testing.T, s *insights.Store) {
 	t.Helper()
 	var events []insights.Event
 	for _, org := range []string{"acme", "rival"} {
@@ -55,7 +54,7 @@ func record(t *testing.T, s insights.Store) {
 }
 
 // recordConversation stores a conversation of acme.
-func recordConversation(t *testing.T, s insights.Store, thread string) {
+func recordConversation(t *testing.T, s *insights.Store, thread string) {
 	t.Helper()
 	e := insights.Event{
 		At: time.Now(), Scope: insights.Scope{Organization: "acme", Site: "acme-docs"}, Source: insights.Widget,
@@ -67,7 +66,7 @@ func recordConversation(t *testing.T, s insights.Store, thread string) {
 }
 
 // addSearches stores searches for a query.
-func addSearches(t *testing.T, s insights.Store, queries ...string) {
+func addSearches(t *testing.T, s *insights.Store, queries ...string) {
 	t.Helper()
 	var events []insights.Event
 	for _, query := range queries {
@@ -92,7 +91,7 @@ func get(t *testing.T, s *twoOrganizations, path string, status int) string {
 	return w.Body.String()
 }
 
-func audited(t *testing.T, s insights.Store) string {
+func audited(t *testing.T, s *insights.Store) string {
 	t.Helper()
 	list, err := s.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Cursor{}, 100)
 	if err != nil {
@@ -289,11 +288,6 @@ func TestPagesSayWhenNothingIsRecorded(t *testing.T) {
 	}
 }
 
-// brokenAudit is a store that writes nothing down.
-type brokenAudit struct{ insights.Store }
-
-func (brokenAudit) AddAudit(context.Context, insights.Audit) error { return errors.New("disk full") }
-
 func TestConversationsAreReadAndErasedWithAnEntryInTheAudit(t *testing.T) {
 	s := &twoOrganizations{store: recorded(t), answers: []Answer{{At: time.Now(), Question: unansweredQuestion, Text: "Ask the support."}}}
 	if body := get(t, s, "conversations/acme-1", http.StatusOK); !strings.Contains(body, "Ask the support.") || !strings.Contains(body, "of acme") {
@@ -321,7 +315,8 @@ func TestConversationsAreReadAndErasedWithAnEntryInTheAudit(t *testing.T) {
 		}
 	}
 
-	broken := &twoOrganizations{store: brokenAudit{recorded(t)}, answers: s.answers}
+	broken := &twoOrganizations{store: recorded(t), answers: s.answers}
+	broken.store.Present = func() error { return errors.New("disk full") } // nothing is written down
 	for _, page := range []string{"conversations/acme-1", "conversations?format=json"} {
 		if body := get(t, broken, page, http.StatusServiceUnavailable); strings.Contains(body, "Ask the support") {
 			t.Errorf("%s is read without an entry", page)

@@ -30,7 +30,7 @@ type Server interface {
 	Ask(ctx context.Context, site, question string) (*assistant.Result, error)
 
 	// Insights returns the store of what readers did, or ErrOff.
-	Insights(ctx context.Context) (insights.Store, error)
+	Insights(ctx context.Context) (*insights.Store, error)
 	// Conversation returns what is kept of a conversation, oldest first. Answers
 	// from pages that the visitor's own request can't open are marked as locked.
 	Conversation(r *http.Request, site, thread string) ([]Answer, error)

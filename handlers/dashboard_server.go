@@ -130,7 +130,7 @@ func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistan
 }
 
 // Insights implements dashboard.Server.
-func (s *dashboardServer) Insights(ctx context.Context) (insights.Store, error) {
+func (s *dashboardServer) Insights(ctx context.Context) (*insights.Store, error) {
 	store, _, err := s.Recorded().Store(ctx)
 	if errors.Is(err, app.ErrNoInsights) {
 		return nil, dashboard.ErrOff

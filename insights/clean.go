@@ -61,7 +61,7 @@ func (p Privacy) Clean(e *Event) bool {
 			*s = cut(*s, maxName)
 		}
 		r.Page, r.Nearest = pageOf(r.Page), pageOf(r.Nearest)
-		r.Cited = list(r.Cited, maxPath)
+		r.Cited = texts(r.Cited, maxPath)
 		r.InputTokens, r.OutputTokens = number(r.InputTokens), number(r.OutputTokens)
 		r.FirstToken, r.Took = min(max(r.FirstToken, 0), maxCount), min(max(r.Took, 0), maxCount)
 		e.Reply = &r
@@ -70,7 +70,7 @@ func (p Privacy) Clean(e *Event) bool {
 		v.Thread, v.Message, v.Rating = cut(v.Thread, maxName), cut(v.Message, maxName), cut(v.Rating, 4)
 		v.Path = pageOf(v.Path)
 		v.Comment = p.text(v.Comment, maxComment)
-		v.Reasons = list(v.Reasons, 50)
+		v.Reasons = texts(v.Reasons, 50)
 		if p.NoTexts {
 			v.Reasons = nil
 		}
@@ -102,7 +102,7 @@ func (p Privacy) text(s string, most int) string {
 	return cut(redact(cut(s, 4*most)), most)
 }
 
-func list(in []string, most int) []string {
+func texts(in []string, most int) []string {
 	in = slices.Clone(in[:min(len(in), maxList)])
 	for i, s := range in {
 		in[i] = cut(redact(strings.ReplaceAll(s, "\n", " ")), most)

@@ -1,6 +1,7 @@
 package insights
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,11 +12,12 @@ import (
 	"time"
 )
 
-// Defaults of a Recorder.
 const (
-	defaultBuffer = 10_000
-	defaultBatch  = 1000
-	defaultEvery  = 2 * time.Second
+	// buffered is how many events wait at most.
+	buffered = 10_000
+	// A batch has up to batchSize events, those of batchTime.
+	batchSize = 1000
+	batchTime = 2 * time.Second
 
 	// storeTimeout bounds one attempt to open the store or to write a batch.
 	storeTimeout = 30 * time.Second
@@ -30,45 +32,42 @@ const (
 // ErrLost is wrapped by errors of a store that must be opened again.
 var ErrLost = errors.New("the store must be opened again")
 
-// RecorderOptions are the options of a Recorder.
-type RecorderOptions struct {
-	// Open opens the store. It is called at the first event or query, and
-	// again after ErrLost.
-	Open func(context.Context) (Store, error)
-	// Outlet, if not nil, gets every event that the store gets, and before it.
-	Outlet *Outlet
-	// Retention is how long events are kept.
-	Retention time.Duration
-	Log       *slog.Logger
-
-	// For tests; zero is the default.
-	Buffer, Batch int
-	Every, Pause  time.Duration
+// keeper is what a Recorder needs of a Store.
+type keeper interface {
+	comparable
+	Append(context.Context, Batch) error
+	Check(context.Context) error
+	Prune(ctx context.Context, now time.Time, retention time.Duration) (int64, error)
+	Close() error
 }
 
 // Recorder takes events without making anyone wait, and stores them in
 // batches. While the store fails it tries again; what does not fit into its
 // buffer meanwhile is dropped and counted. It is safe for concurrent use.
-type Recorder struct {
-	o RecorderOptions
+type Recorder[S keeper] struct {
+	open      func(context.Context) (S, error)
+	outlet    func(lines []byte) error
+	retention time.Duration
+	log       *slog.Logger
 
 	events  chan recorded
-	closing chan struct{}
+	closing context.Context // ends when Close is called
+	close   context.CancelFunc
 	giveUp  context.Context // ends when Close has waited long enough
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
 	adding sync.RWMutex // held to add, and to close
-	closed bool
 
 	stored, dropped atomic.Uint64
 
 	opening chan struct{} // held while the store is opened
 
 	mu     sync.Mutex
-	store  Store
+	store  S
 	failed error // of the last attempt
 	since  time.Time
+	outErr error // of the outlet, for the last batch
 }
 
 type recorded struct {
@@ -91,27 +90,20 @@ type RecorderStatus struct {
 	OutletError string `json:"outlet_error,omitempty"`
 }
 
-// NewRecorder returns a running Recorder. Close ends it.
-func NewRecorder(o RecorderOptions) *Recorder {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+// NewRecorder returns a running Recorder, which Close ends. It opens the store
+// at the first event or query, and again after ErrLost. The outlet, if not nil,
+// gets every event before the store; events are kept for the retention.
+func NewRecorder[S keeper](
+	open func(context.Context) (S, error), outlet func(lines []byte) error, retention time.Duration, log *slog.Logger,
+) *Recorder[S] {
+	r := &Recorder[S]{
+		open: open, outlet: outlet, retention: retention, log: log,
+		events: make(chan recorded, buffered), opening: make(chan struct{}, 1),
 	}
-	if o.Buffer == 0 {
-		o.Buffer = defaultBuffer
-	}
-	if o.Batch == 0 {
-		o.Batch = defaultBatch
-	}
-	if o.Every == 0 {
-		o.Every = defaultEvery
-	}
-	if o.Pause == 0 {
-		o.Pause = firstPause
-	}
-	r := &Recorder{o: o, events: make(chan recorded, o.Buffer), closing: make(chan struct{}), opening: make(chan struct{}, 1)}
 	r.giveUp, r.cancel = context.WithCancel(context.Background())
+	r.closing, r.close = context.WithCancel(r.giveUp)
 	r.done.Go(r.run)
-	if o.Retention > 0 {
+	if retention > 0 {
 		r.done.Go(r.prune)
 	}
 	return r
@@ -119,13 +111,13 @@ func NewRecorder(o RecorderOptions) *Recorder {
 
 // Add takes an event. It never waits: if the buffer is full, it drops the
 // event and returns false.
-func (r *Recorder) Add(e Event, p Privacy) bool {
+func (r *Recorder[S]) Add(e Event, p Privacy) bool {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
 	r.adding.RLock()
 	defer r.adding.RUnlock()
-	if !r.closed {
+	if r.closing.Err() == nil {
 		select {
 		case r.events <- recorded{e, p}:
 			return true
@@ -137,39 +129,36 @@ func (r *Recorder) Add(e Event, p Privacy) bool {
 }
 
 // Store returns the store for queries, and opens it if need be.
-func (r *Recorder) Store(ctx context.Context) (Store, error) {
+func (r *Recorder[S]) Store(ctx context.Context) (s S, err error) {
+	var none S
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	select {
 	case r.opening <- struct{}{}:
 		defer func() { <-r.opening }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", errOpening, ctx.Err())
+		return s, fmt.Errorf("%w: %w", errOpening, ctx.Err())
 	}
-	if s := r.opened(); s != nil {
+	r.mu.Lock()
+	s = r.store
+	r.mu.Unlock()
+	if s != none {
 		return s, nil
 	}
 	if r.giveUp.Err() != nil {
-		return nil, errOpening
+		return s, errOpening
 	}
-	s, err := r.o.Open(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errOpening, err)
+	if s, err = r.open(ctx); err != nil {
+		return none, fmt.Errorf("%w: %w", errOpening, err)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.store = s
+	r.mu.Unlock()
 	return s, nil
 }
 
-func (r *Recorder) opened() Store {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.store
-}
-
 // Check returns an error if events can't be stored now.
-func (r *Recorder) Check(ctx context.Context) error {
+func (r *Recorder[S]) Check(ctx context.Context) error {
 	s, err := r.Store(ctx)
 	if err != nil {
 		return err
@@ -182,63 +171,58 @@ func (r *Recorder) Check(ctx context.Context) error {
 }
 
 // lose closes a store that must be opened again.
-func (r *Recorder) lose(s Store, err error) {
+func (r *Recorder[S]) lose(s S, err error) {
 	if !errors.Is(err, ErrLost) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.store == s {
-		r.store = nil
+		r.store = *new(S)
 		_ = s.Close()
 	}
 }
 
 // Status returns the state.
-func (r *Recorder) Status() RecorderStatus {
+func (r *Recorder[S]) Status() RecorderStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := RecorderStatus{Stored: r.stored.Load(), Dropped: r.dropped.Load(), Buffered: len(r.events)}
 	if r.failed != nil {
 		s.Error, s.Since = r.failed.Error(), r.since
 	}
-	if err := r.o.Outlet.Err(); err != nil {
-		s.OutletError = err.Error()
+	if r.outErr != nil {
+		s.OutletError = "writing events as JSON: " + r.outErr.Error()
 	}
 	return s
 }
 
 // Close stores what is buffered, as far as that is possible until ctx ends,
 // and ends the Recorder.
-func (r *Recorder) Close(ctx context.Context) error {
+func (r *Recorder[S]) Close(ctx context.Context) error {
 	r.adding.Lock()
-	if r.closed {
-		r.adding.Unlock()
-		return nil
-	}
-	r.closed = true
+	r.close() // nothing is added from here on
 	r.adding.Unlock()
-	close(r.closing)
 	stop := context.AfterFunc(ctx, r.cancel)
 	defer stop()
 	r.done.Wait()
 	r.cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.store == nil {
+	s := r.store
+	if r.store = *new(S); s == r.store {
 		return nil
 	}
-	err := r.store.Close()
-	r.store = nil
-	return err
+	return s.Close()
 }
 
 // run collects batches and stores them.
-func (r *Recorder) run() {
+func (r *Recorder[S]) run() {
 	for {
 		batch, more := r.collect()
 		if len(batch) > 0 {
-			r.write(batch)
+			r.export(batch)
+			r.keep(batch)
 		}
 		if !more {
 			return
@@ -248,15 +232,15 @@ func (r *Recorder) run() {
 
 // collect returns a full batch, or the events within a time after its first
 // one. more is false once the Recorder is closed and nothing is left.
-func (r *Recorder) collect() (batch []Event, more bool) {
+func (r *Recorder[S]) collect() (batch []Event, more bool) {
 	var due <-chan time.Time
-	for len(batch) < r.o.Batch {
+	for len(batch) < batchSize {
 		var e recorded
 		select {
 		case e = <-r.events:
 		case <-due:
 			return batch, true
-		case <-r.closing: // nothing is added any more
+		case <-r.closing.Done(): // nothing is added any more
 			select {
 			case e = <-r.events:
 			default:
@@ -268,10 +252,29 @@ func (r *Recorder) collect() (batch []Event, more bool) {
 		}
 		batch = append(batch, e.Event)
 		if due == nil {
-			due = time.After(r.o.Every)
+			due = time.After(batchTime)
 		}
 	}
 	return batch, true
+}
+
+// export gives a batch to the outlet, as one line of JSON an event. What can't be
+// written is left out there.
+func (r *Recorder[S]) export(events []Event) {
+	if r.outlet == nil {
+		return
+	}
+	var b bytes.Buffer
+	var err error
+	for i := range events {
+		err = errors.Join(err, WriteLine(&b, events[i]))
+	}
+	if err == nil {
+		err = r.outlet(b.Bytes())
+	}
+	r.mu.Lock()
+	r.outErr = err
+	r.mu.Unlock()
 }
 
 // attempts is how often a batch is tried on a store whose check passes,
@@ -279,16 +282,11 @@ func (r *Recorder) collect() (batch []Event, more bool) {
 // not hold up all others.
 const attempts = 5
 
-// write stores a batch, and tries again until it is stored or the Recorder
-// has to end.
-func (r *Recorder) write(events []Event) {
-	r.o.Outlet.Write(events)
-	r.keep(events)
-}
-
-func (r *Recorder) keep(events []Event) {
+// keep stores a batch, and tries again until it is stored or the Recorder has
+// to end.
+func (r *Recorder[S]) keep(events []Event) {
 	batch := Batch{ID: rand.Text(), Events: events}
-	pause, closing := r.o.Pause, r.closing
+	pause, closing := firstPause, r.closing.Done()
 	for healthy := 0; ; {
 		err := r.try(batch)
 		if err == nil {
@@ -299,19 +297,18 @@ func (r *Recorder) keep(events []Event) {
 			r.dropped.Add(uint64(len(events)))
 			return
 		}
-		if ctx, cancel := context.WithTimeout(r.giveUp, storeTimeout); r.Check(ctx) == nil {
+		ctx, cancel := context.WithTimeout(r.giveUp, storeTimeout)
+		if r.Check(ctx) == nil {
 			healthy++
-			cancel()
-		} else {
-			cancel()
 		}
+		cancel()
 		if healthy == attempts {
 			if n := len(events); n > 1 {
 				r.keep(events[:n/2])
 				r.keep(events[n/2:])
 				return
 			}
-			r.o.Log.Error("an event can't be stored", "kind", events[0].Kind(), "error", err)
+			r.log.Error("an event can't be stored", "kind", events[0].Kind(), "error", err)
 			r.dropped.Add(1)
 			return
 		}
@@ -319,18 +316,17 @@ func (r *Recorder) keep(events []Event) {
 		case <-time.After(pause):
 			pause = min(2*pause, longestPause)
 		case <-closing:
-			// The last attempts follow each other quickly.
-			pause, closing = min(r.o.Pause, 200*time.Millisecond), nil
+			closing = nil
 		case <-r.giveUp.Done():
 		}
 		if closing == nil {
-			pause = min(r.o.Pause, 200*time.Millisecond)
+			pause = 200 * time.Millisecond // the last attempts follow each other quickly
 		}
 	}
 }
 
 // try makes one attempt. It logs where failures begin and end, not each.
-func (r *Recorder) try(batch Batch) error {
+func (r *Recorder[S]) try(batch Batch) error {
 	ctx, cancel := context.WithTimeout(r.giveUp, storeTimeout)
 	defer cancel()
 	s, err := r.Store(ctx)
@@ -349,39 +345,29 @@ func (r *Recorder) try(batch Batch) error {
 	r.mu.Unlock()
 	switch {
 	case first && r.giveUp.Err() == nil:
-		r.o.Log.Error("insights can't be stored; requests are served, and events wait in memory", "error", err)
+		r.log.Error("insights can't be stored; requests are served, and events wait in memory", "error", err)
 	case again:
-		r.o.Log.Info("insights are stored again", "after", time.Since(since).Round(time.Second), "dropped", r.dropped.Load())
+		r.log.Info("insights are stored again", "after", time.Since(since).Round(time.Second), "dropped", r.dropped.Load())
 	}
 	return err
 }
 
 // prune deletes what is older than the retention, now and then.
-func (r *Recorder) prune() {
+func (r *Recorder[S]) prune() {
 	next := time.After(firstPrune)
 	for {
 		select {
 		case <-next:
-		case <-r.closing:
+		case <-r.closing.Done():
 			return
 		}
 		next = time.After(pruneEvery)
-		ctx, cancel := context.WithCancel(r.giveUp)
-		ended := make(chan struct{})
-		go func() { // the end of the Recorder does not wait for it
-			select {
-			case <-r.closing:
-			case <-ended:
-			}
-			cancel()
-		}()
-		s, err := r.Store(ctx)
+		s, err := r.Store(r.closing)
 		if err == nil {
-			_, err = s.Prune(ctx, time.Now(), r.o.Retention)
+			_, err = s.Prune(r.closing, time.Now(), r.retention)
 		}
-		if err != nil && ctx.Err() == nil {
-			r.o.Log.Error("old insights could not be deleted", "error", err)
+		if err != nil && r.closing.Err() == nil {
+			r.log.Error("old insights could not be deleted", "error", err)
 		}
-		close(ended)
 	}
 }

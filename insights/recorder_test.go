@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,6 @@ import (
 
 // fakeStore keeps batches in memory.
 type fakeStore struct {
-	Store
 	mu      sync.Mutex
 	fail    error  // of Append
 	check   error  // of Check
@@ -23,6 +23,8 @@ type fakeStore struct {
 	tried   map[string]int
 	batches [][]Event
 	closed  int
+
+	retentions []time.Duration // of Prune
 }
 
 func (f *fakeStore) Append(ctx context.Context, b Batch) error {
@@ -94,18 +96,18 @@ func (f *fakeStore) queries() (all []string) {
 }
 
 // recording runs a test in a bubble, where time passes at once.
-func recording(t *testing.T, f func(t *testing.T, s *fakeStore, r *Recorder)) {
+func recording(t *testing.T, f func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore])) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := new(fakeStore)
-		r := NewRecorder(RecorderOptions{Open: func(context.Context) (Store, error) { return s, nil }})
+		r := NewRecorder(func(context.Context) (*fakeStore, error) { return s, nil }, nil, 0, slog.New(slog.DiscardHandler))
 		defer func() { _ = r.Close(t.Context()) }()
 		f(t, s, r)
 	})
 }
 
 // add adds n searches and returns how many were taken.
-func add(r *Recorder, from, n int) (taken int) {
+func add(r *Recorder[*fakeStore], from, n int) (taken int) {
 	for i := range n {
 		if r.Add(Event{Search: &Search{Query: fmt.Sprint("q", from+i)}}, Privacy{}) {
 			taken++
@@ -115,7 +117,7 @@ func add(r *Recorder, from, n int) (taken int) {
 }
 
 func TestBatchesHaveAThousandEventsOrTwoSeconds(t *testing.T) {
-	recording(t, func(t *testing.T, s *fakeStore, r *Recorder) {
+	recording(t, func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore]) {
 		add(r, 0, 2500)
 		synctest.Wait()
 		if got := s.sizes(); !slices.Equal(got, []int{1000, 1000}) {
@@ -139,7 +141,7 @@ func TestBatchesHaveAThousandEventsOrTwoSeconds(t *testing.T) {
 }
 
 func TestWhileTheStoreFailsEventsWaitAndFurtherOnesAreCounted(t *testing.T) {
-	recording(t, func(t *testing.T, s *fakeStore, r *Recorder) {
+	recording(t, func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore]) {
 		s.set(func(s *fakeStore) { s.fail, s.check = errors.New("the disk is full"), errors.New("the disk is full") })
 		first := add(r, 0, 1000) // the batch that is tried
 		synctest.Wait()
@@ -172,7 +174,7 @@ func TestWhileTheStoreFailsEventsWaitAndFurtherOnesAreCounted(t *testing.T) {
 }
 
 func TestAnAddNeverWaits(t *testing.T) {
-	recording(t, func(t *testing.T, s *fakeStore, r *Recorder) {
+	recording(t, func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore]) {
 		s.set(func(s *fakeStore) { s.hang = true })
 		began := time.Now()
 		add(r, 0, 20_000)
@@ -192,7 +194,7 @@ func TestAnAddNeverWaits(t *testing.T) {
 }
 
 func TestAnEventThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
-	recording(t, func(t *testing.T, s *fakeStore, r *Recorder) {
+	recording(t, func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore]) {
 		s.set(func(s *fakeStore) { s.refuse = "q345" })
 		add(r, 0, 1000)
 		time.Sleep(10 * time.Minute)
@@ -206,7 +208,7 @@ func TestAnEventThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
 }
 
 func TestTheEndStoresWhatIsBuffered(t *testing.T) {
-	recording(t, func(t *testing.T, s *fakeStore, r *Recorder) {
+	recording(t, func(t *testing.T, s *fakeStore, r *Recorder[*fakeStore]) {
 		add(r, 0, 1500)
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -227,7 +229,7 @@ func TestAStoreThatIsLostIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := &fakeStore{fail: fmt.Errorf("removed: %w", ErrLost)}, new(fakeStore)
 		opened := 0
-		r := NewRecorder(RecorderOptions{Open: func(context.Context) (Store, error) {
+		r := NewRecorder(func(context.Context) (*fakeStore, error) {
 			opened++
 			switch opened {
 			case 1:
@@ -236,7 +238,7 @@ func TestAStoreThatIsLostIsOpenedAgain(t *testing.T) {
 				return nil, errors.New("the folder is gone, too")
 			}
 			return fresh, nil
-		}})
+		}, nil, 0, slog.New(slog.DiscardHandler))
 		add(r, 0, 10)
 		time.Sleep(time.Minute)
 		if old.ends() != 1 || len(fresh.queries()) != 10 {
@@ -249,7 +251,7 @@ func TestAStoreThatIsLostIsOpenedAgain(t *testing.T) {
 func TestEventsAreCleanedBeforeStoreAndOutlet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, lines := new(fakeStore), new(strings.Builder)
-		r := NewRecorder(RecorderOptions{Open: func(context.Context) (Store, error) { return s, nil }, Outlet: NewOutlet(lines)})
+		r := NewRecorder(func(context.Context) (*fakeStore, error) { return s, nil }, func(b []byte) error { lines.Write(b); return nil }, 0, slog.New(slog.DiscardHandler))
 		r.Add(Event{Search: &Search{Query: "Mail jane@example.com"}}, Privacy{})
 		r.Add(Event{Search: &Search{Query: "hidden"}}, Privacy{NoTexts: true})
 		r.Add(Event{Click: &Click{Query: "hidden", Path: "a"}}, Privacy{NoClicks: true})
@@ -265,8 +267,8 @@ func TestEventsAreCleanedBeforeStoreAndOutlet(t *testing.T) {
 
 func TestEventsAreDeletedAfterTheRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := new(pruned)
-		r := NewRecorder(RecorderOptions{Open: func(context.Context) (Store, error) { return p, nil }, Retention: 30 * 24 * time.Hour})
+		p := new(fakeStore)
+		r := NewRecorder(func(context.Context) (*fakeStore, error) { return p, nil }, nil, 30*24*time.Hour, slog.New(slog.DiscardHandler))
 		time.Sleep(3*time.Hour + 2*time.Minute)
 		synctest.Wait()
 		if !slices.Equal(p.retentions, []time.Duration{720 * time.Hour, 720 * time.Hour, 720 * time.Hour, 720 * time.Hour}) {
@@ -276,22 +278,17 @@ func TestEventsAreDeletedAfterTheRetention(t *testing.T) {
 	})
 }
 
-type pruned struct {
-	fakeStore
-	retentions []time.Duration
-}
-
-func (p *pruned) Prune(_ context.Context, _ time.Time, retention time.Duration) (int64, error) {
+func (p *fakeStore) Prune(_ context.Context, _ time.Time, retention time.Duration) (int64, error) {
 	p.retentions = append(p.retentions, retention)
 	return 0, nil
 }
 
 func TestTheStatusDoesNotWaitForAStoreThatOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := NewRecorder(RecorderOptions{Open: func(ctx context.Context) (Store, error) {
+		r := NewRecorder(func(ctx context.Context) (*fakeStore, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}})
+		}, nil, 0, slog.New(slog.DiscardHandler))
 		go func() { _, _ = r.Store(context.Background()) }()
 		synctest.Wait()
 		began := time.Now()

@@ -2,7 +2,6 @@ package insights
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -42,9 +41,7 @@ func redact(s string) string {
 		s = inURL.ReplaceAllString(s, "${1}"+redactedSecret+"@")
 		s = mail.ReplaceAllString(s, redactedMail)
 	}
-	if mayName(s) {
-		s = named.ReplaceAllStringFunc(s, redactNamed)
-	}
+	s = named.ReplaceAllStringFunc(s, redactNamed)
 	s = prefixed.ReplaceAllString(s, redactedSecret)
 	if !strings.ContainsAny(s, "0123456789") {
 		return s // the others have digits
@@ -61,16 +58,6 @@ func redact(s string) string {
 		}
 		return match
 	})
-}
-
-// names are parts of the words that named matches, in lower case.
-var names = []string{"passw", "pwd", "secret", "token", "key", "authorization", "bearer"}
-
-// mayName reports whether named may match. Most texts have none of the names,
-// and the pattern is slow.
-func mayName(s string) bool {
-	s = strings.ToLower(strings.ToUpper(s)) // as (?i) reads ſ
-	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(s, name) })
 }
 
 // redactNamed replaces the value of a match of named.

@@ -19,9 +19,20 @@ func Stems(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '_' && r != '\'' && r != '’'
 	})
-	stems := stemsOf(l, words, false)
+	var stems, all []string
+	for _, w := range words {
+		w = strings.Trim(w, "'’")
+		if w == "" || len(w) > 100 {
+			continue
+		}
+		stem := l.Stem(w)
+		all = append(all, stem)
+		if !l.IsStop(w) {
+			stems = append(stems, stem)
+		}
+	}
 	if len(stems) == 0 { // "how to?"
-		stems = stemsOf(l, words, true)
+		stems = all
 	}
 	if len(stems) == 0 {
 		return ""
@@ -29,15 +40,4 @@ func Stems(text string) string {
 	slices.Sort(stems)
 	stems = slices.Compact(stems)
 	return " " + strings.Join(stems[:min(len(stems), maxStems)], " ") + " "
-}
-
-func stemsOf(l language.Language, words []string, stop bool) (stems []string) {
-	for _, w := range words {
-		w = strings.Trim(w, "'’")
-		if w == "" || len(w) > 100 || !stop && l.IsStop(w) {
-			continue
-		}
-		stems = append(stems, l.Stem(w))
-	}
-	return stems
 }

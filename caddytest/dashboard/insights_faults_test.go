@@ -152,7 +152,7 @@ func (l *loaded) doctor() (check struct {
 }
 
 // counted returns how many of the searches a store has.
-func counted(t *testing.T, open func() (insights.Store, error)) (n int64) {
+func counted(t *testing.T, open func() (*insights.Store, error)) (n int64) {
 	t.Helper()
 	store, err := open()
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *loaded) outage(says string, fail, repair func()) {
 }
 
 // endsWithAll ends the load and the process. All searches must be in the store.
-func (l *loaded) endsWithAll(open func() (insights.Store, error)) {
+func (l *loaded) endsWithAll(open func() (*insights.Store, error)) {
 	l.t.Helper()
 	l.rest()
 	l.Terminate()
@@ -259,7 +259,7 @@ func fullAtTheStart(t *testing.T) {
 	free := fill(t, disk)
 	l := startLoaded(t, "sqlite "+file)
 	l.outage("full", func() {}, free)
-	l.endsWithAll(func() (insights.Store, error) { return sqlite.Open(t.Context(), file) })
+	l.endsWithAll(func() (*insights.Store, error) { return sqlite.Open(t.Context(), file) })
 }
 
 func fillsUp(t *testing.T) {
@@ -269,7 +269,7 @@ func fillsUp(t *testing.T) {
 	caddytest.Until(t, "events are stored", func() bool { return l.stored() > 0 })
 	var free func()
 	l.outage("full", func() { free = fill(t, disk) }, func() { free() })
-	l.endsWithAll(func() (insights.Store, error) { return sqlite.Open(t.Context(), file) })
+	l.endsWithAll(func() (*insights.Store, error) { return sqlite.Open(t.Context(), file) })
 }
 
 // removed: what was in the file is gone with it, and nothing else.
@@ -295,7 +295,7 @@ func removed(t *testing.T) {
 	l.rest()
 	l.Terminate()
 	l.Wait()
-	n, least := counted(t, func() (insights.Store, error) { return sqlite.Open(t.Context(), file) }), l.sent.Load()-int64(before)-1000
+	n, least := counted(t, func() (*insights.Store, error) { return sqlite.Open(t.Context(), file) }), l.sent.Load()-int64(before)-1000
 	if n > l.sent.Load() || n < max(least, 20) {
 		t.Errorf("%d searches are in the new file, want at least %d", n, max(least, 20))
 	}
@@ -312,7 +312,7 @@ func broken(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l.endsWithAll(func() (insights.Store, error) { return sqlite.Open(t.Context(), file) })
+	l.endsWithAll(func() (*insights.Store, error) { return sqlite.Open(t.Context(), file) })
 }
 
 func postgresStopped(t *testing.T) {
@@ -324,5 +324,5 @@ func postgresStopped(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l.endsWithAll(func() (insights.Store, error) { return postgres.Open(t.Context(), dsn) })
+	l.endsWithAll(func() (*insights.Store, error) { return postgres.Open(t.Context(), dsn) })
 }

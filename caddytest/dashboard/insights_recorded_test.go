@@ -25,7 +25,7 @@ var acme = insights.Scope{Organization: "acme", Site: "acme"}
 func today() insights.Period { return insights.LastDays(2, time.Now().Add(12*time.Hour)) }
 
 // stop ends Caddy, which stores what is buffered, and opens what it has stored.
-func stop(t *testing.T, s *caddytest.Server) insights.Store {
+func stop(t *testing.T, s *caddytest.Server) *insights.Store {
 	t.Helper()
 	if err := caddy.Stop(); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func stop(t *testing.T, s *caddytest.Server) insights.Store {
 }
 
 // events are all events of acme.
-func events(t *testing.T, store insights.Store) (all []insights.Event) {
+func events(t *testing.T, store *insights.Store) (all []insights.Event) {
 	t.Helper()
 	err := store.Export(t.Context(), acme, today(), func(e insights.Event) error {
 		all = append(all, e)
@@ -51,7 +51,7 @@ func events(t *testing.T, store insights.Store) (all []insights.Event) {
 	return all
 }
 
-func overview(t *testing.T, store insights.Store) insights.Overview {
+func overview(t *testing.T, store *insights.Store) insights.Overview {
 	t.Helper()
 	o, err := store.Overview(t.Context(), acme, today())
 	if err != nil {

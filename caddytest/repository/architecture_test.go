@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	".":                     {"handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options"},
 	"cmd/caddy":             {"."},
 	"handlers":              {"access", "agents", "assistant", "assistant/citation", "assistant/reply", "assistant/thread", "contract", "dashboard", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/admin", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "widget"},
-	"handlers/admin":        {"access", "assistant", "dashboard", "encoding", "encoding/uimessage", "handlers/app", "handlers/options", "handlers/reach", "handlers/site", "insights", "insights/sqlite", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/meilisearch"},
+	"handlers/admin":        {"access", "assistant", "dashboard", "encoding", "encoding/uimessage", "handlers/app", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/meilisearch"},
 	"handlers/app":          {"access", "assistant", "dashboard", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/site":         {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "encoding", "handlers/observe", "handlers/options", "handlers/reach", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source", "store"},
 	"handlers/options":      {"access", "assistant", "handlers/observe", "insights", "insights/postgres", "insights/sqlite", "model", "retrieval", "retrieval/embedded", "retrieval/meilisearch"},
@@ -53,9 +53,8 @@ var arrows = map[string][]string{
 	"access":                {"store"},
 	"dashboard":             {"access", "assistant", "assistant/citation", "insights", "retrieval", "store"},
 	"insights":              {"retrieval/language"},
-	"insights/database":     {"insights"},
-	"insights/sqlite":       {"insights", "insights/database"},
-	"insights/postgres":     {"insights/database"},
+	"insights/sqlite":       {"insights"},
+	"insights/postgres":     {"insights"},
 	"widget":                {},
 }
 

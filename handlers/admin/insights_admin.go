@@ -113,11 +113,10 @@ func (a API) backup(ctx context.Context, file string) error {
 		return err
 	}
 	defer done()
-	b, ok := s.(insights.Backuper)
-	if !ok {
+	if s.Backup == nil {
 		return adminError(http.StatusConflict, "this store has its own backups; for Postgres, use pg_dump --table='docs_*'")
 	}
-	return b.Backup(ctx, file)
+	return s.Backup(ctx, file)
 }
 
 // Erase deletes what an erasure names, the texts of the conversations
@@ -238,10 +237,13 @@ func (a API) exportAdmin(w http.ResponseWriter, r *http.Request, name string) er
 	if err != nil {
 		return err
 	}
-	out := insights.NewLineWriter(w)
+	began := false
 	w.Header().Set("Content-Type", "application/jsonl")
-	err = a.export(r.Context(), name, days, out.Write)
-	if err != nil && out.Lines() > 0 {
+	err = a.export(r.Context(), name, days, func(e insights.Event) error {
+		began = true
+		return insights.WriteLine(w, e)
+	})
+	if err != nil && began {
 		// A status can't follow any more; a cut body is an error to the client.
 		panic(http.ErrAbortHandler)
 	}

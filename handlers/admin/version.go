@@ -6,7 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/caddy-docs/caddy-docs/insights/sqlite"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
@@ -30,7 +30,7 @@ func Versions() Version {
 	simple, _ := caddy.Version()
 	v := Version{
 		Module: "unknown", Caddy: simple, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		IndexFormat: embedded.SnapshotFormat, InsightsSchema: sqlite.Schema(),
+		IndexFormat: embedded.SnapshotFormat, InsightsSchema: insights.Schema(),
 	}
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -28,7 +28,9 @@ const (
 var ErrNoInsights = errors.New("insights are off for this server; remove insights off from the global option docs")
 
 // recorder is a recorder that configurations share.
-type recorder struct{ *insights.Recorder }
+type recorder struct {
+	*insights.Recorder[*insights.Store]
+}
 
 // Destruct stores what is buffered.
 func (r *recorder) Destruct() error {
@@ -89,18 +91,16 @@ func (in *Insights) open(a *App) error {
 // record makes a recorder, which outlives this configuration.
 func (in *Insights) record(log *slog.Logger) *recorder {
 	opener, dir := in.opener, in.dir
-	o := insights.RecorderOptions{
-		Open: func(ctx context.Context) (insights.Store, error) { return opener.OpenInsights(ctx, dir) },
-		Log:  log, Retention: in.Retention(),
-	}
+	open := func(ctx context.Context) (*insights.Store, error) { return opener.OpenInsights(ctx, dir) }
+	var outlet func(lines []byte) error
 	switch in.options.JSONL {
 	case "":
 	case "stdout":
-		o.Outlet = insights.NewOutlet(os.Stdout)
+		outlet = func(lines []byte) error { _, err := os.Stdout.Write(lines); return err }
 	default:
-		o.Outlet = insights.NewFileOutlet(in.options.JSONL)
+		outlet = insights.FileOutlet(in.options.JSONL)
 	}
-	return &recorder{insights.NewRecorder(o)}
+	return &recorder{insights.NewRecorder(open, outlet, in.Retention(), log)}
 }
 
 // String says where events go, without secrets.
@@ -118,7 +118,7 @@ func (in *Insights) Off() bool { return in.options.Off }
 func (in *Insights) Silent() bool { return in.silent }
 
 // Recorder returns what records, nil before Start and with insights off.
-func (in *Insights) Recorder() *insights.Recorder {
+func (in *Insights) Recorder() *insights.Recorder[*insights.Store] {
 	if in.recorder == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (in *Insights) Recorder() *insights.Recorder {
 // Store returns the store of what was recorded, for queries. The error is
 // ErrNoInsights where insights are off. Before Start it opens the store for the
 // caller alone; done closes that one.
-func (in *Insights) Store(ctx context.Context) (s insights.Store, done func(), err error) {
+func (in *Insights) Store(ctx context.Context) (s *insights.Store, done func(), err error) {
 	switch {
 	case in.options.Off:
 		return nil, nil, ErrNoInsights

@@ -74,7 +74,7 @@ func (c *checker) file(field, name string) {
 // InsightsOpener is a module of the namespace docs.insights.
 type InsightsOpener interface {
 	// OpenInsights opens the store. dir is the folder for data.
-	OpenInsights(ctx context.Context, dir string) (insights.Store, error)
+	OpenInsights(ctx context.Context, dir string) (*insights.Store, error)
 	// Describe names it, without secrets.
 	Describe(dir string) string
 }
@@ -121,7 +121,7 @@ func (s *SQLiteInsights) file(dir string) string {
 }
 
 // OpenInsights opens or creates the file.
-func (s *SQLiteInsights) OpenInsights(ctx context.Context, dir string) (insights.Store, error) {
+func (s *SQLiteInsights) OpenInsights(ctx context.Context, dir string) (*insights.Store, error) {
 	return sqlite.Open(ctx, s.file(dir))
 }
 
@@ -159,7 +159,7 @@ func (p *PostgresInsights) Validate() error {
 }
 
 // OpenInsights connects to the database.
-func (p *PostgresInsights) OpenInsights(ctx context.Context, _ string) (insights.Store, error) {
+func (p *PostgresInsights) OpenInsights(ctx context.Context, _ string) (*insights.Store, error) {
 	return postgres.Open(ctx, p.DSN)
 }
 

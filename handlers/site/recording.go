@@ -22,7 +22,7 @@ type Recording struct {
 
 // Recorder is a recorder in use by a configuration; it has none with insights off.
 type Recorder struct {
-	*insights.Recorder
+	*insights.Recorder[*insights.Store]
 	Privacy insights.Privacy
 }
 

@@ -21,27 +21,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/caddy-docs/caddy-docs/insights"
-	"github.com/caddy-docs/caddy-docs/insights/database"
 )
 
 // readers is how many queries run at a time.
 const readers = 4
 
-// Store is a database in a file.
-type Store struct {
-	*database.Store
-	write  *sql.DB
-	file   string
-	opened fs.FileInfo
-}
-
-var dialect = database.Dialect{
-	Unindexed: "+",
-	Types:     strings.NewReplacer("{id}", "integer primary key", "{int}", "integer", "{real}", "real", "{table}", "strict", "{keyed}", "strict, without rowid"),
-}
-
 // Open opens or creates a file, and its folder.
-func Open(ctx context.Context, file string) (*Store, error) {
+func Open(ctx context.Context, file string) (*insights.Store, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
@@ -71,15 +57,26 @@ func Open(ctx context.Context, file string) (*Store, error) {
 		return nil, err
 	}
 	read.SetMaxOpenConns(readers)
-	s, err := database.Open(ctx, write, read, dialect)
+	s, err := insights.Open(ctx, write, read, insights.Dialect{
+		Unindexed: "+",
+		Types:     strings.NewReplacer("{id}", "integer primary key", "{int}", "integer", "{real}", "real", "{table}", "strict", "{keyed}", "strict, without rowid"),
+		// SQLite would go on writing to a file that was removed; the error lets the
+		// recorder open it again.
+		Present: func() error {
+			now, err := os.Stat(file)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, opened) {
+				return fmt.Errorf("%s: the file was removed or replaced while it was open: %w", file, insights.ErrLost)
+			}
+			return err
+		},
+		Shrink: func(ctx context.Context) error { return shrink(ctx, write) },
+		Backup: func(ctx context.Context, to string) error { return backup(ctx, file, to) },
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
-	return &Store{s, write, file, opened}, nil
+	return s, nil
 }
-
-// Schema is the number of the schema that Open gives a file.
-func Schema() int { return database.Schema() }
 
 // setUp changes a new file to WAL. Where two processes do so at the same time,
 // SQLite fails at once, whatever the busy_timeout is.
@@ -112,75 +109,44 @@ func address(file, settings string) string {
 		"?_pragma=busy_timeout(" + strconv.FormatInt(lockTimeout.Milliseconds(), 10) + ")&_pragma=synchronous(NORMAL)&_pragma=temp_store(2)&_pragma=cache_size(-16000)&" + settings
 }
 
-var errReplaced = fmt.Errorf("the file was removed or replaced while it was open: %w", insights.ErrLost)
-
-// Append stores a batch. SQLite would go on writing to a file that was
-// removed; the error lets the recorder open it again.
-func (s *Store) Append(ctx context.Context, b insights.Batch) error {
-	if err := s.present(); err != nil {
-		return err
-	}
-	return s.Store.Append(ctx, b)
-}
-
-// Check returns an error if the file can't be written to.
-func (s *Store) Check(ctx context.Context) error {
-	if err := s.present(); err != nil {
-		return err
-	}
-	return s.Store.Check(ctx)
-}
-
-func (s *Store) present() error {
-	now, err := os.Stat(s.file)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.opened) {
-		return fmt.Errorf("%s: %w", s.file, errReplaced)
-	}
-	return err
-}
-
-// Prune deletes what is older than its retention, and gives free space beyond a
-// tenth of the file back to the file system. New events use the rest.
-func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duration) (int64, error) {
-	deleted, err := s.Store.Prune(ctx, now, retention)
-	for last := int64(math.MaxInt64); err == nil; {
+// shrink gives free space beyond a tenth of the file back to the file system.
+// New events use the rest.
+func shrink(ctx context.Context, db *sql.DB) error {
+	// freed is how many pages one transaction gives back, so that batches don't
+	// wait for it.
+	const freed = 1000
+	for last := int64(math.MaxInt64); ; {
 		var free, pages int64
-		err = errors.Join(
-			s.write.QueryRowContext(ctx, "pragma freelist_count").Scan(&free),
-			s.write.QueryRowContext(ctx, "pragma page_count").Scan(&pages),
+		err := errors.Join(
+			db.QueryRowContext(ctx, "pragma freelist_count").Scan(&free),
+			db.QueryRowContext(ctx, "pragma page_count").Scan(&pages),
 		)
 		if err != nil || free <= pages/10 || free >= last { // another program may have changed the file's auto_vacuum
-			break
+			return err
 		}
 		last = free
-		_, err = s.write.ExecContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", min(free-pages/10, freed)))
+		if _, err := db.ExecContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", min(free-pages/10, freed))); err != nil {
+			return err
+		}
 	}
-	return deleted, err
 }
 
-// freed is how many pages one transaction gives back, so that batches don't
-// wait for it.
-const freed = 1000
-
-// Backup writes a copy to a file that must not exist.
-func (s *Store) Backup(ctx context.Context, file string) error {
-	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("%s: %w", file, fs.ErrExist)
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// backup writes a copy to a file that must not exist.
+func backup(ctx context.Context, from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_ = f.Close()
-	db, err := sql.Open("sqlite", address(s.file, ""))
+	db, err := sql.Open("sqlite", address(from, ""))
 	if err != nil {
 		return err
 	}
 	// Into an empty file, so that it has this file's rights from the beginning.
-	_, err = db.ExecContext(ctx, "vacuum into ?", file)
+	_, err = db.ExecContext(ctx, "vacuum into ?", to)
 	if err = errors.Join(err, db.Close()); err != nil {
-		_ = os.Remove(file)
-		return fmt.Errorf("writing %s: %w", file, err)
+		_ = os.Remove(to)
+		return fmt.Errorf("writing %s: %w", to, err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 var acme = insights.Scope{Organization: "acme", Site: "acme"}
 
-func open(t *testing.T, file string) *Store {
+func open(t *testing.T, file string) *insights.Store {
 	t.Helper()
 	s, err := Open(t.Context(), file)
 	if err != nil {
@@ -29,7 +29,7 @@ func search(query string) insights.Batch {
 	return insights.Batch{Events: []insights.Event{{At: time.Now(), Scope: acme, Search: &insights.Search{Query: query}}}}
 }
 
-func searches(t *testing.T, s *Store) int64 {
+func searches(t *testing.T, s *insights.Store) int64 {
 	t.Helper()
 	o, err := s.Overview(t.Context(), acme, insights.LastDays(2, time.Now()))
 	if err != nil {
@@ -124,9 +124,14 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 func TestTheFileShrinksWhenEventsAreDeleted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "insights.db")
 	s := open(t, file)
+	db, err := sql.Open("sqlite", address(file, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
 	size := func() int64 {
 		t.Helper()
-		if _, err := s.write.Exec("pragma wal_checkpoint(truncate)"); err != nil {
+		if _, err := db.Exec("pragma wal_checkpoint(truncate)"); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(file)

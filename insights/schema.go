@@ -1,11 +1,9 @@
-package database
+package insights
 
 import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // migrations are the steps from an empty database to the schema of this
@@ -127,18 +125,17 @@ func Schema() int { return len(migrations) }
 
 // migrate brings the schema up to date, all steps or none.
 func (s *Store) migrate(ctx context.Context) error {
-	return s.transaction(ctx, func(t *tx) error {
-		if s.dialect.Lock != "" {
-			if _, err := t.exec(s.dialect.Lock); err != nil {
+	return s.transaction(ctx, func(t *session) error {
+		if s.Lock != "" {
+			if _, err := t.exec(s.Lock); err != nil {
 				return err
 			}
 		}
-		if _, err := t.exec(s.dialect.Types.Replace(`create table if not exists docs_schema (version {int} not null, checked {int} not null) {table}`)); err != nil {
+		if _, err := t.exec(s.Types.Replace(`create table if not exists docs_schema (version {int} not null, checked {int} not null) {table}`)); err != nil {
 			return fmt.Errorf("creating tables: %w", err)
 		}
 		version := -1
-		read := func(scan func(...any) error) error { return scan(&version) }
-		if err := t.each(read, `select version from docs_schema`); err != nil {
+		if _, err := t.get(into(&version), `select version from docs_schema`); err != nil {
 			return err
 		}
 		if version < 0 {
@@ -148,15 +145,15 @@ func (s *Store) migrate(ctx context.Context) error {
 			version = 0
 		}
 		if version > len(migrations) {
-			return fmt.Errorf("%w (its schema is %d, this release knows %d)", insights.ErrNewer, version, len(migrations))
+			return fmt.Errorf("%w (its schema is %d, this release knows %d)", ErrNewer, version, len(migrations))
 		}
 		for i, step := range migrations[version:] {
 			for _, statement := range step {
 				statement, only := strings.CutPrefix(statement, onPostgres)
-				if only && !s.dialect.Dollar {
+				if only && !s.Dollar {
 					continue
 				}
-				if _, err := t.exec(s.dialect.Types.Replace(statement)); err != nil {
+				if _, err := t.exec(s.Types.Replace(statement)); err != nil {
 					return fmt.Errorf("migration %d: %w", version+i+1, err)
 				}
 			}

@@ -1,0 +1,195 @@
+package insights
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// GapQuery selects unanswered questions.
+type GapQuery struct {
+	Period
+	// State narrows the list; "" is all. A gap that was asked for again after
+	// it was marked as done is new again.
+	State State
+	// Page narrows the list to questions nearest to a page; "" is all.
+	Page string
+	// Group narrows it to one group; "" is all.
+	Group string
+	// Limit is 1–500, default 50.
+	Limit, Offset int
+}
+
+// Gap is a group of unanswered questions with the same stems.
+type Gap struct {
+	// Group names it; see Store.SetGap.
+	Group string `json:"group"`
+	// Wording is its most frequent one.
+	Wording string `json:"wording"`
+	// Asked is how often in the period: No and Partly answered.
+	Asked  int64 `json:"asked"`
+	No     int64 `json:"no"`
+	Partly int64 `json:"partly"`
+	// Up and Down are the votes for these replies.
+	Up   int64 `json:"up"`
+	Down int64 `json:"down"`
+	// Pages are those nearest to the questions, at most three, the most
+	// frequent first: where to write.
+	Pages []string `json:"pages"`
+	// Thread is the newest conversation with it.
+	Thread string    `json:"thread"`
+	Last   time.Time `json:"last"`
+	State  State     `json:"state"`
+	Note   string    `json:"note,omitempty"`
+}
+
+// GapPage is a page with the unanswered questions nearest to it.
+type GapPage struct {
+	// Page is "" for questions that no page is near to.
+	Page  string `json:"page"`
+	Asked int64  `json:"asked"`
+	// Wordings are the most frequent ones, at most five.
+	Wordings []string  `json:"wordings"`
+	Last     time.Time `json:"last"`
+}
+
+// gapFilter selects the rows r of unanswered replies, of questions that have
+// words. SQLite is kept from an index by time, where it would have to read each
+// row; Postgres chooses well, and would estimate badly.
+const gapFilter = `r.site = ? and {unindexed}r.at >= ? and {unindexed}r.at < ?
+	and r.answered in ('no', 'partly') and r.replaced = 0 and r.stems <> ''`
+
+// Unanswered returns questions that the documentation did not answer, in groups
+// of the same words, the most frequent first.
+func (s *Store) Unanswered(ctx context.Context, in Scope, q GapQuery) ([]Gap, error) {
+	filter, args := gapFilter, q.bounds()
+	if q.Page != "" {
+		filter, args = filter+" and r.nearest = ?", append(args, q.Page)
+	}
+	if q.Group != "" {
+		filter, args = filter+" and r.stems = ?", append(args, q.Group)
+	}
+	// A gap that was asked for again after it was done is new.
+	const current = `case when g.state is null or g.state = 'new' or g.state = 'done' and max(r.at) > max(g.at) then 'new' else g.state end`
+	having := ""
+	if q.State != "" {
+		having, args = " having "+current+" = ?", append(args, string(q.State))
+	}
+	gaps, err := list(ctx, s, in, func(g *Gap) []any {
+		return into(&g.Group, &g.Asked, &g.No, &g.Partly, as(&g.Last, timeOf), &g.State, &g.Note)
+	}, `select r.stems, count(*), sum(case when r.answered = 'no' then 1 else 0 end), sum(case when r.answered = 'no' then 0 else 1 end),
+			max(r.at), `+current+`, coalesce(g.note, '')
+		from docs_replies r left join docs_gaps g on g.site = r.site and g.stems = r.stems
+		where `+filter+` group by r.stems, g.state, g.note `+having+`
+		order by count(*) desc, max(r.at) desc, r.stems limit ? offset ?`, append(args, limited(q.Limit), max(q.Offset, 0))...)
+	if err != nil || len(gaps) == 0 {
+		return gaps, err
+	}
+
+	// Their wordings, pages, threads and votes.
+	args = q.bounds()
+	by := map[string]*Gap{}
+	for i := range gaps {
+		args, by[gaps[i].Group] = append(args, gaps[i].Group), &gaps[i]
+	}
+	type asked struct {
+		group, question, nearest, thread string
+		up, down                         int64
+	}
+	replies, err := list(ctx, s, in, func(a *asked) []any {
+		return into(&a.group, &a.question, &a.nearest, &a.thread, &a.up, &a.down)
+	}, `select r.stems, r.question, r.nearest, r.thread, case when v.rating = 1 then 1 else 0 end, case when v.rating = -1 then 1 else 0 end
+		from docs_replies r left join docs_votes v on v.site = r.site and v.thread = r.thread and v.thread <> '' and v.message = r.message
+		where r.id in (select r.id from docs_replies r where `+gapFilter+` and r.stems in (`+marks(len(gaps))+`)) order by r.at, r.id`, args...)
+	wordings, pages := frequencies{}, frequencies{}
+	for _, a := range replies { // the oldest first
+		wordings.add(a.group, a.question, 1)
+		if a.nearest != "" {
+			pages.add(a.group, a.nearest, 1)
+		}
+		g := by[a.group]
+		g.Thread = a.thread
+		g.Up += a.up
+		g.Down += a.down
+	}
+	for group, g := range by {
+		g.Wording, g.Pages = strings.Join(wordings.most(group, 1), ""), pages.most(group, 3)
+	}
+	return gaps, err
+}
+
+// frequencies are how often each group has each text.
+type frequencies map[string]map[string]int
+
+func (f frequencies) add(group, text string, n int) {
+	if f[group] == nil {
+		f[group] = map[string]int{}
+	}
+	f[group][text] += n
+}
+
+// most returns at most n texts of a group, the most frequent first.
+func (f frequencies) most(group string, n int) []string {
+	texts := slices.AppendSeq([]string{}, maps.Keys(f[group]))
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(cmp.Compare(f[group][b], f[group][a]), strings.Compare(a, b)) })
+	return texts[:min(len(texts), n)]
+}
+
+// UnansweredPages returns the unanswered questions by the page nearest to them:
+// where to write.
+func (s *Store) UnansweredPages(ctx context.Context, in Scope, q GapQuery) ([]GapPage, error) {
+	pages, err := list(ctx, s, in, func(g *GapPage) []any { return into(&g.Page, &g.Asked, as(&g.Last, timeOf)) },
+		`select r.nearest, count(*), max(r.at) from docs_replies r where `+gapFilter+`
+		group by r.nearest order by count(*) desc, r.nearest limit ? offset ?`, append(q.bounds(), limited(q.Limit), max(q.Offset, 0))...)
+	if err != nil || len(pages) == 0 {
+		return pages, err
+	}
+	args := q.bounds()
+	for i := range pages {
+		args = append(args, pages[i].Page)
+	}
+	type asked struct {
+		page, stems, question string
+		n                     int
+	}
+	questions, err := list(ctx, s, in, func(a *asked) []any { return into(&a.page, &a.stems, &a.question, &a.n) },
+		`select r.nearest, r.stems, r.question, count(*) from docs_replies r
+		where r.id in (select r.id from docs_replies r where `+gapFilter+` and r.nearest in (`+marks(len(pages))+`))
+		group by r.nearest, r.stems, r.question`, args...)
+	// By stems, so that a question in five wordings takes one place of five.
+	groups, wordings := frequencies{}, frequencies{}
+	for _, a := range questions {
+		groups.add(a.page, a.stems, a.n)
+		wordings.add(a.page+"\n"+a.stems, a.question, a.n)
+	}
+	for i := range pages {
+		page := &pages[i]
+		page.Wordings = []string{}
+		for _, stems := range groups.most(page.Page, 5) {
+			page.Wordings = append(page.Wordings, wordings.most(page.Page+"\n"+stems, 1)...)
+		}
+	}
+	return pages, err
+}
+
+// SetGap sets the state and the note of a group of questions. It returns
+// ErrUnknown for a group that the site doesn't have.
+func (s *Store) SetGap(ctx context.Context, in Scope, group string, state State, note string) error {
+	return s.change(ctx, in, func(t *session, site int64) error {
+		var one int64
+		known, err := t.get(into(&one), `select 1 from docs_replies where site = ? and stems = ? limit 1`, site, group)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return ErrUnknown
+		}
+		_, err = t.exec(`insert into docs_gaps (site, stems, state, note, at) values (?, ?, ?, ?, ?)
+			on conflict (site, stems) do update set state = excluded.state, note = excluded.note, at = excluded.at`,
+			site, group, string(state), cutNote(note), time.Now().Unix())
+		return err
+	})
+}
