@@ -164,29 +164,29 @@ func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
 	server := &twoOrganizations{store: recorded(t)}
 	d := newDashboard(server)
 	notFound := ask(t, d, http.MethodGet, "/acme/no-such-site", visitors["a member of another"]).Body.String()
-	if len(Routes()) < 2 {
-		t.Fatalf("only these routes are known: %v", Routes())
+	if len(routes) < 2 {
+		t.Fatalf("only these routes are known: %v", routes)
 	}
-	for _, route := range Routes() {
-		if route.Role != Viewer && route.Role != Member && route.Role != Admin {
-			t.Errorf("%s %s is open to the role %v", route.Method, route.Path, route.Role)
+	for _, route := range routes {
+		if route.role != Viewer && route.role != Member && route.role != Admin {
+			t.Errorf("%s %s is open to the role %v", route.method, route.path, route.role)
 		}
-		if route.Method != http.MethodGet && route.Role < Member {
-			t.Errorf("%s %s changes something, but is open to viewers", route.Method, route.Path)
+		if route.method != http.MethodGet && route.role < Member {
+			t.Errorf("%s %s changes something, but is open to viewers", route.method, route.path)
 		}
-		sample, ok := samples[route.Path]
+		sample, ok := samples[route.path]
 		if !ok {
-			sample[0] = route.Path
+			sample[0] = route.path
 		}
 		path := strings.TrimSuffix("/acme/acme-docs/"+sample[0], "/")
 		if strings.Contains(path, "{") {
-			t.Fatalf("%s has a parameter without a sample", route.Path)
+			t.Fatalf("%s has a parameter without a sample", route.path)
 		}
 		for name, v := range visitors {
 			if strings.HasSuffix(path, "/erase") { // the one before has erased it
 				recordConversation(t, server.store, "acme-2")
 			}
-			got := ask(t, d, route.Method, path, v, func(r *http.Request) {
+			got := ask(t, d, route.method, path, v, func(r *http.Request) {
 				r.URL.RawQuery = sample[1]
 				if r.Method == http.MethodPost {
 					r.URL.RawQuery, r.Body = "", io.NopCloser(strings.NewReader(sample[1]))
@@ -199,23 +199,23 @@ func TestRolesOpenRoutesAndNothingElse(t *testing.T) {
 			switch {
 			case v == nil:
 				if got.Code != http.StatusUnauthorized || strings.Contains(got.Body.String(), "Acme") {
-					t.Errorf("%s: %s %s is %d:\n%s", name, route.Method, path, got.Code, got.Body)
+					t.Errorf("%s: %s %s is %d:\n%s", name, route.method, path, got.Code, got.Body)
 				}
 			case role == Nobody:
 				if got.Code != http.StatusNotFound || v.Name == "rob" && got.Body.String() != notFound {
-					t.Errorf("%s: %s %s is %d, or differs from a site that does not exist:\n%s", name, route.Method, path, got.Code, got.Body)
+					t.Errorf("%s: %s %s is %d, or differs from a site that does not exist:\n%s", name, route.method, path, got.Code, got.Body)
 				}
-			case role < route.Role:
+			case role < route.role:
 				if got.Code != http.StatusForbidden {
-					t.Errorf("%s: %s %s is %d, want 403", name, route.Method, path, got.Code)
+					t.Errorf("%s: %s %s is %d, want 403", name, route.method, path, got.Code)
 				}
 			default:
 				if c := got.Code; c == http.StatusUnauthorized || c == http.StatusForbidden || c == http.StatusNotFound || c >= 500 {
-					t.Errorf("%s: %s %s is %d:\n%s", name, route.Method, path, c, got.Body)
+					t.Errorf("%s: %s %s is %d:\n%s", name, route.method, path, c, got.Body)
 				}
 			}
 			if strings.Contains(got.Body.String(), "rival") && v != nil && v.In("rival") == Nobody {
-				t.Errorf("%s: %s %s shows another organization:\n%s", name, route.Method, path, got.Body)
+				t.Errorf("%s: %s %s shows another organization:\n%s", name, route.method, path, got.Body)
 			}
 		}
 	}

@@ -146,9 +146,15 @@ func (q *request) route() error {
 	return errNotFound
 }
 
-// redirect leads to a path of the dashboard.
-func (q *request) redirect(path string) error {
-	q.w.Header().Set("Location", (&url.URL{Path: q.base + path}).EscapedPath())
+// redirect leads to a path of the dashboard, with parameters if there are any.
+func (q *request) redirect(path string, values ...url.Values) error {
+	to := (&url.URL{Path: q.base + path}).EscapedPath()
+	for _, v := range values {
+		if len(v) > 0 {
+			to += "?" + v.Encode()
+		}
+	}
+	q.w.Header().Set("Location", to)
 	q.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

@@ -98,12 +98,10 @@ func (q *request) stateForm() (state insights.State, note string, err error) {
 // back leads to the page that a form was on, with its filters.
 func (q *request) back(page string) error {
 	values, err := url.ParseQuery(q.PostFormValue("back"))
-	if err != nil || len(values) == 0 {
-		return q.redirect(q.at(page))
+	if err != nil {
+		values = nil
 	}
-	q.w.Header().Set("Location", (&url.URL{Path: q.base + q.at(page), RawQuery: values.Encode()}).String())
-	q.w.WriteHeader(http.StatusSeeOther)
-	return nil
+	return q.redirect(q.at(page), values)
 }
 
 // With is the address of this page with other parameters, given as names and
@@ -139,17 +137,5 @@ func (v *view) Back() string { return v.q.URL.RawQuery }
 // Days is the length of the period.
 func (v *view) Days() int { return v.q.days }
 
-// periodLink is a period to choose.
-type periodLink struct {
-	Days    int
-	Href    string
-	Current bool
-}
-
-// Periods are the periods to choose from.
-func (v *view) Periods() (links []periodLink) {
-	for _, n := range periods {
-		links = append(links, periodLink{n, v.With("days", strconv.Itoa(n)), n == v.q.days})
-	}
-	return links
-}
+// Periods are the lengths of the period to choose from.
+func (*view) Periods() []int { return periods }

@@ -176,32 +176,16 @@ func (v *view) Organizations() bool {
 	return false
 }
 
-// navSection is a group of links.
-type navSection struct {
-	Title string
-	Pages []navPage
-}
-
-type navPage struct {
-	page
-	Href    string
-	Current bool
-}
-
 // Nav are the links of the site.
-func (v *view) Nav() (nav []navSection) {
+func (v *view) Nav() any {
 	if v.Site == nil {
 		return nil
 	}
-	for _, s := range sections {
-		n := navSection{Title: s.title}
-		for _, p := range s.pages {
-			n.Pages = append(n.Pages, navPage{p, v.At(p.Path), p.Path == v.q.page})
-		}
-		nav = append(nav, n)
-	}
-	return nav
+	return sections
 }
+
+// Page is the page in the navigation that this one belongs to.
+func (v *view) Page() string { return v.q.page }
 
 // functions are those of templates.
 var functions = template.FuncMap{

@@ -41,17 +41,14 @@ func init() { // the handlers need routes to render the navigation
 	}
 }
 
-// section is a group of links beside the pages.
-type section struct {
-	title string
-	pages []page
-}
-
 // page is a link beside the pages.
 type page struct{ Path, Title, Icon string }
 
-// sections are the links of a site.
-var sections = []section{
+// sections are the links of a site, in groups.
+var sections = []struct {
+	Title string
+	Pages []page
+}{
 	{"", []page{{"", "Overview", "home"}}},
 	{"Readers", []page{
 		{"unanswered", "Unanswered", "question"},
@@ -87,18 +84,4 @@ func (r *route) match(parts []string) (params map[string]string, ok bool) {
 		}
 	}
 	return params, true
-}
-
-// Route is a route of a site, for tests of who may use it.
-type Route struct {
-	Method, Path string
-	Role         Role
-}
-
-// Routes returns all routes of a site.
-func Routes() (all []Route) {
-	for _, r := range routes {
-		all = append(all, Route{r.method, r.path, r.role})
-	}
-	return all
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -17,7 +18,7 @@ type searchKind struct {
 var searchKinds = []searchKind{
 	{insights.NoResult, "No result", "Queries that found nothing, by how often.", "Use these words in a title or a heading, write the page, or add synonyms to the site."},
 	{insights.WeakSearches, "Weak", "Queries whose best result scored below 0.3, by how often. Semantic search always finds something, so no result says little there.", "Look whether the right page exists, and uses the readers' words."},
-	{insights.LowClicks, "Few clicks", "Queries of at least 5 tracked searches, of which fewer than 30 % had a click, by how many had none.", "The right page may be far down, or its title may not say that it is the one."},
+	{insights.LowClicks, "Few clicks", fmt.Sprintf("Queries of at least %d tracked searches, of which fewer than %.0f %% had a click, by how many had none.", insights.MinTracked, 100*insights.LowClickRate), "The right page may be far down, or its title may not say that it is the one."},
 	{insights.TopSearches, "Top", "All queries, by how often they were searched for.", "These pages should be the best ones."},
 }
 

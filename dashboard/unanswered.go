@@ -158,9 +158,7 @@ func setGap(q *request) error {
 		return q.stored(err)
 	}
 	if q.PostFormValue("list") == "" {
-		q.w.Header().Set("Location", (&url.URL{Path: q.base + q.at("unanswered/question"), RawQuery: url.Values{"group": {q.PostFormValue("group")}}.Encode()}).String())
-		q.w.WriteHeader(http.StatusSeeOther)
-		return nil
+		return q.redirect(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})
 	}
 	return q.back("unanswered")
 }
