@@ -391,18 +391,13 @@ func (s *settings) words(api string) []word {
 	words := []word{
 		s.limits.word(),
 		textWord("errors", "pass", "pass", &s.guard.Errors),
-		{name: "max_body", forms: is("<size>", "1MB"), parse: func(l line) error {
-			v, err := l.one()
-			if err != nil {
-				return err
-			}
-			n, err := humanize.ParseBytes(v) // 1MB is 1,000,000 bytes, 1MiB 1,048,576
+		valueWord("max_body", "<size>", "1MB", &a.MaxBody, func(l line, s string) (int64, error) {
+			n, err := humanize.ParseBytes(s) // 1MB is 1,000,000 bytes, 1MiB 1,048,576
 			if err != nil || n == 0 || n > math.MaxInt64 {
-				return l.refuse("%q is not a size", v)
+				return 0, l.refuse("%q is not a size", s)
 			}
-			a.MaxBody = int64(n)
-			return nil
-		}},
+			return int64(n), nil
+		}),
 	}
 	if api == apiSearch {
 		return words

@@ -60,18 +60,13 @@ func meilisearchWords(m *options.MeilisearchIndex) []word {
 
 // ratioWord reads a number from 0 to 1, whose range Validate checks.
 func ratioWord(name, example string, to **float64) word {
-	return word{name: name, forms: is("<0-1>", example), parse: func(l line) error {
-		s, err := l.one()
-		if err != nil {
-			return err
-		}
+	return valueWord(name, "<0-1>", example, to, func(l line, s string) (*float64, error) {
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil {
-			return l.refuse("%q is not a number", s)
+			return nil, l.refuse("%q is not a number", s)
 		}
-		*to = &f
-		return nil
-	}}
+		return &f, nil
+	})
 }
 
 // guest reads the words of another plugin's module, whose name is the current

@@ -41,10 +41,7 @@ func insightsWords(i *options.Insights) []word {
 				{args: "postgres <dsn>", example: "postgres {env.DOCS_DATABASE}"},
 				{args: "<module> ..."},
 			},
-			parse: func(l line) (err error) {
-				i.StoreRaw, err = parseInsightsStore(l)
-				return err
-			},
+			parse: set(&i.StoreRaw, parseInsightsStore),
 		},
 		durationWord("retention", "90d", &i.Retention),
 		textWord("texts", "on|off", "off", &i.Texts),

@@ -164,26 +164,14 @@ func (o *option) words() []word {
 			name: "key", repeat: true, parse: o.parseKey,
 			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(options.FixedKey)), optional: true}},
 		},
-		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: func(l line) (err error) {
-			a.IndexRaw, err = parseIndex(l)
-			return err
-		}}),
+		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: set(&a.IndexRaw, parseIndex)}),
 		once(a.EmbedderRaw != nil, word{name: "embedder", forms: embedderForms(), parse: o.parseEmbedder}),
-		once(a.LLMRaw != nil, word{name: "llm", forms: modelForms(), parse: func(l line) (err error) {
-			a.LLMRaw, err = parseModel(l)
-			return err
-		}}),
+		once(a.LLMRaw != nil, word{name: "llm", forms: modelForms(), parse: set(&a.LLMRaw, parseModel)}),
 		once(a.Threads != nil, word{
 			name: "threads", forms: []form{{args: "ttl <duration>", example: "ttl 30d"}, {args: "off", example: "off"}},
-			parse: func(l line) (err error) {
-				a.Threads, err = parseThreads(l)
-				return err
-			},
+			parse: set(&a.Threads, parseThreads),
 		}),
-		once(a.Insights != nil, word{name: "insights", forms: insightsForms(), parse: func(l line) (err error) {
-			a.Insights, err = parseInsights(l)
-			return err
-		}}),
+		once(a.Insights != nil, word{name: "insights", forms: insightsForms(), parse: set(&a.Insights, parseInsights)}),
 		once(a.DataDir != "", textWord("data_dir", "<folder>", "/var/lib/caddy/docs", &a.DataDir)),
 	}
 }

@@ -156,10 +156,7 @@ func siteWords(s *options.Site) []word {
 			s.Suggestions, s.SuggestionsFence = v == "on" || v == "fence", v == "fence"
 			return err
 		}},
-		{name: "locks", forms: is("on|off", "off"), parse: func(l line) (err error) {
-			s.Locks, err = l.one()
-			return err
-		}},
+		textWord("locks", "on|off", "off", &s.Locks),
 	}
 }
 

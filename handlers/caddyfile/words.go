@@ -51,12 +51,20 @@ type form struct {
 // is returns the only form of a word without a block.
 func is(args, example string) []form { return []form{{args: args, example: example}} }
 
-// textWord is a word with one argument. The module checks its value.
-func textWord(name, args, example string, to *string) word {
-	return word{name: name, forms: is(args, example), parse: func(l line) (err error) {
-		*to, err = l.one()
+// valueWord is a word with one argument, which read turns into a value.
+func valueWord[T any](name, args, example string, to *T, read func(line, string) (T, error)) word {
+	return word{name: name, forms: is(args, example), parse: func(l line) error {
+		s, err := l.one()
+		if err == nil {
+			*to, err = read(l, s)
+		}
 		return err
 	}}
+}
+
+// textWord is a word with one argument. The module checks its value.
+func textWord(name, args, example string, to *string) word {
+	return valueWord(name, args, example, to, func(_ line, s string) (string, error) { return s, nil })
 }
 
 // listWord is a word with any number of arguments, whose lines add up.
@@ -70,40 +78,28 @@ func listWord(name, args, example string, to *[]string) word {
 
 // switchWord is a word with the argument on or off.
 func switchWord(name string, to *bool) word {
-	return word{name: name, forms: is("on|off", "on"), parse: func(l line) error {
-		v, err := l.one()
-		if err == nil && v != "on" && v != "off" {
-			err = l.refuse("%q must be on or off", v)
+	return valueWord(name, "on|off", "on", to, func(l line, s string) (bool, error) {
+		if s != "on" && s != "off" {
+			return false, l.refuse("%q must be on or off", s)
 		}
-		*to = v == "on"
-		return err
-	}}
+		return s == "on", nil
+	})
 }
 
 // numberWord is a word with a whole number. In JSON, 0 is the default.
 func numberWord(name, example string, to *int) word {
-	return word{name: name, forms: is("<n>", example), parse: func(l line) error {
-		v, err := l.one()
-		if err != nil {
-			return err
+	return valueWord(name, "<n>", example, to, func(l line, s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n == 0 {
+			return 0, l.refuse("%q is not a whole number above 0", s)
 		}
-		if *to, err = strconv.Atoi(v); err != nil || *to == 0 {
-			return l.refuse("%q is not a whole number above 0", v)
-		}
-		return nil
-	}}
+		return n, nil
+	})
 }
 
 // durationWord is a word with a duration. In JSON, 0 is the default.
 func durationWord(name, example string, to *caddy.Duration) word {
-	return word{name: name, forms: is("<duration>", example), parse: func(l line) error {
-		v, err := l.one()
-		if err != nil {
-			return err
-		}
-		*to, err = l.duration(v)
-		return err
-	}}
+	return valueWord(name, "<duration>", example, to, line.duration)
 }
 
 // secretForm is a value of nothing but placeholders that are replaced at
@@ -113,13 +109,21 @@ var secretForm = regexp.MustCompile(`^(\{(env\.[A-Za-z_][A-Za-z0-9_]*|file\.[^{}
 // secretWord is a word whose argument is a placeholder for a secret. The
 // error for anything else doesn't contain it.
 func secretWord(name, example string, to *string) word {
-	return word{name: name, forms: is("<placeholder>", example), parse: func(l line) (err error) {
-		if *to, err = l.one(); err == nil && !secretForm.MatchString(*to) {
-			err = l.refuse("a secret in the configuration would show at GET /config/ and in autosave.json; " +
+	return valueWord(name, "<placeholder>", example, to, func(l line, s string) (string, error) {
+		if !secretForm.MatchString(s) {
+			return "", l.refuse("a secret in the configuration would show at GET /config/ and in autosave.json; " +
 				"name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here)")
 		}
+		return s, nil
+	})
+}
+
+// set reads what follows a word into a field.
+func set[T any](to *T, read func(line) (T, error)) func(line) error {
+	return func(l line) (err error) {
+		*to, err = read(l)
 		return err
-	}}
+	}
 }
 
 // line is a word that is being read. The dispenser's current token is the

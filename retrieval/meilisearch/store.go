@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,7 +195,7 @@ func (s *store) compact() error {
 	if err := s.create(); err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(s.refs) {
+	for _, key := range slices.Sorted(maps.Keys(s.refs)) {
 		data, err := s.read(s.refs[key])
 		if err != nil {
 			delete(s.refs, key) // it is read from the site again
@@ -213,15 +214,6 @@ func (s *store) compact() error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys(m map[string]ref) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // clean removes the files of earlier processes that are not in use.
