@@ -65,12 +65,11 @@ func (l *List) corrections(word string) (out []Suggestion) {
 			i = l.after(i, other[:far])
 			continue
 		}
-		edits, weight := d.distance(), float32(oneEdit)
-		if edits == 2 {
-			weight = twoEdits
-		}
-		// Few typing errors are in the first letter.
-		if edits <= d.limit && (d.other[0] == d.of[0] || len(d.of) >= firstLetterFrom && edits <= 1) {
+		if edits := d.distance(); edits <= d.limit {
+			weight := float32(oneEdit)
+			if edits == 2 {
+				weight = twoEdits
+			}
 			out = append(out, Suggestion{other, int(l.places[i]), weight})
 		}
 		i++
@@ -108,7 +107,8 @@ func byLikelihood(a, b Suggestion) int {
 // with the one before is not compared again.
 type distances struct {
 	of    []rune
-	limit int
+	most  int
+	limit int    // most, or less if the first letter differs
 	other []rune // those of the other word that were compared
 	ends  []int  // where they end, in bytes
 	// rows are the distances of the beginnings of other from those of of.
@@ -116,9 +116,9 @@ type distances struct {
 }
 
 func newDistances(word string) *distances {
-	d := &distances{of: []rune(word), limit: 1}
+	d := &distances{of: []rune(word), most: 1}
 	if len(d.of) >= longWord {
-		d.limit = 2
+		d.most = 2
 	}
 	for j := range d.rows[0] {
 		d.rows[0][j] = uint8(j)
@@ -153,6 +153,15 @@ func (d *distances) compare(word string, shared int) (far int) {
 // word that begins with other may be within the limit.
 func (d *distances) extend() bool {
 	i := len(d.other)
+	if i == 1 {
+		// Few typing errors are in the first letter.
+		d.limit = d.most
+		if d.other[0] != d.of[0] {
+			if d.limit = 1; len(d.of) < firstLetterFrom {
+				return false
+			}
+		}
+	}
 	lo, hi := max(1, i-d.limit), min(len(d.of), i+d.limit)
 	if lo > hi {
 		return false

@@ -92,10 +92,12 @@ func TestDistance(t *testing.T) {
 		{"authentication", "authentcaton", 2, 2},
 		{"authentication", "autehntiaction", 2, 2},
 		{"abc", "xyz", 2, 3},
-		{"über", "uber", 1, 1},
+		{"überall", "uberall", 1, 1},
+		{"überall", "uberral", 2, 3}, // with another first letter, one is the most
+		{"über", "uber", 1, 2},
 	} {
 		d := newDistances(c.a)
-		d.limit = c.limit
+		d.most = c.limit
 		got := c.limit + 1
 		if d.compare(c.b, 0) == 0 {
 			got = d.distance()
