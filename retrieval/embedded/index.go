@@ -55,7 +55,7 @@ type Options struct {
 type Index struct {
 	dir     string
 	log     *slog.Logger
-	wording wording
+	wording *Wording
 	ratio   float64                    // the weight of vectors
 	current atomic.Pointer[generation] // nil before the first one, and if it is only on disk
 	scratch sync.Pool                  // of *scratch
@@ -72,7 +72,7 @@ var _ retrieval.Index = (*Index)(nil)
 // snapshot that is damaged or of another version is logged, removed and
 // ignored. Open only fails if synonyms or stop words can't be used.
 func Open(o Options) (*Index, error) {
-	w, err := newWording(o.Synonyms, o.StopWords)
+	w, err := NewWording(o.Synonyms, o.StopWords)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
-	return g.only(q.Pages).search(ctx, &q, &x.wording, x.ratio, s)
+	return g.only(q.Pages).search(ctx, &q, x.wording, x.ratio, s)
 }
 
 // Page returns the document of a page, nil if there is none.
@@ -249,7 +249,7 @@ func (x *Index) show(ctx context.Context, c *contents, old *generation) error {
 			return err
 		}
 	}
-	x.words = slices.Clip(slices.Clone(c.lexicon.Words)) // without room to grow
+	x.words = slices.Clip(c.lexicon.Words) // which the next lexicon copies before it adds to them
 	x.current.Store(newGeneration(c.docs, c.words, x.words, c.vectors))
 	return nil
 }

@@ -153,7 +153,7 @@ func (p *parsedQuery) semanticShare(ratio float64) float32 {
 
 // parse reads a query. Its stop words are those of its language, of the
 // preferred one if its words show none.
-func (v *vocabulary) parse(q *retrieval.Query, w *wording) parsedQuery {
+func (v *vocabulary) parse(q *retrieval.Query, w *Wording) parsedQuery {
 	var p parsedQuery
 	text := q.Text[:min(len(q.Text), maxQueryBytes)]
 	if !norm.NFKC.IsNormalString(text) {

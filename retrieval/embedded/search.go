@@ -31,7 +31,7 @@ func zeroed(s []float32, n int) []float32 {
 }
 
 // search ranks the sections of a generation for a query.
-func (g *generation) search(ctx context.Context, q *retrieval.Query, w *wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
+func (g *generation) search(ctx context.Context, q *retrieval.Query, w *Wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
 	p := g.parse(q, w)
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -14,23 +14,14 @@ import (
 // and rank pages that another engine found. They never change.
 type Statistics struct {
 	vocabulary
-	*Table
-	wording *wording
-}
-
-// Wording is what a site says about words in queries.
-type Wording struct{ of wording }
-
-// NewWording takes synonyms and stop words as Options has them.
-func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
-	w, err := newWording(synonyms, stopWords)
-	return &Wording{w}, err
+	table   *Table
+	wording *Wording
 }
 
 // Statistics returns the statistics of the pages that were added. The table
 // must not change any more: add to its Clone.
 func (t *Table) Statistics(w *Wording) *Statistics {
-	s := &Statistics{Table: t, wording: &w.of}
+	s := &Statistics{table: t, wording: w}
 	all := slices.Sorted(maps.Keys(t.Words))
 	places := make([]uint32, len(all))
 	for i, word := range all {
@@ -43,11 +34,11 @@ func (t *Table) Statistics(w *Wording) *Statistics {
 }
 
 func (s *Statistics) findTerm(hash uint32) term {
-	n, ok := s.Terms[hash]
+	n, ok := s.table.Terms[hash]
 	if !ok {
 		return term{}
 	}
-	return term{hash, int(n[0]), idf(s.Sections, int(n[0])), idf(s.Pages, int(n[1]))}
+	return term{hash, int(n[0]), idf(s.total, int(n[0])), idf(s.table.Pages, int(n[1]))}
 }
 
 // Mark returns a Marker of the words of a query.
@@ -184,7 +175,7 @@ func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio floa
 // the query are numbered from 0, and renumbers those of the query.
 func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	numbers := map[uint32]uint32{} // hash → number
-	g := &generation{vocabulary: s.vocabulary, mean: s.Mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
+	g := &generation{vocabulary: s.vocabulary, mean: s.table.Mean, byPage: make(map[string]uint32, len(found)), first: make([]uint32, 1, len(found)+1)}
 	for i := range p.words {
 		for j := range p.words[i].expansions {
 			e := &p.words[i].expansions[j]

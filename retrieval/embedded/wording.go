@@ -57,26 +57,27 @@ func Abbreviations() [][]string {
 	return out
 }
 
-// wording is what a site says about words in queries.
-type wording struct {
+// Wording is what a site says about words in queries.
+type Wording struct {
 	synonyms map[string][]string // word → the others of its sets
 	stop     map[string]bool
 }
 
-func newWording(synonyms [][]string, stopWords []string) (wording, error) {
-	w := wording{synonyms: map[string][]string{}, stop: map[string]bool{}}
+// NewWording takes synonyms and stop words as Options has them.
+func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
+	w := &Wording{synonyms: map[string][]string{}, stop: map[string]bool{}}
 	for _, pair := range Abbreviations() {
 		w.addSynonyms(pair)
 	}
 	for i, set := range synonyms {
 		if len(set) < 2 {
-			return w, fmt.Errorf("synonyms: set %d has fewer than two words", i+1)
+			return nil, fmt.Errorf("synonyms: set %d has fewer than two words", i+1)
 		}
 		joined := make([]string, len(set))
 		for j, name := range set {
 			// An identifier or a name of several words is one word here.
 			if joined[j] = strings.Join(words.Plain(name), ""); joined[j] == "" {
-				return w, fmt.Errorf("synonyms: %q in set %d holds no word", name, i+1)
+				return nil, fmt.Errorf("synonyms: %q in set %d holds no word", name, i+1)
 			}
 		}
 		w.addSynonyms(joined)
@@ -86,9 +87,9 @@ func newWording(synonyms [][]string, stopWords []string) (wording, error) {
 		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
 		switch {
 		case len(split) == 0:
-			return w, fmt.Errorf("stop_words: %q holds no word", name)
+			return nil, fmt.Errorf("stop_words: %q holds no word", name)
 		case len(split) > 1 && !words.Unspaced(first):
-			return w, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(split))
+			return nil, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(split))
 		case len(split) == 1: // longer runs of unspaced scripts are never a query's word
 			w.stop[split[0]] = true
 		}
@@ -96,7 +97,7 @@ func newWording(synonyms [][]string, stopWords []string) (wording, error) {
 	return w, nil
 }
 
-func (w *wording) addSynonyms(set []string) {
+func (w *Wording) addSynonyms(set []string) {
 	for i, a := range set {
 		for j, b := range set {
 			if i != j && a != b {
@@ -109,7 +110,7 @@ func (w *wording) addSynonyms(set []string) {
 // withoutStops removes the words from a query that carry no meaning next to its
 // others: the site's stop words from any query, those of the language from a
 // query of three words and more. A query of nothing else keeps them.
-func (w *wording) withoutStops(words []queryWord, length int, spoken language.Language) []queryWord {
+func (w *Wording) withoutStops(words []queryWord, length int, spoken language.Language) []queryWord {
 	ofLanguage := func(x queryWord) bool { return spoken.IsStop(x.text) }
 	ofSite := func(x queryWord) bool { return x.plain && w.stop[x.text] }
 	long := length >= 3
