@@ -25,7 +25,10 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 		return nil, nil
 	}
 	m := &matrix{}
-	section := uint32(0)
+	sections, section := 0, uint32(0)
+	for _, d := range docs {
+		sections += len(d.Sections)
+	}
 	for i, d := range docs {
 		of := vectors(i)
 		if len(of) != 0 && len(of) != len(d.Sections) {
@@ -37,6 +40,7 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 			}
 			if m.dim == 0 {
 				m.dim = len(v)
+				m.values = make([]float32, 0, sections*m.dim) // growing would take more than twice as much
 			}
 			if len(v) != m.dim {
 				return nil, fmt.Errorf("page %q has a vector of %d dimensions where others have %d: embed all pages with one model", d.Page, len(v), m.dim)
