@@ -78,20 +78,14 @@ func folderBelow(above, page string) string {
 }
 
 // canaries are pages behind the lock for a reader to try: at most n, of as many
-// folders, others in each turn.
+// folders, others in each turn. More of them begin with the same.
 func (l *lock) canaries(n, turn int) (pages []*Page) {
-	n = min(n, l.pages)
-	for i := 0; len(pages) < n; i++ {
-		f := l.folders[(turn*n+i)%len(l.folders)]
-		round := i / len(l.folders)
-		if round >= len(f.pages) {
-			if i > l.pages+n*len(l.folders) { // small folders are used up
-				break
-			}
-			continue
+	const most = maxCanaries + maxExplored
+	for i := 0; len(pages) < min(n, l.pages); i++ {
+		f, round := l.folders[(turn*most+i)%len(l.folders)], i/len(l.folders)
+		if round < len(f.pages) {
+			pages = append(pages, f.pages[(turn+round*max(1, len(f.pages)/most))%len(f.pages)])
 		}
-		step := max(1, len(f.pages)/n)
-		pages = append(pages, f.pages[(turn+round*step)%len(f.pages)])
 	}
 	return pages
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -25,11 +26,12 @@ const (
 	// maxCanaries are the pages that are tried for a reader who presents
 	// credentials, behind all locks, and maxExplored those that are tried besides
 	// in the background where no lock has opened.
-	maxCanaries = 12
-	maxExplored = 16
+	maxCanaries = 10
+	maxExplored = 10
 	// maxProbes are the pages of folders in which nothing has opened yet that a
-	// search asks for.
-	maxProbes = 8
+	// search asks for, with its canaries: with the ten that it shows, a lock gets
+	// at most twenty requests.
+	maxProbes = 10
 	// checksAtOnce bounds the requests on behalf of one reader.
 	checksAtOnce = 8
 	// maxReaders bounds the readers that are remembered, in each of two
@@ -49,9 +51,11 @@ type rights struct {
 	who   *reader
 	until time.Time
 	slots chan struct{} // holds an element for each request
-	// begin tries canaries, once; tried is closed when they have answered.
-	begin  func()
+	// begun reports that canaries are tried, and tried is closed when they have
+	// answered; first are the locks that opened until then.
+	begun  atomic.Bool
 	tried  chan struct{}
+	first  []int32
 	before map[int32][]*Page // what opened to the reader earlier, by lock
 
 	mu      sync.Mutex
@@ -101,11 +105,7 @@ func (s *Site) rightsOf(v *visit) *rights {
 	}
 	s.readers[hash] = r
 	s.readersSize += r.who.size
-	before := old.lastOpened()
-	r.before = before
-	r.begin = sync.OnceFunc(func() {
-		go r.try(s.View(), before, int(now.Unix()/int64(openedFor/time.Second)))
-	})
+	r.before = old.lastOpened()
 	return r
 }
 
@@ -126,47 +126,50 @@ func (r *rights) lastOpened() map[int32][]*Page {
 }
 
 // try tries canaries, those first that opened before. What is tried never
-// depends on what the reader asks.
-func (r *rights) try(v *View, before map[int32][]*Page, turn int) {
+// depends on what the reader asks. It returns how many those are that are tried
+// at once.
+func (r *rights) try(v *View) (canaries int) {
+	turn := int(r.until.Unix() / int64(openedFor/time.Second))
 	each := 1
 	if r.who.presents() {
-		each = max(1, maxCanaries/max(1, len(v.locks)))
+		each = max(1, maxCanaries/len(v.locks))
 	}
 	var wait sync.WaitGroup
 	var rest []*lock
 	for _, l := range v.locks {
 		var pages []*Page
-		for _, p := range before[l.number] {
+		for _, p := range r.before[l.number] {
 			if now := v.pages[p.Page]; now != nil && now.lock == l.number {
 				pages = append(pages, now)
 			}
 		}
-		n := each
-		if l.alike {
-			n = 1
-		} else {
-			n = min(n, max(8, len(l.folders)))
+		n := 1
+		if !l.alike {
+			n, rest = max(1, each-len(pages)), append(rest, l)
 		}
-		for _, p := range append(pages, l.canaries(n, turn)...) {
+		pages = append(pages, l.canaries(n, turn)...)
+		canaries += len(pages)
+		for _, p := range pages {
 			wait.Go(func() { r.wait(r.site.running, r.page(p)) })
 		}
-		if !l.alike {
-			rest = append(rest, l)
+	}
+	go func() {
+		wait.Wait()
+		r.first = r.locks()
+		close(r.tried)
+		if !r.who.presents() {
+			return
 		}
-	}
-	wait.Wait()
-	close(r.tried)
-	if !r.who.presents() {
-		return
-	}
-	for _, l := range rest { // rights may go by page
-		for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
-			if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
-				break
+		for _, l := range rest { // rights may go by page
+			for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
+				if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
+					break
+				}
+				r.wait(r.site.running, r.page(p))
 			}
-			r.wait(r.site.running, r.page(p))
 		}
-	}
+	}()
+	return canaries
 }
 
 // has reports whether the reader has opened something behind a lock.
@@ -286,14 +289,12 @@ func (r *rights) count(p *Page, open bool) {
 // mayProbe reports whether a page may be asked for: one in a folder in which
 // something has opened, or one of the first few others.
 func (s *Search) mayProbe(p *Page) bool {
-	if opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder}); opened > 0 || s.probed[p.Document.Page] || s.rights.mixed(p.lock) {
+	if opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder}); opened > 0 || s.probed[p.Page] || s.rights.mixed(p.lock) {
 		return true
 	}
-	if len(s.probed) >= maxProbes {
-		return false
-	}
-	s.probed[p.Document.Page] = true
-	return true
+	s.probes--
+	s.probed[p.Page] = s.probes >= 0
+	return s.probes >= 0
 }
 
 // mixed reports whether a folder behind a lock has pages that open and pages
@@ -397,8 +398,11 @@ type Search struct {
 	Locked bool
 
 	view   *View
-	rights *rights         // nil: only what is public
-	probed map[string]bool // pages of folders in which nothing had opened
+	rights *rights // nil: only what is public
+	// probes is how many pages may still be asked for in folders in which nothing
+	// has opened, besides those in probed.
+	probes int
+	probed map[string]bool
 }
 
 // Searched returns what the reader of a context may search: the public pages,
@@ -414,15 +418,24 @@ func (s *Site) Searched(ctx context.Context) *Search {
 		return found
 	}
 	r := s.rightsOf(visit)
-	r.begin()
+	found.probes = maxProbes
+	begins := r.begun.CompareAndSwap(false, true)
+	if begins {
+		found.probes -= r.try(v)
+	}
 	wait, cancel := context.WithTimeout(ctx, ReaderWait)
 	defer cancel()
+	var open []int32
 	select {
 	case <-r.tried:
+		if open = r.first; !begins {
+			open = r.locks()
+		}
 	case <-wait.Done():
 		setIncomplete(ctx)
+		open = r.locks()
 	}
-	if open := r.locks(); len(open) > 0 {
+	if len(open) > 0 {
 		found.Pages, found.Locked, found.rights, found.probed = v.sets.with(open), true, r, make(map[string]bool)
 	}
 	return found

@@ -3,6 +3,7 @@ package reach
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -95,9 +96,13 @@ func readerWith(t *testing.T, cookie string) context.Context {
 
 // search is a search that finds the documents in their order.
 func (g *behindGate) search(ctx context.Context, enough int) (pages []string) {
+	return g.searchFor(ctx, g.docs, enough)
+}
+
+func (g *behindGate) searchFor(ctx context.Context, documents []*retrieval.Document, enough int) (pages []string) {
 	may := g.Searched(ctx)
 	var hits []retrieval.Hit
-	for _, d := range g.docs {
+	for _, d := range documents {
 		if may.Pages == nil || may.Pages.Has(d.Page) {
 			hits = append(hits, retrieval.Hit{Document: d})
 		}
@@ -448,4 +453,35 @@ func TestTheReadersThatAreRememberedAreBounded(t *testing.T) {
 	if n := len(s.readers) + len(s.olderReaders); n > 2*(maxReadersSize>>20+1) {
 		t.Errorf("%d readers with headers of 1 MB are remembered", n)
 	}
+}
+
+// Where rights go by folder, a search asks a lock for the pages that it shows,
+// and for as many others.
+func TestASearchAsksALockAtMostTwentyTimes(t *testing.T) {
+	g := newBehindGate(t, lockedFiles(50, 40), func(path, cookie string) bool {
+		var folder, reader int
+		_, _ = fmt.Sscanf(path, "/locked/team%d/", &folder)
+		_, _ = fmt.Sscanf(cookie, "reader%d", &reader)
+		return (folder-reader%50+50)%50 < 5
+	})
+	random := rand.New(rand.NewPCG(1, 2))
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		all := slices.Clone(g.docs)
+		finds := 0
+		for n := range 200 {
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			ctx := readerWith(t, fmt.Sprintf("reader%d", n/4))
+			if found := g.searchFor(ctx, all[:400], 10); len(found) == 10 {
+				finds++
+			}
+			synctest.Wait()
+			if asked := g.takeAsked(); len(asked) > 20 {
+				t.Errorf("search %d of a reader asks the lock %d times", n%4+1, len(asked))
+			}
+		}
+		if finds < 150 {
+			t.Errorf("%d of 200 searches show ten pages", finds)
+		}
+	})
 }
