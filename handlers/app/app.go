@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,8 @@ type App struct {
 	store  *Store
 	logins *dashboard.Logins
 	exit   *exit
+	// lasting logs for what configurations share.
+	lasting *slog.Logger
 
 	recorded Insights
 
@@ -92,12 +95,15 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.log = ctx.Logger()
 	a.background, a.stop = context.WithCancel(context.Background())
 	a.started, a.ready = context.WithCancel(context.Background())
+	logs := shareNew(&a.holds, "log", func() *site.Newest[slog.Handler] { return new(site.Newest[slog.Handler]) })
+	a.holds.releases = append(a.holds.releases, logs.Use(ctx.Slogger().Handler()))
+	a.lasting = lastingLogger(logs)
 	a.shared.Log, a.shared.Slog = a.log, ctx.Slogger()
 	a.shared.StoppingH3, a.endH3 = context.WithCancelCause(context.Background())
 	a.exit = shareNew(&a.holds, "exit", newExit)
 	a.shared.Stopping = a.exit.ending
 	a.store = shareNew(&a.holds, "storage", func() *Store { return &Store{locked: make(map[string]certmagic.Storage)} })
-	a.holds.releases = append(a.holds.releases, a.store.use(ctx.Storage()))
+	a.holds.releases = append(a.holds.releases, a.store.Use(ctx.Storage()))
 	a.shared.Limits = shareNew(&a.holds, "limits", site.NewLimits)
 	a.shared.Recording = shareNew(&a.holds, "recording", site.NewRecording)
 	a.watcher = shareNew(&a.holds, "watcher", func() *source.Watcher { return new(source.Watcher) })
@@ -125,7 +131,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 		a.log.Error("keys could not be read from the storage; only those of the configuration are valid until they can be", zap.Error(err))
 	}
 	ttl := a.ThreadsTTL()
-	a.shared.Threads = shareNew(&a.holds, "threads "+ttl.String(), func() *site.Threads { return site.NewThreads(a.store, ttl, ctx.Slogger()) })
+	a.shared.Threads = shareNew(&a.holds, "threads "+ttl.String(), func() *site.Threads { return site.NewThreads(a.store, ttl, a.lasting) })
 	if err := a.recorded.load(a); err != nil {
 		return fmt.Errorf("insights: %w", err)
 	}

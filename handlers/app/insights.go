@@ -80,7 +80,7 @@ func (in *Insights) open(a *App) error {
 		if err != nil {
 			return err
 		}
-		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *recorder { return in.record(a.ctx.Slogger()) })
+		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *recorder { return in.record(a.lasting) })
 		*use = site.Recorder{Recorder: in.recorder.Recorder, Privacy: insights.Privacy{NoTexts: in.options.Texts == "off", NoClicks: in.options.Clicks == "off"}}
 		a.log.Info("insights are recorded", zap.String("store", in.String()), zap.String("kept_for", options.Days(in.Retention())))
 	}

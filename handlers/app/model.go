@@ -57,7 +57,7 @@ func (a *App) openModel() (*Model, error) {
 		return nil, nil
 	}
 	m, err := share(&a.holds, "model "+a.modelHash, func() (*Model, error) {
-		m, err := a.models.OpenModel(a.ctx.Slogger())
+		m, err := a.models.OpenModel(a.lasting)
 		return &Model{m}, err
 	})
 	if err != nil {

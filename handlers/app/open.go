@@ -56,7 +56,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	}
 	settings := site.IndexSettings{
 		Site: r.Name, Config: r.Config, Dir: filepath.Join(a.DataDir, r.Name), Indexes: a.indexes, Embedders: a.embedders, SemanticRatio: a.semanticRatio(),
-		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Log: a.ctx.Slogger(),
+		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Log: a.lasting,
 	}
 	_, settings.Reload = shared.References("slots " + r.Name) // which each live site has
 	if r.folder != nil {
@@ -71,8 +71,8 @@ func (a *App) openBudget(r *live) (*site.Budget, error) {
 	if !ok || holder.SiteBudget() == nil {
 		return nil, nil
 	}
-	o := model.BudgetOptions{Site: r.Name, Limit: holder.SiteBudget().Limit(), Store: a.store, Log: a.ctx.Slogger()}
-	return share(&r.holds, fmt.Sprint("budget ", r.Name, o.Limit), func() (*site.Budget, error) { return site.NewBudget(o, a.log) })
+	o := model.BudgetOptions{Site: r.Name, Limit: holder.SiteBudget().Limit(), Store: a.store, Log: a.lasting}
+	return share(&r.holds, fmt.Sprint("budget ", r.Name, o.Limit), func() (*site.Budget, error) { return site.NewBudget(o) })
 }
 
 // openReach finds out which pages of the site clients can open.

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/caddyserver/certmagic"
 
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
@@ -25,32 +25,18 @@ import (
 // The storage also holds TLS private keys: all keys of this module begin with
 // "docs/", and no key is made from what a client sends without being checked.
 type Store struct {
-	mu     sync.Mutex
-	in     []*certmagic.Storage         // of the current configurations, the newest last
-	locked map[string]certmagic.Storage // by the name of the lock
-}
+	site.Newest[certmagic.Storage]
 
-// use makes in the newest storage, until drop is called.
-func (s *Store) use(in certmagic.Storage) (drop func() error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.in = append(s.in, &in)
-	return func() error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.in = slices.DeleteFunc(s.in, func(other *certmagic.Storage) bool { return other == &in })
-		return nil
-	}
+	mu     sync.Mutex
+	locked map[string]certmagic.Storage // by the name of the lock
 }
 
 // newest returns the storage of the newest configuration.
 func (s *Store) newest() (certmagic.Storage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.in) == 0 {
-		return nil, fs.ErrClosed
+	if in := s.Current(); in != nil {
+		return in, nil
 	}
-	return *s.in[len(s.in)-1], nil
+	return nil, fs.ErrClosed
 }
 
 // at returns the storage for a key, and an error if the key is not valid.

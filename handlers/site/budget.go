@@ -3,11 +3,10 @@ package site
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/model"
@@ -18,7 +17,7 @@ import (
 type Budget struct {
 	*model.Budget
 	site string
-	log  *zap.Logger
+	log  *slog.Logger
 
 	// longest is the longest answer so far, in tokens: models that think spend
 	// more than max_tokens, and a reservation must not be too low.
@@ -35,11 +34,11 @@ func (b *Budget) Destruct() error {
 }
 
 // NewBudget makes the budget of a site.
-func NewBudget(o model.BudgetOptions, log *zap.Logger) (*Budget, error) {
+func NewBudget(o model.BudgetOptions) (*Budget, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	b, err := model.NewBudget(ctx, o)
-	return &Budget{Budget: b, site: o.Site, log: log}, err
+	return &Budget{Budget: b, site: o.Site, log: o.Log}, err
 }
 
 // storeTimeout bounds one access to the storage outside of requests.
@@ -67,7 +66,7 @@ func (b *Budget) refuse(until time.Time) {
 	b.refused.Add(1)
 	if w := until.Unix(); b.warned.Swap(w) != w {
 		b.log.Warn("the site's budget is spent; replies are extractive until the next window",
-			zap.String("site", b.site), zap.Time("until", until), zap.String("budget", describeLimit(b.Limit())))
+			"site", b.site, "until", until, "budget", describeLimit(b.Limit()))
 	}
 }
 

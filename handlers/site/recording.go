@@ -1,9 +1,6 @@
 package site
 
 import (
-	"slices"
-	"sync"
-
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/store"
@@ -12,8 +9,7 @@ import (
 // Recording is where events go. Configurations share it, so that replies that
 // began before a reload are recorded by the newest one.
 type Recording struct {
-	mu sync.RWMutex
-	in []*Recorder // of the current configurations, the newest last
+	Newest[*Recorder]
 
 	// shown are the last results that the widget was given, to judge the final
 	// query of a typing session by.
@@ -31,19 +27,6 @@ func NewRecording() *Recording {
 	return &Recording{shown: store.Recent[insights.Search]{Max: maxShown}}
 }
 
-// Use makes a recorder the newest, until drop is called.
-func (r *Recording) Use(in *Recorder) (drop func() error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.in = append(r.in, in)
-	return func() error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.in = slices.DeleteFunc(r.in, func(other *Recorder) bool { return other == in })
-		return nil
-	}
-}
-
 // add counts an event and gives it to the newest recorder.
 func (r *Recording) add(e insights.Event) {
 	m := observe.Metrics
@@ -56,12 +39,7 @@ func (r *Recording) add(e insights.Event) {
 	case e.Reply != nil && e.Reply.Judged():
 		m.Answered.WithLabelValues(e.Site, e.Reply.Answered).Inc()
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if len(r.in) == 0 {
-		return
-	}
-	if in := r.in[len(r.in)-1]; in.Recorder != nil {
+	if in := r.Current(); in != nil && in.Recorder != nil {
 		in.Recorder.Add(e, in.Privacy)
 	}
 }

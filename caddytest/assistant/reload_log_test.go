@@ -1,0 +1,54 @@
+package assistant
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+)
+
+// What outlives a reload logs to the output of the new configuration: the
+// index, the model, the budget and the threads are those of the first one.
+func TestWhatOutlivesAReloadLogsToTheNewOutput(t *testing.T) {
+	m, url := caddytest.StartModel(t)
+	m.Always(modelserver.Reply{Status: 400})
+	root := caddytest.AcmeFolder(t)
+	s := caddytest.New(t)
+	caddyfile := caddytest.Global(s.Dir, caddytest.LLM(url, "first", "budget 2 requests per day")) + caddytest.Site(root)
+	load := func(log string) {
+		t.Helper()
+		if err := s.TryLoad(strings.Replace(caddyfile, filepath.Join(s.Dir, "log"), filepath.Join(s.Dir, log), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load("log")
+	s.Ready("acme")
+	load("log-2")
+	before := s.Log()
+
+	caddytest.Write(t, root, map[string]string{"new.html": "<title>New</title><h1>New</h1><p>Xylophones are tuned here."})
+	threads := filepath.Join(s.Dir, "storage", "docs", "threads")
+	if err := os.RemoveAll(threads); err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Write(t, filepath.Dir(threads), map[string]string{"threads": "no folder"})
+	s.Ask(t, 2, caddytest.InstallQuestion, nil)
+	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
+	for range 3 {
+		s.Ask(t, 2, caddytest.InstallQuestion, nil)
+	}
+	for _, line := range []string{"index refreshed", "model request failed", "the site's budget is spent", "the storage of threads fails"} {
+		for begin := time.Now(); !strings.Contains(caddytest.ReadFile(t, filepath.Join(s.Dir, "log-2")), line); time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > 30*time.Second {
+				t.Fatalf("the new log lacks %q", line)
+			}
+		}
+	}
+	if after := strings.TrimPrefix(s.Log(), before); strings.Contains(after, `"logger":"docs"`) {
+		t.Errorf("the old log goes on: %s", after)
+	}
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/caddy-docs/caddy-docs/handlers/site"
+)
+
+// lastingLog is a handler that passes records on to that of the newest
+// configuration: what configurations share outlives those that made it.
+type lastingLog struct {
+	newest *site.Newest[slog.Handler]
+	with   func(slog.Handler) slog.Handler
+}
+
+// lastingLogger returns the logger of what configurations share.
+func lastingLogger(newest *site.Newest[slog.Handler]) *slog.Logger {
+	return slog.New(lastingLog{newest, func(h slog.Handler) slog.Handler { return h }})
+}
+
+func (l lastingLog) current() slog.Handler {
+	if h := l.newest.Current(); h != nil {
+		return l.with(h)
+	}
+	return slog.DiscardHandler
+}
+
+// Enabled implements slog.Handler.
+func (l lastingLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return l.current().Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (l lastingLog) Handle(ctx context.Context, r slog.Record) error {
+	return l.current().Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (l lastingLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return lastingLog{l.newest, func(h slog.Handler) slog.Handler { return l.with(h).WithAttrs(attrs) }}
+}
+
+// WithGroup implements slog.Handler.
+func (l lastingLog) WithGroup(name string) slog.Handler {
+	return lastingLog{l.newest, func(h slog.Handler) slog.Handler { return l.with(h).WithGroup(name) }}
+}
