@@ -206,21 +206,17 @@ func (t *lockTable) telling(what string, took [][]time.Duration) {
 	t.add(fmt.Sprintf("%s (%d each, in turn)", what, len(took[0])), fmt.Sprintf("%s ms; %.2f, of the last two %.2f", strings.Join(all, ", "), most/least, max(x, y)/min(x, y)), fmt.Sprintf("≤ %.2f", maxTelling), most/least <= maxTelling)
 }
 
-// folderAuth is an authentication server whose users may open a few folders.
-type folderAuth struct{ asked atomic.Int64 }
+// folderAuth is an authentication server whose users may open a few folders. It
+// counts the requests of each.
+type folderAuth struct{ asked []atomic.Int64 }
 
 const lockedFolders = 50
 
 func (a *folderAuth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c, err := r.Cookie("user")
-	if err == nil {
-		a.asked.Add(1)
-	}
-	var user, folder int
-	if err != nil {
-		user = -lockedFolders
-	} else {
+	user, folder := -1, 0
+	if c, err := r.Cookie("user"); err == nil {
 		user, _ = strconv.Atoi(c.Value)
+		a.asked[user].Add(1)
 	}
 	_, _ = fmt.Sscanf(r.Header.Get("X-Forwarded-Uri"), "/internal/%d/", &folder)
 	if user < 0 || (folder-user%lockedFolders+lockedFolders)%lockedFolders >= 5 {
@@ -241,7 +237,7 @@ func (b *bench) asksOfLocks(ctx context.Context, t *lockTable) error {
 			return err
 		}
 	}
-	var auth folderAuth
+	auth := folderAuth{make([]atomic.Int64, searches/4)}
 	srv, addr := local(&auth)
 	defer srv.Close()
 	s, err := b.startCaddy(ctx, fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t}", benchKey),
@@ -255,18 +251,29 @@ func (b *bench) asksOfLocks(ctx context.Context, t *lockTable) error {
 	}
 	random := rand.New(rand.NewPCG(11, 12)) //nolint:gosec // the same searches in each run
 	var counts, first []uint32
-	seen := make(map[int]bool)
+	before := make(map[int]int64)
+	// count counts what was asked for since a user's last search, also after the
+	// response.
+	count := func(user int) {
+		n, seen := before[user]
+		if seen {
+			counts = append(counts, uint32(auth.asked[user].Load()-n)) //nolint:gosec // some
+		}
+		if seen && n == 0 {
+			first = append(first, counts[len(counts)-1])
+		}
+		before[user] = auth.asked[user].Load()
+	}
 	for range searches {
-		user := random.IntN(searches / 4)
-		begin := auth.asked.Load()
+		user := random.IntN(len(auth.asked))
+		count(user)
 		body := fmt.Sprintf(`{"query":"%s %s"}`, oracle.Word(2_000_000+random.IntN(1500)), oracle.Word(2_000_000+random.IntN(1500)))
 		if err := s.search(ctx, body, fmt.Sprintf("user=%d", user)); err != nil {
 			return err
 		}
-		n := uint32(auth.asked.Load() - begin) //nolint:gosec // some
-		if counts = append(counts, n); !seen[user] {
-			first, seen[user] = append(first, n), true
-		}
+	}
+	for user := range before {
+		count(user)
 	}
 	p95 := quantile(counts, .95)
 	t.add(fmt.Sprintf("requests to the lock of %d pages for a search, p50, p95; for a reader's first, p50, p95", pages),
