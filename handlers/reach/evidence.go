@@ -79,27 +79,35 @@ func pairsOf(d *retrieval.Document) pairs {
 	return out
 }
 
-// in returns the pairs that a response has.
-func (p pairs) in(a answer) pairs {
+// in returns the pairs that a response has. If they are fewer than enough, the
+// response is read once more with tags between words, as of a label and a name
+// that only their style sets apart.
+func (p pairs) in(a answer, enough float64) pairs {
 	found := make(pairs, len(p))
-	last := uint64(0)
-	visible(a, func(text []byte) {
-		words(text, func(w uint64) {
-			if p[w] {
-				found[w] = true
-			}
-			if pair := last*31 + w; last != 0 && p[pair] {
-				found[pair] = true
-			}
-			last = w
+	for _, apart := range []bool{false, true} {
+		last := uint64(0)
+		visible(a, apart, func(text []byte) {
+			words(text, func(w uint64) {
+				if p[w] {
+					found[w] = true
+				}
+				if pair := last*31 + w; last != 0 && p[pair] {
+					found[pair] = true
+				}
+				last = w
+			})
 		})
-	})
+		if float64(len(found)) >= enough {
+			break
+		}
+	}
 	return found
 }
 
 // enough reports whether a response has enough of the pairs.
 func (p pairs) enough(a answer) bool {
-	return len(p) > 0 && float64(len(p.in(a))) >= enoughPairs*float64(len(p))
+	enough := enoughPairs * float64(len(p))
+	return len(p) > 0 && float64(len(p.in(a, enough))) >= enough
 }
 
 // words calls f with the hash of each word of a text, in lower case. Numbers
@@ -153,8 +161,8 @@ var inline = map[atom.Atom]bool{
 }
 
 // visible calls f with the texts of a response in order, each of whole words.
-// It is valid until f returns.
-func visible(a answer, f func(text []byte)) {
+// It is valid until f returns. With apart, words end at each tag.
+func visible(a answer, apart bool, f func(text []byte)) {
 	if !isHTML(a.contentType) && !looksLikeHTML(a.body) {
 		f(a.body)
 		return
@@ -175,18 +183,26 @@ func visible(a answer, f func(text []byte)) {
 		case html.TextToken:
 			text = append(text, z.Text()...)
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, _ := z.TagName()
+			name, more := z.TagName()
 			switch tag := atom.Lookup(name); {
+			case tag == atom.Img:
+				flush()
+				for more {
+					var key, value []byte
+					if key, value, more = z.TagAttr(); string(key) == "alt" {
+						f(value)
+					}
+				}
 			case tag == atom.Script || tag == atom.Style:
 				flush()
 				if z.Next() != html.TextToken { // the raw text, or its end
 					continue
 				}
-			case !inline[tag]:
+			case apart || !inline[tag]:
 				flush()
 			}
 		case html.EndTagToken:
-			if name, _ := z.TagName(); !inline[atom.Lookup(name)] {
+			if name, _ := z.TagName(); apart || !inline[atom.Lookup(name)] {
 				flush()
 			}
 		default:

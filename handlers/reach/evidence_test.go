@@ -40,13 +40,16 @@ func TestAResponseProvesAPageByItsText(t *testing.T) {
 		"Japanese":                            {"打ち上げの前にポンプを点検する", "点検", "<p>打ち上げの前に<b>ポンプ</b>を点検する</p>", true},
 		"Japanese, another page":              {"打ち上げの前にポンプを点検する", "点検", "<p>ログインしてください</p>", false},
 		"entities and soft hyphens":           {"Größe der Düse ändern, bevor sie heiß ist", "Düse", "<p>Gr&ouml;&szlig;e der D&uuml;&shy;se &auml;ndern, bevor sie hei&szlig; ist</p>", true},
+		"words apart by style alone":          {"C Pump\nC Valve\nC Tank", "Classes", "<table><tr><td><span class=icon>C</span><a>Pump</a><tr><td><span class=icon>C</span><a>Valve</a><tr><td><span class=icon>C</span><a>Tank</a></table>", true},
+		"words of images":                     {"Home Up Prev Next", "Support", "<a><img alt=Home></a><a><img src=x alt=Up></a><img alt=Prev><img alt=Next>", true},
+		"another page's words apart":          {"C Pump\nC Valve\nC Tank", "Classes", "<span>C</span><a>Log</a><span>in</span>", false},
 		"no text at all, and a title":         {"", "Maintenance window", "<title>Maintenance window</title><img src=x>", true},
 		"no text at all, and another's title": {"", "Maintenance window", "<title>Sign in</title>", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &retrieval.Document{Title: c.title, Sections: []retrieval.Section{{Text: c.text}}}
 			if p := pairsOf(d); p.enough(htmlAnswer(c.body)) != c.want {
-				t.Errorf("%d of %d pairs", len(p.in(htmlAnswer(c.body))), len(p))
+				t.Errorf("%d of %d pairs", len(p.in(htmlAnswer(c.body), 1e9)), len(p))
 			}
 		})
 	}
@@ -85,7 +88,7 @@ func FuzzProof(f *testing.F) {
 		if len(p) > maxPairs {
 			t.Errorf("%d pairs", len(p))
 		}
-		if found := p.in(htmlAnswer(body)); len(found) > len(p) {
+		if found := p.in(htmlAnswer(body), 1e9); len(found) > len(p) {
 			t.Errorf("%d of %d pairs", len(found), len(p))
 		}
 	})

@@ -414,7 +414,7 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 	if absent.status == 0 || absent.status >= 300 && absent.status <= 399 {
 		return all, true
 	}
-	own, found := make(pairs), all.in(*absent)
+	own, found := make(pairs), all.in(*absent, float64(len(all)))
 	for pair := range all {
 		if !found[pair] {
 			own[pair] = true
