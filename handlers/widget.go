@@ -46,12 +46,18 @@ type Widget struct {
 	// whose url has the request's host. Default: false.
 	Inject bool `json:"inject,omitempty"`
 
-	// Where the button is: "bottom-right", "bottom-left", "none", or the CSS
-	// selector of elements that open the box when they are clicked. Default:
-	// bottom-right.
+	// What opens the box: a button at the "bottom-right" or "bottom-left", "none",
+	// or the CSS selector of elements of the page. Default: the search button or
+	// field of the site's generator, and on pages without one a button at the
+	// bottom right.
 	Position string `json:"position,omitempty"`
 
-	// The color of buttons and marks: any CSS color. Default: the box's own.
+	// Set to "off" to keep the generator's own search, and a button for the box
+	// beside it. Default: on.
+	Replace string `json:"replace,omitempty"`
+
+	// The color of buttons and marks: any CSS color. Default: that of the page's
+	// links.
 	Accent string `json:"accent,omitempty"`
 
 	// "auto" (as the CSS property color-scheme of the page, and without it as the
@@ -168,6 +174,9 @@ func (wd *Widget) Validate() error {
 	case !cssSelector.MatchString(p) || !strings.ContainsAny(p, "#.[") && !strings.Contains(p, " "):
 		fail("position", "%q must be bottom-right, bottom-left, none, or a CSS selector like #search", p)
 	}
+	if wd.Replace != "" && wd.Replace != "on" && wd.Replace != "off" {
+		fail("replace", "%q must be on or off", wd.Replace)
+	}
 	if c := wd.Accent; c != "" && (len(c) > 100 || !cssColor.MatchString(c)) {
 		fail("accent", "%q must be a CSS color like #0a7, teal or rgb(0 120 90)", c)
 	}
@@ -275,17 +284,12 @@ func (wd *Widget) config(site *site.Site) ([]byte, error) {
 	if len(settings.Starters) == 0 {
 		settings.Starters = site.Config.StarterQuestions
 	}
-	var languages []string
-	for _, l := range site.Config.Languages {
-		languages = append(languages, l.Value)
-	}
 	return json.Marshal(struct {
 		Widget
-		Site      string                       `json:"site"`
-		Strings   map[string]map[string]string `json:"strings,omitempty"` // in place of the files
-		Support   string                       `json:"support,omitempty"`
-		Languages []string                     `json:"languages,omitempty"`
-	}{settings, site.Name, wd.strings, supportLink(site.Config.SupportURL), languages})
+		Site    string                       `json:"site"`
+		Strings map[string]map[string]string `json:"strings,omitempty"` // in place of the files
+		Support string                       `json:"support,omitempty"`
+	}{settings, site.Name, widget.Label(wd.strings, site.Pages().About("").Languages), supportLink(site.Config.SupportURL)})
 }
 
 // supportLink returns a support_url with a place for the conversation's ID.

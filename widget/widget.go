@@ -9,6 +9,8 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +48,30 @@ func Chunk(name string) (body []byte, ok bool) {
 	}
 	body, err := dist.ReadFile("dist/" + name)
 	return body, err == nil
+}
+
+// Label adds the word "Search" in the languages of a site's pages to texts by
+// language, for the button that is there before the other texts are.
+func Label(texts map[string]map[string]string, languages []string) map[string]map[string]string {
+	all := make(map[string]map[string]string)
+	for _, tag := range languages {
+		language, _, _ := strings.Cut(strings.ToLower(tag), "-")
+		chunks, _ := fs.Glob(dist, "dist/"+language+"-*.js")
+		if len(chunks) == 1 {
+			list, _ := dist.ReadFile(chunks[0])
+			var own []string
+			if json.Unmarshal(bytes.TrimPrefix(list, []byte("export default")), &own) == nil {
+				all[language] = map[string]string{"0": own[0]}
+			}
+		}
+	}
+	for language, own := range texts {
+		if all[language] == nil {
+			all[language] = make(map[string]string)
+		}
+		maps.Copy(all[language], own)
+	}
+	return all
 }
 
 // Texts returns texts, which are keyed by their names, as Config takes them:

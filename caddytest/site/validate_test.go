@@ -216,6 +216,7 @@ var bad = []struct{ field, value, says string }{
 	{"Token.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Widget.sites", `["docs.acme.com"]`, `sites: name "docs.acme.com": must be 1 to 63`},
 	{"Widget.position", `"top"`, `position: "top" must be bottom-right, bottom-left, none, or a CSS selector like #search`},
+	{"Widget.replace", `"yes"`, `replace: "yes" must be on or off`},
 	{"Widget.accent", `"</script>"`, `accent: "</script>" must be a CSS color`},
 	{"Widget.theme", `"[x"`, `theme: "[x" must be auto, light, dark, or the attribute`},
 	{"Widget.shortcut", `"hyper+k"`, `shortcut: "hyper+k" must be keys like mod+k`},

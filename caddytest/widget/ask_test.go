@@ -109,7 +109,7 @@ func testAsk(t *testing.T, s *stand) {
 		b.is(`root().activeElement === $('.why input[value=wrong]')`)
 		b.key(" ")
 		b.is(`$('.why input[value=wrong]').checked`)
-		tab(".actions [title=Copy]")
+		tab(".actions [title='Copy answer']")
 		tab(".sources summary")
 		b.key("\r")
 		b.until(`$('.sources').open`)
@@ -366,10 +366,13 @@ func testErrors(t *testing.T, s *stand) {
 		caddytest.Until(t, "a token is fetched again", func() bool { return len(s.sent("/v1/token/acme")) > before })
 		b.calm()
 	})
-	t.Run("Where the rest of the widget can't be loaded, the plain page opens", func(t *testing.T) {
+	t.Run("Where the rest of the widget can't be loaded, the dialog links to the plain page", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/?broken=1", "")
 		b.click(".button")
+		b.write("installer & more")
+		b.until(`$('.status a')?.search.includes('%26')`)
+		b.click(".status a")
 		caddytest.Until(t, "the plain page is requested", func() bool {
 			for _, r := range s.all() {
 				if r.method == "GET" && r.path == "/v1/ask/acme" && strings.Contains(r.header.Get("Referer"), "broken") {

@@ -128,6 +128,10 @@ func newStand(t testing.TB) *stand {
 	for i := range 12 {
 		files[fmt.Sprintf("b%d.html", i)] = fmt.Sprintf("<!doctype html><html lang=\"en\"><head><title>Stage %d</title></head><body><main><h1>Stage %d</h1><p>It has a booster.</p></main></body></html>", i, i)
 	}
+	// Pages in other languages: the button has its word in these from the start.
+	for _, l := range []string{"de", "es", "fr", "it", "ja", "ko", "pt-BR", "ru", "zh-Hans"} {
+		files[l+".html"] = "<!doctype html><html lang=\"" + l + "\"><head><title>" + l + "</title></head><body><main><h1>" + l + "</h1></main></body></html>"
+	}
 	for name, content := range site {
 		title, body, _ := strings.Cut(content, "|")
 		files[name] = "<!doctype html><html lang=\"en\"><head><title>" + title + "</title></head><body><main>" + body + "</main></body></html>"
@@ -348,7 +352,8 @@ const helpers = `
 globalThis.root = () => document.querySelector('caddy-docs')?.shadowRoot
 globalThis.$ = s => root()?.querySelector(s)
 globalThis.$$ = s => [...root()?.querySelectorAll(s) ?? []]
-globalThis.text = s => $(s)?.textContent ?? ''
+// Without the marks that isolate the direction of what readers wrote.
+globalThis.text = s => ($(s)?.textContent ?? '').replace(/[\u2068\u2069]/g, '')
 globalThis.seen = s => { const e = $(s); return !!e && e.checkVisibility() }
 globalThis.violations = []
 document.addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))
@@ -482,7 +487,7 @@ func (b *tab) click(selector string) {
 func (b *tab) open() {
 	b.t.Helper()
 	b.key("k", chromedp.ModifierCtrl)
-	b.until(`$('dialog')?.open && $('.search .input') === root().activeElement`)
+	b.until(`$('dialog')?.open && $('.search .input') === root().activeElement && $('.mode')`)
 }
 
 // ask opens Ask and sends a question.

@@ -104,7 +104,7 @@ func testLooks(t *testing.T, s *stand) {
 					js[bool](b, `document.documentElement.style.fontSize = '10px', true`)
 					b.click(".aside")
 					b.until(`$('dialog.panel')?.open`)
-					b.is(`$('dialog').offsetWidth === 28 * 16`)
+					b.is(`$('dialog').offsetWidth === 448`)
 					state("ask-panel")
 				} else {
 					b.is(`$('dialog').getBoundingClientRect().width === innerWidth && $('dialog').getBoundingClientRect().height === innerHeight`)

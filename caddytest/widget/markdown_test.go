@@ -154,7 +154,7 @@ func testMarkdown(t *testing.T, s *stand) {
 // importRenderer imports the widget's renderer as the loader imports the rest:
 // with what the loader has made already.
 const importRenderer = `import('/extra/dom.js').then(dom => {
-	globalThis.CONTEXT = [dom.h, dom.put, dom.icon, dom.adopt, dom.lens, null, {}, [], 'https://docs.acme.com', []]
+	globalThis.CONTEXT = [dom.h, dom.put, dom.icon, dom.adopt, dom.lens, null, {}, 'https://docs.acme.com', []]
 	return import('/extra/markdown.js')
 })`
 

@@ -20,7 +20,7 @@ func TestWidget(t *testing.T) {
 	s.on("How do I install", modelserver.Reply{Text: longAnswer})
 	s.on("breaks off", modelserver.Reply{Text: "These words stay. Then nothing.", Fault: modelserver.Cut, After: 3})
 	passed := t.Run("In the browser", func(t *testing.T) {
-		for _, tests := range []func(*testing.T, *stand){testLooks, testOpening, testSearch, testAsk, testErrors, testHostile, testPlainPage, testRouters} {
+		for _, tests := range []func(*testing.T, *stand){testLooks, testOpening, testTakeover, testSearch, testAsk, testErrors, testHostile, testPlainPage, testRouters} {
 			tests(t, s)
 		}
 		t.Run("Code and links", func(t *testing.T) { testMarkdown(t, s) })

@@ -170,6 +170,7 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //		max_concurrent_replies <n>
 //		widget inject|on|off {
 //			position bottom-right|bottom-left|none|<selector>
+//			replace on|off
 //			accent <color>
 //			theme auto|light|dark|<attribute>
 //			shortcut <keys>|off

@@ -12,6 +12,7 @@ const directiveWidget = "docs_widget"
 //	docs_widget [<@matcher>] [<site>...] {
 //		inject [on|off]
 //		position bottom-right|bottom-left|none|<selector>
+//		replace on|off
 //		accent <color>
 //		theme auto|light|dark|<attribute>
 //		shortcut <keys>|off
@@ -69,6 +70,7 @@ func (s *settings) widgetWords() []word {
 	w := &s.widget
 	return []word{
 		textWord("position", "bottom-right|bottom-left|none|<selector>", "bottom-left", &w.Position),
+		textWord("replace", "on|off", "off", &w.Replace),
 		textWord("accent", "<color>", `"#0a7"`, &w.Accent),
 		textWord("theme", "auto|light|dark|<attribute>", "[data-theme=dark]", &w.Theme),
 		textWord("shortcut", "<keys>|off", "mod+k", &w.Shortcut),

@@ -16,7 +16,7 @@ export const post = async (path: string, body?: object, init?: RequestInit, agai
     method: 'POST', ...init, body: JSON.stringify(body),
     headers: body && {
       'X-API-Key': await authorize(), 'Content-Type': 'application/json',
-      'Accept-Language': config.languages?.find(l => l === document.documentElement.lang) ?? '',
+      'Accept-Language': document.documentElement.lang || navigator.languages + '',
     },
   })
   const { ok, status, headers } = response
@@ -39,8 +39,7 @@ export const authorize = () => token ??= post('/v1/token/{}').then(r => r.json()
  * line behind it. It passes the first events on at once, and later ones seven
  * times a second: that is smooth, and cheaper than each event alone. */
 export const read = async (body: ReadableStream<BufferSource>, show: (events: any[]) => void) => {
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let buffer = ''
   let timer = 0
   let wait = 0
@@ -54,7 +53,7 @@ export const read = async (body: ReadableStream<BufferSource>, show: (events: an
   }
   try {
     for (let piece; !(piece = await reader.read()).done;) {
-      buffer += decoder.decode(piece.value, { stream: true })
+      buffer += piece.value
       timer ||= setTimeout(pass, wait)
     }
   } finally {

@@ -1,11 +1,11 @@
 // What the parts of the widget share.
-import { config, features, fill, h, s } from './parts'
+import { config, dialog, fill, s } from './parts'
 import type { Problem } from './api'
 
-export const has = (feature: string) => features.includes(feature)
+export const has = (feature: string) => RegExp(`\\b${feature}\\b`).test(config.features ?? 'search,ask,feedback')
 
-/** status is the line below the box. */
-export const status = h('output.status')
+/** status is the line below the search field. */
+const status = dialog.querySelector('output')!
 
 /** say shows a text in the status line, which screen readers announce. */
 export const say = (text: string) => {
@@ -19,6 +19,24 @@ export const say = (text: string) => {
 export const emit = (name: string, detail?: object, words?: object) => {
   document.dispatchEvent(new CustomEvent('docs:' + name, { detail: config.events === 'text' ? { ...detail, ...words } : detail }))
 }
+
+const url = new URL(location.href)
+const take = (name: string) => {
+  const text = url.searchParams.get(name)
+  url.searchParams.delete(name)
+  return text
+}
+/** question and query are in the address of the page. */
+export const question = take('ask')
+export const query = document.querySelector('[name=q]') ? null : take('q')
+
+/** unlink takes them out of it, once they are sent: a reload begins with the
+ * page. */
+export const unlink = () => {
+  if (linked && url.pathname === location.pathname) history.replaceState(history.state, '', url)
+  linked = false
+}
+export let linked = !!(question || query)
 
 /** stays reports whether a click on a link opens it beside the page. */
 export const stays = (e: MouseEvent, link: HTMLAnchorElement) => link.target || e.ctrlKey || e.metaKey || e.shiftKey

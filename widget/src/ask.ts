@@ -1,6 +1,6 @@
 // Ask: a conversation with the assistant, streamed, and kept over page loads.
 import { post, read, type Problem } from './api'
-import { emit, explain, has, kept, say } from './app'
+import { emit, explain, has, kept, say, unlink } from './app'
 import { feedback } from './feedback'
 import { mainOf } from './highlight'
 import { icons } from './icons'
@@ -34,7 +34,9 @@ const input = h('textarea.input', {
   onkeydown(e: KeyboardEvent) {
     if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return
     e.preventDefault()
-    if (!running) submit()
+    if (running) return
+    submit()
+    focus()
   },
 })
 const chips = h('div.chips')
@@ -78,8 +80,8 @@ const submit = () => {
   send(text)
 }
 
-/** add shows a turn. It returns its element, and what shows its answer: whole,
- * with what is below it, unless it is growing. */
+/** add shows a turn. It returns its element, the one below the answer, and what
+ * shows the answer: whole, with what is below it, unless it is growing. */
 const add = (turn: Turn) => {
   const body = h('div.answer')
   const end = h('div.end')
@@ -96,8 +98,8 @@ const add = (turn: Turn) => {
       problem && h('p.problem', {}, problem + ' ', last && press(s[T.retry], '', again, 'button.chip')),
       sources[0] && h('details.sources', {}, h('summary', {}, s[T.sources]),
         h('ol', {}, sources.toSorted((a, b) => foremost(a) - foremost(b)).map(x => h('li', {}, anchor(x.url, [x.title ?? x.url]))))),
-      turn.answered === 'no' && config.support && h('a.support', { href: fill(config.support, thread!), target: '_blank' }, s[T.support]),
-      answer && h('div.actions', {}, copier(() => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
+      turn.answered === 'no' && config.support && h('a.support', { href: config.support.replace('{t}', thread!), target: '_blank' }, s[T.support]),
+      answer && h('div.actions', {}, copier(s[T.copy], () => turn.answer), last && !problem && press(s[T.retry], icons.again, again),
         has('feedback') && thread && feedback(rating => {
           turn.rating = rating
           save()
@@ -107,7 +109,7 @@ const add = (turn: Turn) => {
   }
   turns.append(e)
   render()
-  return [e, render] as const
+  return [e, end, render] as const
 }
 
 /** send asks a question. replaced is the turn that it asks again. */
@@ -121,9 +123,14 @@ export const send = async (question: string, replaced?: Turn) => {
   const about = quote && [quote]
   talk.push(turn)
   // The turns before lose what only the last one has.
-  const [e, render] = draw()!
+  const [e, end, render] = draw()!
+  const tell = (text: string) => {
+    put(end, h('p.note', {}, text))
+    say(text)
+  }
+  tell(s[T.writing])
   e.scrollIntoView()
-  say(s[T.writing])
+  unlink()
   emit('ask', {}, { question })
   const began = Date.now()
   turn.problem = s[T.broke] // until it has ended
@@ -139,8 +146,11 @@ export const send = async (question: string, replaced?: Turn) => {
         thread = data?.threadId ?? thread
         switch (event.type) {
           case 'start': turn.id = event.messageId; break
-          case 'tool-input-available': say(fill(s[T.searching], event.input.query ?? event.input.path)); break
-          case 'text-start': if (turn.answer) turn.answer += '\n\n'; break // another step's text
+          case 'tool-input-available': tell(fill(s[T.searching], event.input.query ?? event.input.path)); break
+          case 'text-start':
+            tell(s[T.writing])
+            if (turn.answer) turn.answer += '\n\n' // another step's text
+            break
           case 'text-delta': turn.answer += event.delta; break
           case 'source-url': turn.sources.push(event); break
           case 'data-suggestions': turn.next = event.data.questions; break
@@ -165,11 +175,11 @@ export const stop = () => running?.abort()
 
 /** opened takes up what is selected on the page, and what another tab has
  * said meanwhile. */
-export const opened = () => {
+export const opened = (text: string) => {
   if (running) return
   ({ thread, talk } = kept('talk') ?? { thread, talk })
   draw()
-  context(getSelection() + '')
+  context(text)
 }
 
 export const focus = () => {
@@ -177,7 +187,7 @@ export const focus = () => {
   (talk[0] && matchMedia('(pointer:coarse)').matches ? turns : input).focus()
 }
 
-export const fillIn = (question: string) => {
+export const fillIn = (question?: string | null) => {
   if (question) input.value = question
 }
 

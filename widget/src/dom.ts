@@ -6,7 +6,7 @@ type Properties = Record<string, string | number | boolean | null | ((event: any
 
 /** put gives an element its children. Arrays are flat, and what is false or
  * empty is left out. */
-export const put = <E extends Element>(e: E, ...children: Child[]) => {
+export const put = <E extends ParentNode>(e: E, ...children: Child[]) => {
   e.replaceChildren(...children.flat(2).filter(c => c) as (Node | string)[])
   return e
 }

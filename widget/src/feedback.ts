@@ -21,7 +21,10 @@ export const feedback = (rated: (rating: string | null) => object, rating: strin
     },
   })
   const send = (reasons?: string[], comment?: string) => {
-    post('/v1/feedback/{}', { ...rated(rating), rating, reasons, comment }).then(() => say(s[T.thanks]), e => say(explain(e)))
+    post('/v1/feedback/{}', { ...rated(rating), rating, reasons, comment }).then(() => say(s[T.thanks]), e => {
+      form.hidden = false
+      put(form, explain(e))
+    })
     emit('feedback', { rating, reasons }, { comment })
   }
   const buttons = ratings.map((value, i) => press(s[T.good + i], icons.thumb, () => {

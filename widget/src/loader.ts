@@ -1,90 +1,132 @@
-// The loader: the button, the shortcut and window.Docs. The rest comes at
-// first use.
+// The loader: the site's own search button or one of the widget's, the shortcut,
+// window.Docs, and the dialog, which takes what is typed until the rest has come.
 import { adopt, h, icon, lens, put } from './dom'
-import css from './button.css'
-import type { Api, Config, Context, Mode } from './types'
+import css from './loader.css'
+import type { Api, Config, Context } from './types'
 
 // Put in by widget.Loader and by the build.
 declare const __DOCS_CONFIG__: Config
 declare const __DOCS_MAIN__: string
 declare const __DOCS_STRINGS__: string
 
-const labels = 'de Suche fr Recherche es Buscar pt Pesquisar it Cerca ru Поиск zh 搜索 ja 検索 ko 검색'
+/** searches are what opens the built-in searches of site generators, and their
+ * keys: DocSearch, Docusaurus with a local search, Starlight, Material, mdBook,
+ * Sphinx, Hugo Book, Docsy, Just the Docs, and MkDocs. */
+const searches = '.DocSearch-Button /|.navbar__search-input |[data-open-modal] |.md-search,[for=__search] /fs|[id$=search-toggle],.book-search /s|[action*=search],[class*=search-button] /|.td-search,.search-input |[data-bs-target*=search] s'.split('|')
 
 const script = document.currentScript as HTMLScriptElement
 
 // A router or a second tag may run the script again.
 if (!window.Docs) {
   const config: Config = { ...__DOCS_CONFIG__, ...script.dataset }
-  const { accent, position = 'bottom-right', shortcut = 'mod+k', site, strings, theme = 'auto' } = config
-  const features = String(config.features ?? 'search,ask,feedback').split(/[\s,]+/)
+  const { accent, position, replace, shortcut = 'mod+k', site, strings, theme = 'auto' } = config
   const base = script.src.split('/v1/widget/')[0]
   const page = document.documentElement
   const language = (page.lang || navigator.language).slice(0, 2).toLowerCase()
   const own = strings?.[language]
-  const label = RegExp('\\b' + language + ' (\\S+)').exec(labels)?.[1]
+  const name = own?.[T.search] ?? 'Search'
 
-  const tag = 'caddy-docs'
-  customElements.get(tag) ?? customElements.define(tag, class extends HTMLElement {})
-  const host = document.createElement(tag)
+  const host = document.createElement('caddy-docs')
   const root = host.attachShadow({ mode: 'open' })
   adopt(root, css)
-  if (accent) host.style.setProperty('--docs-accent', accent)
 
-  let main: Promise<Api> | undefined
-  const chunk = (name: string) => import(base + '/v1/widget/' + name)
-  const load = () => (main ??= Promise.all([
-    chunk(__DOCS_MAIN__), label && chunk(language + __DOCS_STRINGS__).catch(() => 0),
-  ]).then(([m, texts]) => new Promise(started => {
-    const context: Context = [h, put, icon, adopt, lens, root, config, features, base, { ...texts?.default, ...own }, started]
+  let api: Api | undefined // once the rest has come
+  let main: Promise<void> | undefined
+  let tries = ''
+  let selected = '' // text of the page
+  let early: Event | undefined // Enter, before it has
+  const chunk = (name: string) => import(base + '/v1/widget/' + name + tries)
+  const load = () => main ??= Promise.all([
+    chunk(__DOCS_MAIN__), language !== 'en' && chunk(language + __DOCS_STRINGS__).catch(() => 0),
+  ]).then(([m, texts]) => {
+    const context: Context = [h, put, icon, adopt, lens, root, config, base, { ...texts?.default, ...own }, dialog, selected, started => { api = started }]
     m.default(context)
-  }))).catch(() => { main = undefined })
+  }).catch(() => {
+    main = undefined
+    tries += '?' // browsers may keep the failure of an address
+    // The page that needs no script may be there where this one can't be had.
+    put(status, navigator.onLine ? h('a', { href: base + '/v1/ask/' + site + '?q=' + encodeURIComponent(input.value) }, name) : 'Offline')
+  })
   const call = <K extends keyof Api>(name: K) => (...args: Parameters<Api[K]>) => {
-    // The page that needs no script is there where this one can't be had.
-    load().then(m => m ? (m[name] as any)(...args) : location.assign(base + '/v1/ask/' + site))
+    const run = () => (api as any)[name](...args)
+    if (api) return run()
+    keep()
+    selected ||= getSelection() + ''
+    dialog.open || dialog.showModal()
+    load().then(() => {
+      if (!api || !dialog.open) return
+      run()
+      if (early) root.activeElement?.dispatchEvent(new KeyboardEvent('keydown', early))
+    })
   }
   const open = call('open')
   const toggle = call('toggle')
 
-  const mod = /Mac|iP/.test(navigator.platform) ? 'meta' : 'ctrl'
-  const shortcuts = shortcut.toLowerCase().replaceAll('mod', mod).split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
+  const input = h('input.input', {
+    type: 'search', autofocus: true, ariaLabel: name, oninput: () => main || open(),
+  })
+  const status = h('output.status')
+  const dialog = h('dialog.dialog', {
+    ariaLabel: name,
+    onkeydown(e: KeyboardEvent) { if (e.key === 'Enter') early = e },
+  }, h('div.head', {}, h('button.icon', { onclick: () => dialog.close() }, '✕')),
+  h('div.search', {}, h('label.field', {}, icon(lens), input)), status)
 
-  const listening = new AbortController()
-  const { signal } = listening
-  const openers = /^(bottom-|none)/.test(position) ? '' : ',' + position
-  document.addEventListener('keydown', e => {
-    // The letter on the key, for layouts without Latin letters.
-    const key = (e.key > '\x7f' ? e.code.slice(3) : e.key).toLowerCase()
-    // Shift may be what it takes to type a character that is no letter.
-    const held = (['alt', 'ctrl', 'meta', 'shift'] as const).filter(name => e[`${name}Key`] && (name !== 'shift' || /[a-z]/.test(key)))
-    if (e.defaultPrevented || e.isComposing || !shortcuts.some(keys => keys.toSorted() + '' === [...held, key].sort() + '')) return
-    // A letter alone belongs to the text field that has the focus.
-    if (!/[acm]/.test(held + '') && (e.composedPath()[0] as Element).matches('input,textarea,select,[contenteditable]')) return
-    e.preventDefault()
-    e.stopPropagation() // most sites' own search listens on window
-    toggle()
-  }, { signal })
-  document.addEventListener('click', e => {
-    const opener = (e.target as Element).closest<HTMLElement>('[data-docs-open]' + openers)
-    if (!opener) return
-    e.preventDefault()
-    open(opener.dataset.docsOpen as Mode)
-  }, { signal })
+  const shortcuts = shortcut.toLowerCase().replaceAll('mod', /Mac|iP/.test(navigator.platform) ? 'meta' : 'ctrl').split(/[\s,]+/).map(keys => keys.split(/\+(?=.)/))
+  let openers = position && !/^(bottom-|none)/.test(position) ? position : ''
+  const button = h(`button.button.${openers ? '' : position}`, {
+    onclick: () => open(), onpointerenter: load,
+  }, icon(lens), h('span', {}, own?.open ?? name))
+  put(root, position !== 'none' && button, dialog)
+  // Keys in the box are none of the site's shortcuts.
+  root.addEventListener('keydown', e => e.stopPropagation())
 
-  if (!openers && position !== 'none') {
-    root.append(h(`button.button.${position}`, {
-      ariaHasPopup: 'dialog', onclick: () => open(), onpointerenter: load, onfocus: load,
-    }, icon(lens), h('span', {}, own?.open ?? own?.[T.search] ?? label ?? 'Search'),
-    shortcut !== 'off' && h('kbd', {}, shortcuts[0].join(' ').replace('meta', '⌘'))))
-  }
-
+  let keys = '' // of the site's own search
   const keep = () => {
     // Some frameworks remove what they don't know.
     if (!host.isConnected) page.append(host)
     const body = document.body ?? page
-    host.style.colorScheme = theme === 'auto' ? getComputedStyle(body).colorScheme.replace('normal', '') : !/\W/.test(theme) ? theme
-      : body.closest(theme) ? 'dark' : 'light'
+    const look = getComputedStyle(body)
+    const link = body.querySelector(':is(main,[role=main]) p a')
+    const set = (name: string, value: any) => host.style.setProperty(name, value ?? '')
+    set('--docs-accent', accent)
+    set('--page-accent', link && getComputedStyle(link).color)
+    set('--page-font', look.fontFamily)
+    set('color-scheme', theme === 'auto' ? look.colorScheme.replace('normal', '') : !/\W/.test(theme) ? theme
+      : body.closest(theme) ? 'dark' : 'light')
+    const row = !position && replace !== 'off' && searches.find(row => body.querySelector(row.split(' ')[0]))
+    if (row) [openers, keys] = row.split(' ')
+    // A search that the reader does not see, as below a phone's menu, is none.
+    button.hidden = !!openers && [...body.querySelectorAll(openers)].some(e => e.getBoundingClientRect().right > 0)
   }
+
+  const listening = new AbortController()
+  // Before the site's own handlers.
+  for (const type of ['click', 'mousedown', 'focus', 'focusin', 'keydown', 'resize']) addEventListener(type, (e: any) => {
+    const { key = '' } = e
+    const target: any = e.composedPath()[0]
+    const plain = !e.ctrlKey && !e.metaKey && !e.altKey
+    // The letter on the key, for layouts without Latin letters.
+    const letter = (key > '\x7f' ? e.code.slice(3) : key).toLowerCase()
+    const shortcut = type === 'keydown' && !e.isComposing
+      // A letter alone belongs to the text field that has the focus.
+      && !(plain && target.matches?.('input,textarea,select,[contenteditable]'))
+      && (plain && keys.includes(letter) || shortcuts.some(held => held.at(-1) === letter && ['alt', 'ctrl', 'meta', 'shift'].every(name =>
+        // Shift may be what it takes to type a character that is no letter.
+        (e as any)[name + 'Key'] === held.includes(name) || name > 's' && !/[a-z]/.test(letter))))
+    const opener = target.closest?.('[data-docs-open]' + (openers && ',' + openers))
+    if (!shortcut && !opener) return
+    e.stopImmediatePropagation()
+    // What is typed into the site's field goes into the box, which has the focus
+    // then.
+    const field = target.select
+    const acts = key ? plain && field && /^(.|Enter)$/.test(key) : type === 'click'
+    if (shortcut || (key ? acts && key[1] : acts || field)) e.preventDefault()
+    if (shortcut) toggle()
+    else if (acts) open(opener.dataset.docsOpen)
+    else load()
+  }, { capture: true, signal: listening.signal })
+
   const watch = new MutationObserver(keep)
   watch.observe(page, { childList: true, attributes: true })
   if (document.body) watch.observe(document.body, { attributes: true })
@@ -92,9 +134,9 @@ if (!window.Docs) {
 
   window.Docs = {
     open, ask: call('ask'), search: call('search'),
-    close() { main?.then(m => m.close()) },
+    close() { (api ?? dialog).close() },
     destroy() {
-      main?.then(m => m.destroy())
+      api?.destroy()
       listening.abort()
       watch.disconnect()
       host.remove()
@@ -102,13 +144,7 @@ if (!window.Docs) {
     },
   }
 
-  const params = new URLSearchParams(location.search)
-  const question = params.get('ask')
-  const query = !document.querySelector('[name=q]') && params.get('q')
   let resume
   try { resume = sessionStorage['docs:' + site + ':resume'] } catch { /* storage is blocked */ }
-  // A link fills in. It does not send: that costs, and is the reader's to say.
-  if (resume || question || query || features.includes('page_feedback')) {
-    load().then(m => question ? m?.ask(question) : query && m?.search(query, false))
-  }
+  if (resume || /[?&](q|ask)=/.test(location.search) || /page_/.test(config.features!)) load()
 }

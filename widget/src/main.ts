@@ -1,16 +1,19 @@
-// The dialog, with search and the assistant in it.
+// What the loader's dialog is for: search and the assistant.
 import css from './main.css'
 import { authorize } from './api'
-import { emit, has, say, stays, status, tab } from './app'
+import { emit, has, linked, query, question, say, stays, tab } from './app'
 import * as ask from './ask'
-import { unmark } from './highlight'
+import { mainOf, unmark } from './highlight'
 import { icons } from './icons'
 import { pageFeedback } from './page'
-import { adopt, config, h, press, root, s, started } from './parts'
+import { adopt, config, dialog, h, name, press, root, s, selected, started } from './parts'
 import * as search from './search'
 import type { Mode } from './types'
 
 let mode: Mode = 'search'
+let shown = false
+// What was typed before this was here goes on, and is not selected.
+let typed = dialog.open
 
 adopt(root, css)
 const modes = (['search', 'ask'] as const).filter(has).map(m => press(s[m === 'ask' ? T.ask : T.search], '', () => {
@@ -26,25 +29,46 @@ const tools = h('div', {}, press(s[T.fresh], icons.fresh, ask.fresh), press(s[T.
 }, 'button.icon.aside'))
 // The dialog's close event comes with the next frame, when it may be open again.
 const close = () => {
-  if (panel) tab('resume', panel = false)
+  if (panel) {
+    tab('resume', panel = false)
+    room()
+  }
   dialog.close()
 }
-const dialog = h('dialog.dialog', {
-  ariaLabel: config.title ?? s[T.search],
-  // A click beside the box closes it, and so does a link that is followed.
-  onclick(e: MouseEvent) {
-    const link = (e.target as Element).closest('a')
-    if (e.target === dialog || link && !panel && !stays(e, link)) close()
-  },
-  // The browser closes a modal dialog itself, but not a panel.
-  onkeydown(e: KeyboardEvent) { if (e.key === 'Escape' && !e.isComposing) close() },
-  onclose() {
-    if (dialog.open) return // as a panel, or as a dialog again
-    search.report()
-    emit('close')
-  },
-}, h('div.head', {}, modes, h('span'), tools, press(s[T.close], icons.close, close)), search.view, ask.view, status)
-root.append(dialog)
+/** room makes room for the panel beside the page (see highlight.ts), and keeps in
+ * place what the reader sees there. */
+const room = () => {
+  const seen = [...mainOf().querySelectorAll('*')].find(e => e.getBoundingClientRect().top > 0)
+  const top = () => seen?.getBoundingClientRect().top ?? 0
+  const before = top()
+  document.documentElement.toggleAttribute('data-docs-panel', panel)
+  scrollBy({ top: top() - before, behavior: 'instant' })
+}
+
+const [head] = dialog.children
+const x = head.lastChild as HTMLElement
+name(x, s[T.close])
+dialog.ariaLabel = config.title ?? s[T.search]
+x.onclick = close
+head.prepend(...modes)
+x.before(tools)
+dialog.append(search.list, ask.view)
+// A click beside the box closes it, and so does a link that is followed.
+dialog.onclick = e => {
+  if (linked) search.search()
+  const link = (e.target as Element).closest('a')
+  if (e.target === dialog || link && !panel && !stays(e, link)) close()
+}
+// The browser closes a modal dialog itself, but not a panel.
+dialog.onkeydown = e => { if (e.key === 'Escape' && !e.isComposing) close() }
+dialog.onclose = () => {
+  if (dialog.open) return // as a panel, or as a dialog again
+  shown = false
+  search.report()
+  emit('close')
+}
+// A phone's keyboard covers the page and leaves its height as it is.
+visualViewport?.addEventListener('resize', () => dialog.style.setProperty('--height', visualViewport!.height * visualViewport!.scale + 'px'))
 
 /** show opens the dialog and shows one of its views. */
 export const show = (wanted: Mode) => {
@@ -52,33 +76,38 @@ export const show = (wanted: Mode) => {
   const asks = mode === 'ask'
   unmark()
   say('')
-  search.view.hidden = asks
+  search.view.hidden = search.list.hidden = asks
   ask.view.hidden = tools.hidden = !asks
   for (const b of modes) b.ariaPressed = b.part.contains(mode + '-mode') + ''
-  if (!dialog.open) {
-    ask.opened()
+  if (!(shown && dialog.open)) {
+    shown = true
+    ask.opened(typed ? selected : getSelection() + '')
     dialog.className = dialog.part.value = panel ? 'dialog panel' : 'dialog'
-    if (panel) dialog.show()
-    else dialog.showModal()
+    if (panel) {
+      dialog.show()
+      room()
+    } else if (!dialog.open) dialog.showModal()
     authorize().catch(() => 0)
     emit('open', { mode })
   }
   if (asks) {
     search.report()
+    if (typed) ask.fillIn(search.input.value)
     ask.focus()
-  } else search.focus()
+  } else search.focus(typed)
+  typed = false
 }
 
 started({
   close,
   open: (wanted = dialog.open ? mode : 'search') => show(wanted),
   toggle() {
-    if (dialog.open && mode === 'search') close()
+    if (shown && dialog.open && mode === 'search') close()
     else show('search')
   },
-  search(query = '', run = true) {
+  search(query = '') {
     show('search')
-    search.fillIn(query, run)
+    search.fillIn(query)
   },
   ask(question = '') {
     show('ask')
@@ -91,6 +120,11 @@ started({
 })
 
 // A panel stays open from page to page.
-let panel = search.arrive()
-if (panel) show('ask')
+let panel = !typed && search.arrive()
+// A link fills in. It does not send: that costs, and is the reader's to say.
+if (linked) {
+  show(question ? 'ask' : 'search')
+  ask.fillIn(question)
+  if (query) search.hint(query)
+} else if (panel) show('ask')
 if (has('page_feedback')) pageFeedback()

@@ -7,8 +7,8 @@ import { icons } from './icons'
 import { base, h, name, press, put, s } from './parts'
 
 /** copier makes a button that copies a text. */
-export const copier = (text: () => string) => {
-  const b: HTMLElement = press(s[T.copy], icons.copy, () => {
+export const copier = (label: string, text: () => string) => {
+  const b: HTMLElement = press(label, icons.copy, () => {
     navigator.clipboard?.writeText(text()).then(() => name(put(b, '✓'), s[T.copied]))
   })
   return b
@@ -82,7 +82,7 @@ const blocks = (lines: string[], depth = 0, begins: number[] = []) => {
       const [, indent, mark, info] = m
       while (i < lines.length && !/^ {0,3}(`+|~+)[ \t]*$/.exec(lines[i])?.[1].startsWith(mark)) i++
       const text = h('code', {}, lines.slice(start + 1, i++).map(l => strip(l, indent.length)).join('\n'))
-      e = h('div.code', {}, h('div.bar', {}, h('span', {}, info.trim().split(/[\s{]/)[0]), copier(() => text.textContent!)), scrolling('pre', s[T.code], text))
+      e = h('div.code', {}, h('div.bar', {}, h('span', {}, info.trim().split(/[\s{]/)[0]), copier(s[T.copyCode], () => text.textContent!)), scrolling('pre', s[T.code], text))
     } else if ((m = heading.exec(line))) {
       e = inline(h('h3'), m[1] ?? '')
     } else if (rule.test(line)) {

@@ -1,13 +1,14 @@
 // What the loader has made is not loaded again: it hands its functions over.
 import english from './strings/en.json'
 
-export const [h, put, icon, adopt, lens, root, config, features, base, texts, started] = CONTEXT
+export const [h, put, icon, adopt, lens, root, config, base, texts, dialog, selected, started] = CONTEXT
 
 /** s are the texts: the build makes a list of strings/en.json. */
 export const s: string[] = Object.assign(english as unknown as string[], texts)
 
-/** fill replaces {n} or {q} in a text. */
-export const fill = (text: string, value: string | number) => text.replace(/\{\w\}/, () => value + '')
+/** fill replaces {n} or {q} in a text. What readers wrote may run the other way
+ * than the text around it. */
+export const fill = (text: string, value: string | number) => text.replace(/\{(\w)\}/, (_, name) => name === 'q' ? '\u2068' + value + '\u2069' : value + '')
 
 /** name gives a button its accessible name, which is shown as a tooltip. */
 export const name = (button: HTMLElement, label: string) => {

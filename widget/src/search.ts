@@ -1,12 +1,12 @@
 // Search: results while typing, as a combobox with a list (ARIA APG, "list
 // autocomplete with manual selection").
 import { post, type Problem } from './api'
-import { emit, explain, has, kept, say, stays, tab } from './app'
+import { emit, explain, has, kept, linked, say, stays, tab, unlink } from './app'
 import * as assistant from './ask'
 import { mark } from './highlight'
 import { icons } from './icons'
 import { show } from './main'
-import { config, fill, h, icon, lens, put, s } from './parts'
+import { config, dialog, fill, h, icon, put, s } from './parts'
 
 type Ranges = [from: number, to: number][]
 
@@ -26,39 +26,48 @@ let timer: number
 let running: AbortController | undefined
 let typed: object | undefined // what to report when typing has ended
 
-export const input = h('input.input', {
-  type: 'search', role: 'combobox', ariaExpanded: 'false', ariaAutoComplete: 'list', ariaLabel: s[T.search],
+export const view = dialog.querySelector<HTMLElement>('.search')!
+export const input = Object.assign(view.querySelector('input')!, {
+  role: 'combobox', ariaExpanded: 'false', ariaAutoComplete: 'list', ariaLabel: s[T.search],
   placeholder: config.placeholder ?? s[T.placeholder],
   oninput() {
+    asking.data = fill(s[T.askThis], input.value.trim())
     clearTimeout(timer)
-    timer = setTimeout(search, 120)
+    timer = setTimeout(() => search(), 80)
   },
   async onkeydown(e: KeyboardEvent) {
     const { key } = e
     const n = options.length
+    if (linked) return search()
     if (e.isComposing || !/^(Arrow(Down|Up)|Enter)$/.test(key)) return
     e.preventDefault()
     if (key !== 'Enter') return select(key > 'ArrowE' ? (active < 1 ? n : active) - 1 : (active + 1) % n)
     const query = input.value.trim()
-    if (e.shiftKey && has('ask') && query) return ask(query)
-    if (active < 0 && query !== found) await search()
-    const chosen = options[Math.max(active, 0)] as HTMLAnchorElement | undefined
-    if (!chosen) return
+    if (e.shiftKey && has('ask') && query) return ask()
+    // What is still to come is waited for; a question is not asked unseen.
+    const stale = query !== found && (active < 0 || options[active].matches('.result'))
+    if (stale) await search()
+    const chosen = options[active] as HTMLAnchorElement | undefined
+    if (!chosen || stale && !chosen.href) return
     chosen.target = e.ctrlKey || e.metaKey ? '_blank' : ''
     chosen.click()
     chosen.target = ''
   },
 })
 input.setAttribute('aria-controls', 'results')
-const list = h('div.results', { id: 'results', role: 'listbox', ariaLabel: s[T.search] })
-export const view = h('div.search', {}, h('label.field', {}, icon(lens), input), list)
+export const list = h('div.results', { id: 'results', role: 'listbox', ariaLabel: s[T.search] })
 
-/** fillList shows options, and below them the one that asks a question. */
+const asking = new Text()
+
+/** fillList shows options, and above them the one that asks what was typed.
+ * Enter takes the first of the others, if there is one. */
 const fillList = (parts: Parameters<typeof put>[1][], question?: string) => {
-  put(list, parts, question && has('ask') && action(fill(s[T.askThis], question), icons.ask, () => ask(question), h('kbd', {}, '⇧↵')))
+  const asks = question && has('ask')
+  if (asks) asking.data = fill(s[T.askThis], question)
+  put(list, asks && action(asking, icons.ask, () => ask(), h('kbd', {}, '⇧↵')), parts)
   input.ariaExpanded = !!list.firstChild + ''
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
-  select(-1)
+  select(question ? Math.min(asks ? 1 : 0, options.length - 1) : -1)
 }
 
 const select = (i: number) => {
@@ -71,14 +80,14 @@ const select = (i: number) => {
   options[i]?.scrollIntoView({ block: 'nearest' })
 }
 
-const action = (text: string, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
+const action = (text: string | Text, path: string, click: () => void, ...more: Element[]) => h('div.option', { role: 'option', onclick: click }, icon(path), text, more)
 
 const group = (label: string | (Node | string)[], children: Element[]) => {
   const heading = h('div.page', { role: 'presentation' }, label)
   return h('div', { role: 'group', ariaLabel: heading.textContent }, heading, children)
 }
 
-const ask = (question: string) => {
+const ask = (question = input.value.trim()) => {
   show('ask')
   assistant.send(question)
 }
@@ -89,7 +98,7 @@ const start = () => {
   const recent: string[] | undefined = kept('recent')
   const starters = has('ask') && config.starters
   fillList([
-    recent && [group(s[T.recent], recent.map(q => action(q, icons.again, () => fillIn(q, true)))), action(s[T.clear], icons.close, () => {
+    recent && [group(s[T.recent], recent.map(q => action(q, icons.again, () => fillIn(q)))), action(s[T.clear], icons.close, () => {
       kept('recent', '')
       start()
     })],
@@ -97,36 +106,36 @@ const start = () => {
   ])
 }
 
-const search = async (offset?: number) => {
+export const search = async (offset?: number) => {
   clearTimeout(timer)
   running?.abort()
   const query = input.value.trim()
   if (!query) return start()
   if (query === found && !offset) return
   const { signal } = running = new AbortController()
+  unlink()
+  list.ariaBusy = 'true'
   try {
     const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset }, { signal })
-    const hits: Item[] = await response.json()
-    items = offset ? items.concat(hits) : hits
+    const more: Item[] = await response.json()
+    items = offset ? items.concat(more) : more
     found = query
-    const total = +response.headers.get('X-Total-Count')!
-    typed = { type: 'search', query, hits: total }
-    fillList([
-      [...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
-        const { title, breadcrumbs = [], highlights } = own[0].metadata
-        return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
-      }),
-      total > items.length && action(s[T.more], icons.fresh, () => search(items.length)),
-    ], found)
-    if (offset) select(offset)
-    emit('search', { hits: total }, { query })
-    say(total ? fill(s[T.count], total) : fill(s[T.none], query))
+    const hits = +response.headers.get('X-Total-Count')!
+    typed = { type: 'search', query, hits }
+    fillList([[...Map.groupBy(items, item => item.path.replace(/#.*/, '')).values()].map(own => {
+      const { title, breadcrumbs = [], highlights } = own[0].metadata
+      return group([...breadcrumbs.filter(b => b !== title).map(b => b + ' › '), ...marked(title, highlights?.title)], own.map(option))
+    }), hits > items.length && action(s[T.more], icons.fresh, () => search(items.length))], found)
+    if (offset) select(offset + +has('ask'))
+    emit('search', { hits }, { query })
+    say(hits ? fill(s[T.count], hits) : fill(s[T.none], query))
   } catch (problem) {
     if (signal.aborted) return
     fillList([], query)
     found = ''
     say(explain(problem as Problem))
   }
+  list.ariaBusy = 'false'
 }
 
 const option = (item: Item) => {
@@ -161,15 +170,23 @@ export const report = () => {
   typed = undefined
 }
 
-export const fillIn = (query: string, run?: boolean) => {
+export const fillIn = (query: string) => {
   input.value = query
   input.focus()
-  if (run) search()
+  search()
 }
 
-export const focus = () => {
+/** hint shows a query of the page's address. The first key or tap searches. */
+export const hint = (query: string) => {
+  input.value = query
+  say(s[T.search] + ' ↵')
+}
+
+/** focus is for the search field. typed: the reader is typing in it. */
+export const focus = (typed: boolean) => {
   if (!input.value) start()
-  input.select()
+  else if (typed) search()
+  if (!typed) input.select()
   input.focus()
 }
 

@@ -12,7 +12,8 @@ export interface Config {
   theme?: string
   shortcut?: string
   position?: string
-  features?: string[] | string
+  replace?: string
+  features?: string
   conversations?: string
   /** strings are texts by language, keyed by their places (see T). "open" is
    * the button's text. */
@@ -20,22 +21,22 @@ export interface Config {
   support?: string
   starters?: string[]
   events?: string
-  languages?: string[]
 }
 
 /** Context is what the loader hands to the rest: in a list, whose places cost
  * fewer bytes than names. base is the URL before /v1/; texts replace the English
- * ones; started gets what the rest can do. */
+ * ones; dialog has the search field already, and selected
+ * was selected on the page when it opened; started gets what the rest can do. */
 export type Context = [
   h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, lens: string,
-  root: ShadowRoot, config: Config, features: string[], base: string, texts: object, started: (api: Api) => void,
+  root: ShadowRoot, config: Config, base: string, texts: object, dialog: HTMLDialogElement, selected: string, started: (api: Api) => void,
 ]
 
 export interface Api {
   open(mode?: Mode): void
   close(): void
   ask(question?: string): void
-  search(query?: string, run?: boolean): void
+  search(query?: string): void
   toggle(): void
   destroy(): void
 }
