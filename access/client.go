@@ -10,12 +10,22 @@ import (
 // IPv6 address, which is the smallest network that a customer gets. Anything
 // else is returned as it is, cut to 64 bytes.
 func Client(address string) string {
+	return networkOf(address, 32, 64)
+}
+
+// networkOf returns the network of a client's IP address that has as many bits,
+// an IPv4 address alone if these are all of its bits.
+func networkOf(address string, bits4, bits6 int) string {
 	ip, err := netip.ParseAddr(strings.Trim(address, "[]"))
 	if err != nil {
 		return strings.ToValidUTF8(address[:min(len(address), 64)], "")
 	}
-	if ip = ip.Unmap(); ip.Is4() {
+	ip = ip.Unmap().WithZone("")
+	switch {
+	case !ip.Is4():
+		bits4 = bits6
+	case bits4 == 32:
 		return ip.String()
 	}
-	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
+	return netip.PrefixFrom(ip, bits4).Masked().String()
 }

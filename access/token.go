@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,26 +96,16 @@ func IsToken(text string) bool {
 	return ok && strings.Contains(rest, ".")
 }
 
-// networkOf returns the network of a client by which tokens are bound: the /24
-// of an IPv4 address, the /48 of an IPv6 address. Within them the addresses of
-// a reader change.
-func networkOf(address string) string {
-	ip, err := netip.ParseAddr(strings.Trim(address, "[]"))
-	if err != nil {
-		return address
-	}
-	bits := 48
-	if ip = ip.Unmap(); ip.Is4() {
-		bits = 24
-	}
-	return netip.PrefixFrom(ip.WithZone(""), bits).Masked().String()
-}
+// tokenNetwork returns the network of a client by which tokens are bound: the
+// /24 of an IPv4 address, the /48 of an IPv6 address. Within them the addresses
+// of a reader change.
+func tokenNetwork(address string) string { return networkOf(address, 24, 48) }
 
 // Issue makes a token. It is valid for TokenLife.
 func (ts *Tokens) Issue(ctx context.Context, t Token, now time.Time) string {
 	secret := ts.signing(ctx, now)
 	body, _ := json.Marshal(claims{ // strings and numbers always marshal
-		Key: secret.id, Site: t.Site, Origin: strings.ToLower(t.Origin), Network: networkOf(t.Address), Expires: now.Add(TokenLife).Unix(),
+		Key: secret.id, Site: t.Site, Origin: strings.ToLower(t.Origin), Network: tokenNetwork(t.Address), Expires: now.Add(TokenLife).Unix(),
 	})
 	text := base64.RawURLEncoding.EncodeToString(body)
 	return Prefix + text + "." + base64.RawURLEncoding.EncodeToString(sign(secret.Secret, text))
@@ -152,7 +141,7 @@ func (ts *Tokens) Check(ctx context.Context, token string, t Token, now time.Tim
 		return ErrTokenSite
 	case c.Origin != strings.ToLower(t.Origin):
 		return ErrTokenOrigin
-	case c.Network != networkOf(t.Address):
+	case c.Network != tokenNetwork(t.Address):
 		return ErrTokenNetwork
 	}
 	return nil

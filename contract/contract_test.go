@@ -18,8 +18,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/datastream"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 )
 
 // schema is what the tests read of a schema.
@@ -137,8 +135,8 @@ var bodies = map[string]struct {
 	"SearchRequest":    {`{"query":"q"}`, func(b []byte) error { _, err := encoding.DecodeSearch(b); return err }},
 	"FeedbackRequest":  {`{"rating":"up","threadId":"t"}`, func(b []byte) error { _, err := encoding.DecodeFeedback(b); return err }},
 	"EventRequest":     {`{"type":"click","query":"q","path":"p","position":1}`, func(b []byte) error { _, err := encoding.DecodeEvent(b); return err }},
-	"MessageRequestV1": {`{"fp":"a","messages":[{"role":"user","content":"q"}]}`, func(b []byte) error { _, err := datastream.Decode(b); return err }},
-	"MessageRequestV2": {`{"fp":"a","messages":[{"role":"user","parts":[{"type":"text","text":"q"}]}]}`, func(b []byte) error { _, err := uimessage.Decode(b); return err }},
+	"MessageRequestV1": {`{"fp":"a","messages":[{"role":"user","content":"q"}]}`, func(b []byte) error { _, err := encoding.DecodeRequest(b, encoding.V1); return err }},
+	"MessageRequestV2": {`{"fp":"a","messages":[{"role":"user","parts":[{"type":"text","text":"q"}]}]}`, func(b []byte) error { _, err := encoding.DecodeRequest(b, encoding.V2); return err }},
 }
 
 // Each bound is accepted, and what is beyond it refused, with an error that

@@ -10,8 +10,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/datastream"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -78,7 +76,7 @@ func TestBadRequestsNameTheFieldAndWhatItMayBe(t *testing.T) {
 		{"context without type", body(`,"context":[{"value":"y"}]`), "context[0].type", "code", 0},
 		{"context without value", body(`,"context":[{"type":"code"}]`), "context[0].value", "a string", 0},
 	} {
-		for i, decode := range []decode{datastream.Decode, uimessage.Decode} {
+		for i, decode := range []decode{decodeV1, decodeV2} {
 			if c.only != 0 && c.only != i+1 {
 				continue
 			}
@@ -109,7 +107,7 @@ func TestWhatIsNotReadIsAccepted(t *testing.T) {
 		"other annotations":        messages(`{"role":"user","content":"How?","annotations":5,"experimental_attachments":{}}`),
 		"a byte order mark":        "\xef\xbb\xbf" + body(""),
 	} {
-		for i, decode := range []decode{datastream.Decode, uimessage.Decode} {
+		for i, decode := range []decode{decodeV1, decodeV2} {
 			r, err := decode([]byte(b))
 			if err != nil {
 				t.Errorf("%s in v%d: %v", name, i+1, err)
@@ -123,7 +121,7 @@ func TestWhatIsNotReadIsAccepted(t *testing.T) {
 }
 
 func TestV1Conversation(t *testing.T) {
-	r, err := datastream.Decode([]byte(`{"id":"chat","fp":"u1","filter":{"version":"2.x","language":"en","tag":"no"},"context":[{"type":"code","value":"x","path":"p","elementId":"e"},{"type":"code","value":" "}],"currentPath":"/intro","messages":[
+	r, err := decodeV1([]byte(`{"id":"chat","fp":"u1","filter":{"version":"2.x","language":"en","tag":"no"},"context":[{"type":"code","value":"x","path":"p","elementId":"e"},{"type":"code","value":" "}],"currentPath":"/intro","messages":[
 		{"role":"system","content":"be kind"},
 		{"role":"data","content":{"plan":"pro"}},
 		{"role":"data","content":"","data":[1]},
@@ -157,7 +155,7 @@ func TestV1Conversation(t *testing.T) {
 }
 
 func TestV2Conversation(t *testing.T) {
-	r, err := uimessage.Decode([]byte(`{"fp":"u1","id":"chat","trigger":"regenerate-message","filter":{"tag":"cli"},"messages":[
+	r, err := decodeV2([]byte(`{"fp":"u1","id":"chat","trigger":"regenerate-message","filter":{"tag":"cli"},"messages":[
 		{"role":"robot","parts":[{"type":"text","text":"ignored"}]},
 		{"role":"user","parts":[{"type":"file","mediaType":"text/markdown","filename":"a.md","url":"data:,a%20b%zz"},{"text":"one","type":"text"},{"type":"text","text":"\ud83d\ude00 \ud83d two"}]},
 		{"role":"assistant","metadata":{"threadId":"t_1"},"parts":[{"type":"source-url","sourceId":"s","url":"https://d/a"},{"type":"source-url","url":7},{"type":"text","text":"answer"}]},
@@ -180,7 +178,7 @@ func TestV2Conversation(t *testing.T) {
 
 func TestLongTextsAreCut(t *testing.T) {
 	file := "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("漢", 30_000)))
-	r, err := uimessage.Decode([]byte(messages(`{"role":"assistant","parts":[{"type":"text","text":"` + strings.Repeat("ä", 100_500) + `"}]},{"role":"user","parts":[{"type":"text","text":"q"},{"type":"file","url":"` + file + `"}]}`)))
+	r, err := decodeV2([]byte(messages(`{"role":"assistant","parts":[{"type":"text","text":"` + strings.Repeat("ä", 100_500) + `"}]},{"role":"user","parts":[{"type":"text","text":"q"},{"type":"file","url":"` + file + `"}]}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +225,11 @@ func fuzz(f *testing.F, decode func([]byte) error) {
 }
 
 func FuzzDecodeV1(f *testing.F) {
-	fuzz(f, func(b []byte) error { _, err := datastream.Decode(b); return err })
+	fuzz(f, func(b []byte) error { _, err := decodeV1(b); return err })
 }
 
 func FuzzDecodeV2(f *testing.F) {
-	fuzz(f, func(b []byte) error { _, err := uimessage.Decode(b); return err })
+	fuzz(f, func(b []byte) error { _, err := decodeV2(b); return err })
 }
 
 func FuzzDecodeSearch(f *testing.F) {
@@ -247,8 +245,12 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = uimessage.Decode([]byte(s))
+				_, _ = decodeV2([]byte(s))
 			}
 		})
 	}
 }
+
+func decodeV1(body []byte) (*reply.Request, error) { return encoding.DecodeRequest(body, encoding.V1) }
+
+func decodeV2(body []byte) (*reply.Request, error) { return encoding.DecodeRequest(body, encoding.V2) }

@@ -9,7 +9,6 @@ import (
 	"testing/iotest"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 )
 
 func TestFilesThatAreNotTextAreSkippedWhileABodyIsRead(t *testing.T) {
@@ -38,11 +37,11 @@ func TestFilesThatAreNotTextAreSkippedWhileABodyIsRead(t *testing.T) {
 			if kept := string(out) == body; kept != tt.kept || !kept && len(out) > 1000 {
 				t.Errorf("%d of %d bytes are kept: %.700s", len(out), len(body), out)
 			}
-			whole, err := uimessage.Decode([]byte(body))
+			whole, err := decodeV2([]byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if part, err := uimessage.Decode(out); err != nil || !reflect.DeepEqual(part, whole) {
+			if part, err := decodeV2(out); err != nil || !reflect.DeepEqual(part, whole) {
 				t.Errorf("%v: %+v instead of %+v", err, part, whole)
 			}
 		})

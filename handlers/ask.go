@@ -26,7 +26,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -235,7 +234,7 @@ func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string
 
 // answer asks the assistant, as docs_assistant does.
 func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
-	req, err := uimessage.Decode(question("anonymous", p.Query))
+	req, err := encoding.DecodeRequest(question("anonymous", p.Query), encoding.V2)
 	if err != nil {
 		p.Problem = p.T.Failed
 		return

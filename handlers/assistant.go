@@ -15,7 +15,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
-	"github.com/caddy-docs/caddy-docs/encoding/datastream"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -139,9 +139,9 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 		if v2 := v2Path(r); v2 != "" {
 			h.Set("Link", "<"+v2+`>; rel="successor-version"`)
 		}
-		req, err = datastream.Decode(body)
+		req, err = encoding.DecodeRequest(body, encoding.V1)
 	} else {
-		req, err = uimessage.Decode(body)
+		req, err = encoding.DecodeRequest(body, encoding.V2)
 	}
 	if err != nil {
 		return nil, badRequest(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/encoding"
-	"github.com/caddy-docs/caddy-docs/encoding/uimessage"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -112,7 +111,7 @@ func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistan
 	if live == nil {
 		return nil, retrieval.ErrNotReady
 	}
-	req, err := uimessage.Decode(question("dashboard", text))
+	req, err := encoding.DecodeRequest(question("dashboard", text), encoding.V2)
 	if err != nil {
 		return nil, refused(err)
 	}

@@ -49,7 +49,7 @@ func newStream(w http.ResponseWriter, version int, finish uimessage.FinishEvent,
 	if version == 1 {
 		s.encoder, s.setHeader = datastream.NewEncoder(w, s.control.Flush), datastream.SetHeader
 	} else {
-		s.encoder, s.setHeader = uimessage.NewEncoder(w, s.control.Flush, uimessage.Options{FinishEvent: finish}), uimessage.SetHeader
+		s.encoder, s.setHeader = uimessage.NewEncoder(w, s.control.Flush, finish), uimessage.SetHeader
 	}
 	return s
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -141,7 +140,8 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 		return nil
 	}
 	for i, t := range texts {
-		t = cut(strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD")), maxTextBytes)
+		t = strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD"))
+		t = strings.ToValidUTF8(t[:min(len(t), maxTextBytes)], "")
 		if t == "" {
 			continue // endpoints refuse empty texts
 		}
@@ -161,17 +161,6 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 		}
 	}
 	return vectors, nil
-}
-
-// cut shortens s to at most n bytes, between two characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // batch embeds texts, and retries if a busy endpoint may be waited for.

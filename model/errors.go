@@ -128,7 +128,7 @@ func redact(s, key string) string {
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxMessage {
-		s = cut(s, maxMessage) + "…"
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
 	}
 	return s
 }

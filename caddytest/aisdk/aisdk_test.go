@@ -46,11 +46,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v1 := strings.HasPrefix(r.URL.Path, "/v1")
-	decode := uimessage.Decode
+	version := encoding.V2
 	if v1 {
-		decode = datastream.Decode
+		version = encoding.V1
 	}
-	req, err := decode(body)
+	req, err := encoding.DecodeRequest(body, version)
 	var bad *encoding.Error
 	if errors.As(err, &bad) {
 		refuse(w, http.StatusBadRequest, bad.Message)
@@ -71,11 +71,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e = datastream.NewEncoder(w, flush)
 	} else {
 		uimessage.SetHeader(w.Header())
-		o := uimessage.Options{}
+		finish := uimessage.Literal
 		if req.Transport && r.URL.Query().Get("finish") != "literal" {
-			o.FinishEvent = uimessage.SDK
+			finish = uimessage.SDK
 		}
-		e = uimessage.NewEncoder(w, flush, o)
+		e = uimessage.NewEncoder(w, flush, finish)
 	}
 	n := s.replies.Add(1)
 	thread := req.ThreadID

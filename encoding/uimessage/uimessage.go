@@ -35,11 +35,6 @@ const (
 	SDK
 )
 
-// Options of an Encoder.
-type Options struct {
-	FinishEvent FinishEvent
-}
-
 // Encoder writes a reply as a UI message stream. It implements reply.Sink and
 // accepts any sequence of events: it opens and closes parts and steps as the
 // protocol requires, and drops events that clients would reject (a result
@@ -76,8 +71,8 @@ var _ reply.Sink = (*Encoder)(nil)
 
 // NewEncoder returns an Encoder that writes to w, once a Flush, and calls
 // flush, where not nil, after each write.
-func NewEncoder(w io.Writer, flush func() error, o Options) *Encoder {
-	return &Encoder{out: encoding.NewOutput(w, flush, "}\n\n"), finishEvent: o.FinishEvent}
+func NewEncoder(w io.Writer, flush func() error, finish FinishEvent) *Encoder {
+	return &Encoder{out: encoding.NewOutput(w, flush, "}\n\n"), finishEvent: finish}
 }
 
 // Send takes one event and holds its bytes until Flush. It returns the first

@@ -100,7 +100,7 @@ func (a API) ask(ctx context.Context, name string, body []byte, w io.Writer, flu
 	if err != nil {
 		return err
 	}
-	req, err := uimessage.Decode(body)
+	req, err := encoding.DecodeRequest(body, encoding.V2)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (a API) ask(ctx context.Context, name string, body []byte, w io.Writer, flu
 	}
 	defer release()
 	began, message := time.Now(), "msg_"+rand.Text()
-	enc := uimessage.NewEncoder(w, flush, uimessage.Options{FinishEvent: uimessage.Literal})
+	enc := uimessage.NewEncoder(w, flush, uimessage.Literal)
 	res, err := r.Run(ctx, 1, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
 	if res != nil {
 		reply := site.Reply{
@@ -129,7 +129,7 @@ func (a API) Explain(ctx context.Context, name string, body []byte) (*assistant.
 	if err != nil {
 		return nil, err
 	}
-	req, err := uimessage.Decode(body)
+	req, err := encoding.DecodeRequest(body, encoding.V2)
 	if err != nil {
 		return nil, err
 	}
