@@ -106,12 +106,11 @@ func candidates(best []passage) []*candidate {
 			continue
 		}
 		seen[d.Page] = true
-		headings := headingsOf(d)
 		for j := range d.Sections {
 			c := &candidate{document: d, section: j, score: best[i].score}
 			c.rank = slices.IndexFunc(best, func(p passage) bool { return p.document == d && p.section == j })
 			if j < quotedSections || c.rank >= 0 {
-				c.units = split(d.Sections[j].Marked(), headings)
+				c.units = split(d.Sections[j].Marked())
 			}
 			if c.rank >= 0 || len(c.units) > 0 {
 				out = append(out, c)

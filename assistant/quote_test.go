@@ -57,13 +57,6 @@ func TestQuotesAreWhole(t *testing.T) {
 			[]string{"Whether to install modules. (default: off)"}, nil,
 		},
 		{
-			"neither bylines nor contents",
-			"By Ann Author\n\nMarch 3, 2024\n\n- Install modules\n- Colours\n- Tags\n\nInstall modules with `acme add`.",
-			"How do I install modules?",
-			[]string{"Install modules with `acme add`."},
-			[]string{"Ann Author", "March 3", "- Tags"},
-		},
-		{
 			"a question in the text with its answer",
 			filler + "\n\nHow do you install modules on a phone?\n\nModules can't be put on one.\n\n" + filler,
 			"How do I install modules on a phone?",

@@ -1,14 +1,11 @@
 package assistant
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // unit is the least of a section that is quoted: a paragraph, with the lists,
@@ -43,47 +40,27 @@ const longestIntroduction = 300
 // longestLabel is how many characters a line has that names what follows it.
 const longestLabel = 60
 
-// headingsOf returns the headings of a page, in lower case.
-func headingsOf(d *retrieval.Document) map[string]bool {
-	headings := make(map[string]bool, len(d.Sections))
-	for _, s := range d.Sections {
-		headings[strings.ToLower(s.Heading)] = true
-	}
-	return headings
-}
-
-// split splits a section's text into units, without those that are about the
-// page or lead through it. headings are those of the page.
-func split(text string, headings map[string]bool) []unit {
+// split splits a section's text into units.
+func split(text string) []unit {
 	var out []unit
 	last := partProse
 	bound := true // the last part introduces the next one
-	asks := false // the last part is a question, which the next one answers
 	for _, b := range splitBlocks(text) {
 		if !b.code {
 			b.text = dedent(b.text)
 		}
 		p := partOf(b)
 		switch {
-		case isByline(&p):
-			continue
-		case len(out) == 0, p.kind == partLabel, p.kind == partList && last == partCode, p.kind == partProse && last != partLabel && !asks && !continues(b.text), !bound && last == partProse:
+		case len(out) == 0, p.kind == partLabel, p.kind == partList && last == partCode, p.kind == partProse && last != partLabel, !bound && last == partProse:
 			out = append(out, unit{parts: []part{p}})
 		default:
 			u := &out[len(out)-1]
 			u.parts = append(u.parts, p)
 		}
 		last = p.kind
-		asks = p.asks()
 		bound = introduces(p.text) || utf8.RuneCountInString(p.text) <= longestIntroduction
 	}
-	kept := out[:0]
-	for _, u := range out {
-		if !u.parts[len(u.parts)-1].asks() && !isContents(u.parts, headings) {
-			kept = append(kept, u)
-		}
-	}
-	return kept
+	return out
 }
 
 // dedent removes the indentation that all lines of a block have, as in the
@@ -101,11 +78,6 @@ func dedent(text string) string {
 		lines[i] = lines[i][least:]
 	}
 	return strings.Join(lines, "\n")
-}
-
-// asks reports whether a part is a question.
-func (p *part) asks() bool {
-	return p.kind == partProse && (strings.HasSuffix(p.text, "?") || strings.HasSuffix(p.text, "？")) && utf8.RuneCountInString(p.text) <= longestIntroduction
 }
 
 func (u *unit) text() string {
@@ -235,56 +207,7 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || isNumbered(line)
 }
 
-// continues reports whether a paragraph goes on after a list or code, rather
-// than beginning something: it begins with a small letter.
-func continues(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return unicode.IsLower(r)
-}
-
-// isContents reports whether a unit is a list of links: a table of contents,
-// further reading, the pages below. Its items are headings of the page, or
-// none is a sentence and none introduces them.
-func isContents(parts []part, headings map[string]bool) bool {
-	links, sentences, known, items := false, false, 0, 0
-	for _, p := range parts {
-		switch p.kind {
-		case partLabel:
-			sentences = sentences || introduces(p.text)
-		case partList:
-			links = true
-			for line := range strings.SplitSeq(p.text, "\n") {
-				item := strings.ReplaceAll(strings.TrimLeft(line, "- \t"), "`", "")
-				items++
-				if headings[strings.ToLower(item)] {
-					known++
-				}
-				r, _ := utf8.DecodeLastRuneInString(item)
-				if strings.ContainsRune(".!?;。！？", r) || strings.ContainsAny(item, "=<>{}") || utf8.RuneCountInString(item) > 120 {
-					sentences = true
-				}
-			}
-		case partProse:
-			if !links && len(parts) > 1 && utf8.RuneCountInString(p.text) <= longestLabel {
-				continue
-			}
-			sentences = true
-		default:
-			return false
-		}
-	}
-	return links && (!sentences || known >= 3 && known*3 >= items*2)
-}
-
 // introduces reports whether a text ends so that something must follow.
 func introduces(text string) bool {
 	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
-}
-
-var byline = regexp.MustCompile(`(?i)^(by|von|par|por|di) \p{Lu}|\b(min|minutes?) read\b|^(last )?(updated|published|modified|edited)( on| at|:)|^\W*((jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2},? \d{4}|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})\W*$|^(edit this page|on this page|table of contents|try it in the playground)\b`)
-
-// isByline reports whether a block is about the page: its author, date or
-// tools.
-func isByline(p *part) bool {
-	return (p.kind == partLabel || p.kind == partProse) && len(p.text) <= 100 && byline.MatchString(p.text)
 }
