@@ -49,7 +49,7 @@ func benchEvidence(ctx context.Context, b *bench) error {
 }
 
 // proven returns how many pages of a folder are proven public, of those that
-// are served at a URL of their own.
+// are served at a separate URL.
 func (b *bench) proven(ctx context.Context, root, handlers string) (string, error) {
 	s, err := b.startCaddy(ctx, fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t}", benchKey), fmt.Sprintf("\troot * %q\n\tdocs bench\n\t%s\n", root, handlers), "")
 	if err != nil {

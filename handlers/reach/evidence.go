@@ -20,8 +20,8 @@ const (
 	// pages of twenty generators, with white space removed, those of more than ten
 	// pairs had .84 and more; a login with the site's navigation has less than .1.
 	enoughPairs = .8
-	// fewPairs is up to how many pairs a page is too short for its words to be
-	// told from those of the site's frame.
+	// fewPairs is how many pairs a page has at most if its words can't be told
+	// from those of the site's frame.
 	fewPairs = 8
 )
 

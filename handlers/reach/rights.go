@@ -160,7 +160,7 @@ func (r *rights) try(v *View) (canaries int) {
 		if !r.who.presents() {
 			return
 		}
-		for _, l := range rest { // rights may go by page
+		for _, l := range rest { // each page may have its own readers
 			for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
 				if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
 					break
@@ -321,13 +321,13 @@ func (r *rights) tallied(key tallyKey) (opened, refused int) {
 }
 
 // closed reports whether the pages of a folder are taken for closed to the
-// reader: some refused, none opened, and rights go by folder.
+// reader: some refused, none opened, and the lock decides by folder.
 func (r *rights) closed(p *Page) bool {
 	opened, refused := r.tallied(tallyKey{p.lock, p.folder})
 	return opened == 0 && refused >= closedAfter && r.byFolder(p.lock)
 }
 
-// byFolder reports whether rights behind a lock go by folder as far as is
+// byFolder reports whether a lock decides by folder as far as is
 // known: a folder has opened more than once, and none has pages of both kinds.
 func (r *rights) byFolder(lock int32) bool {
 	r.mu.Lock()
