@@ -95,7 +95,7 @@ func (b *bench) module(ctx context.Context, s site) (*server, error) {
 	}
 	options := fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t\tsite bench {\n\t\t\troot %q\n\t\t}\n%s\t}", benchKey, s.root, llm)
 	const limits = "{\n\t\trate_limit organization 100000 1s\n\t\trate_limit ip 100000 1s\n\t}"
-	const handlers = "\tassistant bench " + limits + "\n\tsearch bench " + limits + "\n\troot * {$STATIC:.}\n\tfile_server\n"
+	handlers := fmt.Sprintf("\tassistant bench %[1]s\n\tsearch bench %[1]s\n\troot * %[2]q\n\tfile_server\n", limits, s.root)
 	return b.startCaddy(ctx, options, handlers, s.data)
 }
 
@@ -104,7 +104,8 @@ func (b *bench) proxy(ctx context.Context, model string) (*server, error) {
 	return b.startCaddy(ctx, "", fmt.Sprintf("\treverse_proxy %s {\n\t\tflush_interval -1\n\t}", model), "")
 }
 
-// ready waits until the site answers searches.
+// ready waits until the site finds something: its pages are proven public after
+// the first search.
 func (s *server) ready(ctx context.Context) error {
 	body := []byte(`{"query":"how to configure this","pageSize":1}`)
 	for {
@@ -118,12 +119,14 @@ func (s *server) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, _ = io.Copy(io.Discard, res.Body)
+		found, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		switch res.StatusCode {
-		case http.StatusOK:
+		switch {
+		case err != nil:
+			return err
+		case res.StatusCode == http.StatusOK && len(bytes.TrimSpace(found)) > len("[]"):
 			return nil
-		case http.StatusServiceUnavailable:
+		case res.StatusCode == http.StatusOK, res.StatusCode == http.StatusServiceUnavailable:
 		default:
 			return fmt.Errorf("the site answers %s:\n%s", res.Status, s.tail())
 		}
