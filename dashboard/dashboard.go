@@ -146,13 +146,14 @@ func (q *request) route() error {
 	return errNotFound
 }
 
-// redirect leads to a path of the dashboard, with parameters if there are any.
-func (q *request) redirect(path string, values ...url.Values) error {
+// redirect leads to a path of the dashboard.
+func (q *request) redirect(path string) error { return q.redirectTo(path, nil) }
+
+// redirectTo leads to a path of the dashboard with parameters.
+func (q *request) redirectTo(path string, values url.Values) error {
 	to := (&url.URL{Path: q.base + path}).EscapedPath()
-	for _, v := range values {
-		if len(v) > 0 {
-			to += "?" + v.Encode()
-		}
+	if len(values) > 0 {
+		to += "?" + values.Encode()
 	}
 	q.w.Header().Set("Location", to)
 	q.w.WriteHeader(http.StatusSeeOther)

@@ -101,7 +101,7 @@ func (q *request) back(page string) error {
 	if err != nil {
 		values = nil
 	}
-	return q.redirect(q.at(page), values)
+	return q.redirectTo(q.at(page), values)
 }
 
 // With is the address of this page with other parameters, given as names and

@@ -158,7 +158,7 @@ func setGap(q *request) error {
 		return q.stored(err)
 	}
 	if q.PostFormValue("list") == "" {
-		return q.redirect(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})
+		return q.redirectTo(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})
 	}
 	return q.back("unanswered")
 }

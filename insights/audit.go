@@ -40,10 +40,10 @@ func (s *Store) Audit(ctx context.Context, in Scope, from Cursor, limit int) (al
 	args = append(args, from.args()...)
 	err = s.reading(ctx).each(func(rows *sql.Rows) error {
 		var a Audit
-		err := rows.Scan(&a.Cursor.ID, &a.Cursor.At, as(&a.At, timeOf), &a.Organization, &a.Site, &a.Who, &a.What, &a.Target)
+		err := rows.Scan(&a.Cursor.ID, &a.Cursor.At, &a.Organization, &a.Site, &a.Who, &a.What, &a.Target, as(&a.At, timeOf))
 		all = append(all, a)
 		return err
-	}, `select id, at, at, organization, site, who, what, target from docs_audit
+	}, `select id, at, organization, site, who, what, target, at from docs_audit
 		where organization = ?`+where+` and (at < ? or at = ? and id < ?) order by at desc, id desc limit ?`, append(args, limited(limit))...)
 	return all, err
 }

@@ -199,7 +199,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duratio
 	}
 	cutoff := now.Add(-retention).Unix()
 	day := int64(DateOf(now.Add(-retention)))
-	oldest := int64(DateOf(now.Add(-Rollups)))
+	oldest := int64(DateOf(now.Add(-rollups)))
 	run := func(query string, args ...any) error {
 		for {
 			var n int64
@@ -229,9 +229,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duratio
 			// A rare text has at most frequent - 1 days, between first and last.
 			{`delete from docs_day_query where site = ? and (day, query) in (
 				select d.day, d.query from docs_queries q join docs_day_query d on d.site = q.site and d.query = q.id and d.day in (q.first, q.last)
-				where q.site = ? and q.seen < ? and q.last < ? limit ?)`, []any{site, site, Frequent, day, slice}},
+				where q.site = ? and q.seen < ? and q.last < ? limit ?)`, []any{site, site, frequent, day, slice}},
 			{`delete from docs_queries where id in (
-				select id from docs_queries where site = ? and (seen < ? and last < ? or last < ?) limit ?)`, []any{site, Frequent, day, oldest, slice}},
+				select id from docs_queries where site = ? and (seen < ? and last < ? or last < ?) limit ?)`, []any{site, frequent, day, oldest, slice}},
 			{`delete from docs_gaps where site = ? and at < ? and not exists (
 				select 1 from docs_replies r where r.site = docs_gaps.site and r.stems = docs_gaps.stems)`, []any{site, cutoff}},
 			{`delete from docs_day_query where site = ? and day < ? and query in (
@@ -245,7 +245,7 @@ func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duratio
 			}
 		}
 	}
-	if err := run(`delete from docs_audit where at < ?`, now.Add(-Rollups).Unix()); err != nil {
+	if err := run(`delete from docs_audit where at < ?`, now.Add(-rollups).Unix()); err != nil {
 		return total, err
 	}
 	if err := run(`delete from docs_batches where at < ?`, now.Unix()-batchMemory); err != nil || s.Shrink == nil {

@@ -31,9 +31,9 @@ type Scope struct {
 	Site         string `json:"site"`
 }
 
-// Rollups is how long the counts of days are kept.
-const Rollups = 13 * 31 * 24 * time.Hour
+// rollups is how long the counts of days are kept.
+const rollups = 13 * 31 * 24 * time.Hour
 
-// Frequent is how often a search must have been seen for its text to be kept
-// as long as Rollups. Rarer texts may be personal; they go with the events.
-const Frequent = 3
+// frequent is how often a search must have been seen for its text to be kept
+// as long as rollups. Rarer texts may be personal; they go with the events.
+const frequent = 3

@@ -100,8 +100,8 @@ func NewRecorder[S keeper](
 		open: open, outlet: outlet, retention: retention, log: log,
 		events: make(chan recorded, buffered), opening: make(chan struct{}, 1),
 	}
-	r.giveUp, r.cancel = context.WithCancel(context.Background())
-	r.closing, r.close = context.WithCancel(r.giveUp)
+	r.giveUp, r.cancel = context.WithCancel(context.Background()) //nolint:gosec // Close calls both
+	r.closing, r.close = context.WithCancel(r.giveUp)             //nolint:gosec
 	r.done.Go(r.run)
 	if retention > 0 {
 		r.done.Go(r.prune)

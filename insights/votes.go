@@ -52,10 +52,10 @@ func (s *Store) Feedback(ctx context.Context, in Scope, q FeedbackQuery) ([]Feed
 		where += " and v.comment <> ''"
 	}
 	return list(ctx, s, in, func(f *Feedback) []any {
-		return into(&f.ID, &f.Cursor.ID, &f.Cursor.At, as(&f.At, timeOf), &f.Thread, &f.Message, &f.Page, &f.Path, as(&f.Rating, nameOf), as(&f.Reasons, lines),
-			&f.Comment, &f.Source, &f.State, &f.Note, &f.Question)
-	}, `select v.id, v.id, v.at, v.at, v.thread, v.message, v.page, case when v.thread = '' then v.page else '' end, v.rating, v.reasons,
-			v.comment, v.source, v.state, v.note,
+		return into(&f.ID, as(&f.At, timeOf), &f.Thread, &f.Message, &f.Page, &f.Path, as(&f.Rating, nameOf), as(&f.Reasons, lines),
+			&f.Comment, &f.Source, &f.State, &f.Note, &f.Cursor.ID, &f.Cursor.At, &f.Question)
+	}, `select v.id, v.at, v.thread, v.message, v.page, case when v.thread = '' then v.page else '' end, v.rating, v.reasons,
+			v.comment, v.source, v.state, v.note, v.id, v.at,
 			coalesce((select r.question from docs_replies r where r.site = v.site and r.thread = v.thread and r.message = v.message limit 1), '')
 		from docs_votes v where v.site = ? and v.at >= ? and v.at < ?`+where+` and (v.at < ? or v.at = ? and v.id < ?)
 		order by v.at desc, v.id desc limit ?`, append(slices.Concat(args, q.Before.args()), limited(q.Limit))...)

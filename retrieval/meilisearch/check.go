@@ -80,7 +80,7 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		if m != nil {
 			found = m.Name
 		}
-		if foreign, ok := errors.AsType[*OwnerError](err); ok {
+		if foreign, ok := errors.AsType[*ownerError](err); ok {
 			do = foreign.remedy()
 		}
 		if !add("owner of "+x.uidPrefix+"*", found, err, do) {

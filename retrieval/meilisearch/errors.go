@@ -81,7 +81,7 @@ func unavailable(err error) bool {
 
 // unauthorized reports whether the server refuses the key.
 func unauthorized(err error) bool {
-	if _, ok := errors.AsType[*KeyError](err); ok {
+	if _, ok := errors.AsType[*keyError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*ServerError](err)
@@ -91,7 +91,7 @@ func unauthorized(err error) bool {
 // refused reports whether the server will refuse the request again, because
 // of its key or its form.
 func refused(err error) bool {
-	if _, ok := errors.AsType[*OwnerError](err); ok {
+	if _, ok := errors.AsType[*ownerError](err); ok {
 		return true
 	}
 	e, ok := errors.AsType[*ServerError](err)

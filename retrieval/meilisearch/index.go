@@ -22,13 +22,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
-// Locker is a lock shared by all programs that write to the servers.
-type Locker interface {
-	// Lock waits until the lock is held or ctx is done.
-	Lock(ctx context.Context, name string) error
-	Unlock(ctx context.Context, name string) error
-}
-
 // Options are the options of an Index. URLs and Site are required.
 type Options struct {
 	// URLs are those of independent servers. Each holds everything: all are
@@ -58,8 +51,12 @@ type Options struct {
 	// CheckInterval is how often the servers are compared with what they should
 	// hold. Default: a minute.
 	CheckInterval time.Duration
-	// Locker; nil: no other program writes to the servers.
-	Locker Locker
+	// Locker is the lock of all programs that write to the servers. Lock waits
+	// until it is held or ctx is done. nil: no other program writes.
+	Locker interface {
+		Lock(ctx context.Context, name string) error
+		Unlock(ctx context.Context, name string) error
+	}
 	// Timeouts limit calls that somebody waits for.
 	Timeouts Timeouts
 	// Log; nil: slog.Default().

@@ -33,17 +33,17 @@ const markID = "owner"
 // markUID is the uid of the index of the mark. No language has its name.
 func (x *Index) markUID() string { return x.uidPrefix + "_" + markID }
 
-// OwnerError is that the indexes of a site belong to somebody else.
-type OwnerError struct {
+// ownerError is that the indexes of a site belong to somebody else.
+type ownerError struct {
 	URL, Prefix, Site string
 	Name              string // of the owner
 }
 
-func (e *OwnerError) Error() string {
+func (e *ownerError) Error() string {
 	return fmt.Sprintf("the indexes %s* of %s belong to another Caddy: %s", e.Prefix, e.URL, e.Name)
 }
 
-func (e *OwnerError) remedy() string {
+func (e *ownerError) remedy() string {
 	return "write a prefix into the block of index meilisearch, share one storage between the Caddys if they serve the same pages, " +
 		"or, if the other one is gone, run: caddy docs index " + e.Site + " --full"
 }
@@ -91,9 +91,9 @@ func (x *Index) checkOwner(ctx context.Context, s *server) (*mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	var foreign *OwnerError
+	var foreign *ownerError
 	if m != nil && m.Owner != owner.ID {
-		foreign = &OwnerError{s.url, x.uidPrefix, x.options.Site, m.Name}
+		foreign = &ownerError{s.url, x.uidPrefix, x.options.Site, m.Name}
 	}
 	s.mu.Lock()
 	before := s.foreign
@@ -135,7 +135,7 @@ func (x *Index) writeMark(ctx context.Context, s *server, c *content) error {
 // belong to somebody else and take is false.
 func (x *Index) claim(ctx context.Context, s *server, take bool) (*mark, error) {
 	m, err := x.checkOwner(ctx, s)
-	if _, foreign := errors.AsType[*OwnerError](err); err != nil && (!foreign || !take) {
+	if _, foreign := errors.AsType[*ownerError](err); err != nil && (!foreign || !take) {
 		return nil, err
 	}
 	if x.options.Owner == nil || m != nil && err == nil {

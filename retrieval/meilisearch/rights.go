@@ -15,9 +15,9 @@ import (
 // rightsInterval is how often the rights of keys that lack some are checked.
 const rightsInterval = 5 * time.Second
 
-// KeyError is the actions of a server that its keys don't permit, but that
+// keyError is the actions of a server that its keys don't permit, but that
 // this package uses.
-type KeyError struct {
+type keyError struct {
 	URL string
 	// Missing are the actions that api_key lacks, and MissingSearch is true if
 	// searching is not permitted, by search_key if there is one.
@@ -30,7 +30,7 @@ type KeyError struct {
 	hasSearchKey bool
 }
 
-func (e *KeyError) Error() string {
+func (e *keyError) Error() string {
 	var found []string
 	switch {
 	case e.NoKey:
@@ -49,7 +49,7 @@ func (e *KeyError) Error() string {
 }
 
 // remedy is what the operator has to do.
-func (e *KeyError) remedy(prefix string) string {
+func (e *keyError) remedy(prefix string) string {
 	var do []string
 	if len(e.Missing) > 0 || e.Unknown || e.NoKey {
 		do = append(do, "set api_key to a key of this server with "+keyActions)
@@ -82,7 +82,7 @@ var rights = []right{
 // checkRights makes a request for each action that is used, and keeps which
 // are missing. It returns an error if that can't be found out.
 func (s *server) checkRights(ctx context.Context, prefix string) error {
-	missing := &KeyError{URL: s.url, hasSearchKey: s.searchKey != s.key}
+	missing := &keyError{URL: s.url, hasSearchKey: s.searchKey != s.key}
 	var mu sync.Mutex
 	var unknown error
 	total := 0
@@ -175,7 +175,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 }
 
 // lacks returns what the server's keys may not do, or nil.
-func (s *server) lacks() *KeyError {
+func (s *server) lacks() *keyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lacking

@@ -67,11 +67,11 @@ type server struct {
 	answered, probed time.Time
 	// lacking is what the keys may not do, nil if they may do everything, or if
 	// rightsChecked is zero.
-	lacking       *KeyError
+	lacking       *keyError
 	rightsChecked time.Time
 	// foreign is who else the site's indexes belong to, nil if that is not known
 	// of anybody. ownerChecked is when it was asked.
-	foreign      *OwnerError
+	foreign      *ownerError
 	ownerChecked time.Time
 	// behind is since when the server is outdated.
 	behind time.Time

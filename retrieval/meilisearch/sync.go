@@ -79,7 +79,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 		return nil
 	}
 	for _, err := range errs {
-		if err != nil && !unavailable(err) && !errors.Is(err, errTooOld) && !errors.Is(err, errNoVectors) && !errors.As(err, new(*OwnerError)) {
+		if err != nil && !unavailable(err) && !errors.Is(err, errTooOld) && !errors.Is(err, errNoVectors) && !errors.As(err, new(*ownerError)) {
 			return err
 		}
 	}
