@@ -76,20 +76,20 @@ func (f *flow) listOf(n *html.Node) {
 		default:
 			b.WriteString("\n")
 		}
-		item := ""
+		var item strings.Builder
 		for i, block := range blocks {
 			switch {
 			case i == 0:
 			case !loose:
-				item += "\n"
+				item.WriteString("\n")
 			case kindOf(block) == 'l': // plain text has no empty line before a list
-				item += "\n" + asSyntax("\n")
+				item.WriteString("\n" + asSyntax("\n"))
 			default:
-				item += "\n\n"
+				item.WriteString("\n\n")
 			}
-			item += block
+			item.WriteString(block)
 		}
-		b.WriteString(mark + indentLines(item, indent))
+		b.WriteString(mark + indentLines(item.String(), indent))
 	}
 	f.add(b.String())
 	f.list = marker
