@@ -13,6 +13,7 @@ import (
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 	"github.com/caddy-docs/caddy-docs/handlers/command"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 func init() {
@@ -33,10 +34,10 @@ func init() {
 	caddy.RegisterModule(new(handlers.ClientLimit)) // http.handlers.docs_client_limit
 	caddy.RegisterModule(new(handlers.Search))      // http.handlers.docs_search
 	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
-	caddy.RegisterModule(new(handlers.Ask))         // http.handlers.docs_ask
+	caddy.RegisterModule(new(ui.Ask))               // http.handlers.docs_ask
 	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
-	caddy.RegisterModule(new(handlers.Widget))      // http.handlers.docs_widget
-	caddy.RegisterModule(new(handlers.Dashboard))   // http.handlers.docs_dashboard
+	caddy.RegisterModule(new(ui.Widget))            // http.handlers.docs_widget
+	caddy.RegisterModule(new(ui.Dashboard))         // http.handlers.docs_dashboard
 	caddy.RegisterModule(new(handlers.Feedback))    // http.handlers.docs_feedback
 	caddy.RegisterModule(new(handlers.Events))      // http.handlers.docs_events
 	caddy.RegisterModule(new(handlers.Page))        // http.handlers.docs_page

@@ -18,7 +18,7 @@ import (
 // its name here, its paths and methods to apis, its handler, and its route to
 // the parts of package caddyfile.
 const (
-	apiAsk       = "ask"
+	APIAsk       = "ask"
 	apiAssistant = "assistant"
 	apiEvents    = "events"
 	apiFeedback  = "feedback"
@@ -26,7 +26,7 @@ const (
 	apiPage      = "page"
 	apiSearch    = "search"
 	apiToken     = "token"
-	apiWidget    = "widget"
+	APIWidget    = "widget"
 )
 
 // apis are the paths and methods of the parts.
@@ -38,7 +38,7 @@ var apis = map[string]struct {
 	// versions is the number of generations. Default: 1.
 	versions int
 }{
-	apiAsk:       {methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}},
+	APIAsk:       {methods: []string{http.MethodGet, http.MethodHead, http.MethodPost}},
 	apiAssistant: {methods: []string{http.MethodPost}, parse: parseMessagePath, versions: 2},
 	apiEvents:    {methods: []string{http.MethodPost}},
 	apiFeedback:  {methods: []string{http.MethodPost}},
@@ -46,7 +46,7 @@ var apis = map[string]struct {
 	apiPage:      {methods: []string{http.MethodPost}},
 	apiSearch:    {methods: []string{http.MethodPost}},
 	apiToken:     {methods: []string{http.MethodPost}},
-	apiWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},
+	APIWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},
 }
 
 // endpoint is what the path of a request to the API says. SPEC.md, Endpoints.
@@ -83,12 +83,19 @@ func endpointOf(r *http.Request) (endpoint, bool) {
 	return e, ok
 }
 
+// SiteOf returns the site that a request to a part of the API is for, and the
+// chunk of the widget's script; ok is false for other requests.
+func SiteOf(r *http.Request, api string) (site, chunk string, ok bool) {
+	e, ok := endpointOf(r)
+	return e.site, e.chunk, ok && e.api == api
+}
+
 // parseRequest finds the endpoint by the current path (handle_path may have
 // stripped a prefix) or the original one (try_files may have rewritten it).
 func parseRequest(r *http.Request) (endpoint, bool) {
 	e, ok := parsePath(r.URL.Path)
 	if !ok {
-		e, ok = parsePath(originalURL(r).Path)
+		e, ok = parsePath(OriginalURL(r).Path)
 	}
 	if ok && e.api == apiAssistant && e.version == 1 && r.Method == http.MethodGet && r.URL.Query().Has("chatId") {
 		e.resume = true // how version 4 of the chat SDK asks
@@ -96,8 +103,8 @@ func parseRequest(r *http.Request) (endpoint, bool) {
 	return e, ok
 }
 
-// originalURL returns the URL that the client sent.
-func originalURL(r *http.Request) *url.URL {
+// OriginalURL returns the URL that the client sent.
+func OriginalURL(r *http.Request) *url.URL {
 	if or, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && or.URL != nil {
 		return or.URL
 	}
@@ -161,7 +168,7 @@ func parseMCPPath(rest string) (endpoint, bool) {
 // v2Path returns the path of the v2 endpoint next to the v1 endpoint of this
 // request, with the prefix that handle_path may have stripped.
 func v2Path(r *http.Request) string {
-	path := originalURL(r).Path
+	path := OriginalURL(r).Path
 	i := strings.LastIndex(path, "/v1/"+apiAssistant+"/")
 	if i < 0 {
 		return ""

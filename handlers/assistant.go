@@ -118,14 +118,14 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	release, ok := site.Acquire()
 	if !ok {
 		observe.Refused(site.Name, "not_ready")
-		return searchFailed(w, retrieval.ErrNotReady)
+		return SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	freeSlot, ok := site.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
 		observe.Refused(site.Name, "busy")
 		w.Header().Set("Retry-After", "5")
-		return fail(http.StatusServiceUnavailable, "busy", "too many replies are in progress for this site; try again in a few seconds", nil)
+		return Fail(http.StatusServiceUnavailable, "busy", "too many replies are in progress for this site; try again in a few seconds", nil)
 	}
 	defer freeSlot()
 	return a.reply(w, r, e.version, site, key, req)
@@ -152,9 +152,9 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 // reply answers a request that was admitted and read.
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, live *site.Site, key *access.Key, req *reply.Request) error {
 	began := time.Now()
-	ctx, endSpan := observe.Step(asReader(r), "reply")
+	ctx, endSpan := observe.Step(AsReader(r), "reply")
 	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
-	id := requestID(r)
+	id := RequestID(r)
 	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, SourcesApart: sourceOf(r) == insights.Widget}
 	in.ThreadID, in.History = a.conversation(ctx, live, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
@@ -177,7 +177,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 		case errors.Is(err, assistant.ErrNothingToSay) && !begun:
 			endSpan(err)
 			observe.Refused(live.Name, "search")
-			return searchFailed(w, err)
+			return SearchFailed(w, err)
 		}
 	}
 

@@ -57,7 +57,7 @@ func (ka *KeyAuth) Provision(ctx caddy.Context) error {
 	if ka.keys != nil {
 		return nil
 	}
-	a, err := docsApp(ctx)
+	a, err := DocsApp(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func token(r *http.Request) string {
 	return strings.TrimSpace(r.Header.Get("X-API-Key"))
 }
 
-// asReader returns the context of a request for what is shown only to readers
+// AsReader returns the context of a request for what is shown only to readers
 // who can open it themselves.
-func asReader(r *http.Request) context.Context {
+func AsReader(r *http.Request) context.Context {
 	return reach.WithReader(site.WithRequest(r.Context(), r), r, func(value string) bool {
 		if scheme, token, ok := strings.Cut(value, " "); ok && strings.EqualFold(scheme, "Bearer") {
 			value = token
@@ -137,9 +137,9 @@ func sourceOf(r *http.Request) insights.Source {
 	return insights.API
 }
 
-// identityOf returns the key that KeyAuth accepted, and false if there was
+// IdentityOf returns the key that KeyAuth accepted, and false if there was
 // none.
-func identityOf(r *http.Request) (*access.Key, bool) {
+func IdentityOf(r *http.Request) (*access.Key, bool) {
 	id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity)
 	return id.key, ok && id.key != nil
 }

@@ -60,7 +60,7 @@ func (testIdentity) CaddyModule() caddy.ModuleInfo {
 func (testIdentity) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	id := "none"
-	if k, ok := identityOf(r); ok {
+	if k, ok := IdentityOf(r); ok {
 		id = k.ID
 	}
 	_, err := fmt.Fprintf(w, "identity %s user %s", id,
@@ -197,7 +197,7 @@ func TestIdentityCannotBeForgedByVariables(t *testing.T) {
 	if err != nil || !strings.HasPrefix(w.Body.String(), "identity none") {
 		t.Errorf("%v %q", err, w.Body)
 	}
-	if _, ok := identityOf(httptest.NewRequest(http.MethodGet, "/", nil)); ok {
+	if _, ok := IdentityOf(httptest.NewRequest(http.MethodGet, "/", nil)); ok {
 		t.Error("a request that never met Caddy has an identity")
 	}
 }

@@ -53,7 +53,7 @@ func readMessages(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, 
 func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))) {
-		return nil, fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)
+		return nil, Fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)
 	}
 	do := "send a shorter one"
 	if whole > limit {
@@ -61,13 +61,13 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 	}
 	tooLarge := func(what string, limit int64) error {
 		w.Header().Set("Connection", "close")
-		return fail(http.StatusRequestEntityTooLarge, "too_large",
+		return Fail(http.StatusRequestEntityTooLarge, "too_large",
 			fmt.Sprintf("%s is larger than %s; %s", what, humanize.Bytes(uint64(limit)), do), nil)
 	}
 	if r.ContentLength > whole {
 		return nil, tooLarge("the body", whole)
 	}
-	defer bodyDeadline(w, r, whole)()
+	defer BodyDeadline(w, r, whole)()
 	var from io.Reader = http.MaxBytesReader(w, r.Body, whole)
 	if whole > limit {
 		from = io.LimitReader(encoding.SkipFiles(from), limit+1)
@@ -81,15 +81,15 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 	}
 	if err != nil {
 		w.Header().Set("Connection", "close")
-		return nil, fail(http.StatusBadRequest, "broken_body", "the body broke off; send it again", err)
+		return nil, Fail(http.StatusBadRequest, "broken_body", "the body broke off; send it again", err)
 	}
 	return body, nil
 }
 
-// bodyDeadline sets the deadline of a body, and returns a function that clears
+// BodyDeadline sets the deadline of a body, and returns a function that clears
 // it: net/http continues to read, and would take a deadline for a client that
 // went away. It leaves the server's own read_timeout alone.
-func bodyDeadline(w http.ResponseWriter, r *http.Request, limit int64) (clear func()) {
+func BodyDeadline(w http.ResponseWriter, r *http.Request, limit int64) (clear func()) {
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ReadTimeout > 0 {
 		return func() {}
 	}

@@ -37,7 +37,7 @@ func (Contract) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app.
 func (c *Contract) Provision(ctx caddy.Context) (err error) {
-	c.app, err = docsApp(ctx)
+	c.app, err = DocsApp(ctx)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 // handle_path may have stripped a prefix, try_files may have rewritten the
 // path.
 func contractPath(r *http.Request) string {
-	for _, path := range []string{r.URL.Path, originalURL(r).Path} {
+	for _, path := range []string{r.URL.Path, OriginalURL(r).Path} {
 		if path == openAPIPath || path == typesPath {
 			return path
 		}
@@ -95,7 +95,7 @@ func contractPath(r *http.Request) string {
 // A proxy in front of this server may have ended TLS, which the site's URL
 // then says.
 func apiURL(r *http.Request, site *site.Site, name string) string {
-	u := url.URL{Scheme: "http", Host: r.Host, Path: strings.TrimSuffix(originalURL(r).Path, name)}
+	u := url.URL{Scheme: "http", Host: r.Host, Path: strings.TrimSuffix(OriginalURL(r).Path, name)}
 	if r.TLS != nil || site != nil && strings.HasPrefix(site.Config.URL+"/", "https://"+r.Host+"/") {
 		u.Scheme = "https"
 	}

@@ -105,7 +105,7 @@ var statuses = map[string]int{
 }
 
 // codesOfTheHandlers finds the status and code of each error that this package
-// makes: the calls of fail and refuse, and what describe says of others.
+// and package ui make: the calls of Fail and refuse, and what describe says of others.
 func codesOfTheHandlers(t *testing.T) map[int][]string {
 	t.Helper()
 	codes := map[int][]string{}
@@ -115,7 +115,8 @@ func codesOfTheHandlers(t *testing.T) map[int][]string {
 		}
 	}
 	files, _ := filepath.Glob("*.go")
-	for _, name := range files {
+	more, _ := filepath.Glob("ui/*.go")
+	for _, name := range append(files, more...) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -129,15 +130,18 @@ func codesOfTheHandlers(t *testing.T) map[int][]string {
 				return true
 			}
 			function, _ := call.Fun.(*ast.Ident)
+			if of, ok := call.Fun.(*ast.SelectorExpr); ok {
+				function = of.Sel
+			}
 			switch {
 			case function == nil:
-			case function.Name == "fail" && len(call.Args) == 4:
+			case function.Name == "Fail" && len(call.Args) == 4:
 				status, ok := call.Args[0].(*ast.SelectorExpr)
 				if !ok { // that of a Validate
 					return true
 				}
 				if statuses[status.Sel.Name] == 0 {
-					t.Fatalf("%s: fail has the status %s, which this test doesn't know", name, status.Sel.Name)
+					t.Fatalf("%s: Fail has the status %s, which this test doesn't know", name, status.Sel.Name)
 				}
 				add(statuses[status.Sel.Name], text(call.Args[1]))
 			case function.Name == "refuse" && len(call.Args) == 2 && strings.HasPrefix(text(call.Args[0]), "token_"):

@@ -31,36 +31,36 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.cause }
 
-// fail makes the error of a handler: status and code for programs, message
+// Fail makes the error of a handler: status and code for programs, message
 // for people, cause (may be nil) for the log.
-func fail(status int, code, message string, cause error) error {
+func Fail(status int, code, message string, cause error) error {
 	return caddyhttp.Error(status, &problem{message, code, cause})
 }
 
 // badRequest turns a decoding error into a 400.
 func badRequest(err error) error {
 	if e, ok := errors.AsType[*encoding.Error](err); ok {
-		return fail(http.StatusBadRequest, "bad_request", e.Message, nil)
+		return Fail(http.StatusBadRequest, "bad_request", e.Message, nil)
 	}
-	return fail(http.StatusBadRequest, "bad_request", "the body is invalid; the manual's pages Search and Assistant show what this endpoint takes", err)
+	return Fail(http.StatusBadRequest, "bad_request", "the body is invalid; the manual's pages Search and Assistant show what this endpoint takes", err)
 }
 
-// searchFailed turns an index's error into a response. An error that only the
+// SearchFailed turns an index's error into a response. An error that only the
 // operator can fix is a 500: a client that tries again would get the same.
-func searchFailed(w http.ResponseWriter, err error) error {
+func SearchFailed(w http.ResponseWriter, err error) error {
 	if errors.Is(err, retrieval.ErrRefused) {
-		return fail(http.StatusInternalServerError, "search_misconfigured", "search is misconfigured on this server; please report the requestId to its operator", err)
+		return Fail(http.StatusInternalServerError, "search_misconfigured", "search is misconfigured on this server; please report the requestId to its operator", err)
 	}
 	w.Header().Set("Retry-After", "5")
 	if errors.Is(err, retrieval.ErrNotReady) {
-		return fail(http.StatusServiceUnavailable, "index_not_ready", "the index of this site is being built; try again in a few seconds", err)
+		return Fail(http.StatusServiceUnavailable, "index_not_ready", "the index of this site is being built; try again in a few seconds", err)
 	}
-	return fail(http.StatusServiceUnavailable, "search_unavailable", "search is unavailable at the moment; try again in a few seconds", err)
+	return Fail(http.StatusServiceUnavailable, "search_unavailable", "search is unavailable at the moment; try again in a few seconds", err)
 }
 
 // unknownHost refuses a request for a host that the operator did not name.
 func unknownHost() error {
-	return fail(http.StatusForbidden, "host_not_allowed",
+	return Fail(http.StatusForbidden, "host_not_allowed",
 		"this site is not known by this host; its operator names it in the site block, or as the url of the site", nil)
 }
 
@@ -101,12 +101,12 @@ func stopping(w http.ResponseWriter, site string) error {
 	observe.Refused(site, "stopping")
 	w.Header().Set("Retry-After", "5")
 	w.Header().Set("Connection", "close")
-	return fail(http.StatusServiceUnavailable, "stopping", "the server is being restarted; try again in a few seconds", nil)
+	return Fail(http.StatusServiceUnavailable, "stopping", "the server is being restarted; try again in a few seconds", nil)
 }
 
-// requestID returns Caddy's {http.request.uuid}, by which an operator finds a
+// RequestID returns Caddy's {http.request.uuid}, by which an operator finds a
 // request in all logs.
-func requestID(r *http.Request) string {
+func RequestID(r *http.Request) string {
 	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	if !ok {
 		return ""

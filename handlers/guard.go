@@ -58,7 +58,7 @@ func (Guard) CaddyModule() caddy.ModuleInfo {
 // Provision finds the app and checks the site that this route defines.
 func (g *Guard) Provision(ctx caddy.Context) (err error) {
 	g.log = ctx.Logger()
-	if g.app, err = docsApp(ctx); err != nil {
+	if g.app, err = DocsApp(ctx); err != nil {
 		return err
 	}
 	g.limit = organizationLimit(g.RateLimitPolicy)
@@ -108,7 +108,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	// Pages of every origin can read errors. They say nothing that depends on
 	// whether the site exists, unless the request has a key.
 	allow(h, r.Header.Get("Origin"))
-	id := requestID(r)
+	id := RequestID(r)
 	if he.StatusCode >= 500 { // errors handled here never reach Caddy's error log
 		level := zap.ErrorLevel
 		if errors.Is(err, retrieval.ErrNotReady) { // as during each start
@@ -161,7 +161,7 @@ func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 		}
 		return
 	}
-	if key, ok := identityOf(r); ok && g.limit.MaxEvents > 0 {
+	if key, ok := IdentityOf(r); ok && g.limit.MaxEvents > 0 {
 		api := e.api
 		if sourceOf(r) == insights.Widget {
 			api += " (widget)"
@@ -212,7 +212,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	}
 	if !slices.Contains(e.methods(), r.Method) {
 		h.Set("Allow", e.allow())
-		return fail(http.StatusMethodNotAllowed, "method_not_allowed",
+		return Fail(http.StatusMethodNotAllowed, "method_not_allowed",
 			fmt.Sprintf("this endpoint takes %s, not %s", e.methods()[0], r.Method), nil)
 	}
 	if g.RateLimitPolicy != "" {

@@ -71,9 +71,9 @@ func DefaultLimits(api string, organization *Limit) Limits {
 	switch api {
 	case apiToken: // a page asks for one every 15 minutes, and an IP may be that of an office
 		return Limits{IP: perHour(600)}
-	case apiAsk:
+	case APIAsk:
 		return Limits{IP: perHour(300)}
-	case apiWidget, apiMCP: // bytes that are in memory; MCP has its own
+	case APIWidget, apiMCP: // bytes that are in memory; MCP has its own
 		return Limits{}
 	case apiAssistant:
 		return Limits{IP: &Limit{10_000, caddy.Duration(24 * time.Hour)}, Organization: keyed}

@@ -87,7 +87,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	}
 	defer release()
 	hasFile := func() bool { return live.HasFile(path) }
-	ctx := asReader(r)
+	ctx := AsReader(r)
 	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
 		return unlessFile(w, r, next, hasFile, func() error {
 			if status := live.Reach.Refuses(ctx); status != 0 {
@@ -129,7 +129,7 @@ func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path 
 	if len(names) == 0 {
 		names = a.SitesAt(r.Host)
 	}
-	for _, p := range []string{originalURL(r).Path, r.URL.Path} {
+	for _, p := range []string{OriginalURL(r).Path, r.URL.Path} {
 		for _, name := range names {
 			s := a.Site(name)
 			if s != nil && strings.HasPrefix(p+"/", s.Prefix()+"/") && (live == nil || len(s.Prefix()) > len(live.Prefix())) {

@@ -46,7 +46,7 @@ func (MatchAPI) CaddyModule() caddy.ModuleInfo {
 
 // Provision finds the app.
 func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
-	m.app, err = docsApp(ctx)
+	m.app, err = DocsApp(ctx)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (m *MatchAPI) Validate() error {
 		names := strings.Join(slices.Sorted(maps.Keys(apis)), ", ")
 		return &options.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be one of %s, or left out", m.Only, names)}
 	}
-	return validSites(m.Sites)
+	return CheckSites(m.Sites)
 }
 
 // MatchWithError reports whether the request is for the API.
@@ -101,8 +101,8 @@ func (m *MatchAPI) reads(r *http.Request, e endpoint) bool {
 	return m.app.AwaitStart(r.Context()) && m.app.Site(e.site) != nil && (len(m.Sites) == 0 || slices.Contains(m.Sites, e.site))
 }
 
-// docsApp returns the app "docs".
-func docsApp(ctx caddy.Context) (*app.App, error) {
+// DocsApp returns the app "docs".
+func DocsApp(ctx caddy.Context) (*app.App, error) {
 	a, err := ctx.App("docs")
 	if err != nil {
 		return nil, err

@@ -153,7 +153,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 		}
 		return next.ServeHTTP(w, r)
 	}
-	path := originalURL(r).Path
+	path := OriginalURL(r).Path
 	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) || !m.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
@@ -196,7 +196,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if token(r) != "" {
 		auth := &KeyAuth{keys: m.app.Shared().Keys, app: m.app}
 		if _, ok, _ := auth.Authenticate(w, r); !ok {
-			return fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
+			return Fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
 	live, key, err := m.admit(w, r, e.site, !m.RequireKey)
@@ -207,7 +207,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 		return unknownHost()
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !sameHost(r, origin) && !live.OriginAllowed(origin) {
-		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+		return Fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	body, err := readBody(w, r, 0)
 	if err != nil {
@@ -222,7 +222,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	}
 	release, ok := live.Acquire()
 	if !ok {
-		return searchFailed(w, retrieval.ErrNotReady)
+		return SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	for _, tool := range tools {
@@ -230,7 +230,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			observe.Metrics.Tools.WithLabelValues(live.Name, tool).Inc()
 		}
 	}
-	r = r.WithContext(site.WithKeyID(asReader(r), askerOf(r, key).Key))
+	r = r.WithContext(site.WithKeyID(AsReader(r), askerOf(r, key).Key))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	// There are no sessions and no streams to resume.
 	r.Header.Del("Mcp-Session-Id")
@@ -271,7 +271,7 @@ func toolsOf(body []byte) (tools []string, err error) {
 		batch = []json.RawMessage{body}
 	}
 	if !json.Valid(body) || len(batch) > maxBatch {
-		return nil, fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("the body must be a JSON-RPC message, or a batch of at most %d", maxBatch), nil)
+		return nil, Fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("the body must be a JSON-RPC message, or a batch of at most %d", maxBatch), nil)
 	}
 	for _, message := range batch {
 		var call, params map[string]json.RawMessage

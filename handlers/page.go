@@ -48,20 +48,20 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		Path *string `json:"path"`
 	}
 	if err := json.Unmarshal(body, &q); err != nil || q.Path == nil || len(*q.Path) > 2000 {
-		return fail(http.StatusBadRequest, "bad_request", `the body must be {"path": "guide/install"}: the page's path, as in search results, of at most 2000 bytes`, nil)
+		return Fail(http.StatusBadRequest, "bad_request", `the body must be {"path": "guide/install"}: the page's path, as in search results, of at most 2000 bytes`, nil)
 	}
 	release, ok := live.Acquire()
 	if !ok {
-		return searchFailed(w, retrieval.ErrNotReady)
+		return SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 	d := live.Pages().Named(*q.Path)
-	if !live.CanOpen(asReader(r), *q.Path, d) {
-		return fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
+	if !live.CanOpen(AsReader(r), *q.Path, d) {
+		return Fail(http.StatusNotFound, "unknown_page", "there is no such page; paths are those of search results, like guide/install", nil)
 	}
 	md, err := live.Index.Markdown(d, baseURL(live, r), true)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
+		return Fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
 	}
 	if err != nil {
 		return fmt.Errorf("reading page %q: %w", d.Page, err)

@@ -25,12 +25,15 @@ type Route struct {
 
 // Provision finds the app.
 func (rt *Route) Provision(ctx caddy.Context) (err error) {
-	rt.app, err = docsApp(ctx)
+	rt.app, err = DocsApp(ctx)
 	return err
 }
 
+// App returns the app docs.
+func (rt *Route) App() *app.App { return rt.app }
+
 // Validate checks the names of the sites.
-func (rt *Route) Validate() error { return validSites(rt.Sites) }
+func (rt *Route) Validate() error { return CheckSites(rt.Sites) }
 
 // NamedSites returns the sites that the app docs must have when it starts.
 func (rt *Route) NamedSites() []string { return rt.Sites }
@@ -43,50 +46,60 @@ func (rt *Route) serves(name, host string) bool {
 	return rt.app.ServesAt(name, host)
 }
 
-// open returns the site that a request asks for by name. The error is 404 for
+// Open returns the site that a request asks for by name. The error is 404 for
 // an unknown site, and 503 while the process starts or ends.
-func (rt *Route) open(w http.ResponseWriter, r *http.Request, name string) (*site.Site, error) {
+func (rt *Route) Open(w http.ResponseWriter, r *http.Request, name string) (*site.Site, error) {
 	if !rt.app.AwaitStart(r.Context()) {
-		return nil, searchFailed(w, retrieval.ErrNotReady)
+		return nil, SearchFailed(w, retrieval.ErrNotReady)
 	}
 	site := rt.app.Site(name)
 	if site == nil || !rt.serves(name, r.Host) {
-		return nil, fail(http.StatusNotFound, "unknown_site",
+		return nil, Fail(http.StatusNotFound, "unknown_site",
 			"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
 	}
 	if rt.app.Exiting() {
 		return nil, stopping(w, name)
 	}
-	if status := site.Reach.Refuses(asReader(r)); status != 0 {
-		return nil, fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
+	if status := site.Reach.Refuses(AsReader(r)); status != 0 {
+		return nil, Fail(status, "refused", "the site refuses this client its pages, and so its search and answers", nil)
 	}
 	return site, nil
 }
 
-// admit is open for a request that needs a key, unless it may be anonymous. It
+// admit is Open for a request that needs a key, unless it may be anonymous. It
 // also returns the key, nil for an anonymous request. The error is 401 without
 // an identity, and 403 for a site of another organization or key and for an
 // origin that the key (or any key, for an anonymous request) does not allow.
 // Handlers call it themselves, so that they stay closed when configured by
 // hand without authentication.
 func (rt *Route) admit(w http.ResponseWriter, r *http.Request, name string, anonymous bool) (*site.Site, *access.Key, error) {
-	key, known := identityOf(r)
+	key, known := IdentityOf(r)
 	if !known && !anonymous {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		return nil, nil, fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)
+		return nil, nil, Fail(http.StatusUnauthorized, "unauthorized", needsKey, nil)
 	}
-	site, err := rt.open(w, r, name)
+	site, err := rt.Open(w, r, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if known && !key.Opens(site.Organization, name) {
-		return nil, nil, fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
+		return nil, nil, Fail(http.StatusForbidden, "wrong_site", "this key does not open this site; use a key of the site's organization", nil)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !ownPage(r, site, origin) &&
 		!(known && key.AllowsOrigin(origin)) && !(!known && site.OriginAllowed(origin)) {
-		return nil, nil, fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+		return nil, nil, Fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	return site, key, nil
+}
+
+// RefuseOthers returns an error for the page of another site, which must not
+// spend this one's model.
+func RefuseOthers(r *http.Request, live *site.Site) error {
+	origin := r.Header.Get("Origin")
+	if origin == "" || ownPage(r, live, origin) {
+		return nil
+	}
+	return Fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 }
 
 // ownPage reports whether an origin is the site's own: that of its URL, or the
@@ -109,8 +122,8 @@ func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string)
 	return rt.Route.admit(w, r, name, rt.Anonymous)
 }
 
-// validSites checks the names of the sites that a route serves.
-func validSites(sites []string) error {
+// CheckSites checks the names of the sites that a route serves.
+func CheckSites(sites []string) error {
 	for _, name := range sites {
 		if err := access.CheckName("name", name); err != nil {
 			return &options.FieldError{Field: "sites", Problem: err.Error()}
@@ -123,19 +136,16 @@ func validSites(sites []string) error {
 // interface, it silently leaves alone without it.
 var (
 	_ = []caddyhttp.MiddlewareHandler{
-		(*Ask)(nil), (*Assistant)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Dashboard)(nil), (*Events)(nil),
-		(*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
-		(*Widget)(nil),
+		(*Assistant)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Events)(nil), (*Feedback)(nil), (*Guard)(nil),
+		(*LLMs)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
 	}
 	_ = []caddy.Provisioner{
-		(*Ask)(nil), (*Assistant)(nil), (*KeyAuth)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Dashboard)(nil),
-		(*Events)(nil), (*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil), (*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil),
-		(*Search)(nil), (*Token)(nil), (*Widget)(nil),
+		(*Assistant)(nil), (*KeyAuth)(nil), (*ClientLimit)(nil), (*Contract)(nil), (*Events)(nil), (*Feedback)(nil),
+		(*Guard)(nil), (*LLMs)(nil), (*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
 	}
 	_ = []caddy.Validator{
-		(*Ask)(nil), (*Assistant)(nil), (*ClientLimit)(nil), (*Dashboard)(nil), (*Events)(nil), (*Feedback)(nil),
-		(*Guard)(nil), (*LLMs)(nil), (*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
-		(*Widget)(nil),
+		(*Assistant)(nil), (*ClientLimit)(nil), (*Events)(nil), (*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil),
+		(*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
 	}
 	_ = []caddy.CleanerUpper{(*ClientLimit)(nil), (*MCP)(nil)}
 )

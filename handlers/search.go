@@ -59,16 +59,16 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 
 	release, ok := site.Acquire()
 	if !ok {
-		return searchFailed(w, retrieval.ErrNotReady)
+		return SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
-	ctx := asReader(r)
+	ctx := AsReader(r)
 	results, total, err := site.Results(ctx, q)
 	if err != nil {
 		if r.Context().Err() != nil {
 			return nil // the client is gone
 		}
-		return searchFailed(w, err)
+		return SearchFailed(w, err)
 	}
 
 	// The widget sends a request at each pause of typing, and reports the final

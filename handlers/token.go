@@ -36,19 +36,19 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	if !ok || e.api != apiToken {
 		return next.ServeHTTP(w, r)
 	}
-	site, err := t.open(w, r, e.site)
+	site, err := t.Open(w, r, e.site)
 	if err != nil {
 		return err
 	}
 	origin := r.Header.Get("Origin")
 	switch {
 	case origin == "" || origin == "null":
-		return fail(http.StatusForbidden, "origin_missing", "tokens are for pages in browsers, which send an Origin header; programs use an API key", nil)
+		return Fail(http.StatusForbidden, "origin_missing", "tokens are for pages in browsers, which send an Origin header; programs use an API key", nil)
 	case !ownPage(r, site, origin) && !site.OriginListed(origin):
 		if sameHost(r, origin) {
 			return unknownHost()
 		}
-		return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+		return Fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
 	}
 	writeJSON(w, http.StatusOK, struct {
 		Token     string `json:"token"`

@@ -28,6 +28,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers"
 	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 // The manual matches the code: it describes everything that exists, and
@@ -340,10 +341,10 @@ func TestTheManualHasEveryFieldOfTheJSON(t *testing.T) {
 		"## http.handlers.docs_client_limit": {handlers.ClientLimit{}},
 		"## http.handlers.docs_search":       {handlers.Search{}},
 		"## http.handlers.docs_assistant":    {handlers.Assistant{}},
-		"## http.handlers.docs_ask":          {handlers.Ask{}},
+		"## http.handlers.docs_ask":          {ui.Ask{}},
 		"## http.handlers.docs_token":        {handlers.Token{}},
-		"## http.handlers.docs_widget":       {handlers.Widget{}},
-		"## http.handlers.docs_dashboard":    {handlers.Dashboard{}},
+		"## http.handlers.docs_widget":       {ui.Widget{}},
+		"## http.handlers.docs_dashboard":    {ui.Dashboard{}},
 		"## http.matchers.docs_api":          {handlers.MatchAPI{}},
 	} {
 		fields := map[string]bool{}

@@ -19,16 +19,17 @@ const module = "github.com/caddy-docs/caddy-docs"
 // arrows says which of this project's packages each may import. What is not
 // named may not be imported; a package that is not named is a mistake.
 var arrows = map[string][]string{
-	".":                     {"handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options"},
+	".":                     {"handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/ui"},
 	"cmd/caddy":             {"."},
-	"handlers":              {"access", "agents", "assistant", "assistant/citation", "assistant/reply", "assistant/thread", "contract", "dashboard", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/admin", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "widget"},
+	"handlers":              {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "contract", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "widget"},
+	"handlers/ui":           {"access", "assistant", "assistant/citation", "assistant/reply", "assistant/thread", "dashboard", "encoding", "encoding/uimessage", "handlers", "handlers/admin", "handlers/app", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "retrieval", "retrieval/language", "widget"},
 	"handlers/admin":        {"access", "assistant", "dashboard", "encoding", "encoding/uimessage", "handlers/app", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/eval", "retrieval/meilisearch"},
 	"handlers/app":          {"access", "assistant", "dashboard", "handlers/observe", "handlers/options", "handlers/reach", "handlers/site", "insights", "model", "retrieval/meilisearch", "retrieval/source"},
 	"handlers/site":         {"access", "agents", "assistant", "assistant/reply", "assistant/thread", "encoding", "handlers/observe", "handlers/options", "handlers/reach", "insights", "model", "retrieval", "retrieval/embedded", "retrieval/ingest", "retrieval/meilisearch", "retrieval/source", "store"},
 	"handlers/options":      {"access", "assistant", "handlers/observe", "insights", "insights/postgres", "insights/sqlite", "model", "retrieval", "retrieval/embedded", "retrieval/meilisearch"},
 	"handlers/observe":      {"assistant", "model"},
 	"handlers/reach":        {"retrieval"},
-	"handlers/caddyfile":    {"access", "handlers", "handlers/options"},
+	"handlers/caddyfile":    {"access", "handlers", "handlers/options", "handlers/ui"},
 	"handlers/command":      {"access", "assistant", "dashboard", "encoding", "handlers/admin", "handlers/app", "handlers/options", "handlers/site", "insights", "retrieval", "retrieval/eval"},
 	"agents":                {},
 	"contract":              {},
@@ -60,15 +61,15 @@ var arrows = map[string][]string{
 
 // only says which packages may import one of these from outside.
 var only = map[string][]string{
-	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/reach", "handlers/site"},
-	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/site"},
+	"github.com/caddyserver/":               {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/options", "handlers/reach", "handlers/site", "handlers/ui"},
+	"go.uber.org/zap":                       {".", "cmd/caddy", "handlers", "handlers/admin", "handlers/app", "handlers/caddyfile", "handlers/command", "handlers/site", "handlers/ui"},
 	"github.com/mholt/caddy-ratelimit":      {"handlers", "handlers/caddyfile"},
 	"github.com/sashabaranov/go-openai":     {"model"},
 	"github.com/meilisearch/meilisearch-go": {"retrieval/meilisearch"},
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/modelcontextprotocol/":      {"agents"},
-	"net/http":                              {"agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/reach", "handlers/site", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"net/http":                              {"agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/reach", "handlers/site", "handlers/ui", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

@@ -14,6 +14,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 // object is a JSON object.
@@ -74,10 +75,10 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Feedback]():    {object{"handler": "docs_feedback"}, inRoute},
 	reflect.TypeFor[handlers.Events]():      {object{"handler": "docs_events"}, inRoute},
 	reflect.TypeFor[handlers.Assistant]():   {object{"handler": "docs_assistant"}, inRoute},
-	reflect.TypeFor[handlers.Ask]():         {object{"handler": "docs_ask"}, inRoute},
+	reflect.TypeFor[ui.Ask]():               {object{"handler": "docs_ask"}, inRoute},
 	reflect.TypeFor[handlers.Token]():       {object{"handler": "docs_token"}, inRoute},
-	reflect.TypeFor[handlers.Widget]():      {object{"handler": "docs_widget"}, inRoute},
-	reflect.TypeFor[handlers.Dashboard]():   {object{"handler": "docs_dashboard"}, inRoute},
+	reflect.TypeFor[ui.Widget]():            {object{"handler": "docs_widget"}, inRoute},
+	reflect.TypeFor[ui.Dashboard]():         {object{"handler": "docs_dashboard"}, inRoute},
 	reflect.TypeFor[handlers.LLMs]():        {object{"handler": "docs_llms"}, inRoute},
 	reflect.TypeFor[handlers.Page]():        {object{"handler": "docs_page"}, inRoute},
 	reflect.TypeFor[handlers.Contract]():    {object{"handler": "docs_contract"}, inRoute},

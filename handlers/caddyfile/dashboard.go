@@ -8,7 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 const dashboardDirective = "docs_dashboard"
@@ -32,7 +32,7 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 	if err != nil {
 		return nil, err
 	}
-	d := new(handlers.Dashboard)
+	d := new(ui.Dashboard)
 	if d.Sites, err = siteArguments(h, dashboardDirective); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 }
 
 // dashboardWords are the words of the directive docs_dashboard.
-func dashboardWords(d *handlers.Dashboard) []word {
+func dashboardWords(d *ui.Dashboard) []word {
 	return []word{
 		textWord("user", "<placeholder>", "{http.auth.user.id}", &d.User),
 		textWord("groups", "<placeholder>", "{header.Remote-Groups}", &d.Groups),

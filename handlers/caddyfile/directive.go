@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 // The parts of the API, as the directives and JSON name them.
@@ -39,7 +40,7 @@ type settings struct {
 	only      []string // words of onlyNames; empty: all
 	guard     handlers.Guard
 	assistant handlers.Assistant // its max_body is that of the search, too
-	widget    handlers.Widget
+	widget    ui.Widget
 	mcpKey    bool            // the MCP server wants a key
 	off       map[string]bool // parts that are left out, by their word
 }
@@ -220,7 +221,7 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if len(s.only) > 0 && !slices.Contains(s.only, apiAssistant) && (s.assistant.FinishEvent != "" || s.assistant.MaxConcurrentReplies != 0) {
 		return nil, at(first).Errf("docs %s: finish_event and max_concurrent_replies apply to the assistant, which only %s leaves out; remove them, or only", name, strings.Join(s.only, " "))
 	}
-	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, handlers.Widget{Route: s.serving()})) {
+	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, ui.Widget{Route: s.serving()})) {
 		return nil, at(first).Errf("docs %s: widget needs the part widget, which only %s leaves out; remove one of them", name, strings.Join(s.only, " "))
 	}
 	if err := checkDefined(h, at(first), name, site); err != nil {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 // Grammar returns the whole grammar as the manual shows it, from the tables
@@ -34,7 +34,7 @@ func roots() []word {
 		{name: apiAssistant, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiAssistant), optional: true}}},
 		{name: apiSearch, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(apiSearch), optional: true}}},
 		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},
-		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(handlers.Dashboard)), optional: true}}},
+		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(ui.Dashboard)), optional: true}}},
 		{name: directiveMCP, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveMCP), optional: true}}},
 		{name: directiveLLMs, forms: is("[<@matcher>] [<site>...]", "")},
 	}

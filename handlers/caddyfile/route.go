@@ -12,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/handlers"
+	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
 // part is a part of the API. Each has its own route.
@@ -50,7 +51,7 @@ var parts = []part{
 		return module("docs_token", &handlers.Token{Route: s.serving()})
 	}},
 	{api: "ask", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_ask", &handlers.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
+		return module("docs_ask", &ui.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
 	}},
 	{api: apiWidget, only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
 		w := s.widget
@@ -169,7 +170,7 @@ func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigVa
 // inject is the route that puts the widget's tag into pages. It is not
 // terminal: it wraps the handlers of the rest of the block.
 func (s *settings) inject(matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &handlers.Widget{Route: s.serving(), Inject: true})}}
+	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &ui.Widget{Route: s.serving(), Inject: true})}}
 	if matcher != nil {
 		r.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
 	}

@@ -1,4 +1,4 @@
-package handlers
+package ui
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
@@ -138,7 +139,7 @@ func readHead(page []byte, whole bool) pageHead {
 			case "html", "head", "title":
 				head.document = true
 			case "script":
-				head.hasTag = head.hasTag || strings.Contains(attr(token, "src"), "/v1/"+apiWidget+"/")
+				head.hasTag = head.hasTag || strings.Contains(attr(token, "src"), "/v1/"+handlers.APIWidget+"/")
 			case "meta":
 				if strings.EqualFold(attr(token, "http-equiv"), "content-security-policy") {
 					head.policies = append(head.policies, attr(token, "content"))

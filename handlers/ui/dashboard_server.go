@@ -1,4 +1,4 @@
-package handlers
+package ui
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -147,7 +148,7 @@ func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answer
 	if err != nil || t == nil || t.Site != site {
 		return nil, err
 	}
-	ctx := asReader(r)
+	ctx := handlers.AsReader(r)
 	for _, turn := range t.Turns {
 		answers = append(answers, dashboard.Answer{
 			At: turn.At, Question: turn.Question, Text: turn.Answer, Sources: turn.Sources, Partial: turn.Partial,

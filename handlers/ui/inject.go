@@ -1,4 +1,4 @@
-package handlers
+package ui
 
 import (
 	"crypto/sha256"
@@ -15,6 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"golang.org/x/net/html"
 
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
@@ -30,17 +31,17 @@ const (
 
 // inject passes a request on, and puts the tag into the page that comes back.
 func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || reach.IsInside(r) || !wd.app.AwaitStart(r.Context()) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || reach.IsInside(r) || !wd.App().AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	site := wd.app.SiteAt(r.Host)
+	site := wd.App().SiteAt(r.Host)
 	if len(wd.Sites) > 0 {
-		site = wd.app.Site(wd.Sites[0])
+		site = wd.App().Site(wd.Sites[0])
 	}
 	if site == nil {
 		return next.ServeHTTP(w, r)
 	}
-	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+apiWidget+"/"+site.Name+".js") + `" defer></script>`
+	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+handlers.APIWidget+"/"+site.Name+".js") + `" defer></script>`
 	sum := sha256.Sum256([]byte(tag))
 	in := &injector{
 		ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w},

@@ -1,4 +1,6 @@
-package handlers
+// Package ui has the handlers of what people see: the widget in pages, the page
+// that works without JavaScript, and the dashboard.
+package ui
 
 import (
 	"bytes"
@@ -25,6 +27,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -39,7 +42,7 @@ import (
 // The script is public and the same for every page, so any origin may load it.
 // What it asks for needs a token, which only the site's own pages get.
 type Widget struct {
-	Route
+	handlers.Route
 
 	// Puts the script's tag into the HTML pages that the handlers behind this
 	// one serve: that of the only site above, or without one that of the site
@@ -233,11 +236,11 @@ func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	if wd.Inject {
 		return wd.inject(w, r, next)
 	}
-	e, ok := endpointOf(r)
-	if !ok || e.api != apiWidget {
+	name, chunk, ok := handlers.SiteOf(r, handlers.APIWidget)
+	if !ok {
 		return next.ServeHTTP(w, r)
 	}
-	script, err := wd.script(w, r, e)
+	script, err := wd.script(w, r, name, chunk)
 	if err != nil {
 		return err
 	}
@@ -246,11 +249,11 @@ func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 }
 
 // script returns what an endpoint serves.
-func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*asset, error) {
+func (wd *Widget) script(w http.ResponseWriter, r *http.Request, name, chunk string) (*asset, error) {
 	var site *site.Site
-	if e.chunk == "" {
+	if chunk == "" {
 		var err error
-		if site, err = wd.open(w, r, e.site); err != nil {
+		if site, err = wd.Open(w, r, name); err != nil {
 			return nil, err
 		}
 	}
@@ -261,15 +264,15 @@ func (wd *Widget) script(w http.ResponseWriter, r *http.Request, e endpoint) (*a
 			return nil, err
 		}
 	}
-	key := e.site + "/" + e.chunk
+	key := name + "/" + chunk
 	if known, ok := wd.assets.Load(key); ok && bytes.Equal(known.(*asset).config, config) {
 		return known.(*asset), nil
 	}
-	body, ok := widget.Chunk(e.chunk)
+	body, ok := widget.Chunk(chunk)
 	if !ok {
 		body = widget.Loader(config)
 	}
-	a := newAsset(body, e.chunk != "")
+	a := newAsset(body, chunk != "")
 	a.config = config
 	wd.assets.Store(key, a)
 	return a, nil
@@ -371,3 +374,11 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(body) //nolint:gosec // our own script; an error means that the client is gone
 	}
 }
+
+// Interface guards. What Caddy provisions and validates by an interface, it
+// silently leaves alone without it.
+var (
+	_ = []caddyhttp.MiddlewareHandler{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
+	_ = []caddy.Provisioner{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
+	_ = []caddy.Validator{(*Ask)(nil), (*Dashboard)(nil), (*Widget)(nil)}
+)

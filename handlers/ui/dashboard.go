@@ -1,4 +1,4 @@
-package handlers
+package ui
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/dashboard"
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -75,7 +76,7 @@ func (d *Dashboard) Provision(ctx caddy.Context) (err error) {
 	if d.User == "" {
 		d.User = "{http.auth.user.id}"
 	}
-	if d.app, err = docsApp(ctx); err != nil {
+	if d.app, err = handlers.DocsApp(ctx); err != nil {
 		return err
 	}
 	d.dashboard = dashboard.New(&dashboardServer{admin.API{App: d.app}, d.Sites}, d.app.Logins(), ctx.Slogger())
@@ -101,7 +102,7 @@ const maxRules = 10_000
 
 // Validate checks the configuration.
 func (d *Dashboard) Validate() error {
-	errs := []error{validSites(d.Sites)}
+	errs := []error{handlers.CheckSites(d.Sites)}
 	for field, placeholder := range map[string]string{"user": d.User, "groups": d.Groups} {
 		if placeholder != "" && !strings.Contains(placeholder, "{") {
 			errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)})
@@ -155,7 +156,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhtt
 // stripped is the path that handle_path or uri strip_prefix took from a
 // request.
 func stripped(r *http.Request) string {
-	base, ok := strings.CutSuffix(originalURL(r).Path, r.URL.Path)
+	base, ok := strings.CutSuffix(handlers.OriginalURL(r).Path, r.URL.Path)
 	if !ok {
 		return ""
 	}
@@ -166,7 +167,7 @@ func stripped(r *http.Request) string {
 // API are public: they identify nobody here.
 func (d *Dashboard) visitor(r *http.Request) *dashboard.Visitor {
 	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	if _, isKey := identityOf(r); !ok || isKey {
+	if _, isKey := handlers.IdentityOf(r); !ok || isKey {
 		return nil
 	}
 	name := strings.TrimSpace(repl.ReplaceAll(d.User, ""))

@@ -1,4 +1,4 @@
-package handlers
+package ui
 
 import (
 	"bytes"
@@ -26,6 +26,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
@@ -38,7 +39,7 @@ import (
 // sends POST, which also shows an answer, so that crawlers, which only follow
 // links, cost nothing. It needs no key: limit it by docs_client_limit.
 type Ask struct {
-	Route
+	handlers.Route
 
 	// The most replies in progress at a time for a site, from 1 to 1,000,000,
 	// together with those of docs_assistant. Default: 5000.
@@ -78,39 +79,38 @@ func (a *Ask) Validate() error {
 }
 
 func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	e, ok := endpointOf(r)
-	if !ok || e.api != apiAsk {
+	name, _, ok := handlers.SiteOf(r, handlers.APIAsk)
+	if !ok {
 		return next.ServeHTTP(w, r)
 	}
-	site, err := a.open(w, r, e.site)
+	site, err := a.Open(w, r, name)
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
 	if r.Method == http.MethodPost {
-		// Another site's page must not spend this one's model.
-		if origin := r.Header.Get("Origin"); origin != "" && !ownPage(r, site, origin) {
-			return fail(http.StatusForbidden, "origin_not_allowed", originRefusal(origin), nil)
+		if err := handlers.RefuseOthers(r, site); err != nil {
+			return err
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxAskBody)
-		clearDeadline := bodyDeadline(w, r, maxAskBody)
+		clearDeadline := handlers.BodyDeadline(w, r, maxAskBody)
 		err := r.ParseForm()
 		clearDeadline()
 		if err != nil {
-			return fail(http.StatusBadRequest, "bad_request", "the form is invalid; open this page again", err)
+			return handlers.Fail(http.StatusBadRequest, "bad_request", "the form is invalid; open this page again", err)
 		}
 		query = r.PostForm
 	}
 	release, ok := site.Acquire()
 	if !ok {
-		return searchFailed(w, retrieval.ErrNotReady)
+		return handlers.SearchFailed(w, retrieval.ErrNotReady)
 	}
 	defer release()
 
 	p := &askPage{
 		T:    askTextsFor(r),
 		Site: cmp.Or(site.Config.Name, site.Name), Home: cmp.Or(site.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
-		Query: strings.TrimSpace(query.Get("q")), Path: originalURL(r).EscapedPath(), Support: site.Config.SupportURL,
+		Query: strings.TrimSpace(query.Get("q")), Path: handlers.OriginalURL(r).EscapedPath(), Support: site.Config.SupportURL,
 	}
 	switch n := utf8.RuneCountInString(p.Query); {
 	case n > encoding.MaxQuery:
@@ -200,9 +200,9 @@ func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string
 		from = 0
 	}
 	q := &encoding.Search{Query: p.Query, PageSize: askResults, Offset: from}
-	results, total, err := site.Results(asReader(r), q)
+	results, total, err := site.Results(handlers.AsReader(r), q)
 	if err != nil {
-		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", requestID(r)), zap.Error(err))
+		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", handlers.RequestID(r)), zap.Error(err))
 		p.Problem = p.T.Unavailable
 		return
 	}
@@ -248,10 +248,10 @@ func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	defer freeSlot()
 
 	began := time.Now()
-	ctx, endSpan := observe.Step(asReader(r), "reply")
+	ctx, endSpan := observe.Step(handlers.AsReader(r), "reply")
 	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
-	t, _ := a.app.Shared().Threads.Open(ctx, "", owner)
-	id := requestID(r)
+	t, _ := a.App().Shared().Threads.Open(ctx, "", owner)
+	id := handlers.RequestID(r)
 	sources := new(sourceSink)
 	message := "msg_" + id
 	res, err := live.Run(ctx, r.ProtoMajor, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, SourcesApart: true}, sources)
