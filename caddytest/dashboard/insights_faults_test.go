@@ -176,7 +176,7 @@ func (l *loaded) outage(says string, fail, repair func()) {
 	l.t.Helper()
 	fail()
 	caddytest.Until(l.t, "a batch fails", func() bool { return l.Metric(l.t, "caddy_docs_insights_failing") == 1 })
-	if c := l.doctor(); c.OK || !strings.Contains(c.Found, says) || !strings.Contains(c.Do, "requests are served meanwhile") {
+	if c := l.doctor(); c.OK || !strings.Contains(c.Found, says) || !strings.Contains(c.Do, "requests are still served") {
 		l.t.Errorf("doctor: %+v, want %q", c, says)
 	}
 	l.more(20)

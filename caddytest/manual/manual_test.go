@@ -456,13 +456,18 @@ func TestTheManualHasEveryErrorCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := filepath.Glob("../../handlers/ui/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, more...)
 	codes := map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		text := caddytest.ReadFile(t, file)
-		for _, form := range []string{`fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`, `refuse\("(\w+)"`} {
+		for _, form := range []string{`Fail\(http\.Status\w+, "(\w+)"`, `(?m)return .*", "(\w+)"$`, `(?m)return fmt\.Sprintf\(.*\), "(\w+)"$`, `refuse\("(\w+)"`} {
 			for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
 				codes[m[1]] = true
 			}

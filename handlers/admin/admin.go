@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -81,8 +83,8 @@ func (a API) Serve(w http.ResponseWriter, r *http.Request) error {
 		uimessage.SetHeader(w.Header())
 		return asAdminError(a.ask(r.Context(), name, body, w, http.NewResponseController(w).Flush))
 	}
-	if r.Method+" "+what == "GET export" { // as it is read
-		return asAdminError(a.exportAdmin(w, r, name))
+	if r.Method+" "+what == "GET export" { // streamed, too
+		return asAdminError(a.export(w, r, name))
 	}
 	status, answer, err := a.admin(r, what, name, body)
 	if err != nil {
@@ -109,7 +111,11 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		}
 		var s *site.Site
 		if s, err = a.site(name); err == nil {
-			a.reindexSoon(s, full)
+			a.Go(func(ctx context.Context) {
+				if _, err := a.Reindex(ctx, s.Name, full); err != nil && ctx.Err() == nil {
+					a.Shared().Log.Error("the index could not be refreshed", zap.String("site", s.Name), zap.Error(err))
+				}
+			})
 			status, answer = http.StatusAccepted, s.Index.Refresher.Status()
 		}
 	case "GET pages":
@@ -140,13 +146,13 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		status = http.StatusCreated
 		answer, err = a.NewLogin(ctx, body)
 	case "DELETE logins":
-		answer, err = a.EndLogins(ctx, name)
+		answer, err = a.endLogins(ctx, name)
 	case "POST search":
 		answer, err = a.search(ctx, name, body, r.URL.Query().Get("record") != "false")
 	case "GET insights", "DELETE insights":
 		answer, err = a.insightsAdmin(r, name, body)
 	case "POST backup":
-		answer, err = a.backupAdmin(r)
+		answer, err = a.backup(ctx, r.URL.Query().Get("file"))
 	case "POST explain":
 		answer, err = a.Explain(ctx, name, body)
 	default:
@@ -176,7 +182,7 @@ func (a API) site(name string) (*site.Site, error) {
 	return nil, adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, FirstOf(names))
 }
 
-// FirstOf lists names for an error: of many the first.
+// FirstOf lists names for an error, the first ones if there are many.
 func FirstOf(names []string) string {
 	const most = 20
 	if more := len(names) - most; more > 0 {

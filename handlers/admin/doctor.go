@@ -21,7 +21,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
-// Check is one thing that Doctor looked at.
+// Check is the result of one check of Doctor.
 type Check struct {
 	What  string `json:"what"`
 	OK    bool   `json:"ok"`
@@ -30,13 +30,13 @@ type Check struct {
 	Do string `json:"do,omitempty"`
 }
 
-// storageTimeout bounds the look at the storage.
+// storageTimeout bounds the check of the storage.
 const storageTimeout = 5 * time.Second
 
-// doctorTimeout bounds a look at another server.
+// doctorTimeout bounds a check of another server.
 const doctorTimeout = 15 * time.Second
 
-// checks are what Doctor has looked at so far.
+// checks are the results so far.
 type checks []Check
 
 // add adds what was found, or the error and what to do about it.
@@ -75,7 +75,7 @@ func (a API) Doctor(ctx context.Context) []Check {
 func checkFolders(st app.FolderStatus, c *checks) {
 	what := "sites " + st.Folders
 	if st.Held != "" {
-		c.add(what, fmt.Errorf("%s; the sites are still served", st.Held), "", "make the folder readable for the user that runs Caddy, or put the folders back; a reload takes it as it is")
+		c.add(what, fmt.Errorf("%s; the sites are still served", st.Held), "", "make the folder readable for the user that runs Caddy, or put the folders back; a reload accepts the folders that are there")
 	} else {
 		c.add(what, nil, fmt.Sprintf("%d sites", st.Sites), "")
 	}
@@ -116,7 +116,7 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 	case st.Error != "":
 		c.add(name+" index", errors.New(st.Error), "", r.Remedy(st))
 	case st.Held != "":
-		c.add(name+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder is quiet it is taken as it is")
+		c.add(name+" index", fmt.Errorf("held back: %s", st.Held), "", "put the pages back, or wait: once the folder has stopped changing, its pages are indexed")
 	case !st.Ready:
 		c.add(name+" index", fmt.Errorf("is being built: %d of %d", st.Done, st.Total), "", "wait; caddy docs index --wait shows progress")
 	case st.Pages == 0:
@@ -176,7 +176,7 @@ func checkPages(r *site.Site, c *checks) {
 	case n.Unknown > 0:
 		p := reach.FirstUnknown(pages)
 		c.add(what, fmt.Errorf("%d of %d count as locked, for example %s: %s", n.Unknown, len(pages), p.URL, p.Why), "",
-			"make what serves them answer sooner and without limits for 192.0.2.1; they are asked for again on their own")
+			"make what serves them answer sooner and without limits for 192.0.2.1; Caddy retries by itself")
 	case n.Locked > 0:
 		c.add(what, nil, fmt.Sprintf("%d public, %d locked", n.Public, n.Locked), "")
 	default:
@@ -272,8 +272,8 @@ func (a API) checkInsights(ctx context.Context, c *checks) {
 	if errors.Is(err, insights.ErrNewer) {
 		do = "install the release that wrote it, or move it away to start with an empty one"
 	}
-	c.add("insights", err, found, do+"; requests are served meanwhile, and up to 10,000 events wait in memory")
+	c.add("insights", err, found, do+"; requests are still served, and up to 10,000 events are buffered in memory")
 	if st.OutletError != "" {
-		c.add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; events are stored, and left out there meanwhile")
+		c.add("insights jsonl", errors.New(st.OutletError), "", "make the file writable; until then, events are stored but missing from the file")
 	}
 }

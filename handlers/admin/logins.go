@@ -72,8 +72,8 @@ func (a API) NewLogin(ctx context.Context, body []byte) (*Login, error) {
 	return &Login{code, time.Now().Add(dashboard.CodeTTL).UTC(), urls}, nil
 }
 
-// EndLogins ends a session by its ID, or with "all" every one.
-func (a API) EndLogins(ctx context.Context, id string) ([]dashboard.Session, error) {
+// endLogins ends a session by its ID, or with "all" every one.
+func (a API) endLogins(ctx context.Context, id string) ([]dashboard.Session, error) {
 	ended, err := a.Logins().End(ctx, id)
 	if errors.Is(err, dashboard.ErrSession) {
 		err = adminError(http.StatusNotFound, "there is no session %q; caddy docs login list shows them", id)

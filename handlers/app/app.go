@@ -188,10 +188,10 @@ func (a *App) loadGuests() (err error) {
 
 // semanticRatio is that of the embedder, nil if it has none.
 func (a *App) semanticRatio() *float64 {
-	if e, ok := a.embedders.(options.SemanticWeight); ok {
-		return e.SemanticWeight()
+	if a.embedders == nil {
+		return nil
 	}
-	return nil
+	return a.embedders.SemanticWeight()
 }
 
 // loadGuest loads a guest module. The hash is of the provisioned module, so
@@ -297,7 +297,7 @@ func (a *App) Cleanup() error {
 		return nil
 	}
 	a.stop()
-	a.ready() // nobody waits for a start that failed
+	a.ready() // requests stop waiting for a start that failed
 	var errs []error
 	for _, r := range a.all() {
 		errs = append(errs, r.close())

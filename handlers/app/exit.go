@@ -11,7 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
-// defaultStopTimeout is how long replies may go on when the process ends and
+// defaultStopTimeout is how long replies may continue when the process ends and
 // there is no grace_period, without which Caddy itself waits forever.
 const defaultStopTimeout = 30 * time.Second
 

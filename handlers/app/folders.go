@@ -44,7 +44,7 @@ type folders struct {
 type FolderStatus struct {
 	Folders string `json:"folders"`
 	Sites   int    `json:"sites"`
-	// Refused are the folders that are no sites, and why.
+	// Refused are the folders that are not sites, and why.
 	Refused map[string]string `json:"refused,omitempty"`
 	// Held says why sites without a folder are still served.
 	Held string `json:"held,omitempty"`
@@ -69,7 +69,7 @@ func (f *folders) list() (names []string, err error) {
 	return names, nil
 }
 
-// refuse notes which folders are no sites, and returns those that are new.
+// refuse notes which folders are not sites, and returns the newly refused ones.
 func (f *folders) refuse(refused map[string]string) (added []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

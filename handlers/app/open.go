@@ -29,16 +29,12 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 	}
 	parts.Slots = shareNew(&r.holds, "slots "+r.Name, site.NewSlots)
 	if m == nil {
-		r.Open(parts, nil, site.Answers{})
+		r.Open(parts, nil, options.Answers{})
 	} else {
 		if parts.Budget, err = a.openBudget(r); err != nil {
 			return err
 		}
-		answers := site.Answers{MaxTokens: a.models.AnswerTokens()}
-		if o, ok := a.models.(options.AnswerOptions); ok {
-			answers.Reasoning, answers.MaxDuration = o.ShowReasoning(), o.AnswerDuration()
-		}
-		r.Open(parts, m, answers)
+		r.Open(parts, m, a.models.Answers())
 	}
 	r.goBackground(r.Reach.Run)
 	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, m) })
@@ -67,11 +63,11 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 
 // openBudget finds or makes the budget of a site; nil where there is none.
 func (a *App) openBudget(r *live) (*site.Budget, error) {
-	holder, ok := a.models.(options.BudgetHolder)
-	if !ok || holder.SiteBudget() == nil {
+	budget := a.models.Answers().Budget
+	if budget == nil {
 		return nil, nil
 	}
-	o := model.BudgetOptions{Site: r.Name, Limit: holder.SiteBudget().Limit(), Store: a.store, Log: a.lasting}
+	o := model.BudgetOptions{Site: r.Name, Limit: budget.Limit(), Store: a.store, Log: a.lasting}
 	return share(&r.holds, fmt.Sprint("budget ", r.Name, o.Limit), func() (*site.Budget, error) { return site.NewBudget(o) })
 }
 
@@ -90,8 +86,8 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
 	return reach.New(o)
 }
 
-// announce writes the site's line of the start log, once its index is known.
-// Of the sites of folders, which may be a thousand, it writes what is wrong.
+// announce logs that the site is ready, once its index is known. For the sites
+// of folders, which may be a thousand, it logs only what is wrong.
 func (a *App) announce(ctx context.Context, r *live, model *Model) {
 	log := a.log.With(zap.String("site", r.Name))
 	if r.folder == nil && !r.Keys.Opened(r.Organization, r.Name) {

@@ -149,7 +149,7 @@ type routeSites struct {
 
 // findRoutes walks the routes of all servers. It works on the provisioned
 // routes and so for Caddyfile and JSON alike; the Caddyfile adapter's shared
-// state is no source for roots: at the top level of a block it can hold
+// state can't be used for roots: at the top level of a block it can hold
 // another block's.
 func findRoutes(ctx caddy.Context) (*routeSites, error) {
 	found := &routeSites{defined: make(map[string]*definedSite), named: make(map[string]place)}

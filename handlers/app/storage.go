@@ -86,7 +86,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	}
 	keys, err := in.List(ctx, prefix, true)
 	// certmagic's file storage returns this error with a part of the list where
-	// a file vanishes meanwhile.
+	// a file vanishes while it lists.
 	if errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
 		return nil, nil
 	}

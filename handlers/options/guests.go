@@ -59,10 +59,6 @@ type EmbedderOpener interface {
 	OpenEmbedder(log *slog.Logger) (retrieval.Embedder, error)
 	// Describe names it in the start log, without secrets.
 	Describe() string
-}
-
-// SemanticWeight is implemented by an EmbedderOpener that has this option.
-type SemanticWeight interface {
 	// SemanticWeight is the weight of semantic search, 0–1; nil: the default.
 	SemanticWeight() *float64
 }
@@ -70,21 +66,21 @@ type SemanticWeight interface {
 // ModelOpener is a module of the namespace docs.llm.
 type ModelOpener interface {
 	OpenModel(log *slog.Logger) (assistant.Model, error)
-	// AnswerTokens bounds an answer.
-	AnswerTokens() int
+	// Answers bounds what the model writes and spends.
+	Answers() Answers
 }
 
-// AnswerOptions is implemented by a ModelOpener that has these options.
-type AnswerOptions interface {
-	// ShowReasoning says whether clients get the model's reasoning.
-	ShowReasoning() bool
-	// AnswerDuration bounds a reply in time; 0: the default, 5 minutes.
-	AnswerDuration() time.Duration
+// Answers are the options of a model's answers.
+type Answers struct {
+	// MaxTokens bounds an answer.
+	MaxTokens int
+	// Reasoning reports whether clients get the model's reasoning.
+	Reasoning bool
+	// MaxDuration bounds a reply; 0: the default, 5 minutes.
+	MaxDuration time.Duration
+	// Budget is what each site may spend; nil: no bound.
+	Budget *Budget
 }
-
-// BudgetHolder is implemented by modules of the namespace docs.llm that can
-// limit what a site spends. SiteBudget returns nil for no limit.
-type BudgetHolder interface{ SiteBudget() *Budget }
 
 // EmbeddedIndex is docs.index.embedded: the index inside the process.
 type EmbeddedIndex struct{}
@@ -229,7 +225,7 @@ func (m *OpenAIModel) Provision(caddy.Context) error {
 func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
 	o := model.Options{
 		FirstToken: time.Duration(m.FirstTokenTimeout), Idle: time.Duration(m.IdleTimeout),
-		MaxTokens: m.AnswerTokens(), Log: log, Observe: observe.Attempt,
+		MaxTokens: m.Answers().MaxTokens, Log: log, Observe: observe.Attempt,
 	}
 	for _, e := range append([]Endpoint{m.Endpoint}, m.Fallback...) {
 		o.Endpoints = append(o.Endpoints, model.Endpoint(e))
@@ -237,17 +233,10 @@ func (m *OpenAIModel) OpenModel(log *slog.Logger) (assistant.Model, error) {
 	return model.New(o)
 }
 
-// SiteBudget bounds what a site may spend; nil: no bound.
-func (m *OpenAIModel) SiteBudget() *Budget { return m.Budget }
-
-// AnswerTokens bounds an answer.
-func (m *OpenAIModel) AnswerTokens() int { return cmp.Or(m.MaxTokens, 1500) }
-
-// ShowReasoning says whether clients get the model's reasoning.
-func (m *OpenAIModel) ShowReasoning() bool { return m.Reasoning }
-
-// AnswerDuration bounds a reply in time.
-func (m *OpenAIModel) AnswerDuration() time.Duration { return time.Duration(m.MaxDuration) }
+// Answers are the options of the model's answers.
+func (m *OpenAIModel) Answers() Answers {
+	return Answers{MaxTokens: cmp.Or(m.MaxTokens, 1500), Reasoning: m.Reasoning, MaxDuration: time.Duration(m.MaxDuration), Budget: m.Budget}
+}
 
 func (e *Endpoint) replacePlaceholders() error {
 	for _, field := range []struct {
@@ -301,8 +290,6 @@ var (
 	_ IndexOpener       = (*EmbeddedIndex)(nil)
 	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
 	_ ModelOpener       = (*OpenAIModel)(nil)
-	_ AnswerOptions     = (*OpenAIModel)(nil)
-	_ BudgetHolder      = (*OpenAIModel)(nil)
 	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
 	_ caddy.Provisioner = (*OpenAIModel)(nil)
 	_ caddy.Validator   = (*OpenAIEmbedder)(nil)

@@ -86,7 +86,7 @@ type Site struct {
 	// file systems don't. Default: events.
 	Watch string `json:"watch,omitempty"`
 
-	// The time between two looks at the pages, from 1s (10s for a sitemap) to
+	// The interval between checks of the pages, from 1s (10s for a sitemap) to
 	// 24h. Default: 10s, or 1h for a sitemap.
 	PollInterval caddy.Duration `json:"poll_interval,omitempty"`
 

@@ -32,7 +32,7 @@ type Index struct {
 	markdown  *markdownPages
 	language  atomic.Pointer[pagesLanguage]
 	cancel    context.CancelFunc
-	// Looked is closed once the pages were looked at for the first time.
+	// Looked is closed after the first refresh.
 	Looked chan struct{}
 	done   chan struct{}
 
@@ -172,7 +172,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	return c, nil
 }
 
-// refreshed follows a look at the pages.
+// refreshed is called after each refresh.
 func (c *Index) refreshed(site string, report retrieval.Report, err error) {
 	outcome := "unchanged"
 	switch {

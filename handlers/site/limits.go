@@ -29,8 +29,8 @@ const (
 // refusedWindow is how long refused requests are counted for.
 const refusedWindow = 24 * time.Hour
 
-// Limits counts what organizations use of their limits: caddy-ratelimit
-// shows its own counts to nobody. Configurations share it, as they do those.
+// Limits counts what organizations use of their limits, since caddy-ratelimit
+// does not expose its counts. Configurations share it.
 type Limits struct {
 	mu      sync.Mutex
 	allowed map[RateLimit]*access.Limiter

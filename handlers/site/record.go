@@ -18,10 +18,7 @@ type Asker struct {
 }
 
 func (from Asker) event(r *Site) insights.Event {
-	return insights.Event{
-		At: time.Now(), Scope: insights.Scope{Organization: r.Organization, Site: r.Name},
-		Source: from.Source, Key: from.Key,
-	}
+	return insights.Event{At: time.Now(), Scope: r.Scope(), Source: from.Source, Key: from.Key}
 }
 
 // searchOf describes a search by its results.
@@ -34,7 +31,7 @@ func searchOf(q *encoding.Search, found []encoding.Result) insights.Search {
 	return s
 }
 
-// Searched records a search that somebody meant.
+// Searched records a search that is not part of a typing session.
 func (r *Site) Searched(from Asker, q *encoding.Search, found []encoding.Result) {
 	if q.Offset > 0 { // a further page of the same search
 		return

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -18,9 +17,10 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// Site is a site that requests are answered for.
+// Site is a live site: it answers searches and questions.
 type Site struct {
 	Name         string
 	Organization string
@@ -61,19 +61,12 @@ type Shared struct {
 	Stopping, StoppingH3 context.Context
 }
 
-// Parts are what an open site has of its own, also over reloads.
+// Parts are what belongs to one open site.
 type Parts struct {
 	Index  *Index
 	Reach  *reach.Site
 	Budget *Budget // nil: no bound
 	Slots  *Slots
-}
-
-// Answers are how a model answers.
-type Answers struct {
-	MaxTokens   int
-	Reasoning   bool
-	MaxDuration time.Duration // 0: the default
 }
 
 // New returns a site that is not open.
@@ -94,6 +87,11 @@ func (r *Site) Prefix() string {
 	return strings.TrimSuffix(u.Path, "/")
 }
 
+// Scope is what the insights of the site are recorded under.
+func (r *Site) Scope() insights.Scope {
+	return insights.Scope{Organization: r.Organization, Site: r.Name}
+}
+
 // Title is the site's name for readers.
 func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
 
@@ -101,8 +99,8 @@ func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
 // not known.
 func (r *Site) Host() string { return r.host }
 
-// Open lets the site answer. Without a model, replies are extractive.
-func (r *Site) Open(parts Parts, model assistant.Model, o Answers) {
+// Open gives the site its parts. Without a model, replies are extractive.
+func (r *Site) Open(parts Parts, model assistant.Model, o options.Answers) {
 	r.Parts = parts
 	s, prefer := r.Config, r.Prefer()
 	quoting := func() *assistant.Assistant {
@@ -128,7 +126,7 @@ func (r *Site) Open(parts Parts, model assistant.Model, o Answers) {
 	}
 }
 
-// WithoutPort returns the name of a Host header.
+// WithoutPort returns the name of a Host header, in lower case.
 func WithoutPort(host string) string {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
 		host = host[:i]

@@ -249,7 +249,7 @@ func problemsOf(st *admin.Status, of *admin.SiteStatus) (problems []dashboard.Pr
 	case of.Index.Error != "":
 		add(true, "The pages can't be read: "+of.Index.Error, "The previous ones are searched until it is fixed.")
 	case of.Index.Held != "":
-		add(false, "The pages found are held back: "+of.Index.Held, "Put the pages back, or wait: once the folder is quiet it is taken as it is.")
+		add(false, "The pages found are held back: "+of.Index.Held, "Put the pages back, or wait: once the folder has stopped changing, its pages are indexed.")
 	case of.Index.Ready && of.Index.Pages == 0:
 		add(false, "The site has no pages.", "Write pages, or check include and exclude.")
 	}

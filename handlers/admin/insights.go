@@ -17,8 +17,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// Report is what the command line and the weekly report show of a
-// site.
+// Report is what the command line and the weekly report show of a site.
 type Report struct {
 	insights.Scope
 	From insights.Date `json:"from"`
@@ -43,22 +42,18 @@ const slowestReplies = 5
 // maxReportDays is the longest period of a report: as long as counts are kept.
 const maxReportDays = 400
 
-// Report returns the report of a site for the last days.
-func (a API) Report(ctx context.Context, name string, days int) (*Report, error) {
+// report returns the report of a site for a period.
+func (a API) report(ctx context.Context, name string, p insights.Period) (*Report, error) {
 	site, err := a.site(name)
 	if err != nil {
 		return nil, err
-	}
-	if days < 1 || days > maxReportDays {
-		return nil, adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
 	}
 	s, done, err := a.Recorded().Store(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	p := insights.LastDays(days, time.Now())
-	r := &Report{Scope: insights.Scope{Organization: site.Organization, Site: site.Name}, From: p.From, To: p.To}
+	r := &Report{Scope: site.Scope(), From: p.From, To: p.To}
 	if r.Overview, err = s.Overview(ctx, r.Scope, p); err != nil {
 		return nil, err
 	}
@@ -89,36 +84,6 @@ func (a API) Report(ctx context.Context, name string, days int) (*Report, error)
 	return r, nil
 }
 
-// export calls each with the events of the last days.
-func (a API) export(ctx context.Context, name string, days int, each func(insights.Event) error) error {
-	site, err := a.site(name)
-	if err != nil {
-		return err
-	}
-	if days < 1 || days > maxReportDays {
-		return adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
-	}
-	s, done, err := a.Recorded().Store(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return s.Export(ctx, insights.Scope{Organization: site.Organization, Site: site.Name}, insights.LastDays(days, time.Now()), each)
-}
-
-// backup writes a copy of the store to a file that must not exist.
-func (a API) backup(ctx context.Context, file string) error {
-	s, done, err := a.Recorded().Store(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if s.Backup == nil {
-		return adminError(http.StatusConflict, "this store has its own backups; for Postgres, use pg_dump --table='docs_*'")
-	}
-	return s.Backup(ctx, file)
-}
-
 // Erase deletes what an erasure names, the texts of the conversations
 // included. An empty name means the only site.
 func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done insights.Erased, err error) {
@@ -134,7 +99,7 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 		return done, err
 	}
 	defer closed()
-	if done, err = s.Erase(ctx, insights.Scope{Organization: site.Organization, Site: site.Name}, e); err != nil {
+	if done, err = s.Erase(ctx, site.Scope(), e); err != nil {
 		return done, err
 	}
 	if e.Thread != "" && !slices.Contains(done.Threads, e.Thread) {
@@ -152,17 +117,18 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 	return done, nil
 }
 
-// daysOf reads the parameter days, 30 without it.
-func daysOf(q url.Values) (int, error) {
-	text := q.Get("days")
-	if text == "" {
-		return 30, nil
+// periodOf reads the parameter days: the last 30 without it.
+func periodOf(q url.Values) (p insights.Period, err error) {
+	days, text := 30, q.Get("days")
+	if text != "" {
+		if days, err = strconv.Atoi(text); err != nil {
+			return p, adminError(http.StatusBadRequest, "days %q must be a number", text)
+		}
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, adminError(http.StatusBadRequest, "days %q must be a number", text)
+	if days < 1 || days > maxReportDays {
+		return p, adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
 	}
-	return n, nil
+	return insights.LastDays(days, time.Now()), nil
 }
 
 // insightsAdmin answers requests below /docs/insights/.
@@ -170,11 +136,11 @@ func (a API) insightsAdmin(r *http.Request, name string, body []byte) (answer an
 	ctx := r.Context()
 	switch r.Method {
 	case http.MethodGet:
-		days, err := daysOf(r.URL.Query())
+		p, err := periodOf(r.URL.Query())
 		if err != nil {
 			return nil, err
 		}
-		return a.Report(ctx, name, days)
+		return a.report(ctx, name, p)
 	case http.MethodDelete:
 		var e insights.Erasure
 		if err := json.Unmarshal(body, &e); err != nil {
@@ -192,11 +158,7 @@ func (a API) insightsAdmin(r *http.Request, name string, body []byte) (answer an
 	return nil, adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/insights", r.Method)
 }
 
-// commander is who did what the admin API was asked for.
-const commander = "caddy docs"
-
-// audit writes down what the admin API was asked for. It is done all the same
-// if that fails.
+// audit records what the admin API was asked for. A failure is only logged.
 func (a API) audit(ctx context.Context, in insights.Scope, what, target string) {
 	if a.Recorded().Silent() {
 		return
@@ -207,20 +169,20 @@ func (a API) audit(ctx context.Context, in insights.Scope, what, target string) 
 	}
 	if err == nil {
 		defer done()
-		err = s.AddAudit(ctx, insights.Audit{Scope: in, Who: commander, What: what, Target: target})
+		err = s.AddAudit(ctx, insights.Audit{Scope: in, Who: "caddy docs", What: what, Target: target})
 	}
 	if err != nil {
 		a.Shared().Log.Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
 	}
 }
 
-// auditErasure writes down an erasure, without the text that was erased.
+// auditErasure records an erasure, without the text that was erased.
 func (a API) auditErasure(ctx context.Context, name string, e insights.Erasure) {
 	site, err := a.site(name)
 	if err != nil {
 		return
 	}
-	in := insights.Scope{Organization: site.Organization, Site: site.Name}
+	in := site.Scope()
 	switch {
 	case e.Thread != "":
 		a.audit(ctx, in, "conversation erased", e.Thread)
@@ -231,32 +193,49 @@ func (a API) auditErasure(ctx context.Context, name string, e insights.Erasure) 
 	}
 }
 
-// exportAdmin answers a request with events, as lines of JSON.
-func (a API) exportAdmin(w http.ResponseWriter, r *http.Request, name string) error {
-	days, err := daysOf(r.URL.Query())
+// export answers a request with events, as lines of JSON.
+func (a API) export(w http.ResponseWriter, r *http.Request, name string) error {
+	site, err := a.site(name)
 	if err != nil {
 		return err
 	}
+	p, err := periodOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	s, done, err := a.Recorded().Store(r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
 	began := false
 	w.Header().Set("Content-Type", "application/jsonl")
-	err = a.export(r.Context(), name, days, func(e insights.Event) error {
+	err = s.Export(r.Context(), site.Scope(), p, func(e insights.Event) error {
 		began = true
 		return insights.WriteLine(w, e)
 	})
 	if err != nil && began {
-		// A status can't follow any more; a cut body is an error to the client.
+		// The status was sent; a cut body is an error to the client.
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
 
-// backupAdmin writes a backup on the server's machine.
-func (a API) backupAdmin(r *http.Request) (any, error) {
-	file := r.URL.Query().Get("file")
+// backup copies the store to a file of the server's machine, which must not
+// exist.
+func (a API) backup(ctx context.Context, file string) (any, error) {
 	if file == "" {
 		return nil, adminError(http.StatusBadRequest, "file must name the file to write")
 	}
-	if err := a.backup(r.Context(), file); err != nil {
+	s, done, err := a.Recorded().Store(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	defer done()
+	if s.Backup == nil {
+		return nil, adminError(http.StatusConflict, "backup: this store has its own backups; for Postgres, use pg_dump --table='docs_*'")
+	}
+	if err := s.Backup(ctx, file); err != nil {
 		return nil, fmt.Errorf("backup: %w", err)
 	}
 	return map[string]string{"file": file}, nil
