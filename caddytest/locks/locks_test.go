@@ -366,7 +366,7 @@ func (w *world) send(r *row, c *client, q caddytest.Request) (*caddytest.Respons
 	}
 	patience := time.Minute
 	w.mu.Lock()
-	hangs := r.hangs && w.faults[r.host] != nil
+	hangs := r.hangs && (r.fault == nil || w.faults[r.host] != nil)
 	w.mu.Unlock()
 	if hangs && !strings.HasPrefix(q.Path, "/v") && q.Host == "" {
 		patience = 200 * time.Millisecond
