@@ -82,3 +82,33 @@ func TestTheManualsWidgetAnswersInABrowser(t *testing.T) {
 		v.visit(t, "the widget", strings.TrimPrefix(link, s.Base))
 	}
 }
+
+// On a phone a page begins with its text. The menu opens and closes by keyboard
+// and has all pages.
+func TestTheManualOnAPhoneBeginsWithTheText(t *testing.T) {
+	ctx := browser.Tab(t)
+	s := startManual(t)
+	const (
+		open = `document.querySelector('nav').matches(':popover-open')`
+		seen = `document.querySelector('nav').checkVisibility()`
+	)
+	do(ctx, t, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.Base+"/install"))
+	if !js[bool](ctx, t, seen) || js[bool](ctx, t, `document.querySelector('.menu').checkVisibility()`) {
+		t.Error("on a wide screen the pages are not beside the text, or there is a button for them")
+	}
+	do(ctx, t, chromedp.EmulateViewport(390, 844))
+	if js[bool](ctx, t, seen) || js[float64](ctx, t, `document.querySelector('h1').getBoundingClientRect().top`) > 200 {
+		t.Error("on a phone the text does not come first")
+	}
+	do(ctx, t, chromedp.KeyEvent("\t"), chromedp.KeyEvent("\r"))
+	if !js[bool](ctx, t, open) {
+		t.Fatal("the first Tab and Enter don't open the menu")
+	}
+	if wide := js[string](ctx, t, `[...document.querySelectorAll('nav a')].filter(a => a.getBoundingClientRect().right > 390).map(a => a.textContent).join()`); wide != "" {
+		t.Errorf("out of sight: %s", wide)
+	}
+	do(ctx, t, chromedp.KeyEvent("\x1b"))
+	if js[bool](ctx, t, open) {
+		t.Error("Escape doesn't close the menu")
+	}
+}
