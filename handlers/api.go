@@ -49,7 +49,7 @@ var apis = map[string]struct {
 	APIWidget:    {methods: []string{http.MethodGet, http.MethodHead}, parse: parseScriptPath},
 }
 
-// endpoint is what the path of a request to the API says. SPEC.md, Endpoints.
+// endpoint is what the path of a request to the API says.
 type endpoint struct {
 	// api is the part of the API.
 	api string

@@ -17,7 +17,7 @@ import (
 )
 
 // MatchAPI is http.matchers.docs_api. It matches requests to the API and no
-// others: exactly the paths of SPEC.md (and …/message/{chatId}/stream, which
+// others: exactly the paths of the API (and …/message/{chatId}/stream, which
 // chat hooks ask for), on the current path or the one that the client sent.
 //
 // Real pages below /v1/ stay pages: GET and HEAD match only where {domain} is

@@ -63,7 +63,8 @@ func TestARestartAnswersFromDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Load("", site)
-	if !finds(s, "countdown", "reference") { // at once: there is no waiting here
+	s.Ready("acme") // a start waits for no index
+	if !finds(s, "countdown", "reference") {
 		t.Error("nothing was loaded from disk")
 	}
 }
@@ -98,6 +99,7 @@ func TestASlowSitemapLeavesTheLastIndex(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Load(docs, "http://:0 {\n\tsearch acme\n}\n")
+			s.Ready("acme")
 		},
 		"a reload with other settings": func() {
 			s.Load(strings.Replace(docs, "allow_private on", "allow_private on\n\texclude /blog/*", 1), "http://:0 {\n\tsearch acme\n}\n")

@@ -71,6 +71,10 @@ const manySections = 2000
 // of which there may be a thousand, leaves memory.
 const idleSite = time.Minute
 
+// reloadWait is how long a reload waits for the first pages of an index that
+// nothing on disk is loaded for, while the running configuration serves.
+const reloadWait = 10 * time.Second
+
 // IndexSettings are those of NewIndex.
 type IndexSettings struct {
 	Site   string
@@ -93,8 +97,8 @@ type IndexSettings struct {
 	Log    *slog.Logger
 }
 
-// NewIndex makes a site's index and begins to refresh it. It does not wait for
-// that.
+// NewIndex makes a site's index and begins to refresh it. It waits for that only
+// in a reload, and not for servers.
 func NewIndex(b IndexSettings) (*Index, error) {
 	s, dir, log := b.Config, b.Dir, b.Log.With("site", b.Site)
 	in, err := ingest.New(ingest.Options{
@@ -169,6 +173,12 @@ func NewIndex(b IndexSettings) (*Index, error) {
 			log.Error("the index is no longer refreshed", "error", err)
 		}
 	}()
+	if b.Reload && b.Limit == nil && restore != nil && len(c.Index.Documents()) == 0 {
+		select {
+		case <-c.Looked:
+		case <-time.After(reloadWait):
+		}
+	}
 	return c, nil
 }
 
