@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/widget"
 )
 
@@ -67,18 +68,18 @@ type endpoint struct {
 	full bool
 }
 
-// endpointVar is the variable of the request that holds its endpoint.
-const endpointVar = "docs_api"
+// endpointKey is what a request keeps its endpoint under.
+const endpointKey = "docs_api"
 
 // endpointOf returns the endpoint that a request is for, which the docs_api
 // matcher or the first of our handlers has parsed.
 func endpointOf(r *http.Request) (endpoint, bool) {
-	if e, ok := caddyhttp.GetVar(r.Context(), endpointVar).(endpoint); ok {
+	if e, ok := reach.Kept(r, endpointKey).(endpoint); ok {
 		return e, true
 	}
 	e, ok := parseRequest(r)
 	if ok {
-		caddyhttp.SetVar(r.Context(), endpointVar, e)
+		reach.Keep(r, endpointKey, e)
 	}
 	return e, ok
 }

@@ -82,7 +82,7 @@ func (ka *KeyAuth) Authenticate(w http.ResponseWriter, r *http.Request) (caddyau
 
 // accept sets the identity of a request.
 func accept(r *http.Request, id identity) (caddyauth.User, bool, error) {
-	caddyhttp.SetVar(r.Context(), identityVar, id)
+	reach.Keep(r, identityKey, id)
 	key, share := id.key, id.key.Organization
 	if id.source == insights.Widget {
 		share += " widget" // organizations have no spaces
@@ -119,10 +119,11 @@ func AsReader(r *http.Request) context.Context {
 	})
 }
 
-const identityVar = "docs_key"
+// identityKey is what a request keeps its identity under.
+const identityKey = "docs_key"
 
-// identity wraps the key, so that a variable set by the directive vars can't
-// be mistaken for one.
+// identity wraps the key, so that a variable of the Caddyfile can't be mistaken for
+// one.
 type identity struct {
 	key    *access.Key
 	source insights.Source
@@ -131,7 +132,7 @@ type identity struct {
 // sourceOf returns where a request comes from: the widget if it was sent with a
 // browser token, or else the API.
 func sourceOf(r *http.Request) insights.Source {
-	if id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity); ok {
+	if id, ok := reach.Kept(r, identityKey).(identity); ok {
 		return id.source
 	}
 	return insights.API
@@ -140,7 +141,7 @@ func sourceOf(r *http.Request) insights.Source {
 // IdentityOf returns the key that KeyAuth accepted, and false if there was
 // none.
 func IdentityOf(r *http.Request) (*access.Key, bool) {
-	id, ok := caddyhttp.GetVar(r.Context(), identityVar).(identity)
+	id, ok := reach.Kept(r, identityKey).(identity)
 	return id.key, ok && id.key != nil
 }
 

@@ -67,9 +67,9 @@ func unknownHost() error {
 // needsKey is the message for a request without a valid key.
 const needsKey = "this needs a valid API key: send the header Authorization: Bearer svc_dsc_…"
 
-// refusedVar is the variable of the request that holds why the authentication
-// refused it: a *problem. Caddy's handler can't say.
-const refusedVar = "docs_refused"
+// refusedKey is what a request keeps why the authentication refused it under: a
+// *problem. Caddy's handler can't say.
+const refusedKey = "docs_refused"
 
 // describe returns the message and code of an error. Errors of Caddy's own
 // handlers (authentication, rate_limit) have a status and perhaps no text.

@@ -98,7 +98,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 		if h.Get("WWW-Authenticate") == "" {
 			h.Set("WWW-Authenticate", "Bearer")
 		}
-		if p, ok := caddyhttp.GetVar(r.Context(), refusedVar).(*problem); ok {
+		if p, ok := reach.Kept(r, refusedKey).(*problem); ok {
 			err = p
 		}
 	}

@@ -71,7 +71,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 	if len(m.Sites) > 0 && !slices.Contains(m.Sites, e.site) && m.elsewhere(r, e) {
 		return false, nil
 	}
-	caddyhttp.SetVar(r.Context(), endpointVar, e)
+	reach.Keep(r, endpointKey, e)
 	return true, nil
 }
 

@@ -139,7 +139,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if reach.IsInside(r) {
 		return next.ServeHTTP(w, r)
 	}
-	if e, ok := caddyhttp.GetVar(r.Context(), endpointVar).(endpoint); ok { // behind docs_api
+	if e, ok := reach.Kept(r, endpointKey).(endpoint); ok { // behind docs_api
 		if e.api != apiMCP {
 			return next.ServeHTTP(w, r)
 		}
@@ -181,7 +181,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 // guarded answers like the API: with CORS, errors as JSON, and 405 for other
 // methods.
 func (m *MCP) guarded(w http.ResponseWriter, r *http.Request, e endpoint) error {
-	caddyhttp.SetVar(r.Context(), endpointVar, e)
+	reach.Keep(r, endpointKey, e)
 	return m.guard.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return m.serve(w, r, e) }))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/caddyauth"
 
 	"github.com/caddy-docs/caddy-docs/access"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
@@ -70,7 +71,7 @@ func address(r *http.Request) string {
 func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, text string) (caddyauth.User, bool, error) {
 	refuse := func(code, message string) (caddyauth.User, bool, error) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		caddyhttp.SetVar(r.Context(), refusedVar, &problem{message: message, code: code})
+		reach.Keep(r, refusedKey, &problem{message: message, code: code})
 		return caddyauth.User{}, false, nil
 	}
 	e, ok := endpointOf(r)

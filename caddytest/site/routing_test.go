@@ -3,7 +3,10 @@ package site
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
@@ -212,4 +215,32 @@ func TestTwoSitesInABlock(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The connection that forward_auth opens for a request may come into use only
+// after the request has another one, while our handlers run: what they note
+// must not be where it reads. Only the race detector sees it.
+func TestTheAPIBehindForwardAuth(t *testing.T) {
+	var n atomic.Int64
+	auth := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%3 == 0 { // so that connections are opened all the time
+			w.Header().Set("Connection", "close")
+		}
+	}))
+	t.Cleanup(auth.Close)
+	folder := caddytest.Folder(t, map[string]string{"index.md": "# Hello\n\nA page about widgets.\n"})
+	s := caddytest.Start(t, "", "http://localhost:0 {\n\troot * "+folder+"\n\tforward_auth "+auth.URL+" {\n\t\turi /verify\n\t}\n\tdocs acme\n\tfile_server\n}\n")
+	s.Ready("acme")
+	var wait sync.WaitGroup
+	for range 20 {
+		wait.Go(func() {
+			for range 100 {
+				if r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/v1/widget/acme.js", Key: "-"}); r.Status != http.StatusOK {
+					t.Errorf("%d: %s", r.Status, r.Body)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2"
 )
 
 // reader is a client as far as the locks of a site may look at it: its
@@ -102,20 +102,37 @@ type visit struct {
 
 type visitCtxKey struct{}
 
-// visitVar is the variable of a request that holds its visit.
-const visitVar = "docs_visit"
+// visitKey is what a visit is kept under.
+const visitKey = "docs_visit"
+
+// Keep keeps a value with a request, for handlers that come later. Caddy's
+// variables would do, but a connection that forward_auth has just opened may
+// still read them, and a map that is read and written at once ends the process.
+// The replacer has a lock.
+func Keep(r *http.Request, key string, value any) {
+	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+		repl.Set(key, value)
+	}
+}
+
+// Kept returns what Keep keeps, nil if there is nothing.
+func Kept(r *http.Request, key string) any {
+	if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
+		value, _ := repl.Get(key)
+		return value
+	}
+	return nil
+}
 
 // WithReader returns a context for what is done on behalf of the reader who
 // sends a request to the API. isKey reports whether a value of the
 // Authorization or X-API-Key header is a key of the API, which no lock sees.
 func WithReader(ctx context.Context, r *http.Request, isKey func(value string) bool) context.Context {
-	v, ok := caddyhttp.GetVar(r.Context(), visitVar).(*visit)
+	v, ok := Kept(r, visitKey).(*visit)
 	if !ok {
 		v = &visit{who: sync.OnceValue(func() *reader { return newReader(r, isKey) })}
 		v.hash = sync.OnceValue(func() readerHash { return v.who().hash() })
-		if r.Context().Value(caddyhttp.VarsCtxKey) != nil {
-			caddyhttp.SetVar(r.Context(), visitVar, v)
-		}
+		Keep(r, visitKey, v)
 	}
 	return context.WithValue(ctx, visitCtxKey{}, v)
 }
