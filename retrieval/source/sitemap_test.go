@@ -240,8 +240,8 @@ func TestRobotsThatCannotBeHadStopEverything(t *testing.T) {
 // stay below that of the list.
 func TestSitemapsThatDripAreGivenUp(t *testing.T) {
 	site := newSite(t)
-	drip := func(w http.ResponseWriter, r *http.Request) {
-		for i := 0; i < 100 && r.Context().Err() == nil; i++ {
+	drip := func(w http.ResponseWriter, r *http.Request) { // until the client is gone
+		for r.Context().Err() == nil {
 			fmt.Fprint(w, " ")
 			_ = http.NewResponseController(w).Flush()
 			time.Sleep(20 * time.Millisecond)
@@ -257,9 +257,8 @@ func TestSitemapsThatDripAreGivenUp(t *testing.T) {
 			t.Fatalf("before %s is slow: %v", name, err)
 		}
 		site.set(slow, drip)
-		began := time.Now()
-		if _, err := sitemap.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "took more than 500ms") || time.Since(began) > 1500*time.Millisecond {
-			t.Errorf("%s: %v after %s", name, err, time.Since(began))
+		if _, err := sitemap.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "took more than 500ms") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
