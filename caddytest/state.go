@@ -2,6 +2,7 @@ package caddytest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 )
 
 // App returns the app docs of this process, with its admin API.
@@ -20,6 +22,15 @@ func App(t testing.TB) admin.API {
 		t.Fatal(err)
 	}
 	return admin.API{App: a.(*app.App)}
+}
+
+// AllAsked waits until a stranger's request was made for each page of a site.
+func AllAsked(t testing.TB, site string) {
+	t.Helper()
+	Until(t, "every page was asked for", func() bool {
+		pages := App(t).Site(site).Reach.Pages()
+		return len(pages) > 0 && !slices.ContainsFunc(pages, func(p reach.Page) bool { return p.State == reach.Unknown })
+	})
 }
 
 // Metrics returns the series of a MetricsSite by name and labels.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:generate go -C build run .
@@ -50,19 +51,29 @@ func Chunk(name string) (body []byte, ok bool) {
 	return body, err == nil
 }
 
+// labels are the first texts of the languages with a chunk: the word "Search".
+var labels = sync.OnceValue(func() map[string]string {
+	all := make(map[string]string)
+	chunks, _ := fs.Glob(dist, "dist/*-*.js")
+	for _, chunk := range chunks {
+		language, _, _ := strings.Cut(strings.TrimPrefix(chunk, "dist/"), "-")
+		list, _ := dist.ReadFile(chunk)
+		var texts []string
+		if json.Unmarshal(bytes.TrimPrefix(list, []byte("export default")), &texts) == nil { // else it is code
+			all[language] = texts[0]
+		}
+	}
+	return all
+})
+
 // Label adds the word "Search" in the languages of a site's pages to texts by
 // language, for the button that is there before the other texts are.
 func Label(texts map[string]map[string]string, languages []string) map[string]map[string]string {
 	all := make(map[string]map[string]string)
 	for _, tag := range languages {
 		language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-		chunks, _ := fs.Glob(dist, "dist/"+language+"-*.js")
-		if len(chunks) == 1 {
-			list, _ := dist.ReadFile(chunks[0])
-			var own []string
-			if json.Unmarshal(bytes.TrimPrefix(list, []byte("export default")), &own) == nil {
-				all[language] = map[string]string{"0": own[0]}
-			}
+		if label, ok := labels()[language]; ok {
+			all[language] = map[string]string{"0": label}
 		}
 	}
 	for language, own := range texts {

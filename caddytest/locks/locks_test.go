@@ -62,7 +62,7 @@ operators read values on panels during long shifts while sensors report heat to 
 filters after storms because dust enters pipes through old seals which engineers replace every spring with parts
 made by local workshops under strict rules about metal glass rubber paint wire steam oil gas light sound`)
 
-// newDoc returns a page at a path of its own.
+// newDoc returns a page at a separate path.
 func newDoc(path string) *doc {
 	d := &doc{path: path, file: strings.TrimPrefix(path, "/"), title: word("title " + path), key: word("key " + path), proof: word("proof " + path)}
 	if strings.HasSuffix(path, "/") {
@@ -176,7 +176,7 @@ func (r *row) clients() []client {
 	return append(clients, r.readers...)
 }
 
-// world is a Caddy with all rows, and what stands behind it.
+// world is a Caddy with all rows, and the servers behind it.
 type world struct {
 	*caddytest.Server
 	rows []*row

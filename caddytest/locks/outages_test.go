@@ -50,8 +50,8 @@ func forgetful(r *row) *row {
 	return r
 }
 
-// copies returns the pages as a slice of its own: a row with one has a folder
-// of its own.
+// copies returns the pages as another slice: a row with one has a separate
+// folder.
 func copies(docs []*doc) []*doc { return append([]*doc(nil), docs...) }
 
 // An outage publishes nothing: not while it lasts, not for pages that change

@@ -66,7 +66,7 @@ func table() []*row {
 		{name: "forward_auth with a list for each reader", after: "forward_auth /internal/* {auth} {\nuri /verify\n}\n" + files, login: lists, stranger: open, readers: []client{
 			with("Ann", "Cookie", "session=ann", without(deep)), with("Bob", "Cookie", "session=bob", without(plan)), guest,
 		}},
-		behind("a server with a login of its own", status(http.StatusUnauthorized)),
+		behind("a server with its own login", status(http.StatusUnauthorized)),
 		behind("a login with the status 200", page("<title>Log in</title><h1>Log in</h1><form>Password</form>")),
 		behind("a login with a token", func(w http.ResponseWriter, r *http.Request) {
 			page("<title>Log in</title><h1>Log in</h1><form><input name=csrf value="+rand.Text()+">Password "+rand.Text()+"</form>")(w, r)

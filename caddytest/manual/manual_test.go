@@ -65,10 +65,7 @@ func startManual(t *testing.T) *caddytest.Server {
 	if err := s.TryLoad(string(example)); err != nil {
 		t.Fatal(err)
 	}
-	caddytest.Until(t, "the manual's pages are known to be public", func() bool {
-		pages := caddytest.App(t).Status().Sites[0].Pages
-		return pages != nil && pages.Public > 0 && pages.Unknown == 0
-	})
+	caddytest.AllAsked(t, "manual")
 	return s
 }
 

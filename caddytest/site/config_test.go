@@ -228,7 +228,7 @@ func TestMarkdownThatNothingRendersIsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := caddytest.Start(t, c.lines, "http://localhost:0 {\n\troot * "+folder+"\n\t"+c.block+"\n}\n")
 			s.Ready("acme")
-			allAsked(t)
+			caddytest.AllAsked(t, "acme")
 			found := false
 			for _, check := range caddytest.App(t).Doctor(t.Context()) {
 				if check.What != "site acme pages" {

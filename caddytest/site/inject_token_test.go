@@ -129,7 +129,7 @@ func TestAStolenTokenIsWorthNothing(t *testing.T) {
 
 // startProxied is a site whose clients say their address in X-Forwarded-For, as
 // behind a proxy. Limits are counted for as long as the process lives, so tests
-// of them have addresses and organizations of their own.
+// of them use separate addresses and organizations.
 func startProxied(t *testing.T, organization, words string) (s *caddytest.Server, from func(address string) map[string]string) {
 	t.Helper()
 	folder := caddytest.Folder(t, map[string]string{"index.md": "# Home\n\nThe widget of the front page.\n"})
@@ -170,7 +170,7 @@ func TestATokenIsForOneNetwork(t *testing.T) {
 	}
 }
 
-// The widget has a share of its own: programs with a key don't close it, and it
+// The widget has a separate share: programs with a key don't close it, and it
 // doesn't close them. In the access log a token's user is the widget.
 func TestATokenSpendsTheWidgetsShareOfTheLimit(t *testing.T) {
 	s, from := startProxied(t, strings.ToLower(crand.Text()), "rate_limit organization 200 1h\nrate_limit ip 1000 1h")

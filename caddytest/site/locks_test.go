@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -192,7 +191,7 @@ func TestLockedPagesAreShownByCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	docs := func(args ...string) string {
 		out, err := run(t, append([]string{"--address", "unix/" + socket}, args...)...)
 		if err != nil && args[0] != "doctor" {
@@ -251,7 +250,7 @@ func TestLocksCountBehindAProxyThatSpeaksTLS(t *testing.T) {
 			if err := s.TryLoad(behindProxy(s.Dir, docs) + address + " {\n" + block + "\n}\n"); err != nil {
 				t.Fatal(err)
 			}
-			allAsked(t)
+			caddytest.AllAsked(t, "acme")
 			for _, p := range caddytest.App(t).Site("acme").Reach.Pages() {
 				want := reach.Public
 				if strings.HasPrefix(p.Document.Page, "internal/") {
@@ -296,7 +295,7 @@ func TestLocksCountWhereTheFolderIsServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("DOCS_HOST", "docs.acme.test")
 			s := caddytest.Start(t, c.docs, c.blocks)
-			allAsked(t)
+			caddytest.AllAsked(t, "acme")
 			find := func(query, login string) string {
 				r := s.Do(caddytest.Request{Path: c.path + caddytest.SearchPath, Key: "-", Host: c.host, Body: `{"query":"` + query + `"}`, Header: map[string]string{"X-API-Key": caddytest.Key, "Authorization": login}})
 				return string(r.Body)
@@ -314,15 +313,6 @@ func TestLocksCountWhereTheFolderIsServed(t *testing.T) {
 	}
 }
 
-// allAsked waits until a stranger's request was made for each page of acme.
-func allAsked(t *testing.T) {
-	t.Helper()
-	caddytest.Until(t, "every page was asked for", func() bool {
-		pages := caddytest.App(t).Site("acme").Reach.Pages()
-		return len(pages) > 0 && !slices.ContainsFunc(pages, func(p reach.Page) bool { return p.State == reach.Unknown })
-	})
-}
-
 // Strangers' spelling is not corrected by the words of locked pages, and what
 // they find has the scores that it has without them.
 func TestNothingOfLockedPagesShowsToStrangers(t *testing.T) {
@@ -333,13 +323,13 @@ func TestNothingOfLockedPagesShowsToStrangers(t *testing.T) {
 	}
 	block := "root * " + folder + "\ndocs acme {\n%s\n}\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server"
 	locked := startBehindProxy(t, "", fmt.Sprintf(block, "language en"))
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	got := map[string]string{}
 	for _, q := range []string{"reactor", "plan", "zebrafsh", "zebra", "quagmir", "cooling secret", "reactor log"} {
 		got[q] = find(locked, q)
 	}
 	without := startBehindProxy(t, "", fmt.Sprintf(block, "language en\nexclude /internal/*"))
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	for q, r := range got {
 		if want := find(without, q); r != want {
 			t.Errorf("%s finds\n%s\nwithout the locked pages\n%s", q, r, want)
@@ -477,7 +467,7 @@ func TestASearchAsksForFewLockedPages(t *testing.T) {
 	}
 	s := startBehindProxy(t, "", "root * "+caddytest.Folder(t, files)+"\ndocs acme\nforward_auth /internal/* "+auth.URL+" {\n\turi /verify\n}\nfile_server")
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	r := s.Do(caddytest.Request{Path: caddytest.SearchPath, Body: `{"query":"secret plan","pageSize":50}`, Header: map[string]string{"Cookie": "session=unknown"}})
 	mu.Lock()
 	defer mu.Unlock()
@@ -495,7 +485,7 @@ func TestASearchAmongLockedPagesEmbedsItsQueryOnce(t *testing.T) {
 	_, url := caddytest.StartModel(t)
 	s := startBehindProxy(t, "embedder "+url+" fake-embed", "root * "+privateFolder(t)+"\ndocs acme\n@outside {\n\tpath /internal/*\n\tnot client_ip private_ranges\n}\nrespond @outside 403\nfile_server\nhandle /metrics {\n\tmetrics\n}")
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	caddytest.Until(t, "the pages have vectors", func() bool {
 		e := caddytest.App(t).Status().Sites[0].Index.Embeddings
 		return e != nil && e.Total > 0 && e.Done == e.Total

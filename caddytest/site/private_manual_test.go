@@ -114,7 +114,7 @@ http://localhost:%d {
 		t.Fatal(err)
 	}
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	client := s.Client
 	opensFor(t, s, "a stranger", client, nil, false)
 	opensFor(t, s, "a reader with a wrong password", client, map[string]string{"Authorization": "Basic cmVhZGVyOndyb25n"}, false)
@@ -155,7 +155,7 @@ func TestThePagesForClientCertificates(t *testing.T) {
 	}
 	s.Client = client()
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 	opensFor(t, s, "a stranger", client(), nil, false)
 	opensFor(t, s, "a reader with a certificate", client(known), nil, true)
 	opensFor(t, s, "a stranger who comes later", client(), nil, false)

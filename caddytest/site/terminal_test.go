@@ -37,7 +37,7 @@ func TestCommandsPrintNothingThatDrivesATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Ready("acme")
-	allAsked(t)
+	caddytest.AllAsked(t, "acme")
 
 	// A server that answers each request with such an error.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -449,7 +449,7 @@ func (s *Site) awaitComplete(ctx context.Context) bool {
 		v := s.View()
 		documents := s.documents()
 		switch {
-		case v.Elsewhere || len(documents) == 0 || v.Complete && sameDocuments(documents, v.documents):
+		case v.Elsewhere || len(documents) == 0 || v.Complete && SameDocuments(documents, v.documents):
 			return true
 		case s.late.Load() == documents[0]:
 			return false

@@ -94,7 +94,7 @@ func (s *Site) Tick() {
 func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sameDocuments(documents, s.seen) && now.Before(s.then)
+	return SameDocuments(documents, s.seen) && now.Before(s.then)
 }
 
 // Update asks for the pages that are new, changed, or were asked for too long
@@ -124,7 +124,7 @@ func (s *Site) Update(ctx context.Context) {
 	s.mu.Lock()
 	changed := s.changed
 	s.mu.Unlock()
-	if v := s.View(); ctx.Err() == nil && (changed || !sameDocuments(documents, v.documents)) {
+	if v := s.View(); ctx.Err() == nil && (changed || !SameDocuments(documents, v.documents)) {
 		s.publish(documents)
 		s.report()
 	}
@@ -230,7 +230,7 @@ func (s *Site) unanswered(documents []*retrieval.Document) (all []*retrieval.Doc
 func (s *Site) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !sameDocuments(documents, s.seen) {
+	if !SameDocuments(documents, s.seen) {
 		s.see(documents)
 	}
 	const perAge = int(maxAge / tick)
@@ -287,9 +287,9 @@ func spread(url string) time.Duration {
 	return maxAge / 2 / 1000 * time.Duration(h.Sum32()%1000)
 }
 
-// sameDocuments reports whether both are the documents of one generation of the
+// SameDocuments reports whether both are the documents of one generation of the
 // index, which never change.
-func sameDocuments(a, b []*retrieval.Document) bool {
+func SameDocuments(a, b []*retrieval.Document) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 

@@ -60,23 +60,31 @@ func (s *Pages) untranslated(d, front *retrieval.Document) string {
 	return folder
 }
 
-// maxNamed is how many languages and versions of a site tools name.
+// maxNamed is how many languages and versions of a site are named.
 const maxNamed = 20
 
 // About is what the tools of agents say of the site.
 func (s *Pages) About(base string) agents.About {
 	about := agents.About{Name: s.site.Name, Title: s.site.Title(), URL: base}
-	language, version := s.favored()
+	_, version := s.favored()
 	about.Description = s.description
-	languages, versions := append([]string{language}, s.languages...), append([]string{version}, s.versions...)
-	tidy := func(all []string) (some []string) {
-		for _, s := range all {
-			if s != "" && len(s) <= 50 && len(some) < maxNamed && !slices.Contains(some, s) {
-				some = append(some, s)
-			}
-		}
-		return some
-	}
-	about.Languages, about.Versions = tidy(languages), tidy(versions)
+	about.Languages, about.Versions = s.Languages(), named(version, s.versions)
 	return about
+}
+
+// Languages returns the languages of the public pages to name, that of most
+// readers first.
+func (s *Pages) Languages() []string {
+	language, _ := s.favored()
+	return named(language, s.languages)
+}
+
+// named returns the values to name, the favored one first.
+func named(favored string, all []string) (some []string) {
+	for _, s := range append([]string{favored}, all...) {
+		if s != "" && len(s) <= 50 && len(some) < maxNamed && !slices.Contains(some, s) {
+			some = append(some, s)
+		}
+	}
+	return some
 }

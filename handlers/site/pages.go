@@ -49,7 +49,7 @@ type llms struct {
 func (r *Site) Pages() *Pages {
 	view, documents := r.Reach.View(), r.Index.Documents()
 	s := r.served.Load()
-	if s != nil && s.view == view && len(s.documents) == len(documents) && (len(documents) == 0 || &s.documents[0] == &documents[0]) {
+	if s != nil && s.view == view && reach.SameDocuments(s.documents, documents) {
 		return s
 	}
 	s = &Pages{site: r, documents: documents, view: view, byPath: make(map[string]*retrieval.Document, len(documents))}

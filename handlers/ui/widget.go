@@ -292,7 +292,7 @@ func (wd *Widget) config(site *site.Site) ([]byte, error) {
 		Site    string                       `json:"site"`
 		Strings map[string]map[string]string `json:"strings,omitempty"` // in place of the files
 		Support string                       `json:"support,omitempty"`
-	}{settings, site.Name, widget.Label(wd.strings, site.Pages().About("").Languages), supportLink(site.Config.SupportURL)})
+	}{settings, site.Name, widget.Label(wd.strings, site.Pages().Languages()), supportLink(site.Config.SupportURL)})
 }
 
 // supportLink returns a support_url with a place for the conversation's ID.

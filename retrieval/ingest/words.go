@@ -14,7 +14,7 @@ const (
 	blockTags                     // separate their text from what comes before and after
 	headingTags
 	sectionTags
-	writtenTags // are blocks of their own kind in Markdown
+	writtenTags // are written as special blocks in Markdown
 
 	skippedRoles
 	skippedClasses // are on elements that are not the page's text

@@ -1,5 +1,5 @@
 // Command build makes the widget's dist from its sources with esbuild:
-// go generate ./widget. It is a module of its own, so that servers carry none
+// go generate ./widget. It is a separate module, so that servers carry none
 // of its dependencies. dist is committed, since xcaddy and go install run no
 // generators.
 //
