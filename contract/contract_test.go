@@ -222,6 +222,9 @@ func TestTheDocumentHasTheBoundsThatHold(t *testing.T) {
 func jsonFields(v any) (names, required []string) {
 	for f := range reflect.TypeOf(v).Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		names = append(names, name)
 		if options == "" {
 			required = append(required, name)

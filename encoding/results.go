@@ -17,6 +17,8 @@ type Result struct {
 	// #anchor if the section has one.
 	Path     string   `json:"path"`
 	Metadata Metadata `json:"metadata"`
+	// Why is that of the hit. Only operators ask for it.
+	Why []string `json:"-"`
 }
 
 // Metadata describes a result's page and section.
@@ -63,7 +65,7 @@ func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 	for i, h := range hits {
 		d, section := h.Document, &h.Document.Sections[h.Section]
 		r := Result{
-			Path: d.Page,
+			Path: d.Page, Why: h.Why,
 			Metadata: Metadata{
 				Title: d.Title, Heading: section.Heading, Breadcrumbs: d.Breadcrumbs,
 				Version: d.Version, Language: d.Language, URL: d.URL, Score: h.Score,

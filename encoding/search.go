@@ -28,6 +28,8 @@ type Search struct {
 	Offset int
 	// NoContent and NoSnippet leave out what the body's fields don't name.
 	NoContent, NoSnippet bool
+	// Explain asks for the results' Why. No body can.
+	Explain bool
 }
 
 // DecodeSearch reads the body of a search. It returns an *Error if the body is

@@ -211,6 +211,8 @@ type Query struct {
 	// Question is true if Text is a question for an assistant, whose last
 	// word is complete.
 	Question bool
+	// Explain is true if hits are to have their Why.
+	Explain bool
 }
 
 // Hit is a section that a search found.
@@ -222,6 +224,9 @@ type Hit struct {
 	// queries. With 1, title and text have every word of the query; nonsense
 	// scores below 0.2.
 	Score float64
+	// Why says where the hit's place in the list comes from, for people, a line
+	// each.
+	Why []string
 }
 
 // Span is a word of a query in a text, from byte Start up to End.

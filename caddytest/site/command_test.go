@@ -96,6 +96,12 @@ func TestCommandsAskTheRunningServer(t *testing.T) {
 	if out := docs("search", "acme", "install on linux"); !strings.Contains(out, "https://docs.acme.test/guide/install#on-linux") {
 		t.Errorf("search:\n%s", out)
 	}
+	if out := docs("search", "acme", "install on linux", "--explain"); !strings.Contains(out, "words: install ") || !strings.Contains(out, "value: ") {
+		t.Errorf("search --explain:\n%s", out)
+	}
+	if out := docs("search", "acme", "install on linux", "--explain", "--json"); !strings.Contains(out, `"why": [`) {
+		t.Errorf("search --explain --json:\n%s", out)
+	}
 	if out := docs("ask", "acme", "How do I install Acme on Linux?"); !strings.Contains(out, "sudo acme-install") || !strings.Contains(out, "Sources") {
 		t.Errorf("ask:\n%s", out)
 	}

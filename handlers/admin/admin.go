@@ -40,7 +40,7 @@ type API struct{ *app.App }
 //	GET    /docs/logins               sessions of the dashboard
 //	POST   /docs/logins               make a code that signs in to the dashboard, once
 //	DELETE /docs/logins/{id}          end a session, or all
-//	POST   /docs/search/{site}        a search body; results as the API gives them, without a key; ?record=false keeps it out of the insights
+//	POST   /docs/search/{site}        a search body; results as the API gives them, without a key; ?record=false keeps it out of the insights, ?explain=true adds why
 //	POST   /docs/ask/{site}           a v2 message body; the v2 stream, without a key
 //	GET    /docs/insights/{site}      what readers look for, in the last ?days=30
 //	DELETE /docs/insights/{site}      erase {"thread"}, {"text"} or {"day"}
@@ -148,7 +148,7 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 	case "DELETE logins":
 		answer, err = a.endLogins(ctx, name)
 	case "POST search":
-		answer, err = a.search(ctx, name, body, r.URL.Query().Get("record") != "false")
+		answer, err = a.search(ctx, name, body, r.URL.Query().Get("record") != "false", r.URL.Query().Get("explain") == "true")
 	case "GET insights", "DELETE insights":
 		answer, err = a.insightsAdmin(r, name, body)
 	case "POST backup":

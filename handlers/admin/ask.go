@@ -16,8 +16,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
-// search answers the body of a search request, for an operator.
-func (a API) search(ctx context.Context, name string, body []byte, recorded bool) ([]encoding.Result, error) {
+// search answers the body of a search request, for an operator, perhaps with
+// why each result is in its place.
+func (a API) search(ctx context.Context, name string, body []byte, recorded, explain bool) (any, error) {
 	r, err := a.site(name)
 	if err != nil {
 		return nil, err
@@ -26,11 +27,26 @@ func (a API) search(ctx context.Context, name string, body []byte, recorded bool
 	if err != nil {
 		return nil, err
 	}
+	q.Explain = explain
 	results, _, err := r.Results(ctx, q)
-	if err == nil && recorded {
+	if err != nil {
+		return nil, err
+	}
+	if recorded {
 		r.Searched(site.Asker{Source: insights.Command}, q, results)
 	}
-	return results, err
+	if !explain {
+		return results, nil
+	}
+	type explained struct {
+		encoding.Result
+		Why []string `json:"why"`
+	}
+	out := make([]explained, len(results))
+	for i := range results {
+		out[i] = explained{results[i], results[i].Why}
+	}
+	return out, nil
 }
 
 // question returns a site, held until release is called, and what the body of a

@@ -16,6 +16,7 @@ func searchCommand(t *target) *cobra.Command {
 	var size int
 	var threshold float64
 	var version, language, tag string
+	var explain bool
 	cmd := &cobra.Command{
 		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,9 +27,20 @@ func searchCommand(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, t, http.MethodPost, path("search", args[0]), body, func(out io.Writer, results []encoding.Result) {
+			type result struct {
+				encoding.Result
+				Why []string `json:"why,omitempty"`
+			}
+			uri := path("search", args[0])
+			if explain {
+				uri += "?explain=true"
+			}
+			return show(cmd, t, http.MethodPost, uri, body, func(out io.Writer, results []result) {
 				for i, r := range results {
-					fmt.Fprintf(out, "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
+					fmt.Fprintf(out, "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r.Result)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
+					for _, line := range r.Why {
+						fmt.Fprintf(out, "            %s\n", printable(line))
+					}
 				}
 				if len(results) == 0 {
 					fmt.Fprintln(cmd.ErrOrStderr(), "nothing found")
@@ -42,6 +54,7 @@ func searchCommand(t *target) *cobra.Command {
 	f.StringVar(&version, "version", "", "Only pages of this version")
 	f.StringVar(&language, "language", "", "Only pages in this language")
 	f.StringVar(&tag, "tag", "", "Only pages with this tag")
+	f.BoolVar(&explain, "explain", false, "Say why each result is in its place")
 	return cmd
 }
 

@@ -83,7 +83,7 @@ func (r *Site) Page(ctx context.Context, page string) (*retrieval.Document, erro
 // reader of locked pages may have more. Errors are the index's.
 func (r *Site) Results(ctx context.Context, q *encoding.Search) (results []encoding.Result, total int, err error) {
 	query := retrieval.Query{
-		Text: q.Query, Limit: retrieval.MaxHits, Threshold: q.Threshold, Filter: q.Filter, Prefer: r.Prefer(),
+		Text: q.Query, Limit: retrieval.MaxHits, Threshold: q.Threshold, Filter: q.Filter, Prefer: r.Prefer(), Explain: q.Explain,
 	}
 	hits, pages, err := r.find(ctx, &query, q.Offset+q.PageSize)
 	if err != nil {

@@ -88,7 +88,11 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 		if score < q.Threshold {
 			break
 		}
-		hits = append(hits, retrieval.Hit{Document: g.docs[c.page], Section: int(c.section - g.first[c.page]), Score: score})
+		hit := retrieval.Hit{Document: g.docs[c.page], Section: int(c.section - g.first[c.page]), Score: score}
+		if q.Explain {
+			hit.Why = g.explain(q, p, similar, scopes, c.page, c.section, c.value, s)
+		}
+		hits = append(hits, hit)
 	}
 	return hits
 }
@@ -140,13 +144,21 @@ func (g *generation) focusOn(p *parsedQuery, page uint32) func(section uint32) f
 	}
 }
 
-// What a word of the query counts in a hit's score, by where it is found.
-const (
-	inTitle   = 1.
-	inHeading = .8
-	inText    = .6
-	onPage    = .3
-)
+// where returns where a section's page has a term, and what it counts there in
+// a hit's score.
+func (g *generation) where(term, page, section uint32) (name string, counts float64) {
+	switch {
+	case g.titles.holds(term, page):
+		return "title", 1
+	case g.headings.holds(term, section):
+		return "heading", .8
+	case g.sections.holds(term, section):
+		return "text", .6
+	case g.pages.holds(term, page):
+		return "elsewhere on the page", .3
+	}
+	return "", 0
+}
 
 // relevance is the score of a hit: the share of the query's IDF that the
 // section covers, an unknown word having the highest. A word counts by where
@@ -162,18 +174,8 @@ func (g *generation) relevance(p *parsedQuery, similar *similarity, page, sectio
 		}
 		best := 0.
 		for _, e := range w.expansions {
-			where := 0.
-			switch {
-			case g.titles.holds(e.term, page):
-				where = inTitle
-			case g.headings.holds(e.term, section):
-				where = inHeading
-			case g.sections.holds(e.term, section):
-				where = inText
-			case g.pages.holds(e.term, page):
-				where = onPage
-			}
-			best = max(best, where*float64(e.weight*w.trust))
+			_, counts := g.where(e.term, page, section)
+			best = max(best, counts*float64(e.weight*w.trust))
 		}
 		// A part of an identifier counts in full where the identifier is.
 		best *= float64(w.share(&g.sections, section))

@@ -19,6 +19,7 @@ type scratch struct {
 	similarity, pageSimilarity       []float32 // to the query's vector
 	order                            []uint32  // pages found
 	scale                            float32   // what vectors left of the values of sections
+	evidence                         float32   // what a page's own score counts
 }
 
 func zeroed(s []float32, n int) []float32 {
@@ -162,10 +163,11 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 		best, bestPage = max(best, s.value[page]), max(bestPage, s.page[page])
 		s.order = append(s.order, page)
 	}
+	s.evidence = evidence * best / bestPage
 	var top float32
 	var named []uint32 // pages whose title is the query
 	for _, page := range s.order {
-		value, factor := s.value[page]+evidence*s.page[page]/bestPage*best, g.factor[page]*scopes[g.scope[page]].kind
+		value, factor := s.value[page]+s.evidence*s.page[page], g.factor[page]*scopes[g.scope[page]].kind
 		if factor > listFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
 			value += verbatimBonus * best
 			named = append(named, page)
