@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // maxIndex is the length of llms.txt and of each of its parts in characters.
@@ -64,7 +66,7 @@ func Index(site Site, pages []Page) map[string]string {
 			s.move(site, files)
 			lines = append(lines, s.lines...)
 		}
-		files[othersFile] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", oneLine(site.Title), othersTitle, site.URL, strings.Join(lines, "\n"))
+		files[othersFile] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", short.Line(site.Title), othersTitle, site.URL, strings.Join(lines, "\n"))
 		link := &section{title: "Optional"} // which the proposal has for what may be skipped
 		link.add(fmt.Sprintf("- [%s](%s/%s): lists of the same documentation", othersTitle, site.URL, othersFile))
 		sections = append(sections, link)
@@ -102,7 +104,7 @@ const (
 
 func indexHead(site Site, pages int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", oneLine(site.Title), cmp.Or(oneLine(site.Description), "The documentation of "+oneLine(site.Title)+"."))
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", short.Line(site.Title), cmp.Or(short.Line(site.Description), "The documentation of "+short.Line(site.Title)+"."))
 	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/llms-full.txt\n", site.URL, pages, site.URL)
 	return b.String()
 }
@@ -119,7 +121,7 @@ func sectionsOf(site Site, pages []Page) (first, others []*section) {
 		if p.Language != "" && site.Language != "" && !sameLanguage(p.Language, site.Language) {
 			also = append(also, "language "+p.Language)
 		}
-		title := cmp.Or(oneLine(p.Section), "Pages")
+		title := cmp.Or(short.Line(p.Section), "Pages")
 		if len(also) > 0 {
 			title = upperFirst(strings.Join(also, ", "))
 		}
@@ -133,8 +135,8 @@ func sectionsOf(site Site, pages []Page) (first, others []*section) {
 				first = append(first, s)
 			}
 		}
-		line := "- [" + escape(oneLine(p.Title)) + "](" + p.Markdown + ")"
-		if d := cut(oneLine(p.Description), maxDescription); d != "" {
+		line := "- [" + escape(short.Line(p.Title)) + "](" + p.Markdown + ")"
+		if d := short.Excerpt(p.Description, maxDescription); d != "" {
 			line += ": " + d
 		}
 		s.add(line)
@@ -157,7 +159,7 @@ func (s *section) move(site Site, files map[string]string) {
 			name = fmt.Sprintf("llms/%s-%d.txt", s.slug, i+1)
 			title = fmt.Sprintf("%s, part %d of %d", s.title, i+1, len(parts))
 		}
-		files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", oneLine(site.Title), title, site.URL, strings.Join(part, "\n"))
+		files[name] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", short.Line(site.Title), title, site.URL, strings.Join(part, "\n"))
 		s.add(fmt.Sprintf("- [%s](%s/%s): %d of %d pages", escape(title), site.URL, name, len(part), count))
 	}
 }
@@ -255,22 +257,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(x), len(y))
 }
 
-// oneLine collapses white space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // escape keeps a title from ending its link.
 func escape(s string) string {
 	return strings.NewReplacer("\\", "\\\\", "[", "\\[", "]", "\\]").Replace(s)
-}
-
-// cut shortens a text to n characters, at a blank if it can.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	s = string([]rune(s)[:n-1])
-	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
-		s = s[:i]
-	}
-	return strings.TrimRight(s, " ,.;:") + "…"
 }

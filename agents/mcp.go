@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Docs is a site's documentation, as the reader of the context sees it.
@@ -80,7 +82,7 @@ const (
 func NewHandler(about About, docs Docs) http.Handler {
 	s := &server{about: about, docs: docs}
 	server := mcp.NewServer(&mcp.Implementation{
-		Name: about.Name, Title: about.Title, Description: cut(oneLine(about.Description), 500), WebsiteURL: about.URL, Version: "1",
+		Name: about.Name, Title: about.Title, Description: short.Excerpt(about.Description, 500), WebsiteURL: about.URL, Version: "1",
 	}, &mcp.ServerOptions{
 		Instructions: s.instructions(),
 		// Without listChanged a subscription ends at once. Prompts are declared
@@ -134,7 +136,7 @@ func (s *server) what() string {
 func (s *server) instructions() string {
 	text := s.what() + ": the documentation at " + s.about.URL + "."
 	if s.about.Description != "" {
-		text += " " + cut(oneLine(s.about.Description), 500)
+		text += " " + short.Excerpt(s.about.Description, 500)
 	}
 	return text + " For any question about " + s.about.Title + ", call search with a few keywords or the question, then fetch with the id of the best result. Cite the url of what you use. Pages change: prefer these tools to memory."
 }
@@ -223,7 +225,7 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 			limit = min(max(int(n), 1), maxLimit)
 		}
 	}
-	hits, err := s.docs.Search(ctx, cut(text, maxQuery), language, version, limit)
+	hits, err := s.docs.Search(ctx, short.Excerpt(text, maxQuery), language, version, limit)
 	if err != nil {
 		return refuse("search is unavailable at the moment; try again in a few seconds"), nil
 	}
@@ -234,7 +236,7 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 			r.Title = cmp.Or(h.Title, h.Heading) + " › " + h.Heading
 		}
 		if s.about.Full {
-			r.Text, r.Language, r.Version = cut(oneLine(h.Text), maxSnippet), h.Language, h.Version
+			r.Text, r.Language, r.Version = short.Excerpt(h.Text, maxSnippet), h.Language, h.Version
 		}
 		results = append(results, r)
 	}
@@ -264,7 +266,7 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	case err != nil:
 		return refuse("the page can't be read at the moment; try again in a few seconds"), nil
 	case page == nil:
-		return refuse("there is no page %s; use the id of a search result", cut(id, 300)), nil
+		return refuse("there is no page %s; use the id of a search result", short.Excerpt(id, 300)), nil
 	}
 	anchor, number := splitPart(fragment)
 	text := withoutFrontMatter(string(page.Markdown))
@@ -348,7 +350,7 @@ func (s *server) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		pages, total := s.docs.Pages(ctx, offset, listPage)
 		for _, p := range pages {
 			list.Resources = append(list.Resources, &mcp.Resource{
-				URI: p.Markdown, Name: cmp.Or(p.Title, p.Markdown), Title: p.Title, Description: cut(oneLine(p.Description), maxDescription), MIMEType: "text/markdown",
+				URI: p.Markdown, Name: cmp.Or(p.Title, p.Markdown), Title: p.Title, Description: short.Excerpt(p.Description, maxDescription), MIMEType: "text/markdown",
 			})
 		}
 		if offset+len(pages) < total && len(pages) > 0 {

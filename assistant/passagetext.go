@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // passageText is a section's text. A short one is followed by the sections
@@ -56,7 +57,7 @@ func (r *run) cut(text, query string, budget int) string {
 	best, bestScore := 0, -1.0
 	for i, b := range blocks {
 		seen := map[string]bool{}
-		for _, t := range terms(clip(b.text, 4000), r.q.language) {
+		for _, t := range terms(short.Bytes(b.text, 4000), r.q.language) {
 			if have[t.stem] {
 				seen[t.stem] = true
 			}

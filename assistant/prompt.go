@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Bounds of what goes into a prompt besides the passages.
@@ -53,12 +54,12 @@ func (r *run) rules() string {
 	}
 	var b strings.Builder
 	b.Grow(len(rules) + len(toolRule) + min(len(site.Instructions), instructionChars) + 512)
-	fmt.Fprintf(&b, rules, oneLine(cmp.Or(site.Title, site.Name, "this product")), support)
+	fmt.Fprintf(&b, rules, short.Line(cmp.Or(site.Title, site.Name, "this product")), support)
 	if r.toolsOn() {
 		b.WriteString(toolRule)
 	}
 	if s := strings.TrimSpace(site.Instructions); s != "" {
-		b.WriteString("\n\nThe site's operator adds\n" + clip(s, instructionChars))
+		b.WriteString("\n\nThe site's operator adds\n" + short.Bytes(s, instructionChars))
 	}
 	return b.String()
 }
@@ -111,7 +112,7 @@ func (r *run) userMessage() string {
 		r.fence(&b, "Further pages that the search found, without their text", titles.String())
 	}
 	if q.page != nil {
-		r.fence(&b, "Page that the reader is on", oneLine(q.page.Title)+"\n"+q.page.URL)
+		r.fence(&b, "Page that the reader is on", short.Line(q.page.Title)+"\n"+q.page.URL)
 	}
 	left := contextTokens
 	data := func(label, text string) {
@@ -128,14 +129,14 @@ func (r *run) userMessage() string {
 			label = "Code that the reader shows"
 		}
 		if c.Path != "" {
-			label += ", from " + oneLine(clip(c.Path, 200))
+			label += ", from " + short.Line(short.Bytes(c.Path, 200))
 		}
 		data(label, c.Value)
 	}
 	for _, a := range q.attachments {
-		label := "File that the reader attached: " + oneLine(clip(cmp.Or(a.Name, "unnamed"), 100))
+		label := "File that the reader attached: " + short.Line(short.Bytes(cmp.Or(a.Name, "unnamed"), 100))
 		if a.MediaType != "" {
-			label += " (" + oneLine(clip(a.MediaType, 80)) + ")"
+			label += " (" + short.Line(short.Bytes(a.MediaType, 80)) + ")"
 		}
 		data(label, cmp.Or(a.Text, "Its content can't be read."))
 	}
@@ -148,7 +149,7 @@ func (r *run) userMessage() string {
 
 // writePassage writes a passage into the prompt.
 func (r *run) writePassage(b *strings.Builder, p *passage) {
-	r.fence(b, "Passage "+p.id+": "+oneLine(p.title)+"\nAddress: "+p.url, p.text)
+	r.fence(b, "Passage "+p.id+": "+short.Line(p.title)+"\nAddress: "+p.url, p.text)
 }
 
 // fence writes data between marks that it can't contain.
@@ -174,7 +175,7 @@ func (r *run) conversation() string {
 	texts := make([]string, len(us))
 	for i := len(us) - 1; i >= 0; i-- {
 		// Long answers are remembered by their beginning.
-		t := clip(strings.TrimSpace(us[i].text), 2400)
+		t := short.Bytes(strings.TrimSpace(us[i].text), 2400)
 		n := Tokens(t)
 		if n > left {
 			break
@@ -199,9 +200,6 @@ func (r *run) conversation() string {
 	}
 	return b.String()
 }
-
-// oneLine makes a text fit for a label.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // user identifies the reader to the model's provider: a hash, never the fp.
 func (r *run) user() string {

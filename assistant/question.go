@@ -11,6 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // inquiry is the question in its conversation.
@@ -75,7 +76,7 @@ func (r *run) question(ctx context.Context) error {
 		prefer.Language = cmp.Or(q.page.Readers, q.page.Language, prefer.Language)
 	}
 	q.language = q.detect(language.Of(cmp.Or(in.Filter.Language, prefer.Language)))
-	q.terms = terms(clip(q.asked, 4*maxSearchText), q.language)
+	q.terms = terms(short.Bytes(q.asked, 4*maxSearchText), q.language)
 	q.query = retrieval.Query{
 		Text:     q.searchText(in.Context),
 		Filter:   retrieval.Filter{Version: in.Filter.Version, Language: in.Filter.Language, Tag: in.Filter.Tag},
@@ -174,7 +175,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	var b strings.Builder
 	b.WriteString(text)
 	add := func(from string, n int) {
-		for _, t := range newTerms(clip(from, 8000), q.language, have, n) {
+		for _, t := range newTerms(short.Bytes(from, 8000), q.language, have, n) {
 			b.WriteByte(' ')
 			b.WriteString(t.word)
 		}
@@ -197,12 +198,12 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 			before := len(have)
 			add(u.text, n)
 			n /= 2
-			if len(have)-before >= 2 && !leansBack(u.text, wordCount(u.text, len(terms(clip(u.text, 2000), q.language)))) {
+			if len(have)-before >= 2 && !leansBack(u.text, wordCount(u.text, len(terms(short.Bytes(u.text, 2000), q.language)))) {
 				break
 			}
 		}
 	}
-	plain, whole := clip(plain, maxSearchText), clip(b.String(), maxSearchText)
+	plain, whole := short.Bytes(plain, maxSearchText), short.Bytes(b.String(), maxSearchText)
 	if points := pointsBack(q.asked, pointers) || containsAny(q.asked, easternPointers); whole == plain || n < leastTerms || n < leastPointing && points {
 		return whole // it can't be complete
 	}
@@ -214,7 +215,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 // pleasantries, without the question that this one corrects, and nothing where
 // this one says that it begins another subject.
 func (q *inquiry) subject() []utterance {
-	lower := strings.ToLower(clip(q.asked, 200))
+	lower := strings.ToLower(short.Bytes(q.asked, 200))
 	if begins(lower, newSubject) {
 		return nil
 	}
@@ -287,11 +288,11 @@ func newTerms(text string, l language.Language, have map[string]bool, n int) []t
 // condense shortens a long message to its beginning and end: the question is
 // usually there, and logs and code in the middle.
 func condense(asked string) string {
-	asked = oneLine(asked)
+	asked = short.Line(asked)
 	if len(asked) <= maxSearchText {
 		return asked
 	}
-	return clip(asked, 400) + " " + strings.ToValidUTF8(asked[len(asked)-300:], "")
+	return short.Bytes(asked, 400) + " " + strings.ToValidUTF8(asked[len(asked)-300:], "")
 }
 
 // leansBack reports whether a question with n terms needs what was said before:
@@ -332,7 +333,7 @@ func containsAny(s string, words []string) bool {
 }
 
 func wordsOf(asked string) []string {
-	return strings.FieldsFunc(strings.ToLower(clip(asked, 400)), notInWord)
+	return strings.FieldsFunc(strings.ToLower(short.Bytes(asked, 400)), notInWord)
 }
 
 // notInWord reports whether a character of a lower-case text ends a word.
@@ -397,22 +398,3 @@ var (
 		"это, этот, эта, эти, этого, здесь, 这, 这个, 这段, これ, この, 이, 이것",
 	)
 )
-
-// clipCharacters returns at most the first n characters of s.
-func clipCharacters(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}
-
-// clip returns at most the first n bytes of s, cut between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
-}

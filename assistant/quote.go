@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 const (
@@ -271,7 +272,7 @@ func (c *candidate) line(value func(text string) float64, longest int) string {
 // word or of code.
 func shortened(text string, longest int) string {
 	if utf8.RuneCountInString(text) > longest {
-		text = clipCharacters(text, longest)
+		text = short.Runes(text, longest)
 		if i := strings.LastIndexByte(text, ' '); i > 0 {
 			text = text[:i]
 		}
@@ -290,10 +291,10 @@ func (u *unit) nearest(value func(text string) float64, longest int) string {
 		var texts []string
 		switch p.kind {
 		case partProse:
-			texts = sentences(oneLine(p.text))
+			texts = sentences(short.Line(p.text))
 		case partList, partTable:
 			for _, item := range p.items {
-				texts = append(texts, oneLine(strings.TrimPrefix(item, "- ")))
+				texts = append(texts, short.Line(strings.TrimPrefix(item, "- ")))
 			}
 		}
 		for i, text := range texts {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 const (
@@ -78,11 +80,11 @@ func (r *run) rewritePrompt() *Prompt {
 		if u.byUser {
 			label, n = "Reader", 500
 		}
-		if t := clip(oneLine(u.text), n); t != "" {
+		if t := short.Bytes(short.Line(u.text), n); t != "" {
 			b.WriteString(label + ": " + t + "\n")
 		}
 	}
-	b.WriteString("\nLast question: " + clip(oneLine(r.q.asked), 600))
+	b.WriteString("\nLast question: " + short.Bytes(short.Line(r.q.asked), 600))
 	return &Prompt{
 		Messages:  []PromptMessage{{Role: "system", Content: rewriteRules}, {Role: "user", Content: b.String()}},
 		MaxTokens: 60,
@@ -95,7 +97,7 @@ func (r *run) rewritePrompt() *Prompt {
 // in other words than the question's, what an earlier question was about. Small
 // models apologise, answer, or repeat a question.
 func (q *inquiry) rewrittenAs(s string) bool {
-	have, own := stems(s, q.language), stems(clip(q.asked, 2000), q.language)
+	have, own := stems(s, q.language), stems(short.Bytes(q.asked, 2000), q.language)
 	kept, added, subject := 0, 0, 0
 	for w := range own {
 		if have[w] {
@@ -104,7 +106,7 @@ func (q *inquiry) rewrittenAs(s string) bool {
 	}
 	for _, u := range q.earlier[max(0, len(q.earlier)-4):] {
 		shared := 0
-		for w := range stems(clip(u.text, 4000), q.language) {
+		for w := range stems(short.Bytes(u.text, 4000), q.language) {
 			if have[w] && !own[w] {
 				shared++
 			}

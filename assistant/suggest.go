@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // maxSuggestions is how many follow-up questions end a reply.
@@ -44,16 +45,16 @@ func (r *run) suggest(context.Context) error {
 
 // starters are the operator's questions that were not asked before.
 func (r *run) starters() []string {
-	fold := func(s string) string { return strings.ToLower(strings.TrimRight(oneLine(s), "?？ ")) }
+	fold := func(s string) string { return strings.ToLower(strings.TrimRight(short.Line(s), "?？ ")) }
 	asked := map[string]bool{fold(r.q.asked): true, "": true}
 	for _, u := range r.q.earlier {
-		asked[fold(clip(u.text, 1000))] = true
+		asked[fold(short.Bytes(u.text, 1000))] = true
 	}
 	var out []string
 	for _, s := range r.a.Site.StarterQuestions {
 		if f := fold(s); !asked[f] && len(out) < maxSuggestions {
 			asked[f] = true
-			out = append(out, oneLine(s))
+			out = append(out, short.Line(s))
 		}
 	}
 	return out
@@ -112,7 +113,7 @@ func (r *run) followUps() []followUp {
 
 // heading is a section's heading, one word with the page's title before it.
 func heading(p *passage, section int) string {
-	h := oneLine(p.document.Sections[section].Heading)
+	h := short.Line(p.document.Sections[section].Heading)
 	if h != "" && len(strings.Fields(h)) < 2 && p.document.Title != "" && !strings.EqualFold(h, p.document.Title) {
 		return p.document.Title + ": " + h
 	}

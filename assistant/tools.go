@@ -13,6 +13,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // tools are what the model may call. Both read the site's own index and
@@ -72,7 +73,7 @@ func (r *run) sendTool(name, argument, value string, ps []passage) {
 			found[i].Path += "#" + a
 		}
 	}
-	input, _ := json.Marshal(map[string]string{argument: clipCharacters(value, maxShownInput)}) // can't fail, nor the next
+	input, _ := json.Marshal(map[string]string{argument: short.Runes(value, maxShownInput)}) // can't fail, nor the next
 	output, _ := json.Marshal(found)
 	r.out.send(reply.Event{Kind: reply.ToolCall, ToolCallID: id, ToolName: name, JSON: input})
 	r.out.send(reply.Event{Kind: reply.ToolResult, ToolCallID: id, ToolName: name, JSON: output})
@@ -85,7 +86,7 @@ const maxShownInput = 200
 // answer: clients may render the argument of a call as Markdown.
 func (r *run) checked(ctx context.Context, text string) string {
 	c := r.newChecker(ctx)
-	return string(c.End(c.Append(nil, []byte(clipCharacters(text, maxShownInput)))))
+	return string(c.End(c.Append(nil, []byte(short.Runes(text, maxShownInput)))))
 }
 
 // useTools makes the calls of one round. Their parts and the new sources go to
@@ -128,7 +129,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 	var err error
 	switch c.Name {
 	case "search":
-		query := clip(oneLine(args.Query), maxSearchText)
+		query := short.Bytes(short.Line(args.Query), maxSearchText)
 		if query == "" {
 			return `error: search needs {"query": "…"}`
 		}
@@ -137,7 +138,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 			r.sendTool("search", "query", r.checked(ctx, query), ps)
 		}
 	case "read_page":
-		page := clip(strings.TrimSpace(args.Page), 500)
+		page := short.Bytes(strings.TrimSpace(args.Page), 500)
 		name, ok := citation.PageName(page, r.a.Site.URL)
 		if page == "" || !ok {
 			return `error: read_page needs {"page": "…"}, a path or address of this documentation`

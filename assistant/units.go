@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // unit is the least of a section that is quoted: a paragraph, with the lists,
@@ -131,7 +132,7 @@ func (p *part) markdown(room int, value func(string) float64, url string) string
 		out += s + " "
 	}
 	if out == "" {
-		out = clipCharacters(text, room) + " "
+		out = short.Runes(text, room) + " "
 	}
 	return out + "[…]"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Answer is a question and its answer, as the reader saw it.
@@ -78,7 +79,7 @@ func conversations(q *request) error {
 	list := newestFirst[insights.Conversation]{
 		read: func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
 			return store.Conversations(q.Context(), q.scope(), insights.ConversationQuery{
-				Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: cut(data.Page, 300), Text: cut(data.Text, maxTry), Before: before, Limit: limit,
+				Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: short.Runes(data.Page, 300), Text: short.Runes(data.Text, maxTry), Before: before, Limit: limit,
 			})
 		},
 		at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
@@ -207,7 +208,7 @@ const maxAnswer = 20_000
 // rendered is an answer as its reader saw it. Its links were checked when it
 // was made; paths are of the site, not of the dashboard.
 func (s *Site) rendered(answer string) (template.HTML, error) {
-	html, err := citation.HTML(cut(answer, maxAnswer), func(destination string) string {
+	html, err := citation.HTML(short.Runes(answer, maxAnswer), func(destination string) string {
 		u, err := url.Parse(destination)
 		if err != nil {
 			return ""

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // own is the path of what belongs to no site: no organization has this name.
@@ -190,7 +191,7 @@ func (v *view) Page() string { return v.q.page }
 // functions are those of templates.
 var functions = template.FuncMap{
 	"count": func(n any) string { return thousands(fmt.Sprint(n)) },
-	"short": func(n int, s string) string { return cut(s, n) },
+	"short": func(n int, s string) string { return short.Excerpt(s, n) },
 	"day":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
 	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"utc":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
@@ -256,18 +257,6 @@ func thousands(digits string) string {
 		b.WriteRune(c)
 	}
 	return sign + b.String()
-}
-
-// cut shortens a text to n characters.
-func cut(s string, n int) string {
-	i := 0
-	for at := range s {
-		if i == n {
-			return s[:at] + "…"
-		}
-		i++
-	}
-	return s
 }
 
 // icons are drawn in a square of 24.

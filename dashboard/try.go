@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Result is a search result.
@@ -97,7 +98,7 @@ func tryAnswer(q *request) error {
 // them.
 func (d *tryData) bounded() bool {
 	ok := utf8.RuneCountInString(d.Query) <= maxTry && utf8.RuneCountInString(d.Question) <= maxTry
-	d.Query, d.Question = cut(d.Query, maxTry), cut(d.Question, maxTry)
+	d.Query, d.Question = short.Runes(d.Query, maxTry), short.Runes(d.Question, maxTry)
 	return ok
 }
 

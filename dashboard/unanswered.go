@@ -10,6 +10,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 type unansweredData struct {
@@ -127,7 +128,7 @@ func gap(q *request) error {
 		}
 	}
 	if q.URL.Query().Get("again") != "" {
-		data.Again, err = q.d.server.Explain(q.Context(), q.site.Name, cut(data.Wording, maxTry-1))
+		data.Again, err = q.d.server.Explain(q.Context(), q.site.Name, short.Runes(data.Wording, maxTry-1))
 		switch {
 		case errors.Is(err, retrieval.ErrNotReady):
 			data.Problem = "The index of this site is being built. Ask again in a few seconds."

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // maxAttachment is the number of characters of a text file that are read.
@@ -39,7 +40,7 @@ func attachment(name, mediaType string, url jsontext.Value) reply.Attachment {
 		}
 	}
 	if a.MediaType == "" {
-		a.MediaType = cut(kind, maxName)
+		a.MediaType = short.Runes(kind, maxName)
 	}
 	if !hasScheme([]byte(kind), "text/") {
 		return a
@@ -51,7 +52,7 @@ func attachment(name, mediaType string, url jsontext.Value) reply.Attachment {
 		plain = decodePercent(data)
 	}
 	plain = bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf"))
-	text := cut(string([]rune(string(plain))), maxAttachment)
+	text := short.Runes(string([]rune(string(plain))), maxAttachment)
 	a.Text = strings.ReplaceAll(text, "\x00", " ")
 	return a
 }

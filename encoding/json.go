@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // lenient has no opinion about what does not change the meaning of a body: of
@@ -136,20 +137,5 @@ func text(value jsontext.Value, limit int) string {
 	if value.Kind() == '"' {
 		_ = json.Unmarshal(value, &s, lenient)
 	}
-	return cut(s, limit)
-}
-
-// cut returns the first limit characters of s.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == limit {
-			return s[:i]
-		}
-		n++
-	}
-	return s
+	return short.Runes(s, limit)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Bounds of a request. More text in the question, a longer path and a larger
@@ -123,7 +124,9 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		case c.Value == nil:
 			return nil, mustBe(at+".value", "a string: the code or the selected text")
 		case strings.TrimSpace(*c.Value) != "" && len(r.Context) < maxContext:
-			r.Context = append(r.Context, reply.Context{Type: kind, Value: cut(*c.Value, maxValue), Path: cut(c.Path, maxName), ElementID: cut(c.ElementID, maxName)})
+			r.Context = append(r.Context, reply.Context{
+				Type: kind, Value: short.Runes(*c.Value, maxValue), Path: short.Runes(c.Path, maxName), ElementID: short.Runes(c.ElementID, maxName),
+			})
 		}
 	}
 
@@ -160,7 +163,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		case i == question && asked > maxText:
 			return nil, errorf(at, "%s, the last user message, must have at most %d characters of text", at, maxText)
 		}
-		r.Messages[i].Text = cut(r.Messages[i].Text, maxText)
+		r.Messages[i].Text = short.Runes(r.Messages[i].Text, maxText)
 	}
 	if r.ThreadID = named; b.ThreadID != nil {
 		r.ThreadID = *b.ThreadID
@@ -184,7 +187,7 @@ func validThreadID(id string) bool {
 // read returns what is used of a message; known is false for roles that are
 // ignored.
 func (m *message) read(version Version, path string) (out *reply.Message, known bool, err error) {
-	out = &reply.Message{ID: cut(m.ID, maxName)}
+	out = &reply.Message{ID: short.Runes(m.ID, maxName)}
 	switch m.Role {
 	case "user":
 		out.Role = reply.User

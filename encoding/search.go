@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Bounds of a search.
@@ -87,7 +88,7 @@ type filter struct {
 
 func (f filter) trimmed() filter {
 	for _, s := range []*string{&f.Version, &f.Language, &f.Tag} {
-		*s = strings.TrimSpace(cut(*s, maxName))
+		*s = strings.TrimSpace(short.Runes(*s, maxName))
 	}
 	return f
 }

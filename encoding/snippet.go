@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 const (
@@ -23,10 +24,7 @@ const (
 // counts) long, and the query's words in it. "…" marks an end that is cut.
 // Without any word, it is the beginning of the text. limit is at least 20.
 func snippet(text string, mark retrieval.Marker, limit int) (string, []retrieval.Span) {
-	if len(text) > maxSnippetText {
-		text = strings.ToValidUTF8(text[:maxSnippetText], "")
-	}
-	text = oneLine(text)
+	text = oneLine(short.Bytes(text, maxSnippetText))
 	spans := mark(text)
 	if len(text) <= limit || len(text) <= 3*limit && units(text) <= limit { // a unit has at most three bytes
 		return text, spans

@@ -15,6 +15,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // EmbedderOptions configure an Embedder.
@@ -141,7 +142,7 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 	}
 	for i, t := range texts {
 		t = strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD"))
-		t = strings.ToValidUTF8(t[:min(len(t), maxTextBytes)], "")
+		t = short.Bytes(t, maxTextBytes)
 		if t == "" {
 			continue // endpoints refuse empty texts
 		}

@@ -19,6 +19,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Kind is the outcome of an attempt, as the label of a metric has it.
@@ -126,9 +127,8 @@ func redact(s, key string) string {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	if s = short.Line(s); len(s) > maxMessage {
+		s = short.Bytes(s, maxMessage) + "…"
 	}
 	return s
 }

@@ -3,11 +3,11 @@ package retrieval
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
+	"github.com/caddy-docs/caddy-docs/short"
 	"github.com/caddy-docs/caddy-docs/store"
 )
 
@@ -95,7 +95,7 @@ func (qv *QueryVectors) Counts() QueryVectorCounts {
 
 // vector returns a query's vector, or nil if there is none in time.
 func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
-	text = truncate(strings.Join(strings.Fields(text), " "), maxQueryText)
+	text = short.Bytes(short.Line(text), maxQueryText)
 	if text == "" {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Limits of embedding a site's sections.
@@ -142,18 +142,7 @@ func sectionText(d *Document, s *Section) string {
 	}
 	b.WriteString("\n\n")
 	b.WriteString(s.Text)
-	return truncate(b.String(), maxSectionText)
-}
-
-// truncate shortens a text to at most n bytes, between two characters.
-func truncate(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return short.Bytes(b.String(), maxSectionText)
 }
 
 func (e *embeddings) keysOfDocument(d *Document) []disk.Key {

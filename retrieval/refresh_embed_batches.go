@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Limits of the requests to an embedder.
@@ -111,12 +112,12 @@ func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 		return errors.Join(e.embed(ctx, batch[:half]), e.embed(ctx, batch[half:]))
 	}
 	if length := len(texts[0]); length > maxSectionText/16 {
-		return e.embed(ctx, []shortText{{keys[0], truncate(texts[0], length/2)}})
+		return e.embed(ctx, []shortText{{keys[0], short.Bytes(texts[0], length/2)}})
 	}
 	e.mu.Lock()
 	e.refused[keys[0]] = true
 	e.mu.Unlock()
-	e.refresher.log.Warn("the embedder refuses a section", "text", truncate(texts[0], 80), "error", err)
+	e.refresher.log.Warn("the embedder refuses a section", "text", short.Bytes(texts[0], 80), "error", err)
 	return nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Anonymous is the fingerprint of clients that don't identify their readers.
@@ -157,8 +159,8 @@ func (t *Thread) Before(messageID string, regenerate bool) []Turn {
 // add appends a turn to those before it, and drops the oldest turns until the
 // thread is within its bounds. It returns the thread as it is stored.
 func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
-	turn.Question = cut(turn.Question, maxBytes/8)
-	turn.Answer = cut(turn.Answer, maxBytes/4)
+	turn.Question = short.Bytes(strings.ToValidUTF8(turn.Question, "\uFFFD"), maxBytes/8)
+	turn.Answer = short.Bytes(strings.ToValidUTF8(turn.Answer, "\uFFFD"), maxBytes/4)
 	if len(turn.MessageID) > maxMessageID || !utf8.ValidString(turn.MessageID) {
 		turn.MessageID = ""
 	}
@@ -181,7 +183,7 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 		case len(turn.Question)+len(turn.Answer) > 0:
 			// Text that JSON escapes is up to six times as long.
 			last := &t.Turns[0]
-			last.Question, last.Answer = cut(last.Question, len(last.Question)/2), cut(last.Answer, len(last.Answer)/2)
+			last.Question, last.Answer = short.Bytes(last.Question, len(last.Question)/2), short.Bytes(last.Answer, len(last.Answer)/2)
 			turn = *last
 		case len(turn.Sources) > 0:
 			t.Turns[0].Sources, turn.Sources = nil, nil
@@ -189,15 +191,6 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 			return nil, fmt.Errorf("a turn of %d bytes does not fit into %d bytes", len(data), maxBytes)
 		}
 	}
-}
-
-// cut shortens s to at most n bytes, between two characters.
-func cut(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "")
 }
 
 // decode reads the thread that is stored under key. Other programs may write

@@ -18,6 +18,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 func insightsCommand(t *target) *cobra.Command {
@@ -172,7 +173,7 @@ func printGaps(out io.Writer, r *admin.Report) {
 		if len(g.Pages) > 0 {
 			page = printable(g.Pages[0])
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", excerpt(printable(g.Wording), 70), g.Asked, cmp.Or(page, "-"), g.Last.Format(time.DateOnly))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", short.Excerpt(printable(g.Wording), 70), g.Asked, cmp.Or(page, "-"), g.Last.Format(time.DateOnly))
 	}
 	w.Flush()
 }
@@ -181,7 +182,7 @@ func printSearches(out io.Writer, title string, rows []insights.QueryStats) {
 	w := table(out)
 	fmt.Fprintf(w, "\n%s\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST\n", title)
 	for _, q := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", short.Excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
 	}
 	w.Flush()
 }
@@ -190,7 +191,7 @@ func printFeedback(out io.Writer, r *admin.Report) {
 	w := table(out)
 	fmt.Fprintln(w, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT")
 	for _, f := range r.Feedback {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Rating, f.State, excerpt(printable(cmp.Or(f.Question, f.Page, "-")), 60), cmp.Or(excerpt(printable(f.Comment), 60), "-"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Rating, f.State, short.Excerpt(printable(cmp.Or(f.Question, f.Page, "-")), 60), cmp.Or(short.Excerpt(printable(f.Comment), 60), "-"))
 	}
 	w.Flush()
 }

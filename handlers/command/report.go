@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // reportRows bounds the lists of a report.
@@ -98,6 +99,6 @@ var mdEscapes = strings.NewReplacer(
 // md writes a stranger's text on one line, without Markdown, HTML and control
 // characters. A zero-width space keeps mail programs from linking URLs.
 func md(s string) string {
-	s = excerpt(printable(s), 200)
+	s = short.Excerpt(printable(s), 200)
 	return strings.ReplaceAll(mdEscapes.Replace(s), "://", ":\u200b//")
 }

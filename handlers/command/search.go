@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 func searchCommand(t *target) *cobra.Command {
@@ -37,7 +37,7 @@ func searchCommand(t *target) *cobra.Command {
 			}
 			return show(cmd, t, http.MethodPost, uri, body, func(out io.Writer, results []result) {
 				for i, r := range results {
-					fmt.Fprintf(out, "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r.Result)), printable(r.Metadata.URL), excerpt(r.Metadata.Snippet, 100))
+					fmt.Fprintf(out, "%2d  %.2f  %s\n          %s\n          %s\n", i+1, r.Metadata.Score, printable(titleOf(r.Result)), printable(r.Metadata.URL), short.Excerpt(r.Metadata.Snippet, 100))
 					for _, line := range r.Why {
 						fmt.Fprintf(out, "            %s\n", printable(line))
 					}
@@ -73,13 +73,4 @@ func titleOf(r encoding.Result) string {
 		return r.Metadata.Title
 	}
 	return r.Metadata.Title + " › " + r.Metadata.Heading
-}
-
-// excerpt is the beginning of a text on one line.
-func excerpt(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

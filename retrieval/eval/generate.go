@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // trivial are texts of links that don't say where they lead.
@@ -77,11 +78,7 @@ func display(pages []string) []string {
 }
 
 func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 1000 {
-		s = strings.TrimSpace(string(r[:1000]))
-	}
-	return strings.Trim(s, "\"'“”‘’`→›»«‹ ")
+	return strings.Trim(short.Runes(short.Line(s), 1000), "\"'“”‘’`→›»«‹ ")
 }
 
 // meaningful reports whether a text says something about a page, besides its

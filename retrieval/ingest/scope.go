@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 type scope struct {
@@ -213,11 +214,7 @@ func languageTag(s string) string {
 
 // clean normalizes a short metadata value to one line of bounded length.
 func clean(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxMetadata {
-		s = strings.ToValidUTF8(s[:maxMetadata], "")
-	}
-	return s
+	return short.Bytes(short.Line(s), maxMetadata)
 }
 
 // maxMetadata bounds titles, descriptions, tags and the like, in bytes.
