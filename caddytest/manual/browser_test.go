@@ -112,3 +112,60 @@ func TestTheManualOnAPhoneBeginsWithTheText(t *testing.T) {
 		t.Error("Escape doesn't close the menu")
 	}
 }
+
+// The front page's own field opens the box with results, and without the box it
+// leads to the page of results.
+func TestTheFrontPageHasABoxToTry(t *testing.T) {
+	ctx := browser.Tab(t)
+	s := startManual(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(s.Base+"/"), chromedp.Focus(".ui-try input"),
+		chromedp.KeyEvent("How do I keep private pages private?\r"))
+	caddytest.Until(t, "results are shown", func() bool {
+		return js[int](ctx, t, `document.querySelector('caddy-docs')?.shadowRoot.querySelectorAll('.result').length ?? 0`) > 2
+	})
+	do(ctx, t, chromedp.Navigate(s.Base+"/"))
+	js[any](ctx, t, `delete window.Docs; document.querySelector('a.ui-find').click()`)
+	caddytest.Until(t, "the page of results is there", func() bool {
+		return js[bool](ctx, t, `location.pathname === '/v1/ask/manual' && document.querySelectorAll('main ol li').length > 2`)
+	})
+}
+
+// Each page names its sections and its neighbors, its code is marked by kind and
+// can be copied, and nothing is wider than a phone.
+func TestTheManualLeadsFromPageToPage(t *testing.T) {
+	ctx := browser.Tab(t)
+	s := startManual(t)
+	for width, page := range map[int64]string{1280: "/install", 390: "/commands"} {
+		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate(s.Base+page))
+		if over := js[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+			t.Errorf("%s at %d is %d too wide", page, width, over)
+		}
+		if js[bool](ctx, t, `document.querySelector('.ui-toc').checkVisibility()`) != (width > 1000) {
+			t.Errorf("%s at %d: the table of contents is there or not", page, width)
+		}
+	}
+	do(ctx, t, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.Base+"/commands"))
+	if dead := js[string](ctx, t, `[...document.querySelectorAll('.ui-toc a')].filter(a => !document.getElementById(a.hash.slice(1))).map(a => a.hash).join()`); dead != "" || js[int](ctx, t, `document.querySelectorAll('.ui-toc a').length`) < 10 {
+		t.Errorf("the table of contents leads to %q", dead)
+	}
+	js[any](ctx, t, `navigator.clipboard.writeText = async text => { window.copied = text }; [...document.querySelectorAll('.code')].find(c => c.textContent.includes('$ caddy docs status')).querySelector('button').click()`)
+	if copied := js[string](ctx, t, `window.copied`); !strings.HasPrefix(copied, "caddy docs status") || strings.Contains(copied, "\n") {
+		t.Errorf("copied is %q, not the command alone", copied)
+	}
+	do(ctx, t, chromedp.Navigate(s.Base+"/caddyfile"))
+	const plain, word = `getComputedStyle(document.querySelector('pre')).color`, `getComputedStyle(document.querySelector('pre .k')).color`
+	if js[string](ctx, t, plain) == js[string](ctx, t, word) {
+		t.Error("code has one color")
+	}
+	seen := map[string]bool{}
+	for at := "/"; !seen[at]; at = js[string](ctx, t, `document.querySelector('[rel=next]')?.pathname ?? '/'`) {
+		seen[at] = true
+		do(ctx, t, chromedp.Navigate(s.Base+at))
+		if here := js[string](ctx, t, `document.querySelector('#ui-pages [aria-current]').pathname`); here != at {
+			t.Fatalf("the menu says %s on %s", here, at)
+		}
+	}
+	if pages := len(manualPages(t)); len(seen) != pages {
+		t.Errorf("the next pages are %d of %d", len(seen), pages)
+	}
+}

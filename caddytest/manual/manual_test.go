@@ -52,8 +52,9 @@ func startManual(t *testing.T) *caddytest.Server {
 		filepath.Join(dir, "storage"), filepath.Join(dir, "log"), filepath.Join(dir, "data"))
 	for _, change := range [][2]string{
 		{"\n{\n", "\n" + options},
-		{"localhost:8080 {", "localhost:0 {"},
-		{"localhost:8081 {", "127.0.0.1:0 {"},
+		{"http://:8080 {", "http://:0 {"},
+		{"\t\turl http://localhost:8080 # of the links in results and answers\n", ""},
+		{"http://localhost:8081, http://127.0.0.1:8081, http://[::1]:8081 {", "http://127.0.0.1:0 {"},
 		{"root * docs", "root * " + manualDir},
 	} {
 		if strings.Count(string(example), change[0]) != 1 {
@@ -570,11 +571,20 @@ func TestTemplatesInTheManualsExamplesAreShown(t *testing.T) {
 
 func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 	s := startManual(t)
-	r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/nothing", Key: "-"})
-	if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), "There is no such page") {
-		t.Errorf("an unknown page is %d:\n%s", r.Status, r.Body)
+	for path, want := range map[string][]string{
+		"/nothing":              {"There is no such page", `href="/v1/ask/manual?q=nothing"`, `<nav id="ui-pages"`},
+		"/dashbord/keyss.html":  {`<li><a href="/dashboard">`, `<li><a href="/keys">`, `q=dashbord+keyss"`},
+		"/%7B%7Benv%20%22X%22":  {`q=env+x"`},
+		"/%3Cscript%3Ex/../a.b": {`q=script+x+a+b"`},
+	} {
+		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: path, Key: "-"})
+		for _, text := range want {
+			if r.Status != http.StatusNotFound || !strings.Contains(string(r.Body), text) {
+				t.Errorf("%s is %d and lacks %s:\n%s", path, r.Status, text, r.Body)
+			}
+		}
 	}
-	r = s.Do(caddytest.Request{Path: "/v1/search/nothing", Key: manualKey, Body: `{"query":"x"}`})
+	r := s.Do(caddytest.Request{Path: "/v1/search/nothing", Key: manualKey, Body: `{"query":"x"}`})
 	if r.Status != http.StatusNotFound || r.Error(t).Code != "unknown_site" {
 		t.Errorf("an unknown site is %d:\n%s", r.Status, r.Body)
 	}
@@ -593,5 +603,16 @@ func TestTheManualHasEveryAddressOfTheAdminAPI(t *testing.T) {
 	}
 	if rows := strings.Count(text, "\n| `"); rows != len(cases) {
 		t.Errorf("operations.md has %d addresses, there are %d", rows, len(cases))
+	}
+}
+
+// A reader behind a forwarded port has another host.
+func TestTheManualAnswersOnEveryHost(t *testing.T) {
+	s := startManual(t)
+	for _, host := range []string{"localhost", "[::1]:8080", "8080-copy.preview.test"} {
+		r := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/install", Host: host, Key: "-"})
+		if r.Status != http.StatusOK || !strings.Contains(string(r.Body), "<h1") {
+			t.Errorf("at %s it is %d with %d bytes", host, r.Status, len(r.Body))
+		}
 	}
 }

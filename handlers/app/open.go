@@ -123,7 +123,7 @@ func (a *App) announce(ctx context.Context, r *live, model *Model) {
 	st := r.Index.Refresher.Status()
 	log = log.With(
 		zap.String("model", answers), zap.String("embedder", cmp.Or(a.Embedder(), "none: keyword search")),
-		zap.String("threads", threads), zap.Int("pages", st.Pages), zap.Int("sections", st.Sections), zap.Duration("took", st.Last.Took),
+		zap.String("threads", threads), zap.String("url", r.Config.URL), zap.Int("pages", st.Pages), zap.Int("sections", st.Sections), zap.Duration("took", st.Last.Took),
 	)
 	switch {
 	case !st.Ready:
