@@ -1,8 +1,10 @@
 package assistant
 
 import (
-	"cmp"
+	"regexp"
 	"strings"
+
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 )
 
 // maxUnverified bounds the identifiers reported.
@@ -11,10 +13,7 @@ const maxUnverified = 20
 // unverified returns the identifiers in the answer's code that are neither in
 // a passage nor in what the reader or the operator wrote.
 func (r *run) unverified() []string {
-	code := r.answer.check.Code()
-	if code == "" {
-		return nil
-	}
+	code := citation.Code(r.answer.text.String())
 	var b strings.Builder
 	add := func(texts ...string) {
 		for _, s := range texts {
@@ -50,43 +49,30 @@ func (r *run) unverified() []string {
 	return out
 }
 
-// identifiers yields what looks like the name of an option, flag, function or
-// variable: words with an underscore or a capital inside, words before "(", and
-// words that are a whole code span.
+var (
+	identifier = regexp.MustCompile(`[-$@\w]+(?:[.-][-$@\w]+)*\(?`)
+	// named matches what looks like the name of an option, flag, function or
+	// variable: a word with an underscore or a capital inside, or before "(".
+	named = regexp.MustCompile(`^--|^\$|\w_\w|[a-z][\w.-]*[A-Z]|[A-Z][A-Z.-]+[a-z]|\($`)
+)
+
+// identifiers yields what looks like a name in code: see named, and words that
+// are a whole code span. Parts of paths and URLs are none.
 func identifiers(code string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(code, "\n") {
-			alone := !strings.ContainsAny(strings.TrimSpace(line), " \t")
-			i := 0
-			for i < len(line) {
-				if !identByte(line[i]) {
-					i++
+			line = strings.TrimSpace(line)
+			alone := !strings.ContainsAny(line, " \t/:<>\"'=,;")
+			for _, at := range identifier.FindAllStringIndex(line, -1) {
+				word := line[at[0]:at[1]]
+				if len(strings.Trim(word, "-$@_.(0123456789")) < 3 || strings.Contains(line[max(0, at[0]-3):at[0]], "/") ||
+					!named.MatchString(word) && !alone {
 					continue
 				}
-				j := i
-				for j < len(line) && (identByte(line[j]) || (line[j] == '.' || line[j] == '-') && j+1 < len(line) && identByte(line[j+1])) {
-					j++
-				}
-				word := strings.TrimRight(line[i:j], "-.")
-				start := i
-				i = j
-				letters := strings.TrimLeft(word, "-$@_.0123456789")
-				if len(letters) < 3 || strings.Contains(line[max(0, start-3):start], "/") {
-					continue
-				}
-				inside := letters[1:]
-				if strings.HasPrefix(word, "--") || strings.HasPrefix(word, "$") || strings.ContainsAny(inside, "_") ||
-					inside != strings.ToLower(inside) && letters != strings.ToUpper(letters) ||
-					j < len(line) && line[j] == '(' || alone && !strings.ContainsAny(line, "/:<>\"'=,;") {
-					if !yield(cmp.Or(word, letters)) {
-						return
-					}
+				if !yield(strings.TrimRight(word, "-.(")) {
+					return
 				}
 			}
 		}
 	}
-}
-
-func identByte(b byte) bool {
-	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || strings.IndexByte("_-$@", b) >= 0
 }

@@ -2,7 +2,9 @@ package assistant
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,17 +19,29 @@ type marks struct {
 	first bool // nothing is before it
 	last  byte // passed on last that is no space, 0 at the beginning
 	held  []byte
-
-	steps int // words compared, for the test of its growth
 }
 
 // maxMark bounds what is held back, in bytes, and how far a mark is looked for.
 const maxMark = 80
 
+// A mark begins with an opener and ends with a closer, or is bare, where nothing
+// is before it. maybeMark matches the beginnings of marks.
 var (
-	openers = []string{"[", "(", "{", "<", "`", "*", "_", "\\", "\"", "【", "「", "『", "［", "《", "&#91;", "&lsqb;", "&lbrack;", "&lt;"}
-	closers = []string{"]", ")", "}", ">", "`", "*", "_", "\\", "\"", "】", "」", "』", "］", "》", "&#93;", "&rsqb;", "&rbrack;", "&gt;"}
-	joiners = []string{"-", "_", " ", "\\-", "\\_", "‑", "–", "&#45;"}
+	anyMark, bareMark, maybeMark = func() (_, _, _ *regexp.Regexp) {
+		const (
+			opener = "[\\[({<`*_\\\\\"【「『［《]|&#91;|&lsqb;|&lbrack;|&lt;"
+			closer = "[\\])}>`*_\\\\\"】」』］》]|&#93;|&rsqb;|&rbrack;|&gt;"
+			joiner = "\\\\?[-_]|[‑–]|&#45;"
+			entity = "(?:&[#a-z0-9]{0,6})?"
+		)
+		rest := "(?:" + closer + ")*" + entity + ":*"
+		for _, letter := range []string{"r", "e", "w", "s", "n", "a"} {
+			rest = "(?:" + letter + rest + ")?"
+		}
+		return regexp.MustCompile("(?i)^(?:" + opener + ")+no(?:" + joiner + "| )answer(?:" + closer + ")+:*"),
+			regexp.MustCompile("(?i)^no(?:" + joiner + ")answer(?:" + closer + ")*:*"),
+			regexp.MustCompile("(?i)^(?:" + opener + ")*" + entity + "(?:n(?:o(?:" + entity + "|\\\\|(?:" + joiner + "| )" + rest + "))?)?$")
+	}()
 )
 
 // Append takes a piece of the text and appends what is decided to dst.
@@ -109,67 +123,22 @@ func (m *marks) pass(c byte) {
 	}
 }
 
-// match returns the length of the mark that s begins with, with the white space
-// behind it, 0 if it begins with none. open says that more of s could make one.
+// match returns the length of the mark that s begins with, with the space behind
+// it, 0 if it begins with none. open says that more of s could make one.
 func (m *marks) match(s []byte, final bool) (length int, open bool) {
-	rest := s
-	opened := 0
-	for {
-		r, partial := m.trimAny(rest, openers)
-		if partial && !final {
-			return 0, true
-		}
-		if len(r) == len(rest) {
-			break
-		}
-		rest = r
-		opened++
-	}
-	for _, part := range [][]string{{"no"}, joiners, {"answer"}} {
-		r, partial := m.trimAny(rest, part)
-		if partial && !final {
-			return 0, true
-		}
-		if len(r) == len(rest) {
-			return 0, false
-		}
-		if opened == 0 && rest[0] == ' ' {
-			return 0, false // "No answer is given"
-		}
-		rest = r
-	}
-	for closed := 0; ; closed++ {
-		r, partial := m.trimAny(rest, closers)
-		if partial && !final || len(rest) == 0 && !final {
-			return 0, true
-		}
-		if len(r) == len(rest) {
-			if opened > 0 && closed == 0 || opened == 0 && len(rest) > 0 && rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' {
-				return 0, false
-			}
-			break
-		}
-		rest = r
-	}
-	rest = bytes.TrimLeft(rest, ":")
-	if len(rest) == 0 && !final {
+	if !final && maybeMark.Match(s) {
 		return 0, true
 	}
-	rest = bytes.TrimPrefix(rest, []byte(" "))
-	return len(s) - len(rest), false
-}
-
-// trimAny returns s without the word of words that it begins with, in any case.
-// partial says that s could begin with one if it went on.
-func (m *marks) trimAny(s []byte, words []string) (rest []byte, partial bool) {
-	m.steps += len(words)
-	for _, w := range words {
-		switch {
-		case len(s) >= len(w) && bytes.EqualFold(s[:len(w)], []byte(w)):
-			return s[len(w):], false
-		case len(s) < len(w) && bytes.EqualFold(s, []byte(w)[:len(s)]):
-			partial = true
+	mark := anyMark.Find(s)
+	if mark == nil {
+		mark = bareMark.Find(s)
+		if next, _ := utf8.DecodeRune(s[len(mark):]); unicode.IsLetter(next) {
+			return 0, false // "no-answers"
 		}
 	}
-	return s, partial
+	length = len(mark)
+	if length > 0 && bytes.HasPrefix(s[length:], []byte(" ")) {
+		length++
+	}
+	return length, false
 }

@@ -37,26 +37,23 @@ func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-func TestLookingForTheMarkGrowsWithTheTextOnly(t *testing.T) {
-	for _, piece := range append(append(slices.Clone(openers), closers...), "[no-", "no-answer", "&", "[&#", "(no-answer") {
-		steps := func(n int) int {
-			var m marks
-			m.End(m.Append(nil, []byte(strings.Repeat(piece, n))))
-			return m.steps
-		}
-		if one, two := steps(1000), steps(2000); float64(two) > 2.2*float64(one) {
-			t.Errorf("%q repeated: %d steps, twice the text %d", piece, one, two)
+func TestLittleIsHeldBackForAMark(t *testing.T) {
+	for _, piece := range []string{"[", "*", "&#91;", "【", "[no-", "no-answer", "&", "[&#", "(no-answer", "[no-answer]"} {
+		var m marks
+		for range 200 {
+			if m.Append(nil, []byte(piece)); len(m.held) > maxMark {
+				t.Fatalf("%q repeated: %d bytes are held back", piece, len(m.held))
+			}
 		}
 	}
 }
 
+// unmarked passes a text on in pieces of so many characters.
 func unmarked(text string, size int) (string, bool) {
 	var m marks
 	var out []byte
-	for len(text) > 0 {
-		n := min(size, len(text))
-		out = m.Append(out, []byte(text[:n]))
-		text = text[n:]
+	for piece := range slices.Chunk([]rune(text), size) {
+		out = m.Append(out, []byte(string(piece)))
 	}
 	return string(m.End(out)), m.seen
 }

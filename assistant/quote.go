@@ -20,7 +20,6 @@ const (
 	quotedSections = 100  // of a page
 
 	// How sections are rated, by what they hold of the question.
-	inHeading = .45 // of a word that is only in the headings or the page's title
 	byHeading = .35 // of the share of words that are in the heading
 	byRank    = .2  // of the inverse rank among the sections found
 
@@ -151,11 +150,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 		weights[t.stem] = math.Log(1 + (n+1)/(frequency[t.stem]+.5))
 		all += weights[t.stem]
 	}
-	var title map[string]bool // of the page of the candidates, which follow each other
-	for at, c := range cs {
-		if at == 0 || cs[at-1].document != c.document {
-			title = stems(c.document.Title, l)
-		}
+	for _, c := range cs {
 		s := &c.document.Sections[c.section]
 		own, above := stems(s.Heading, l), stems(strings.Join(s.Path, " "), l)
 		headed := 0.
@@ -164,31 +159,23 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 				headed++
 			}
 		}
-		c.rating = math.Inf(-1)
+		c.cover = -1
 		for i := range max(1, len(c.units)) { // one without a unit has its heading
 			var u unit
 			if len(c.units) > 0 {
 				u = c.units[i]
 			}
-			rating, cover := 0., 0.
+			cover := 0.
 			for _, t := range asked {
-				w := weights[t.stem] / all
-				switch {
-				case u.words[t.stem]:
-					rating += w
-					cover += w
-				case own[t.stem] || above[t.stem]:
-					rating += inHeading * w
-					cover += w
-				case title[t.stem]:
-					rating += inHeading * w
+				if u.words[t.stem] || own[t.stem] || above[t.stem] {
+					cover += weights[t.stem] / all
 				}
 			}
-			if rating > c.rating {
-				c.best, c.rating, c.cover = i, rating, cover
+			if cover > c.cover {
+				c.best, c.cover = i, cover
 			}
 		}
-		c.rating += byHeading * headed / float64(max(1, len(asked)))
+		c.rating = c.cover + byHeading*headed/float64(max(1, len(asked)))
 		if c.rank >= 0 {
 			c.rating += byRank / float64(1+c.rank)
 		}

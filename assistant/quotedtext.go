@@ -1,10 +1,9 @@
 package assistant
 
 import (
-	"cmp"
 	"math"
+	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -73,7 +72,7 @@ func tableItems(block string) []string {
 	}
 	out := make([]string, 0, len(rows))
 	for _, cells := range rows {
-		item := "- " + codeCell(cells[0])
+		item := "- " + codeSpans(strings.TrimSpace(cells[0]))
 		var note string
 		var rest []string
 		for i := 1; i < len(cells); i++ {
@@ -100,15 +99,6 @@ func tableItems(block string) []string {
 	return out
 }
 
-// codeCell makes a row's name a code span if it is syntax.
-func codeCell(s string) string {
-	s = strings.TrimSpace(s)
-	if strings.ContainsAny(s, "`") || !strings.ContainsAny(s, "<>{}[]*") || len(strings.Fields(s)) > 5 {
-		return codeSpans(s)
-	}
-	return codeSpan(s)
-}
-
 // codeSpans writes a section's text so that a Markdown renderer shows it as the
 // page does. Between the code spans that it has, words with characters that
 // mean something in Markdown or HTML (<site>, /blog/*, {env.X}), and identifiers
@@ -117,7 +107,13 @@ func codeSpans(text string) string {
 	var b strings.Builder
 	for text != "" {
 		begin, end := codeSpanIn(text)
-		b.WriteString(plainSpans(text[:begin]) + text[begin:end])
+		for i, word := range strings.Split(text[:begin], " ") {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(codeWord(word))
+		}
+		b.WriteString(text[begin:end])
 		text = text[end:]
 	}
 	return b.String()
@@ -137,99 +133,25 @@ func codeSpanIn(text string) (begin, end int) {
 	return begin, begin + n + 2*len(fence)
 }
 
-// plainSpans marks the words of a text without code spans.
-func plainSpans(text string) string {
-	if !strings.ContainsAny(text, "<>*_{[\\&-~#|") {
-		return text // nothing to mark
-	}
-	var b strings.Builder
-	run := "" // words of the span being made
-	flush := func() {
-		if run != "" {
-			b.WriteString(codeSpan(run))
-			run = ""
-		}
-	}
-	lead, rest := "", text
-	if s, ok := strings.CutPrefix(text, "- "); ok {
-		lead, rest = "- ", s
-	}
-	b.WriteString(lead)
-	for i, word := range strings.Split(rest, " ") {
-		open, core, tail := trimWord(word)
-		if !codeLike(core) {
-			flush()
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(word)
-			continue
-		}
-		if open != "" || run == "" {
-			flush()
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(open)
-			run = core
-		} else {
-			run += " " + core
-		}
-		if tail != "" {
-			flush()
-			b.WriteString(tail)
-		}
-	}
-	flush()
-	return b.String()
-}
+// syntax matches words that are code, or would mean something else as text.
+var syntax = regexp.MustCompile(`[*\\]|^[_~#]{2,}$|[\pL\d].*[<>{}]|[<>{}].*[\pL\d]|^(--|~~|\[).*[\pL\d]|[\pL\d].*\]$|&.+;|^[!-~]+_[!-~]*$|^_[!-~]+$`)
 
-// trimWord separates a word from the punctuation around it.
-func trimWord(word string) (open, core, tail string) {
-	core = strings.TrimLeft(word, "(\"'“„«")
-	open = word[:len(word)-len(core)]
-	trimmed := strings.TrimRight(core, ".,;:!?\"'”“»")
-	if strings.HasSuffix(core, "...") && strings.ContainsAny(core, "<>[]") {
-		trimmed = core // <glob>... is syntax
+// codeWord makes a code span of a word that is code, without the punctuation
+// around it. Package citation checks URLs.
+func codeWord(word string) string {
+	if !strings.ContainsAny(word, "<>*_{[]\\&-~#") || strings.Contains(word, "://") {
+		return word
 	}
-	for strings.HasSuffix(trimmed, ")") && strings.Count(trimmed, ")") > strings.Count(trimmed, "(") {
-		trimmed = strings.TrimRight(strings.TrimSuffix(trimmed, ")"), ".,;:!?\"'”")
+	core := strings.TrimLeft(word, "(\"'“„«")
+	around := ".,;:!?\"'”“»"
+	if !strings.Contains(core, "(") {
+		around += ")"
 	}
-	if strings.IndexByte(trimmed, '&') >= 0 && strings.HasPrefix(core[len(trimmed):], ";") {
-		trimmed += ";" // an entity
+	if !strings.HasPrefix(core, "&") { // an entity
+		core = strings.TrimRight(core, around)
 	}
-	return open, trimmed, core[len(trimmed):]
-}
-
-// codeLike reports whether a word is code, or would mean something else as text.
-func codeLike(w string) bool {
-	if w == "" || strings.Contains(w, "://") {
-		return false // package citation checks URLs
+	if !syntax.MatchString(core) {
+		return word
 	}
-	letters := strings.IndexFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0
-	switch {
-	case strings.ContainsAny(w, "*\\"):
-		return true
-	case !letters:
-		return strings.Trim(w, "_~#") == "" && len(w) > 1
-	case strings.ContainsAny(w, "<>{}"), strings.HasPrefix(w, "--"), strings.HasPrefix(w, "~~"), strings.HasPrefix(w, "["), strings.HasSuffix(w, "]"):
-		return true
-	case strings.IndexByte(w, '_') >= 0:
-		return strings.IndexFunc(w, func(r rune) bool { return r > 0x7f }) < 0
-	case strings.IndexByte(w, '&') >= 0:
-		return strings.IndexByte(w, ';') > 0
-	}
-	return false
-}
-
-// codeSpan makes a code span. A "|" would end it for a renderer that sees a
-// table, so it is put between two spans.
-func codeSpan(s string) string {
-	parts := strings.Split(s, "|")
-	for i, p := range parts {
-		if p = strings.TrimSpace(p); p != "" {
-			parts[i] = "`" + p + "`"
-		}
-	}
-	return cmp.Or(strings.Join(parts, "|"), s)
+	return strings.Replace(word, core, "`"+core+"`", 1)
 }

@@ -52,7 +52,7 @@ func split(text string) []unit {
 		}
 		p := partOf(b)
 		switch {
-		case len(out) == 0, p.kind == partLabel, p.kind == partList && last == partCode, p.kind == partProse && last != partLabel, !bound && last == partProse:
+		case len(out) == 0, p.kind == partLabel, p.kind == partProse && last != partLabel, !bound && last == partProse:
 			out = append(out, unit{parts: []part{p}})
 		default:
 			u := &out[len(out)-1]

@@ -29,18 +29,12 @@ type Checker struct {
 	inline inline
 	held   []byte // text that is not decided yet
 
-	// What the answer held so far.
-	cited map[string]bool // URLs that are linked to
-	code  []byte          // of code spans and blocks, a line each
-	span  int             // where in code the open span begins
+	cited map[string]bool // URLs that are linked to so far
 
 	steps int // bytes that were looked at, for the test of its growth
 }
 
-const (
-	maxHold = 1024
-	maxCode = 64 << 10 // bytes of code kept for Code
-)
+const maxHold = 1024
 
 // NewChecker returns a Checker for an answer of a site. The site may change
 // between calls, as further passages are found.
@@ -96,10 +90,6 @@ func (c *Checker) End(dst []byte) []byte {
 // Cited returns the URLs that the answer links to, in no order.
 func (c *Checker) Cited() []string { return slices.Collect(maps.Keys(c.cited)) }
 
-// Code returns the answer's code: its code spans and the lines of its code
-// blocks, each on a line.
-func (c *Checker) Code() string { return string(c.code) }
-
 // scan appends as much of s as is decided, and holds the rest.
 func (c *Checker) scan(dst, s []byte, final bool) []byte {
 	i := 0
@@ -117,9 +107,6 @@ loop:
 			}
 		}
 		if ch == '\n' {
-			if c.blocks.fence != 0 && !c.blocks.info {
-				c.addCode(s[i : i+1])
-			}
 			dst = append(dst, ch)
 			c.inline.endLine()
 			c.blocks.endLine()
@@ -150,7 +137,6 @@ loop:
 				i++
 			}
 		case c.blocks.fence != 0:
-			c.addCode(line)
 			dst = append(dst, line...)
 			i += len(line)
 		default:
@@ -166,28 +152,3 @@ loop:
 	c.held = append(c.held[:0], s[i:]...)
 	return dst
 }
-
-// addCode collects lines of code blocks.
-func (c *Checker) addCode(b []byte) {
-	if len(c.code)+len(b) < maxCode {
-		c.code = append(c.code, b...)
-		if bytes.IndexByte(b, '\n') >= 0 {
-			c.span = len(c.code)
-		}
-	}
-}
-
-// addSpan collects a byte of a code span. endSpan ends the span, dropSpan
-// drops it because it was none.
-func (c *Checker) addSpan(b byte) {
-	if len(c.code) < maxCode {
-		c.code = append(c.code, b)
-	}
-}
-
-func (c *Checker) endSpan() {
-	c.code = append(c.code, '\n')
-	c.span = len(c.code)
-}
-
-func (c *Checker) dropSpan() { c.code = c.code[:min(c.span, len(c.code))] }

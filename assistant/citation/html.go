@@ -79,6 +79,33 @@ func HTML(answer string, href func(destination string) string) (string, error) {
 	return scrollable.Replace(out.String()), nil
 }
 
+// Code returns the code of an answer: its spans and the lines of its blocks, each
+// on a line.
+func Code(answer string) string {
+	source := []byte(answer)
+	var b bytes.Buffer
+	_ = ast.Walk(answers.Parser().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.CodeBlock, *ast.FencedCodeBlock:
+			if entering {
+				b.Write(n.Lines().Value(source))
+			}
+		case *ast.CodeSpan:
+			if !entering {
+				b.WriteByte('\n')
+				break
+			}
+			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+				if t, ok := c.(*ast.Text); ok {
+					b.Write(t.Value(source))
+				}
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
 // scrollable makes blocks focusable. In texts, goldmark escapes these tags.
 var scrollable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 

@@ -99,7 +99,6 @@ func (n *inline) judge(ch byte) {
 		if n.splits && n.table {
 			n.unsure = true // the backticks are no pair
 		}
-		n.check.endSpan()
 	}
 	n.ticks = 0
 }
@@ -229,7 +228,6 @@ func (n *inline) inSpan(s []byte, whole, full bool) (used int) {
 		return 1
 	case !n.meansOutside(s, whole):
 		n.countBars(s[:1])
-		n.check.addSpan(ch)
 		n.put(ch)
 		return 1
 	}
@@ -239,9 +237,6 @@ func (n *inline) inSpan(s []byte, whole, full bool) (used int) {
 		n.countBars(s[:end])
 	}
 	if end >= 0 && !(n.splits && n.table) {
-		for _, b := range s[:end] {
-			n.check.addSpan(b)
-		}
 		n.put(s[:end]...)
 		return end
 	}
@@ -249,7 +244,6 @@ func (n *inline) inSpan(s []byte, whole, full bool) (used int) {
 		return 0
 	}
 	n.span, n.unsure = 0, true
-	n.check.dropSpan()
 	return 0
 }
 

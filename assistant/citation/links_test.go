@@ -30,13 +30,13 @@ func TestPagesAreNamedByTheirPaths(t *testing.T) {
 }
 
 func TestWhatACheckerReports(t *testing.T) {
-	_, c := checked("See [x](/install#linux), [y](https://evil.net), <https://github.com/acme> and `a b`.\n```sh\nacme run\n```\n", nil)
+	text, c := checked("See [x](/install#linux), [y](https://evil.net), <https://github.com/acme> and `a b`.\n```sh\nacme run\n```\n", nil)
 	urls := c.Cited()
 	slices.Sort(urls)
 	if want := []string{"https://docs.acme.com/install#linux", "https://github.com/acme"}; !slices.Equal(urls, want) {
 		t.Errorf("cited %q, want %q", urls, want)
 	}
-	if got, want := c.Code(), "a b\nacme run\n"; got != want {
+	if got, want := Code(text), "a b\nacme run\n"; got != want {
 		t.Errorf("code %q, want %q", got, want)
 	}
 }

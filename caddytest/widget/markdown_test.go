@@ -123,7 +123,7 @@ func testMarkdown(t *testing.T, s *stand) {
 	for i, c := range cases {
 		want := of(c.Code, c.Links)
 		got := map[string]decided{
-			"checker": of([]string{checkers[i].Code()}, checkers[i].Cited()),
+			"checker": of([]string{citation.Code(checked[i])}, checkers[i].Cited()),
 			"widget":  read(t, shown[i][0]),
 		}
 		for _, name := range []string{"markdown-it", "marked", "micromark"} {
