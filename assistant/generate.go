@@ -156,13 +156,7 @@ func (r *run) pass(d *Delta) error {
 
 func (r *run) account(c *Completion) {
 	r.res.Model = c.Model
-	if c.Usage.Known {
-		r.res.Usage = reply.Usage{
-			InputTokens:  r.res.Usage.InputTokens + c.Usage.InputTokens,
-			OutputTokens: r.res.Usage.OutputTokens + c.Usage.OutputTokens,
-			Known:        true,
-		}
-	}
+	r.res.Usage.Add(c.Usage)
 }
 
 // lookupTime bounds how long the reader waits for the check of a link: the

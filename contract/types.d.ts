@@ -236,7 +236,7 @@ export type ToolResult = {
 export type DocsMetadata = {
   threadId?: string
   finishReason?: 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
-  usage?: { inputTokens: number; outputTokens: number; totalTokens: number }
+  usage?: { inputTokens: number; outputTokens: number; totalTokens: number; cachedInputTokens?: number }
   /** Whether the documentation answers the question. */
   answered?: 'yes' | 'partly' | 'no'
   /** `extractive` without a model. */

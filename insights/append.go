@@ -253,9 +253,9 @@ func (b *batch) addReply(e *Event) error {
 		answered = ""
 	}
 	err := b.insert(`docs_replies (site, at, thread, message, question, stems, outcome, answered, model, language, source,
-		page, nearest, cited, input_tokens, output_tokens, first_token, took, replaced)`, [][]any{{
+		page, nearest, cited, input_tokens, output_tokens, cached_tokens, first_token, took, replaced)`, [][]any{{
 		site, at, r.Thread, r.Message, r.Question, Stems(r.Question), r.Outcome, answered, r.Model, r.Language, string(e.Source),
-		r.Page, r.Nearest, strings.Join(r.Cited, "\n"), r.InputTokens, r.OutputTokens, r.FirstToken, r.Took, 0,
+		r.Page, r.Nearest, strings.Join(r.Cited, "\n"), r.InputTokens, r.OutputTokens, r.CachedTokens, r.FirstToken, r.Took, 0,
 	}}, "", nil)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (b *batch) addReply(e *Event) error {
 		return err
 	}
 	count := now
-	count.Replies, count.InputTokens, count.OutputTokens = 1, int64(r.InputTokens), int64(r.OutputTokens)
+	count.Replies, count.InputTokens, count.OutputTokens, count.CachedTokens = 1, int64(r.InputTokens), int64(r.OutputTokens), int64(r.CachedTokens)
 	if n == 0 {
 		count.Conversations = 1
 		err := b.insert(`docs_conversations (site, thread, first, last, turns, question, page, source, yes, partly, no, failed, up, down)`,

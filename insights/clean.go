@@ -62,7 +62,7 @@ func (p Privacy) Clean(e *Event) bool {
 		}
 		r.Page, r.Nearest = pageOf(r.Page), pageOf(r.Nearest)
 		r.Cited = texts(r.Cited, maxPath)
-		r.InputTokens, r.OutputTokens = number(r.InputTokens), number(r.OutputTokens)
+		r.InputTokens, r.OutputTokens, r.CachedTokens = number(r.InputTokens), number(r.OutputTokens), number(r.CachedTokens)
 		r.FirstToken, r.Took = min(max(r.FirstToken, 0), maxCount), min(max(r.Took, 0), maxCount)
 		e.Reply = &r
 	case e.Vote != nil:

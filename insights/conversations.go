@@ -115,11 +115,11 @@ func like(s string) string {
 
 // turnColumns are the columns of docs_replies that go where turn.into says.
 const turnColumns = `r.at, r.thread, r.message, r.question, r.outcome, r.answered, r.model, r.language, r.source,
-	r.page, r.nearest, r.cited, r.input_tokens, r.output_tokens, r.first_token, r.took, r.replaced`
+	r.page, r.nearest, r.cited, r.input_tokens, r.output_tokens, r.cached_tokens, r.first_token, r.took, r.replaced`
 
 func (t *Turn) into() []any {
 	return into(as(&t.At, timeOf), &t.Thread, &t.Message, &t.Question, &t.Outcome, &t.Answered, &t.Model, &t.Language, &t.Source,
-		&t.Page, &t.Nearest, as(&t.Cited, lines), &t.InputTokens, &t.OutputTokens, &t.FirstToken, &t.Took, &t.Replaced)
+		&t.Page, &t.Nearest, as(&t.Cited, lines), &t.InputTokens, &t.OutputTokens, &t.CachedTokens, &t.FirstToken, &t.Took, &t.Replaced)
 }
 
 // Turns returns the replies of a conversation, oldest first, with their votes.

@@ -89,6 +89,7 @@ type Reply struct {
 	Cited        []string `json:"cited,omitempty"`
 	InputTokens  int      `json:"input_tokens,omitempty"`
 	OutputTokens int      `json:"output_tokens,omitempty"`
+	CachedTokens int      `json:"cached_tokens,omitempty"`
 	// FirstToken and Took are in milliseconds; 0: there was no token.
 	FirstToken int64 `json:"first_token_ms,omitempty"`
 	Took       int64 `json:"took_ms"`

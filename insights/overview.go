@@ -31,6 +31,8 @@ type Counts struct {
 
 	InputTokens  int64 `json:"input_tokens"`
 	OutputTokens int64 `json:"output_tokens"`
+	// CachedTokens are those of InputTokens that providers had in their caches.
+	CachedTokens int64 `json:"cached_tokens"`
 
 	// Up and Down are votes for replies and pages.
 	Up   int64 `json:"up"`

@@ -73,7 +73,7 @@ func (c *Counts) fields() []*int64 {
 	return []*int64{
 		&c.Searches, &c.NoResult, &c.Weak, &c.Tracked, &c.Clicked, &c.Clicks, &c.Positions,
 		&c.Conversations, &c.Replies, &c.Yes, &c.Partly, &c.No, &c.Failed,
-		&c.InputTokens, &c.OutputTokens, &c.Up, &c.Down,
+		&c.InputTokens, &c.OutputTokens, &c.Up, &c.Down, &c.CachedTokens,
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *Counts) fields() []*int64 {
 var countColumns = []string{
 	"searches", "none", "weak", "tracked", "clicked", "clicks", "positions",
 	"conversations", "replies", "yes", "partly", "no", "failed",
-	"input_tokens", "output_tokens", "up", "down",
+	"input_tokens", "output_tokens", "up", "down", "cached_tokens",
 }
 
 const queryCounts = 7

@@ -115,6 +115,10 @@ var migrations = [][]string{
 		onPostgres + `alter table docs_day_query drop constraint docs_day_query_pkey, add primary key (site, query, day)
 			include (searches, none, weak, tracked, clicked, clicks, positions)`,
 	},
+	{
+		`alter table docs_replies add column cached_tokens {int} not null default 0`,
+		`alter table docs_day_site add column cached_tokens {int} not null default 0`,
+	},
 }
 
 // onPostgres begins a statement that is for Postgres only.

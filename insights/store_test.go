@@ -113,7 +113,7 @@ func reply(minutes int, thread, question, answered string, more ...func(*insight
 	r := &insights.Reply{
 		Thread: thread, Message: fmt.Sprintf("msg_%s_%d", thread, minutes), Question: question, Outcome: "answered", Answered: answered,
 		Model: "m", Language: "en", Page: "guide/start", Nearest: "guide/proxy", Cited: []string{"guide/proxy", "ref"},
-		InputTokens: 100, OutputTokens: 10, FirstToken: 400, Took: 900,
+		InputTokens: 100, OutputTokens: 10, CachedTokens: 60, FirstToken: 400, Took: 900,
 	}
 	for _, f := range more {
 		f(r)
@@ -180,7 +180,7 @@ func TestNumbersOfAPeriod(t *testing.T) {
 		o := overview(t, s, acme)
 		equal(t, "counts", o.Counts, insights.Counts{
 			Searches: 5, NoResult: 1, Weak: 1, Tracked: 3, Clicked: 1, Clicks: 2, Positions: 3,
-			Conversations: 3, Replies: 4, Yes: 1, Partly: 1, No: 1, Failed: 1, InputTokens: 400, OutputTokens: 40, Up: 1,
+			Conversations: 3, Replies: 4, Yes: 1, Partly: 1, No: 1, Failed: 1, InputTokens: 400, OutputTokens: 40, CachedTokens: 240, Up: 1,
 		})
 		equal(t, "before", o.Before, insights.Counts{Searches: 1, NoResult: 1})
 		equal(t, "by source", o.BySource, map[insights.Source]insights.SourceCounts{"widget": {Searches: 4}, "api": {Searches: 1, Replies: 4}})
@@ -737,7 +737,8 @@ func TestExportGivesWhatWasStored(t *testing.T) {
 	})
 }
 
-// The first schema's key of docs_day_query had no counts.
+// The first schema's key of docs_day_query had no counts, and nothing counted
+// cached tokens.
 func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 	t.Parallel()
 	dsn := newDSN(t)
@@ -757,6 +758,8 @@ func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 	defer func() { _ = c.Close(context.Background()) }()
 	for _, statement := range []string{
 		"alter table docs_day_query drop constraint docs_day_query_pkey, add primary key (site, query, day)",
+		"alter table docs_replies drop column cached_tokens",
+		"alter table docs_day_site drop column cached_tokens",
 		"update docs_schema set version = 1",
 	} {
 		if _, err := c.Exec(t.Context(), statement); err != nil {

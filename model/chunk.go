@@ -302,13 +302,18 @@ func (s *stream) setFinish(reason string) {
 	s.wait(min(finishTimeout, s.idle))
 }
 
-// readUsage reads a usage object in OpenAI's or Anthropic's words.
+// readUsage reads a usage object in OpenAI's, Anthropic's or DeepSeek's words.
 func readUsage(b []byte) (u reply.Usage) {
 	var raw struct {
 		Prompt     *int `json:"prompt_tokens"`
 		Completion *int `json:"completion_tokens"`
 		Input      *int `json:"input_tokens"`
 		Output     *int `json:"output_tokens"`
+		Details    struct {
+			Cached *int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CacheRead *int `json:"cache_read_input_tokens"`
+		CacheHit  *int `json:"prompt_cache_hit_tokens"`
 	}
 	if json.Unmarshal(b, &raw, lenient) != nil {
 		return u
@@ -324,6 +329,13 @@ func readUsage(b []byte) (u reply.Usage) {
 	}
 	u.InputTokens = first(raw.Prompt, raw.Input)
 	u.OutputTokens = first(raw.Completion, raw.Output)
+	if u.Known {
+		u.CachedTokens = first(raw.Details.Cached, raw.CacheRead, raw.CacheHit)
+		if raw.Prompt == nil {
+			u.InputTokens += u.CachedTokens // Anthropic counts them apart
+		}
+		u.CachedTokens = min(u.CachedTokens, u.InputTokens)
+	}
 	return u
 }
 

@@ -131,6 +131,12 @@ func TestShapesOfAnswers(t *testing.T) {
 	text := func(s string) string {
 		return `data: {"choices":[{"index":0,"delta":{"content":` + quote(s) + `}}]}` + "\n\n"
 	}
+	cached := func(s string) string {
+		return `data: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":1,` + s + `}}` + "\n\n"
+	}
+	fromCache := func(n int) reply.Usage {
+		return reply.Usage{InputTokens: 100, OutputTokens: 1, CachedTokens: n, Known: true}
+	}
 	stop := `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	for name, test := range map[string]struct {
 		body, contentType string
@@ -141,6 +147,9 @@ func TestShapesOfAnswers(t *testing.T) {
 			"application/json",
 			expected{text: "All at once", reason: "stop", usage: known(1, 3)},
 		},
+		"tokens that OpenAI had in its cache":    {text("x") + cached(`"prompt_tokens_details":{"cached_tokens":64}`) + stop, "", expected{text: "x", reason: "stop", usage: fromCache(64)}},
+		"tokens that Anthropic had in its cache": {text("x") + strings.ReplaceAll(cached(`"cache_read_input_tokens":32`), `"prompt_tokens":100,"completion`, `"input_tokens":68,"output`) + stop, "", expected{text: "x", reason: "stop", usage: fromCache(32)}},
+		"tokens that DeepSeek had in its cache":  {text("x") + cached(`"prompt_cache_hit_tokens":900`) + stop, "", expected{text: "x", reason: "stop", usage: fromCache(100)}},
 		"a plain completion that says it is a stream": {
 			"\n{\n \"choices\":[{\"index\":0,\"message\":{\"content\":\"All\"}}]}", "", expected{text: "All", reason: "stop"},
 		},

@@ -42,7 +42,19 @@ type Event struct {
 // Usage counts a model's tokens; Known is false where the model gave none.
 type Usage struct {
 	InputTokens, OutputTokens int
-	Known                     bool
+	// CachedTokens are those of InputTokens that the provider had read before.
+	CachedTokens int
+	Known        bool
+}
+
+// Add adds the tokens of another request, where they are known.
+func (u *Usage) Add(more Usage) {
+	if more.Known {
+		u.InputTokens += more.InputTokens
+		u.OutputTokens += more.OutputTokens
+		u.CachedTokens += more.CachedTokens
+		u.Known = true
+	}
 }
 
 // Outcome describes a finished reply, in the finish event's metadata. Zero

@@ -285,7 +285,11 @@ func (e *Encoder) finish(ev *reply.Event) {
 	if u := ev.Usage; u.Known {
 		e.out.Raw(`,"usage":{"inputTokens":` + strconv.Itoa(u.InputTokens) +
 			`,"outputTokens":` + strconv.Itoa(u.OutputTokens) +
-			`,"totalTokens":` + strconv.Itoa(u.InputTokens+u.OutputTokens) + `}`)
+			`,"totalTokens":` + strconv.Itoa(u.InputTokens+u.OutputTokens))
+		if u.CachedTokens > 0 {
+			e.out.Raw(`,"cachedInputTokens":` + strconv.Itoa(u.CachedTokens))
+		}
+		e.out.Raw("}")
 	}
 	if ev.Outcome != nil {
 		e.out.Marshal(ev.Outcome)

@@ -21,6 +21,7 @@ type metrics struct {
 	FirstToken    *prometheus.HistogramVec // site
 	Retrieval     *prometheus.HistogramVec // site
 	Tokens        *prometheus.CounterVec   // site, direction
+	CachedTokens  *prometheus.CounterVec   // site
 	Open          *prometheus.GaugeVec     // site
 	Refused       *prometheus.CounterVec   // site, why
 	Limited       *prometheus.CounterVec   // site, api, limit
@@ -70,6 +71,7 @@ func newMetrics() *metrics {
 		FirstToken:    seconds("first_token_seconds", "Time from a request to the first token of the answer.", "site"),
 		Retrieval:     seconds("retrieval_seconds", "Time to find the passages for a reply.", "site"),
 		Tokens:        counter("tokens_total", "Tokens that models counted.", "site", "direction"),
+		CachedTokens:  counter("cached_tokens_total", "Input tokens that providers had in their caches.", "site"),
 		Open:          gauge("open_streams", "Replies in progress.", "site"),
 		Refused:       counter("refused_total", "Requests answered 503: busy (max_concurrent_replies), not_ready (no index yet), search (neither model nor search), stopping.", "site", "reason"),
 		Limited:       counter("limited_total", "Requests answered 429 by the limit that refused them (ip, organization).", "site", "api", "limit"),

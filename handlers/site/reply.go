@@ -78,6 +78,7 @@ func (r *Reply) End(ctx context.Context) {
 	if res.Usage.Known {
 		m.Tokens.WithLabelValues(site, "input").Add(float64(res.Usage.InputTokens))
 		m.Tokens.WithLabelValues(site, "output").Add(float64(res.Usage.OutputTokens))
+		m.CachedTokens.WithLabelValues(site).Add(float64(res.Usage.CachedTokens))
 	}
 
 	level := zapcore.InfoLevel
@@ -89,7 +90,7 @@ func (r *Reply) End(ctx context.Context) {
 		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", r.Took),
 	}
 	if res.Usage.Known {
-		fields = append(fields, zap.Int("input_tokens", res.Usage.InputTokens), zap.Int("output_tokens", res.Usage.OutputTokens))
+		fields = append(fields, zap.Int("input_tokens", res.Usage.InputTokens), zap.Int("output_tokens", res.Usage.OutputTokens), zap.Int("cached_tokens", res.Usage.CachedTokens))
 	}
 	if res.Failed != nil {
 		level = zapcore.WarnLevel
@@ -121,7 +122,7 @@ func (r *Reply) Record(res *assistant.Result) {
 	e.Reply = &insights.Reply{
 		Thread: r.Thread, Message: r.Message, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
 		Model: res.Model, Language: res.Language, Page: r.Page, Nearest: res.Nearest, Cited: res.CitedPages,
-		InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens,
+		InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens, CachedTokens: res.Usage.CachedTokens,
 		FirstToken: milliseconds(res.FirstToken), Took: milliseconds(r.Took), Regenerated: r.Regenerated,
 	}
 	r.Site.Recording.add(e)
