@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -69,4 +70,14 @@ func (a arguments) text(names ...string) string {
 		}
 	}
 	return ""
+}
+
+// number is the argument of a name within bounds, or missing where it is no
+// number.
+func (a arguments) number(name string, missing, low, high int) int {
+	n, err := strconv.ParseFloat(a[name], 64)
+	if err != nil {
+		return missing
+	}
+	return int(min(max(n, float64(low)), float64(high)))
 }

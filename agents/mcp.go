@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,6 +32,9 @@ type Docs struct {
 	// Pages returns up to n public pages from an offset, with title, description
 	// and Markdown, and how many there are.
 	Pages func(ctx context.Context, offset, n int) (pages []Page, total int)
+	// Nearby returns words of the public pages that are spelled like those of a
+	// text, and the first page of each part of the site.
+	Nearby func(text string) (spellings []string, parts []Page)
 }
 
 // Hit is a section that a search found.
@@ -59,12 +64,17 @@ type About struct {
 	Languages, Versions []string
 	// Full adds arguments that the contract of OpenAI's connectors doesn't know.
 	Full bool
+	// Release is the version of this module.
+	Release string
 }
 
 const (
 	// maxResult bounds the text of a result in estimated tokens. Clients warn
 	// of results beyond 10,000 and cut them at 25,000.
 	maxResult = 9_000
+	// searchTokens bounds the result of a search unless the client asks for
+	// another bound, in estimated tokens.
+	searchTokens = 1_500
 	// maxQuery is the length in characters up to which a query is read.
 	maxQuery = 1000
 	// searchLimit is how many results a search has, maxLimit how many a client
@@ -82,9 +92,11 @@ const (
 func NewHandler(about About, docs Docs) http.Handler {
 	s := &server{about: about, docs: docs}
 	server := mcp.NewServer(&mcp.Implementation{
-		Name: about.Name, Title: about.Title, Description: short.Excerpt(about.Description, 500), WebsiteURL: about.URL, Version: "1",
+		Name: about.Name, Title: about.Title, Description: short.Excerpt(about.Description, 500), WebsiteURL: about.URL, Version: about.Release,
 	}, &mcp.ServerOptions{
 		Instructions: s.instructions(),
+		// Clients of 2024-11-05 speak over another transport.
+		SupportedProtocolVersions: slices.DeleteFunc(mcp.SupportedProtocolVersions(), func(v string) bool { return v < "2025-03-26" }),
 		// Without listChanged a subscription ends at once. Prompts are declared
 		// because clients list them unasked.
 		Capabilities: &mcp.ServerCapabilities{
@@ -138,7 +150,7 @@ func (s *server) instructions() string {
 	if s.about.Description != "" {
 		text += " " + short.Excerpt(s.about.Description, 500)
 	}
-	return text + " For any question about " + s.about.Title + ", call search with a few keywords or the question, then fetch with the id of the best result. Cite the url of what you use. Pages change: prefer these tools to memory."
+	return text + " For any question about " + s.about.Title + ", call search with a few keywords or the question. It returns the text of the best sections; if that is not enough, call fetch with the id of a result. Cite the url of what you use. Pages change: prefer these tools to memory."
 }
 
 func (s *server) searchTool() *mcp.Tool {
@@ -153,27 +165,44 @@ func (s *server) searchTool() *mcp.Tool {
 			properties["version"] = map[string]any{"type": "string", "description": "Only pages of this version: " + strings.Join(s.about.Versions, ", ") + "."}
 		}
 		properties["limit"] = map[string]any{"type": "integer", "description": fmt.Sprintf("The number of results, %d by default and %d at most.", searchLimit, maxLimit)}
+		properties["tokens"] = map[string]any{"type": "integer", "description": fmt.Sprintf("The most tokens of the result, %d by default and %d at most.", searchTokens, maxResult)}
 	}
 	return &mcp.Tool{
 		Name: "search", Title: "Search " + s.about.Title,
-		Description: s.what() + ": searches the documentation. Returns the id, title and url of matching sections, best first. Read them with fetch.",
+		Description: s.what() + ": searches the documentation. Returns matching sections, best first, with the text of the best ones, in at most " + strconv.Itoa(searchTokens) + " tokens. Read the rest with fetch.",
 		InputSchema: schema(properties, "query"), Annotations: readOnly("Search " + s.about.Title),
+		OutputSchema: schema(map[string]any{
+			"results": map[string]any{"type": "array", "items": schema(texts("id", "title", "url", "text", "language", "version"), "id", "title", "url")},
+			"next":    map[string]any{"type": "string"}, "incomplete": map[string]any{"type": "string"},
+		}, "results"),
 	}
 }
 
 func (s *server) fetchTool() *mcp.Tool {
+	fetched := texts("id", "title", "text", "url")
+	fetched["metadata"] = map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}
 	return &mcp.Tool{
 		Name: "fetch", Title: "Read a page of " + s.about.Title,
 		Description: s.what() + ": returns a page of the documentation, or one of its sections, as Markdown. A long page comes in parts: the end of the text says how to read on.",
 		InputSchema: schema(map[string]any{
 			"id": map[string]any{"type": "string", "description": "The id of a search result, or the URL of a page of " + s.about.URL + "; with #anchor only that section."},
 		}, "id"),
-		Annotations: readOnly("Read a page of " + s.about.Title),
+		Annotations:  readOnly("Read a page of " + s.about.Title),
+		OutputSchema: schema(fetched, "id", "title", "text", "url"),
 	}
 }
 
-func schema(properties map[string]any, required string) map[string]any {
-	return map[string]any{"type": "object", "properties": properties, "required": []string{required}}
+func schema(properties map[string]any, required ...string) map[string]any {
+	return map[string]any{"type": "object", "properties": properties, "required": required}
+}
+
+// texts are properties that are strings.
+func texts(names ...string) map[string]any {
+	out := map[string]any{}
+	for _, name := range names {
+		out[name] = map[string]any{"type": "string"}
+	}
+	return out
 }
 
 func readOnly(title string) *mcp.ToolAnnotations {
@@ -182,8 +211,8 @@ func readOnly(title string) *mcp.ToolAnnotations {
 }
 
 // result writes a value as the only text of a result, as JSON without escaped
-// angle brackets, which would cost tokens. There is no structuredContent:
-// some clients show models nothing else where it is present.
+// angle brackets, which would cost tokens, and as structuredContent: some
+// clients show models only the one, some only the other.
 func result(v any) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -191,7 +220,8 @@ func result(v any) (*mcp.CallToolResult, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSuffix(b.String(), "\n")}}}, nil
+	text := strings.TrimSuffix(b.String(), "\n")
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}, nil
 }
 
 // refuse is the result of a call that the model can correct.
@@ -203,14 +233,15 @@ type searchResult struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	URL   string `json:"url"`
+	Text  string `json:"text,omitempty"`
 	// Of the full server.
-	Text     string `json:"text,omitempty"`
 	Language string `json:"language,omitempty"`
 	Version  string `json:"version,omitempty"`
 }
 
-// maxSnippet is the length of a result's text in characters.
-const maxSnippet = 400
+// resultTokens is what a result takes besides what it says, and leastText the
+// shortest text that is worth its place, in tokens.
+const resultTokens, leastText = 15, 40
 
 func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	arguments := parseArguments(req.Params.Arguments)
@@ -218,33 +249,77 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if text == "" {
 		return refuse(`search needs the argument query: {"query": "keywords or a question"}`), nil
 	}
-	language, version, limit := "", "", searchLimit
+	language, version, limit, room := "", "", searchLimit, searchTokens
 	if s.about.Full {
 		language, version = arguments["language"], arguments["version"]
-		if n, err := strconv.ParseFloat(arguments["limit"], 64); err == nil {
-			limit = min(max(int(n), 1), maxLimit)
-		}
+		limit = arguments.number("limit", searchLimit, 1, maxLimit)
+		room = arguments.number("tokens", searchTokens, leastText, maxResult)
 	}
-	hits, err := s.docs.Search(ctx, short.Excerpt(text, maxQuery), language, version, limit)
+	text = short.Excerpt(text, maxQuery)
+	hits, err := s.docs.Search(ctx, text, language, version, limit)
 	if err != nil {
 		return refuse("search is unavailable at the moment; try again in a few seconds"), nil
 	}
+	found := map[string]any{"results": s.results(hits, room)}
+	if s.docs.Incomplete(ctx) {
+		found["incomplete"] = "not every page could be checked for this reader in time; the same search in a few seconds may find more"
+	} else if len(hits) == 0 {
+		found["next"] = s.next(text, language, version)
+	}
+	return result(found)
+}
+
+// results are hits within a number of tokens: all that fit by name, and the
+// texts of the best.
+func (s *server) results(hits []Hit, room int) []searchResult {
 	results := make([]searchResult, 0, len(hits))
-	for _, h := range hits {
+	for i, h := range hits {
 		r := searchResult{ID: h.URL, Title: h.Title, URL: h.URL}
 		if h.Heading != "" && h.Heading != h.Title {
 			r.Title = cmp.Or(h.Title, h.Heading) + " › " + h.Heading
 		}
 		if s.about.Full {
-			r.Text, r.Language, r.Version = short.Excerpt(h.Text, maxSnippet), h.Language, h.Version
+			r.Language, r.Version = h.Language, h.Version
 		}
+		size := resultTokens + tokens(r.Title) + 2*tokens(r.URL)
+		if i > 0 && size > room/2 { // half is for texts
+			break
+		}
+		room -= size
 		results = append(results, r)
 	}
-	found := map[string]any{"results": results}
-	if s.docs.Incomplete(ctx) {
-		found["incomplete"] = "not every page could be checked for this reader in time; the same search in a few seconds may find more"
+	for i := range results {
+		if room < leastText {
+			break
+		}
+		text := hits[i].Text
+		if n := tokens(text); n > room {
+			text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
+		}
+		results[i].Text = text
+		room -= tokens(text)
 	}
-	return result(found)
+	return results
+}
+
+// next says what to do after a search that found nothing.
+func (s *server) next(text, language, version string) string {
+	out := "Nothing matches. Search again with fewer or other words"
+	if language != "" || version != "" {
+		out += ", or without language and version"
+	}
+	spellings, parts := s.docs.Nearby(text)
+	if len(spellings) > 0 {
+		out += ". Similar words in the documentation: " + strings.Join(spellings, ", ")
+	}
+	named := make([]string, len(parts))
+	for i, p := range parts {
+		named[i] = p.Section + " (" + p.Markdown + ")"
+	}
+	if len(named) > 0 {
+		out += ". Its parts, each with the id of a page to fetch: " + strings.Join(named, ", ")
+	}
+	return out + ". All pages: " + s.about.URL + "/llms.txt"
 }
 
 type fetchResult struct {
@@ -266,7 +341,7 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	case err != nil:
 		return refuse("the page can't be read at the moment; try again in a few seconds"), nil
 	case page == nil:
-		return refuse("there is no page %s; use the id of a search result", short.Excerpt(id, 300)), nil
+		return refuse("there is no page %s here: it doesn't exist, you can't open it, or it is left out of the index. Call search for one that is, or see %s/llms.txt", short.Excerpt(id, 300), s.about.URL), nil
 	}
 	anchor, number := splitPart(fragment)
 	text := withoutFrontMatter(string(page.Markdown))
@@ -278,7 +353,9 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 			out.Title += " › " + heading
 		}
 		out.Metadata["page"] = page.URL
-	} else {
+	} else if anchor != "" {
+		out.Metadata["anchor"] = fmt.Sprintf("the page has no section #%s; this is the whole page", short.Excerpt(anchor, 100))
+		text = "[There is no section #" + short.Excerpt(anchor, 100) + " on this page. This is the whole page.]\n\n" + text
 		anchor = ""
 	}
 	parts := split(text, maxResult)

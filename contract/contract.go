@@ -6,7 +6,9 @@ package contract
 import (
 	_ "embed"
 	"encoding/json"
+	"runtime/debug"
 	"strings"
+	"sync"
 )
 
 //go:embed openapi.json
@@ -20,9 +22,24 @@ var types []byte
 // domain.
 func OpenAPI(server, site string) []byte {
 	url, _ := json.Marshal(server) // strings always marshal
-	names := strings.NewReplacer(`"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`)
+	names := strings.NewReplacer(
+		`"version": "0.0.0"`, `"version": "`+Release()+`"`, `"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`,
+	)
 	return []byte(names.Replace(document))
 }
+
+// Release is the version of this module, as in its tag, or "unknown" in a build
+// without one.
+var Release = sync.OnceValue(func() string {
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append([]*debug.Module{&build.Main}, build.Deps...) {
+			if m.Path == "github.com/caddy-docs/caddy-docs" && m.Version != "" {
+				return m.Version
+			}
+		}
+	}
+	return "unknown"
+})
 
 // Types returns the declarations of the API's types.
 func Types() []byte { return types }

@@ -66,6 +66,7 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 	}
 	return unlessFile(w, r, next, hasFile, func() error {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set(releaseHeader, contract.Release())
 		if name == typesPath {
 			serveText(w, r, "text/plain; charset=utf-8", contract.Types())
 			return nil

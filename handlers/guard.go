@@ -13,6 +13,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -199,6 +200,7 @@ func pass(w http.ResponseWriter, r *http.Request, failed caddyhttp.HandlerError)
 func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next caddyhttp.Handler) error {
 	h := w.Header()
 	h.Add("Vary", "Origin")
+	h.Set(releaseHeader, contract.Release())
 	origin := r.Header.Get("Origin")
 	// Whether the origin may use the key that was sent is checked once that
 	// key is known (admit).
@@ -228,11 +230,17 @@ func (g *Guard) originAllowed(name, origin string) bool {
 	return live != nil && live.OriginAllowed(origin)
 }
 
+// releaseHeader has the version of this module.
+const releaseHeader = "X-Docs-Release"
+
+// exposed are the headers that scripts of other origins may read.
+const exposed = "X-Thread-Id, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy, " + releaseHeader
+
 // allow lets pages of an origin read the response.
 func allow(h http.Header, origin string) {
 	if origin != "" {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Thread-Id, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy")
+		h.Set("Access-Control-Expose-Headers", exposed)
 	}
 }
 

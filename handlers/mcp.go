@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -213,6 +214,9 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if err != nil {
 		return err
 	}
+	if agents.Malformed(w, body) {
+		return nil
+	}
 	tools, err := toolsOf(body)
 	if err != nil {
 		return err
@@ -237,7 +241,7 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	r.Header.Del("Last-Event-ID")
 	// The SDK wants clients to take both.
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	m.server(live, r, e.full).ServeHTTP(w, r)
+	m.server(live, r, e.full).ServeHTTP(agents.Refusals(w, body), r)
 	return nil
 }
 
@@ -270,8 +274,8 @@ func toolsOf(body []byte) (tools []string, err error) {
 	if json.Unmarshal(body, &batch) != nil {
 		batch = []json.RawMessage{body}
 	}
-	if !json.Valid(body) || len(batch) > maxBatch {
-		return nil, Fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("the body must be a JSON-RPC message, or a batch of at most %d", maxBatch), nil)
+	if len(batch) > maxBatch {
+		return nil, Fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("a batch may have at most %d messages", maxBatch), nil)
 	}
 	for _, message := range batch {
 		var call, params map[string]json.RawMessage
@@ -300,7 +304,7 @@ const maxServers = 100
 func (m *MCP) server(live *site.Site, r *http.Request, full bool) http.Handler {
 	base := baseURL(live, r)
 	about := live.Pages().About(base)
-	about.Full = full
+	about.Full, about.Release = full, contract.Release()
 	key := fmt.Sprint(live.Name, " ", base, " ", full)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -74,8 +74,9 @@ func node22(t *testing.T) string {
 
 // clientSaw is what a client got.
 type clientSaw struct {
-	Tools                 []string
-	Found, Page, Resource string
+	Tools                       []string
+	Found, Text, Page, Resource string
+	Refused                     int // the code of an unknown method
 }
 
 func checkClientsSaw(t *testing.T, out []byte, base string, clients int) {
@@ -85,7 +86,8 @@ func checkClientsSaw(t *testing.T, out []byte, base string, clients int) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for name, got := range all {
-		if !slices.Equal(got.Tools, []string{"fetch", "search"}) || got.Found != base+"/guide/install.html#linux" ||
+		if !slices.Equal(got.Tools, []string{"fetch", "search"}) || got.Found != base+"/guide/install.html#linux" || !strings.Contains(got.Text, "apt install") ||
+			got.Refused != map[string]int{"sdk 1": -32601}[name] ||
 			!strings.HasPrefix(got.Page, "## [On Linux]") || !strings.HasPrefix(got.Resource, "---\n") {
 			t.Errorf("%s: %+v", name, got)
 		}

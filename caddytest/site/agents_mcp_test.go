@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
@@ -41,21 +43,33 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// callTool calls a tool and returns its only text.
+// callTool calls a tool and returns its only text, which the structured content
+// repeats.
 func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments any) (text string, failed bool) {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		t.Fatalf("%s %v: %v", tool, arguments, err)
 	}
-	if len(result.Content) != 1 || result.StructuredContent != nil {
-		t.Fatalf("%s %v: %d contents, structured %v", tool, arguments, len(result.Content), result.StructuredContent)
+	if len(result.Content) != 1 {
+		t.Fatalf("%s %v: %d contents", tool, arguments, len(result.Content))
 	}
-	return result.Content[0].(*mcp.TextContent).Text, result.IsError
+	text = result.Content[0].(*mcp.TextContent).Text
+	if same := decodeSame(text, result.StructuredContent); same == result.IsError {
+		t.Fatalf("%s %v: %s, structured %v", tool, arguments, text, result.StructuredContent)
+	}
+	return text, result.IsError
+}
+
+// decodeSame reports whether a text is the JSON of a value.
+func decodeSame(text string, value any) bool {
+	var v any
+	return json.Unmarshal([]byte(text), &v) == nil && reflect.DeepEqual(v, value)
 }
 
 type foundPage struct {
 	Results []struct{ ID, Title, URL, Text string }
+	Next    string
 }
 
 type fetchedPage struct {
@@ -91,15 +105,17 @@ func toolsInBothEras(t *testing.T, s *caddytest.Server) {
 					if schema, _ := json.Marshal(tool.InputSchema); strings.Count(string(schema), `"type":"string"`) != 1 {
 						t.Errorf("%s: not exactly one string: %s", tool.Name, schema)
 					}
+					if tool.OutputSchema == nil {
+						t.Errorf("%s has no output schema", tool.Name)
+					}
 				}
 				text, failed := callTool(t, session, "search", map[string]any{"query": "install on linux"})
 				results := decodeResult[foundPage](t, text).Results
 				if failed || len(results) == 0 || results[0].URL != s.Base+"/guide/install.html#linux" || results[0].ID != results[0].URL || results[0].Title != "Install Acme › On Linux" {
 					t.Fatalf("search: %s", text)
 				}
-				var keys map[string][]map[string]any
-				if err := json.Unmarshal([]byte(text), &keys); err != nil || len(keys) != 1 || len(keys["results"][0]) != 3 {
-					t.Errorf("search has more than OpenAI's contract: %s", text)
+				if !strings.Contains(results[0].Text, "apt install acme") {
+					t.Errorf("the best section has no text: %s", text)
 				}
 				for _, r := range results { // every id can be fetched
 					text, failed := callTool(t, session, "fetch", map[string]any{"id": r.ID})
@@ -141,8 +157,13 @@ func toolsTakeWhatModelsWrite(t *testing.T, s *caddytest.Server) {
 			t.Errorf("%s %v: %v %s", tool, arguments, failed, text)
 		}
 	}
-	if text, _ := callTool(t, session, "search", map[string]any{"query": "zzzz qqqq"}); !strings.HasPrefix(text, `{"results":[`) {
+	text, _ := callTool(t, session, "search", map[string]any{"query": "unimstaler qqqq"})
+	if got := decodeResult[foundPage](t, text); len(got.Results) > 0 || !strings.Contains(got.Next, s.Base+"/guide/install.html.md") || !strings.Contains(got.Next, s.Base+"/llms.txt") {
 		t.Errorf("nothing found: %s", text)
+	}
+	text, _ = callTool(t, session, "fetch", map[string]any{"id": s.Base + "/guide/install.html#nothing"})
+	if page := decodeResult[fetchedPage](t, text); !strings.HasPrefix(page.Text, "[There is no section #nothing on this page.") || page.Metadata["anchor"] == "" || !strings.Contains(page.Text, "apt install") || page.URL != s.Base+"/guide/install.html" {
+		t.Errorf("no such section: %s", text)
 	}
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"}); err == nil {
 		t.Error("an unknown tool is no error")
@@ -163,6 +184,10 @@ func TestTheFullServerHasLanguageAndVersion(t *testing.T) {
 		if len(results) != 1 || results[0].Title != title || results[0].Text == "" {
 			t.Errorf("%v: %s", arguments, text)
 		}
+	}
+	text, _ := callTool(t, session, "search", map[string]any{"query": "ony", "version": "v9"})
+	if next := decodeResult[foundPage](t, text).Next; !strings.Contains(next, "without language and version. Similar words in the documentation: one") {
+		t.Errorf("nothing found: %s", text)
 	}
 }
 
@@ -201,11 +226,18 @@ func TestLongPagesComeInParts(t *testing.T) {
 func TestResources(t *testing.T) {
 	many := map[string]string{}
 	for i := range 450 {
-		many[fmt.Sprintf("p/%d.md", i)] = fmt.Sprintf("# Page %d\n\nText.", i)
+		many[fmt.Sprintf("p/%d.md", i)] = fmt.Sprintf("# Page %d\n\nText about kite %d: %s", i, i, strings.Repeat(fmt.Sprintf("word%d ", i), 200))
 	}
 	root := caddytest.Folder(t, many)
 	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme\nfile_server\n}\n", root))
 	waitForLocks(t, s)
+	full := connectMCP(t, s.Base+"/v1/mcp/acme/full", mcpEras[1], nil)
+	for tokens, bytes := range map[any][2]int{nil: {4000, 5600}, "100": {10, 500}, 4000: {13_000, 15_000}} {
+		text, _ := callTool(t, full, "search", map[string]any{"query": "kite", "limit": 30, "tokens": tokens})
+		if n := len(text); n < bytes[0] || n > bytes[1] {
+			t.Errorf("a search of %v tokens has %d bytes: %s", tokens, n, text)
+		}
+	}
 	for _, revision := range mcpEras {
 		session := connectMCP(t, s.Base+"/mcp", revision, nil)
 		n := 0
@@ -292,8 +324,27 @@ func mcpOverHTTP(t *testing.T, s *caddytest.Server, root string) {
 		if r := postMCP(s, path, listTools, "Authorization", "Bearer "+caddytest.Key); r.Status != http.StatusOK {
 			t.Errorf("with a key: %d %s", r.Status, r.Body)
 		}
-		if r := postMCP(s, path, `{"jsonrpc":`); r.Status != http.StatusBadRequest {
-			t.Errorf("half a message: %d", r.Status)
+		for message, want := range map[string]string{
+			`{"jsonrpc":`:       `400 {"error":{"code":-32700,"message":"the body is not valid JSON"},"id":null,"jsonrpc":"2.0"}`,
+			`{"jsonrpc":"2.0"}`: `400 {"error":{"code":-32600`,
+			`{"jsonrpc":"2.0","id":"a","method":"tools/sing"}`:          `200 {"error":{"code":-32601,"message":"the method \"tools/sing\" is not one of this server's"},"id":"a","jsonrpc":"2.0"}`,
+			`{"jsonrpc":"2.0","method":"notifications/sung"}`:           `202 `,
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`:            `400 {"error":{"code":-32600,`,
+			`[{"jsonrpc":"2.0","id":7,"method":"tools/sing"}]`:          `400 {"error":{"code":-32600,`,
+			`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":3}`: `200 {"jsonrpc":"2.0","id":7,"error":{"code":-32602,`,
+		} {
+			r := postMCP(s, path, message)
+			if got := fmt.Sprintf("%d %s", r.Status, r.Body); !strings.HasPrefix(got, want) || r.Status != http.StatusAccepted && r.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s: %s %v", message, got, r.Header)
+			}
+		}
+		r = postMCP(s, path, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}`)
+		if r.Status != http.StatusOK || strings.Contains(string(r.Body), "2024-11-05") || !strings.Contains(string(r.Body), `"version":"`+contract.Release()+`"`) {
+			t.Errorf("initialize: %d %s", r.Status, r.Body)
+		}
+		document := getPage(s, "/v1/openapi.json")
+		if !strings.Contains(string(document.Body), `"version": "`+contract.Release()+`"`) || document.Header.Get("X-Docs-Release") != contract.Release() || r.Header.Get("X-Docs-Release") != contract.Release() {
+			t.Errorf("the release: %v, %v", document.Header, r.Header)
 		}
 	}
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {

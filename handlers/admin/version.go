@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/caddy-docs/caddy-docs/contract"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -22,14 +23,11 @@ type Version struct {
 	InsightsSchema int `json:"insights_schema"`
 }
 
-// modulePath is how builds name this module.
-const modulePath = "github.com/caddy-docs/caddy-docs"
-
 // Versions returns those of this binary.
 func Versions() Version {
 	simple, _ := caddy.Version()
 	v := Version{
-		Module: "unknown", Caddy: simple, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		Module: contract.Release(), Caddy: simple, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
 		IndexFormat: embedded.SnapshotFormat, InsightsSchema: insights.Schema(),
 	}
 	build, ok := debug.ReadBuildInfo()
@@ -37,9 +35,6 @@ func Versions() Version {
 		return v
 	}
 	for _, m := range append([]*debug.Module{&build.Main}, build.Deps...) {
-		if m.Path == modulePath && m.Version != "" {
-			v.Module = m.Version
-		}
 		// Caddy finds its own version only in binaries of xcaddy.
 		if m.Path == caddy.ImportPath && (v.Caddy == "" || v.Caddy == "unknown") {
 			v.Caddy = m.Version

@@ -12,6 +12,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // agentDocs is a site as the tools of agents see it.
@@ -24,7 +25,7 @@ type agentDocs struct {
 // of each context. base is the site's URL where the configuration has none.
 func (r *Site) AgentDocs(base string) agents.Docs {
 	d := &agentDocs{r, base}
-	return agents.Docs{Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages}
+	return agents.Docs{Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages, Nearby: d.nearby}
 }
 
 type keyIDKey struct{}
@@ -107,4 +108,45 @@ func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page
 		pages = append(pages, agents.Page{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
 	}
 	return pages, len(public)
+}
+
+// What a search that found nothing names instead.
+const (
+	maxCorrected = 10 // words of the query
+	maxSpellings = 5
+	maxParts     = 12
+)
+
+func (d *agentDocs) nearby(text string) (spellings []string, parts []agents.Page) {
+	release, ok := d.site.Acquire()
+	if !ok {
+		return nil, nil
+	}
+	defer release()
+	var all []string
+	seen := map[string]bool{}
+	for _, p := range d.site.Pages().Public {
+		for _, s := range p.Sections {
+			words.Split(p.Title+" "+s.Heading, func(word string, _ bool) {
+				if !seen[word] {
+					seen[word] = true
+					all = append(all, word)
+				}
+			})
+		}
+		if part := partOf(p); part != "" && !seen["\n"+part] && len(parts) < maxParts {
+			seen["\n"+part] = true
+			parts = append(parts, agents.Page{Section: part, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
+		}
+	}
+	list := words.NewList(all, slices.Repeat([]uint32{1}, len(all)))
+	asked := words.Plain(text)
+	for _, word := range asked[:min(len(asked), maxCorrected)] {
+		for _, s := range list.Suggest(word, false) {
+			if len(spellings) < maxSpellings && !slices.Contains(spellings, s.Text) {
+				spellings = append(spellings, s.Text)
+			}
+		}
+	}
+	return spellings, parts
 }

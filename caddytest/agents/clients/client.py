@@ -11,13 +11,14 @@ async def main(url):
     async with mcp.Client(url) as client:
         tools = await client.list_tools()
         search = await client.call_tool("search", {"query": "install on linux"})
-        found = json.loads(search.content[0].text)["results"][0]
+        found = search.structured_content["results"][0]
         fetched = await client.call_tool("fetch", {"id": found["id"]})
         resources = await client.list_resources()
         resource = await client.read_resource(resources.resources[0].uri)
         print(json.dumps({"python": {
             "tools": sorted(tool.name for tool in tools.tools),
             "found": found["url"],
+            "text": found["text"],
             "page": json.loads(fetched.content[0].text)["text"],
             "resource": resource.contents[0].text,
         }}))
