@@ -242,6 +242,9 @@ func TestWrongCommandsShowTheUsage(t *testing.T) {
 		says []string
 	}{
 		{[]string{"foo"}, []string{`there is no command "docs foo"`, "search ", "doctor ", "key "}},
+		{[]string{"serach", "acme", "x"}, []string{`there is no command "docs serach"; did you mean search?`}},
+		{[]string{"key", "list-all"}, []string{`there is no command "docs key list-all"`}},
+		{[]string{"key", "crate"}, []string{`there is no command "docs key crate"; did you mean create?`}},
 		{[]string{"key", "foo"}, []string{`there is no command "docs key foo"`, "create ", "list ", "revoke "}},
 		{[]string{"search"}, []string{`search SITE "query"`, "--size"}},
 		{[]string{"search", "acme"}, []string{`search SITE "query"`}},

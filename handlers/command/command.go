@@ -77,9 +77,7 @@ func (t *target) finish(cmd *cobra.Command) {
 			cmd.SetErr(plainWriter{cmd.ErrOrStderr()})
 		}
 		err := run(cmd, given)
-		if t.done != nil {
-			t.done()
-		}
+		t.close()
 		if err != nil {
 			return plainError{err}
 		}
@@ -118,19 +116,13 @@ type target struct {
 	address, config, adapter string
 	json                     bool
 
-	// asked is the address of the admin API that was asked last.
-	asked string
-	// loaded is the configuration as JSON, once it was read.
-	loaded []byte
+	asked  string // the address of the admin API that was asked last
+	loaded []byte // the configuration as JSON, once it was read
 
-	// app is that of the configuration, once no server has answered.
-	app *app.App
-	// done releases it.
-	done func()
-	// started is set once its indexes are open, and refreshed is the site whose
-	// pages were looked at.
-	started   bool
-	refreshed string
+	level     string   // of its log; "" is WARN
+	app       *app.App // that of the configuration, once no server has answered
+	started   bool     // its indexes are open
+	refreshed string   // the site whose pages were read
 }
 
 // call asks as open does, and decodes the answer into out, if not nil.
@@ -194,13 +186,11 @@ func (t *target) open(ctx context.Context, method, uri string, in []byte) (io.Re
 // adminMessage returns the message of an error of AdminAPIRequest, whose text
 // has the response's JSON.
 func adminMessage(text string) string {
-	if i := strings.IndexByte(text, '{'); i >= 0 {
-		var body struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal([]byte(text[i:]), &body) == nil && body.Error != "" {
-			return body.Error
-		}
+	var body struct {
+		Error string `json:"error"`
+	}
+	if i := strings.IndexByte(text, '{'); i >= 0 && json.Unmarshal([]byte(text[i:]), &body) == nil && body.Error != "" {
+		return body.Error
 	}
 	return text
 }
@@ -214,36 +204,19 @@ func (t *target) adminAddress() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return caddycmd.DetermineAdminAPIAddress("", config, t.configFile(), t.adapterName())
+	return caddycmd.DetermineAdminAPIAddress("", config, t.config, t.adapter)
 }
 
 // load returns the configuration as JSON, nil if none was named. Caddy logs
 // that it reads a file, so it is read once.
-func (t *target) load() ([]byte, error) {
-	if t.loaded != nil || t.config == "" {
-		return t.loaded, nil
+func (t *target) load() (_ []byte, err error) {
+	if t.loaded == nil && t.config != "" {
+		if t.adapter == "" && filepath.Ext(t.config) != ".json" {
+			t.adapter = "caddyfile"
+		}
+		t.loaded, _, _, err = caddycmd.LoadConfig(t.config, t.adapter)
 	}
-	data, _, _, err := caddycmd.LoadConfig(t.configFile(), t.adapterName())
-	t.loaded = data
-	return data, err
-}
-
-func (t *target) configFile() string {
-	if t.config == "" {
-		return ""
-	}
-	abs, err := filepath.Abs(t.config)
-	if err != nil {
-		return t.config
-	}
-	return abs
-}
-
-func (t *target) adapterName() string {
-	if t.adapter == "" && t.config != "" && filepath.Ext(t.config) != ".json" {
-		return "caddyfile"
-	}
-	return t.adapter
+	return t.loaded, err
 }
 
 // printJSON writes v as JSON.
@@ -254,8 +227,22 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// table aligns columns that tabs separate.
-func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 4, 2, ' ', 0) }
+// table prints a line of cells for each row in aligned columns, with "-" for an
+// empty cell.
+func table[T any](out io.Writer, heads string, rows []T, cells func(T) []any) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, heads)
+	for _, row := range rows {
+		for i, cell := range cells(row) {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, cmp.Or(printable(fmt.Sprint(cell)), "-"))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+}
 
 // terminal reports whether a file is one.
 func terminal(f *os.File) bool {
@@ -265,10 +252,8 @@ func terminal(f *os.File) bool {
 
 // path returns the escaped path of an admin endpoint.
 func path(parts ...string) string {
-	var p strings.Builder
-	p.WriteString("/docs")
-	for _, s := range parts {
-		p.WriteString("/" + url.PathEscape(s))
+	for i, s := range parts {
+		parts[i] = url.PathEscape(s)
 	}
-	return p.String()
+	return "/docs/" + strings.Join(parts, "/")
 }

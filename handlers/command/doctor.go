@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,12 +29,6 @@ shows each. The exit status is 1 if there is one.`,
 				return err
 			}
 			checks = append(checks, t.checkClientIPs(cmd.Context())...)
-			wrong := 0
-			for _, c := range checks {
-				if !c.OK {
-					wrong++
-				}
-			}
 			if t.json {
 				if err := printJSON(cmd.OutOrStdout(), checks); err != nil {
 					return err
@@ -43,55 +36,65 @@ shows each. The exit status is 1 if there is one.`,
 			} else {
 				printChecks(cmd.OutOrStdout(), checks, all)
 			}
-			if wrong > 0 {
-				return fmt.Errorf("%d of %d checks failed", wrong, len(checks))
-			}
-			return nil
+			return failures(checks, "")
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "Show every check of every site")
 	return cmd
 }
 
+// failures returns an error if a check failed.
+func failures(checks []admin.Check, do string) error {
+	n := 0
+	for _, c := range checks {
+		if !c.OK {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d checks failed%s", n, len(checks), do)
+}
+
 // printChecks prints the problems and then the other checks. Unless all are
-// wanted, a problem that more sites have is printed once, and of many checks
-// that are right the number.
+// wanted, a problem of several sites is printed once, and many checks of sites
+// that pass are only counted.
 func printChecks(out io.Writer, checks []admin.Check, all bool) {
-	more := make(map[string][]string) // the other sites with a problem, by the first
-	first := make(map[string]string)  // by problem
-	var wrong, right []admin.Check
+	sites := make(map[string][]string) // with each problem
+	passed := 0
 	for _, c := range checks {
 		if c.OK {
-			right = append(right, c)
+			passed++
+		} else if site, problem := problemOf(c); site != "" {
+			sites[problem] = append(sites[problem], site)
+		}
+	}
+	for _, c := range checks {
+		site, problem := problemOf(c)
+		others := sites[problem]
+		if c.OK || len(others) > 0 && others[0] != site && !all {
 			continue
 		}
-		if site, problem := problemOf(c); site != "" && !all {
-			if at, ok := first[problem]; ok {
-				more[at] = append(more[at], site)
-				continue
-			}
-			first[problem] = c.What
-		}
-		wrong = append(wrong, c)
-	}
-	for _, c := range wrong {
 		fmt.Fprintf(out, "FAIL  %s: %s\n      %s\n", printable(c.What), printable(c.Found), printable(c.Do))
-		switch others := more[c.What]; {
-		case len(others) > 5:
-			fmt.Fprintf(out, "      and %d more sites, such as %s; caddy docs doctor --all lists them\n", len(others), strings.Join(others[:3], ", "))
-		case len(others) > 0:
-			fmt.Fprintf(out, "      and also %s\n", strings.Join(others, ", "))
+		switch {
+		case all || len(others) < 2:
+		case len(others) > 6:
+			fmt.Fprintf(out, "      and %d more sites, such as %s; caddy docs doctor --all lists them\n", len(others)-1, strings.Join(others[1:4], ", "))
+		default:
+			fmt.Fprintf(out, "      and also %s\n", strings.Join(others[1:], ", "))
 		}
 	}
-	shown := right
-	if !all && len(right) > maxChecks {
-		shown = slices.DeleteFunc(slices.Clone(right), func(c admin.Check) bool { return strings.HasPrefix(c.What, "site ") })
+	hidden := 0
+	for _, c := range checks {
+		if site, _ := problemOf(c); c.OK && site != "" && passed > maxChecks && !all {
+			hidden++
+		} else if c.OK {
+			fmt.Fprintf(out, "ok    %s: %s\n", printable(c.What), printable(c.Found))
+		}
 	}
-	for _, c := range shown {
-		fmt.Fprintf(out, "ok    %s: %s\n", printable(c.What), printable(c.Found))
-	}
-	if n := len(right) - len(shown); n > 0 {
-		fmt.Fprintf(out, "ok    %d more checks of sites; caddy docs doctor --all lists them\n", n)
+	if hidden > 0 {
+		fmt.Fprintf(out, "ok    %d more checks of sites; caddy docs doctor --all lists them\n", hidden)
 	}
 }
 
@@ -103,6 +106,5 @@ func problemOf(c admin.Check) (site, problem string) {
 		return "", ""
 	}
 	site, kind, _ := strings.Cut(rest, " ")
-	without := func(s string) string { return strings.ReplaceAll(s, site, "\x00") }
-	return site, kind + "\n" + without(c.Found) + "\n" + without(c.Do)
+	return site, strings.ReplaceAll(kind+"\n"+c.Found+"\n"+c.Do, site, "\x00")
 }

@@ -14,7 +14,7 @@ import (
 // checkClientIPs checks where the client IPs of the configuration come from. It
 // reads the configuration's JSON: a server that runs does not show its trusted
 // proxies.
-func (t *target) checkClientIPs(ctx context.Context) []admin.Check {
+func (t *target) checkClientIPs(ctx context.Context) (checks []admin.Check) {
 	var config struct {
 		Apps struct {
 			HTTP struct {
@@ -28,11 +28,10 @@ func (t *target) checkClientIPs(ctx context.Context) []admin.Check {
 	} else {
 		err = t.call(ctx, http.MethodGet, "/config/", nil, &config)
 	}
-	servers := config.Apps.HTTP.Servers
 	if err != nil {
 		return []admin.Check{{What: "client IPs", Found: err.Error(), Do: "make the configuration readable through the admin API"}}
 	}
-	var checks []admin.Check
+	servers := config.Apps.HTTP.Servers
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if c := checkServerClientIPs(name, servers[name]); c != nil {
 			checks = append(checks, *c)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,13 +33,10 @@ func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (i
 				w.CloseWithError(io.ErrUnexpectedEOF)
 			}
 		}()
-		w.CloseWithError(t.admin().Serve(pipeWriter{w, http.Header{}}, r))
+		w.CloseWithError(admin.API{App: t.app}.Serve(pipeWriter{w, http.Header{}}, r))
 	}()
 	return answer, nil
 }
-
-// admin answers by the configuration.
-func (t *target) admin() admin.API { return admin.API{App: t.app} }
 
 // pipeWriter is the http.ResponseWriter of openHere.
 type pipeWriter struct {
@@ -53,12 +51,12 @@ func (pipeWriter) Flush()                {} // nothing is kept
 // prepare opens the app of the configuration as far as a request needs it: most
 // work without the sites' indexes, and others on the pages as they are now.
 func (t *target) prepare(ctx context.Context, path string) error {
-	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
 	if t.app == nil {
 		if err := t.provision(); err != nil {
 			return err
 		}
 	}
+	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
 	switch what {
 	case "index", "pages", "queries", "search", "ask", "explain":
 	default:
@@ -74,13 +72,13 @@ func (t *target) prepare(ctx context.Context, path string) error {
 		return nil
 	}
 	t.refreshed = site
-	_, err := t.admin().Refresh(ctx, site)
+	_, err := admin.API{App: t.app}.Refresh(ctx, site)
 	return err
 }
 
-// provision makes the app of the configuration.
+// provision makes the app of the configuration, without serving it.
 func (t *target) provision() error {
-	if t.configFile() == "" {
+	if t.config == "" {
 		return fmt.Errorf("no running Caddy answers at %s; start it, name its admin API with --address, or name the configuration to work with by --config", t.asked)
 	}
 	data, err := t.load()
@@ -91,39 +89,31 @@ func (t *target) provision() error {
 	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
 		return fmt.Errorf("decoding %s: %w", t.config, err)
 	}
-	cfg.Logging = logging("WARN")
-	t.app, t.done, err = provision(&cfg)
+	cfg.Logging = &caddy.Logging{Logs: map[string]*caddy.CustomLog{"default": {BaseLog: caddy.BaseLog{Level: cmp.Or(t.level, "WARN")}}}}
+	ctx, err := caddy.ProvisionContext(&cfg)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.config, err)
+	}
+	loaded, err := ctx.AppIfConfigured("docs")
 	if errors.Is(err, caddy.ErrNotConfigured) {
 		return fmt.Errorf("%s has no documentation sites: write the directive docs or the global option docs", t.config)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.config, err)
 	}
+	t.app = loaded.(*app.App)
+	t.app.Silence()
+	if err := t.app.FindSites(); err != nil {
+		t.close()
+		return fmt.Errorf("%s: %w", t.config, err)
+	}
 	return nil
 }
 
-// provision makes the app of a configuration, without serving it; done cleans
-// up.
-func provision(cfg *caddy.Config) (a *app.App, done func(), err error) {
-	ctx, err := caddy.ProvisionContext(cfg)
-	if err != nil {
-		return nil, nil, err
+// close releases the app of the configuration.
+func (t *target) close() {
+	if t.app != nil {
+		_, _ = t.app.Stop(), t.app.Cleanup()
+		t.app = nil
 	}
-	loaded, err := ctx.AppIfConfigured("docs")
-	if err != nil {
-		return nil, nil, err
-	}
-	a = loaded.(*app.App)
-	a.Silence()
-	done = func() { _ = a.Stop(); _ = a.Cleanup() }
-	if err := a.FindSites(); err != nil {
-		done()
-		return nil, nil, err
-	}
-	return a, done, nil
-}
-
-// logging is a logging configuration for commands, on standard error.
-func logging(level string) *caddy.Logging {
-	return &caddy.Logging{Logs: map[string]*caddy.CustomLog{"default": {BaseLog: caddy.BaseLog{Level: level}}}}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,11 +27,7 @@ and the index is written again, also in servers where it belongs to another
 Caddy; it then belongs to this one. Without a running server, it builds the index
 of the configuration given by --config, which the next start then loads.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			site := ""
-			if len(args) > 0 {
-				site = args[0]
-			}
-			return index(cmd.Context(), t, site, wait, full, cmd.OutOrStdout())
+			return index(cmd.Context(), t, strings.Join(args, ""), wait, full, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&wait, "wait", false, "Wait for the end and show progress")
@@ -54,18 +50,8 @@ func index(ctx context.Context, t *target, site string, wait, full bool, out io.
 	if len(sites) == 0 {
 		return unknownSite(site, st)
 	}
-	query := url.Values{}
-	if full {
-		query.Set("full", "true")
-	}
-	if wait {
-		query.Set("wait", "true")
-	}
 	for _, name := range sites {
-		at := path("index", name)
-		if len(query) > 0 {
-			at += "?" + query.Encode()
-		}
+		at := path("index", name) + fmt.Sprintf("?full=%t&wait=%t", full, wait)
 		if !wait {
 			if err := t.call(ctx, http.MethodPost, at, nil, nil); err != nil {
 				return err

@@ -2,22 +2,20 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
-	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
 
 func initCommand(t *target) *cobra.Command {
@@ -50,13 +48,10 @@ there is a problem.`,
 
 // write asks, checks and writes.
 func (s *firstSite) write(cmd *cobra.Command, t *target) error {
-	file := t.config
-	if file == "" {
-		file = "Caddyfile"
-	}
+	file := cmp.Or(t.config, "Caddyfile")
 	if file != "-" {
 		if _, err := os.Lstat(file); err == nil {
-			return exists(file)
+			return fmt.Errorf("%s exists and is not changed; name another file with --config, or print the lines to copy with --config -", file)
 		}
 	}
 	if s.Root == "" && s.Sitemap == "" {
@@ -80,16 +75,7 @@ func (s *firstSite) write(cmd *cobra.Command, t *target) error {
 	if err := s.print(cmd, t.json, file, text, checks); err != nil {
 		return err
 	}
-	wrong := 0
-	for _, c := range checks {
-		if !c.OK {
-			wrong++
-		}
-	}
-	if wrong > 0 {
-		return fmt.Errorf("%d of %d checks failed; do what they say, then run: caddy docs doctor", wrong, len(checks))
-	}
-	return nil
+	return failures(checks, "; do what they say, then run: caddy docs doctor")
 }
 
 // print shows the Caddyfile, what was found, and what to do next.
@@ -123,24 +109,14 @@ func (s *firstSite) print(cmd *cobra.Command, asJSON bool, file, text string, ch
 	return nil
 }
 
-func exists(file string) error {
-	return fmt.Errorf("%s exists and is not changed; name another file with --config, or print the lines to copy with --config -", file)
-}
-
 // create writes a file that must not exist.
 func create(file, text string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return exists(file)
-	}
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(text); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // ask asks for what the flags don't say.
@@ -198,24 +174,48 @@ func (s *firstSite) notes() (notes []string) {
 // unset reports whether the model's key is not in this environment.
 func (s *firstSite) unset() bool { return s.ModelKey != "" && os.Getenv(s.ModelKey) == "" }
 
-// check runs the app of a Caddyfile without serving it, in a folder that is
-// removed, and returns what doctor finds of the site and the model. An error
-// means that the Caddyfile itself does not work.
+// check runs the app of a Caddyfile without serving it, with all state in a
+// folder that is removed, and returns what doctor finds of the site and the
+// model. An error means that the Caddyfile itself does not work.
 func (s *firstSite) check(ctx context.Context, text string) (checks []admin.Check, err error) {
 	dir, err := os.MkdirTemp("", "caddy-docs-init-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	a, done, err := s.provision(dir, text)
+	data, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	if err := a.Start(); err != nil {
+	if len(warnings) > 0 {
+		return nil, errors.New(warnings[0].String())
+	}
+	var config struct {
+		Apps    map[string]map[string]any `json:"apps"`
+		Storage map[string]string         `json:"storage"`
+	}
+	if err := json.Unmarshal(data, &config); err != nil {
 		return nil, err
 	}
-	api := admin.API{App: a}
+	docs := config.Apps["docs"]
+	if docs == nil {
+		docs = map[string]any{}
+		config.Apps["docs"] = docs
+	}
+	if s.unset() {
+		delete(docs, "llm")
+	}
+	docs["data_dir"] = filepath.Join(dir, "data")
+	config.Storage = map[string]string{"module": "file_system", "root": filepath.Join(dir, "storage")}
+	t := &target{config: "Caddyfile", loaded: caddyconfig.JSON(config, nil), level: "ERROR"} // the checks say the rest
+	defer t.close()
+	if err := t.provision(); err != nil {
+		return nil, err
+	}
+	if err := t.app.Start(); err != nil {
+		return nil, err
+	}
+	api := admin.API{App: t.app}
 	if _, err := api.Refresh(ctx, s.Site); err == nil {
 		_, _ = api.Pages(ctx, s.Site) // requests them; doctor reports the responses
 	}
@@ -226,33 +226,4 @@ func (s *firstSite) check(ctx context.Context, text string) (checks []admin.Chec
 		}
 	}
 	return checks, nil
-}
-
-// provision makes the app of a Caddyfile, with all state in a folder.
-func (s *firstSite) provision(dir, text string) (a *app.App, done func(), err error) {
-	data, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(warnings) > 0 {
-		return nil, nil, errors.New(warnings[0].String())
-	}
-	var cfg caddy.Config
-	if err := caddy.StrictUnmarshalJSON(data, &cfg); err != nil {
-		return nil, nil, err
-	}
-	docs := map[string]json.RawMessage{}
-	if raw := cfg.AppsRaw["docs"]; raw != nil {
-		if err := json.Unmarshal(raw, &docs); err != nil {
-			return nil, nil, err
-		}
-	}
-	if s.unset() {
-		delete(docs, "llm")
-	}
-	docs["data_dir"] = caddyconfig.JSON(filepath.Join(dir, "data"), nil)
-	cfg.AppsRaw["docs"] = caddyconfig.JSON(docs, nil)
-	cfg.StorageRaw = caddyconfig.JSON(map[string]string{"module": "file_system", "root": filepath.Join(dir, "storage")}, nil)
-	cfg.Logging = logging("ERROR") // the checks say the rest
-	return provision(&cfg)
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
 	"github.com/caddy-docs/caddy-docs/access"
 )
 
@@ -114,67 +116,56 @@ func isPrivate(address string) bool {
 // caddyfile returns the Caddyfile.
 func (s *firstSite) caddyfile() string {
 	var b strings.Builder
-	line := func(depth int, format string, args ...any) {
-		b.WriteString(strings.Repeat("\t", depth))
-		fmt.Fprintf(&b, format+"\n", args...)
+	line := func(words ...string) { fmt.Fprintln(&b, strings.TrimSpace(strings.Join(words, " "))) }
+	block := func(lines ...string) string {
+		if len(lines) == 0 {
+			return ""
+		}
+		return "{\n" + strings.Join(lines, "\n") + "\n}"
 	}
 	if s.ModelURL != "" {
-		line(0, "{")
-		line(1, "docs {")
-		if s.ModelKey == "" {
-			line(2, "llm %s %s", quote(s.ModelURL), quote(s.Model))
-		} else {
-			line(2, "llm %s %s {", quote(s.ModelURL), quote(s.Model))
-			line(3, "api_key {env.%s}", s.ModelKey)
-			line(2, "}")
+		var key []string
+		if s.ModelKey != "" {
+			key = []string{"api_key {env." + s.ModelKey + "}"}
 		}
-		line(1, "}")
-		line(0, "}")
-		line(0, "")
+		line(block("docs " + block("llm "+quote(s.ModelURL)+" "+quote(s.Model)+" "+block(key...))))
+		line()
 	}
-	line(0, "%s {", s.Host)
+	proxied := s.Sitemap != "" && isPrivate(s.Sitemap)
 	var words []string
 	if s.Sitemap != "" {
 		words = append(words, "sitemap "+quote(s.Sitemap))
-		if isPrivate(s.Sitemap) {
-			words = append(words, "url "+s.origin(), "allow_private on")
-		}
-	} else {
-		line(1, "root * %s", quote(s.Root))
-		if s.folder.cleanURLs {
-			words = append(words, "clean_urls on")
-		}
+	}
+	if proxied {
+		words = append(words, "url "+s.origin(), "allow_private on")
+	}
+	clean := s.folder != nil && s.folder.cleanURLs
+	if clean {
+		words = append(words, "clean_urls on")
 	}
 	if s.Widget {
 		words = append(words, "widget inject")
 	}
-	if len(words) == 0 {
-		line(1, "docs %s", s.Site)
-	} else {
-		line(1, "docs %s {", s.Site)
-		for _, w := range words {
-			line(2, "%s", w)
-		}
-		line(1, "}")
+	line(s.Host, "{")
+	if s.folder != nil {
+		line("root *", quote(s.Root))
 	}
-	switch {
-	case s.Sitemap != "" && isPrivate(s.Sitemap):
+	line("docs", s.Site, block(words...))
+	if clean {
+		line("try_files {path} {path}.html {path}/index.html")
+	}
+	if proxied {
 		u, _ := url.Parse(s.Sitemap) // complete has checked it
-		line(1, "reverse_proxy %s", u.Scheme+"://"+u.Host)
-	case s.Root != "":
-		if s.folder.cleanURLs {
-			line(1, "try_files {path} {path}.html {path}/index.html")
-		}
-		line(1, "file_server")
-		if s.folder.notFound {
-			line(1, "handle_errors 404 {")
-			line(2, "rewrite /404.html")
-			line(2, "file_server")
-			line(1, "}")
-		}
+		line("reverse_proxy", u.Scheme+"://"+u.Host)
 	}
-	line(0, "}")
-	return b.String()
+	if s.folder != nil {
+		line("file_server")
+	}
+	if s.folder != nil && s.folder.notFound {
+		line("handle_errors 404", block("rewrite /404.html", "file_server"))
+	}
+	line("}")
+	return string(caddyfile.Format([]byte(b.String())))
 }
 
 // origin is the URL of the site's pages.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,25 +47,43 @@ below, is written as a flag: --site backup.`,
 			}
 			out := cmd.OutOrStdout()
 			all := !unanswered && !searches && !feedback
-			if t.json {
-				return printJSON(out, part(r, unanswered, searches, feedback))
+			part := map[string]any{}
+			if unanswered {
+				part["unanswered"], part["unanswered_pages"] = r.Unanswered, r.UnansweredPages
 			}
-			if all {
+			if searches {
+				part["top_searches"], part["no_result"], part["weak"], part["low_clicks"] = r.Top, r.NoResult, r.Weak, r.LowClicks
+			}
+			if feedback {
+				part["feedback"] = r.Feedback
+			}
+			switch {
+			case t.json && all:
+				return printJSON(out, r)
+			case t.json:
+				return printJSON(out, part)
+			case all:
 				printNumbers(out, r)
 			}
 			if unanswered || all && len(r.Unanswered) > 0 {
-				printGaps(out, r)
+				table(out, "\nUNANSWERED\tASKED\tNEAREST PAGE\tLAST", r.Unanswered, func(g insights.Gap) []any {
+					return []any{short.Excerpt(g.Wording, 70), g.Asked, strings.Join(g.Pages[:min(len(g.Pages), 1)], ""), g.Last.Format(time.DateOnly)}
+				})
 			}
 			for _, list := range []struct {
 				title string
 				rows  []insights.QueryStats
 			}{{"NO RESULT", r.NoResult}, {"WEAK", r.Weak}, {"FEW CLICKS", r.LowClicks}, {"TOP", r.Top}} {
 				if searches || all && len(list.rows) > 0 {
-					printSearches(out, list.title, list.rows)
+					table(out, "\n"+list.title+"\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST", list.rows, func(q insights.QueryStats) []any {
+						return []any{short.Excerpt(q.Query, 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last}
+					})
 				}
 			}
 			if feedback || all && len(r.Feedback) > 0 {
-				printFeedback(out, r)
+				table(out, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT", r.Feedback, func(f insights.Feedback) []any {
+					return []any{f.Rating, f.State, short.Excerpt(cmp.Or(f.Question, f.Page), 60), short.Excerpt(f.Comment, 60)}
+				})
 			}
 			return nil
 		},
@@ -113,24 +132,6 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	return takes(1, 1)(cmd, args)
 }
 
-// part is the part of a report that the flags select.
-func part(r *admin.Report, unanswered, searches, feedback bool) any {
-	if !unanswered && !searches && !feedback {
-		return r
-	}
-	out := map[string]any{}
-	if unanswered {
-		out["unanswered"], out["unanswered_pages"] = r.Unanswered, r.UnansweredPages
-	}
-	if searches {
-		out["top_searches"], out["no_result"], out["weak"], out["low_clicks"] = r.Top, r.NoResult, r.Weak, r.LowClicks
-	}
-	if feedback {
-		out["feedback"] = r.Feedback
-	}
-	return out
-}
-
 // numbers are the rows of an overview: what, in the period, and before it.
 func numbers(o *insights.Overview) [][3]string {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
@@ -154,46 +155,12 @@ func rate(r *float64) string {
 }
 
 func printNumbers(out io.Writer, r *admin.Report) {
-	w := table(out)
-	fmt.Fprintf(w, "%s TO %s\tNOW\tBEFORE\n", r.From, r.To)
-	for _, row := range numbers(&r.Overview) {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", row[0], row[1], row[2])
-	}
+	table(out, fmt.Sprintf("%s TO %s\tNOW\tBEFORE", r.From, r.To), numbers(&r.Overview), func(row [3]string) []any {
+		return []any{row[0], row[1], row[2]}
+	})
 	if s := r.Status; s != nil && s.Error != "" {
-		fmt.Fprintf(w, "NOT STORED\t%s\n", printable(s.Error))
+		fmt.Fprintf(out, "NOT STORED  %s\n", printable(s.Error))
 	}
-	w.Flush()
-}
-
-func printGaps(out io.Writer, r *admin.Report) {
-	w := table(out)
-	fmt.Fprintln(w, "\nUNANSWERED\tASKED\tNEAREST PAGE\tLAST")
-	for _, g := range r.Unanswered {
-		page := "-"
-		if len(g.Pages) > 0 {
-			page = printable(g.Pages[0])
-		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", short.Excerpt(printable(g.Wording), 70), g.Asked, cmp.Or(page, "-"), g.Last.Format(time.DateOnly))
-	}
-	w.Flush()
-}
-
-func printSearches(out io.Writer, title string, rows []insights.QueryStats) {
-	w := table(out)
-	fmt.Fprintf(w, "\n%s\tSEARCHES\tNO RESULT\tCLICK RATE\tLAST\n", title)
-	for _, q := range rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", short.Excerpt(printable(q.Query), 70), q.Searches, q.NoResult, rate(q.ClickRate), q.Last)
-	}
-	w.Flush()
-}
-
-func printFeedback(out io.Writer, r *admin.Report) {
-	w := table(out)
-	fmt.Fprintln(w, "\nFEEDBACK\tSTATE\tQUESTION OR PAGE\tCOMMENT")
-	for _, f := range r.Feedback {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Rating, f.State, short.Excerpt(printable(cmp.Or(f.Question, f.Page, "-")), 60), cmp.Or(short.Excerpt(printable(f.Comment), 60), "-"))
-	}
-	w.Flush()
 }
 
 func insightsBackupCommand(t *target) *cobra.Command {

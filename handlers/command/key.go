@@ -99,17 +99,15 @@ func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.
 // completeKey fills in the organization and checks that it and the sites exist,
 // unless force allows one without a site.
 func completeKey(k *access.Key, st admin.Status, force bool) error {
-	names := make([]string, 0, len(st.Sites))
-	organizations := make([]string, 0, len(st.Sites))
-	for _, s := range st.Sites {
-		names = append(names, s.Name)
-		if len(k.Sites) == 0 || slices.Contains(k.Sites, s.Name) {
-			organizations = append(organizations, s.Organization)
+	var organizations []string
+	for _, name := range k.Sites {
+		if !slices.ContainsFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name }) {
+			return unknownSite(name, st)
 		}
 	}
-	for _, s := range k.Sites {
-		if !slices.Contains(names, s) {
-			return unknownSite(s, st)
+	for _, s := range st.Sites {
+		if len(k.Sites) == 0 || slices.Contains(k.Sites, s.Name) {
+			organizations = append(organizations, s.Organization)
 		}
 	}
 	slices.Sort(organizations)
@@ -169,23 +167,15 @@ func keyListCommand(t *target) *cobra.Command {
 		Use: "list", Short: "Lists the keys, without their secrets", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd, t, http.MethodGet, path("keys"), nil, func(out io.Writer, keys []*access.Key) {
-				w := table(out)
-				fmt.Fprintln(w, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES")
-				for _, k := range keys {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, cmp.Or(k.Name, "-"), k.Organization,
-						list(k.Sites, "all"), list(k.Origins, "any"), day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"))
-				}
-				w.Flush()
+				table(out, "ID\tNAME\tORGANIZATION\tSITES\tORIGINS\tCREATED\tLAST USED\tEXPIRES", keys, func(k *access.Key) []any {
+					return []any{
+						k.ID, k.Name, k.Organization, cmp.Or(strings.Join(k.Sites, ","), "all"), cmp.Or(strings.Join(k.Origins, ","), "any"),
+						day(k.Created, "config"), day(k.LastUsed, "never"), day(k.Expires, "never"),
+					}
+				})
 			})
 		},
 	}
-}
-
-func list(values []string, none string) string {
-	if len(values) == 0 {
-		return none
-	}
-	return strings.Join(values, ",")
 }
 
 func day(at time.Time, zero string) string {

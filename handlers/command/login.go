@@ -54,12 +54,9 @@ func loginListCommand(t *target) *cobra.Command {
 		Use: "list", Short: "Lists the sessions of the dashboard", Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd, t, http.MethodGet, path("logins"), nil, func(out io.Writer, sessions []dashboard.Session) {
-				w := table(out)
-				fmt.Fprintln(w, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED")
-				for _, s := range sessions {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID, printable(s.Name), role(s.Organization), day(s.Created, "-"), day(s.Seen, "-"))
-				}
-				w.Flush()
+				table(out, "ID\tNAME\tROLE\tSIGNED IN\tLAST USED", sessions, func(s dashboard.Session) []any {
+					return []any{s.ID, s.Name, role(s.Organization), day(s.Created, "-"), day(s.Seen, "-")}
+				})
 			})
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -15,15 +16,13 @@ import (
 func searchCommand(t *target) *cobra.Command {
 	var size int
 	var threshold float64
-	var version, language, tag string
+	filter := map[string]*string{"version": new(string), "language": new(string), "tag": new(string)}
 	var explain bool
 	cmd := &cobra.Command{
 		Use: `search SITE "query"`, Short: "Searches a site as the search endpoint does", Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := json.Marshal(map[string]any{
-				"query": args[1], "pageSize": size, "scoreThreshold": threshold,
-				"filter": filter(version, language, tag),
-			})
+			maps.DeleteFunc(filter, func(_ string, v *string) bool { return *v == "" })
+			body, err := json.Marshal(map[string]any{"query": args[1], "pageSize": size, "scoreThreshold": threshold, "filter": filter})
 			if err != nil {
 				return err
 			}
@@ -51,21 +50,11 @@ func searchCommand(t *target) *cobra.Command {
 	f := cmd.Flags()
 	f.IntVar(&size, "size", 10, "How many results, 1 to 50")
 	f.Float64Var(&threshold, "threshold", 0, "The lowest score, 0 to 1")
-	f.StringVar(&version, "version", "", "Only pages of this version")
-	f.StringVar(&language, "language", "", "Only pages in this language")
-	f.StringVar(&tag, "tag", "", "Only pages with this tag")
+	f.StringVar(filter["version"], "version", "", "Only pages of this version")
+	f.StringVar(filter["language"], "language", "", "Only pages in this language")
+	f.StringVar(filter["tag"], "tag", "", "Only pages with this tag")
 	f.BoolVar(&explain, "explain", false, "Say why each result is in its place")
 	return cmd
-}
-
-func filter(version, language, tag string) map[string]string {
-	f := make(map[string]string)
-	for k, v := range map[string]string{"version": version, "language": language, "tag": tag} {
-		if v != "" {
-			f[k] = v
-		}
-	}
-	return f
 }
 
 func titleOf(r encoding.Result) string {

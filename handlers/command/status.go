@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
-	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // status asks for the status.
@@ -43,11 +44,16 @@ shown; --all shows each.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
 				server = ""
 			}
-			if len(args) > 0 {
-				if st, err = onlySites(st, args); err != nil {
-					return err
+			var sites []admin.SiteStatus
+			for _, name := range args {
+				i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name })
+				if i < 0 {
+					return unknownSite(name, st)
 				}
-				all = true
+				sites = append(sites, st.Sites[i])
+			}
+			if len(args) > 0 {
+				st.Sites, all = sites, true
 			}
 			if t.json {
 				return printJSON(cmd.OutOrStdout(), struct {
@@ -61,20 +67,6 @@ shown; --all shows each.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "Show every site")
 	return cmd
-}
-
-// onlySites narrows a status to some sites.
-func onlySites(st admin.Status, names []string) (admin.Status, error) {
-	var sites []admin.SiteStatus
-	for _, name := range names {
-		i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name })
-		if i < 0 {
-			return st, unknownSite(name, st)
-		}
-		sites = append(sites, st.Sites[i])
-	}
-	st.Sites = sites
-	return st, nil
 }
 
 // maxSites is how many sites are shown unless all are wanted.
@@ -138,29 +130,19 @@ func printSites(out io.Writer, sites []admin.SiteStatus, all bool) []admin.SiteS
 		}
 	}
 	slices.SortStableFunc(sites, func(a, b admin.SiteStatus) int {
-		switch {
-		case troubled(a) == troubled(b):
-			return 0
-		case troubled(a):
-			return -1
-		}
-		return 1
+		return cmp.Compare(strconv.FormatBool(troubled(b)), strconv.FormatBool(troubled(a)))
 	})
 	shown := sites
 	if !all && len(sites) > maxSites {
 		shown = sites[:maxSites]
 	}
-	w := table(out)
-	fmt.Fprintln(w, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL")
-	for _, s := range shown {
+	table(out, "SITE\tORGANIZATION\tPAGES\tSECTIONS\tINDEX\tCHECKED\tKEY\tURL", shown, func(s admin.SiteStatus) []any {
 		key := "yes"
 		if !s.HasKey {
 			key = "none"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", s.Name, s.Organization, s.Index.Pages, s.Index.Sections,
-			indexOf(s), day(s.Index.Checked, "not yet"), key, cmp.Or(s.URL, "-"))
-	}
-	w.Flush()
+		return []any{s.Name, s.Organization, s.Index.Pages, s.Index.Sections, indexOf(s), day(s.Index.Checked, "not yet"), key, s.URL}
+	})
 	if hidden := len(sites) - len(shown); hidden > 0 {
 		fmt.Fprintf(out, "and %d more sites, %d of them with problems; caddy docs status --all shows them, caddy docs status SITE one\n",
 			hidden, max(0, problems-len(shown)))
@@ -180,20 +162,15 @@ func printDetails(out io.Writer, s admin.SiteStatus) {
 		fmt.Fprintf(out, "api       %s: %s; caddy docs doctor says what to write\n", s.Name, s.APIProblem)
 	}
 	if b := s.Budget; b != nil {
-		fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, spentOf(b), b.Limit, b.Until.Local().Format(time.DateTime))
+		var spent []string
+		if b.Tokens > 0 {
+			spent = append(spent, fmt.Sprintf("%d tokens", b.SpentTokens))
+		}
+		if b.Requests > 0 {
+			spent = append(spent, fmt.Sprintf("%d requests", b.SpentRequests))
+		}
+		fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, strings.Join(spent, " and "), b.Limit, b.Until.Local().Format(time.DateTime))
 	}
-}
-
-// spentOf formats the part of a budget that is spent.
-func spentOf(b *site.BudgetStatus) string {
-	var amounts []string
-	if b.Tokens > 0 {
-		amounts = append(amounts, fmt.Sprintf("%d tokens", b.SpentTokens))
-	}
-	if b.Requests > 0 {
-		amounts = append(amounts, fmt.Sprintf("%d requests", b.SpentRequests))
-	}
-	return strings.Join(amounts, " and ")
 }
 
 // indexOf is the state of a site's index and of the servers that have it.
@@ -222,4 +199,34 @@ func stateOf(s retrieval.Status) string {
 		return fmt.Sprintf("ready, %d problems", s.ProblemCount)
 	}
 	return "ready"
+}
+
+func pagesCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return show(cmd, t, http.MethodGet, path("pages", args[0]), nil, func(out io.Writer, pages []admin.PageStatus) {
+				table(out, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tKIND\tWHY", pages, func(p admin.PageStatus) []any {
+					return []any{p.State, p.URL, short.Excerpt(p.Title, 40), p.Sections, p.Language, p.Version, p.Kind, p.Why}
+				})
+			})
+		},
+	}
+}
+
+func versionCommand(t *target) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Prints the versions of the module, of Caddy, and of what is stored", Args: takes(0, 0),
+		Long: `Prints the versions of this module, of Caddy and of Go in this binary, and the
+formats of the data that it stores. It asks no server.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := admin.Versions()
+			if t.json {
+				return printJSON(cmd.OutOrStdout(), v)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "caddy-docs  %s\nCaddy       %s\nGo          %s %s\nindex       format %d\ninsights    schema %d\n",
+				v.Module, v.Caddy, v.Go, v.System, v.IndexFormat, v.InsightsSchema)
+			return nil
+		},
+	}
 }
