@@ -26,7 +26,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/caddytest/stream"
 	"github.com/caddy-docs/caddy-docs/handlers"
-	grammar "github.com/caddy-docs/caddy-docs/handlers/caddyfile"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
@@ -298,23 +297,6 @@ func TestEveryCurlOfTheManualWorksAsPasted(t *testing.T) {
 	for name, least := range map[string]int{"README": 3, "search": 3, "assistant": 2} {
 		if byPage[name] < least {
 			t.Errorf("%s has %d requests to paste, %d are expected", name, byPage[name], least)
-		}
-	}
-}
-
-func TestTheManualHasTheWholeGrammar(t *testing.T) {
-	page := manualPages(t)["caddyfile"]
-	if !strings.Contains(page, "```text\n"+grammar.Grammar()+"```") {
-		t.Errorf("caddyfile.md does not have the grammar as the parser has it:\n%s", grammar.Grammar())
-	}
-	words := strings.Replace(page, grammar.Grammar(), "", 1)
-	for line := range strings.Lines(grammar.Grammar()) {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if name == "" || name == "{" || name == "}" {
-			continue
-		}
-		if !regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[ `]").MatchString(words) {
-			t.Errorf("the word %s is not explained in caddyfile.md", name)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package caddyfile
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -23,11 +22,6 @@ const dashboardDirective = "docs_dashboard"
 //		viewer <organization> <user>|<@group>...
 //	}
 func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	h.Next()
-	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
-		return nil, h.Errf("%s: %s is a path; to serve it there, use handle_path %s/* and write %s in its block", dashboardDirective, h.Val(), strings.TrimRight(h.Val(), "/*"), dashboardDirective)
-	}
-	h.Reset()
 	matcher, err := start(h, dashboardDirective+" <site>")
 	if err != nil {
 		return nil, err
@@ -48,18 +42,15 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 
 // dashboardWords are the words of the directive docs_dashboard.
 func dashboardWords(d *ui.Dashboard) []word {
+	admin := listWord("admin", "<user>|<@group>...", "dana", &d.Admins)
+	admin.field = "admins"
 	return []word{
 		textWord("user", "<placeholder>", "{http.auth.user.id}", &d.User),
 		textWord("groups", "<placeholder>", "{header.Remote-Groups}", &d.Groups),
-		fieldOf("admins", listWord("admin", "<user>|<@group>...", "dana", &d.Admins)),
+		admin,
 		rulesWord("member", "members", &d.Members),
 		rulesWord("viewer", "viewers", &d.Viewers),
 	}
-}
-
-func fieldOf(field string, w word) word {
-	w.field = field
-	return w
 }
 
 // rulesWord is a word with an organization and its users.

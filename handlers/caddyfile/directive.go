@@ -50,7 +50,7 @@ func (s *settings) validate() error {
 	return errors.Join(s.guard.Validate(), s.assistant.Validate(), s.widget.Validate())
 }
 
-// parseAssistant reads the directive assistant.
+// parseAPI reads the directives that serve a part of the API.
 //
 //	assistant [<@matcher>] [<site>...] {
 //		rate_limit organization|ip <n> <window>
@@ -65,50 +65,33 @@ func (s *settings) validate() error {
 //		finish_event auto|literal|sdk
 //		max_concurrent_replies <n>
 //	}
-func parseAssistant(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	return parseAPI(h, apiAssistant)
-}
-
-// parseSearch reads the directive search.
 //
 //	search [<@matcher>] [<site>...] {
-//		rate_limit organization|ip <n> <window>
-//		rate_limit distributed {
-//			read_interval <duration>
-//			write_interval <duration>
-//			purge_age <duration>
-//		}
-//		rate_limit off
-//		errors pass
-//		max_body <size>
+//		[rate_limit, errors and max_body]
 //	}
-func parseSearch(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	return parseAPI(h, apiSearch)
-}
-
-// parseMCP reads the directive docs_mcp.
+//
+//	docs_widget [<@matcher>] [<site>...] {
+//		inject [on|off]
+//		position bottom-right|bottom-left|none|<selector>
+//		replace on|off
+//		accent <color>
+//		theme auto|light|dark|<attribute>
+//		shortcut <keys>|off
+//		placeholder <text>
+//		title <text>
+//		features search|ask|feedback|page_feedback...
+//		strings <language> <file>
+//		conversations session|local|off
+//		starters <question>...
+//		events plain|text
+//	}
 //
 //	docs_mcp [<@matcher>] [<site>...] {
-//		rate_limit organization|ip <n> <window>
-//		rate_limit distributed {
-//			read_interval <duration>
-//			write_interval <duration>
-//			purge_age <duration>
-//		}
-//		rate_limit off
+//		[rate_limit]
 //		require_key on|off
 //	}
-func parseMCP(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	return parseAPI(h, directiveMCP)
-}
-
-// parseLLMs reads the directive docs_llms.
 //
 //	docs_llms [<@matcher>] [<site>...]
-func parseLLMs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	return parseAPI(h, directiveLLMs)
-}
-
 func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, api+" <site>")
 	if err != nil {
@@ -136,52 +119,10 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //		only assistant|search|widget|mcp|llms...
 //		mcp off|key
 //		llms off
-//		root <folder>
-//		sitemap <url> [<interval>]
-//		allow_private on|off
-//		url <url>
-//		organization <name>
-//		name <text>
-//		version <version> [<glob>...]
-//		language <language> [<glob>...]
-//		kind <glob>... <kind>
-//		include <glob>...
-//		exclude <glob>...
-//		clean_urls on|off
-//		anchors github|gitlab|goldmark|pandoc|none
-//		watch events|off|poll [<interval>]
-//		instructions <text>|<file>
-//		support_url <url>
-//		allow_links <host>...
-//		starter_questions <question>...
-//		synonyms <word> <word>...
-//		stop_words <word>...
-//		suggestions on|off|fence
-//		locks on|off
-//		rate_limit organization|ip <n> <window>
-//		rate_limit distributed {
-//			read_interval <duration>
-//			write_interval <duration>
-//			purge_age <duration>
-//		}
-//		rate_limit off
-//		errors pass
-//		max_body <size>
-//		finish_event auto|literal|sdk
-//		max_concurrent_replies <n>
+//		[the words of site in the global option]
+//		[the words of assistant]
 //		widget inject|on|off {
-//			position bottom-right|bottom-left|none|<selector>
-//			replace on|off
-//			accent <color>
-//			theme auto|light|dark|<attribute>
-//			shortcut <keys>|off
-//			placeholder <text>
-//			title <text>
-//			features search|ask|feedback|page_feedback...
-//			strings <language> <file>
-//			conversations session|local|off
-//			starters <question>...
-//			events plain|text
+//			[the words of docs_widget, without inject]
 //		}
 //	}
 func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
@@ -307,7 +248,8 @@ func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
 	h.Next()
 	name := h.Val()
 	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
-		return nil, h.Errf("%s: %s is a path, but the name of a site is expected; write: %s; to serve the API under a prefix, use handle_path /api/* and write %s in its block", name, h.Val(), usage, name)
+		return nil, h.Errf("%s: %s is a path, but the name of a site is expected; write: %s; to serve it below a path, use handle_path %s/* and write %s in its block",
+			name, h.Val(), usage, strings.TrimRight(h.Val(), "/*"), name)
 	}
 	h.Reset()
 	h.Next()

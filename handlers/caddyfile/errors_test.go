@@ -81,7 +81,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a path of the dashboard": {
 			inBlock("\tdocs_dashboard /admin/*"),
-			`docs_dashboard: /admin/* is a path; to serve it there, use handle_path /admin/* and write docs_dashboard in its block, at Caddyfile:2`,
+			`docs_dashboard: /admin/* is a path, but the name of a site is expected; write: docs_dashboard <site>; to serve it below a path, use handle_path /admin/* and write docs_dashboard in its block, at Caddyfile:2`,
 		},
 		"a user of the dashboard who is the same for all": {
 			inBlock("\tdocs_dashboard {\n\t\tuser dana\n\t}"),
@@ -377,15 +377,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a path as first word of assistant": {
 			inBlock("\tassistant /api/*"),
-			`assistant: /api/* is a path, but the name of a site is expected; write: assistant <site>; to serve the API under a prefix, use handle_path /api/* and write assistant in its block, at Caddyfile:2`,
+			`assistant: /api/* is a path, but the name of a site is expected; write: assistant <site>; to serve it below a path, use handle_path /api/* and write assistant in its block, at Caddyfile:2`,
 		},
 		"a path as first word of search": {
 			inBlock("\tsearch /api/* acme"),
-			`search: /api/* is a path, but the name of a site is expected; write: search <site>; to serve the API under a prefix, use handle_path /api/* and write search in its block, at Caddyfile:2`,
+			`search: /api/* is a path, but the name of a site is expected; write: search <site>; to serve it below a path, use handle_path /api/* and write search in its block, at Caddyfile:2`,
 		},
 		"a path as first word of docs": {
 			inBlock("\tdocs /srv/docs"),
-			`docs: /srv/docs is a path, but the name of a site is expected; write: docs <site> [<root>]; to serve the API under a prefix, use handle_path /api/* and write docs in its block, at Caddyfile:2`,
+			`docs: /srv/docs is a path, but the name of a site is expected; write: docs <site> [<root>]; to serve it below a path, use handle_path /srv/docs/* and write docs in its block, at Caddyfile:2`,
 		},
 		"a matcher that is not defined": {
 			inBlock("\tassistant @inside acme"),

@@ -8,22 +8,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/ui"
 )
 
-// Grammar returns the whole grammar as the manual shows it, from the tables
-// that the parser walks: first the global option, then the directives.
-func Grammar() string {
-	var b strings.Builder
-	b.WriteString("{\n")
-	for _, w := range roots()[:1] {
-		w.write(&b, 1)
-	}
-	b.WriteString("}\n")
-	for _, w := range roots()[1:] {
-		b.WriteByte('\n')
-		w.write(&b, 0)
-	}
-	return b.String()
-}
-
 // roots are the words that open the blocks: the global option docs and the
 // directives.
 func roots() []word {
@@ -37,21 +21,6 @@ func roots() []word {
 		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(ui.Dashboard)), optional: true}}},
 		{name: directiveMCP, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveMCP), optional: true}}},
 		{name: directiveLLMs, forms: is("[<@matcher>] [<site>...]", "")},
-	}
-}
-
-func (w *word) write(b *strings.Builder, depth int) {
-	indent := strings.Repeat("\t", depth)
-	for _, f := range w.forms {
-		b.WriteString(indent + strings.TrimSpace(w.name+" "+f.args))
-		if f.block != nil {
-			b.WriteString(" {\n")
-			for _, inner := range f.block {
-				inner.write(b, depth+1)
-			}
-			b.WriteString(indent + "}")
-		}
-		b.WriteByte('\n')
 	}
 }
 

@@ -54,23 +54,18 @@ func parseInsightsStore(l line) (json.RawMessage, error) {
 	if !l.NextArg() {
 		return nil, l.refuse("needs an argument")
 	}
-	switch name := l.Val(); name {
+	var store interface{ Validate() error }
+	name := l.Val()
+	switch name {
 	case "sqlite":
-		l := l.as(0)
+		l = l.as(0)
 		args, err := l.between(0, 1)
 		if err != nil {
 			return nil, err
 		}
-		s := new(options.SQLiteInsights)
-		if len(args) == 1 {
-			s.File = args[0]
-		}
-		if err := fieldErrors(s.Validate()); len(err) > 0 {
-			return nil, l.refuse("%s", err[0].Problem)
-		}
-		return caddyconfig.JSONModuleObject(s, "backend", name, nil), nil
+		store = &options.SQLiteInsights{File: strings.Join(args, "")}
 	case "postgres":
-		l := l.as(1)
+		l = l.as(1)
 		dsn, err := l.one()
 		if err != nil {
 			return nil, err
@@ -79,13 +74,14 @@ func parseInsightsStore(l line) (json.RawMessage, error) {
 			return nil, l.refuse("a password in the configuration would show at GET /config/ and in autosave.json; " +
 				"name the source of the whole connection string, {env.NAME} or {file./path/to/file}")
 		}
-		p := &options.PostgresInsights{DSN: dsn}
-		if err := fieldErrors(p.Validate()); len(err) > 0 {
-			return nil, l.refuse("%s", err[0].Problem)
-		}
-		return caddyconfig.JSONModuleObject(p, "backend", name, nil), nil
+		store = &options.PostgresInsights{DSN: dsn}
+	default:
+		return l.guest("docs.insights", "backend")
 	}
-	return l.guest("docs.insights", "backend")
+	if err := fieldErrors(store.Validate()); len(err) > 0 {
+		return nil, l.refuse("%s", err[0].Problem)
+	}
+	return caddyconfig.JSONModuleObject(store, "backend", name, nil), nil
 }
 
 // hasPassword reports whether a connection string holds a password itself.

@@ -2,12 +2,12 @@ package caddyfile
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/dustin/go-humanize"
 
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
@@ -97,31 +97,12 @@ func parseBudget(l line, m *options.OpenAIModel) error {
 	case *count != 0:
 		return l.refuse("there is already a budget of %s; keep one", args[1])
 	}
-	if *count = parseCount(args[0]); *count == 0 {
+	n, unit, err := humanize.ParseSI(args[0])
+	if err != nil || unit != "" || !(n >= 1 && n <= 1e15) {
 		return l.refuse("%q is not a number like 500, 20k or 2M", args[0])
 	}
+	*count = int64(n)
 	return nil
-}
-
-// parseCount reads a number of things, with k for thousands or M for
-// millions; 0 for anything else.
-func parseCount(s string) int64 {
-	factor := 1.0
-	digits := strings.TrimRight(s, "kKmM")
-	switch strings.ToLower(s[len(digits):]) {
-	case "":
-	case "k":
-		factor = 1_000
-	case "m":
-		factor = 1_000_000
-	default:
-		return 0
-	}
-	f, err := strconv.ParseFloat(digits, 64)
-	if err != nil || strings.Trim(digits, "0123456789.") != "" || f*factor < 1 || f*factor > 1e15 {
-		return 0
-	}
-	return int64(f * factor)
 }
 
 // parseEmbedder reads `embedder <url> <model> [{…}]`, `embedder meilisearch

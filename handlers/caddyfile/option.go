@@ -51,25 +51,7 @@ type option struct {
 //				locks on|off
 //			}
 //			sites <folders> {
-//				url <url>
-//				organization <name>
-//				name <text>
-//				version <version> [<glob>...]
-//				language <language> [<glob>...]
-//				kind <glob>... <kind>
-//				include <glob>...
-//				exclude <glob>...
-//				clean_urls on|off
-//				anchors github|gitlab|goldmark|pandoc|none
-//				watch events|off|poll [<interval>]
-//				instructions <text>|<file>
-//				support_url <url>
-//				allow_links <host>...
-//				starter_questions <question>...
-//				synonyms <word> <word>...
-//				stop_words <word>...
-//				suggestions on|off|fence
-//				locks on|off
+//				[the words of site, without root, sitemap and allow_private]
 //			}
 //			key <key>|<placeholder> {
 //				organization <name>

@@ -1,7 +1,6 @@
 // Package caddyfile is the Caddyfile grammar of caddy-docs: the global option
-// docs and the directives docs, assistant, search, docs_widget and
-// docs_dashboard. It turns them into the
-// JSON of the app "docs" and into routes of its handlers.
+// docs and the directives. It turns them into the JSON of the app "docs" and
+// into routes of its handlers.
 //
 // The grammar is defined by tables of words (siteWords, modelWords …). It only
 // reads words; the modules check the values in Validate. Errors name file and
@@ -22,13 +21,12 @@ import (
 // docs, so that one of them next to docs has its own settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)
-	if !docsOnly {
-		directive(apiAssistant, parseAssistant)
-		directive(apiSearch, parseSearch)
+	for _, api := range []string{apiAssistant, apiSearch, directiveWidget, directiveMCP, directiveLLMs} {
+		if docsOnly && (api == apiAssistant || api == apiSearch) {
+			continue
+		}
+		directive(api, func(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) { return parseAPI(h, api) })
 	}
-	directive(directiveWidget, parseWidget)
-	directive(directiveMCP, parseMCP)
-	directive(directiveLLMs, parseLLMs)
 	directive("docs", parseDocs)
 	directive(dashboardDirective, parseDashboard)
 }

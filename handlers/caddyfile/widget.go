@@ -1,32 +1,7 @@
 package caddyfile
 
-import (
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-)
-
 // directiveWidget serves the widget apart from the rest of docs.
 const directiveWidget = "docs_widget"
-
-// parseWidget reads the directive docs_widget.
-//
-//	docs_widget [<@matcher>] [<site>...] {
-//		inject [on|off]
-//		position bottom-right|bottom-left|none|<selector>
-//		replace on|off
-//		accent <color>
-//		theme auto|light|dark|<attribute>
-//		shortcut <keys>|off
-//		placeholder <text>
-//		title <text>
-//		features search|ask|feedback|page_feedback...
-//		strings <language> <file>
-//		conversations session|local|off
-//		starters <question>...
-//		events plain|text
-//	}
-func parseWidget(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
-	return parseAPI(h, directiveWidget)
-}
 
 // widgetWord is the word widget of the directive docs.
 func (s *settings) widgetWord() word {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 // word is a word of a block's grammar. The tables of words are the only
 // definition of the grammar: the parser walks them, its errors quote them, and
-// Grammar prints them.
+// homes looks through them.
 type word struct {
 	name string
 
@@ -276,42 +277,15 @@ func unknownWord(d *caddyfile.Dispenser, where, name string, words []word) error
 }
 
 // nearest returns the word that was probably meant, "" if none is near.
-func nearest(name string, words []string) (best string) {
-	distance := max(1, min(3, len(name)/3)) + 1
+func nearest(name string, words []string) string {
+	c := &cobra.Command{SuggestionsMinimumDistance: max(1, min(3, len(name)/3))}
 	for _, w := range words {
-		if n := editDistance(strings.ToLower(name), w); n < distance {
-			best, distance = w, n
-		}
+		c.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})
 	}
-	return best
-}
-
-// editDistance is the number of letters to change, add, drop or swap with
-// the next to get from a to b (optimal string alignment).
-func editDistance(a, b string) int {
-	if len(a) > 50 { // no misspelt word
-		return len(a)
+	for _, near := range c.SuggestionsFor(name) {
+		return near
 	}
-	previous, above := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range above {
-		above[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], previous[j-1]+1)
-			}
-		}
-		previous, above = above, row
-	}
-	return above[len(b)]
+	return ""
 }
 
 // at returns a dispenser whose current token is t, for errors at its position.
