@@ -306,33 +306,6 @@ func TestABadRequestDoesNotOpenTheBreaker(t *testing.T) {
 	}
 }
 
-func TestAnOpenBreakerLetsOneRequestThroughAtATime(t *testing.T) {
-	var b breaker
-	now := time.Unix(0, 0)
-	failed := &Error{Kind: ServerError}
-	for i := range 2 * breakAfter { // the later ones began before it opened
-		if _, opened := b.failure(now, failed); opened != (i == breakAfter-1) {
-			t.Errorf("failure %d: opened %t", i+1, opened)
-		}
-	}
-	now = now.Add(breakFor)
-	if !b.allow(now) || b.allow(now) {
-		t.Fatal("not exactly one request")
-	}
-	// That one was canceled: it says nothing, and another may ask later.
-	now = now.Add(breakFor)
-	if !b.allow(now) {
-		t.Fatal("no second request")
-	}
-	b.firstToken()
-	if !b.allow(now) {
-		t.Error("still open after a token")
-	}
-	if _, opened := b.failure(now, failed); !opened {
-		t.Error("a failure after the first token must open it again")
-	}
-}
-
 func TestRepliesThatGoNowhereEndWithLength(t *testing.T) {
 	for name, reply := range map[string]modelserver.Reply{
 		"endless repetition":       {Text: "I repeat myself, over and over again. ", Fault: modelserver.Repeat},

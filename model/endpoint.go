@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Endpoint is a model at a URL.
@@ -27,13 +28,21 @@ type Endpoint struct {
 	APIKey string
 }
 
+const (
+	// breakAfter consecutive failures open a breaker for breakFor, or for the
+	// endpoint's Retry-After up to maxBreak.
+	breakAfter = 5
+	breakFor   = 15 * time.Second
+	maxBreak   = 5 * time.Minute
+)
+
 // endpoint is an Endpoint and what was learned about it.
 type endpoint struct {
 	Endpoint
 	url        *url.URL
 	publicURL  string // without credentials and query, for logs and metrics
 	client     *http.Client
-	breaker    breaker
+	breaker    retrieval.Breaker
 	parameters atomic.Uint32
 }
 
@@ -47,7 +56,8 @@ func newEndpoint(e Endpoint, client *http.Client) (*endpoint, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
 	u.RawPath, u.Fragment = "", ""
-	ep := &endpoint{Endpoint: e, url: u, publicURL: publicURL(u), client: client}
+	ep := &endpoint{Endpoint: e, url: u, publicURL: publicURL(u), client: client,
+		breaker: retrieval.Breaker{After: breakAfter, First: breakFor, Last: breakFor}}
 	ep.parameters.Store(uint32(firstParameters(e, u)))
 	return ep, nil
 }

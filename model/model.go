@@ -134,22 +134,23 @@ func (c *Chain) attempt(ctx context.Context, e *endpoint, p *assistant.Prompt, e
 		a.Kind = kindOf(err)
 		c.o.Observe(a)
 	}()
-	if !e.breaker.allow(start) {
+	if !e.breaker.Allow() {
 		return nil, false, e.fail(CircuitOpen, "not asked after consecutive failures")
 	}
-	completion, sent, err = e.reply(ctx, p, &c.o, func() {
-		a.FirstToken = time.Since(start)
-		e.breaker.firstToken()
-	}, each)
+	completion, sent, err = e.reply(ctx, p, &c.o, func() { a.FirstToken = time.Since(start) }, each)
 	if err == nil {
-		e.breaker.success()
+		e.breaker.Record(nil)
 		return completion, sent, nil
 	}
 	if failure, ok := errors.AsType[*Error](err); ok {
 		c.o.Log.Warn("model request failed", "endpoint", e.publicURL, "model", e.Model, "kind", string(failure.Kind),
 			"status", failure.Status, "error", failure.Message, "duration", time.Since(start))
 		if failure.counts() {
-			if until, opened := e.breaker.failure(time.Now(), failure); opened {
+			opened := e.breaker.Record(failure)
+			if failure.RetryAfter > 0 {
+				e.breaker.Wait(min(max(failure.RetryAfter, time.Second), maxBreak))
+			}
+			if _, until, _ := e.breaker.State(); opened {
 				c.o.Log.Warn("model circuit opened", "endpoint", e.publicURL, "model", e.Model, "until", until)
 			}
 		}
@@ -168,12 +169,33 @@ func (c *Chain) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// State is an endpoint as `caddy docs status` shows it.
+type State struct {
+	// Endpoint is the URL without credentials and query.
+	Endpoint string `json:"endpoint"`
+	Model    string `json:"model"`
+	// Breaker is closed or open.
+	Breaker string `json:"breaker"`
+	// Failures is the number of consecutive failures.
+	Failures int `json:"failures,omitempty"`
+	// Until is when an open breaker lets the next request through.
+	Until time.Time `json:"until,omitzero"`
+	// LastError is the last failure since the last success, without keys.
+	LastError string `json:"last_error,omitempty"`
+}
+
 // States returns the endpoints' states, in order.
 func (c *Chain) States() []State {
 	states := make([]State, len(c.endpoints))
 	for i, e := range c.endpoints {
-		states[i] = e.breaker.state()
-		states[i].Endpoint, states[i].Model = e.publicURL, e.Model
+		failures, until, err := e.breaker.State()
+		states[i] = State{Endpoint: e.publicURL, Model: e.Model, Breaker: "closed", Failures: failures, Until: until}
+		if !until.IsZero() {
+			states[i].Breaker = "open"
+		}
+		if err != nil {
+			states[i].LastError = err.Error()
+		}
 	}
 	return states
 }

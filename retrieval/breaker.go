@@ -16,7 +16,8 @@ type Breaker struct {
 	First, Last time.Duration
 
 	mu       sync.Mutex
-	failures int // in a row
+	failures int   // in a row
+	err      error // of the last one
 	until    time.Time
 	trying   bool
 }
@@ -39,22 +40,42 @@ func (b *Breaker) Allow() bool {
 // Record takes the result of a call and reports whether it opened or closed
 // the breaker. Calls that were in progress when the breaker opened don't
 // prolong its pause.
-func (b *Breaker) Record(ok bool) (changed bool) {
+func (b *Breaker) Record(err error) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	wasOpen := b.failures >= b.After
 	switch {
-	case ok:
-		b.failures, b.trying = 0, false
+	case err == nil:
+		b.failures, b.err, b.trying = 0, nil, false
 		return wasOpen
 	case wasOpen && !b.trying && time.Now().Before(b.until):
 		return false
 	}
-	b.trying = false
+	b.err, b.trying = err, false
 	if b.failures++; b.failures >= b.After {
 		b.until = time.Now().Add(backoff(b.First, b.Last, b.failures-b.After+1))
 	}
 	return !wasOpen && b.failures >= b.After
+}
+
+// Wait sets the pause of an open breaker, after a service has named it.
+func (b *Breaker) Wait(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures >= b.After {
+		b.until = time.Now().Add(d)
+	}
+}
+
+// State returns the number of failures in a row, until when calls are kept away,
+// zero if the breaker is closed, and the last error.
+func (b *Breaker) State() (failures int, until time.Time, lastError error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures >= b.After {
+		until = b.until
+	}
+	return b.failures, until, b.err
 }
 
 // backoff is the pause after a number of failures in a row: first, doubled

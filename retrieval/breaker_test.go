@@ -1,12 +1,15 @@
 package retrieval_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
+
+var errDown = errors.New("down")
 
 func TestABreakerKeepsCallsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -15,12 +18,12 @@ func TestABreakerKeepsCallsAway(t *testing.T) {
 			if !b.Allow() {
 				t.Fatalf("closed after %d failures", i)
 			}
-			if got := b.Record(false); got != want {
+			if got := b.Record(errDown); got != want {
 				t.Errorf("failure %d opened the breaker: %v", i+1, got)
 			}
 		}
 		for range 100 { // calls that were in progress
-			b.Record(false)
+			b.Record(errDown)
 		}
 		tries := 0
 		for range 3600 {
@@ -30,17 +33,17 @@ func TestABreakerKeepsCallsAway(t *testing.T) {
 				if b.Allow() {
 					t.Error("two calls try the service at once")
 				}
-				b.Record(false)
+				b.Record(errDown)
 			}
 		}
 		if tries < 60 || tries > 70 {
 			t.Errorf("%d tries in an hour", tries)
 		}
 		time.Sleep(time.Minute)
-		if !b.Allow() || !b.Record(true) || b.Record(true) {
+		if !b.Allow() || !b.Record(nil) || b.Record(nil) {
 			t.Error("a success doesn't close the breaker")
 		}
-		if b.Record(false); !b.Allow() {
+		if b.Record(errDown); !b.Allow() {
 			t.Error("the breaker counts failures from before a success")
 		}
 	})
@@ -49,7 +52,7 @@ func TestABreakerKeepsCallsAway(t *testing.T) {
 func TestATryWithoutAResultIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &retrieval.Breaker{After: 1, First: time.Second, Last: time.Minute}
-		b.Record(false)
+		b.Record(errDown)
 		time.Sleep(time.Second)
 		if !b.Allow() || b.Allow() {
 			t.Error("not one try")
@@ -57,6 +60,32 @@ func TestATryWithoutAResultIsRepeated(t *testing.T) {
 		time.Sleep(time.Second)
 		if !b.Allow() {
 			t.Error("the try was the last one")
+		}
+	})
+}
+
+func TestAnOpenBreakerWaitsAsLongAsTheServiceAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &retrieval.Breaker{After: 2, First: time.Second, Last: time.Minute}
+		b.Record(errDown)
+		if b.Wait(time.Hour); !b.Allow() {
+			t.Error("a closed breaker waits")
+		}
+		b.Record(errDown)
+		b.Wait(time.Hour)
+		if failures, until, err := b.State(); failures != 2 || !until.Equal(time.Now().Add(time.Hour)) || err != errDown {
+			t.Errorf("%d failures, until %v, %v", failures, until, err)
+		}
+		time.Sleep(time.Hour - 1)
+		if b.Allow() {
+			t.Error("the wait is over early")
+		}
+		if time.Sleep(1); !b.Allow() {
+			t.Error("the wait doesn't end")
+		}
+		b.Record(nil)
+		if failures, until, err := b.State(); failures != 0 || !until.IsZero() || err != nil {
+			t.Errorf("%d failures, until %v, %v", failures, until, err)
 		}
 	})
 }

@@ -128,7 +128,7 @@ func (qv *QueryVectors) vector(ctx context.Context, text string) []float32 {
 	default:
 		qv.count(&qv.counts.Failed)
 	}
-	if qv.breaker.Record(err == nil) {
+	if qv.breaker.Record(err) {
 		if err == nil {
 			qv.log.Info("the embedder has recovered", "model", qv.options.Embedder.Model())
 		} else {

@@ -368,7 +368,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	reachable := false
 	for _, s := range x.servers {
 		s.setOutdated(true)
-		s.updates.Record(true) // new content is tried at once
+		s.updates.Record(nil) // new content is tried at once
 		if !s.down() && s.lacks() != nil {
 			x.checkKeys(timed, s)
 		}

@@ -50,7 +50,7 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 			continue
 		}
 		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {
-			s.updates.Record(false)
+			s.updates.Record(err)
 			x.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
 		}
 	}

@@ -237,7 +237,7 @@ func (x *Index) searchEmbedded(ctx context.Context, s *server, requests []*sdk.S
 	default:
 		x.count(&x.embedderCounts.Failed)
 	}
-	if s.embedder.Record(err == nil) {
+	if s.embedder.Record(err) {
 		log := x.log.With("server", s.url, "embedder", x.options.Embedder)
 		if err == nil {
 			log.Info("the server's embedder has recovered")

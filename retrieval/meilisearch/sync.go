@@ -124,7 +124,7 @@ func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (e
 				}
 			}
 			s.setOutdated(false)
-			s.updates.Record(true)
+			s.updates.Record(nil)
 			return nil
 		}
 	}
