@@ -21,14 +21,19 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
-// proxy passes requests to a server, and counts the documents that are sent to
-// indexes that are being filled. After cutAfter of them it calls cut and closes
-// all connections, as if this process had been killed.
+// proxy passes requests to a server, and counts the documents that the server
+// has taken into indexes that are being filled. After cutAfter of them it calls
+// cut and closes all connections, as if this process had been killed. It counts
+// none before the server's answer: requests in the background would cut the
+// connection that the documents are on.
 type proxy struct {
 	*httptest.Server
 	sent, cutAfter atomic.Int64
 	cut            func()
 }
+
+// sentKey has the number of documents in a request.
+type sentKey struct{}
 
 var filling = regexp.MustCompile(`^/indexes/[^/]+_[a-z0-9]{26}/documents$`)
 
@@ -38,8 +43,15 @@ func newProxy(t *testing.T, address string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	p := &proxy{cut: func() {}}
+	pass := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(r *http.Response) error {
+			n, _ := r.Request.Context().Value(sentKey{}).(int)
+			p.sent.Add(int64(n))
+			return nil
+		},
+	}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if most := p.cutAfter.Load(); most > 0 && p.sent.Load() >= most {
 			p.cut()
@@ -51,8 +63,8 @@ func newProxy(t *testing.T, address string) *proxy {
 			if err != nil || json.Unmarshal(body, &documents) != nil {
 				t.Errorf("documents that can't be read: %v", err)
 			}
-			p.sent.Add(int64(len(documents)))
 			r.Body = io.NopCloser(bytes.NewReader(body))
+			r = r.WithContext(context.WithValue(r.Context(), sentKey{}, len(documents)))
 		}
 		pass.ServeHTTP(w, r)
 	}))
