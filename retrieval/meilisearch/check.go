@@ -31,7 +31,7 @@ type Finding struct {
 // contents and settings of the site's indexes. It changes nothing.
 func (x *Index) Check(ctx context.Context) (findings []Finding) {
 	for _, s := range x.servers {
-		x.checkServer(ctx, s, func(what, found string, err error, do string) bool {
+		s.checkServer(ctx, func(what, found string, err error, do string) bool {
 			findings = append(findings, Finding{s.url + " " + what, found, err, do})
 			return err == nil
 		})
@@ -42,7 +42,7 @@ func (x *Index) Check(ctx context.Context) (findings []Finding) {
 // addFinding adds a finding and reports whether all is well.
 type addFinding func(what, found string, err error, do string) bool
 
-func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
+func (s *replica) checkServer(ctx context.Context, add addFinding) {
 	err := s.probe(ctx)
 	switch {
 	case errors.Is(err, errTooOld):
@@ -50,7 +50,7 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		return
 	case err != nil && !unauthorized(err):
 		searches := "get 503"
-		if x.options.Fallback {
+		if s.site.options.Fallback {
 			searches = "are answered by the fallback"
 		}
 		add("server", "", err, "start Meilisearch there, or correct the URL; until then, searches "+searches)
@@ -65,17 +65,17 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		}
 		add("version", version, nil, "")
 	}
-	err = s.checkRights(ctx, x.uidPrefix)
+	err = s.checkRights(ctx, s.site.uidPrefix)
 	do := ""
 	if lacking := s.lacks(); err == nil && lacking != nil {
-		err, do = lacking, lacking.remedy(x.uidPrefix)
+		err, do = lacking, lacking.remedy(s.site.uidPrefix)
 	}
 	if !add("keys", "permit indexing and searching", err, do) {
 		return
 	}
 
-	if x.options.Owner != nil {
-		m, err := x.checkOwner(ctx, s)
+	if s.site.options.Owner != nil {
+		m, err := s.checkOwner(ctx)
 		found, do := "nobody", ""
 		if m != nil {
 			found = m.Name
@@ -83,17 +83,17 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 		if foreign, ok := errors.AsType[*ownerError](err); ok {
 			do = foreign.remedy()
 		}
-		if !add("owner of "+x.uidPrefix+"*", found, err, do) {
+		if !add("owner of "+s.site.uidPrefix+"*", found, err, do) {
 			return
 		}
 	}
 
-	live, _, err := s.list(ctx, x.uidPrefix)
+	live, _, err := s.list(ctx, s.site.uidPrefix)
 	if err != nil {
 		add("indexes", "", err, "see the server's log")
 		return
 	}
-	c := x.target.Load()
+	c := s.site.target.Load()
 	if c == nil {
 		add("indexes", strings.Join(live, ", "), nil, "")
 		return
@@ -103,35 +103,35 @@ func (x *Index) checkServer(ctx context.Context, s *server, add addFinding) {
 			add("index "+uid, "", errors.New("doesn't exist yet"), "wait some seconds; if it is still missing, see the log")
 			continue
 		}
-		x.checkIndex(ctx, s, c, c.indexes[uid], add)
+		s.checkIndex(ctx, c, c.indexes[uid], add)
 	}
 }
 
-func (x *Index) checkIndex(ctx context.Context, s *server, c *content, ix *languageIndex, add addFinding) {
+func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex, add addFinding) {
 	found, err := s.compareSections(ctx, c, ix)
 	if err == nil && found != "" {
 		err = errors.New(found)
 	}
 	add("index "+ix.uid, fmt.Sprintf("%d sections", ix.sections), err,
-		"run: caddy docs index "+x.options.Site+"; if several Caddys share the server, they must serve the same pages")
+		"run: caddy docs index "+s.site.options.Site+"; if several Caddys share the server, they must serve the same pages")
 
 	settings, err := s.settings(ctx, ix.uid)
 	embedders := embeddersOf(settings)
-	if err == nil && x.differ(ix, settings, c.restored) {
+	if err == nil && s.site.differ(ix, settings, c.restored) {
 		err = errors.New("differ from those that this module sets")
 	}
-	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+x.options.Site+", and don't change them by hand") && settings == nil {
+	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+s.site.options.Site+", and don't change them by hand") && settings == nil {
 		return
 	}
-	x.checkEmbedder(ctx, s, ix.uid, embedders, add)
+	s.checkEmbedder(ctx, ix.uid, embedders, add)
 
 	_, err = s.search(ctx, []*sdk.SearchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}}})
 	add("search in "+ix.uid, "works", err, "see the server's log")
 }
 
 // checkEmbedder checks what makes an index's vectors.
-func (x *Index) checkEmbedder(ctx context.Context, s *server, uid string, embedders map[string]embedder, add addFinding) {
-	name := x.options.Embedder
+func (s *replica) checkEmbedder(ctx context.Context, uid string, embedders map[string]embedder, add addFinding) {
+	name := s.site.options.Embedder
 	if name == "" {
 		found := "none: keyword search"
 		if e, ok := embedders[vectorName]; ok {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -251,14 +252,41 @@ func (c *content) measure() {
 	}
 }
 
-// each calls do with the IDs and vectors of an index's records.
-func (c *content) each(ix *languageIndex, do func(page, section int, id recordID, vector vectorHash)) {
+// location is where a record comes from.
+type location struct{ page, section int }
+
+// all returns the locations of all records of an index.
+func (c *content) all(ix *languageIndex) []location {
+	list := make([]location, 0, ix.sections)
 	for _, i := range ix.pages {
-		p := &c.pages[i]
-		for j := range p.IDs {
-			do(i, j, p.IDs[j], p.vector(j))
+		for j := range c.pages[i].IDs {
+			list = append(list, location{i, j})
 		}
 	}
+	return list
+}
+
+// changes compares the records that an index has with those that it should
+// have. It returns the ones to send, because they are missing or their vectors
+// differ, and the IDs of those to remove.
+func (c *content) changes(ix *languageIndex, held map[recordID]vectorHash, differ func(has, wanted vectorHash) bool) (add []location, remove []string) {
+	wanted := make(map[recordID]bool, ix.sections)
+	for _, at := range c.all(ix) {
+		p := &c.pages[at.page]
+		id := p.IDs[at.section]
+		has, ok := held[id]
+		if other := differ(has, p.vector(at.section)); !ok || other {
+			add = append(add, at)
+		}
+		wanted[id] = true
+	}
+	for id := range held {
+		if !wanted[id] {
+			remove = append(remove, id.String())
+		}
+	}
+	slices.Sort(remove)
+	return add, remove
 }
 
 // unit returns a vector at length 1, nil if it has no direction.

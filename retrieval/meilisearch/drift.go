@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	sdk "github.com/meilisearch/meilisearch-go"
-
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -26,15 +24,15 @@ func (x *Index) CheckSoon() {
 }
 
 // comparisonIsDue reports whether to compare a server with the content now.
-func (x *Index) comparisonIsDue(s *server) bool {
+func (s *replica) comparisonIsDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Since(s.compared) >= x.options.CheckInterval
+	return time.Since(s.compared) >= s.site.options.CheckInterval
 }
 
 // differences compares the indexes of a server with c: settings and counts,
 // and with ids, each section.
-func (x *Index) differences(ctx context.Context, s *server, c *content, ids bool) (all []string, err error) {
+func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []string, err error) {
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		ix := c.indexes[uid]
 		settings, err := s.settings(ctx, uid)
@@ -45,7 +43,7 @@ func (x *Index) differences(ctx context.Context, s *server, c *content, ids bool
 		if err != nil {
 			return nil, err
 		}
-		if x.differ(ix, settings, c.restored) {
+		if s.site.differ(ix, settings, c.restored) {
 			all = append(all, "the settings of "+uid+" differ")
 		}
 		var found string
@@ -72,10 +70,8 @@ func (x *Index) differ(ix *languageIndex, settings map[string]any, restored bool
 }
 
 // compareCount compares the number of an index's sections.
-func (s *server) compareCount(ctx context.Context, ix *languageIndex) (found string, err error) {
-	stats, err := repeat(ctx, s, func() (*sdk.StatsIndex, error) {
-		return s.admin.Index(ix.uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
-	})
+func (s *replica) compareCount(ctx context.Context, ix *languageIndex) (found string, err error) {
+	stats, err := s.stats(ctx, ix.uid)
 	if err != nil {
 		return "", fmt.Errorf("counting the sections of %s: %w", ix.uid, err)
 	}
@@ -91,26 +87,21 @@ func (s *server) compareSections(ctx context.Context, c *content, ix *languageIn
 	if err != nil {
 		return "", err
 	}
-	missing := 0
-	c.each(ix, func(_, _ int, id recordID, _ vectorHash) {
-		if _, ok := held[id]; !ok {
-			missing++
-		}
-	})
-	if extra := len(held) + len(unknown) - (ix.sections - missing); missing+extra > 0 {
-		found = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, ix.sections, extra)
+	missing, others := c.changes(ix, held, func(vectorHash, vectorHash) bool { return false })
+	if extra := len(others) + len(unknown); len(missing)+extra > 0 {
+		found = fmt.Sprintf("lacks %d of %d sections and has %d others", len(missing), ix.sections, extra)
 	}
 	return found, nil
 }
 
 // compare makes a server outdated if somebody has changed its indexes.
-func (x *Index) compare(ctx context.Context, s *server) {
-	c := x.target.Load()
-	found, err := x.drift(ctx, s, c)
+func (s *replica) compare(ctx context.Context) {
+	c := s.site.target.Load()
+	found, err := s.drift(ctx, c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.compared = time.Now()
-	if err == nil && len(found) > 0 && c == x.target.Load() {
+	if err == nil && len(found) > 0 && c == s.site.target.Load() {
 		s.drifted, s.outdated, s.behind = true, true, time.Now()
 	}
 }
@@ -118,19 +109,19 @@ func (x *Index) compare(ctx context.Context, s *server) {
 var errOtherPages = errors.New("all Caddys that share a storage must serve the same pages")
 
 // drift returns what somebody has changed in a server's indexes.
-func (x *Index) drift(ctx context.Context, s *server, c *content) ([]string, error) {
-	m, err := x.checkOwner(ctx, s)
+func (s *replica) drift(ctx context.Context, c *content) ([]string, error) {
+	m, err := s.checkOwner(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if m != nil && m.Content != c.identity() {
 		// Another Caddy of the same owner has written its pages. If this one
 		// wrote its own again, they would take turns.
-		x.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url,
+		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url,
 			errOtherPages)
 		return nil, nil
 	}
-	return x.differences(ctx, s, c, false)
+	return s.differences(ctx, c, false)
 }
 
 // Restore compares each section on each server with the content, and corrects
@@ -150,7 +141,7 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	}
 	var errs []error
 	for _, s := range x.servers {
-		found, err := x.restoreServer(ctx, s, c, shared, all)
+		found, err := s.restoreServer(ctx, c, shared, all)
 		for _, f := range found {
 			restored = append(restored, s.url+": "+f)
 		}
@@ -159,30 +150,29 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	return restored, errors.Join(errs...)
 }
 
-func (x *Index) restoreServer(ctx context.Context, s *server, c *content, shared, all bool) (found []string, err error) {
+func (s *replica) restoreServer(ctx context.Context, c *content, shared, all bool) (found []string, err error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
-	x.checkKeys(ctx, s)
+	s.checkKeys(ctx)
 	if lacking := s.lacks(); lacking != nil && len(lacking.Missing) > 0 {
 		return nil, lacking
 	}
-	if _, err := x.checkOwner(ctx, s); err != nil && !all {
+	if _, err := s.checkOwner(ctx); err != nil && !all {
 		return nil, err
 	}
-	if found, err = x.differences(ctx, s, c, true); err != nil {
+	if found, err = s.differences(ctx, c, true); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 && !all {
 		return nil, nil
 	}
 	if len(found) > 0 {
-		x.log.Warn("the indexes of a Meilisearch server differ from the site; they are restored", "server", s.url, "found", found)
+		s.site.log.Warn("the indexes of a Meilisearch server differ from the site; they are restored", "server", s.url, "found", found)
 	}
-	s.rewrite = all // used under the lock
-	defer func() { s.rewrite = false }()
 	if all {
 		found = append(found, fmt.Sprintf("%d sections were written again", c.sections))
 	}
-	return found, x.sync(ctx, s, c, shared)
+	u := update{replica: s, content: c, shared: shared, rewrite: all}
+	return found, u.sync(ctx)
 }

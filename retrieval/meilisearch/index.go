@@ -94,7 +94,7 @@ type Index struct {
 	wording   *embedded.Wording
 	store     *store
 	local     *embedded.Index // the fallback; nil without one
-	servers   []*server
+	servers   []*replica
 
 	// target is what the servers should hold, nil before the first pages.
 	target atomic.Pointer[content]
@@ -152,7 +152,7 @@ func Open(o Options) (*Index, error) {
 		if err := checkURL(u); err != nil {
 			return nil, err
 		}
-		x.servers = append(x.servers, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe))
+		x.servers = append(x.servers, newReplica(x, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe)))
 	}
 	var err error
 	if x.wording, err = embedded.NewWording(o.Synonyms, o.StopWords); err != nil {
@@ -177,8 +177,8 @@ func Open(o Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	for _, s := range x.servers {
-		x.background.Go(func() { x.watch(ctx, s) })
-		x.background.Go(func() { x.maintain(ctx, s) })
+		x.background.Go(func() { s.watch(ctx) })
+		x.background.Go(func() { s.maintain(ctx) })
 	}
 	return x, nil
 }
@@ -212,9 +212,9 @@ func (x *Index) checkServers() error {
 				if err == nil && older(s.version, recommendedVersion) {
 					x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
 				}
-				x.checkKeys(ctx, s)
+				s.checkKeys(ctx)
 				if s.writable() {
-					_, _ = x.checkOwner(ctx, s) // it logs what it finds
+					_, _ = s.checkOwner(ctx) // it logs what it finds
 				}
 			}
 		})
@@ -225,16 +225,16 @@ func (x *Index) checkServers() error {
 
 // checkKeys checks what the keys of a server permit, and logs it if that has
 // changed.
-func (x *Index) checkKeys(ctx context.Context, s *server) {
+func (s *replica) checkKeys(ctx context.Context) {
 	before := s.lacks()
-	if s.checkRights(ctx, x.uidPrefix) != nil {
+	if s.checkRights(ctx, s.site.uidPrefix) != nil {
 		return // the next probe finds it down
 	}
 	switch lacking := s.lacks(); {
 	case lacking == nil && before != nil:
-		x.log.Info("the keys of a Meilisearch server permit everything now", "server", s.url)
+		s.site.log.Info("the keys of a Meilisearch server permit everything now", "server", s.url)
 	case lacking != nil && (before == nil || before.Error() != lacking.Error()):
-		x.log.Error("a Meilisearch server refuses the configured keys", "server", s.url, "error", lacking, "do", lacking.remedy(x.uidPrefix))
+		s.site.log.Error("a Meilisearch server refuses the configured keys", "server", s.url, "error", lacking, "do", lacking.remedy(s.site.uidPrefix))
 	}
 }
 
@@ -283,7 +283,7 @@ func (x *Index) LacksVectors() bool {
 	if c := x.target.Load(); c == nil || !c.restored {
 		return false
 	}
-	return slices.ContainsFunc(x.servers, func(s *server) bool {
+	return slices.ContainsFunc(x.servers, func(s *replica) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.missingVectors
@@ -370,10 +370,10 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		s.setOutdated(true)
 		s.updates.Record(nil) // new content is tried at once
 		if !s.down() && s.lacks() != nil {
-			x.checkKeys(timed, s)
+			s.checkKeys(timed)
 		}
 		if s.foreignIsDue(0) {
-			_, _ = x.checkOwner(timed, s)
+			_, _ = s.checkOwner(timed)
 		}
 		reachable = reachable || s.writable()
 	}

@@ -2,7 +2,6 @@ package meilisearch
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 )
@@ -22,22 +21,22 @@ const (
 
 // watch probes a server while it is down. Nothing else is done here that could
 // take time.
-func (x *Index) watch(ctx context.Context, s *server) {
+func (s *replica) watch(ctx context.Context) {
 	for sleep(ctx, maintainInterval) {
 		if s.down() && s.probeIsDue() && s.probe(ctx) == nil {
-			x.log.Info("a Meilisearch server answers again", "server", s.url)
+			s.site.log.Info("a Meilisearch server answers again", "server", s.url)
 		}
 	}
 }
 
 // maintain brings a server up to date whenever it is outdated and answers.
-func (x *Index) maintain(ctx context.Context, s *server) {
+func (s *replica) maintain(ctx context.Context) {
 	checked := time.Now()
-	x.adopt(ctx, s)
+	s.adopt(ctx)
 	for sleep(ctx, maintainInterval) {
-		x.adopt(ctx, s)
-		if x.options.Embedder != "" && time.Since(checked) > embedderInterval {
-			if x.embedderWasSet(ctx, s) {
+		s.adopt(ctx)
+		if s.site.options.Embedder != "" && time.Since(checked) > embedderInterval {
+			if s.embedderWasSet(ctx) {
 				s.setOutdated(true)
 			}
 			checked = time.Now()
@@ -45,29 +44,29 @@ func (x *Index) maintain(ctx context.Context, s *server) {
 		if s.down() {
 			continue
 		}
-		x.check(ctx, s)
-		if outdated, _ := s.state(); !outdated || !x.writes() || !s.writable() || !s.updates.Allow() {
+		s.check(ctx)
+		if outdated, _ := s.state(); !outdated || !s.site.writes() || !s.writable() || !s.updates.Allow() {
 			continue
 		}
-		if err := x.bringUpToDate(ctx, s); err != nil && ctx.Err() == nil {
+		if err := s.bringUpToDate(ctx); err != nil && ctx.Err() == nil {
 			s.updates.Record(err)
-			x.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
+			s.site.log.Warn("a Meilisearch server can't be brought up to date; it is tried again", "server", s.url, "error", err)
 		}
 	}
 }
 
 // check checks what is due of a server: its keys, its owner and its content.
-func (x *Index) check(ctx context.Context, s *server) {
+func (s *replica) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if s.rightsAreDue() {
-		x.checkKeys(ctx, s)
+		s.checkKeys(ctx)
 	}
 	if s.foreignIsDue(rightsInterval) {
-		_, _ = x.checkOwner(ctx, s) // it logs what it finds
+		_, _ = s.checkOwner(ctx) // it logs what it finds
 	}
-	if outdated, _ := s.state(); !outdated && x.writes() && s.writable() && x.comparisonIsDue(s) {
-		x.compare(ctx, s)
+	if outdated, _ := s.state(); !outdated && s.site.writes() && s.writable() && s.comparisonIsDue() {
+		s.compare(ctx)
 	}
 }
 
@@ -79,33 +78,28 @@ func (x *Index) writes() bool {
 
 // adopt takes the state of the site from a server if this process has none, so
 // that it answers searches before it has read the site.
-func (x *Index) adopt(ctx context.Context, s *server) {
-	if x.target.Load() != nil || s.down() {
+func (s *replica) adopt(ctx context.Context) {
+	if s.site.target.Load() != nil || s.down() {
 		return
 	}
-	if _, err := x.checkOwner(ctx, s); err != nil {
+	if _, err := s.checkOwner(ctx); err != nil {
 		return // it logs what it finds
 	}
-	c, err := x.fetchState(ctx, s)
+	c, err := s.fetchState(ctx)
 	switch {
 	case err != nil && !indexNotFound(err) && !unavailable(err) && ctx.Err() == nil:
-		if errors.Is(err, errState) {
-			s.mu.Lock()
-			s.stateDamaged = true
-			s.mu.Unlock()
-		}
-		x.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
+		s.site.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
 	case err == nil && c != nil:
 		c.adopted = true
-		if x.target.CompareAndSwap(nil, c) {
-			x.log.Info("searches are answered with what another process has indexed", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
+		if s.site.target.CompareAndSwap(nil, c) {
+			s.site.log.Info("searches are answered with what another process has indexed", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
 		}
 	}
 }
 
 // embedderWasSet reports whether the operator has set the configured embedder
 // in an index that lacked it.
-func (x *Index) embedderWasSet(ctx context.Context, s *server) bool {
+func (s *replica) embedderWasSet(ctx context.Context) bool {
 	if outdated, down := s.state(); outdated || down != nil {
 		return false
 	}
@@ -120,27 +114,30 @@ func (x *Index) embedderWasSet(ctx context.Context, s *server) bool {
 		if err != nil {
 			return false
 		}
-		if e, ok := embeddersOf(settings)[x.options.Embedder]; ok && e.source != userProvided {
+		if e, ok := embeddersOf(settings)[s.site.options.Embedder]; ok && e.source != userProvided {
 			return true
 		}
 	}
 	return false
 }
 
-func (x *Index) bringUpToDate(ctx context.Context, s *server) error {
-	unlock, shared, err := x.lockServers(ctx)
+func (s *replica) bringUpToDate(ctx context.Context) error {
+	unlock, shared, err := s.site.lockServers(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if outdated, _ := s.state(); !outdated {
+	s.mu.Lock()
+	outdated, drifted := s.outdated, s.drifted
+	s.mu.Unlock()
+	if !outdated {
 		return nil
 	}
 	started := time.Now()
-	c := x.target.Load()
-	if s.hasDrifted() {
+	c := s.site.target.Load()
+	if drifted {
 		// Another Caddy may have been in the middle of an update.
-		found, err := x.drift(ctx, s, c)
+		found, err := s.drift(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -148,12 +145,13 @@ func (x *Index) bringUpToDate(ctx context.Context, s *server) error {
 			s.setOutdated(false)
 			return nil
 		}
-		x.log.Warn("somebody has changed the indexes of a Meilisearch server; they are restored", "server", s.url, "found", found)
+		s.site.log.Warn("somebody has changed the indexes of a Meilisearch server; they are restored", "server", s.url, "found", found)
 	}
-	if err := x.sync(ctx, s, c, shared); err != nil {
+	u := update{replica: s, content: c, shared: shared}
+	if err := u.sync(ctx); err != nil {
 		return err
 	}
-	x.log.Info("a Meilisearch server is up to date", "server", s.url, "sections", c.sections, "took", time.Since(started))
+	s.site.log.Info("a Meilisearch server is up to date", "server", s.url, "sections", c.sections, "took", time.Since(started))
 	return nil
 }
 

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 )
 
 // Owner is who the indexes of a site belong to. Equal IDs may write to the
@@ -31,7 +28,7 @@ type mark struct {
 const markID = "owner"
 
 // markUID is the uid of the index of the mark. No language has its name.
-func (x *Index) markUID() string { return x.uidPrefix + "_" + markID }
+func (s *replica) markUID() string { return s.site.uidPrefix + "_" + markID }
 
 // ownerError is that the indexes of a site belong to somebody else.
 type ownerError struct {
@@ -49,23 +46,16 @@ func (e *ownerError) remedy() string {
 }
 
 // readMark returns the mark of a server, nil if there is none.
-func (x *Index) readMark(ctx context.Context, s *server) (*mark, error) {
-	page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
-		var page sdk.DocumentsResult
-		return page, s.admin.Index(x.markUID()).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: 1}, &page)
-	})
-	if indexNotFound(err) || err == nil && len(page.Results) == 0 {
-		return nil, nil
-	}
-	if err != nil {
+func (s *replica) readMark(ctx context.Context) (*mark, error) {
+	var m mark
+	err := s.document(ctx, s.markUID(), markID, &m)
+	if err != nil && !indexNotFound(err) {
 		return nil, fmt.Errorf("reading whose indexes these are: %w", err)
 	}
-	data, err := json.Marshal(page.Results[0])
-	if err != nil {
-		return nil, err
+	if m.ID == "" {
+		return nil, nil
 	}
-	m := new(mark)
-	return m, json.Unmarshal(data, m)
+	return &m, nil
 }
 
 // owner returns who this process writes for, nil if nobody is named.
@@ -82,18 +72,18 @@ func (x *Index) owner(ctx context.Context) (*Owner, error) {
 
 // checkOwner finds out whether a server's indexes belong to somebody else. It
 // returns the mark, nil if there is none.
-func (x *Index) checkOwner(ctx context.Context, s *server) (*mark, error) {
-	owner, err := x.owner(ctx)
+func (s *replica) checkOwner(ctx context.Context) (*mark, error) {
+	owner, err := s.site.owner(ctx)
 	if owner == nil {
 		return nil, err
 	}
-	m, err := x.readMark(ctx, s)
+	m, err := s.readMark(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var foreign *ownerError
 	if m != nil && m.Owner != owner.ID {
-		foreign = &ownerError{s.url, x.uidPrefix, x.options.Site, m.Name}
+		foreign = &ownerError{s.url, s.site.uidPrefix, s.site.options.Site, m.Name}
 	}
 	s.mu.Lock()
 	before := s.foreign
@@ -101,9 +91,9 @@ func (x *Index) checkOwner(ctx context.Context, s *server) (*mark, error) {
 	s.mu.Unlock()
 	switch {
 	case foreign != nil && (before == nil || before.Name != foreign.Name):
-		x.log.Error("a Meilisearch server has this site's indexes of another Caddy; they are neither searched nor written", "error", foreign, "do", foreign.remedy())
+		s.site.log.Error("a Meilisearch server has this site's indexes of another Caddy; they are neither searched nor written", "error", foreign, "do", foreign.remedy())
 	case foreign == nil && before != nil:
-		x.log.Info("the site's indexes in a Meilisearch server belong to this Caddy now", "server", s.url)
+		s.site.log.Info("the site's indexes in a Meilisearch server belong to this Caddy now", "server", s.url)
 	}
 	if foreign != nil {
 		return m, foreign
@@ -111,9 +101,10 @@ func (x *Index) checkOwner(ctx context.Context, s *server) (*mark, error) {
 	return m, nil
 }
 
-// writeMark makes c what was written last, and this process's owner the owner.
-func (x *Index) writeMark(ctx context.Context, s *server, c *content) error {
-	owner, err := x.owner(ctx)
+// writeMark notes what was written last, nil for nothing yet, and makes this
+// process's owner the owner.
+func (u *update) writeMark(ctx context.Context, c *content) error {
+	owner, err := u.site.owner(ctx)
 	if owner == nil {
 		return err
 	}
@@ -121,38 +112,26 @@ func (x *Index) writeMark(ctx context.Context, s *server, c *content) error {
 	if c != nil {
 		m.Content = c.identity()
 	}
-	err = s.task(ctx, func() (*sdk.TaskInfo, error) {
-		key := "id"
-		return s.admin.Index(x.markUID()).AddDocumentsWithContext(ctx, &[]mark{m}, &sdk.DocumentOptions{PrimaryKey: &key})
-	})
-	if err != nil {
+	if err = u.add(ctx, u.markUID(), []mark{m}); err != nil {
 		return fmt.Errorf("writing whose indexes these are: %w", err)
 	}
 	return nil
 }
 
 // claim makes the site's indexes those of this process's owner, unless they
-// belong to somebody else and take is false.
-func (x *Index) claim(ctx context.Context, s *server, take bool) (*mark, error) {
-	m, err := x.checkOwner(ctx, s)
-	if _, foreign := errors.AsType[*ownerError](err); err != nil && (!foreign || !take) {
+// belong to somebody else and are not rewritten.
+func (u *update) claim(ctx context.Context) (*mark, error) {
+	m, err := u.checkOwner(ctx)
+	if _, foreign := errors.AsType[*ownerError](err); err != nil && (!foreign || !u.rewrite) {
 		return nil, err
 	}
-	if x.options.Owner == nil || m != nil && err == nil {
+	if u.site.options.Owner == nil || m != nil && err == nil {
 		return m, nil
 	}
-	if err := x.writeMark(ctx, s, nil); err != nil {
+	if err := u.writeMark(ctx, nil); err != nil {
 		return nil, err
 	}
-	return x.checkOwner(ctx, s) // another one may have done the same
-}
-
-// foreignIsDue reports whether the server's indexes belonged to somebody else
-// when that was asked, at least so long ago.
-func (s *server) foreignIsDue(after time.Duration) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && s.foreign != nil && time.Since(s.ownerChecked) >= after
+	return u.checkOwner(ctx) // another one may have done the same
 }
 
 // identity is equal for equal sections.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"math"
 	"strings"
 
@@ -66,24 +65,9 @@ type vector struct {
 	Regenerate bool        `json:"regenerate"`
 }
 
-// withVector returns a copy of the record with a vector for an embedder, nil
-// for none.
-func (r *record) withVector(embedder string, v *vector) *record {
-	clone := *r
-	clone.Vectors = maps.Clone(r.Vectors)
-	if clone.Vectors == nil {
-		clone.Vectors = map[string]*vector{}
-	}
-	clone.Vectors[embedder] = v
-	return &clone
-}
-
-// withEmbedding returns a copy of the record with a vector that this process
-// sends, and its hash.
-func (r *record) withEmbedding(v *vector, hash string) *record {
-	r = r.withVector(vectorName, v)
-	r.Vector, r.Embedding = hash, compact(v.Embeddings[0])
-	return r
+// embed gives the record a vector that this process sends, and its hash.
+func (r *record) embed(v *vector, hash string) {
+	r.Vectors[vectorName], r.Vector, r.Embedding = v, hash, compact(v.Embeddings[0])
 }
 
 // compact returns a vector with a signed byte for each dimension, 127 for the
@@ -142,7 +126,7 @@ func newRecord(d *retrieval.Document, section int, traits embedded.Traits, words
 		panic(err) // strings and numbers always marshal
 	}
 	sum := sha256.Sum256(data)
-	r.ID = hex.EncodeToString(sum[:idSize])
+	r.ID, r.Vectors = hex.EncodeToString(sum[:idSize]), map[string]*vector{}
 	return r
 }
 

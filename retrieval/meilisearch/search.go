@@ -64,7 +64,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 		defer cancel()
 		for i, s := range x.order() {
 			last := i+1 == len(x.servers) && !x.options.Fallback
-			hits, keywordOnly, err := x.searchServer(timed, s, c, q, filter, last)
+			hits, keywordOnly, err := s.searchServer(timed, c, q, filter, last)
 			if err == nil {
 				if keywordOnly {
 					x.count(&x.counts.KeywordOnly)
@@ -103,8 +103,8 @@ func allRefused(errs []error) bool {
 }
 
 // order returns the servers that are not down, outdated ones last.
-func (x *Index) order() []*server {
-	var current, outdated []*server
+func (x *Index) order() []*replica {
+	var current, outdated []*replica
 	for _, s := range x.servers {
 		if !s.searchable() {
 			continue
@@ -135,20 +135,20 @@ func (x *Index) downErrors() (errs []error) {
 
 // searchServer searches one server. keywordOnly reports that vectors should
 // have been used and were not. last: there is no other server or fallback.
-func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retrieval.Query, filter string, last bool) (hits []retrieval.Hit, keywordOnly bool, err error) {
+func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Query, filter string, last bool) (hits []retrieval.Hit, keywordOnly bool, err error) {
 	if !last {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, x.options.Timeouts.Server)
+		ctx, cancel = context.WithTimeout(ctx, s.site.options.Timeouts.Server)
 		defer cancel()
 	}
 	began := time.Now()
-	n, err := x.narrow(ctx, c, q.Pages)
+	n, err := s.site.narrow(ctx, c, q.Pages)
 	if err != nil {
 		return nil, false, err
 	}
-	results, keywordOnly, err := x.find(ctx, s, c, n, q, filter, sectionAttributes)
+	results, keywordOnly, err := s.find(ctx, c, n, q, filter, sectionAttributes)
 	if err == nil && slices.ContainsFunc(results, c.lacksPages) { // another process has indexed them
-		results, keywordOnly, err = x.find(ctx, s, c, n, q, filter, retrieved)
+		results, keywordOnly, err = s.find(ctx, c, n, q, filter, retrieved)
 	}
 	if err != nil {
 		if unavailable(err) || unauthorized(err) {
@@ -162,7 +162,7 @@ func (x *Index) searchServer(ctx context.Context, s *server, c *content, q retri
 		}
 		return nil, false, err
 	}
-	return x.rank(c, n, q, results), keywordOnly, nil
+	return s.site.rank(c, n, q, results), keywordOnly, nil
 }
 
 // displayed are the attributes that clients get.
@@ -178,40 +178,40 @@ var retrieved = append([]string{
 
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
-func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := x.requests(s, c, n, q, filter, attributes)
+func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := s.site.requests(s, c, n, q, filter, attributes)
 	wanted := n.candidates(keywordCandidates)
 	if len(keyword) > 0 {
 		wanted += n.candidates(candidatesPerWord * len(strings.Fields(keyword[0].Query)))
 	}
 	if len(semantic) == 0 {
 		results, err = s.searchMerged(ctx, keyword, wanted)
-		return results, x.ratio > 0 && (q.Vector != nil || x.options.Embedder != ""), err
+		return results, s.site.ratio > 0 && (q.Vector != nil || s.site.options.Embedder != ""), err
 	}
 	var similar []result
 	var ok bool
 	var failure error
 	var group sync.WaitGroup
 	group.Go(func() {
-		if x.options.Embedder != "" {
-			similar, ok = x.searchEmbedded(ctx, s, semantic)
+		if s.site.options.Embedder != "" {
+			similar, ok = s.searchEmbedded(ctx, semantic)
 		} else {
 			similar, failure = s.search(ctx, semantic)
 			ok = failure == nil
 		}
 	})
-	if x.ratio < 1 { // else keywords are asked only if vectors fail
+	if s.site.ratio < 1 { // else keywords are asked only if vectors fail
 		results, err = s.searchMerged(ctx, keyword, wanted)
 	}
 	group.Wait()
 	if noVectors(failure) {
-		x.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, failure)
+		s.site.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, failure)
 		failure = nil
 	}
 	if err = cmp.Or(err, failure); err != nil {
 		return nil, false, err
 	}
-	if !ok && x.ratio == 1 {
+	if !ok && s.site.ratio == 1 {
 		results, err = s.searchMerged(ctx, keyword, wanted)
 	}
 	return append(results, similar...), !ok, err
@@ -219,31 +219,31 @@ func (x *Index) find(ctx context.Context, s *server, c *content, n *narrowedSet,
 
 // searchEmbedded searches with queries that the server's embedder embeds. ok
 // is false if the embedder fails or is too slow.
-func (x *Index) searchEmbedded(ctx context.Context, s *server, requests []*sdk.SearchRequest) (results []result, ok bool) {
+func (s *replica) searchEmbedded(ctx context.Context, requests []*sdk.SearchRequest) (results []result, ok bool) {
 	if !s.embedder.Allow() {
-		x.count(&x.embedderCounts.Skipped)
+		s.site.count(&s.site.embedderCounts.Skipped)
 		return nil, false
 	}
-	timed, cancel := context.WithTimeout(ctx, x.options.Timeouts.Embedder)
+	timed, cancel := context.WithTimeout(ctx, s.site.options.Timeouts.Embedder)
 	defer cancel()
 	results, err := s.search(timed, requests)
 	switch {
 	case err == nil:
-		x.count(&x.embedderCounts.Embedded)
+		s.site.count(&s.site.embedderCounts.Embedded)
 	case ctx.Err() != nil:
 		return nil, false // the reader left, or the server is too slow
 	case timed.Err() != nil:
-		x.count(&x.embedderCounts.Late)
+		s.site.count(&s.site.embedderCounts.Late)
 	default:
-		x.count(&x.embedderCounts.Failed)
+		s.site.count(&s.site.embedderCounts.Failed)
 	}
 	if s.embedder.Record(err) {
-		log := x.log.With("server", s.url, "embedder", x.options.Embedder)
+		log := s.site.log.With("server", s.url, "embedder", s.site.options.Embedder)
 		if err == nil {
 			log.Info("the server's embedder has recovered")
 		} else {
 			log.Warn("the server's embedder is failing; searches use keywords only until it recovers",
-				"error", err, "deadline", x.options.Timeouts.Embedder)
+				"error", err, "deadline", s.site.options.Timeouts.Embedder)
 		}
 	}
 	return results, err == nil
@@ -301,7 +301,7 @@ func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchReques
 // requests returns keyword and semantic requests for each language, or for the
 // filter's. The server's own hybrid search is not used: it compares scores of
 // both kinds, which have different scales.
-func (x *Index) requests(s *server, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (keyword, semantic []*sdk.SearchRequest) {
+func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (keyword, semantic []*sdk.SearchRequest) {
 	queries := keywordQueriesOf(n.statistics, q)
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
-
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Versions of the server. Below minimumVersion it can't rename an index in a
@@ -42,10 +40,6 @@ const (
 	// costs little, and searches fail until it succeeds.
 	probeInterval   = 400 * time.Millisecond
 	refusedInterval = 2 * time.Second
-	// A server that could not be brought up to date is tried again after pauses
-	// from retryFirst to retryLast.
-	retryFirst = time.Second
-	retryLast  = 15 * time.Second
 )
 
 // server is one Meilisearch server.
@@ -55,9 +49,6 @@ type server struct {
 	admin, reader  sdk.ServiceManager
 	client         *http.Client
 	probeTimeout   time.Duration
-
-	updates  *retrieval.Breaker // of bringing it up to date
-	embedder *retrieval.Breaker // of the embedder in its settings
 
 	mu      sync.Mutex
 	version string
@@ -69,33 +60,6 @@ type server struct {
 	// rightsChecked is zero.
 	lacking       *keyError
 	rightsChecked time.Time
-	// foreign is who else the site's indexes belong to, nil if that is not known
-	// of anybody. ownerChecked is when it was asked.
-	foreign      *ownerError
-	ownerChecked time.Time
-	// behind is since when the server is outdated.
-	behind time.Time
-	// compared is when the server was compared with the content, and drifted is
-	// true if somebody seems to have changed its indexes since.
-	compared time.Time
-	drifted  bool
-	// rewrite makes the next sync write everything, and to indexes of another
-	// owner. It is used under the lock.
-	rewrite bool
-	// stateDamaged is true if the state in the server can't be read, so that it
-	// must be written again also if it should be the same.
-	stateDamaged bool
-	// unusableState are the parts of a state that can't be used, which are not
-	// read again.
-	unusableState []string
-	// outdated is true unless the server is known to hold the target content.
-	outdated bool
-	// dimensions of the vectors in each index: 0 if the server's embedder makes
-	// them, noDimensions if there are none.
-	dimensions map[string]int
-	// missingVectors is true if, after a start, sections have no vectors there
-	// and this process doesn't have them either.
-	missingVectors bool
 }
 
 func newServer(url, adminKey, searchKey string, probeTimeout time.Duration) *server {
@@ -120,10 +84,7 @@ func newServer(url, adminKey, searchKey string, probeTimeout time.Duration) *ser
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
 	s := &server{
-		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout, outdated: true, behind: time.Now(),
-		updates:  &retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
-		embedder: retrieval.NewEmbedderBreaker(),
-	}
+		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout}
 	s.reader = s.admin
 	if searchKey != "" && searchKey != adminKey {
 		s.reader, s.searchKey = open(searchKey), searchKey
@@ -236,6 +197,38 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// stats returns the numbers of an index.
+func (s *server) stats(ctx context.Context, uid string) (*sdk.StatsIndex, error) {
+	return repeat(ctx, s, func() (*sdk.StatsIndex, error) {
+		return s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
+	})
+}
+
+// document reads a document of an index into to, which stays as it is if there
+// is none.
+func (s *server) document(ctx context.Context, uid, id string, to any) error {
+	page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
+		var page sdk.DocumentsResult
+		return page, s.admin.Index(uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: 1, Ids: []string{id}}, &page)
+	})
+	if err != nil || len(page.Results) == 0 {
+		return err
+	}
+	data, err := json.Marshal(page.Results[0])
+	_ = json.Unmarshal(data, to) // what has another form is left out
+	return err
+}
+
+// add adds documents to an index.
+func (s *server) add(ctx context.Context, uid string, documents any) error {
+	return s.task(ctx, func() (*sdk.TaskInfo, error) {
+		return s.admin.Index(uid).AddDocumentsWithContext(ctx, documents, primaryKey)
+	})
+}
+
+// primaryKey is that of all indexes.
+var primaryKey = &sdk.DocumentOptions{PrimaryKey: new("id")}
+
 // task starts a task and waits until it has succeeded. start must be
 // idempotent.
 func (s *server) task(ctx context.Context, start func() (*sdk.TaskInfo, error)) error {
@@ -331,64 +324,9 @@ func (s *server) failed(began time.Time, err error) {
 	}
 }
 
-func (s *server) setOutdated(outdated bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.outdated {
-		s.behind = time.Now()
-	}
-	s.outdated, s.drifted = outdated, false
-	if !outdated {
-		s.compared = time.Now()
-	}
-}
-
-// hasDrifted reports whether the server is outdated only because somebody
-// seems to have changed its indexes.
-func (s *server) hasDrifted() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drifted
-}
-
-// state returns whether the server is outdated, and why it is down.
-func (s *server) state() (outdated bool, down error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.outdated, s.err
-}
-
 // down reports whether the server is down.
 func (s *server) down() bool {
-	_, down := s.state()
-	return down != nil
-}
-
-// refusal returns why the server's indexes may not be written, except that it
-// is down.
-func (s *server) refusal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.lacking != nil:
-		return s.lacking
-	case s.foreign != nil:
-		return s.foreign
-	}
-	return nil
-}
-
-// writable reports whether the server is up, its keys permit indexing, and the
-// indexes belong to nobody else.
-func (s *server) writable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && (s.lacking == nil || len(s.lacking.Missing) == 0) && s.foreign == nil
-}
-
-// searchable reports whether the server is up and may be searched.
-func (s *server) searchable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && (s.lacking == nil || !s.lacking.MissingSearch) && s.foreign == nil
+	return s.err != nil
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -218,130 +217,58 @@ type stateDocument struct {
 const stateList = "list"
 
 // sendState writes the state to a server, unless it is there.
-func (x *Index) sendState(ctx context.Context, s *server, c *content) error {
-	var size partWriter
-	sum, err := encodeState(&size, c, nil)
+func (u *update) sendState(ctx context.Context) error {
+	var state bytes.Buffer
+	sum, err := encodeState(&state, u.content, nil)
 	if err != nil {
 		return err
 	}
 	list := stateDocument{ID: stateList}
-	for i := range size.parts() {
+	for i := range (state.Len() + statePart - 1) / statePart {
 		list.Parts = append(list.Parts, fmt.Sprintf("%x-%d", sum[:idSize], i))
 	}
-	uid := x.uidPrefix + stateIndex
-	have, err := s.readStateList(ctx, uid)
-	s.mu.Lock()
-	damaged := s.stateDamaged
-	s.mu.Unlock()
+	uid := u.site.uidPrefix + stateIndex
+	var have stateDocument
+	err = u.document(ctx, uid, stateList, &have)
+	u.mu.Lock()
+	damaged := len(have.Parts) > 0 && slices.Equal(u.unusableState, have.Parts)
+	u.mu.Unlock()
 	if err == nil && slices.Equal(have.Parts, list.Parts) && !damaged {
 		return nil
 	}
 	if indexNotFound(err) {
 		settings := &sdk.Settings{SearchableAttributes: []string{"id"}, DisplayedAttributes: []string{"*"}}
-		err = s.setUp(ctx, uid, settings, true)
+		err = u.setUp(ctx, uid, settings, true)
 	}
 	if err != nil {
 		return err
 	}
-	key := "id"
-	write := func(d stateDocument) error {
-		batch := []stateDocument{d}
-		return s.task(ctx, func() (*sdk.TaskInfo, error) {
-			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
-		})
-	}
-	parts := partWriter{send: func(i int, data []byte) error { return write(stateDocument{ID: list.Parts[i], Data: data}) }}
-	if _, err = encodeState(&parts, c, nil); err == nil {
-		err = parts.end()
+	for _, id := range list.Parts {
+		if err == nil {
+			err = u.add(ctx, uid, []stateDocument{{ID: id, Data: state.Next(statePart)}})
+		}
 	}
 	if err == nil {
-		err = write(list)
+		err = u.add(ctx, uid, []stateDocument{list})
 	}
 	if err != nil {
 		return fmt.Errorf("writing the state of the site: %w", err)
 	}
-	s.mu.Lock()
-	s.stateDamaged = false
-	s.mu.Unlock()
+	u.mu.Lock()
+	u.unusableState = nil
+	u.mu.Unlock()
 	old := slices.DeleteFunc(have.Parts, func(id string) bool { return id == stateList || slices.Contains(list.Parts, id) })
 	if len(old) == 0 {
 		return nil
 	}
-	return s.task(ctx, func() (*sdk.TaskInfo, error) { return s.admin.Index(uid).DeleteDocumentsWithContext(ctx, old, nil) })
+	return u.task(ctx, func() (*sdk.TaskInfo, error) { return u.admin.Index(uid).DeleteDocumentsWithContext(ctx, old, nil) })
 }
 
-// partWriter cuts what is written to it into parts, and sends them. Without
-// send, it only counts them.
-type partWriter struct {
-	send func(i int, data []byte) error
-	size int
-	sent int
-	part []byte
-}
-
-func (w *partWriter) Write(data []byte) (int, error) {
-	n := len(data)
-	w.size += n
-	for w.send != nil && len(data) > 0 {
-		taken := min(len(data), statePart-len(w.part))
-		w.part, data = append(w.part, data[:taken]...), data[taken:]
-		if len(w.part) == statePart {
-			if err := w.end(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return n, nil
-}
-
-// end sends what is not sent yet.
-func (w *partWriter) end() error {
-	if len(w.part) == 0 {
-		return nil
-	}
-	err := w.send(w.sent, w.part)
-	w.part = w.part[:0]
-	w.sent++
-	return err
-}
-
-// parts is how many parts there are.
-func (w *partWriter) parts() int { return (w.size + statePart - 1) / statePart }
-
-// readStateList reads which documents have the state.
-func (s *server) readStateList(ctx context.Context, uid string) (list stateDocument, err error) {
-	all, err := s.stateDocuments(ctx, uid, stateList)
-	if err != nil || len(all) == 0 {
-		return list, err
-	}
-	return all[0], nil
-}
-
-func (s *server) stateDocuments(ctx context.Context, uid, id string) ([]stateDocument, error) {
-	page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
-		var page sdk.DocumentsResult
-		return page, s.admin.Index(uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: 1, Ids: []string{id}}, &page)
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out []stateDocument
-	for _, hit := range page.Results {
-		var d stateDocument
-		if json.Unmarshal(hit["id"], &d.ID) != nil || d.ID != id {
-			continue
-		}
-		_, _ = json.Unmarshal(hit["parts"], &d.Parts), json.Unmarshal(hit["data"], &d.Data)
-		out = append(out, d)
-	}
-	return out, nil
-}
-
-// fetchState reads the state from a server.
-func (x *Index) fetchState(ctx context.Context, s *server) (*content, error) {
-	uid := x.uidPrefix + stateIndex
-	list, err := s.readStateList(ctx, uid)
-	if err != nil || len(list.Parts) == 0 {
+// fetchState reads the state from a server, nil if it has none.
+func (s *replica) fetchState(ctx context.Context) (*content, error) {
+	uid := s.site.uidPrefix + stateIndex
+	var list stateDocument
+	if err := s.document(ctx, uid, stateList, &list); err != nil || len(list.Parts) == 0 {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -350,31 +277,23 @@ func (x *Index) fetchState(ctx context.Context, s *server) (*content, error) {
 	if known {
 		return nil, errState
 	}
-	c, err := x.readState(ctx, s, uid, list.Parts)
+	var data []byte
+	for _, id := range list.Parts {
+		var part stateDocument
+		if strings.Contains(id, "-") && len(data) <= maxState {
+			if err := s.document(ctx, uid, id, &part); err != nil {
+				return nil, err
+			}
+		}
+		if data = append(data, part.Data...); len(part.Data) == 0 {
+			break // so that the checksum is wrong
+		}
+	}
+	c, _, err := s.site.decodeState(data)
 	if errors.Is(err, errState) {
 		s.mu.Lock()
 		s.unusableState = list.Parts
 		s.mu.Unlock()
 	}
-	return c, err
-}
-
-// readState reads the parts of a state from a server.
-func (x *Index) readState(ctx context.Context, s *server, uid string, parts []string) (*content, error) {
-	var data []byte
-	for _, id := range parts {
-		if !strings.Contains(id, "-") || len(data) > maxState {
-			return nil, errState
-		}
-		part, err := s.stateDocuments(ctx, uid, id)
-		if err != nil {
-			return nil, err
-		}
-		if len(part) == 0 {
-			return nil, errState
-		}
-		data = append(data, part[0].Data...)
-	}
-	c, _, err := x.decodeState(data)
 	return c, err
 }

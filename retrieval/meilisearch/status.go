@@ -54,25 +54,25 @@ func (x *Index) Status(ctx context.Context) []ServerStatus {
 	all := make([]ServerStatus, len(x.servers))
 	var group sync.WaitGroup
 	for i, s := range x.servers {
-		group.Go(func() { all[i] = x.statusOf(ctx, s) })
+		group.Go(func() { all[i] = s.statusOf(ctx) })
 	}
 	group.Wait()
 	return all
 }
 
-func (x *Index) statusOf(ctx context.Context, s *server) ServerStatus {
+func (s *replica) statusOf(ctx context.Context) ServerStatus {
 	var indexes []IndexStatus
 	var last []*TaskStatus
 	waiting := 0
 	err := s.probe(ctx)
-	c := x.target.Load()
+	c := s.site.target.Load()
 	if c != nil && err == nil {
-		indexes, err = x.statusOfIndexes(ctx, s, c)
+		indexes, err = s.statusOfIndexes(ctx, c)
 		if err == nil {
-			last, _, err = x.tasks(ctx, s, "")
+			last, _, err = s.tasks(ctx, "")
 		}
 		if err == nil {
-			_, waiting, err = x.tasks(ctx, s, "enqueued,processing")
+			_, waiting, err = s.tasks(ctx, "enqueued,processing")
 		}
 	}
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func (x *Index) statusOf(ctx context.Context, s *server) ServerStatus {
 	return st
 }
 
-func (x *Index) statusOfIndexes(ctx context.Context, s *server, c *content) ([]IndexStatus, error) {
+func (s *replica) statusOfIndexes(ctx context.Context, c *content) ([]IndexStatus, error) {
 	var indexes []IndexStatus
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		st := IndexStatus{UID: uid, Wanted: c.indexes[uid].sections}
@@ -113,8 +113,8 @@ func (x *Index) statusOfIndexes(ctx context.Context, s *server, c *content) ([]I
 
 // tasks returns the latest task of the site's indexes with one of the
 // statuses, and how many there are.
-func (x *Index) tasks(ctx context.Context, s *server, statuses string) (latest []*TaskStatus, total int, err error) {
-	uids := slices.Sorted(maps.Keys(x.target.Load().indexes))
+func (s *replica) tasks(ctx context.Context, statuses string) (latest []*TaskStatus, total int, err error) {
+	uids := slices.Sorted(maps.Keys(s.site.target.Load().indexes))
 	query := url.Values{"indexUids": {strings.Join(uids, ",")}, "limit": {"1"}}
 	if statuses != "" {
 		query.Set("statuses", statuses)

@@ -66,7 +66,8 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 			continue
 		}
 		group.Go(func() {
-			if errs[i] = x.sync(ctx, s, c, shared); errs[i] != nil {
+			u := update{replica: s, content: c, shared: shared}
+			if errs[i] = u.sync(ctx); errs[i] != nil {
 				x.log.Warn("a Meilisearch server did not get the new pages; it is tried again", "server", s.url, "error", errs[i])
 			}
 		})
@@ -75,7 +76,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if slices.ContainsFunc(x.servers, func(s *server) bool { outdated, _ := s.state(); return !outdated }) {
+	if slices.ContainsFunc(x.servers, func(s *replica) bool { outdated, _ := s.state(); return !outdated }) {
 		return nil
 	}
 	for _, err := range errs {
@@ -86,71 +87,80 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 	return nil
 }
 
+// update makes a server hold a content. The writers' lock is held.
+type update struct {
+	*replica
+	content *content
+	// shared: see lockServers.
+	shared bool
+	// rewrite writes everything, and to indexes of another owner.
+	rewrite bool
+}
+
 // sync makes a server's indexes of the site equal to c. If it is interrupted,
-// the previous indexes stay, and the next sync continues. shared: see
-// lockServers.
-func (x *Index) sync(ctx context.Context, s *server, c *content, shared bool) (err error) {
-	if err := s.probe(ctx); err != nil {
+// the previous indexes stay, and the next sync continues.
+func (u *update) sync(ctx context.Context) (err error) {
+	if err := u.probe(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
 	defer func() {
 		if unauthorized(err) {
-			s.forgetRights()
+			u.forgetRights()
 		}
 		if unavailable(err) {
-			s.failed(began, err)
+			u.failed(began, err)
 		}
 	}()
-	m, err := x.claim(ctx, s, s.rewrite)
+	m, err := u.claim(ctx)
 	if err != nil {
 		return err
 	}
 	for range syncRounds {
-		equal, err := x.syncOnce(ctx, s, c, shared)
+		equal, err := u.syncOnce(ctx)
 		if err != nil {
 			return err
 		}
-		s.rewrite = false
+		u.rewrite = false
 		if equal {
-			if m != nil && m.Content != c.identity() {
-				if err := x.writeMark(ctx, s, c); err != nil {
+			if m != nil && m.Content != u.content.identity() {
+				if err := u.writeMark(ctx, u.content); err != nil {
 					return err
 				}
 			}
-			if shared {
-				if err := x.sendState(ctx, s, c); err != nil {
-					x.log.Warn("the state of the site can't be stored in a Meilisearch server; new processes read all pages before they search", "server", s.url, "error", err)
+			if u.shared {
+				if err := u.sendState(ctx); err != nil {
+					u.site.log.Warn("the state of the site can't be stored in a Meilisearch server; new processes read all pages before they search", "server", u.url, "error", err)
 				}
 			}
-			s.setOutdated(false)
-			s.updates.Record(nil)
+			u.setOutdated(false)
+			u.updates.Record(nil)
 			return nil
 		}
 	}
-	return fmt.Errorf("%s differs from the site after %d attempts: another program writes to %s*", s.url, syncRounds, x.uidPrefix)
+	return fmt.Errorf("%s differs from the site after %d attempts: another program writes to %s*", u.url, syncRounds, u.site.uidPrefix)
 }
 
 // syncOnce changes what differs. equal reports that nothing did.
-func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool) (equal bool, err error) {
-	live, abandoned, err := s.list(ctx, x.uidPrefix)
+func (u *update) syncOnce(ctx context.Context) (equal bool, err error) {
+	live, abandoned, err := u.list(ctx, u.site.uidPrefix)
 	if err != nil {
 		return false, err
 	}
-	unwanted := slices.DeleteFunc(slices.Clone(live), func(uid string) bool { return c.indexes[uid] != nil })
+	unwanted := slices.DeleteFunc(slices.Clone(live), func(uid string) bool { return u.content.indexes[uid] != nil })
 	equal = len(unwanted) == 0
-	if !shared {
+	if !u.shared {
 		abandoned = nil // without the lock, they may be in use
-	} else if c.restored {
-		if abandoned, err = x.useless(ctx, s, c, abandoned); err != nil {
+	} else if u.content.restored {
+		if abandoned, err = u.useless(ctx, abandoned); err != nil {
 			return false, err
 		}
 	}
 	var swaps []*sdk.SwapIndexesParams
 	var failedEmbedder error
 	dimensions, missingVectors := map[string]int{}, false
-	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		p, err := x.plan(ctx, s, c, c.indexes[uid], slices.Contains(live, uid))
+	for _, uid := range slices.Sorted(maps.Keys(u.content.indexes)) {
+		p, err := u.plan(ctx, u.content.indexes[uid], slices.Contains(live, uid))
 		if err != nil {
 			return false, err
 		}
@@ -160,14 +170,14 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 		}
 		equal = false
 		if p.rebuild {
-			begun, err := x.begun(ctx, s, p, abandoned)
+			begun, err := u.begun(ctx, p, abandoned)
 			if err != nil {
 				return false, err
 			}
 			next := cmp.Or(begun, uid+"_"+strings.ToLower(rand.Text()))
-			if err := x.fill(ctx, s, next, p, begun != ""); err != nil {
+			if err := u.fill(ctx, next, p, begun != ""); err != nil {
 				if ctx.Err() == nil && !unavailable(err) { // else it is continued
-					x.discard(s, next)
+					u.discard(next)
 				}
 				return false, fmt.Errorf("filling a new index for %s: %w", uid, err)
 			}
@@ -176,34 +186,33 @@ func (x *Index) syncOnce(ctx context.Context, s *server, c *content, shared bool
 			continue
 		}
 		if p.newSettings {
-			if err := s.setUp(ctx, uid, p.settings, !p.exists); err != nil {
+			if err := u.setUp(ctx, uid, p.settings, !p.exists); err != nil {
 				return false, err
 			}
 		}
-		if err := x.change(ctx, s, p); errors.Is(err, errNoVectors) {
+		if err := u.change(ctx, p); errors.Is(err, errNoVectors) {
 			failedEmbedder = err
 		} else if err != nil {
 			return false, fmt.Errorf("changing %s: %w", uid, err)
 		}
 	}
-	if err := s.swap(ctx, swaps); err != nil {
+	if err := u.swap(ctx, swaps); err != nil {
 		return false, err
 	}
 	for _, uid := range append(unwanted, abandoned...) {
-		if err := s.drop(ctx, uid); err != nil {
+		if err := u.drop(ctx, uid); err != nil {
 			return false, err
 		}
 	}
-	s.mu.Lock()
-	s.dimensions, s.missingVectors = dimensions, missingVectors
-	s.mu.Unlock()
+	u.mu.Lock()
+	u.dimensions, u.missingVectors = dimensions, missingVectors
+	u.mu.Unlock()
 	return equal && failedEmbedder == nil, failedEmbedder
 }
 
 // plan is what to change in one index of a server.
 type plan struct {
 	*languageIndex
-	content     *content
 	exists      bool
 	settings    *sdk.Settings
 	newSettings bool
@@ -213,7 +222,7 @@ type plan struct {
 	remove  []string // IDs
 	// embedders are those of the index as it is.
 	embedders map[string]embedder
-	// dimensions and missingVectors: see server.
+	// dimensions and missingVectors: see replica.
 	dimensions     int
 	missingVectors bool
 	// copyVectors: only the server has the vectors, and a new index gets them
@@ -221,50 +230,40 @@ type plan struct {
 	copyVectors bool
 }
 
-// location is where a record comes from.
-type location struct{ page, section int }
-
 // plan compares an index of a server with ix.
-func (x *Index) plan(ctx context.Context, s *server, c *content, ix *languageIndex, exists bool) (*plan, error) {
-	p := &plan{languageIndex: ix, content: c, exists: exists, settings: x.settingsOf(ix), newSettings: true, dimensions: noDimensions}
+func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*plan, error) {
+	p := &plan{languageIndex: ix, exists: exists, settings: u.site.settingsOf(ix), newSettings: true, dimensions: noDimensions}
 	var held map[recordID]vectorHash
 	if exists {
-		settings, err := s.settings(ctx, ix.uid)
+		settings, err := u.settings(ctx, ix.uid)
 		if err != nil {
 			return nil, err
 		}
-		if held, p.remove, err = s.ids(ctx, ix.uid, ix.sections); err != nil {
+		if held, p.remove, err = u.ids(ctx, ix.uid, ix.sections); err != nil {
 			return nil, err
 		}
 		p.embedders = embeddersOf(settings)
-		p.copyVectors = x.keepVectors(p.settings, p.embedders, c.restored)
-		p.newSettings = settingsDiffer(settings, p.settings, x.options.Embedder != "")
+		p.copyVectors = u.site.keepVectors(p.settings, p.embedders, u.content.restored)
+		p.newSettings = settingsDiffer(settings, p.settings, u.site.options.Embedder != "")
 	}
 	if e, ok := p.settings.Embedders[vectorName]; ok {
 		p.dimensions = e.Dimensions
 	}
-	if e, ok := p.embedders[x.options.Embedder]; ok && x.options.Embedder != "" && e.source != userProvided {
+	if e, ok := p.embedders[u.site.options.Embedder]; ok && u.site.options.Embedder != "" && e.source != userProvided {
 		p.dimensions = 0
 	}
-	c.each(ix, func(page, section int, id recordID, vector vectorHash) {
-		v, ok := held[id]
-		if !ok || v == vectorFailed && p.dimensions == 0 || !c.restored && v != vector && (v != vectorFailed || vector != withoutVector) {
-			p.add = append(p.add, location{page, section})
-		}
-		p.missingVectors = p.missingVectors || v == withoutVector && c.restored && x.options.Embedder == ""
-		delete(held, id)
+	add, remove := u.content.changes(ix, held, func(v, vector vectorHash) bool {
+		p.missingVectors = p.missingVectors || v == withoutVector && u.content.restored && u.site.options.Embedder == ""
+		return v == vectorFailed && p.dimensions == 0 || !u.content.restored && v != vector && (v != vectorFailed || vector != withoutVector)
 	})
-	for id := range held {
-		p.remove = append(p.remove, id.String())
-	}
-	slices.Sort(p.remove)
-	if x.options.Embedder == "" {
+	p.add, p.remove = add, append(p.remove, remove...)
+	if u.site.options.Embedder == "" {
 		n := len(p.add) + len(p.remove)
 		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
 	} // else the embedder's secret can't be copied to a new index
-	if s.rewrite {
-		p.rebuild = p.rebuild || x.options.Embedder == ""
-		p.add = p.all()
+	if u.rewrite {
+		p.rebuild = p.rebuild || u.site.options.Embedder == ""
+		p.add = u.content.all(ix)
 	}
 	return p, nil
 }
@@ -281,8 +280,8 @@ func (x *Index) keepVectors(settings *sdk.Settings, embedders map[string]embedde
 	return e.dimensions > 0
 }
 
-// records makes records, a page at a time.
-func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
+// records makes records, a page at a time, each of which finish may change.
+func (u *update) records(p *plan, list []location, finish func(*record)) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
 		var d *retrieval.Document
 		var vectors [][]float32
@@ -290,25 +289,26 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 		for i, at := range list {
 			if i == 0 || list[i-1].page != at.page {
 				var err error
-				if d, err = x.store.whole(p.content.outlines[at.page]); err != nil {
+				if d, err = u.site.store.whole(u.content.outlines[at.page]); err != nil {
 					yield(nil, err)
 					return
 				}
 				_, words = embedded.Analyze(d)
-				if vectors = nil; p.content.vectors != nil {
-					vectors = p.content.vectors(at.page)
+				if vectors = nil; u.content.vectors != nil {
+					vectors = u.content.vectors(at.page)
 				}
 			}
-			state := &p.content.pages[at.page]
+			state := &u.content.pages[at.page]
 			r := newRecord(d, at.section, state.Traits, words)
 			if p.languageIndex.dimensions > 0 {
-				r = r.withVector(vectorName, nil) // the server requires a value for every record
+				r.Vectors[vectorName] = nil // the server requires a value for every record
 				if at.section < len(vectors) {
 					if v := unit(vectors[at.section]); v != nil {
-						r = r.withEmbedding(&vector{Embeddings: [][]float32{v}}, state.vector(at.section).String())
+						r.embed(&vector{Embeddings: [][]float32{v}}, state.vector(at.section).String())
 					}
 				}
 			}
+			finish(r)
 			if !yield(r, nil) {
 				return
 			}
@@ -316,29 +316,21 @@ func (x *Index) records(p *plan, list []location) iter.Seq2[*record, error] {
 	}
 }
 
-// withOrigins returns a record with an entry for each of an index's
-// embedders: none for one that expects vectors from this process and gets
-// none, and a request to make the vector for own, the embedder that is used.
-func withOrigins(r *record, embedders map[string]embedder, own string) *record {
+// setOrigins gives a record an entry for each of an index's embedders: none for
+// one that expects vectors from this process and gets none, and a request to
+// make the vector for own, the embedder that is used.
+func (r *record) setOrigins(embedders map[string]embedder, own string) {
 	for name, e := range embedders {
 		_, given := r.Vectors[name]
 		switch {
 		case given:
 		case e.source == userProvided:
-			r = r.withVector(name, nil)
+			r.Vectors[name] = nil
 			if name == own {
 				r.Vector = failedVector
 			}
 		case name == own:
-			r = r.withVector(name, &vector{Regenerate: true})
+			r.Vectors[name] = &vector{Regenerate: true}
 		}
 	}
-	return r
-}
-
-// all returns the locations of all records of an index.
-func (p *plan) all() []location {
-	list := make([]location, 0, p.sections)
-	p.content.each(p.languageIndex, func(page, section int, _ recordID, _ vectorHash) { list = append(list, location{page, section}) })
-	return list
 }

@@ -1,11 +1,9 @@
 package meilisearch
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -56,13 +54,8 @@ func (s *server) list(ctx context.Context, prefix string) (live, filling []strin
 	}
 }
 
-// documents calls each with the id, vector and, on demand, _vectors of all
-// documents of an index.
-func (s *server) documents(ctx context.Context, uid string, vectors bool, each func(sdk.Hit) error) error {
-	query := sdk.DocumentsQuery{Limit: idPage, Fields: []string{"id", "vector"}, RetrieveVectors: vectors}
-	if vectors {
-		query.Limit = vectorPage
-	}
+// documents calls each with the documents of an index that a query asks for.
+func (s *server) documents(ctx context.Context, uid string, query sdk.DocumentsQuery, each func(sdk.Hit)) error {
 	for {
 		page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
 			var page sdk.DocumentsResult
@@ -73,9 +66,7 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 			return fmt.Errorf("reading the documents of %s: %w", uid, err)
 		}
 		for _, hit := range page.Results {
-			if err := each(hit); err != nil {
-				return err
-			}
+			each(hit)
 		}
 		progressed(ctx)
 		query.Offset += int64(len(page.Results))
@@ -90,14 +81,13 @@ func (s *server) documents(ctx context.Context, uid string, vectors bool, each f
 // expected.
 func (s *server) ids(ctx context.Context, uid string, sections int) (held map[recordID]vectorHash, unknown []string, err error) {
 	held = make(map[recordID]vectorHash, sections)
-	err = s.documents(ctx, uid, false, func(hit sdk.Hit) error {
+	err = s.documents(ctx, uid, sdk.DocumentsQuery{Limit: idPage, Fields: []string{"id", "vector"}}, func(hit sdk.Hit) {
 		text := textOf(hit["id"])
 		if id, ok := parseID(text); ok {
 			held[id] = parseVectorHash(textOf(hit["vector"]))
 		} else {
 			unknown = append(unknown, text)
 		}
-		return nil
 	})
 	return held, unknown, err
 }
@@ -110,72 +100,34 @@ func parseID(text string) (id recordID, ok bool) {
 
 // withVectors makes the records of an index with the vectors that the live
 // index has.
-func (x *Index) withVectors(ctx context.Context, s *server, p *plan) iter.Seq2[*record, error] {
+func (u *update) withVectors(ctx context.Context, p *plan) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
-		missing := make(map[recordID]location, p.sections)
-		p.content.each(p.languageIndex, func(page, section int, id recordID, _ vectorHash) { missing[id] = location{page, section} })
-		type stored struct {
-			hash   string
-			vector *vector
-		}
-		live := map[string]stored{}
-		var list []location
-		flush := func() error {
-			for r, err := range x.records(p, list) {
-				if err != nil {
-					return err
+		for list := range slices.Chunk(u.content.all(p.languageIndex), vectorPage) {
+			query := sdk.DocumentsQuery{Limit: vectorPage, Fields: []string{"id", "vector"}, RetrieveVectors: true}
+			for _, at := range list {
+				query.Ids = append(query.Ids, recordID(u.content.pages[at.page].IDs[at.section]).String())
+			}
+			live := make(map[string]sdk.Hit, len(list))
+			err := u.documents(ctx, p.uid, query, func(hit sdk.Hit) { live[textOf(hit["id"])] = hit })
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for r, err := range u.records(p, list, func(r *record) {
+				r.Vectors[vectorName] = nil
+				hit := live[r.ID]
+				var all map[string]*vector
+				if json.Unmarshal(hit["_vectors"], &all) == nil && all[vectorName] != nil && len(all[vectorName].Embeddings) == 1 {
+					r.embed(all[vectorName], textOf(hit["vector"]))
 				}
-				if v := live[r.ID]; v.vector != nil {
-					r = r.withEmbedding(v.vector, v.hash)
-				} else {
-					r = r.withVector(vectorName, nil)
-				}
-				if !yield(r, nil) {
-					return errStopped
+			}) {
+				if !yield(r, err) {
+					return
 				}
 			}
-			clear(live)
-			list = list[:0]
-			return nil
-		}
-		err := s.documents(ctx, p.uid, true, func(hit sdk.Hit) error {
-			var v stored
-			var all map[string]*vector
-			id, _ := parseID(textOf(hit["id"]))
-			at, ok := missing[id]
-			if !ok {
-				return nil
-			}
-			if json.Unmarshal(hit["vector"], &v.hash) == nil && json.Unmarshal(hit["_vectors"], &all) == nil && all[vectorName] != nil && len(all[vectorName].Embeddings) == 1 {
-				v.vector = all[vectorName]
-			} else {
-				v.hash = ""
-			}
-			delete(missing, id)
-			live[id.String()], list = v, append(list, at)
-			if len(list) == vectorPage {
-				return flush()
-			}
-			return nil
-		})
-		if err == nil {
-			err = flush()
-		}
-		for _, at := range missing {
-			list = append(list, at)
-		}
-		slices.SortFunc(list, func(a, b location) int { return cmp.Or(a.page-b.page, a.section-b.section) })
-		if err == nil {
-			err = flush()
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
 		}
 	}
 }
-
-// errStopped ends withVectors.
-var errStopped = errors.New("stopped")
 
 // setUp sets an index's settings, and creates it if create is true.
 func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, create bool) error {
@@ -202,13 +154,13 @@ func (s *server) setUp(ctx context.Context, uid string, settings *sdk.Settings, 
 // begun returns the index, of those that were abandoned, that an interrupted
 // update has begun to fill for a plan, and drops its others. One with other
 // settings is not continued.
-func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []string) (begun string, err error) {
+func (u *update) begun(ctx context.Context, p *plan, abandoned []string) (begun string, err error) {
 	for _, uid := range abandoned {
 		if !strings.HasPrefix(uid, p.uid+"_") {
 			continue
 		}
-		if begun == "" && !s.rewrite {
-			settings, err := s.settings(ctx, uid)
+		if begun == "" && !u.rewrite {
+			settings, err := u.settings(ctx, uid)
 			if err != nil {
 				return "", err
 			}
@@ -217,7 +169,7 @@ func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []strin
 				continue
 			}
 		}
-		if err := s.drop(ctx, uid); err != nil {
+		if err := u.drop(ctx, uid); err != nil {
 			return "", err
 		}
 	}
@@ -226,14 +178,14 @@ func (x *Index) begun(ctx context.Context, s *server, p *plan, abandoned []strin
 
 // useless returns those of the abandoned indexes that can't be of an update that
 // is continued soon after a start.
-func (x *Index) useless(ctx context.Context, s *server, c *content, abandoned []string) (out []string, err error) {
+func (u *update) useless(ctx context.Context, abandoned []string) (out []string, err error) {
 	for _, uid := range abandoned {
-		settings, err := s.settings(ctx, uid)
+		settings, err := u.settings(ctx, uid)
 		if err != nil {
 			return nil, err
 		}
-		language, _, _ := strings.Cut(strings.TrimPrefix(uid, x.uidPrefix), "_")
-		if ix := c.indexes[x.uidPrefix+language]; ix == nil || settingsDiffer(settings, x.settingsOf(ix), true) {
+		language, _, _ := strings.Cut(strings.TrimPrefix(uid, u.site.uidPrefix), "_")
+		if ix := u.content.indexes[u.site.uidPrefix+language]; ix == nil || settingsDiffer(settings, u.site.settingsOf(ix), true) {
 			out = append(out, uid)
 		}
 	}
@@ -242,40 +194,30 @@ func (x *Index) useless(ctx context.Context, s *server, c *content, abandoned []
 
 // fill makes a new index with the settings and records of a plan, or continues
 // one that was begun, and checks the number of records.
-func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan, begun bool) error {
+func (u *update) fill(ctx context.Context, uid string, p *plan, begun bool) error {
 	// Also if an index has its settings already: once this is done, so is all
 	// that was sent before.
-	if err := s.setUp(ctx, uid, p.settings, !begun); err != nil {
+	if err := u.setUp(ctx, uid, p.settings, !begun); err != nil {
 		return err
 	}
-	list, remove := p.all(), []string(nil)
+	list, remove := u.content.all(p.languageIndex), []string(nil)
 	if begun {
-		held, unknown, err := s.ids(ctx, uid, p.sections)
+		held, unknown, err := u.ids(ctx, uid, p.sections)
 		if err != nil {
 			return err
 		}
-		list, remove = list[:0], unknown
-		p.content.each(p.languageIndex, func(page, section int, id recordID, vector vectorHash) {
-			if v, ok := held[id]; !ok || v != vector {
-				list = append(list, location{page, section})
-			}
-			delete(held, id)
-		})
-		for id := range held {
-			remove = append(remove, id.String())
-		}
-		x.log.Info("an update of a Meilisearch server that was interrupted is continued", "server", s.url, "index", p.uid, "sections", p.sections, "missing", len(list))
+		list, remove = u.content.changes(p.languageIndex, held, func(has, wanted vectorHash) bool { return has != wanted })
+		remove = append(remove, unknown...)
+		u.site.log.Info("an update of a Meilisearch server that was interrupted is continued", "server", u.url, "index", p.uid, "sections", p.sections, "missing", len(list))
 	}
-	records := x.records(p, list)
+	records := u.records(p, list, func(*record) {})
 	if p.copyVectors {
-		records = x.withVectors(ctx, s, p)
+		records = u.withVectors(ctx, p)
 	}
-	if err := s.write(ctx, uid, records, remove); err != nil {
+	if err := u.write(ctx, uid, records, remove); err != nil {
 		return err
 	}
-	stats, err := repeat(ctx, s, func() (*sdk.StatsIndex, error) {
-		return s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
-	})
+	stats, err := u.stats(ctx, uid)
 	if err != nil {
 		return err
 	}
@@ -287,29 +229,17 @@ func (x *Index) fill(ctx context.Context, s *server, uid string, p *plan, begun 
 
 // change changes an index in place. If the embedder in its settings fails,
 // sections are added without vectors, and the error wraps errNoVectors.
-func (x *Index) change(ctx context.Context, s *server, p *plan) error {
-	changed := func(change func(*record) *record) iter.Seq2[*record, error] {
-		return func(yield func(*record, error) bool) {
-			for r, err := range x.records(p, p.add) {
-				if err == nil {
-					r = change(r)
-				}
-				if !yield(r, err) {
-					return
-				}
-			}
-		}
-	}
-	failure := s.write(ctx, p.uid, changed(func(r *record) *record { return withOrigins(r, p.embedders, x.options.Embedder) }), p.remove)
+func (u *update) change(ctx context.Context, p *plan) error {
+	own := u.site.options.Embedder
+	failure := u.write(ctx, p.uid, u.records(p, p.add, func(r *record) { r.setOrigins(p.embedders, own) }), p.remove)
 	if p.dimensions != 0 || codeOf(failure) != "vector_embedding_error" {
 		return failure
 	}
-	plain := changed(func(r *record) *record {
-		r = withOrigins(r, p.embedders, x.options.Embedder).withVector(x.options.Embedder, nil)
-		r.Vector = failedVector
-		return r
+	plain := u.records(p, p.add, func(r *record) {
+		r.setOrigins(p.embedders, own)
+		r.Vectors[own], r.Vector = nil, failedVector
 	})
-	if err := s.write(ctx, p.uid, plain, p.remove); err != nil {
+	if err := u.write(ctx, p.uid, plain, p.remove); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errNoVectors, failure)
@@ -329,7 +259,6 @@ func (s *server) write(ctx context.Context, uid string, records iter.Seq2[*recor
 		}
 		return err
 	}
-	key := "id"
 	var batch []*record
 	size := 0
 	send := func() error {
@@ -337,7 +266,7 @@ func (s *server) write(ctx context.Context, uid string, records iter.Seq2[*recor
 			return nil
 		}
 		err := start(func() (*sdk.TaskInfo, error) {
-			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, &sdk.DocumentOptions{PrimaryKey: &key})
+			return s.admin.Index(uid).AddDocumentsWithContext(ctx, &batch, primaryKey)
 		})
 		batch, size = batch[:0], 0
 		return err
@@ -404,10 +333,10 @@ func (s *server) drop(ctx context.Context, uid string) error {
 
 // discard drops an index that could not be filled, even if the time for that
 // is over.
-func (x *Index) discard(s *server, uid string) {
+func (u *update) discard(uid string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if err := s.drop(ctx, uid); err != nil {
-		x.log.Debug("an index that was not filled is left for the next attempt", "index", uid, "error", err)
+	if err := u.drop(ctx, uid); err != nil {
+		u.site.log.Debug("an index that was not filled is left for the next attempt", "index", uid, "error", err)
 	}
 }
