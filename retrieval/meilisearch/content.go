@@ -38,6 +38,9 @@ type content struct {
 	adopted bool
 }
 
+// writes reports whether servers are made equal to the content.
+func (c *content) writes() bool { return c != nil && !c.adopted }
+
 // pageState is what is known of a page's records.
 type pageState struct {
 	IDs    [][idSize]byte // by section

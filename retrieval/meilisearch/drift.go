@@ -136,7 +136,7 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	}
 	defer unlock()
 	c := x.target.Load()
-	if c == nil || c.adopted {
+	if !c.writes() {
 		return nil, retrieval.ErrNotReady
 	}
 	var errs []error

@@ -1,10 +1,7 @@
 package meilisearch
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,15 +39,15 @@ func hitsOf(all []jsontext.Value) []hit {
 		var h struct {
 			Page      string         `json:"page"`
 			Section   *int           `json:"section"`
-			Counts    jsontext.Value `json:"counts"`
-			Embedding jsontext.Value `json:"embedding"`
+			Counts    []byte         `json:"counts"`
+			Embedding []byte         `json:"embedding"`
 			Details   jsontext.Value `json:"_rankingScoreDetails"`
 		}
 		place := -1
 		if jsonv2.Unmarshal(raw, &h, lenient) == nil && h.Section != nil {
 			place = *h.Section
 		}
-		hits[i] = hit{raw, h.Page, place, bytesOf(h.Counts), bytesOf(h.Embedding), h.Details}
+		hits[i] = hit{raw, h.Page, place, h.Counts, h.Embedding, h.Details}
 	}
 	return hits
 }
@@ -67,22 +64,6 @@ func (h *hit) record() (*record, error) {
 
 // textOf returns a string, "" for any other value.
 func textOf(value []byte) (s string) {
-	if n := len(value); n >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
-		return string(value[1 : n-1])
-	}
 	_ = json.Unmarshal(value, &s)
 	return s
-}
-
-// bytesOf returns the bytes that a string has in base64, nil for any other
-// value.
-func bytesOf(value []byte) []byte {
-	if len(value) < 2 || value[0] != '"' {
-		return nil
-	}
-	out, err := base64.StdEncoding.DecodeString(textOf(value))
-	if err != nil {
-		return nil
-	}
-	return out
 }

@@ -45,7 +45,7 @@ func (s *replica) maintain(ctx context.Context) {
 			continue
 		}
 		s.check(ctx)
-		if outdated, _ := s.state(); !outdated || !s.site.writes() || !s.writable() || !s.updates.Allow() {
+		if outdated, _ := s.state(); !outdated || !s.site.target.Load().writes() || !s.writable() || !s.updates.Allow() {
 			continue
 		}
 		if err := s.bringUpToDate(ctx); err != nil && ctx.Err() == nil {
@@ -65,15 +65,9 @@ func (s *replica) check(ctx context.Context) {
 	if s.foreignIsDue(rightsInterval) {
 		_, _ = s.checkOwner(ctx) // it logs what it finds
 	}
-	if outdated, _ := s.state(); !outdated && s.site.writes() && s.writable() && s.comparisonIsDue() {
+	if outdated, _ := s.state(); !outdated && s.site.target.Load().writes() && s.writable() && s.comparisonIsDue() {
 		s.compare(ctx)
 	}
-}
-
-// writes reports whether the servers are made equal to the target.
-func (x *Index) writes() bool {
-	c := x.target.Load()
-	return c != nil && !c.adopted
 }
 
 // adopt takes the state of the site from a server if this process has none, so

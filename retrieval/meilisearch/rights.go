@@ -137,41 +137,26 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 	return nil
 }
 
+// bodyDelay is how late the body is with which mayCreate asks.
+const bodyDelay = 200 * time.Millisecond
+
 // mayCreate requests a new index without a name. The server may read a body
 // before it has checked the key, so the body comes later.
 func (s *server) mayCreate(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	const body = "{}"
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/indexes", &lateBody{ctx: ctx, text: body})
+	body, late := io.Pipe()
+	defer body.Close()
+	timer := time.AfterFunc(bodyDelay, func() {
+		_, err := io.WriteString(late, "{}")
+		late.CloseWithError(err)
+	})
+	defer timer.Stop()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/indexes", body)
 	if err != nil {
 		return err
 	}
-	r.ContentLength = int64(len(body))
+	r.ContentLength = int64(len("{}"))
 	r.Header.Set("Content-Type", "application/json")
 	return s.send(r, s.key, nil)
-}
-
-// bodyDelay is how late a lateBody is.
-const bodyDelay = 200 * time.Millisecond
-
-// lateBody is the body of a request, which is sent after its header.
-type lateBody struct {
-	ctx  context.Context
-	text string
-	sent bool
-}
-
-func (b *lateBody) Read(p []byte) (int, error) {
-	if !b.sent && !sleep(b.ctx, bodyDelay) {
-		return 0, b.ctx.Err()
-	}
-	b.sent = true
-	n := copy(p, b.text)
-	if b.text = b.text[n:]; n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }
 
 // lacks returns what the server's keys may not do, or nil.
