@@ -16,6 +16,13 @@ const movingVersions = " latest stable next current main master dev nightly "
 // has, from which one is a copy of the other.
 const copyShare = 2. / 3
 
+const (
+	// minRepeated is how many pages one repeats at least that is no page itself.
+	minRepeated = 3
+	// mostCopies is how often a section that counts as repeated is there at most.
+	mostCopies = 3
+)
+
 // copiesOf numbers the pages that are one page at several URLs: those with the
 // same text, translations, and other versions. A page without copies has 0.
 func copiesOf(docs []*retrieval.Document) []uint32 {
@@ -125,6 +132,45 @@ func (c *copies) joinTexts(docs []*retrieval.Document) {
 			}
 		}
 	}
+}
+
+// repeaters returns the pages that say what others say, as a manual on one page
+// does: two thirds of their sections are on other pages, of at least three that
+// have two thirds of theirs there. What is on many pages counts on none.
+func repeaters(docs []*retrieval.Document) []bool {
+	type holders struct {
+		largest uint32 // the page with the most sections
+		n       int
+	}
+	all := map[uint64]holders{} // by section
+	for i, d := range docs {
+		for j := range d.Sections {
+			h := all[d.Sections[j].Sum]
+			if h.n++; h.n == 1 || len(docs[h.largest].Sections) < len(d.Sections) {
+				h.largest = uint32(i)
+			}
+			all[d.Sections[j].Sum] = h
+		}
+	}
+	pages, sections, out := make([]int, len(docs)), make([]int, len(docs)), make([]bool, len(docs))
+	for i, d := range docs {
+		in := map[uint32]int{}
+		for j := range d.Sections {
+			if h := all[d.Sections[j].Sum]; h.largest != uint32(i) && h.n <= mostCopies {
+				in[h.largest]++
+			}
+		}
+		for page, n := range in {
+			if float64(n) >= copyShare*float64(len(d.Sections)) {
+				pages[page]++
+				sections[page] += n
+			}
+		}
+	}
+	for i, d := range docs {
+		out[i] = pages[i] >= minRepeated && float64(sections[i]) >= copyShare*float64(len(d.Sections))
+	}
+	return out
 }
 
 // neutralPath is a page's path without the segments that name its version or

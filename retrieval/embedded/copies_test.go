@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -169,5 +170,35 @@ func TestAHeadingThatIsTheQueryComesFirst(t *testing.T) {
 	x := opened(t, Options{}, reference, guide)
 	if got := pages(search(t, x, retrieval.Query{Text: "internal tasks"})); got[0] != "guide" {
 		t.Errorf("found %v", got)
+	}
+}
+
+// A manual on one page is behind the pages that it repeats, but pages that share
+// sections with many others are not.
+func TestAPageThatRepeatsOthersIsBehindThem(t *testing.T) {
+	section := func(sum uint64, heading string) retrieval.Section {
+		return retrieval.Section{Heading: heading, Anchor: strings.ToLower(heading), Text: heading + " in the wind.", Sum: sum}
+	}
+	all := &retrieval.Document{Page: "all", URL: "/all", Title: "Kite manual"}
+	docs := []*retrieval.Document{all}
+	for i, name := range []string{"Lines", "Tails", "Sails", "Knots"} {
+		of := []retrieval.Section{section(uint64(3*i+1), name), section(uint64(3*i+2), name+" in use"), section(uint64(3*i+3), "Repair of "+name)}
+		all.Sections = append(all.Sections, of...)
+		docs = append(docs, &retrieval.Document{Page: fmt.Sprint("c", i), URL: fmt.Sprint("/c", i), Title: "Chapter", Sections: of})
+	}
+	x := opened(t, Options{}, append(manual(), docs...)...)
+	for query, want := range map[string]string{"repair sails of a kite": "c2", "kite tails": "c1", "knots for kites": "c3"} {
+		if got := pages(search(t, x, retrieval.Query{Text: query})); got[0] != want {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+	for i := range docs[1:] { // every page has the sections of a trait
+		docs[i+1].Sections = append([]retrieval.Section{section(100, "Clone"), section(101, "Debug"), section(102, "Into"), section(103, "From"), section(104, "Any")}, docs[i+1].Sections[:1]...)
+	}
+	docs[1].Sections = append(docs[1].Sections, section(200, "Knitting"), section(201, "Weaving"))
+	for page, repeats := range repeaters(docs[1:]) {
+		if repeats {
+			t.Errorf("%s is taken for a page that repeats others", docs[page+1].Page)
+		}
 	}
 }

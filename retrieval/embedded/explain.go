@@ -58,7 +58,7 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 		added = append(added, fmt.Sprintf("similarity %.2f, of at most %.2f", similar.of[section], similar.top))
 	}
 	scope := g.scope[page]
-	add(&factors, "%s ×%.2f", "a list of pages", g.factor[page], 1)
+	add(&factors, "%s ×%.2f", "lists or repeats other pages", g.factor[page], 1)
 	add(&factors, "%s ×%.2f", string(g.scopes[scope].kind), scopes[scope].kind, 1)
 	add(&factors, "%s ×%.2f", "the reader's version or language", scopes[scope].factor, 1)
 	if slices.Contains(q.Boost, g.docs[page].Page) {

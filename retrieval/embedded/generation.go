@@ -85,6 +85,11 @@ func newGeneration(docs []*retrieval.Document, counted []*words.Page, lexicon []
 	g.slugIDF = g.slugs.sums(len(docs), g.sectionIDF)
 	g.headingIDF = g.headings.sums(g.sectionCount(), g.sectionIDF)
 	g.relate()
+	for page, repeats := range repeaters(docs) {
+		if repeats {
+			g.factor[page] = listFactor
+		}
+	}
 	g.spelling = spellingOf(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)

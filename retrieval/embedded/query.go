@@ -55,6 +55,9 @@ type parsedQuery struct {
 	// text is the query without space around it, phrase its plain words with
 	// spaces between them, "" if it has a dotted name.
 	text, phrase string
+	// marked: it has more than letters, or an upper-case one behind the first,
+	// as identifiers have.
+	marked bool
 	// language is that of the query, "" where its words show none.
 	language language.Language
 	// typed is the last plain word while it is being typed.
@@ -104,9 +107,13 @@ func (p *parsedQuery) names(title string) bool {
 }
 
 // headed returns what a section's heading adds that is a query of several
-// words, or has them in order. An anchor that is the query marks what it names.
+// words, or has them in order, or is written like an identifier of one word. An
+// anchor that is the query marks what it names.
 func (p *parsedQuery) headed(s *retrieval.Section) float32 {
 	if len(p.plain) < 2 {
+		if p.marked && words.Unnumbered(s.Heading) == p.text {
+			return headingVerbatim
+		}
 		return 0
 	}
 	switch heading := strings.Join(words.Plain(words.Unnumbered(s.Heading)), " "); {
@@ -175,6 +182,9 @@ func (v *vocabulary) parse(q *retrieval.Query, w *Wording) parsedQuery {
 	})
 	if p.text = strings.TrimSpace(text); !strings.Contains(strings.TrimRight(p.text, "."), ".") {
 		p.phrase = strings.Join(p.plain, " ")
+	}
+	for i, r := range p.text {
+		p.marked = p.marked || !unicode.IsLetter(r) || i > 0 && unicode.IsUpper(r)
 	}
 	if strings.ContainsFunc(p.text, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) { // useData isn't English
 		p.language = v.languageOf(p.words)

@@ -77,6 +77,17 @@ func TestSearchFinds(t *testing.T) {
 	}
 }
 
+// Many headings have the words of an identifier; one is written like it.
+func TestAnIdentifierIsFirstWhereItIsTheHeading(t *testing.T) {
+	x := opened(t, Options{}, append(manual(), page("types", "Types", "Slots", "All slots of types: slots for slots."),
+		page("model", "Data model", "3.3.2. __slots__", "They declare members, and much else that takes many words to say about classes and instances."))...)
+	for query, want := range map[string]string{"__slots__": "model", "slots": "types"} {
+		if got := pages(search(t, x, retrieval.Query{Text: query})); got[0] != want {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+}
+
 func TestSearchFindsNothing(t *testing.T) {
 	x := opened(t, Options{}, manual()...)
 	for _, q := range []string{"", " ", "…", "qqqqqqq", "\xff\xfe", "\x00"} {

@@ -22,9 +22,9 @@ var (
 // longestStub is how long a page is, in bytes, that says only where another is.
 const longestStub = 400
 
-// kindOfPage returns what a page is. deprecated and old are what the page says of
-// itself.
-func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
+// kindOfPage returns what a page is. root has all that it says, also what it says
+// as other pages do; deprecated and old are what it says of itself.
+func kindOfPage(doc *retrieval.Document, root *html.Node, deprecated, old bool) retrieval.Kind {
 	segments := strings.Split(strings.ToLower(doc.Page), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments.has(s) || isConventional(s) })
 	title := strings.ToLower(doc.Title)
@@ -41,7 +41,7 @@ func kindOfPage(doc *retrieval.Document, deprecated, old bool) retrieval.Kind {
 		return retrieval.Listing
 	case unreleased.has(doc.Version):
 		return retrieval.Next
-	case len(doc.Sections) == 1 && len(doc.Sections[0].Text) < longestStub && movedText.MatchString(doc.Sections[0].Text):
+	case len(doc.Sections) == 1 && len(doc.Sections[0].Text) < longestStub && movedText.MatchString(textOf(root)):
 		return retrieval.Moved
 	}
 	return retrieval.Current

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // A page of twelve as each tool writes it, shortened; %[1]d is its number.
@@ -89,5 +91,19 @@ func TestFurnitureIsNeverAPagesOnlyText(t *testing.T) {
 	}
 	if doc, _, _ := in.Document("a/own.md", []byte("# Kites\n\nKites fly.\n\nHigh.")); doc.Sections[0].Text != "Kites fly.\n\nHigh." {
 		t.Errorf("what its author wrote: %q", doc.Sections[0].Text)
+	}
+}
+
+// A note that is on all pages of an old manual still says what each of them is.
+func TestANoteThatRepeatsSaysThatThePageHasMoved(t *testing.T) {
+	in := mustNew(t, Options{})
+	sample := map[string][]byte{}
+	for i := range 12 {
+		sample[fmt.Sprintf("old/m%d.html", i)] = fmt.Appendf(nil, "<main><h1>Kite %[1]d</h1><p>The first edition is no longer distributed.<p>See <a href=/m%[1]d>the current page %[1]d</a>.</main>", i)
+	}
+	in.Use(in.Learn(sample))
+	doc, _, err := in.Document("old/m5.html", sample["old/m5.html"])
+	if err != nil || doc == nil || doc.Kind != retrieval.Moved || strings.Contains(dump(doc), "edition") {
+		t.Errorf("%+v %v", doc, err)
 	}
 }

@@ -84,7 +84,7 @@ func (in *Ingester) html(doc *retrieval.Document, src []byte, site *url.URL) (*r
 	}
 	in.setScope(doc, h.version, cmp.Or(contentLanguage(roots[0]), h.ownLanguage, h.language), h.language)
 	in.relate(doc, h)
-	doc.Kind = kindOfPage(doc, h.deprecated, oldBanner(root))
+	doc.Kind = kindOfPage(doc, roots[0], h.deprecated, oldBanner(root))
 	return r, nil
 }
 

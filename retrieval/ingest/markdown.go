@@ -165,7 +165,7 @@ func (in *Ingester) markdown(doc *retrieval.Document, src []byte, mdx bool, site
 	doc.Links = w.links
 	in.setScope(doc, front.text("version"), front.text("lang", "language", "locale"), "")
 	in.relate(doc, head{})
-	doc.Kind = kindOfPage(doc, front.truth("deprecated") || front.text("deprecated") != "", false)
+	doc.Kind = kindOfPage(doc, root, front.truth("deprecated") || front.text("deprecated") != "", false)
 	if layout := front.text("layout", "type"); doc.Kind == retrieval.Current && blogNames.has(layout) {
 		doc.Kind = retrieval.Blog
 	}
