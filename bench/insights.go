@@ -190,7 +190,7 @@ func fillStore(ctx context.Context, store *insights.Store, n int, end time.Time)
 				events = append(events, e)
 			}
 		}
-		if err := store.Append(ctx, insights.Batch{ID: fmt.Sprint(batch[0].UnixNano(), len(m.threads)), Events: events}); err != nil {
+		if err := store.Append(ctx, fmt.Sprint(batch[0].UnixNano(), len(m.threads)), events); err != nil {
 			return nil, err
 		}
 	}
@@ -304,37 +304,37 @@ func dashboardQueries(s *insights.Store, end time.Time, threads []string) []stor
 	}
 	add("overview", func(ctx context.Context, _ int) error { _, err := s.Overview(ctx, in, p); return err })
 	add("days", func(ctx context.Context, _ int) error { _, err := s.Days(ctx, in, p); return err })
-	for _, kind := range []insights.SearchKind{insights.TopSearches, insights.NoResult, insights.WeakSearches, insights.LowClicks} {
+	for _, kind := range []string{insights.TopSearches, insights.NoResult, insights.WeakSearches, insights.LowClicks} {
 		add("searches: "+strings.ReplaceAll(string(kind), "_", " "), func(ctx context.Context, round int) error {
-			_, err := s.Searches(ctx, in, insights.SearchQuery{Period: p, Kind: kind, Offset: 50 * (round % 4)})
+			_, err := s.Searches(ctx, in, insights.Query{Period: p, Kind: kind, Offset: 50 * (round % 4)})
 			return err
 		})
 	}
 	add("searches of 7 days: no result", func(ctx context.Context, _ int) error {
-		_, err := s.Searches(ctx, in, insights.SearchQuery{Period: insights.LastDays(7, end), Kind: insights.NoResult})
+		_, err := s.Searches(ctx, in, insights.Query{Period: insights.LastDays(7, end), Kind: insights.NoResult})
 		return err
 	})
-	for _, state := range []insights.State{"", insights.New} {
+	for _, state := range []string{"", insights.New} {
 		add(strings.TrimSuffix("unanswered: "+string(state), ": "), func(ctx context.Context, round int) error {
-			_, err := s.Unanswered(ctx, in, insights.GapQuery{Period: p, State: state, Offset: 50 * (round % 4)})
+			_, err := s.Unanswered(ctx, in, insights.Query{Period: p, State: state, Offset: 50 * (round % 4)})
 			return err
 		})
 	}
 	add("unanswered by page", func(ctx context.Context, round int) error {
-		_, err := s.UnansweredPages(ctx, in, insights.GapQuery{Period: p, Offset: 50 * (round % 4)})
+		_, err := s.UnansweredPages(ctx, in, insights.Query{Period: p, Offset: 50 * (round % 4)})
 		return err
 	})
 	for _, c := range []struct {
 		name string
-		q    insights.ConversationQuery
+		q    insights.Query
 	}{
-		{"conversations", insights.ConversationQuery{}},
-		{"conversations: not answered", insights.ConversationQuery{Answered: "no"}},
-		{"conversations: thumbs down", insights.ConversationQuery{Feedback: "down"}},
-		{"conversations: failed (none)", insights.ConversationQuery{Answered: "failed"}},
-		{"conversations: page", insights.ConversationQuery{Page: "server*"}},
-		{"conversations: a frequent word", insights.ConversationQuery{Text: "server"}},
-		{"conversations: a word of none", insights.ConversationQuery{Text: "zebra"}},
+		{"conversations", insights.Query{}},
+		{"conversations: not answered", insights.Query{Answered: "no"}},
+		{"conversations: thumbs down", insights.Query{Feedback: "down"}},
+		{"conversations: failed (none)", insights.Query{Answered: "failed"}},
+		{"conversations: page", insights.Query{Page: "server*"}},
+		{"conversations: a frequent word", insights.Query{Text: "server"}},
+		{"conversations: a word of none", insights.Query{Text: "zebra"}},
 	} {
 		c.q.Period = p
 		add(c.name, func(ctx context.Context, _ int) error { _, err := s.Conversations(ctx, in, c.q); return err })
@@ -344,11 +344,11 @@ func dashboardQueries(s *insights.Store, end time.Time, threads []string) []stor
 		return err
 	})
 	add("feedback", func(ctx context.Context, _ int) error {
-		_, err := s.Feedback(ctx, in, insights.FeedbackQuery{Period: p})
+		_, err := s.Feedback(ctx, in, insights.Query{Period: p})
 		return err
 	})
 	add("feedback: down, with a comment", func(ctx context.Context, _ int) error {
-		_, err := s.Feedback(ctx, in, insights.FeedbackQuery{Period: p, Rating: "down", Comments: true, State: insights.New})
+		_, err := s.Feedback(ctx, in, insights.Query{Period: p, Feedback: "down", Comments: true, State: insights.New})
 		return err
 	})
 	add("feedback by page", func(ctx context.Context, _ int) error { _, err := s.FeedbackPages(ctx, in, p); return err })

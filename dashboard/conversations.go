@@ -78,7 +78,7 @@ func conversations(q *request) error {
 	}
 	list := newestFirst[insights.Conversation]{
 		read: func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
-			return store.Conversations(q.Context(), q.scope(), insights.ConversationQuery{
+			return store.Conversations(q.Context(), q.scope(), insights.Query{
 				Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: short.Runes(data.Page, 300), Text: short.Runes(data.Text, maxTry), Before: before, Limit: limit,
 			})
 		},

@@ -10,7 +10,7 @@ import (
 
 type feedbackData struct {
 	ByPage   bool
-	State    insights.State
+	State    string
 	Rating   string
 	Comments bool
 	Rows     []insights.Feedback
@@ -70,8 +70,8 @@ func feedback(q *request) error {
 	}
 	list := newestFirst[insights.Feedback]{
 		read: func(limit int, before insights.Cursor) ([]insights.Feedback, error) {
-			return store.Feedback(q.Context(), q.scope(), insights.FeedbackQuery{
-				Period: p, State: data.State, Rating: data.Rating, Comments: data.Comments, Before: before, Limit: limit,
+			return store.Feedback(q.Context(), q.scope(), insights.Query{
+				Period: p, State: data.State, Feedback: data.Rating, Comments: data.Comments, Before: before, Limit: limit,
 			})
 		},
 		at: func(f *insights.Feedback) insights.Cursor { return f.Cursor },

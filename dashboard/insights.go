@@ -82,13 +82,13 @@ func (q *request) choice(name string, values ...string) (string, error) {
 }
 
 // state reads a parameter that selects entries by their state. "" is all.
-func (q *request) state() (insights.State, error) {
+func (q *request) state() (string, error) {
 	state, err := q.choice("state", "new", "done", "dismissed", "")
-	return insights.State(state), err
+	return state, err
 }
 
 // stateForm reads the state and the note of a form.
-func (q *request) stateForm() (state insights.State, note string, err error) {
+func (q *request) stateForm() (state string, note string, err error) {
 	if state, err = insights.ParseState(q.PostFormValue("state")); err != nil {
 		return "", "", fail(http.StatusBadRequest, "The state must be new, done or dismissed.")
 	}

@@ -48,7 +48,7 @@ func record(t *testing.T, s *insights.Store) {
 		add(insights.Event{Vote: &insights.Vote{Thread: org + "-1", Message: org + "-m1", Rating: "down", Comment: "of " + org, Known: true}})
 		add(insights.Event{Search: &insights.Search{Query: "nothing of " + org}})
 	}
-	if err := s.Append(t.Context(), insights.Batch{Events: events}); err != nil {
+	if err := s.Append(t.Context(), "", events); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,7 +60,7 @@ func recordConversation(t *testing.T, s *insights.Store, thread string) {
 		At: time.Now(), Scope: insights.Scope{Organization: "acme", Site: "acme-docs"}, Source: insights.Widget,
 		Reply: &insights.Reply{Thread: thread, Message: thread, Question: "Why?", Outcome: "answered", Answered: "yes"},
 	}
-	if err := s.Append(t.Context(), insights.Batch{Events: []insights.Event{e}}); err != nil {
+	if err := s.Append(t.Context(), "", []insights.Event{e}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -76,7 +76,7 @@ func addSearches(t *testing.T, s *insights.Store, queries ...string) {
 		}
 		events = append(events, e)
 	}
-	if err := s.Append(t.Context(), insights.Batch{Events: events}); err != nil {
+	if err := s.Append(t.Context(), "", events); err != nil {
 		t.Fatal(err)
 	}
 }

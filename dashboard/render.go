@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -229,7 +228,7 @@ var functions = template.FuncMap{
 	"seconds": func(ms int64) string { return lasted(time.Duration(ms) * time.Millisecond) },
 	"lasted":  lasted,
 	"states":  func() []string { return []string{"new", "done", "dismissed"} },
-	"form": func(v *view, id, action string, state insights.State, note string) stateForm {
+	"form": func(v *view, id, action string, state string, note string) stateForm {
 		return stateForm{v, id, action, state, note}
 	},
 	"icon": icon,
@@ -239,7 +238,7 @@ var functions = template.FuncMap{
 type stateForm struct {
 	V          *view
 	ID, Action string
-	State      insights.State
+	State      string
 	Note       string
 }
 

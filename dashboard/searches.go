@@ -9,7 +9,7 @@ import (
 
 // searchKind is a list of searches to choose.
 type searchKind struct {
-	Kind  insights.SearchKind
+	Kind  string
 	Title string
 	// Define says what is listed, and Do what to do about it.
 	Define, Do string
@@ -46,7 +46,7 @@ func searches(q *request) error {
 		return err
 	}
 	list := ranked[insights.QueryStats](func(limit, offset int) ([]insights.QueryStats, error) {
-		return store.Searches(q.Context(), q.scope(), insights.SearchQuery{Period: p, Kind: insights.SearchKind(kind), Limit: limit, Offset: offset})
+		return store.Searches(q.Context(), q.scope(), insights.Query{Period: p, Kind: kind, Limit: limit, Offset: offset})
 	})
 	if file {
 		return list.export(q, "searches-"+kind, searchColumns)

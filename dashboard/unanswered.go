@@ -15,7 +15,7 @@ import (
 
 type unansweredData struct {
 	ByPage bool
-	State  insights.State
+	State  string
 	Page   string
 	Gaps   []insights.Gap
 	Pages  []insights.GapPage
@@ -64,10 +64,10 @@ func unanswered(q *request) error {
 	}
 	data := unansweredData{ByPage: by == "page", State: state, Page: q.URL.Query().Get("near")}
 	gaps := ranked[insights.Gap](func(limit, offset int) ([]insights.Gap, error) {
-		return store.Unanswered(q.Context(), q.scope(), insights.GapQuery{Period: p, State: state, Page: data.Page, Limit: limit, Offset: offset})
+		return store.Unanswered(q.Context(), q.scope(), insights.Query{Period: p, State: state, Page: data.Page, Limit: limit, Offset: offset})
 	})
 	pages := ranked[insights.GapPage](func(limit, offset int) ([]insights.GapPage, error) {
-		return store.UnansweredPages(q.Context(), q.scope(), insights.GapQuery{Period: p, Limit: limit, Offset: offset})
+		return store.UnansweredPages(q.Context(), q.scope(), insights.Query{Period: p, Limit: limit, Offset: offset})
 	})
 	switch {
 	case file && data.ByPage:
@@ -103,7 +103,7 @@ func gap(q *request) error {
 		return err
 	}
 	q.days = periods[len(periods)-1]
-	found, err := store.Unanswered(q.Context(), q.scope(), insights.GapQuery{
+	found, err := store.Unanswered(q.Context(), q.scope(), insights.Query{
 		Period: insights.LastDays(q.days, time.Now()), Group: group, Limit: 1,
 	})
 	if err != nil {

@@ -126,12 +126,12 @@ const identityKey = "docs_key"
 // one.
 type identity struct {
 	key    *access.Key
-	source insights.Source
+	source string
 }
 
 // sourceOf returns where a request comes from: the widget if it was sent with a
 // browser token, or else the API.
-func sourceOf(r *http.Request) insights.Source {
+func sourceOf(r *http.Request) string {
 	if id, ok := reach.Kept(r, identityKey).(identity); ok {
 		return id.source
 	}

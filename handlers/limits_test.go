@@ -141,7 +141,7 @@ func TestOneAddressLeavesThreeQuartersOfAnOrganizationsSearches(t *testing.T) {
 }
 
 func TestTheWidgetHasAShareOfItsOwn(t *testing.T) {
-	user := func(source insights.Source) map[string]string {
+	user := func(source string) map[string]string {
 		r := caddyhttp.PrepareRequest(httptest.NewRequest(http.MethodPost, "/", nil), caddy.NewReplacer(), httptest.NewRecorder(), &caddyhttp.Server{})
 		u, _, _ := accept(r, identity{&access.Key{ID: "x", Organization: "acme"}, source})
 		return u.Metadata

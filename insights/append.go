@@ -34,18 +34,19 @@ type queryKey struct {
 type queryRow struct{ id, seen, none, weak, unclicked, first, last int64 }
 
 // Append stores a batch of clean events and counts it, in one transaction. A
-// batch whose id is stored already changes nothing.
-func (s *Store) Append(ctx context.Context, in Batch) error {
+// batch whose id, unless it is "", is stored already changes nothing: storing
+// one twice, after an error that came too late, is harmless.
+func (s *Store) Append(ctx context.Context, id string, events []Event) error {
 	b := &batch{sites: map[Scope]int64{}, queries: map[queryKey]*queryRow{}, days: map[dayKey]*Counts{}}
 	s.mu.RLock()
-	for i := range in.Events {
-		b.sites[in.Events[i].Scope] = s.sites[in.Events[i].Scope]
+	for i := range events {
+		b.sites[events[i].Scope] = s.sites[events[i].Scope]
 	}
 	s.mu.RUnlock()
 	err := s.transaction(ctx, func(t *session) error {
 		b.session = t
-		if in.ID != "" {
-			n, err := t.exec(`insert into docs_batches (id, at) values (?, ?) on conflict do nothing`, in.ID, time.Now().Unix())
+		if id != "" {
+			n, err := t.exec(`insert into docs_batches (id, at) values (?, ?) on conflict do nothing`, id, time.Now().Unix())
 			if err != nil || n == 0 {
 				return err
 			}
@@ -53,7 +54,7 @@ func (s *Store) Append(ctx context.Context, in Batch) error {
 		if err := b.nameSites(); err != nil {
 			return err
 		}
-		if err := b.nameQueries(in.Events); err != nil {
+		if err := b.nameQueries(events); err != nil {
 			return err
 		}
 		for _, kind := range []struct {
@@ -66,8 +67,8 @@ func (s *Store) Append(ctx context.Context, in Batch) error {
 			{"click", b.addClick, "docs_clicks (site, at, query, page, position, source)"},
 			{"vote", b.addVote, ""},
 		} {
-			for i := range in.Events {
-				if e := &in.Events[i]; e.Kind() == kind.name {
+			for i := range events {
+				if e := &events[i]; e.Kind() == kind.name {
 					if err := kind.add(e); err != nil {
 						return fmt.Errorf("adding a %s: %w", kind.name, err)
 					}
@@ -81,9 +82,9 @@ func (s *Store) Append(ctx context.Context, in Batch) error {
 		return b.addDays()
 	})
 	if err == nil { // only what was committed is remembered
-		for in, id := range b.sites {
-			if id != 0 {
-				s.remember(in, id)
+		for in, site := range b.sites {
+			if site != 0 {
+				s.remember(in, site)
 			}
 		}
 	}
@@ -179,10 +180,10 @@ func tracked(s *Search) bool { return s.Tracked && s.Hits > 0 }
 func (b *batch) addSearch(e *Event) error {
 	s, site := e.Search, b.sites[e.Scope]
 	query := b.query(site, s.Query)
-	b.rows = append(b.rows, []any{site, e.At.Unix(), query, s.Hits, s.Top, bit(tracked(s)), 0, s.Language, string(e.Source)})
+	b.rows = append(b.rows, []any{site, e.At.Unix(), query, s.Hits, s.Top, bit(tracked(s)), 0, s.Language, e.Source})
 
 	c := Counts{Searches: 1, NoResult: bit(s.Hits == 0), Weak: bit(s.Weak()), Tracked: bit(tracked(s))}
-	b.count(bySource, site, e.At, string(e.Source), c)
+	b.count(bySource, site, e.At, e.Source, c)
 	b.count(byQuery, site, e.At, query, c)
 	b.countKey(site, e, c)
 	return nil
@@ -193,9 +194,9 @@ func (b *batch) addSearch(e *Event) error {
 func (b *batch) addClick(e *Event) error {
 	c, site, at := e.Click, b.sites[e.Scope], e.At.Unix()
 	query := b.query(site, c.Query)
-	b.rows = append(b.rows, []any{site, at, query, c.Path, c.Position, string(e.Source)})
+	b.rows = append(b.rows, []any{site, at, query, c.Path, c.Position, e.Source})
 	counts := Counts{Clicks: 1, Positions: int64(c.Position)}
-	b.count(bySource, site, e.At, string(e.Source), counts)
+	b.count(bySource, site, e.At, e.Source, counts)
 	b.count(byQuery, site, e.At, query, counts)
 	if query == nil {
 		return nil
@@ -208,7 +209,7 @@ func (b *batch) addClick(e *Event) error {
 	if err != nil || !found {
 		return err
 	}
-	b.count(bySource, site, searched, string(e.Source), Counts{Clicked: 1})
+	b.count(bySource, site, searched, e.Source, Counts{Clicked: 1})
 	b.count(byQuery, site, searched, query, Counts{Clicked: 1})
 	_, err = b.exec(`update docs_queries set unclicked = unclicked - 1 where id = ?`, query)
 	return err
@@ -254,7 +255,7 @@ func (b *batch) addReply(e *Event) error {
 	}
 	err := b.insert(`docs_replies (site, at, thread, message, question, stems, outcome, answered, model, language, source,
 		page, nearest, cited, input_tokens, output_tokens, cached_tokens, first_token, took, replaced)`, [][]any{{
-		site, at, r.Thread, r.Message, r.Question, Stems(r.Question), r.Outcome, answered, r.Model, r.Language, string(e.Source),
+		site, at, r.Thread, r.Message, r.Question, Stems(r.Question), r.Outcome, answered, r.Model, r.Language, e.Source,
 		r.Page, r.Nearest, strings.Join(r.Cited, "\n"), r.InputTokens, r.OutputTokens, r.CachedTokens, r.FirstToken, r.Took, 0,
 	}}, "", nil)
 	if err != nil {
@@ -272,12 +273,12 @@ func (b *batch) addReply(e *Event) error {
 	if n == 0 {
 		count.Conversations = 1
 		err := b.insert(`docs_conversations (site, thread, first, last, turns, question, page, source, yes, partly, no, failed, up, down)`,
-			[][]any{{site, r.Thread, at, at, 1, r.Question, r.Page, string(e.Source), now.Yes, now.Partly, now.No, now.Failed, 0, 0}}, "", nil)
+			[][]any{{site, r.Thread, at, at, 1, r.Question, r.Page, e.Source, now.Yes, now.Partly, now.No, now.Failed, 0, 0}}, "", nil)
 		if err != nil {
 			return err
 		}
 	}
-	b.count(bySource, site, e.At, string(e.Source), count)
+	b.count(bySource, site, e.At, e.Source, count)
 	b.countKey(site, e, count)
 	if r.FirstToken > 0 {
 		b.count(byBucket, site, e.At, bucketOf(r.FirstToken), Counts{Replies: 1})
@@ -290,14 +291,14 @@ func (b *batch) addVote(e *Event) error {
 	v, site, at := e.Vote, b.sites[e.Scope], e.At.Unix()
 	rating := ratingOf(v.Rating)
 	row := []any{
-		site, at, v.Thread, v.Message, v.Path, rating, strings.Join(v.Reasons, "\n"), v.Comment, string(e.Source), string(New), "",
+		site, at, v.Thread, v.Message, v.Path, rating, strings.Join(v.Reasons, "\n"), v.Comment, e.Source, New, "",
 	}
 	const table = "docs_votes (site, at, thread, message, page, rating, reasons, comment, source, state, note)"
 	if v.Thread == "" {
 		if rating == 0 || v.Path == "" {
 			return nil
 		}
-		b.count(bySource, site, e.At, string(e.Source), Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
+		b.count(bySource, site, e.At, e.Source, Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
 		return b.insert(table, [][]any{row}, "", nil)
 	}
 
@@ -333,7 +334,7 @@ func (b *batch) addVote(e *Event) error {
 	if rating == 0 {
 		return nil
 	}
-	b.count(bySource, site, e.At, string(e.Source), Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
+	b.count(bySource, site, e.At, e.Source, Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
 	return b.insert(table, [][]any{row}, "", nil)
 }
 

@@ -2,7 +2,6 @@ package insights
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -32,18 +31,14 @@ func (s *Store) AddAudit(ctx context.Context, a Audit) error {
 }
 
 // Audit returns who did what, the newest first.
-func (s *Store) Audit(ctx context.Context, in Scope, from Cursor, limit int) (all []Audit, err error) {
+func (s *Store) Audit(ctx context.Context, in Scope, from Cursor, limit int) ([]Audit, error) {
 	where, args := "", []any{in.Organization}
 	if in.Site != "" {
 		where, args = " and site = ?", append(args, in.Site)
 	}
 	args = append(args, from.args()...)
-	err = s.reading(ctx).each(func(rows *sql.Rows) error {
-		var a Audit
-		err := rows.Scan(&a.Cursor.ID, &a.Cursor.At, &a.Organization, &a.Site, &a.Who, &a.What, &a.Target, as(&a.At, timeOf))
-		all = append(all, a)
-		return err
+	return rowsOf(s.reading(ctx), func(a *Audit) []any {
+		return into(&a.Cursor.ID, &a.Cursor.At, &a.Organization, &a.Site, &a.Who, &a.What, &a.Target, as(&a.At, timeOf))
 	}, `select id, at, organization, site, who, what, target, at from docs_audit
 		where organization = ?`+where+` and (at < ? or at = ? and id < ?) order by at desc, id desc limit ?`, append(args, limited(limit))...)
-	return all, err
 }

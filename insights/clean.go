@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Bounds of what is stored, in characters. Longer texts are cut.
@@ -92,7 +94,7 @@ func pageOf(path string) string {
 
 // foldQuery returns a query as it is stored: in lower case, with single
 // spaces.
-func foldQuery(s string) string { return strings.ToLower(oneLine(s)) }
+func foldQuery(s string) string { return strings.ToLower(short.Line(s)) }
 
 func (p Privacy) text(s string, most int) string {
 	if p.NoTexts {
@@ -118,7 +120,7 @@ func cut(s string, n int) string {
 	if len(s) > 4*n {
 		s = s[:4*n]
 	}
-	s = strings.Map(func(r rune) rune {
+	return short.Runes(strings.Map(func(r rune) rune {
 		switch {
 		case r == utf8.RuneError:
 			return -1
@@ -128,11 +130,5 @@ func cut(s string, n int) string {
 			return ' '
 		}
 		return r
-	}, s)
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n])
+	}, s), n)
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

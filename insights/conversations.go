@@ -4,26 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
-
-// ConversationQuery selects conversations.
-type ConversationQuery struct {
-	Period
-	// Answered is yes, partly, no or failed: conversations with such a reply.
-	Answered string
-	// Feedback is up, down, any or none.
-	Feedback string
-	// Page is where the conversation began; a * at the end matches the pages
-	// below.
-	Page string
-	// Text is words that one of the questions has, in any form.
-	Text   string
-	Before Cursor
-	// Limit is 1–500, default 50.
-	Limit int
-}
 
 // Conversation is a thread with at least one reply.
 type Conversation struct {
@@ -36,7 +20,7 @@ type Conversation struct {
 	Question string `json:"question"`
 	// Page is where it was asked.
 	Page   string `json:"page,omitempty"`
-	Source Source `json:"source"`
+	Source string `json:"source"`
 	Yes    int64  `json:"answered_yes"`
 	Partly int64  `json:"answered_partly"`
 	No     int64  `json:"answered_no"`
@@ -50,7 +34,7 @@ type Conversation struct {
 type Turn struct {
 	At time.Time `json:"at"`
 	Reply
-	Source Source `json:"source"`
+	Source string `json:"source"`
 	// Replaced is set if the reader asked for another answer.
 	Replaced bool `json:"replaced,omitempty"`
 	// Rating is up, down or "".
@@ -59,28 +43,23 @@ type Turn struct {
 }
 
 // Conversations returns conversations by their last reply, the newest first.
-func (s *Store) Conversations(ctx context.Context, in Scope, q ConversationQuery) ([]Conversation, error) {
+func (s *Store) Conversations(ctx context.Context, in Scope, q Query) ([]Conversation, error) {
 	where, args := "c.site = ? and c.last >= ? and c.last < ?", q.bounds()
 	add := func(condition string, values ...any) {
 		where, args = where+" and "+condition, append(args, values...)
 	}
-	switch q.Answered {
-	case "":
-	case "yes", "partly", "no", "failed":
+	if q.Answered != "" {
+		if !slices.Contains([]string{"yes", "partly", "no", "failed"}, q.Answered) {
+			return nil, fmt.Errorf("answered %q must be yes, partly, no or failed", q.Answered)
+		}
 		add("c." + q.Answered + " > 0")
-	default:
-		return nil, fmt.Errorf("answered %q must be yes, partly, no or failed", q.Answered)
 	}
-	switch q.Feedback {
-	case "":
-	case "up", "down":
-		add("c." + q.Feedback + " > 0")
-	case "any":
-		add("c.up + c.down > 0")
-	case "none":
-		add("c.up + c.down = 0")
-	default:
-		return nil, fmt.Errorf("feedback %q must be up, down, any or none", q.Feedback)
+	if q.Feedback != "" {
+		votes := map[string]string{"up": "c.up > 0", "down": "c.down > 0", "any": "c.up + c.down > 0", "none": "c.up + c.down = 0"}[q.Feedback]
+		if votes == "" {
+			return nil, fmt.Errorf("feedback %q must be up, down, any or none", q.Feedback)
+		}
+		add(votes)
 	}
 	if page, below := strings.CutSuffix(q.Page, "*"); below {
 		add(`c.page like ? escape '\'`, like(page)+"%")
@@ -98,9 +77,7 @@ func (s *Store) Conversations(ctx context.Context, in Scope, q ConversationQuery
 		}
 		add("exists (select 1 from docs_replies r where "+has+")", values...)
 	}
-	if !q.Before.IsZero() {
-		add("(c.last < ? or c.last = ? and c.id < ?)", q.Before.At, q.Before.At, q.Before.ID)
-	}
+	add("(c.last < ? or c.last = ? and c.id < ?)", q.Before.args()...)
 	return list(ctx, s, in, func(c *Conversation) []any {
 		return into(&c.Cursor.ID, &c.Cursor.At, &c.Thread, as(&c.First, timeOf), as(&c.Last, timeOf), &c.Turns, &c.Question, &c.Page, &c.Source,
 			&c.Yes, &c.Partly, &c.No, &c.Failed, &c.Up, &c.Down)

@@ -3,7 +3,6 @@ package insights
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,15 +101,17 @@ func (x *eraser) threads(ids []string) error {
 // containing returns the ids of rows whose text contains another. Databases fold
 // case differently, so that Go compares.
 func containing[T cmp.Ordered](x *eraser, text, query string) (ids []T, err error) {
-	err = x.each(func(rows *sql.Rows) error {
-		var id T
-		var s string
-		err := rows.Scan(&id, &s)
-		if strings.Contains(strings.ToLower(s), strings.ToLower(text)) {
-			ids = append(ids, id)
+	type row struct {
+		id   T
+		text string
+	}
+	rows, err := rowsOf(x.session, func(r *row) []any { return into(&r.id, &r.text) },
+		query, slices.Repeat([]any{x.site}, strings.Count(query, "?"))...)
+	for _, r := range rows {
+		if strings.Contains(strings.ToLower(r.text), strings.ToLower(text)) {
+			ids = append(ids, r.id)
 		}
-		return err
-	}, query, slices.Repeat([]any{x.site}, strings.Count(query, "?"))...)
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err
 }
@@ -151,13 +152,7 @@ func (x *eraser) text(text string) error {
 // day deletes a day, with its counts.
 func (x *eraser) day(d Date) error {
 	from, to := d.Time().Unix(), (d + 1).Time().Unix()
-	var ids []string
-	err := x.each(func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, `select distinct thread from docs_replies where site = ? and at >= ? and at < ?`, x.site, from, to)
+	ids, err := rowsOf(x.session, column[string], `select distinct thread from docs_replies where site = ? and at >= ? and at < ?`, x.site, from, to)
 	if err != nil {
 		return err
 	}
@@ -187,13 +182,7 @@ const slice = 5000
 // Prune deletes what is older than the retention, in slices, until ctx ends or
 // nothing is left. It returns how many rows it deleted.
 func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duration) (total int64, err error) {
-	var sites []int64
-	err = s.reading(ctx).each(func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		sites = append(sites, id)
-		return err
-	}, `select id from docs_sites`)
+	sites, err := rowsOf(s.reading(ctx), column[int64], `select id from docs_sites`)
 	if err != nil {
 		return 0, err
 	}

@@ -2,15 +2,12 @@ package insights
 
 import "time"
 
-// Source says what sent a request.
-type Source string
-
 // The sources of requests.
 const (
-	API     Source = "api"     // a key
-	Widget  Source = "widget"  // a browser token
-	MCP     Source = "mcp"     // a tool call
-	Command Source = "command" // the command line
+	API     = "api"     // a key
+	Widget  = "widget"  // a browser token
+	MCP     = "mcp"     // a tool call
+	Command = "command" // the command line
 )
 
 // Event is something that a reader did. Exactly one of Search, Click, Reply
@@ -18,7 +15,8 @@ const (
 type Event struct {
 	At time.Time `json:"at"`
 	Scope
-	Source Source `json:"source"`
+	// Source says what sent the request.
+	Source string `json:"source"`
 	// Key is the id of the key of the request, "" without one.
 	Key    string  `json:"key,omitempty"`
 	Search *Search `json:"search,omitempty"`
@@ -118,11 +116,4 @@ type Vote struct {
 	// Known is set if the thread is known to be one of the site. Others are
 	// stored only if the store has a reply of that thread.
 	Known bool `json:"-"`
-}
-
-// Batch is a number of events that are stored together.
-type Batch struct {
-	// ID makes storing it twice harmless, after an error that came too late.
-	ID     string
-	Events []Event
 }

@@ -9,20 +9,6 @@ import (
 	"time"
 )
 
-// GapQuery selects unanswered questions.
-type GapQuery struct {
-	Period
-	// State narrows the list; "" is all. A gap that was asked for again after
-	// it was marked as done is new again.
-	State State
-	// Page narrows the list to questions nearest to a page; "" is all.
-	Page string
-	// Group narrows it to one group; "" is all.
-	Group string
-	// Limit is 1–500, default 50.
-	Limit, Offset int
-}
-
 // Gap is a group of unanswered questions with the same stems.
 type Gap struct {
 	// Group names it; see Store.SetGap.
@@ -42,7 +28,7 @@ type Gap struct {
 	// Thread is the newest conversation with it.
 	Thread string    `json:"thread"`
 	Last   time.Time `json:"last"`
-	State  State     `json:"state"`
+	State  string    `json:"state"`
 	Note   string    `json:"note,omitempty"`
 }
 
@@ -64,7 +50,7 @@ const gapFilter = `r.site = ? and {unindexed}r.at >= ? and {unindexed}r.at < ?
 
 // Unanswered returns questions that the documentation did not answer, in groups
 // of the same words, the most frequent first.
-func (s *Store) Unanswered(ctx context.Context, in Scope, q GapQuery) ([]Gap, error) {
+func (s *Store) Unanswered(ctx context.Context, in Scope, q Query) ([]Gap, error) {
 	filter, args := gapFilter, q.bounds()
 	if q.Page != "" {
 		filter, args = filter+" and r.nearest = ?", append(args, q.Page)
@@ -76,7 +62,7 @@ func (s *Store) Unanswered(ctx context.Context, in Scope, q GapQuery) ([]Gap, er
 	const current = `case when g.state is null or g.state = 'new' or g.state = 'done' and max(r.at) > max(g.at) then 'new' else g.state end`
 	having := ""
 	if q.State != "" {
-		having, args = " having "+current+" = ?", append(args, string(q.State))
+		having, args = " having "+current+" = ?", append(args, q.State)
 	}
 	gaps, err := list(ctx, s, in, func(g *Gap) []any {
 		return into(&g.Group, &g.Asked, &g.No, &g.Partly, as(&g.Last, timeOf), &g.State, &g.Note)
@@ -140,7 +126,7 @@ func (f frequencies) most(group string, n int) []string {
 
 // UnansweredPages returns the unanswered questions by the page nearest to them:
 // where to write.
-func (s *Store) UnansweredPages(ctx context.Context, in Scope, q GapQuery) ([]GapPage, error) {
+func (s *Store) UnansweredPages(ctx context.Context, in Scope, q Query) ([]GapPage, error) {
 	pages, err := list(ctx, s, in, func(g *GapPage) []any { return into(&g.Page, &g.Asked, as(&g.Last, timeOf)) },
 		`select r.nearest, count(*), max(r.at) from docs_replies r where `+gapFilter+`
 		group by r.nearest order by count(*) desc, r.nearest limit ? offset ?`, append(q.bounds(), limited(q.Limit), max(q.Offset, 0))...)
@@ -177,7 +163,7 @@ func (s *Store) UnansweredPages(ctx context.Context, in Scope, q GapQuery) ([]Ga
 
 // SetGap sets the state and the note of a group of questions. It returns
 // ErrUnknown for a group that the site doesn't have.
-func (s *Store) SetGap(ctx context.Context, in Scope, group string, state State, note string) error {
+func (s *Store) SetGap(ctx context.Context, in Scope, group string, state string, note string) error {
 	return s.change(ctx, in, func(t *session, site int64) error {
 		var one int64
 		known, err := t.get(into(&one), `select 1 from docs_replies where site = ? and stems = ? limit 1`, site, group)
@@ -189,7 +175,7 @@ func (s *Store) SetGap(ctx context.Context, in Scope, group string, state State,
 		}
 		_, err = t.exec(`insert into docs_gaps (site, stems, state, note, at) values (?, ?, ?, ?, ?)
 			on conflict (site, stems) do update set state = excluded.state, note = excluded.note, at = excluded.at`,
-			site, group, string(state), cutNote(note), time.Now().Unix())
+			site, group, state, cutNote(note), time.Now().Unix())
 		return err
 	})
 }

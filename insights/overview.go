@@ -74,7 +74,7 @@ type Overview struct {
 	// buckets, whose bounds are a quarter apart.
 	FirstToken *Percentiles `json:"first_token_ms"`
 	// BySource are the searches and replies by source.
-	BySource map[Source]SourceCounts `json:"by_source"`
+	BySource map[string]SourceCounts `json:"by_source"`
 }
 
 // SourceCounts are the requests of one source.
@@ -91,13 +91,13 @@ type Percentiles struct {
 
 // Overview returns the site's numbers in a period and in the one before.
 func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, err error) {
-	o.BySource = map[Source]SourceCounts{}
+	o.BySource = map[string]SourceCounts{}
 	type sent struct {
-		Source
+		source string
 		Counts
 	}
 	for _, of := range []Period{p, p.Before()} {
-		rows, err := list(ctx, s, in, func(r *sent) []any { return r.scans(&r.Source) },
+		rows, err := list(ctx, s, in, func(r *sent) []any { return r.scans(&r.source) },
 			`select source, `+sums(countColumns)+` from docs_day_site where site = ? and day between ? and ? group by source`,
 			int64(of.From), int64(of.To))
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, e
 				continue
 			}
 			o.add(&r.Counts)
-			o.BySource[r.Source] = SourceCounts{r.Searches, r.Replies}
+			o.BySource[r.source] = SourceCounts{r.Searches, r.Replies}
 		}
 	}
 	type bucket struct{ number, replies int64 }

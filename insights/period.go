@@ -5,6 +5,35 @@ import (
 	"time"
 )
 
+// Query narrows the list that it is passed to. What is not set narrows nothing.
+type Query struct {
+	Period
+	// Kind is that of searches, TopSearches by default.
+	Kind string
+	// State is that of gaps and votes. A gap that was asked for again after it
+	// was marked as done is new again.
+	State string
+	// Answered selects conversations with such a reply: yes, partly, no or failed.
+	Answered string
+	// Feedback is up or down, for conversations also any or none.
+	Feedback string
+	// Comments selects votes with a comment.
+	Comments bool
+	// Page is the page nearest to questions, or where conversations began; there,
+	// a * at the end matches the pages below.
+	Page string
+	// Group is one group of unanswered questions.
+	Group string
+	// Text is words that a question of a conversation has, in any form.
+	Text string
+
+	// Limit is 1–500, default 50.
+	Limit int
+	// Offset skips gaps and searches, Before continues conversations and votes.
+	Offset int
+	Before Cursor
+}
+
 // Period is a number of whole days, UTC. Both ends belong to it.
 type Period struct{ From, To Date }
 

@@ -35,7 +35,7 @@ var ErrLost = errors.New("the store must be opened again")
 // keeper is what a Recorder needs of a Store.
 type keeper interface {
 	comparable
-	Append(context.Context, Batch) error
+	Append(ctx context.Context, id string, events []Event) error
 	Check(context.Context) error
 	Prune(ctx context.Context, now time.Time, retention time.Duration) (int64, error)
 	Close() error
@@ -50,8 +50,8 @@ type Recorder[S keeper] struct {
 	retention time.Duration
 	log       *slog.Logger
 
-	events  chan recorded
-	closing context.Context // ends when Close is called
+	events  chan func() (e Event, keep bool) // each cleans its event
+	closing context.Context                  // ends when Close is called
 	close   context.CancelFunc
 	giveUp  context.Context // ends when Close has waited long enough
 	cancel  context.CancelFunc
@@ -68,11 +68,6 @@ type Recorder[S keeper] struct {
 	failed error // of the last attempt
 	since  time.Time
 	outErr error // of the outlet, for the last batch
-}
-
-type recorded struct {
-	Event
-	privacy Privacy
 }
 
 // RecorderStatus is the state of a Recorder.
@@ -98,7 +93,7 @@ func NewRecorder[S keeper](
 ) *Recorder[S] {
 	r := &Recorder[S]{
 		open: open, outlet: outlet, retention: retention, log: log,
-		events: make(chan recorded, buffered), opening: make(chan struct{}, 1),
+		events: make(chan func() (Event, bool), buffered), opening: make(chan struct{}, 1),
 	}
 	r.giveUp, r.cancel = context.WithCancel(context.Background()) //nolint:gosec // Close calls both
 	r.closing, r.close = context.WithCancel(r.giveUp)             //nolint:gosec
@@ -119,7 +114,7 @@ func (r *Recorder[S]) Add(e Event, p Privacy) bool {
 	defer r.adding.RUnlock()
 	if r.closing.Err() == nil {
 		select {
-		case r.events <- recorded{e, p}:
+		case r.events <- func() (Event, bool) { keep := p.Clean(&e); return e, keep }:
 			return true
 		default:
 		}
@@ -235,22 +230,23 @@ func (r *Recorder[S]) run() {
 func (r *Recorder[S]) collect() (batch []Event, more bool) {
 	var due <-chan time.Time
 	for len(batch) < batchSize {
-		var e recorded
+		var clean func() (Event, bool)
 		select {
-		case e = <-r.events:
+		case clean = <-r.events:
 		case <-due:
 			return batch, true
 		case <-r.closing.Done(): // nothing is added any more
 			select {
-			case e = <-r.events:
+			case clean = <-r.events:
 			default:
 				return batch, false
 			}
 		}
-		if !e.privacy.Clean(&e.Event) {
+		e, keep := clean()
+		if !keep {
 			continue
 		}
-		batch = append(batch, e.Event)
+		batch = append(batch, e)
 		if due == nil {
 			due = time.After(batchTime)
 		}
@@ -285,10 +281,9 @@ const attempts = 5
 // keep stores a batch, and tries again until it is stored or the Recorder has
 // to end.
 func (r *Recorder[S]) keep(events []Event) {
-	batch := Batch{ID: rand.Text(), Events: events}
-	pause, closing := firstPause, r.closing.Done()
+	id, pause, closing := rand.Text(), firstPause, r.closing.Done()
 	for healthy := 0; ; {
-		err := r.try(batch)
+		err := r.try(id, events)
 		if err == nil {
 			r.stored.Add(uint64(len(events)))
 			return
@@ -326,12 +321,12 @@ func (r *Recorder[S]) keep(events []Event) {
 }
 
 // try makes one attempt. It logs where failures begin and end, not each.
-func (r *Recorder[S]) try(batch Batch) error {
+func (r *Recorder[S]) try(id string, events []Event) error {
 	ctx, cancel := context.WithTimeout(r.giveUp, storeTimeout)
 	defer cancel()
 	s, err := r.Store(ctx)
 	if err == nil {
-		if err = s.Append(ctx, batch); err != nil {
+		if err = s.Append(ctx, id, events); err != nil {
 			r.lose(s, err)
 		}
 	}

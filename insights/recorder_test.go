@@ -27,13 +27,13 @@ type fakeStore struct {
 	retentions []time.Duration // of Prune
 }
 
-func (f *fakeStore) Append(ctx context.Context, b Batch) error {
+func (f *fakeStore) Append(ctx context.Context, id string, events []Event) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.tried == nil {
 		f.tried = map[string]int{}
 	}
-	f.tried[b.ID]++
+	f.tried[id]++
 	if f.hang {
 		<-ctx.Done()
 		return ctx.Err()
@@ -41,10 +41,10 @@ func (f *fakeStore) Append(ctx context.Context, b Batch) error {
 	if f.fail != nil {
 		return f.fail
 	}
-	if f.refuse != "" && slices.ContainsFunc(b.Events, func(e Event) bool { return e.Search.Query == f.refuse }) {
+	if f.refuse != "" && slices.ContainsFunc(events, func(e Event) bool { return e.Search.Query == f.refuse }) {
 		return errors.New("a value is refused")
 	}
-	f.batches = append(f.batches, b.Events)
+	f.batches = append(f.batches, events)
 	return nil
 }
 

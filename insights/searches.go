@@ -1,24 +1,22 @@
 package insights
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
 
-// SearchKind selects queries.
-type SearchKind string
-
-// The kinds of queries.
+// The kinds of searches.
 const (
 	// TopSearches are all queries by how often they were searched for.
-	TopSearches SearchKind = "top"
+	TopSearches = "top"
 	// NoResult are queries by how often they found nothing.
-	NoResult SearchKind = "no_result"
+	NoResult = "no_result"
 	// WeakSearches are queries by how often their best hit was weak.
-	WeakSearches SearchKind = "weak"
+	WeakSearches = "weak"
 	// LowClicks are queries that were tracked at least MinTracked times and
 	// clicked in less than LowClickRate of them, by the searches without a click.
-	LowClicks SearchKind = "low_clicks"
+	LowClicks = "low_clicks"
 )
 
 // Bounds of LowClicks.
@@ -26,14 +24,6 @@ const (
 	MinTracked   = 5
 	LowClickRate = 0.2
 )
-
-// SearchQuery selects queries.
-type SearchQuery struct {
-	Period
-	Kind SearchKind // default: TopSearches
-	// Limit is 1–500, default 50.
-	Limit, Offset int
-}
 
 // QueryStats are the numbers of one query.
 type QueryStats struct {
@@ -56,17 +46,10 @@ type QueryStats struct {
 	positions, importance int64
 }
 
-// ranking is how queries of a kind are ranked.
-type ranking struct {
-	// total is the column of docs_queries that is never less than importance in
-	// any period.
-	total, importance string
-	// having narrows the list further.
-	having string
-}
-
-var rankings = map[SearchKind]ranking{
-	"":           {total: "seen", importance: "sum(searches)"},
+// rankings are how queries of a kind are ranked. total is the column of
+// docs_queries that is never less than importance in any period; having narrows
+// the list further.
+var rankings = map[string]struct{ total, importance, having string }{
 	TopSearches:  {total: "seen", importance: "sum(searches)"},
 	NoResult:     {total: "none", importance: "sum(d.none)"},
 	WeakSearches: {total: "weak", importance: "sum(d.weak)"},
@@ -80,8 +63,8 @@ var rankings = map[SearchKind]ranking{
 // has many queries, most of them rare. Those with the highest totals come
 // first; once the last one of the page is above the totals of all that follow,
 // the page is complete.
-func (s *Store) Searches(ctx context.Context, in Scope, q SearchQuery) ([]QueryStats, error) {
-	r, known := rankings[q.Kind]
+func (s *Store) Searches(ctx context.Context, in Scope, q Query) ([]QueryStats, error) {
+	r, known := rankings[cmp.Or(q.Kind, TopSearches)]
 	if !known {
 		return nil, fmt.Errorf("searches of kind %q: it must be top, no_result, weak or low_clicks", q.Kind)
 	}

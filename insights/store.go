@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // Store keeps events in a database and counts them. It is safe for concurrent
@@ -143,21 +145,28 @@ func (t *session) get(to []any, query string, args ...any) (found bool, err erro
 // into is where the columns of a row go.
 func into(to ...any) []any { return to }
 
-// list reads the rows of a query about a site, whose number is its first
-// parameter. columns says where those of a row go. There are none for an
-// unknown site.
-func list[T any](ctx context.Context, s *Store, in Scope, columns func(*T) []any, query string, args ...any) (all []T, err error) {
-	site, ok, err := s.site(ctx, in)
-	if !ok || err != nil {
-		return nil, err
-	}
-	err = s.reading(ctx).each(func(rows *sql.Rows) error {
+// rowsOf reads the rows of a query. columns says where those of a row go.
+func rowsOf[T any](t *session, columns func(*T) []any, query string, args ...any) (all []T, err error) {
+	err = t.each(func(rows *sql.Rows) error {
 		var row T
 		err := rows.Scan(columns(&row)...)
 		all = append(all, row)
 		return err
-	}, query, append([]any{site}, args...)...)
+	}, query, args...)
 	return all, err
+}
+
+// column is where the only column of a row goes.
+func column[T any](to *T) []any { return []any{to} }
+
+// list is rowsOf for a query about a site, whose number is its first parameter.
+// There are no rows for an unknown site.
+func list[T any](ctx context.Context, s *Store, in Scope, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	site, ok, err := s.site(ctx, in)
+	if !ok || err != nil {
+		return nil, err
+	}
+	return rowsOf(s.reading(ctx), columns, query, append([]any{site}, args...)...)
 }
 
 // reading is the database for queries outside of transactions.
@@ -266,7 +275,7 @@ const maxNote = 4000
 
 func cutNote(note string) string {
 	note = strings.ReplaceAll(note, "\x00", "")
-	return strings.ToValidUTF8(note[:min(len(note), maxNote)], "")
+	return short.Bytes(note, maxNote)
 }
 
 // limited bounds the rows of a list, 50 by default.

@@ -136,7 +136,7 @@ var batches atomic.Int64
 
 func put(t testing.TB, s *insights.Store, events ...insights.Event) {
 	t.Helper()
-	if err := s.Append(t.Context(), insights.Batch{ID: fmt.Sprint(batches.Add(1)), Events: events}); err != nil {
+	if err := s.Append(t.Context(), fmt.Sprint(batches.Add(1)), events); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -183,7 +183,7 @@ func TestNumbersOfAPeriod(t *testing.T) {
 			Conversations: 3, Replies: 4, Yes: 1, Partly: 1, No: 1, Failed: 1, InputTokens: 400, OutputTokens: 40, CachedTokens: 240, Up: 1,
 		})
 		equal(t, "before", o.Before, insights.Counts{Searches: 1, NoResult: 1})
-		equal(t, "by source", o.BySource, map[insights.Source]insights.SourceCounts{"widget": {Searches: 4}, "api": {Searches: 1, Replies: 4}})
+		equal(t, "by source", o.BySource, map[string]insights.SourceCounts{"widget": {Searches: 4}, "api": {Searches: 1, Replies: 4}})
 		if p := o.FirstToken; p == nil || p.P50 < 300 || p.P50 > 410 || p.P95 < p.P50 || p.P95 > 480 {
 			t.Errorf("first token: %+v", p)
 		}
@@ -207,9 +207,9 @@ func TestNumbersOfAPeriod(t *testing.T) {
 
 func TestABatchIsStoredOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *insights.Store) {
-		b := insights.Batch{ID: "the same", Events: []insights.Event{search(0, "install", 1), reply(1, "a", "How?", "no")}}
+		b := []insights.Event{search(0, "install", 1), reply(1, "a", "How?", "no")}
 		for range 2 {
-			if err := s.Append(t.Context(), b); err != nil {
+			if err := s.Append(t.Context(), "the same", b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -234,9 +234,9 @@ func TestSearchesByKind(t *testing.T) {
 		events = append(events, of(other, search(0, "foreign", 0)))
 		put(t, s, events...)
 
-		names := func(kind insights.SearchKind, limit, offset int) (names []string) {
+		names := func(kind string, limit, offset int) (names []string) {
 			t.Helper()
-			for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: insights.LastDays(7, at(2000)), Kind: kind, Limit: limit, Offset: offset})) {
+			for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.Query{Period: insights.LastDays(7, at(2000)), Kind: kind, Limit: limit, Offset: offset})) {
 				names = append(names, q.Query)
 			}
 			return names
@@ -247,7 +247,7 @@ func TestSearchesByKind(t *testing.T) {
 		equal(t, "weak", names(insights.WeakSearches, 0, 0), []string{"vague"})
 		equal(t, "low clicks", names(insights.LowClicks, 0, 0), []string{"unclicked"})
 
-		all := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: insights.LastDays(7, at(2000))}))
+		all := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.Query{Period: insights.LastDays(7, at(2000))}))
 		c := all[slices.IndexFunc(all, func(q insights.QueryStats) bool { return q.Query == "clicked" })]
 		if c.Tracked != 6 || c.Clicked != 3 || *c.ClickRate != .5 || *c.MeanPosition != 2 || c.TopPage != "a" {
 			t.Errorf("clicked: %+v", c)
@@ -256,7 +256,7 @@ func TestSearchesByKind(t *testing.T) {
 		if m.Searches != 4 || m.NoResult != 3 || m.ClickRate == nil || *m.ClickRate != 0 || m.MeanPosition != nil || m.Last.String() != "2026-11-20" {
 			t.Errorf("missing: %+v", m)
 		}
-		if _, err := s.Searches(t.Context(), acme, insights.SearchQuery{Kind: "worst"}); err == nil || !strings.Contains(err.Error(), "low_clicks") {
+		if _, err := s.Searches(t.Context(), acme, insights.Query{Kind: "worst"}); err == nil || !strings.Contains(err.Error(), "low_clicks") {
 			t.Errorf("an unknown kind: %v", err)
 		}
 	})
@@ -312,7 +312,7 @@ func TestSearchesAreThoseOfAFullCount(t *testing.T) {
 					to.searches, to.none, to.weak, to.tracked, to.clicked = to.searches+c.searches, to.none+c.none, to.weak+c.weak, to.tracked+c.tracked, to.clicked+c.clicked
 				}
 			}
-			for kind, of := range map[insights.SearchKind]func(c *count) int64{
+			for kind, of := range map[string]func(c *count) int64{
 				insights.TopSearches:  func(c *count) int64 { return c.searches },
 				insights.NoResult:     func(c *count) int64 { return c.none },
 				insights.WeakSearches: func(c *count) int64 { return c.weak },
@@ -332,7 +332,7 @@ func TestSearchesAreThoseOfAFullCount(t *testing.T) {
 				slices.SortFunc(want, func(a, b int64) int { return int(b - a) })
 				for _, limit := range []int{3, 500} {
 					for _, offset := range []int{0, 20} {
-						list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: p, Kind: kind, Limit: limit, Offset: offset}))
+						list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.Query{Period: p, Kind: kind, Limit: limit, Offset: offset}))
 						part := want[min(offset, len(want)):min(offset+limit, len(want))]
 						got := []int64{}
 						for _, q := range list {
@@ -363,7 +363,7 @@ func TestAClickAfterMidnightCountsOnTheDayOfItsSearch(t *testing.T) {
 		put(t, s, search(midnight-5, "late", 1, func(e *insights.Event) { e.Search.Tracked = true }))
 		put(t, s, click(midnight+5, "late", "a", 1))
 		day := insights.DateOf(noon)
-		list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: insights.Period{From: day, To: day}}))
+		list := must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.Query{Period: insights.Period{From: day, To: day}}))
 		if len(list) != 1 || list[0].Tracked != 1 || list[0].Clicked != 1 || list[0].Clicks != 0 {
 			t.Errorf("%+v", list)
 		}
@@ -387,12 +387,12 @@ func TestUnansweredQuestionsAreGroupedByTheirWords(t *testing.T) {
 			vote(7, "a", "msg_a_0", "down", ""),
 			of(other, reply(0, "z", "Foreign question", "no")),
 		)
-		list := func(q insights.GapQuery) []insights.Gap {
+		list := func(q insights.Query) []insights.Gap {
 			t.Helper()
 			q.Period = week
 			return must[[]insights.Gap](t)(s.Unanswered(t.Context(), acme, q))
 		}
-		gaps := list(insights.GapQuery{})
+		gaps := list(insights.Query{})
 		if len(gaps) != 2 {
 			t.Fatalf("%d groups: %+v", len(gaps), gaps)
 		}
@@ -401,23 +401,23 @@ func TestUnansweredQuestionsAreGroupedByTheirWords(t *testing.T) {
 			t.Errorf("the first group: %+v", g)
 		}
 		equal(t, "pages", g.Pages, []string{"guide/proxy", "guide/tls"})
-		if by := list(insights.GapQuery{Page: "guide/tls"}); len(by) != 2 || by[0].Asked != 1 {
+		if by := list(insights.Query{Page: "guide/tls"}); len(by) != 2 || by[0].Asked != 1 {
 			t.Errorf("of a page: %+v", by)
 		}
 
 		if err := s.SetGap(t.Context(), acme, g.Group, insights.Done, "page written"); err != nil {
 			t.Fatal(err)
 		}
-		if done := list(insights.GapQuery{State: insights.Done}); len(done) != 1 || done[0].Note != "page written" {
+		if done := list(insights.Query{State: insights.Done}); len(done) != 1 || done[0].Note != "page written" {
 			t.Errorf("done: %+v", done)
 		}
-		if open := list(insights.GapQuery{State: insights.New}); len(open) != 1 || open[0].Asked != 1 {
+		if open := list(insights.Query{State: insights.New}); len(open) != 1 || open[0].Asked != 1 {
 			t.Errorf("new: %+v", open)
 		}
 		again := reply(0, "h", "proxy: configure?", "no")
 		again.At = time.Now().Add(time.Hour)
 		put(t, s, again)
-		open := must[[]insights.Gap](t)(s.Unanswered(t.Context(), acme, insights.GapQuery{Period: insights.Period{From: week.From, To: insights.DateOf(again.At)}, State: insights.New}))
+		open := must[[]insights.Gap](t)(s.Unanswered(t.Context(), acme, insights.Query{Period: insights.Period{From: week.From, To: insights.DateOf(again.At)}, State: insights.New}))
 		if len(open) != 2 || open[0].Asked != 4 {
 			t.Errorf("asked again: %+v", open)
 		}
@@ -425,7 +425,7 @@ func TestUnansweredQuestionsAreGroupedByTheirWords(t *testing.T) {
 			t.Errorf("a group of another organization: %v", err)
 		}
 
-		pages := must[[]insights.GapPage](t)(s.UnansweredPages(t.Context(), acme, insights.GapQuery{Period: week}))
+		pages := must[[]insights.GapPage](t)(s.UnansweredPages(t.Context(), acme, insights.Query{Period: week}))
 		if len(pages) != 2 || pages[0].Page != "guide/proxy" || pages[0].Asked != 2 || len(pages[1].Wordings) != 2 {
 			t.Errorf("pages: %+v", pages)
 		}
@@ -444,7 +444,7 @@ func TestConversations(t *testing.T) {
 		)
 		// The second answer to the same question.
 		put(t, s, reply(5, "c", "100% CPU_load", "no", func(r *insights.Reply) { r.Regenerated = true }))
-		threads := func(q insights.ConversationQuery) (ids []string) {
+		threads := func(q insights.Query) (ids []string) {
 			t.Helper()
 			q.Period = week
 			for _, c := range must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, q)) {
@@ -452,18 +452,18 @@ func TestConversations(t *testing.T) {
 			}
 			return ids
 		}
-		equal(t, "all", threads(insights.ConversationQuery{}), []string{"c", "b", "a"})
-		equal(t, "no", threads(insights.ConversationQuery{Answered: "no"}), []string{"c", "a"})
-		equal(t, "yes", threads(insights.ConversationQuery{Answered: "yes"}), []string{"a"})
-		equal(t, "down", threads(insights.ConversationQuery{Feedback: "down"}), []string{"b"})
-		equal(t, "without votes", threads(insights.ConversationQuery{Feedback: "none"}), []string{"c", "a"})
-		equal(t, "page", threads(insights.ConversationQuery{Page: "de/*"}), []string{"b"})
-		equal(t, "words", threads(insights.ConversationQuery{Text: "INSTALLING"}), []string{"a"})
-		equal(t, "words of a pattern", threads(insights.ConversationQuery{Text: "cpu_"}), []string{"c"})
-		equal(t, "no words", threads(insights.ConversationQuery{Text: "%"}), []string(nil))
+		equal(t, "all", threads(insights.Query{}), []string{"c", "b", "a"})
+		equal(t, "no", threads(insights.Query{Answered: "no"}), []string{"c", "a"})
+		equal(t, "yes", threads(insights.Query{Answered: "yes"}), []string{"a"})
+		equal(t, "down", threads(insights.Query{Feedback: "down"}), []string{"b"})
+		equal(t, "without votes", threads(insights.Query{Feedback: "none"}), []string{"c", "a"})
+		equal(t, "page", threads(insights.Query{Page: "de/*"}), []string{"b"})
+		equal(t, "words", threads(insights.Query{Text: "INSTALLING"}), []string{"a"})
+		equal(t, "words of a pattern", threads(insights.Query{Text: "cpu_"}), []string{"c"})
+		equal(t, "no words", threads(insights.Query{Text: "%"}), []string(nil))
 
-		first := must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.ConversationQuery{Period: week, Limit: 2}))
-		rest := threads(insights.ConversationQuery{Before: first[1].Cursor})
+		first := must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.Query{Period: week, Limit: 2}))
+		rest := threads(insights.Query{Before: first[1].Cursor})
 		equal(t, "after the second", rest, []string{"a"})
 		c := first[0]
 		if c.Turns != 1 || c.No != 1 || c.Yes != 0 || c.Question != "100% CPU_load" || c.Source != insights.API {
@@ -480,7 +480,7 @@ func TestConversations(t *testing.T) {
 		if turns := must[[]insights.Turn](t)(s.Turns(t.Context(), acme, "z")); len(turns) != 0 {
 			t.Errorf("another organization's conversation: %+v", turns)
 		}
-		for _, q := range []insights.ConversationQuery{{Answered: "maybe"}, {Feedback: "sideways"}} {
+		for _, q := range []insights.Query{{Answered: "maybe"}, {Feedback: "sideways"}} {
 			if _, err := s.Conversations(t.Context(), acme, q); err == nil {
 				t.Errorf("no error for %+v", q)
 			}
@@ -531,11 +531,11 @@ func TestAMessageHasOneVote(t *testing.T) {
 		if o := overview(t, s, acme); o.Up != 1 || o.Down != 3 {
 			t.Errorf("up %d down %d", o.Up, o.Down)
 		}
-		if c := must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.ConversationQuery{Period: week})); c[0].Up != 0 || c[0].Down != 1 {
+		if c := must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.Query{Period: week})); c[0].Up != 0 || c[0].Down != 1 {
 			t.Errorf("conversation: %+v", c[0])
 		}
 
-		list := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.FeedbackQuery{Period: week}))
+		list := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.Query{Period: week}))
 		if len(list) != 4 || list[0].Path != "guide/start" || list[3].Comment != "changed my mind" || list[3].Question != "One?" || list[3].Page != "guide/start" {
 			t.Fatalf("%+v", list)
 		}
@@ -549,11 +549,11 @@ func TestAMessageHasOneVote(t *testing.T) {
 				t.Errorf("another organization's vote: %v", err)
 			}
 		}
-		dismissed := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.FeedbackQuery{Period: week, State: insights.Dismissed, Rating: "down", Comments: true}))
+		dismissed := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.Query{Period: week, State: insights.Dismissed, Feedback: "down", Comments: true}))
 		if len(dismissed) != 1 || dismissed[0].Note != "known" {
 			t.Errorf("%+v", dismissed)
 		}
-		rest := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.FeedbackQuery{Period: week, Before: list[1].Cursor}))
+		rest := must[[]insights.Feedback](t)(s.Feedback(t.Context(), acme, insights.Query{Period: week, Before: list[1].Cursor}))
 		if len(rest) != 2 {
 			t.Errorf("after the second: %+v", rest)
 		}
@@ -603,10 +603,10 @@ func TestErase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), in, insights.SearchQuery{Period: week})) {
+		for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), in, insights.Query{Period: week})) {
 			fmt.Fprintln(&b, "query", q.Query)
 		}
-		for _, g := range must[[]insights.Gap](t)(s.Unanswered(t.Context(), in, insights.GapQuery{Period: week})) {
+		for _, g := range must[[]insights.Gap](t)(s.Unanswered(t.Context(), in, insights.Query{Period: week})) {
 			fmt.Fprintln(&b, "gap", g.Wording, g.Group)
 		}
 		return b.String()
@@ -694,7 +694,7 @@ func TestPruneKeepsCountsAndFrequentTexts(t *testing.T) {
 		}
 		year := insights.LastDays(700, noon)
 		var texts []string
-		for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.SearchQuery{Period: year})) {
+		for _, q := range must[[]insights.QueryStats](t)(s.Searches(t.Context(), acme, insights.Query{Period: year})) {
 			texts = append(texts, q.Query)
 		}
 		equal(t, "texts", texts, []string{"frequent", "fresh"})
@@ -768,7 +768,7 @@ func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 	}
 	s := store()
 	put(t, s, search(1, "install", 1))
-	list, err := s.Searches(t.Context(), acme, insights.SearchQuery{Period: week})
+	list, err := s.Searches(t.Context(), acme, insights.Query{Period: week})
 	if err != nil || len(list) != 1 || list[0].Searches != 2 {
 		t.Errorf("%+v %v", list, err)
 	}
@@ -796,9 +796,9 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("%+v", o.Counts)
 		}
 		for _, text := range texts {
-			_ = must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.ConversationQuery{Period: week, Text: text}))
+			_ = must[[]insights.Conversation](t)(s.Conversations(t.Context(), acme, insights.Query{Period: week, Text: text}))
 		}
-		_ = must[[]insights.Gap](t)(s.Unanswered(t.Context(), acme, insights.GapQuery{Period: week}))
+		_ = must[[]insights.Gap](t)(s.Unanswered(t.Context(), acme, insights.Query{Period: week}))
 	})
 }
 
@@ -842,8 +842,8 @@ func TestTwoProcessesWriteAtTheSameTime(t *testing.T) {
 						for j := range 50 {
 							events = append(events, search(j, fmt.Sprint("query ", (j*7+p*13)%50), 1), reply(j, fmt.Sprint(p, "-", i, "-", j), "Why?", "no"))
 						}
-						batch := insights.Batch{ID: fmt.Sprint(p, "/", i), Events: events}
-						if err := patiently(func() error { return s.Append(context.Background(), batch) }); err != nil {
+						id := fmt.Sprint(p, "/", i)
+						if err := patiently(func() error { return s.Append(context.Background(), id, events) }); err != nil {
 							t.Error(err)
 						}
 					}

@@ -1,24 +1,12 @@
 package insights
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 )
-
-// FeedbackQuery selects votes.
-type FeedbackQuery struct {
-	Period
-	// State and Rating (up, down) narrow the list; "" is all.
-	State  State
-	Rating string
-	// Comments selects only votes with a comment.
-	Comments bool
-	Before   Cursor
-	// Limit is 1–500, default 50.
-	Limit int
-}
 
 // Feedback is a vote and what became of it.
 type Feedback struct {
@@ -29,24 +17,22 @@ type Feedback struct {
 	Question string `json:"question,omitempty"`
 	// Page is where it was asked, or the page of the vote.
 	Page   string `json:"page,omitempty"`
-	Source Source `json:"source"`
-	State  State  `json:"state"`
+	Source string `json:"source"`
+	State  string `json:"state"`
 	Note   string `json:"note,omitempty"`
 	Cursor Cursor `json:"cursor"`
 }
 
 // Feedback returns votes, the newest first.
-func (s *Store) Feedback(ctx context.Context, in Scope, q FeedbackQuery) ([]Feedback, error) {
+func (s *Store) Feedback(ctx context.Context, in Scope, q Query) ([]Feedback, error) {
 	where, args := "", q.bounds()
 	if q.State != "" {
-		where, args = where+" and v.state = ?", append(args, string(q.State))
+		where, args = where+" and v.state = ?", append(args, q.State)
 	}
-	switch q.Rating {
-	case "":
-	case "up", "down":
-		where, args = where+" and v.rating = ?", append(args, ratingOf(q.Rating))
-	default:
-		return nil, fmt.Errorf("rating %q must be up or down", q.Rating)
+	if rating := ratingOf(q.Feedback); rating != 0 {
+		where, args = where+" and v.rating = ?", append(args, rating)
+	} else if q.Feedback != "" {
+		return nil, fmt.Errorf("feedback %q must be up or down", q.Feedback)
 	}
 	if q.Comments {
 		where += " and v.comment <> ''"
@@ -63,9 +49,9 @@ func (s *Store) Feedback(ctx context.Context, in Scope, q FeedbackQuery) ([]Feed
 
 // SetFeedback sets the state and the note of a vote. It returns ErrUnknown if
 // the site has no such vote.
-func (s *Store) SetFeedback(ctx context.Context, in Scope, id int64, state State, note string) error {
+func (s *Store) SetFeedback(ctx context.Context, in Scope, id int64, state string, note string) error {
 	return s.change(ctx, in, func(t *session, site int64) error {
-		n, err := t.exec(`update docs_votes set state = ?, note = ? where site = ? and id = ?`, string(state), cutNote(note), site, id)
+		n, err := t.exec(`update docs_votes set state = ?, note = ? where site = ? and id = ?`, state, cutNote(note), site, id)
 		if err == nil && n == 0 {
 			return ErrUnknown
 		}
@@ -87,25 +73,19 @@ func (s *Store) FeedbackPages(ctx context.Context, in Scope, p Period) ([]PageVo
 		from docs_votes where site = ? and at >= ? and at < ? and thread = '' group by page order by down desc, page limit 500`, p.bounds()...)
 }
 
-// State is what an operator has made of an entry.
-type State string
-
-// The states of gaps and feedback.
+// The states of gaps and feedback: what an operator has made of them.
 const (
-	New       State = "new"
-	Done      State = "done"
-	Dismissed State = "dismissed"
+	New       = "new"
+	Done      = "done"
+	Dismissed = "dismissed"
 )
 
 // ParseState reads a state; "" is New.
-func ParseState(s string) (State, error) {
-	switch State(s) {
-	case "", New:
-		return New, nil
-	case Done, Dismissed:
-		return State(s), nil
+func ParseState(s string) (string, error) {
+	if s = cmp.Or(s, New); !slices.Contains([]string{New, Done, Dismissed}, s) {
+		return "", fmt.Errorf("state %q must be new, done or dismissed", s)
 	}
-	return "", fmt.Errorf("state %q must be new, done or dismissed", s)
+	return s, nil
 }
 
 // ratingOf is a rating as it is stored: 1 up, -1 down.

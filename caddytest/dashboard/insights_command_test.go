@@ -59,7 +59,7 @@ func aSiteMayBeNamedLikeACommand(t *testing.T) {
 	for i := range events {
 		events[i].At, events[i].Scope = time.Now(), insights.Scope{Organization: "backup", Site: "backup"}
 	}
-	err = store.Append(t.Context(), insights.Batch{Events: events})
+	err = store.Append(t.Context(), "", events)
 	if err = errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}

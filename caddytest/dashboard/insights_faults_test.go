@@ -159,7 +159,7 @@ func counted(t *testing.T, open func() (*insights.Store, error)) (n int64) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	list, err := store.Searches(t.Context(), acme, insights.SearchQuery{Period: today()})
+	list, err := store.Searches(t.Context(), acme, insights.Query{Period: today()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -335,7 +335,7 @@ func aReloadLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := store.Searches(t.Context(), acme, insights.SearchQuery{Period: today()})
+		list, err := store.Searches(t.Context(), acme, insights.Query{Period: today()})
 		_ = store.Close()
 		if err != nil {
 			t.Fatal(err)

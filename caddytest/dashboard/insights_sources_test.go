@@ -186,7 +186,7 @@ func ofATypingSessionTheFinalQueryIsRecorded(t *testing.T) {
 	if len(hits) != 4 || hits["install linux"] == 0 || hits["install linux"] == 40 || hits["elsewhere"] != 7 || hits["zzzqqqxxx"] != 0 {
 		t.Errorf("%v", hits)
 	}
-	list, err := store.Searches(t.Context(), acme, insights.SearchQuery{Period: today()})
+	list, err := store.Searches(t.Context(), acme, insights.Query{Period: today()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ var arrows = map[string][]string{
 	"encoding/uimessage":    {"assistant/reply", "encoding"},
 	"access":                {"store"},
 	"dashboard":             {"access", "assistant", "assistant/citation", "insights", "retrieval", "short", "store"},
-	"insights":              {"retrieval/language"},
+	"insights":              {"retrieval/language", "short"},
 	"insights/sqlite":       {"insights"},
 	"insights/postgres":     {"insights"},
 	"short":                 {},

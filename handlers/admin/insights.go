@@ -57,21 +57,21 @@ func (a API) report(ctx context.Context, name string, p insights.Period) (*Repor
 	if r.Overview, err = s.Overview(ctx, r.Scope, p); err != nil {
 		return nil, err
 	}
-	gaps := insights.GapQuery{Period: p, State: insights.New}
+	gaps := insights.Query{Period: p, State: insights.New}
 	if r.Unanswered, err = s.Unanswered(ctx, r.Scope, gaps); err != nil {
 		return nil, err
 	}
 	if r.UnansweredPages, err = s.UnansweredPages(ctx, r.Scope, gaps); err != nil {
 		return nil, err
 	}
-	for kind, to := range map[insights.SearchKind]*[]insights.QueryStats{
+	for kind, to := range map[string]*[]insights.QueryStats{
 		insights.TopSearches: &r.Top, insights.NoResult: &r.NoResult, insights.WeakSearches: &r.Weak, insights.LowClicks: &r.LowClicks,
 	} {
-		if *to, err = s.Searches(ctx, r.Scope, insights.SearchQuery{Period: p, Kind: kind}); err != nil {
+		if *to, err = s.Searches(ctx, r.Scope, insights.Query{Period: p, Kind: kind}); err != nil {
 			return nil, err
 		}
 	}
-	if r.Feedback, err = s.Feedback(ctx, r.Scope, insights.FeedbackQuery{Period: p}); err != nil {
+	if r.Feedback, err = s.Feedback(ctx, r.Scope, insights.Query{Period: p}); err != nil {
 		return nil, err
 	}
 	if r.Slowest, err = s.Slowest(ctx, r.Scope, p, slowestReplies); err != nil {

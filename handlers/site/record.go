@@ -12,7 +12,7 @@ import (
 
 // Asker is what sent a request.
 type Asker struct {
-	Source insights.Source
+	Source string
 	// Key is the id of its key, "" without one.
 	Key string
 }

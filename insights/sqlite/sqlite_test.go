@@ -25,8 +25,8 @@ func open(t *testing.T, file string) *insights.Store {
 	return s
 }
 
-func search(query string) insights.Batch {
-	return insights.Batch{Events: []insights.Event{{At: time.Now(), Scope: acme, Search: &insights.Search{Query: query}}}}
+func search(query string) []insights.Event {
+	return []insights.Event{{At: time.Now(), Scope: acme, Search: &insights.Search{Query: query}}}
 }
 
 func searches(t *testing.T, s *insights.Store) int64 {
@@ -41,7 +41,7 @@ func searches(t *testing.T, s *insights.Store) int64 {
 func TestTheFileIsReadableForItsOwnerAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "insights.db")
 	s := open(t, file)
-	if err := s.Append(t.Context(), search("install")); err != nil {
+	if err := s.Append(t.Context(), "", search("install")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
@@ -58,7 +58,7 @@ func TestTheFileIsReadableForItsOwnerAlone(t *testing.T) {
 func TestABackupIsADatabase(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "insights.db"))
-	if err := s.Append(t.Context(), search("install")); err != nil {
+	if err := s.Append(t.Context(), "", search("install")); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "backup.db")
@@ -111,7 +111,7 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append(t.Context(), search("install")); err == nil {
+	if err := s.Append(t.Context(), "", search("install")); err == nil {
 		t.Error("a batch was written to a file that is gone")
 	}
 	if err := s.Check(t.Context()); err == nil {
@@ -145,14 +145,14 @@ func TestTheFileShrinksWhenEventsAreDeleted(t *testing.T) {
 	// addDay stores the events of a day that lies so many days back.
 	addDay := func(ago int) {
 		t.Helper()
-		var b insights.Batch
+		var b []insights.Event
 		for i := range 300 {
-			b.Events = append(b.Events, insights.Event{At: now.AddDate(0, 0, -ago), Scope: acme, Reply: &insights.Reply{
+			b = append(b, insights.Event{At: now.AddDate(0, 0, -ago), Scope: acme, Reply: &insights.Reply{
 				Thread: fmt.Sprint("t", ago, "-", i), Message: fmt.Sprint("m", ago, "-", i), Outcome: "answered", Answered: "no",
 				Question: fmt.Sprintf("How do I configure rocket %d of day %d with a rather long question?", i, ago),
 			}})
 		}
-		if err := s.Append(t.Context(), b); err != nil {
+		if err := s.Append(t.Context(), "", b); err != nil {
 			t.Fatal(err)
 		}
 	}
