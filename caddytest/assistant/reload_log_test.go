@@ -12,7 +12,8 @@ import (
 )
 
 // What outlives a reload logs to the output of the new configuration: the
-// index, the model, the budget and the threads are those of the first one.
+// index, the model, the budget, the threads and the recorder of insights are
+// those of the first one.
 func TestWhatOutlivesAReloadLogsToTheNewOutput(t *testing.T) {
 	m, url := caddytest.StartModel(t)
 	m.Always(modelserver.Reply{Status: 400})
@@ -36,12 +37,19 @@ func TestWhatOutlivesAReloadLogsToTheNewOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	caddytest.Write(t, filepath.Dir(threads), map[string]string{"threads": "no folder"})
+	store := filepath.Join(s.Dir, "data", "insights.db")
+	if err := os.RemoveAll(store); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s.Ask(t, 2, caddytest.InstallQuestion, nil)
 	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
 	for range 3 {
 		s.Ask(t, 2, caddytest.InstallQuestion, nil)
 	}
-	for _, line := range []string{"index refreshed", "model request failed", "the site's budget is spent", "the storage of threads fails"} {
+	for _, line := range []string{"index refreshed", "model request failed", "the site's budget is spent", "the storage of threads fails", "insights can't be stored"} {
 		for begin := time.Now(); !strings.Contains(caddytest.ReadFile(t, filepath.Join(s.Dir, "log-2")), line); time.Sleep(10 * time.Millisecond) {
 			if time.Since(begin) > 30*time.Second {
 				t.Fatalf("the new log lacks %q", line)

@@ -149,8 +149,10 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 		answer, err = a.endLogins(ctx, name)
 	case "POST search":
 		answer, err = a.search(ctx, name, body, r.URL.Query().Get("record") != "false", r.URL.Query().Get("explain") == "true")
-	case "GET insights", "DELETE insights":
-		answer, err = a.insightsAdmin(r, name, body)
+	case "GET insights":
+		answer, err = a.report(ctx, name, r.URL.Query())
+	case "DELETE insights":
+		answer, err = a.erase(ctx, name, body)
 	case "POST backup":
 		answer, err = a.backup(ctx, r.URL.Query().Get("file"))
 	case "POST explain":

@@ -42,8 +42,12 @@ const slowestReplies = 5
 // maxReportDays is the longest period of a report: as long as counts are kept.
 const maxReportDays = 400
 
-// report returns the report of a site for a period.
-func (a API) report(ctx context.Context, name string, p insights.Period) (*Report, error) {
+// report returns the report of a site for the period that a request names.
+func (a API) report(ctx context.Context, name string, q url.Values) (*Report, error) {
+	p, err := periodOf(q)
+	if err != nil {
+		return nil, err
+	}
 	site, err := a.site(name)
 	if err != nil {
 		return nil, err
@@ -117,6 +121,32 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 	return done, nil
 }
 
+// erase answers a request for an erasure. The audit trail has it without the
+// text that was erased.
+func (a API) erase(ctx context.Context, name string, body []byte) (done insights.Erased, err error) {
+	var e insights.Erasure
+	if err = json.Unmarshal(body, &e); err == nil {
+		err = e.Check()
+	}
+	if err != nil {
+		return done, adminError(http.StatusBadRequest, "reading the erasure: %w", err)
+	}
+	if done, err = a.Erase(ctx, name, e); err != nil {
+		return done, err
+	}
+	what, target := "text erased", ""
+	switch {
+	case e.Thread != "":
+		what, target = "conversation erased", e.Thread
+	case e.Day != nil:
+		what, target = "day erased", e.Day.String()
+	}
+	if site, err := a.site(name); err == nil {
+		a.audit(ctx, site.Scope(), what, target)
+	}
+	return done, nil
+}
+
 // periodOf reads the parameter days: the last 30 without it.
 func periodOf(q url.Values) (p insights.Period, err error) {
 	days, text := 30, q.Get("days")
@@ -129,33 +159,6 @@ func periodOf(q url.Values) (p insights.Period, err error) {
 		return p, adminError(http.StatusBadRequest, "days %d must be from 1 to %d", days, maxReportDays)
 	}
 	return insights.LastDays(days, time.Now()), nil
-}
-
-// insightsAdmin answers requests below /docs/insights/.
-func (a API) insightsAdmin(r *http.Request, name string, body []byte) (answer any, err error) {
-	ctx := r.Context()
-	switch r.Method {
-	case http.MethodGet:
-		p, err := periodOf(r.URL.Query())
-		if err != nil {
-			return nil, err
-		}
-		return a.report(ctx, name, p)
-	case http.MethodDelete:
-		var e insights.Erasure
-		if err := json.Unmarshal(body, &e); err != nil {
-			return nil, adminError(http.StatusBadRequest, "reading the erasure: %w", err)
-		}
-		if err := e.Check(); err != nil {
-			return nil, adminError(http.StatusBadRequest, "%w", err)
-		}
-		done, err := a.Erase(ctx, name, e)
-		if err == nil {
-			a.auditErasure(ctx, name, e)
-		}
-		return done, err
-	}
-	return nil, adminError(http.StatusMethodNotAllowed, "%s is not a method of /docs/insights", r.Method)
 }
 
 // audit records what the admin API was asked for. A failure is only logged.
@@ -173,23 +176,6 @@ func (a API) audit(ctx context.Context, in insights.Scope, what, target string) 
 	}
 	if err != nil {
 		a.Shared().Log.Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
-	}
-}
-
-// auditErasure records an erasure, without the text that was erased.
-func (a API) auditErasure(ctx context.Context, name string, e insights.Erasure) {
-	site, err := a.site(name)
-	if err != nil {
-		return
-	}
-	in := site.Scope()
-	switch {
-	case e.Thread != "":
-		a.audit(ctx, in, "conversation erased", e.Thread)
-	case e.Day != nil:
-		a.audit(ctx, in, "day erased", e.Day.String())
-	default:
-		a.audit(ctx, in, "text erased", "")
 	}
 }
 

@@ -3,7 +3,6 @@ package caddyfile
 import (
 	"encoding/json"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
@@ -34,10 +33,7 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 		return nil, err
 	}
 	route := caddyhttp.Route{HandlersRaw: []json.RawMessage{module(dashboardDirective, d)}, Terminal: true}
-	if matcher != nil {
-		route.MatcherSetsRaw = []caddy.ModuleMap{matcher}
-	}
-	return []httpcaddyfile.ConfigValue{{Class: "route", Value: route}}, nil
+	return []httpcaddyfile.ConfigValue{configRoute(matcher, route)}, nil
 }
 
 // dashboardWords are the words of the directive docs_dashboard.

@@ -22,8 +22,9 @@ type part struct {
 	// only is the word after "only" that serves the part. Parts that need each
 	// other share one. Empty: the part comes with the assistant and the search.
 	only string
-	// handler returns the handler at the end of the route.
-	handler func(s *settings) json.RawMessage
+	// handler is the handler at the end of the route, new its configuration.
+	handler string
+	new     func(s *settings) any
 	// open parts need no key. Their limits are their own.
 	open bool
 	// site is set for parts on the site's own paths. Their routes have no
@@ -33,42 +34,32 @@ type part struct {
 
 // parts are the parts of the API in the order of their routes.
 var parts = []part{
-	{api: apiAssistant, only: apiAssistant, handler: func(s *settings) json.RawMessage {
+	{api: apiAssistant, only: apiAssistant, handler: "docs_assistant", new: func(s *settings) any {
 		a := s.assistant
 		a.Sites = s.sites
-		return module("docs_assistant", &a)
+		return &a
 	}},
-	{api: apiSearch, only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_search", &handlers.Search{KeyedRoute: s.keyed(), MaxBody: s.assistant.MaxBody})
+	{api: apiSearch, only: apiSearch, handler: "docs_search", new: func(s *settings) any {
+		return &handlers.Search{KeyedRoute: s.keyed(), MaxBody: s.assistant.MaxBody}
 	}},
-	{api: apiFeedback, only: apiAssistant, handler: func(s *settings) json.RawMessage {
-		return module("docs_feedback", &handlers.Feedback{KeyedRoute: s.keyed()})
+	{api: apiFeedback, only: apiAssistant, handler: "docs_feedback", new: func(s *settings) any { return &handlers.Feedback{KeyedRoute: s.keyed()} }},
+	{api: apiEvents, only: apiSearch, handler: "docs_events", new: func(s *settings) any { return &handlers.Events{KeyedRoute: s.keyed()} }},
+	{api: "token", only: apiWidget, open: true, handler: "docs_token", new: func(s *settings) any { return &handlers.Token{Route: s.serving()} }},
+	{api: "ask", only: apiWidget, open: true, handler: "docs_ask", new: func(s *settings) any {
+		return &ui.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies}
 	}},
-	{api: apiEvents, only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_events", &handlers.Events{KeyedRoute: s.keyed()})
-	}},
-	{api: "token", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_token", &handlers.Token{Route: s.serving()})
-	}},
-	{api: "ask", only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_ask", &ui.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies})
-	}},
-	{api: apiWidget, only: apiWidget, open: true, handler: func(s *settings) json.RawMessage {
+	{api: apiWidget, only: apiWidget, open: true, handler: "docs_widget", new: func(s *settings) any {
 		w := s.widget
 		w.Inject = false
-		return module("docs_widget", &w)
+		return &w
 	}},
-	{api: "page", only: apiSearch, handler: func(s *settings) json.RawMessage {
-		return module("docs_page", &handlers.Page{KeyedRoute: s.keyed()})
+	{api: "page", only: apiSearch, handler: "docs_page", new: func(s *settings) any { return &handlers.Page{KeyedRoute: s.keyed()} }},
+	{api: partMCP, only: partMCP, open: true, handler: "docs_mcp", new: (*settings).mcp},
+	{api: partMCP, only: partMCP, site: true, handler: "docs_mcp", new: (*settings).mcp},
+	{api: partLLMs, only: partLLMs, site: true, handler: "docs_llms", new: func(s *settings) any {
+		return &handlers.LLMs{Route: s.serving(), Define: s.guard.Define}
 	}},
-	{api: partMCP, only: partMCP, open: true, handler: (*settings).mcpHandler},
-	{api: partMCP, only: partMCP, site: true, handler: (*settings).mcpHandler},
-	{api: partLLMs, only: partLLMs, site: true, handler: func(s *settings) json.RawMessage {
-		return module("docs_llms", &handlers.LLMs{Route: s.serving(), Define: s.guard.Define})
-	}},
-	{api: "contract", site: true, handler: func(*settings) json.RawMessage {
-		return module("docs_contract", new(handlers.Contract))
-	}},
+	{api: "contract", site: true, handler: "docs_contract", new: func(*settings) any { return new(handlers.Contract) }},
 }
 
 // serving names the sites of a directive in a handler.
@@ -85,14 +76,12 @@ func (p *part) among(only []string) bool {
 	return slices.Contains(only, p.only)
 }
 
-// mcpHandler returns the MCP server. Only on the site's own paths it defines
-// the site: docs_api does so elsewhere.
-func (s *settings) mcpHandler() json.RawMessage {
-	m := &handlers.MCP{
-		Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off,
-		ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,
+// mcp is the MCP server. Only on the site's own paths it defines the site:
+// docs_api does so elsewhere.
+func (s *settings) mcp() any {
+	return &handlers.MCP{
+		Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off, ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,
 	}
-	return module("docs_mcp", m)
 }
 
 // onlyNames are the words that may follow "only".
@@ -135,12 +124,9 @@ func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []htt
 // the site's own paths are a route with their handler alone, which lets all
 // other requests pass.
 func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
+	handler := module(p.handler, p.new(s))
 	if p.site {
-		route := caddyhttp.Route{HandlersRaw: []json.RawMessage{p.handler(s)}}
-		if len(matcher) > 0 {
-			route.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
-		}
-		return httpcaddyfile.ConfigValue{Class: "route", Value: route}
+		return configRoute(matcher, caddyhttp.Route{HandlersRaw: []json.RawMessage{handler}})
 	}
 	limits := s.limits.of(p.api, p.open)
 
@@ -160,18 +146,18 @@ func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigVa
 	}
 	chain = append(chain, limits.Handlers(p.api)...)
 
-	return httpcaddyfile.ConfigValue{Class: "route", Value: caddyhttp.Route{
-		MatcherSetsRaw: caddyhttp.RawMatcherSets{match},
-		HandlersRaw:    append(chain, p.handler(s)),
-		Terminal:       true,
-	}}
+	return configRoute(match, caddyhttp.Route{HandlersRaw: append(chain, handler), Terminal: true})
 }
 
 // inject is the route that puts the widget's tag into pages. It is not
 // terminal: it wraps the handlers of the rest of the block.
 func (s *settings) inject(matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	r := caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &ui.Widget{Route: s.serving(), Inject: true})}}
-	if matcher != nil {
+	return configRoute(matcher, caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &ui.Widget{Route: s.serving(), Inject: true})}})
+}
+
+// configRoute is a route of the site block with a matcher, if there is one.
+func configRoute(matcher caddy.ModuleMap, r caddyhttp.Route) httpcaddyfile.ConfigValue {
+	if len(matcher) > 0 {
 		r.MatcherSetsRaw = caddyhttp.RawMatcherSets{matcher}
 	}
 	return httpcaddyfile.ConfigValue{Class: "route", Value: r}
