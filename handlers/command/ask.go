@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"strings"
@@ -50,10 +51,6 @@ tokens, and the prompt that the model would get.`,
 	return cmd
 }
 
-// entities are how answers escape HTML, which a terminal needs no protection
-// from. Each is within one delta.
-var entities = strings.NewReplacer("&lt;", "<", "&amp;", "&")
-
 // printAnswer reads a v2 stream and prints the answer as it arrives, then its
 // sources; with --json, one document at the end.
 func printAnswer(t *target, stream io.Reader, out io.Writer) error {
@@ -83,7 +80,7 @@ func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 		case "text-delta":
 			answer.WriteString(e.Delta)
 			if !t.json {
-				fmt.Fprint(out, entities.Replace(e.Delta))
+				fmt.Fprint(out, html.UnescapeString(e.Delta)) // an entity is within one delta
 			}
 		case "source-url":
 			sources = append(sources, source{e.SourceID, e.URL, e.Title})

@@ -67,7 +67,7 @@ func (t *target) finish(cmd *cobra.Command) {
 	}
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
 		if err := args(cmd, given); err != nil {
-			return plainError{fmt.Errorf("%w\n\n%s", err, strings.TrimSpace(cmd.UsageString()))}
+			return errors.New(plain(err.Error() + "\n\n" + strings.TrimSpace(cmd.UsageString())))
 		}
 		return nil
 	}
@@ -79,7 +79,7 @@ func (t *target) finish(cmd *cobra.Command) {
 		err := run(cmd, given)
 		t.close()
 		if err != nil {
-			return plainError{err}
+			return errors.New(plain(err.Error()))
 		}
 		return nil
 	}

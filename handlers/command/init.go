@@ -151,19 +151,19 @@ func (s *firstSite) ask(in *bufio.Scanner, out io.Writer) error {
 // found says what the site is, for people.
 func (s *firstSite) found() string {
 	switch {
-	case s.folder == nil && isPrivate(s.Sitemap):
+	case s.Root == "" && isPrivate(s.Sitemap):
 		return "a site that Caddy proxies"
-	case s.folder == nil:
+	case s.Root == "":
 		return "a site on another server"
-	case s.folder.cleanURLs:
-		return s.folder.generator + " with clean URLs in " + s.Root
+	case s.cleanURLs:
+		return s.generator + " with clean URLs in " + s.Root
 	}
-	return s.folder.generator + " in " + s.Root
+	return s.generator + " in " + s.Root
 }
 
 func (s *firstSite) notes() (notes []string) {
-	if s.folder != nil && s.folder.recipe != "" {
-		notes = append(notes, "what to watch with "+s.folder.generator+": "+recipe(s.folder.recipe))
+	if s.recipe != "" {
+		notes = append(notes, "what to watch with "+s.generator+": "+recipe(s.recipe))
 	}
 	if s.unset() {
 		notes = append(notes, "the model was not checked: set "+s.ModelKey+" where Caddy runs, to its API key")

@@ -23,7 +23,11 @@ type firstSite struct {
 	ModelKey        string // the name of an environment variable
 	Widget          bool
 
-	folder *folder // of Root
+	// What was found in Root. The generator is "HTML" or "Markdown" if it is not
+	// known, recipe its page of the manual below recipes/.
+	generator, recipe string
+	cleanURLs         bool
+	notFound          bool // it has 404.html
 }
 
 // complete checks the answers and fills in what follows from them.
@@ -45,10 +49,9 @@ func (s *firstSite) complete() (err error) {
 		return err
 	}
 	if s.Root != "" {
-		if s.folder, err = lookAt(s.Root); err != nil {
+		if err := s.lookAt(); err != nil {
 			return err
 		}
-		s.Root = s.folder.root
 	} else if err := webURL("--sitemap", s.Sitemap, "https://docs.acme.com/sitemap.xml"); err != nil {
 		return err
 	}
@@ -139,29 +142,28 @@ func (s *firstSite) caddyfile() string {
 	if proxied {
 		words = append(words, "url "+s.origin(), "allow_private on")
 	}
-	clean := s.folder != nil && s.folder.cleanURLs
-	if clean {
+	if s.cleanURLs {
 		words = append(words, "clean_urls on")
 	}
 	if s.Widget {
 		words = append(words, "widget inject")
 	}
 	line(s.Host, "{")
-	if s.folder != nil {
+	if s.Root != "" {
 		line("root *", quote(s.Root))
 	}
 	line("docs", s.Site, block(words...))
-	if clean {
+	if s.cleanURLs {
 		line("try_files {path} {path}.html {path}/index.html")
 	}
 	if proxied {
 		u, _ := url.Parse(s.Sitemap) // complete has checked it
 		line("reverse_proxy", u.Scheme+"://"+u.Host)
 	}
-	if s.folder != nil {
+	if s.Root != "" {
 		line("file_server")
 	}
-	if s.folder != nil && s.folder.notFound {
+	if s.notFound {
 		line("handle_errors 404", block("rewrite /404.html", "file_server"))
 	}
 	line("}")

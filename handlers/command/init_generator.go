@@ -38,58 +38,50 @@ var generators = []generator{
 	{name: "Jekyll", recipe: "jekyll", config: []string{"_config.yml"}, output: []string{"_site"}, build: "bundle exec jekyll build", mark: `content="Jekyll `},
 }
 
-// folder is what was found in a site's folder.
-type folder struct {
-	root      string
-	generator string // "HTML" or "Markdown" if it is none that is known
-	recipe    string // "" if there is none
-	cleanURLs bool
-	notFound  bool // it has 404.html
-}
-
 // maxLooked is how many files of a folder are examined.
 const maxLooked = 5000
 
-// lookAt finds out what is in a folder: that of a built site, or the project
-// that it is built from.
-func lookAt(root string) (*folder, error) {
-	root, err := filepath.Abs(root)
+// lookAt finds out what is in the folder: a built site, or the project that it is
+// built from.
+func (s *firstSite) lookAt() error {
+	root, err := filepath.Abs(s.Root)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if info, err := os.Stat(root); err != nil {
-		return nil, fmt.Errorf("%w; name the folder of the built site", err)
+		return fmt.Errorf("%w; name the folder of the built site", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file; name the folder of the built site", root)
+		return fmt.Errorf("%s is a file; name the folder of the built site", root)
 	}
-	if root, err = builtFrom(root); err != nil {
-		return nil, err
+	if s.Root, err = builtFrom(root); err != nil {
+		return err
 	}
-	html, markdown, err := pagesIn(root)
+	html, markdown, err := pagesIn(s.Root)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case len(html)+markdown == 0:
-		return nil, fmt.Errorf("%s has no pages (.html, .md or .mdx files); name the folder of the built site", root)
+		return fmt.Errorf("%s has no pages (.html, .md or .mdx files); name the folder of the built site", s.Root)
 	case len(html) == 0:
-		return &folder{root: root, generator: "Markdown", recipe: "markdown"}, nil
+		s.generator, s.recipe = "Markdown", "markdown"
+		return nil
 	}
-	f := &folder{root: root, generator: "HTML"}
-	_, err = os.Stat(filepath.Join(root, "404.html"))
-	f.notFound = err == nil
+	s.generator = "HTML"
+	_, err = os.Stat(filepath.Join(s.Root, "404.html"))
+	s.notFound = err == nil
 	clean, dotted := 0, 0
 	for _, name := range html[:min(len(html), 40)] {
-		text := startOf(filepath.Join(root, name))
+		text := startOf(filepath.Join(s.Root, name))
 		for _, g := range generators {
-			if f.recipe == "" && strings.Contains(text, g.mark) {
-				f.generator, f.recipe = g.name, g.recipe
+			if s.recipe == "" && strings.Contains(text, g.mark) {
+				s.generator, s.recipe = g.name, g.recipe
 			}
 		}
-		c, d := links(root, filepath.ToSlash(name), text)
+		c, d := links(s.Root, filepath.ToSlash(name), text)
 		clean, dotted = clean+c, dotted+d
 	}
-	f.cleanURLs = clean > dotted
-	return f, nil
+	s.cleanURLs = clean > dotted
+	return nil
 }
 
 // builtFrom returns the folder that a generator writes if root has its sources,

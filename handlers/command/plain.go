@@ -35,10 +35,3 @@ func (w plainWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-// plainError is an error with a plain text.
-type plainError struct{ error }
-
-func (e plainError) Error() string { return plain(e.error.Error()) }
-
-func (e plainError) Unwrap() error { return e.error }
