@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,21 +69,15 @@ func (ks *Keys) List(ctx context.Context) ([]*Key, error) {
 		keys[i] = &c
 	}
 	slices.SortFunc(keys, func(a, b *Key) int {
-		if a.Fixed != b.Fixed {
-			if a.Fixed {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(strconv.FormatBool(b.Fixed), strconv.FormatBool(a.Fixed)), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return keys, nil
 }
 
 // Revoke deletes a stored key. It becomes invalid here at once, and within
-// 10 s in every process that shares the store. which is the key's ID, a prefix
-// of at least 4 characters that no other ID has, or its secret. The error
-// wraps ErrUnknownKey, ErrFixedKey, ErrAmbiguousKey, or the store's error.
+// 10 s in every process that shares the store. which is the key's ID, or a
+// prefix of at least 4 characters that no other ID has. The error wraps
+// ErrUnknownKey, ErrFixedKey, ErrAmbiguousKey, or the store's error.
 func (ks *Keys) Revoke(ctx context.Context, which string) (*Key, error) {
 	keys, err := ks.current(ctx)
 	if err != nil {
@@ -120,31 +113,26 @@ func (ks *Keys) current(ctx context.Context) ([]*Key, error) {
 
 func find(keys []*Key, which string) (*Key, error) {
 	if strings.HasPrefix(which, Prefix) {
-		sum := sha256.Sum256([]byte(which))
-		i := slices.IndexFunc(keys, func(k *Key) bool { return k.hash == sum })
-		if i < 0 {
-			return nil, ErrUnknownKey // without the secret
-		}
-		return keys[i], nil
+		return nil, ErrUnknownKey // without the secret
 	}
-	var found []*Key
+	var found *Key
 	var ids []string
 	for _, k := range keys {
-		switch {
-		case k.ID == which:
+		if k.ID == which {
 			return k, nil
-		case len(which) >= 4 && strings.HasPrefix(k.ID, which):
-			found, ids = append(found, k), append(ids, k.ID)
+		}
+		if len(which) >= 4 && strings.HasPrefix(k.ID, which) {
+			found, ids = k, append(ids, k.ID)
 		}
 	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		slices.Sort(ids)
-		return nil, fmt.Errorf("key %q: %w (%s); write more of it", which, ErrAmbiguousKey, strings.Join(ids, ", "))
+	switch len(ids) {
+	case 0:
+		return nil, fmt.Errorf("key %q: %w; write its ID, or at least 4 characters of it", which, ErrUnknownKey)
+	case 1:
+		return found, nil
 	}
-	return nil, fmt.Errorf("key %q: %w; write its ID, or at least 4 characters of it", which, ErrUnknownKey)
+	slices.Sort(ids)
+	return nil, fmt.Errorf("key %q: %w (%s); write more of it", which, ErrAmbiguousKey, strings.Join(ids, ", "))
 }
 
 // lastUse returns when a key was last used by this process or another, in

@@ -358,22 +358,20 @@ func TestRevoke(t *testing.T) {
 	if _, err := ks.Revoke(t.Context(), "kaaaa"); err == nil || !strings.Contains(err.Error(), "several keys begin with it (kaaaa1111, kaaaa2222") {
 		t.Errorf("an ambiguous beginning: %v", err)
 	}
-	for _, which := range []string{"", "k", "kbb", "kzzzz", Prefix + "0000000000000000"} {
-		if _, err := ks.Revoke(t.Context(), which); !errors.Is(err, ErrUnknownKey) {
+	secret, made := create(t, ks, Key{Organization: "acme"})
+	for _, which := range []string{"", "k", "kbb", "kzzzz", Prefix + "0000000000000000", fixedSecret, secret} {
+		if _, err := ks.Revoke(t.Context(), which); !errors.Is(err, ErrUnknownKey) || len(which) > 10 && strings.Contains(err.Error(), which) {
 			t.Errorf("%q: %v", which, err)
 		}
 	}
-	for _, which := range []string{fixed.ID, fixedSecret} {
-		if _, err := ks.Revoke(t.Context(), which); !errors.Is(err, ErrFixedKey) || strings.Contains(err.Error(), fixedSecret) {
-			t.Errorf("a fixed key: %v", err)
-		}
+	if _, err := ks.Revoke(t.Context(), fixed.ID); !errors.Is(err, ErrFixedKey) {
+		t.Errorf("a fixed key: %v", err)
 	}
 	if k, err := ks.Revoke(t.Context(), "kbbb"); err != nil || k.ID != "kbbbb3333" {
 		t.Errorf("by its beginning: %v %v", k, err)
 	}
-	secret, made := create(t, ks, Key{Organization: "acme"})
-	if k, err := ks.Revoke(t.Context(), secret); err != nil || k.ID != made.ID {
-		t.Errorf("by the key itself: %v %v", k, err)
+	if k, err := ks.Revoke(t.Context(), made.ID); err != nil || k.ID != made.ID {
+		t.Errorf("by its ID: %v %v", k, err)
 	}
 	if k, err := ks.Revoke(t.Context(), "kaaaa1111"); err != nil || k.ID != "kaaaa1111" {
 		t.Errorf("by its id: %v %v", k, err)

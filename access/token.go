@@ -114,20 +114,14 @@ func (ts *Tokens) Issue(ctx context.Context, t Token, now time.Time) string {
 // Check returns nil if a token was issued for t and has not expired, or else
 // one of the errors above.
 func (ts *Tokens) Check(ctx context.Context, token string, t Token, now time.Time) error {
-	text, signature, ok := strings.Cut(strings.TrimPrefix(token, Prefix), ".")
-	if !ok || len(token) > maxToken {
+	if len(token) > maxToken {
 		return errTokenInvalid
 	}
+	text, signature, _ := strings.Cut(strings.TrimPrefix(token, Prefix), ".")
 	body, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return errTokenInvalid
-	}
-	sum, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if err != nil {
-		return errTokenInvalid
-	}
+	sum, wrong := base64.RawURLEncoding.Strict().DecodeString(signature)
 	var c claims
-	if json.Unmarshal(body, &c) != nil {
+	if err != nil || wrong != nil || json.Unmarshal(body, &c) != nil {
 		return errTokenInvalid
 	}
 	secret := ts.find(ctx, c.Key, now)

@@ -291,12 +291,6 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 	return nil
 }
 
-// definedSite is a site of a docs directive.
-type definedSite struct {
-	site     *options.Site
-	position string
-}
-
 // checkDefined refuses a site that the global option or another docs
 // directive defines, unless that one says the same (the same snippet,
 // imported into the blocks of two hosts).
@@ -309,6 +303,10 @@ func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, s
 		if a.Sites[name] != nil {
 			return d.Errf("site %s is defined twice, first in the global option docs; to serve that one here, write: assistant %s, and: search %s", name, name, name)
 		}
+	}
+	type definedSite struct {
+		site     *options.Site
+		position string
 	}
 	const key = "caddy-docs.sites"
 	sites, _ := h.State[key].(map[string]definedSite)
