@@ -81,7 +81,7 @@ func (a API) Serve(w http.ResponseWriter, r *http.Request) error {
 	what, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/docs/"), "/")
 	if r.Method+" "+what == "POST ask" {
 		uimessage.SetHeader(w.Header())
-		return asAdminError(a.ask(r.Context(), name, body, w, http.NewResponseController(w).Flush))
+		return asAdminError(a.ask(r.Context(), name, body, r.URL.Query().Get("record") != "false", w, http.NewResponseController(w).Flush))
 	}
 	if r.Method+" "+what == "GET export" { // streamed, too
 		return asAdminError(a.export(w, r, name))

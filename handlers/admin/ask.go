@@ -67,7 +67,7 @@ func (a API) question(name string, body []byte) (r *site.Site, req *reply.Reques
 
 // ask answers the body of a v2 message request with a v2 stream, for an
 // operator: the conversation is kept in no thread.
-func (a API) ask(ctx context.Context, name string, body []byte, w io.Writer, flush func() error) error {
+func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w io.Writer, flush func() error) error {
 	r, req, release, err := a.question(name, body)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a API) ask(ctx context.Context, name string, body []byte, w io.Writer, flu
 	began, message := time.Now(), "msg_"+rand.Text()
 	enc := uimessage.NewEncoder(w, flush, uimessage.Literal)
 	res, err := r.Run(ctx, 1, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
-	if res != nil {
+	if res != nil && recorded {
 		ended := site.Reply{
 			Site: r, From: site.Asker{Source: insights.Command}, Page: req.CurrentPath, Message: message,
 			Took: time.Since(began), Result: res, Err: err, Gone: ctx.Err() != nil,

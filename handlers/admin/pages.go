@@ -13,8 +13,10 @@ type PageStatus struct {
 	File     string `json:"file"`
 	Title    string `json:"title"`
 	Sections int    `json:"sections"`
-	Language string `json:"language,omitempty"`
-	Version  string `json:"version,omitempty"`
+	// Anchors are those of the sections that have one.
+	Anchors  []string `json:"anchors,omitempty"`
+	Language string   `json:"language,omitempty"`
+	Version  string   `json:"version,omitempty"`
 	// Kind is what the page is, "" if it is current documentation.
 	Kind string `json:"kind,omitempty"`
 	// State is public, locked, not served, duplicate or unknown, and Why the
@@ -36,10 +38,16 @@ func (a API) Pages(ctx context.Context, name string) ([]PageStatus, error) {
 	site.Reach.Update(ctx)
 	pages := []PageStatus{}
 	for _, p := range site.Reach.Pages() {
-		pages = append(pages, PageStatus{
+		page := PageStatus{
 			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
 			State: string(p.State), Why: p.Why,
-		})
+		}
+		for i := range p.Sections {
+			if a := p.Sections[i].Anchor; a != "" {
+				page.Anchors = append(page.Anchors, a)
+			}
+		}
+		pages = append(pages, page)
 	}
 	return pages, nil
 }

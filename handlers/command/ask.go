@@ -27,13 +27,7 @@ end. The question is stored in no thread. With --show-prompt the command answers
 nothing: it shows the query, the passages that are found with their scores and
 tokens, and the prompt that the model would get.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			body, err := json.Marshal(map[string]any{
-				"fp": "anonymous", "retrievalPageSize": passages, "currentPath": current,
-				"messages": []any{map[string]any{"id": "1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": args[1]}}}},
-			})
-			if err != nil {
-				return err
-			}
+			body := question(args[1], current, passages)
 			if prompt {
 				return show(cmd, t, http.MethodPost, path("explain", args[0]), body, printExplanation)
 			}
@@ -51,17 +45,30 @@ tokens, and the prompt that the model would get.`,
 	return cmd
 }
 
-// printAnswer reads a v2 stream and prints the answer as it arrives, then its
-// sources; with --json, one document at the end.
-func printAnswer(t *target, stream io.Reader, out io.Writer) error {
-	type source struct {
-		ID    string `json:"id"`
-		URL   string `json:"url"`
-		Title string `json:"title,omitempty"`
-	}
-	var sources []source
-	var answer strings.Builder
-	var finish json.RawMessage
+// question is the body of a message request.
+func question(text, current string, passages int) []byte {
+	body, _ := json.Marshal(map[string]any{ // can't fail
+		"fp": "anonymous", "retrievalPageSize": passages, "currentPath": current,
+		"messages": []any{map[string]any{"id": "1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
+	})
+	return body
+}
+
+// answer is what a v2 stream holds.
+type answer struct {
+	Answer   string          `json:"answer"`
+	Sources  []source        `json:"sources"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+type source struct {
+	ID    string `json:"id"`
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+}
+
+// readAnswer reads a v2 stream, and calls each for every delta of its text.
+func readAnswer(stream io.Reader, each func(delta string)) (a answer, err error) {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(make([]byte, 64<<10), 4<<20)
 	for lines.Scan() {
@@ -74,30 +81,39 @@ func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 			MessageMetadata                              json.RawMessage
 		}
 		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return fmt.Errorf("reading the answer: %w", err)
+			return a, fmt.Errorf("reading the answer: %w", err)
 		}
 		switch e.Type {
 		case "text-delta":
-			answer.WriteString(e.Delta)
-			if !t.json {
-				fmt.Fprint(out, html.UnescapeString(e.Delta)) // an entity is within one delta
-			}
+			a.Answer += e.Delta
+			each(e.Delta)
 		case "source-url":
-			sources = append(sources, source{e.SourceID, e.URL, e.Title})
+			a.Sources = append(a.Sources, source{e.SourceID, e.URL, e.Title})
 		case "finish":
-			finish = e.MessageMetadata
+			a.Metadata = e.MessageMetadata
 		case "error":
-			return errors.New(e.ErrorText)
+			return a, errors.New(e.ErrorText)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	return a, lines.Err()
+}
+
+// printAnswer prints the answer of a v2 stream as it arrives, then its sources;
+// with --json, one document at the end.
+func printAnswer(t *target, stream io.Reader, out io.Writer) error {
+	a, err := readAnswer(stream, func(delta string) {
+		if !t.json {
+			fmt.Fprint(out, html.UnescapeString(delta)) // an entity is within one delta
+		}
+	})
+	if err != nil {
 		return err
 	}
 	if t.json {
-		return printJSON(out, map[string]any{"answer": answer.String(), "sources": sources, "metadata": finish})
+		return printJSON(out, a)
 	}
 	fmt.Fprintln(out)
-	for i, s := range sources {
+	for i, s := range a.Sources {
 		if i == 0 {
 			fmt.Fprintln(out, "\nSources")
 		}

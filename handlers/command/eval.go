@@ -31,13 +31,14 @@ type evalFlags struct {
 	minimum              float64
 	generate             bool
 	worst                int
+	answers              answerFlags
 }
 
 func evalCommand(t *target) *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
-		Use:   "eval SITE [queries.jsonl] [--qrels F] [--baseline run.jsonl] [--min-ndcg 0.7]",
-		Short: "Measures how well a site is searched",
+		Use:   "eval SITE [queries.jsonl] [--qrels F] [--baseline run.jsonl] [--min-ndcg 0.7] [--answers F [--judge URL MODEL]]",
+		Short: "Measures how well a site is searched and what it answers",
 		Long: `Searches a site for every query of a file and measures the results: nDCG@10,
 MRR@10, recall@5, the share of queries without a hit, and the search time, for
 each group of queries. It also lists the queries with the worst results.
@@ -47,11 +48,21 @@ A line of the file is {"id": "q1", "text": "how do I …", "group": "questions",
 (--qrels: query id, page and grade, separated by tabs). --generate writes such
 queries, proposed from the site's links and descriptions, to standard output.
 --out writes the run to a file, --baseline compares with one. The exit status
-is 1 if nDCG@10 is below --min-ndcg, for use in CI.`,
+is 1 if nDCG@10 is below --min-ndcg, for use in CI.
+
+With --answers, the assistant is asked the questions of a file, such as
+{"id": "q1", "question": "how do I …", "facts": ["docs key create"], "pages":
+["keys"]}, and its answers are checked: do they have the facts, link to one of
+the pages, and only to what is there? --judge has a model say how faithful and
+complete they are; its key is in JUDGE_API_KEY. With --out, a run that was
+interrupted goes on.`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.generate {
 				return generateQueries(cmd.Context(), t, args[0], cmd.OutOrStdout())
+			}
+			if f.answers.file != "" {
+				return evaluateAnswers(cmd.Context(), t, args, f, cmd.OutOrStdout())
 			}
 			if len(args) < 2 {
 				return errors.New("name a file of queries; --generate proposes some: caddy docs eval SITE --generate > queries.jsonl")
@@ -66,6 +77,7 @@ is 1 if nDCG@10 is below --min-ndcg, for use in CI.`,
 	fs.Float64Var(&f.minimum, "min-ndcg", 0, "The nDCG@10 below which the exit status is 1")
 	fs.BoolVar(&f.generate, "generate", false, "Propose queries from the site itself")
 	fs.IntVar(&f.worst, "worst", 10, "How many of the worst queries to list")
+	f.answers.add(fs)
 	return cmd
 }
 

@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// Difference is how much better a run is than a baseline on the same queries.
+// Difference is how much better a run is than a baseline on the same queries or
+// questions.
 type Difference struct {
 	Queries int `json:"queries"`
-	// Mean difference of nDCG@10, run minus baseline, and its 95 % confidence
+	// Mean difference of nDCG@10 or of the share passed, run minus baseline, and its 95 % confidence
 	// interval. If that contains 0, these queries show no difference.
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -24,15 +25,26 @@ type Difference struct {
 // one of them has. The interval is a bootstrap of 2,000 samples with a fixed
 // seed, so equal input gives equal output.
 func Compare(run, baseline Report) Difference {
+	of := func(r Report) map[string]float64 {
+		out := map[string]float64{}
+		for id, m := range r.perQuery {
+			out[id] = m.NDCG10
+		}
+		return out
+	}
+	return compare(of(run), of(baseline))
+}
+
+func compare(run, baseline map[string]float64) Difference {
 	const draws = 2000
 	var diff []float64
 	var d Difference
-	for _, id := range slices.Sorted(maps.Keys(run.perQuery)) {
-		b, ok := baseline.perQuery[id]
+	for _, id := range slices.Sorted(maps.Keys(run)) {
+		b, ok := baseline[id]
 		if !ok {
 			continue
 		}
-		x := run.perQuery[id].NDCG10 - b.NDCG10
+		x := run[id] - b
 		diff = append(diff, x)
 		switch {
 		case x > 1e-9:

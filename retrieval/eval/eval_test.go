@@ -102,9 +102,7 @@ func TestAFileOfQueriesIsScored(t *testing.T) {
 		t.Fatalf("got %+v, want %+v", queries, want)
 	}
 	run, err := ReadRun(strings.NewReader(`{"query_id": "q1", "paths": ["guide/install"]}
-2 Q0 guide/other 1 9.5 x
-2 Q0 guide/first 3 7.5 x
-2 Q0 guide/start 2 8.5 x`))
+{"query_id": 2, "paths": ["guide/other", "guide/start", "guide/first"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +145,7 @@ func TestQrels(t *testing.T) {
 func TestBadInputIsNamedByItsLine(t *testing.T) {
 	queries := func(s string) error { _, err := ReadQueries(strings.NewReader(s)); return err }
 	qrels := func(s string) error { _, err := ReadQrels(strings.NewReader(s)); return err }
+	questions := func(s string) error { _, err := ReadQuestions(strings.NewReader(s)); return err }
 	run := func(s string) error { _, err := ReadRun(strings.NewReader(s)); return err }
 	for _, c := range []struct {
 		name  string
@@ -164,8 +163,12 @@ func TestBadInputIsNamedByItsLine(t *testing.T) {
 		{"a grade beyond bounds", qrels, "q1\tp\t99", "line 1: grade 99"},
 		{"no judgement at all", qrels, "query-id\tcorpus-path\tscore\n", "no judgements"},
 		{"a result without its query", run, `{"paths":["a"]}`, `line 1: a result has no "query_id"`},
-		{"a result that is neither form", run, "a b", "line 1: neither"},
-		{"a rank that is no number", run, "q Q0 p first 1 x", `line 1: rank "first"`},
+		{"a result that is no JSON", run, "a b", "line 1: not a result"},
+		{"a question that is no JSON", questions, "hello", "line 1: not a question"},
+		{"a question without words", questions, `{"id":"x"}`, `line 1: question "x" has no "question"`},
+		{"a question twice", questions, "{\"id\":\"x\",\"question\":\"a\"}\n{\"id\":\"x\",\"question\":\"b\"}", `line 2: question "x" is there twice`},
+		{"a question that expects something else", questions, `{"question":"a","answered":"maybe"}`, `got "maybe"`},
+		{"no question at all", questions, "", "no questions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.read(c.input); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	host      = regexp.MustCompile(`^https?://[^/]+`)
-	extension = regexp.MustCompile(`(?i)\.(mdx?|html?|rst|ipynb|markdown|txt)$`)
-	index     = regexp.MustCompile(`(^|/)(_?index|README)$`)
+	host   = regexp.MustCompile(`^https?://[^/]+`)
+	suffix = regexp.MustCompile(`(?i)\.(mdx?|html?|rst|ipynb|markdown|txt)$`)
+	index  = regexp.MustCompile(`(^|/)(_?index|README)$`)
 )
 
 // Page returns the page of a path or URL: without host, query, fragment,
@@ -23,7 +23,7 @@ func Page(path string) string {
 	path, _, _ = strings.Cut(path, "#")
 	path, _, _ = strings.Cut(path, "?")
 	path = host.ReplaceAllString(strings.TrimSpace(path), "")
-	path = extension.ReplaceAllString(strings.Trim(path, "/"), "")
+	path = suffix.ReplaceAllString(strings.Trim(path, "/"), "")
 	path = strings.ToLower(strings.Trim(index.ReplaceAllString(path, ""), "/"))
 	if path == "" {
 		return "index"

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -165,51 +164,23 @@ func ReadQrels(r io.Reader) (Qrels, error) {
 const maxGrade = 30
 
 // ReadRun reads a run: one line a query, {"query_id": "q1", "paths": ["best",
-// "next"]}, or the six columns of TREC (query, Q0, path, rank, score, name).
+// "next"]}.
 func ReadRun(r io.Reader) (Run, error) {
 	out := Run{}
-	type ranked struct {
-		rank int
-		path string
-	}
-	trec := map[string][]ranked{}
-	err := lines(r, func(n int, line []byte) error {
-		if line[0] == '{' {
-			var l struct {
-				QueryID any      `json:"query_id"`
-				ID      any      `json:"id"`
-				Paths   []string `json:"paths"`
-			}
-			if err := json.Unmarshal(line, &l); err != nil {
-				return fmt.Errorf(`not a result: %w; write {"query_id": "q1", "paths": ["best", "next"]}`, err)
-			}
-			id := l.QueryID
-			if id == nil {
-				id = l.ID
-			}
-			if id == nil {
-				return fmt.Errorf(`a result has no "query_id"`)
-			}
-			out[fmt.Sprint(id)] = l.Paths
-			return nil
+	err := lines(r, func(_ int, line []byte) error {
+		var l struct {
+			QueryID any      `json:"query_id"`
+			Paths   []string `json:"paths"`
 		}
-		f := strings.Fields(string(line))
-		if len(f) < 4 {
-			return fmt.Errorf(`neither {"query_id": …} nor the six columns of a TREC run`)
+		if err := json.Unmarshal(line, &l); err != nil {
+			return fmt.Errorf(`not a result: %w; write {"query_id": "q1", "paths": ["best", "next"]}`, err)
 		}
-		rank, err := strconv.Atoi(f[3])
-		if err != nil {
-			return fmt.Errorf("rank %q is not a whole number", f[3])
+		if l.QueryID == nil {
+			return fmt.Errorf(`a result has no "query_id"`)
 		}
-		trec[f[0]] = append(trec[f[0]], ranked{rank, f[2]})
+		out[fmt.Sprint(l.QueryID)] = l.Paths
 		return nil
 	})
-	for id, list := range trec {
-		slices.SortStableFunc(list, func(a, b ranked) int { return a.rank - b.rank })
-		for _, x := range list {
-			out[id] = append(out[id], x.path)
-		}
-	}
 	return out, err
 }
 
