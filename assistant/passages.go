@@ -23,7 +23,6 @@ type passage struct {
 
 // Bounds of what is chosen from the hits.
 const (
-	perPage        = 2    // sections of a page, unless the question is about that page
 	defaultTokens  = 6000 // of all passages
 	shortSection   = 60   // tokens: what follows it on the page is added …
 	neighbourhood  = 350  // … up to so many tokens
@@ -38,7 +37,6 @@ func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.
 	budget := r.a.passageBudget()
 	share := max(leastTokens, int(float64(budget)*longestShare))
 	longest := share
-	focus := r.focus(hits, query)
 
 	out := make([]passage, 0, min(n, len(hits)))
 	whole := map[string]*retrieval.Document{}
@@ -50,11 +48,7 @@ func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.
 		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) {
 			continue
 		}
-		most := perPage
-		if d.Page == focus {
-			most = n
-		}
-		if ofPage(out, d.Page) >= most || r.covered(out, d, h.Section) {
+		if r.covered(out, d, h.Section) {
 			continue
 		}
 		if len(out) > 0 && h.Score < out[0].score*relevanceFloor {
@@ -86,6 +80,36 @@ func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.
 	return out
 }
 
+// fill adds further sections of the best pages, by the question's words that they
+// hold: the search has at most two of a page.
+func (r *run) fill(out []passage, query string, n int) []passage {
+	left := r.a.passageBudget()
+	for i := range out {
+		left -= out[i].tokens
+	}
+	more := candidates(out)
+	rate(more, distinct(terms(query, r.q.language)), r.q.language)
+	slices.SortStableFunc(more, byRating)
+	for _, c := range more {
+		if len(out) == n || left < leastTokens {
+			break
+		}
+		if c.rank >= 0 || r.covered(out, c.document, c.section) {
+			continue
+		}
+		text, tokens := r.passageText(nil, c.document, c.section, query, min(left, usualTokens))
+		if text == "" {
+			continue
+		}
+		left -= tokens
+		out = append(out, passage{
+			document: c.document, section: c.section, score: c.score,
+			url: c.url(), title: c.title(), text: text, tokens: tokens,
+		})
+	}
+	return out
+}
+
 // whole returns the document of a hit that has the texts of the sections found
 // alone. If the page can't be had, it ends with the section.
 func (r *run) whole(ctx context.Context, d *retrieval.Document, section int) *retrieval.Document {
@@ -96,47 +120,6 @@ func (r *run) whole(ctx context.Context, d *retrieval.Document, section int) *re
 	c := *d
 	c.Sections = d.Sections[:section+1]
 	return &c
-}
-
-// ofPage counts the passages of a page.
-func ofPage(ps []passage, page string) (n int) {
-	for i := range ps {
-		if ps[i].document.Page == page {
-			n++
-		}
-	}
-	return n
-}
-
-// focus returns the page that the question is about: the one whose title it
-// holds, or the page that the reader is on if that has the best hit.
-func (r *run) focus(hits []retrieval.Hit, query retrieval.Query) string {
-	const none = "\x00" // no page's name
-	if len(hits) == 0 {
-		return none
-	}
-	if p := r.q.page; p != nil && hits[0].Document != nil && hits[0].Document.Page == p.Page {
-		return p.Page
-	}
-	if d := hits[0].Document; r.q.leans && d != nil && slices.Contains(query.Boost, d.Page) {
-		return d.Page // the page of the answer before
-	}
-	missing := func(t term) bool {
-		return !slices.ContainsFunc(r.q.terms, func(own term) bool { return own.stem == t.stem })
-	}
-	for _, h := range hits[:min(3, len(hits))] {
-		if h.Document == nil {
-			continue
-		}
-		title := terms(h.Document.Title, r.q.language)
-		if len(title) < 2 && !(len(title) == 1 && title[0].name) {
-			continue // one plain word ("Install") names a topic, not a page
-		}
-		if !slices.ContainsFunc(title, missing) {
-			return h.Document.Page
-		}
-	}
-	return none
 }
 
 // covered reports whether a section's text is already in a passage, in out or

@@ -168,7 +168,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	if len(shown) == 0 && len(q.earlier) == 0 {
 		return text
 	}
-	earlier := q.subject()
+	earlier := slices.DeleteFunc(slices.Clone(q.earlier), func(u utterance) bool { return u.byUser && isPleasantry(u.text) })
 	leans = leans && len(earlier) > 0
 	q.leans = leans && len(q.earlier) > 0
 
@@ -188,8 +188,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	plain := b.String()
 	perhaps := len(earlier) > 0 && n <= maxPerhaps
 	if leans || perhaps {
-		// Half as many words for every turn further back. A turn that names its
-		// subject is likely to have begun it.
+		// Half as many words for every turn further back.
 		n := followWords
 		for _, u := range slices.Backward(earlier) {
 			if !u.byUser || n == 0 {
@@ -204,40 +203,11 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 		}
 	}
 	plain, whole := short.Bytes(plain, maxSearchText), short.Bytes(b.String(), maxSearchText)
-	if points := pointsBack(q.asked, pointers) || containsAny(q.asked, easternPointers); whole == plain || n < leastTerms || n < leastPointing && points {
+	if points := pointsBack(q.asked, pointers); whole == plain || n < leastTerms || n < leastPointing && points {
 		return whole // it can't be complete
 	}
 	q.other = whole
 	return plain
-}
-
-// subject is the conversation that the question may continue: without
-// pleasantries, without the question that this one corrects, and nothing where
-// this one says that it begins another subject.
-func (q *inquiry) subject() []utterance {
-	lower := strings.ToLower(short.Bytes(q.asked, 200))
-	if begins(lower, newSubject) {
-		return nil
-	}
-	corrects := begins(lower, corrections)
-	out := slices.Clone(q.earlier)
-	for i, u := range slices.Backward(q.earlier) {
-		switch {
-		case !u.byUser:
-		case isPleasantry(u.text):
-			out = slices.Delete(out, i, i+1)
-		case corrects:
-			corrects = false
-			out = slices.Delete(out, i, i+1)
-		}
-	}
-	return out
-}
-
-// begins reports whether a text begins with one of the phrases.
-func begins(text string, phrases []string) bool {
-	text = strings.TrimLeft(text, " \t\n¿¡\"'«„“")
-	return slices.ContainsFunc(phrases, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // isPleasantry reports whether a text is thanks, agreement or a greeting.
@@ -266,20 +236,13 @@ func wordCount(text string, n int) int {
 	return (n + 2) / 3
 }
 
-// newTerms returns up to n terms of a text that are not in have, identifiers
-// first, in the text's order, and adds them to have.
-func newTerms(text string, l language.Language, have map[string]bool, n int) []term {
-	ts := terms(text, l)
-	var out []term
-	for _, names := range []bool{true, false} {
-		for _, t := range ts {
-			if len(out) == n {
-				return out
-			}
-			if t.name == names && !have[t.stem] {
-				have[t.stem] = true
-				out = append(out, t)
-			}
+// newTerms returns up to n terms of a text that are not in have, and adds them to
+// have.
+func newTerms(text string, l language.Language, have map[string]bool, n int) (out []term) {
+	for _, t := range terms(text, l) {
+		if len(out) < n && !have[t.stem] {
+			have[t.stem] = true
+			out = append(out, t)
 		}
 	}
 	return out
@@ -300,9 +263,6 @@ func condense(asked string) string {
 func leansBack(asked string, n int) bool {
 	if n <= 2 || n > 8 {
 		return n <= 2
-	}
-	if containsAny(asked, easternPointers) {
-		return true
 	}
 	return pointsBack(asked, pointers)
 }
@@ -326,10 +286,6 @@ func points(asked string, n int) bool {
 		return n <= 1
 	}
 	return slices.ContainsFunc(wordsOf(asked), func(w string) bool { return shownPointers[w] })
-}
-
-func containsAny(s string, words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 func wordsOf(asked string) []string {
@@ -369,22 +325,6 @@ var (
 		"eso, esto, ese, esa, ello, ellos, ahí, lo, isso, isto, ele, ela, eles, aí, questo, quello, quella, ciò, esso, lì",
 		"это, этот, эта, они, его, её, ее, их, там",
 	)
-	// easternPointers refer to something named before, in scripts without spaces.
-	easternPointers = []string{
-		"它", "这个", "那个", "这些", "那些", "这样", "那么", "那如果", "如果这", "还有呢", "呢？", "该怎么",
-		"それ", "これ", "その", "この場合", "では", "じゃあ", "でも", "そこ", "それでは",
-		"그것", "이것", "그건", "그걸", "그럼", "그러면", "그리고", "거기",
-	}
-	// newSubject and corrections begin a question about something else, and one
-	// that corrects the last.
-	newSubject = []string{
-		"different thing", "different question", "different topic", "another question", "another thing", "another topic", "new question", "new topic", "unrelated", "something else:", "on another note", "separate question", "next question", "moving on",
-		"andere frage", "anderes thema", "etwas anderes", "neue frage", "neues thema", "autre question", "autre chose", "autre sujet", "nouvelle question", "otra pregunta", "otra cosa", "otro tema", "outra pergunta", "outra coisa", "outro assunto", "altra domanda", "un'altra cosa", "altro argomento",
-		"другой вопрос", "другая тема", "ещё вопрос", "另一个问题", "换个问题", "换个话题", "别の質問", "別の話", "話は変わ", "다른 질문", "다른 주제",
-	}
-	corrections = []string{
-		"no, i mean", "no i mean", "sorry, i mean", "i meant", "actually, i mean", "nein, ich mein", "ich meinte", "non, je voul", "je voulais dire", "no, quería decir", "quise decir", "me refería", "não, eu quis", "quis dizer", "no, intendevo", "intendevo", "нет, я имел", "я имел", "我是说", "我的意思是", "不，我", "いえ、", "つまり", "아니, ", "제 말은",
-	}
 	// pleasantries are no subject.
 	pleasantries = wordSet(
 		"perfect, thank, thanks, thx, great, cool, nice, awesome, good, got, works, worked, working, wonderful, excellent, lovely, ok, okay, alright, sure, yes, no, hi, hello, hey, fine, right, super, helpful, understood, brilliant, cheers, appreciated, see, much, lot",

@@ -51,6 +51,8 @@ type candidate struct {
 func (c *candidate) url() string   { return sectionURL(c.document, c.section) }
 func (c *candidate) title() string { return sectionTitle(c.document, c.section) }
 
+func byRating(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) }
+
 // verdict is what an extractive reply rests on: a quotation, if a section is
 // about the question, and the sections that come nearest.
 type verdict struct {
@@ -76,7 +78,7 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 		}
 		return sum
 	}
-	slices.SortStableFunc(v.nearest, func(a, b *candidate) int { return cmp.Compare(b.rating, a.rating) })
+	slices.SortStableFunc(v.nearest, byRating)
 	first := v.nearest[0]
 	if first.cover < aboutIt {
 		return v

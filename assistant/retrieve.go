@@ -13,7 +13,8 @@ const (
 	defaultPageSize = 5
 	maxPageSize     = 50
 	spareHits       = 10 // asked for beyond twice those wanted
-	promptPassages  = 16 // that a model gets; clients get the sources they want
+	promptPassages  = 14 // found ones that a model gets; clients get the sources they want
+	filledPassages  = 20 // those with further sections of their pages
 	nearPages       = 8  // that a model gets the titles of
 )
 
@@ -71,9 +72,14 @@ func (r *run) search(ctx context.Context, n int) error {
 		hits = fuse(better, whole)
 		query.Text, r.q.query.Text, r.q.other = rewritten, rewritten, cmp.Or(r.q.other, r.q.query.Text)
 	}
-	r.add(r.choose(ctx, hits, query, n))
+	chosen := r.choose(ctx, hits, query, n)
+	if r.a.Model != nil {
+		chosen = r.fill(chosen, query.Text, filledPassages)
+	}
+	r.add(chosen)
 	for _, h := range hits {
-		if d := h.Document; d != nil && len(r.near) < nearPages && ofPage(r.passages, d.Page) == 0 && !slices.Contains(r.near, d) {
+		if d := h.Document; d != nil && len(r.near) < nearPages && !slices.Contains(r.near, d) &&
+			!slices.ContainsFunc(r.passages, func(p passage) bool { return p.document.Page == d.Page }) {
 			r.near = append(r.near, d)
 		}
 	}
