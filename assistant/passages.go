@@ -94,7 +94,7 @@ func (r *run) fill(out []passage, query string, n int) []passage {
 		if len(out) == n || left < leastTokens {
 			break
 		}
-		if c.rank >= 0 || r.covered(out, c.document, c.section) {
+		if c.rank >= 0 || c.cover <= 0 || r.covered(out, c.document, c.section) {
 			continue
 		}
 		text, tokens := r.passageText(nil, c.document, c.section, query, min(left, usualTokens))

@@ -79,17 +79,17 @@ func fenced(found []followUp) string {
 	return b.String()
 }
 
-// followUps are made of the headings near the passages, so that each has an
+// followUps are made of the headings near the best passages, so that each has an
 // answer and none costs a call of the model.
 func (r *run) followUps() []followUp {
-	used := make(map[string]bool)
-	for i := range r.passages {
-		used[strings.ToLower(heading(&r.passages[i], r.passages[i].section))] = true
+	used, best := make(map[string]bool), r.passages[:r.shown]
+	for i := range best {
+		used[strings.ToLower(heading(&best[i], best[i].section))] = true
 	}
 	asked := stems(r.q.asked, r.q.language)
 	var questions []followUp
-	for i := range r.passages {
-		p := &r.passages[i]
+	for i := range best {
+		p := &best[i]
 		for _, j := range []int{p.section + 1, p.section + 2, p.section - 1} {
 			if j < 0 || j >= len(p.document.Sections) || len(questions) == maxSuggestions {
 				continue
