@@ -55,7 +55,7 @@ type Options struct {
 type Index struct {
 	dir     string
 	log     *slog.Logger
-	wording *Wording
+	wording *words.Wording
 	ratio   float64                    // the weight of vectors
 	current atomic.Pointer[generation] // nil before the first one, and if it is only on disk
 	scratch sync.Pool                  // of *scratch
@@ -72,7 +72,7 @@ var _ retrieval.Index = (*Index)(nil)
 // snapshot that is damaged or of another version is logged, removed and
 // ignored. Open only fails if synonyms or stop words can't be used.
 func Open(o Options) (*Index, error) {
-	w, err := NewWording(o.Synonyms, o.StopWords)
+	w, err := words.NewWording(o.Synonyms, o.StopWords)
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (p *parsedQuery) semanticShare(ratio float64) float32 {
 
 // parse reads a query. Its stop words are those of its language, of the
 // preferred one if its words show none.
-func (v *vocabulary) parse(q *retrieval.Query, w *Wording) parsedQuery {
+func (v *vocabulary) parse(q *retrieval.Query, w *words.Wording) parsedQuery {
 	var p parsedQuery
 	text := q.Text[:min(len(q.Text), maxQueryBytes)]
 	if !norm.NFKC.IsNormalString(text) {
@@ -189,7 +189,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *Wording) parsedQuery {
 	if strings.ContainsFunc(p.text, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) { // useData isn't English
 		p.language = v.languageOf(p.words)
 	}
-	p.words = w.withoutStops(p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
+	p.words = withoutStops(w, p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
 	for i := range min(len(p.words)-1, maxJoined) {
 		a, b := &p.words[i], &p.words[i+1]
@@ -206,7 +206,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *Wording) parsedQuery {
 		if typed && x.plain {
 			p.typed = x.text
 		}
-		if v.expand(x, typed, unknown < maxUnknown, w.synonyms[x.text]) {
+		if v.expand(x, typed, unknown < maxUnknown, w.Synonyms[x.text]) {
 			continue
 		}
 		if unknown++; x.plain && len(x.expansions) == 0 && unknown <= maxUnknown {
@@ -374,4 +374,20 @@ func (v *vocabulary) split(word string) (a, b string, ok bool) {
 		}
 	}
 	return a, b, best > 0
+}
+
+// withoutStops removes the words from a query that carry no meaning next to its
+// others: the site's stop words from any query, those of the language from a
+// query of three words and more. A query of nothing else keeps them.
+func withoutStops(w *words.Wording, list []queryWord, length int, spoken language.Language) []queryWord {
+	ofLanguage := func(x queryWord) bool { return spoken.IsStop(x.text) }
+	ofSite := func(x queryWord) bool { return x.plain && w.Stop[x.text] }
+	long := length >= 3
+	if slices.ContainsFunc(list, func(x queryWord) bool { return x.plain && !ofLanguage(x) && !ofSite(x) }) {
+		return slices.DeleteFunc(list, func(x queryWord) bool { return ofSite(x) || long && ofLanguage(x) })
+	}
+	if long && slices.ContainsFunc(list, func(x queryWord) bool { return !ofLanguage(x) }) {
+		return slices.DeleteFunc(list, ofLanguage)
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // scratch holds the scores of one search. It is pooled, since they are as
@@ -32,7 +33,7 @@ func zeroed(s []float32, n int) []float32 {
 }
 
 // search ranks the sections of a generation for a query.
-func (g *generation) search(ctx context.Context, q *retrieval.Query, w *Wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
+func (g *generation) search(ctx context.Context, q *retrieval.Query, w *words.Wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
 	p := g.parse(q, w)
 	if err := ctx.Err(); err != nil {
 		return nil, err

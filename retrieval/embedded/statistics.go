@@ -15,12 +15,12 @@ import (
 type Statistics struct {
 	vocabulary
 	table   *Table
-	wording *Wording
+	wording *words.Wording
 }
 
 // Statistics returns the statistics of the pages that were added. The table
 // must not change any more: add to its Clone.
-func (t *Table) Statistics(w *Wording) *Statistics {
+func (t *Table) Statistics(w *words.Wording) *Statistics {
 	s := &Statistics{table: t, wording: w}
 	all := slices.Sorted(maps.Keys(t.Words))
 	places := make([]uint32, len(all))

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // statistics are those of documents, encoded and read again.
 func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Document) *Statistics {
 	t.Helper()
-	w, err := NewWording(nil, stopWords)
+	w, err := words.NewWording(nil, stopWords)
 	if err != nil {
 		t.Fatal(err)
 	}

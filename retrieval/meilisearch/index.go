@@ -20,6 +20,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Options are the options of an Index. URLs and Site are required.
@@ -91,7 +92,7 @@ type Index struct {
 	log       *slog.Logger
 	uidPrefix string
 	ratio     float64
-	wording   *embedded.Wording
+	wording   *words.Wording
 	store     *store
 	local     *embedded.Index // the fallback; nil without one
 	servers   []*replica
@@ -155,7 +156,7 @@ func Open(o Options) (*Index, error) {
 		x.servers = append(x.servers, newReplica(x, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe)))
 	}
 	var err error
-	if x.wording, err = embedded.NewWording(o.Synonyms, o.StopWords); err != nil {
+	if x.wording, err = words.NewWording(o.Synonyms, o.StopWords); err != nil {
 		return nil, err
 	}
 	x.store = newStore(o.Dir)

@@ -7,9 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 	sdk "github.com/meilisearch/meilisearch-go"
-
-	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
 // locales are the server's names of languages written without spaces. It must
@@ -41,7 +40,7 @@ func (x *Index) settingsOf(ix *languageIndex) *sdk.Settings {
 		Pagination:         &sdk.Pagination{MaxTotalHits: 1000},
 		Synonyms:           map[string][]string{},
 	}
-	for _, set := range append(embedded.Abbreviations(), x.options.Synonyms...) {
+	for _, set := range append(words.Abbreviations(), x.options.Synonyms...) {
 		for i, word := range set {
 			others := append(slices.Clone(set[:i]), set[i+1:]...)
 			s.Synonyms[normal(word)] = append(s.Synonyms[normal(word)], others...)
