@@ -46,7 +46,7 @@ var arrows = map[string][]string{
 	"retrieval/ingest":      {"retrieval", "retrieval/language", "short"},
 	"retrieval/embedded":    {"retrieval", "retrieval/disk", "retrieval/language", "retrieval/words"},
 	"retrieval/words":       {"retrieval", "retrieval/language"},
-	"retrieval/meilisearch": {"retrieval", "retrieval/disk", "retrieval/embedded"},
+	"retrieval/meilisearch": {"retrieval", "retrieval/disk", "retrieval/embedded", "retrieval/words"},
 	"retrieval/eval":        {"retrieval", "short"},
 	"encoding":              {"assistant/reply", "retrieval", "short"},
 	"encoding/datastream":   {"assistant/reply", "encoding"},
