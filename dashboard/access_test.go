@@ -84,7 +84,7 @@ func (s *twoOrganizations) RevokeKey(_ context.Context, id string) error {
 	return nil
 }
 
-func (s *twoOrganizations) Refresh(_ context.Context, site string) error {
+func (s *twoOrganizations) RefreshSoon(site string) error {
 	s.refreshed = append(s.refreshed, site)
 	return nil
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -59,7 +58,7 @@ func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int
 		First: dayName(days[0].Date), Last: dayName(days[len(days)-1].Date),
 	}
 	c.Describe = fmt.Sprintf("%s from %s to %s: %s %s in all, %s %s; the most on %s, %s.", title, c.First, c.Last,
-		thousands(strconv.FormatInt(sum, 10)), unit, thousands(strconv.FormatInt(parts, 10)), partUnit, dayName(days[best].Date), thousands(strconv.FormatInt(most, 10)))
+		thousands(sum), unit, thousands(parts), partUnit, dayName(days[best].Date), thousands(most))
 	step := float64(chartWidth-chartLeft) / float64(len(days))
 	scale := float64(chartHeight-chartTop-chartBottom) / float64(c.Max)
 	for i := range days {
@@ -91,15 +90,10 @@ func dayName(d insights.Date) string { return d.Time().Format("2 Jan") }
 
 // roundUp returns the next number that reads well.
 func roundUp(n int64) int64 {
-	for _, m := range []int64{1, 2, 4, 6, 8, 10} {
-		if m >= n {
-			return m
-		}
-	}
 	for unit := int64(1); ; unit *= 10 {
-		for _, m := range []int64{12, 15, 20, 30, 40, 60, 80, 100} {
-			if m*unit >= n {
-				return m * unit
+		for _, m := range []int64{10, 12, 15, 20, 30, 40, 60, 80} {
+			if m*unit/10 >= n {
+				return m * unit / 10
 			}
 		}
 	}
@@ -125,7 +119,7 @@ func sparkOf(days []int64) *spark {
 		s.Total += n
 		most = max(most, n)
 	}
-	s.Describe = fmt.Sprintf("%s in %d days, at most %s a day", plural(s.Total, "use", "uses"), len(days), thousands(strconv.FormatInt(most, 10)))
+	s.Describe = fmt.Sprintf("%s in %d days, at most %s a day", plural(s.Total, "use", "uses"), len(days), thousands(most))
 	for i, n := range days {
 		if n == 0 {
 			continue

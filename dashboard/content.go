@@ -3,8 +3,6 @@ package dashboard
 import (
 	"errors"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -20,38 +18,16 @@ type Page struct {
 	State, Why string
 }
 
-// Mood is the color of the state's badge.
-func (p Page) Mood() string {
-	switch p.State {
-	case "public":
-		return "good"
-	case "not served":
-		return "bad"
-	case "unknown", "duplicate":
-		return ""
-	}
-	return "warn"
-}
-
-// pagesAtOnce is how many pages one page shows.
-const pagesAtOnce = 100
-
 type contentData struct {
 	Ready    bool
 	Pages    []Page
 	Total    int // of the filter
-	States   []stateCount
+	States   map[string]int
 	State    string
 	Find     string
 	Problems []retrieval.Problem
 	More     int // of Problems
-	Page     int // from 1
-	Last     int
-}
-
-type stateCount struct {
-	State string
-	Pages int
+	Pager    pager
 }
 
 var pageColumns = []column[Page]{
@@ -67,10 +43,7 @@ var pageColumns = []column[Page]{
 // content lists the pages.
 func content(q *request) error {
 	query := q.URL.Query()
-	data := contentData{State: query.Get("state"), Find: strings.TrimSpace(query.Get("find")), Page: 1}
-	if data.Page, _ = strconv.Atoi(query.Get("page")); data.Page < 1 {
-		data.Page = 1
-	}
+	data := contentData{States: map[string]int{}, State: query.Get("state"), Find: strings.TrimSpace(query.Get("find"))}
 	file, err := q.exports()
 	if err != nil {
 		return err
@@ -84,12 +57,7 @@ func content(q *request) error {
 	data.More = q.site.Index.ProblemCount - len(data.Problems)
 	find := strings.ToLower(data.Find)
 	for _, p := range pages {
-		i := slices.IndexFunc(data.States, func(c stateCount) bool { return c.State == p.State })
-		if i < 0 {
-			i = len(data.States)
-			data.States = append(data.States, stateCount{State: p.State})
-		}
-		data.States[i].Pages++
+		data.States[p.State]++
 		// A locked page is shown by its address: the visitor may not be among
 		// its readers.
 		if p.State == "locked" && !q.visitor.Admin {
@@ -100,11 +68,11 @@ func content(q *request) error {
 		}
 	}
 	if file {
-		return export(q, "pages", pageColumns, all(data.Pages))
+		return listed(data.Pages).export(q, "pages", pageColumns)
 	}
 	data.Total = len(data.Pages)
-	data.Last = max(1, (data.Total+pagesAtOnce-1)/pagesAtOnce)
-	data.Page = min(data.Page, data.Last)
-	data.Pages = data.Pages[(data.Page-1)*pagesAtOnce : min(data.Total, data.Page*pagesAtOnce)]
+	if data.Pages, data.Pager, err = listed(data.Pages).page(q); err != nil {
+		return err
+	}
 	return q.render(http.StatusOK, "content", "Content", data)
 }

@@ -29,6 +29,9 @@ type Answer struct {
 	// answer may quote.
 	Locked bool
 
+	// Masked is set if addresses and secrets in it are not shown.
+	Masked bool
+
 	// Turn is what was recorded of it, nil for nothing.
 	Turn *insights.Turn
 	// Kept is set if the conversation has the answer. It may be older than
@@ -99,8 +102,8 @@ func conversations(q *request) error {
 type conversationData struct {
 	Thread string
 	Turns  []Answer
-	// Hidden is how many answers the visitor may not read.
-	Hidden int
+	// Masked is set if an address or a secret is not shown.
+	Masked bool
 }
 
 // conversation shows what a reader asked and was answered.
@@ -109,20 +112,24 @@ func conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	data := conversationData{Thread: q.params["thread"]}
+	data, what := conversationData{Thread: q.params["thread"]}, "conversation read"
+	if q.URL.Query().Get("show") != "" {
+		if q.visitor.In(q.site.Organization) < Member {
+			return fail(http.StatusForbidden, "What is masked is shown to members of the organization.")
+		}
+		q.unmasked, what = true, "conversation shown unmasked"
+	}
 	if data.Turns, err = q.transcript(data.Thread); err != nil {
 		return err
 	}
 	if len(data.Turns) == 0 {
 		return fail(http.StatusNotFound, "There is no such conversation. It may have been erased, or be older than conversations are kept.")
 	}
-	if err := q.audit(store, "conversation read", data.Thread); err != nil {
+	if err := q.audit(store, what, data.Thread); err != nil {
 		return err
 	}
 	for i := range data.Turns {
-		if data.Turns[i].Locked {
-			data.Hidden++
-		}
+		data.Masked = data.Masked || data.Turns[i].Masked
 	}
 	return q.render(http.StatusOK, "conversation", "Conversation", data)
 }
@@ -147,7 +154,7 @@ func eraseConversation(q *request) error {
 	if _, err := q.d.server.Erase(q.Context(), q.site.Name, insights.Erasure{Thread: thread}); err != nil {
 		return fmt.Errorf("erasing a conversation: %w", err)
 	}
-	return q.redirect(q.at("conversations"))
+	return q.redirect(q.at("conversations"), nil)
 }
 
 // sameTurn is how far the time of a recorded reply may be from that of its
@@ -188,6 +195,10 @@ func (q *request) transcript(thread string) ([]Answer, error) {
 		locked = locked || a.Locked
 		if a.Locked = locked && !q.visitor.Admin; a.Locked {
 			a.Text = ""
+		}
+		if question, text := insights.Redact(a.Question), insights.Redact(a.Text); !q.unmasked {
+			a.Masked = question != a.Question || text != a.Text
+			a.Question, a.Text = question, text
 		}
 		if a.HTML, err = q.site.rendered(a.Text); err != nil {
 			return nil, err

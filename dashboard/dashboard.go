@@ -15,6 +15,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/caddy-docs/caddy-docs/insights"
 )
 
 // Dashboard serves the pages.
@@ -33,15 +35,17 @@ func New(s Server, logins *Logins, log *slog.Logger) *Dashboard {
 // request is a request for a page.
 type request struct {
 	*http.Request
-	w       http.ResponseWriter
-	d       *Dashboard
-	base    string
-	visitor *Visitor
-	sites   []Site // that the visitor may see
-	site    *Site  // nil for pages that are not of one site
-	params  map[string]string
-	page    string
-	days    int // of the period that the page shows
+	w        http.ResponseWriter
+	d        *Dashboard
+	base     string
+	visitor  *Visitor
+	sites    []Site // that the visitor may see
+	site     *Site  // nil for pages that are not of one site
+	params   map[string]string
+	page     string
+	unmasked bool            // addresses and secrets in conversations are shown
+	shown    insights.Period // that the page is about
+	dated    bool            // the visitor chose its first and last day
 }
 
 // maxForm bounds the body of a form.
@@ -72,7 +76,7 @@ func (q *request) serve() error {
 			return fail(http.StatusBadRequest, "The form is too large or can't be read.")
 		}
 	}
-	if q.visitor == nil || !q.visitor.known() {
+	if q.visitor == nil || !q.visitor.Known() {
 		v, err := q.session()
 		if err != nil {
 			return err
@@ -103,9 +107,9 @@ func (q *request) front() error {
 		return notAllowed(http.MethodGet)
 	}
 	if len(q.sites) == 1 {
-		return q.redirect("/" + q.sites[0].Organization + "/" + q.sites[0].Name)
+		return q.redirect("/"+q.sites[0].Organization+"/"+q.sites[0].Name, nil)
 	}
-	return q.render(http.StatusOK, "sites", "Sites", nil)
+	return q.overviewOfSites()
 }
 
 // route finds the page of /{organization}/{domain}/…. What the visitor has no
@@ -132,7 +136,7 @@ func (q *request) route() error {
 			continue
 		}
 		if slash && r.method == http.MethodGet {
-			return q.redirect(path)
+			return q.redirect(path, nil)
 		}
 		if r.role == Nobody || q.visitor.In(q.site.Organization) < r.role {
 			return fail(http.StatusForbidden, "Your role in this organization is "+q.visitor.In(q.site.Organization).String()+"; this takes "+r.role.String()+".")
@@ -146,16 +150,9 @@ func (q *request) route() error {
 	return errNotFound
 }
 
-// redirect leads to a path of the dashboard.
-func (q *request) redirect(path string) error { return q.redirectTo(path, nil) }
-
-// redirectTo leads to a path of the dashboard with parameters.
-func (q *request) redirectTo(path string, values url.Values) error {
-	to := (&url.URL{Path: q.base + path}).EscapedPath()
-	if len(values) > 0 {
-		to += "?" + values.Encode()
-	}
-	q.w.Header().Set("Location", to)
+// redirect leads to a path of the dashboard with parameters.
+func (q *request) redirect(path string, values url.Values) error {
+	q.w.Header().Set("Location", link(q.base+path, values))
 	q.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
@@ -195,11 +192,7 @@ func (q *request) fail(err error) {
 	if len(f.allow) > 0 {
 		q.w.Header().Set("Allow", strings.Join(f.allow, ", "))
 	}
-	title := http.StatusText(f.status)
-	if f.status == http.StatusNotFound {
-		title = "Not found"
-	}
-	if err := q.render(f.status, "error", title, f.message); err != nil {
+	if err := q.render(f.status, "error", http.StatusText(f.status), f.message); err != nil {
 		q.d.log.Error("the page of an error failed", "error", err)
 	}
 }

@@ -75,13 +75,6 @@ func export[T any](q *request, name string, columns []column[T], next func([]T) 
 	return nil
 }
 
-// all is next for a list that is there.
-func all[T any](rows []T) func([]T) ([]T, error) {
-	return func(got []T) ([]T, error) {
-		return rows[len(got):min(len(rows), len(got)+exportAtOnce)], nil
-	}
-}
-
 // writeJSON writes objects whose fields have the order of the columns.
 func writeJSON[T any](b *bytes.Buffer, columns []column[T], rows []T) error {
 	b.WriteByte('[')
@@ -135,11 +128,6 @@ func cell(value any) string {
 		return plainCell(v)
 	case []string:
 		return plainCell(strings.Join(v, "\n"))
-	case time.Time:
-		if v.IsZero() {
-			return ""
-		}
-		return v.UTC().Format(time.RFC3339)
 	case *time.Time:
 		if v == nil {
 			return ""

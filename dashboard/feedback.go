@@ -64,7 +64,7 @@ func feedback(q *request) error {
 			return q.stored(err)
 		}
 		if file {
-			return export(q, "feedback-pages", pageVotesColumns, all(data.Pages))
+			return listed(data.Pages).export(q, "feedback-pages", pageVotesColumns)
 		}
 		return q.render(http.StatusOK, "feedback", "Feedback", data)
 	}

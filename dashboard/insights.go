@@ -19,7 +19,10 @@ var ErrOff = errors.New("insights are off")
 // periods are the lengths of time to choose from, in days.
 var periods = []int{7, 30, 90}
 
-const defaultPeriod = 30
+const (
+	defaultPeriod = 30
+	maxPeriod     = 366
+)
 
 // insights returns the store. The error is one that the visitor reads.
 func (q *request) insights() (*insights.Store, error) {
@@ -54,17 +57,28 @@ func (q *request) scope() insights.Scope {
 	return insights.Scope{Organization: q.site.Organization, Site: q.site.Name}
 }
 
-// period reads the length of time that the visitor chose.
-func (q *request) period() (insights.Period, error) {
-	q.days = defaultPeriod
-	if text := q.URL.Query().Get("days"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || !slices.Contains(periods, n) {
-			return insights.Period{}, fail(http.StatusBadRequest, "days must be 7, 30 or 90.")
+// period reads the days that the visitor chose: the last 7, 30 or 90, or those
+// from one to another.
+func (q *request) period() (p insights.Period, err error) {
+	values := q.URL.Query()
+	if from, to := values.Get("from"), values.Get("to"); from != "" || to != "" {
+		var errTo error
+		p.From, err = insights.ParseDate(from)
+		p.To, errTo = insights.ParseDate(to)
+		if err != nil || errTo != nil || p.Days() < 1 || p.Days() > maxPeriod {
+			return p, fail(http.StatusBadRequest, "from and to must be days such as 2026-11-24, the first not after the last, and at most 366.")
 		}
-		q.days = n
+		q.shown, q.dated = p, true
+		return p, nil
 	}
-	return insights.LastDays(q.days, time.Now()), nil
+	n := defaultPeriod
+	if text := values.Get("days"); text != "" {
+		if n, err = strconv.Atoi(text); err != nil || !slices.Contains(periods, n) {
+			return p, fail(http.StatusBadRequest, "days must be 7, 30 or 90.")
+		}
+	}
+	q.shown = insights.LastDays(n, time.Now())
+	return q.shown, nil
 }
 
 // choice reads a parameter that has one of some values. The first is the
@@ -95,47 +109,47 @@ func (q *request) stateForm() (state string, note string, err error) {
 	return state, strings.TrimSpace(q.PostFormValue("note")), nil
 }
 
-// back leads to the page that a form was on, with its filters.
+// back leads to the page that a form was on, with its filters and
+// the question that was marked as done.
 func (q *request) back(page string) error {
 	values, err := url.ParseQuery(q.PostFormValue("back"))
 	if err != nil {
-		values = nil
+		values = url.Values{}
 	}
-	return q.redirectTo(q.at(page), values)
+	if values.Del("did"); q.PostFormValue("state") == insights.Done && q.PostForm.Has("group") {
+		values.Set("did", q.PostFormValue("group"))
+	}
+	return q.redirect(q.at(page), values)
 }
 
-// With is the address of this page with other parameters, given as names and
-// values; "" removes one. A list begins again unless its place is given.
-func (v *view) With(pairs ...string) string {
-	values := v.q.URL.Query()
-	for _, name := range []string{"page", "before", "format"} {
-		values.Del(name)
-	}
+// link is an address with parameters, and others given as names and values; ""
+// removes one.
+func link(path string, values url.Values, pairs ...string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
+		if values.Set(pairs[i], pairs[i+1]); pairs[i+1] == "" {
 			values.Del(pairs[i])
-		} else {
-			values.Set(pairs[i], pairs[i+1])
 		}
 	}
-	return (&url.URL{Path: v.q.base + v.q.URL.Path, RawQuery: values.Encode()}).String()
+	return (&url.URL{Path: path, RawQuery: values.Encode()}).String()
 }
 
-// Query is the address of a page of the site with parameters, given as names
-// and values.
+// With is the address of this page with other parameters. A list begins again
+// unless its place is given.
+func (v *view) With(pairs ...string) string { return link(v.q.base+v.q.URL.Path, v.Keep(), pairs...) }
+
+// Query is the address of a page of the site with parameters.
 func (v *view) Query(page string, pairs ...string) string {
-	values := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		values.Set(pairs[i], pairs[i+1])
-	}
-	return (&url.URL{Path: v.At(page), RawQuery: values.Encode()}).String()
+	return link(v.At(page), url.Values{}, pairs...)
 }
 
 // Back are the parameters of this page, for forms that lead back to it.
 func (v *view) Back() string { return v.q.URL.RawQuery }
 
-// Days is the length of the period.
-func (v *view) Days() int { return v.q.days }
-
-// Periods are the lengths of the period to choose from.
-func (*view) Periods() []int { return periods }
+// Keep are the parameters of this page but those of a place in its list.
+func (v *view) Keep() url.Values {
+	values := v.q.URL.Query()
+	for _, name := range []string{"page", "before", "format", "did"} {
+		values.Del(name)
+	}
+	return values
+}

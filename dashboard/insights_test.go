@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +87,7 @@ func addSearches(t *testing.T, s *insights.Store, queries ...string) {
 // get asks for a page as a member of acme.
 func get(t *testing.T, s *twoOrganizations, path string, status int) string {
 	t.Helper()
-	w := ask(t, newDashboard(s), http.MethodGet, strings.TrimSuffix("/acme/acme-docs/"+path, "/"), visitors["a member"])
+	w := ask(t, newDashboard(s), http.MethodGet, strings.Replace(strings.TrimSuffix("/acme/acme-docs/"+path, "/"), "docs/?", "docs?", 1), visitors["a member"])
 	if w.Code != status {
 		t.Fatalf("%s is %d, want %d\n%s", path, w.Code, status, w.Body)
 	}
@@ -238,14 +241,18 @@ func TestListsHavePages(t *testing.T) {
 func TestWrongParametersSayWhatToWrite(t *testing.T) {
 	s := &twoOrganizations{store: recorded(t)}
 	for path, says := range map[string]string{
-		"searches?days=31":             "days must be 7, 30 or 90",
-		"searches?days=x":              "days must be 7, 30 or 90",
-		"searches?kind=all":            "kind must be one of: no_result, weak, low_clicks, top",
-		"unanswered?state=old":         "state must be one of: new, done, dismissed",
-		"unanswered?by=day":            "by must be one of: question, page",
-		"conversations?answered=maybe": "answered must be one of: yes, partly, no, failed",
-		"conversations?feedback=x":     "feedback must be one of",
-		"feedback?rating=5":            "rating must be one of: up, down",
+		"searches?days=31":                       "days must be 7, 30 or 90",
+		"searches?days=x":                        "days must be 7, 30 or 90",
+		"searches?from=x&to=y":                   "from and to must be days",
+		"?from=2026-01-02":                       "from and to must be days",
+		"?from=2026-01-02&to=2026-01-01":         "the first not after the last",
+		"feedback?from=2024-01-01&to=2026-01-01": "at most 366",
+		"searches?kind=all":                      "kind must be one of: no_result, weak, low_clicks, top",
+		"unanswered?state=old":                   "state must be one of: new, done, dismissed",
+		"unanswered?by=day":                      "by must be one of: question, page",
+		"conversations?answered=maybe":           "answered must be one of: yes, partly, no, failed",
+		"conversations?feedback=x":               "feedback must be one of",
+		"feedback?rating=5":                      "rating must be one of: up, down",
 	} {
 		if body := get(t, s, path, http.StatusBadRequest); !strings.Contains(body, says) {
 			t.Errorf("%s says:\n%s", path, body)
@@ -363,7 +370,7 @@ func TestEntriesAreMarked(t *testing.T) {
 		code int
 		to   string
 	}{
-		"a question in the list":   {"unanswered/question", url.Values{"group": {group}, "state": {"done"}, "list": {"1"}, "back": {"days=7&state=new"}}, http.StatusSeeOther, "/acme/acme-docs/unanswered?days=7&state=new"},
+		"a question in the list":   {"unanswered/question", url.Values{"group": {group}, "state": {"done"}, "list": {"1"}, "back": {"days=7&state=new"}}, http.StatusSeeOther, "/acme/acme-docs/unanswered?days=7&did=" + url.QueryEscape(group) + "&state=new"},
 		"a question on its page":   {"unanswered/question", url.Values{"group": {group}, "state": {"dismissed"}, "note": {"x"}}, http.StatusSeeOther, "/acme/acme-docs/unanswered/question?group=" + url.QueryEscape(group)},
 		"an unknown question":      {"unanswered/question", url.Values{"group": {"nope"}, "state": {"done"}}, http.StatusNotFound, ""},
 		"an unknown state":         {"unanswered/question", url.Values{"group": {group}, "state": {"old"}}, http.StatusBadRequest, ""},
@@ -375,6 +382,14 @@ func TestEntriesAreMarked(t *testing.T) {
 		if w.Code != c.code || w.Header().Get("Location") != c.to {
 			t.Errorf("%s: %d, leads to %q\n%s", name, w.Code, w.Header().Get("Location"), w.Body)
 		}
+	}
+	shown := get(t, s, "unanswered?did="+url.QueryEscape(group), http.StatusOK)
+	if strings.Contains(shown, "Done: “") {
+		t.Error("a question that was dismissed is said to be done")
+	}
+	submit(t, newDashboard(s), "/acme/acme-docs/unanswered/question", visitors["a member"], url.Values{"group": {group}, "state": {"done"}})
+	if shown = get(t, s, "unanswered?did="+url.QueryEscape(group), http.StatusOK); !strings.Contains(shown, unansweredQuestion+"</bdi>”") || !strings.Contains(shown, ">Undo<") {
+		t.Errorf("that it is done is not said:\n%s", shown)
 	}
 	if body := get(t, s, "feedback", http.StatusOK); strings.Contains(body, "of acme") {
 		t.Error("a vote that is done is listed as new")
@@ -406,9 +421,144 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %q, %q, %q", name, c.got.Value, c.got.Change, c.got.Mood)
 		}
 	}
-	for n, want := range map[int64]int64{1: 1, 3: 4, 5: 6, 7: 8, 11: 12, 99: 100, 101: 120, 4300: 6000} {
+	for n, want := range map[int64]int64{1: 1, 3: 3, 5: 6, 7: 8, 11: 12, 99: 100, 101: 120, 4300: 6000} {
 		if got := roundUp(n); got != want {
 			t.Errorf("the axis for %d ends at %d, want %d", n, got, want)
+		}
+	}
+}
+
+// A reader's address and key are masked until a member asks for them, which is
+// written down.
+func TestConversationsAreMasked(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t), answers: []Answer{{
+		At: time.Now(), Question: "I am jane@mail.example, why?", Text: "Use sk-proj-Xy12Zw34Ab56Cd78Ef90, Jane.",
+	}}}
+	const secret, address = "sk-proj-Xy12Zw34Ab56Cd78Ef90", "jane@mail.example"
+	body := get(t, s, "conversations/acme-1", http.StatusOK)
+	if strings.Contains(body, secret) || strings.Contains(body, address) || !strings.Contains(body, "[email]") || !strings.Contains(body, "show=1") {
+		t.Errorf("masked:\n%s", body)
+	}
+	if body = get(t, s, "conversations/acme-1?show=1", http.StatusOK); !strings.Contains(body, secret) || !strings.Contains(body, address) || strings.Contains(body, "show=1") {
+		t.Errorf("shown:\n%s", body)
+	}
+	if body = get(t, s, "audit", http.StatusOK); !strings.Contains(body, "conversation shown unmasked") || !strings.Contains(body, "conversation read") {
+		t.Errorf("the audit:\n%s", body)
+	}
+	d := newDashboard(s)
+	if w := ask(t, d, http.MethodGet, "/acme/acme-docs/conversations/acme-1?show=1", visitors["a viewer"]); w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), secret) {
+		t.Errorf("a viewer gets %d\n%s", w.Code, w.Body)
+	}
+	if w := ask(t, d, http.MethodGet, "/acme/acme-docs/conversations/acme-1", visitors["a viewer"]); strings.Contains(w.Body.String(), "show=1") || strings.Contains(w.Body.String(), secret) {
+		t.Errorf("a viewer sees\n%s", w.Body)
+	}
+}
+
+// The period is any days, and is compared with as many before them.
+func TestAnyDaysAreShownAndCompared(t *testing.T) {
+	s := &twoOrganizations{store: recorded(t)}
+	now := time.Now()
+	var events []insights.Event
+	for ago, searches := range map[int]int{40: 3, 41: 1} {
+		for range searches {
+			events = append(events, insights.Event{
+				At: now.AddDate(0, 0, -ago), Scope: insights.Scope{Organization: "acme", Site: "acme-docs"}, Source: insights.API, Search: &insights.Search{Query: "old"},
+			})
+		}
+	}
+	if err := s.store.Append(t.Context(), "", events); err != nil {
+		t.Fatal(err)
+	}
+	day := insights.DateOf(now.AddDate(0, 0, -40)).String()
+	body := get(t, s, "?from="+day+"&to="+day, http.StatusOK)
+	if !strings.Contains(body, `<p class="value">3</p>`) || !strings.Contains(body, "&#43;200 %") || !strings.Contains(body, "the day before") {
+		t.Errorf("one day:\n%s", body)
+	}
+	if link := "searches?from=" + day + "&amp;kind=top&amp;to=" + day; !strings.Contains(body, link) {
+		t.Errorf("the day is lost on the way to %s:\n%s", link, body)
+	}
+	body = get(t, s, "unanswered?from="+day+"&to="+day, http.StatusOK)
+	if !strings.Contains(body, `name="from" value="`+day+`"`) || !strings.Contains(body, "None from "+day) || !strings.Contains(body, `class="steps"`) {
+		t.Errorf("a list of one day:\n%s", body)
+	}
+}
+
+// manySites is a server with many sites.
+type manySites struct {
+	twoOrganizations
+	sites []Site
+}
+
+func (s *manySites) Sites() []Site { return slices.Clone(s.sites) }
+
+// Of a thousand sites, the first page has those that need someone, and each
+// visitor sees their own.
+func TestTheFirstPageBeginsWithWhatNeedsSomeone(t *testing.T) {
+	s := &manySites{twoOrganizations: twoOrganizations{store: recorded(t)}}
+	var events []insights.Event
+	for i := range 1000 {
+		name := fmt.Sprintf("site-%03d", i)
+		site := Site{Name: name, Organization: "acme", Title: "Title of " + name}
+		if i == 700 {
+			site.Problems = []Problem{{What: "It is broken."}}
+		}
+		s.sites = append(s.sites, site)
+		for day := range 3 {
+			events = append(events, insights.Event{
+				At: time.Now().AddDate(0, 0, -20*day), Scope: insights.Scope{Organization: "acme", Site: name}, Source: insights.API,
+				Reply: &insights.Reply{Thread: name, Message: name + fmt.Sprint(day), Outcome: "answered", Answered: map[bool]string{true: "no", false: "yes"}[i%500 == 499]},
+			})
+		}
+	}
+	s.sites = append(s.sites, Site{Name: "rival-docs", Organization: "rival"})
+	if err := s.store.Append(t.Context(), "", events); err != nil {
+		t.Fatal(err)
+	}
+	w := ask(t, newDashboard(s), http.MethodGet, "/", visitors["a member"])
+	rows := regexp.MustCompile(`href="/acme/(site-\d+)"`).FindAllStringSubmatch(w.Body.String(), -1)
+	if w.Code != http.StatusOK || len(rows) != 50 || rows[0][1] != "site-700" || rows[1][1] != "site-499" || rows[2][1] != "site-999" {
+		t.Errorf("%d: %d rows, the first are %v", w.Code, len(rows), rows[:min(len(rows), 3)])
+	}
+	// Two of 30 days, one of the 30 days before; rival's are not counted.
+	if !strings.Contains(w.Body.String(), `<p class="value">4</p>`) || !strings.Contains(w.Body.String(), "&#43;100 %") || strings.Contains(w.Body.String(), "rival") {
+		t.Errorf("the numbers of all:\n%s", w.Body)
+	}
+	if w = ask(t, newDashboard(s), http.MethodGet, "/?page=20", visitors["a member"]); strings.Count(w.Body.String(), `href="/acme/site-`) != 50 {
+		t.Errorf("the last page:\n%s", w.Body)
+	}
+	if w = ask(t, newDashboard(s), http.MethodGet, "/?page=21", visitors["a member"]); w.Code != http.StatusOK {
+		t.Errorf("the page after the last is %d", w.Code)
+	}
+}
+
+// The first page over a thousand sites with 90 days each.
+func BenchmarkTheFirstPage(b *testing.B) {
+	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "insights.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	s := &manySites{twoOrganizations: twoOrganizations{store: store}}
+	for i := range 1000 {
+		s.sites = append(s.sites, Site{Name: fmt.Sprint("site-", i), Organization: "acme"})
+		var events []insights.Event
+		for day := range 90 {
+			for _, source := range []string{insights.Widget, insights.API} {
+				events = append(events, insights.Event{
+					At: time.Now().AddDate(0, 0, -day), Scope: insights.Scope{Organization: "acme", Site: fmt.Sprint("site-", i)}, Source: source, Search: &insights.Search{Query: "x"},
+				})
+			}
+		}
+		if err := store.Append(b.Context(), "", events); err != nil {
+			b.Fatal(err)
+		}
+	}
+	d := newDashboard(s)
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		d.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), "", &Visitor{Name: "ada", Admin: true})
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Code)
 		}
 	}
 }

@@ -17,9 +17,8 @@ import (
 type keysData struct {
 	Keys []keyRow
 	// Form is what was sent, if it was refused.
-	Form     keyForm
-	Problem  string
-	Expiries []expiry
+	Form    keyForm
+	Problem string
 	// Created is a key that was just made.
 	Created *createdKey
 	// Used is set if the use of keys is counted.
@@ -35,10 +34,8 @@ type keyForm struct {
 // Has reports whether a site is ticked.
 func (f keyForm) Has(site string) bool { return slices.Contains(f.Sites, site) }
 
-type expiry struct{ Value, Title string }
-
 // expiries are the choices, as access.ParseExpiry reads them.
-var expiries = []expiry{{"7d", "7 days"}, {"30d", "30 days"}, {"60d", "60 days"}, {"90d", "90 days"}, {"never", "Never"}}
+var expiries = []string{"7d", "30d", "60d", "90d", "never"}
 
 const defaultExpiry = "90d"
 
@@ -47,7 +44,6 @@ type keyRow struct {
 	*access.Key
 	// Badge and Mood say in which state the key is.
 	Badge, Mood string
-	Expired     bool
 	// Use is the use a day, nil if that is not known.
 	Use *spark
 }
@@ -111,9 +107,8 @@ func (q *request) keysPage(status int, data keysData) error {
 		data.Keys = append(data.Keys, row)
 	}
 	if file && q.Method != http.MethodPost {
-		return export(q, "keys", keyColumns, all(data.Keys))
+		return listed(data.Keys).export(q, "keys", keyColumns)
 	}
-	data.Expiries = expiries
 	return q.render(status, "keys", "API keys", data)
 }
 
@@ -161,7 +156,7 @@ func describeKey(k *access.Key, now time.Time) keyRow {
 	left := k.Expires.Sub(now)
 	switch {
 	case k.Expired(now):
-		row.Badge, row.Mood, row.Expired = "expired", "bad", true
+		row.Badge, row.Mood = "expired", "bad"
 	case !k.Expires.IsZero() && left < 24*time.Hour:
 		row.Badge, row.Mood = "expires today", "warn"
 	case !k.Expires.IsZero() && left < expiresSoon:
@@ -179,7 +174,7 @@ func createKey(q *request) error {
 	refuse := func(err error) error {
 		return q.keysPage(http.StatusBadRequest, keysData{Form: form, Problem: err.Error()})
 	}
-	if !slices.ContainsFunc(expiries, func(e expiry) bool { return e.Value == form.Expires }) {
+	if !slices.Contains(expiries, form.Expires) {
 		return refuse(errors.New("choose one of the expiries"))
 	}
 	for _, name := range form.Sites {
@@ -246,5 +241,5 @@ func revokeKey(q *request) error {
 		return fmt.Errorf("revoking a key: %w", err)
 	}
 	q.auditKey("key revoked", all[i].ID)
-	return q.redirect(q.at("keys"))
+	return q.redirect(q.at("keys"), nil)
 }

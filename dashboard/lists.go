@@ -19,6 +19,14 @@ type pager struct {
 // ranked is a list in an order other than time. Its pages have numbers.
 type ranked[T any] func(limit, offset int) ([]T, error)
 
+// listed is a list that is there as a whole.
+func listed[T any](rows []T) ranked[T] {
+	return func(limit, offset int) ([]T, error) {
+		offset = min(offset, len(rows))
+		return rows[offset:min(len(rows), offset+limit)], nil
+	}
+}
+
 // page reads the rows of the page that the visitor is on.
 func (list ranked[T]) page(q *request) (rows []T, place pager, err error) {
 	n, _ := strconv.Atoi(q.URL.Query().Get("page"))

@@ -68,7 +68,7 @@ func ratio(title string, now, before *float64, better wish, define string, value
 
 // total is a count.
 func total(title string, now, before int64, better wish, define string) number {
-	n := number{Title: title, Value: thousands(strconv.FormatInt(now, 10)), Define: define}
+	n := number{Title: title, Value: thousands(now), Define: define}
 	switch {
 	case now == before:
 		n.Change = "unchanged"
@@ -116,11 +116,4 @@ func satisfactionNumber(now, before insights.Counts) number {
 		last = nil
 	}
 	return rate("Satisfaction", now.Satisfaction(), last, more, define)
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return thousands(strconv.FormatInt(n, 10)) + " " + many
 }

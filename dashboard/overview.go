@@ -1,11 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -13,9 +13,10 @@ import (
 // overviewData is what the page shows besides the site.
 type overviewData struct {
 	Problems []Problem
-	// Numbers are those of the last 30 days, none where nothing is recorded.
+	// Numbers are those of the period, none where nothing is recorded.
 	Numbers []number
 	Charts  []*chart
+	Days    []insights.Day
 	// Off is set where nothing is recorded, Lost where the store does not
 	// respond.
 	Off, Lost bool
@@ -27,8 +28,12 @@ func overview(q *request) error {
 	if !q.visitor.Admin {
 		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Admin })
 	}
+	p, err := q.period()
+	if err != nil {
+		return err
+	}
 	data := overviewData{Problems: problems}
-	err := q.overviewNumbers(&data)
+	err = q.overviewNumbers(&data, p)
 	switch {
 	case errors.Is(err, ErrOff):
 		data.Off = true
@@ -41,13 +46,11 @@ func overview(q *request) error {
 	return q.render(http.StatusOK, "overview", "Overview", data)
 }
 
-func (q *request) overviewNumbers(data *overviewData) error {
+func (q *request) overviewNumbers(data *overviewData, p insights.Period) error {
 	store, err := q.d.server.Insights(q.Context())
 	if err != nil {
 		return err
 	}
-	q.days = defaultPeriod
-	p := insights.LastDays(q.days, time.Now())
 	o, err := store.Overview(q.Context(), q.scope(), p)
 	if err != nil {
 		return err
@@ -59,9 +62,10 @@ func (q *request) overviewNumbers(data *overviewData) error {
 	data.Numbers = []number{
 		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
 	}
-	for i, details := range []string{q.at("searches") + "?kind=top", q.at("searches"), q.at("unanswered"), q.at("feedback") + "?rating=down"} {
-		data.Numbers[i].Href = q.base + details
+	for i, details := range [][]string{{"searches", "kind", "top"}, {"searches"}, {"unanswered"}, {"feedback", "rating", "down"}} {
+		data.Numbers[i].Href = link(q.base+q.at(details[0]), q.URL.Query(), details[1:]...) // in the same period
 	}
+	data.Days = days
 	data.Charts = charts(
 		searchChart(days),
 		chartOf(days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
@@ -71,8 +75,61 @@ func (q *request) overviewNumbers(data *overviewData) error {
 
 // refresh looks for changes of the pages.
 func refresh(q *request) error {
-	if err := q.d.server.Refresh(q.Context(), q.site.Name); err != nil {
+	if err := q.d.server.RefreshSoon(q.site.Name); err != nil {
 		return fmt.Errorf("refreshing %s: %w", q.site.Name, err)
 	}
-	return q.redirect(q.at(""))
+	return q.redirect(q.at(""), nil)
+}
+
+// siteRow is a site among others, with its numbers.
+type siteRow struct {
+	Site
+	Numbers    []number // searches and unanswered questions, none where nothing is recorded
+	unanswered int64
+}
+
+// overviewOfSites lists the visitor's sites, those that need someone first.
+func (q *request) overviewOfSites() error {
+	p, err := q.period()
+	if err != nil {
+		return err
+	}
+	var counts map[insights.Scope]insights.Overview
+	store, err := q.d.server.Insights(q.Context())
+	if err == nil {
+		counts, err = store.Sites(q.Context(), p)
+	}
+	if err != nil && !errors.Is(err, ErrOff) {
+		_ = q.stored(err) // the sites are shown without it
+	}
+	numbers := func(o insights.Overview) []number {
+		if err != nil {
+			return nil
+		}
+		return []number{
+			searchesNumber(o.Counts, o.Before),
+			total("Unanswered", o.No+o.Partly, o.Before.No+o.Before.Partly, less, "Replies that the pages answer partly or not at all."),
+		}
+	}
+	var data struct {
+		Rows    []siteRow
+		Numbers []number // of all of them
+		Pager   pager
+	}
+	var sum insights.Overview
+	rows := make([]siteRow, len(q.sites))
+	for i, s := range q.sites {
+		o := counts[insights.Scope{Organization: s.Organization, Site: s.Name}]
+		rows[i] = siteRow{s, numbers(o), o.No + o.Partly}
+		sum.Add(&o.Counts)
+		sum.Before.Add(&o.Before)
+	}
+	slices.SortStableFunc(rows, func(a, b siteRow) int {
+		return cmp.Or(cmp.Compare(len(b.Problems), len(a.Problems)), cmp.Compare(b.unanswered, a.unanswered))
+	})
+	data.Numbers = numbers(sum)
+	if data.Rows, data.Pager, err = listed(rows).page(q); err != nil {
+		return err
+	}
+	return q.render(http.StatusOK, "sites", "Sites", data)
 }

@@ -9,10 +9,14 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -107,6 +111,10 @@ type view struct {
 	Sites   []Site
 	// Data is the page's own.
 	Data any
+	// Period is the days that the page is about. Dated says that the visitor
+	// chose the first and the last.
+	Period insights.Period
+	Dated  bool
 
 	q *request
 }
@@ -114,7 +122,7 @@ type view struct {
 // render writes a page. Nothing is sent if its template fails.
 func (q *request) render(status int, name, title string, data any) error {
 	var b bytes.Buffer
-	v := &view{Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, q: q}
+	v := &view{Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, Period: q.shown, Dated: q.dated, q: q}
 	if err := pages[name].Execute(&b, v); err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
@@ -145,18 +153,8 @@ func (v *view) May(role string) bool {
 	if v.Site == nil {
 		return v.Visitor != nil && v.Visitor.Admin
 	}
-	have := v.Visitor.In(v.Site.Organization)
-	switch role {
-	case "admin":
-		return have >= Admin
-	case "member":
-		return have >= Member
-	}
-	return have >= Viewer
+	return v.Visitor.In(v.Site.Organization) >= map[string]Role{"member": Member, "admin": Admin}[role]
 }
-
-// Known reports whether the visitor has any role.
-func (v *view) Known() bool { return v.Visitor.known() }
 
 // Role is the visitor's role at the site.
 func (v *view) Role() string {
@@ -168,20 +166,7 @@ func (v *view) Role() string {
 
 // Organizations reports whether the visitor sees sites of several.
 func (v *view) Organizations() bool {
-	for _, s := range v.Sites {
-		if s.Organization != v.Sites[0].Organization {
-			return true
-		}
-	}
-	return false
-}
-
-// Nav are the links of the site.
-func (v *view) Nav() any {
-	if v.Site == nil {
-		return nil
-	}
-	return sections
+	return slices.ContainsFunc(v.Sites, func(s Site) bool { return s.Organization != v.Sites[0].Organization })
 }
 
 // Page is the page in the navigation that this one belongs to.
@@ -189,19 +174,15 @@ func (v *view) Page() string { return v.q.page }
 
 // functions are those of templates.
 var functions = template.FuncMap{
-	"count": func(n any) string { return thousands(fmt.Sprint(n)) },
-	"short": func(n int, s string) string { return short.Excerpt(s, n) },
-	"day":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006") },
-	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"utc":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
-	"join":  strings.Join,
-	"add":   func(a, b int) int { return a + b },
-	"plural": func(n any, one, many string) string {
-		if fmt.Sprint(n) == "1" {
-			return "1 " + one
-		}
-		return thousands(fmt.Sprint(n)) + " " + many
-	},
+	"count":    thousands,
+	"short":    func(n int, s string) string { return short.Excerpt(s, n) },
+	"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"utc":      func(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04") + " UTC" },
+	"add":      func(a, b int) int { return a + b },
+	"join":     strings.Join,
+	"plural":   plural,
+	"expiries": func() []string { return expiries },
+	"expiry":   strings.NewReplacer("never", "Never", "d", " days").Replace,
 	"share": func(s *float64) string {
 		if s == nil {
 			return "–"
@@ -214,20 +195,22 @@ var functions = template.FuncMap{
 		}
 		return strconv.FormatFloat(*n, 'f', 1, 64)
 	},
-	"mood": func(answered string) string {
-		switch answered {
-		case "yes", "up", "done":
+	"mood": func(state string) string {
+		switch state {
+		case "yes", "up", "done", "public":
 			return "good"
-		case "partly":
+		case "partly", "locked":
 			return "warn"
-		case "no", "down", "failed":
+		case "no", "down", "failed", "not served":
 			return "bad"
 		}
 		return ""
 	},
-	"seconds": func(ms int64) string { return lasted(time.Duration(ms) * time.Millisecond) },
-	"lasted":  lasted,
-	"states":  func() []string { return []string{"new", "done", "dismissed"} },
+	"seconds":  func(ms int64) string { return lasted(time.Duration(ms) * time.Millisecond) },
+	"lasted":   lasted,
+	"periods":  func() []int { return periods },
+	"sections": func() any { return sections },
+	"states":   func() []string { return []string{"new", "done", "dismissed"} },
 	"form": func(v *view, id, action string, state string, note string) stateForm {
 		return stateForm{v, id, action, state, note}
 	},
@@ -242,20 +225,17 @@ type stateForm struct {
 	Note       string
 }
 
-// thousands puts commas into a number.
-func thousands(digits string) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
+// thousands writes a whole number with commas.
+func thousands(n any) string {
+	number, _ := strconv.ParseInt(fmt.Sprint(n), 10, 64)
+	return humanize.Comma(number)
+}
+
+func plural(n any, one, many string) string {
+	if fmt.Sprint(n) == "1" {
+		return "1 " + one
 	}
-	var b strings.Builder
-	for i, c := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
-	}
-	return sign + b.String()
+	return thousands(n) + " " + many
 }
 
 // icons are drawn in a square of 24.
@@ -270,7 +250,6 @@ var icons = map[string]string{
 	"play":     "M7 4.5v15l12-7.5z",
 	"list":     "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
 	"user":     "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6",
-	"external": "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
 	"check":    "M5 12.5l4.5 4.5L19 7.5",
 	"alert":    "M12 4l9 16H3zM12 10v4M12 17v.01",
 	"copy":     "M9 9h11v11H9zM5 15H4V4h11v1",

@@ -43,8 +43,8 @@ type Server interface {
 	AddKey(ctx context.Context, record []byte) error
 	RevokeKey(ctx context.Context, id string) error
 
-	// Refresh looks for changes of a site's pages in the background.
-	Refresh(ctx context.Context, site string) error
+	// RefreshSoon looks for changes of a site's pages in the background.
+	RefreshSoon(site string) error
 }
 
 // Site is a site and its state.

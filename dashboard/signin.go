@@ -57,7 +57,7 @@ func (q *request) insecure() bool {
 func (q *request) login() error {
 	if q.Method != http.MethodPost {
 		if q.visitor != nil {
-			return q.redirect("/")
+			return q.redirect("/", nil)
 		}
 		return q.signIn(http.StatusOK, "")
 	}
@@ -73,7 +73,7 @@ func (q *request) login() error {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.Contains(next, `\`) {
 		next = "/"
 	}
-	return q.redirect(next)
+	return q.redirect(next, nil)
 }
 
 // logout ends the session.
@@ -85,7 +85,7 @@ func (q *request) logout() error {
 		q.d.logins.endSecret(q.Context(), c.Value)
 	}
 	q.setCookie("", -1)
-	return q.redirect(LoginPath)
+	return q.redirect(LoginPath, nil)
 }
 
 func (q *request) setCookie(secret string, age int) {

@@ -69,7 +69,7 @@ func try(q *request) error {
 		err = q.explain(data)
 	}
 	if file && err == nil {
-		return export(q, "results", resultColumns, all(data.Results))
+		return listed(data.Results).export(q, "results", resultColumns)
 	}
 	return q.tryPage(data, err)
 }

@@ -20,6 +20,8 @@ type unansweredData struct {
 	Gaps   []insights.Gap
 	Pages  []insights.GapPage
 	Pager  pager
+	// Did are the questions that were just marked.
+	Did []insights.Gap
 }
 
 var gapColumns = []column[insights.Gap]{
@@ -79,6 +81,10 @@ func unanswered(q *request) error {
 	default:
 		data.Gaps, data.Pager, err = gaps.page(q)
 	}
+	if did := q.URL.Query().Get("did"); did != "" && err == nil {
+		data.Did, err = store.Unanswered(q.Context(), q.scope(), insights.Query{Period: p, Group: did, State: insights.Done})
+		err = q.stored(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,15 +108,13 @@ func gap(q *request) error {
 	if err != nil {
 		return err
 	}
-	q.days = periods[len(periods)-1]
-	found, err := store.Unanswered(q.Context(), q.scope(), insights.Query{
-		Period: insights.LastDays(q.days, time.Now()), Group: group, Limit: 1,
-	})
+	q.shown = insights.LastDays(maxPeriod, time.Now())
+	found, err := store.Unanswered(q.Context(), q.scope(), insights.Query{Period: q.shown, Group: group, Limit: 1})
 	if err != nil {
 		return q.stored(err)
 	}
 	if group == "" || len(found) == 0 {
-		return fail(http.StatusNotFound, "Nobody has asked this in the last 90 days, or it was erased.")
+		return fail(http.StatusNotFound, "Nobody has asked this in the last 366 days, or it was erased.")
 	}
 	data := gapData{Gap: found[0]}
 	answers, err := q.transcript(data.Thread)
@@ -159,7 +163,7 @@ func setGap(q *request) error {
 		return q.stored(err)
 	}
 	if q.PostFormValue("list") == "" {
-		return q.redirectTo(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})
+		return q.redirect(q.at("unanswered/question"), url.Values{"group": {q.PostFormValue("group")}})
 	}
 	return q.back("unanswered")
 }

@@ -35,8 +35,8 @@ type Visitor struct {
 // Session reports whether the dashboard itself signed the visitor in.
 func (v *Visitor) Session() bool { return v.session != "" }
 
-// known reports whether the visitor has any role.
-func (v *Visitor) known() bool {
+// Known reports whether the visitor has any role.
+func (v *Visitor) Known() bool {
 	for _, r := range v.Roles {
 		if r > Nobody {
 			return true

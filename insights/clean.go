@@ -89,7 +89,7 @@ func pageOf(path string) string {
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
 		path = path[:i]
 	}
-	return cut(redact(strings.Trim(path, "/")), maxPath)
+	return cut(Redact(strings.Trim(path, "/")), maxPath)
 }
 
 // foldQuery returns a query as it is stored: in lower case, with single
@@ -101,13 +101,13 @@ func (p Privacy) text(s string, most int) string {
 		return ""
 	}
 	// Redacted before it is cut, so that no half of a key is left.
-	return cut(redact(cut(s, 4*most)), most)
+	return cut(Redact(cut(s, 4*most)), most)
 }
 
 func texts(in []string, most int) []string {
 	in = slices.Clone(in[:min(len(in), maxList)])
 	for i, s := range in {
-		in[i] = cut(redact(strings.ReplaceAll(s, "\n", " ")), most)
+		in[i] = cut(Redact(strings.ReplaceAll(s, "\n", " ")), most)
 	}
 	return in
 }

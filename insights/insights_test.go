@@ -52,7 +52,7 @@ func TestRedact(t *testing.T) {
 		"how do I set max_concurrent_replies to 5000":      "how do I set max_concurrent_replies to 5000",
 		"docs.example.com/guide/2024-10-01-release-notes/": "docs.example.com/guide/2024-10-01-release-notes/",
 	} {
-		if got := redact(in); got != want {
+		if got := Redact(in); got != want {
 			t.Errorf("%q:\n got %q\nwant %q", in, got, want)
 		}
 	}

@@ -1,6 +1,9 @@
 package insights
 
-import "context"
+import (
+	"context"
+	"database/sql"
+)
 
 // Counts are a site's numbers. Rates are nil where there is nothing to divide
 // by: null is not 0.
@@ -105,10 +108,10 @@ func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, e
 		}
 		for _, r := range rows {
 			if of != p {
-				o.Before.add(&r.Counts)
+				o.Before.Add(&r.Counts)
 				continue
 			}
-			o.add(&r.Counts)
+			o.Add(&r.Counts)
 			o.BySource[r.source] = SourceCounts{r.Searches, r.Replies}
 		}
 	}
@@ -123,6 +126,25 @@ func (s *Store) Overview(ctx context.Context, in Scope, p Period) (o Overview, e
 		o.FirstToken = &Percentiles{percentile(times, .5), percentile(times, .95)}
 	}
 	return o, err
+}
+
+// Sites returns the searches and the unanswered questions of all sites in a period
+// and in the one before. Sites without any are missing.
+func (s *Store) Sites(ctx context.Context, p Period) (map[Scope]Overview, error) {
+	sites, from := map[Scope]Overview{}, int64(p.From)
+	err := s.reading(ctx).each(func(rows *sql.Rows) error {
+		var in Scope
+		var o Overview
+		err := rows.Scan(&in.Organization, &in.Site, &o.Searches, &o.No, &o.Partly, &o.Before.Searches, &o.Before.No, &o.Before.Partly)
+		sites[in] = o
+		return err
+	}, `select s.organization, s.name, d.searches, d.no, d.partly, d.all_searches - d.searches, d.all_no - d.no, d.all_partly - d.partly
+		from docs_sites s join (select site, sum(searches) as all_searches, sum(no) as all_no, sum(partly) as all_partly,
+				sum(case when day >= ? then searches else 0 end) as searches, sum(case when day >= ? then no else 0 end) as no,
+				sum(case when day >= ? then partly else 0 end) as partly
+			from docs_day_site where day between ? and ? group by site) d on d.site = s.id`,
+		from, from, from, int64(p.Before().From), int64(p.To))
+	return sites, err
 }
 
 // Day is the numbers of one day.

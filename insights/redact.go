@@ -27,10 +27,10 @@ var (
 	digits   = regexp.MustCompile(`\b\d(?:[ .-]?\d){12,18}\b`)
 )
 
-// redact replaces e-mail addresses and what looks like a key, a password or a
+// Redact replaces e-mail addresses and what looks like a key, a password or a
 // payment card. It can't know all secrets; it catches those that people paste
 // most.
-func redact(s string) string {
+func Redact(s string) string {
 	if len(s) < 6 {
 		return s
 	}

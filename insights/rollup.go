@@ -51,7 +51,7 @@ func (b *batch) count(table int, site int64, at time.Time, by any, c Counts) {
 	if b.days[key] == nil {
 		b.days[key] = new(Counts)
 	}
-	b.days[key].add(&c)
+	b.days[key].Add(&c)
 }
 
 func (b *batch) countKey(site int64, e *Event, c Counts) {
@@ -60,8 +60,8 @@ func (b *batch) countKey(site int64, e *Event, c Counts) {
 	}
 }
 
-// add adds other counts.
-func (c *Counts) add(other *Counts) {
+// Add adds other counts.
+func (c *Counts) Add(other *Counts) {
 	from := other.fields()
 	for i, p := range c.fields() {
 		*p += *from[i]

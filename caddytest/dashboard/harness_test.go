@@ -283,7 +283,8 @@ var forms = struct {
 }{sent: make(map[string]map[bool]bool)}
 
 // formName is what a form is: its method, its path without IDs, and its fields.
-const formName = `(f => [f.method, new URL(f.action).pathname.replace(/^.*?\/(acme|-)\//, '').replace(/thr_\w+|(?<=(feedback|keys)\/)[\w-]+/, '{id}'),
+// That for the period is the same on each page.
+const formName = `(f => f.matches('.dates form') ? 'dates' : [f.method, new URL(f.action).pathname.replace(/^.*?\/(acme|-)\//, '').replace(/thr_\w+|(?<=(feedback|keys)\/)[\w-]+/, '{id}'),
 	...new Set([...f.elements].map(e => e.name).filter(n => n && n !== 'list'))].join(' '))`
 
 // send sends the form of a button, an expression, and notes that it was sent.
@@ -366,6 +367,9 @@ func (b *tab) fits(name string) {
 		b.size(width, 900)
 		if over := js[float64](b, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			b.t.Errorf("%s is %v pixels too wide for %d", name, over, width)
+		}
+		if cut := js[[]string](b, `$$('.table').filter(t => t.scrollWidth > t.clientWidth + 1).map(t => t.ariaLabel)`); len(cut) > 0 {
+			b.t.Errorf("%s: the tables %q are cut off at %d", name, cut, width)
 		}
 		if width == 390 {
 			b.axe(name, "390 pixels", "['color-contrast', 'scrollable-region-focusable', 'target-size', 'list', 'aria-hidden-focus', 'label']")

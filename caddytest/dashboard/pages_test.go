@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/chromedp/chromedp"
@@ -87,7 +88,12 @@ func testOverview(t *testing.T, s *suite) {
 		b.is(`text('.where') === 'Acme Docs' && text('main').includes('9 in ')`)
 		b.is(`$$('.number').length === 4 && $$('.number .value')[0].textContent > 0 && $$('svg.chart[role=img]')[0].ariaLabel.startsWith('Searches a day from ')`)
 		b.is(`!document.body.textContent.includes('rival')`)
-		b.fill("main form button")
+		day := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+		b.fill(".dates form button", "[name=from]", day, "[name=to]", day)
+		b.arrived()
+		b.is(`location.search === '?from=` + day + `&to=` + day + `' && text('#numbers').startsWith('` + day + `') && $$('.number .value')[0].textContent === '0'`)
+		b.is(`$('.steps li') && $('.dates details').open`)
+		b.fill("form[action$=refresh] button")
 		b.until(`text('h1') === 'Overview'`)
 	})
 	if !s.rest {
@@ -95,9 +101,9 @@ func testOverview(t *testing.T, s *suite) {
 	}
 	b := newTab(t, s.Server, "ada")
 	b.visit("/")
-	b.until(`$$('.tile').length === 2`)
+	b.until(`$$('tbody tr').length === 2`)
 	b.check("sites")
-	b.do(chromedp.Click(".tile"))
+	b.do(chromedp.Click(`th a[href$="/acme-docs"]`))
 	b.until(`text('h1') === 'Overview'`)
 	b.check("overview")
 	b.do(chromedp.Click(".switch summary"), chromedp.WaitVisible(".switch nav a"))
@@ -108,7 +114,7 @@ func testOverview(t *testing.T, s *suite) {
 	testKeyboard(b)
 	b = newTab(t, s.Server, "rob")
 	b.visit("/acme/acme-docs")
-	b.until(`text('h1') === 'Not found'`)
+	b.until(`text('h1') === 'Not Found'`)
 	b.check("not found")
 }
 
@@ -123,7 +129,7 @@ func testKeyboard(b *tab) {
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`document.activeElement.id === 'main'`)
 	b.do(chromedp.KeyEvent(kb.Tab))
-	b.is(`document.activeElement.textContent === 'Searches' && document.activeElement.matches(':focus-visible')`) // the first number
+	b.is(`document.activeElement.textContent === '7 days' && document.activeElement.matches(':focus-visible')`)
 	js[bool](b, `$('.switch summary').focus() ?? true`)
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`$('.switch').open`)
@@ -288,8 +294,8 @@ func testLink(t *testing.T, s *suite, code string) {
 		b.until(`$('#code')?.value.length === 14 && location.hash === ''`)
 		b.check("sign in")
 		b.fill(".alone button")
-		b.until(`$$('.tile').length === 2 && location.pathname === '/open/'`)
-		b.do(chromedp.Click(".tile"))
+		b.until(`$$('tbody tr').length === 2 && location.pathname === '/open/'`)
+		b.do(chromedp.Click(`th a[href$="/acme-docs"]`))
 		b.until(`text('h1') === 'Overview' && location.pathname === '/open/acme/acme-docs'`)
 		b.fits("signed in")
 		b.do(chromedp.Click(".who summary"))
@@ -310,7 +316,7 @@ func testCode(t *testing.T, s *suite, code string) {
 		b.fill(".alone button", "#code", code)
 		b.until(`text('h1') === 'API keys' && location.pathname === '/open/acme/acme-docs/keys' && text('.who').includes('Mia')`)
 		b.visit("/open/rival/rival-docs")
-		b.until(`text('h1') === 'Not found'`)
+		b.until(`text('h1') === 'Not Found'`)
 		b.fill(".who button")
 		b.until(`text('h1') === 'Sign in'`)
 	})

@@ -135,7 +135,7 @@ func testUnanswered(t *testing.T, s *suite) {
 		b.until(`text('h1') === 'Unanswered' && $('tbody') && !` + row)
 		b.fill("form.row button", "select[name=state]", "done")
 		b.until(row)
-		b.fill("form.row button", "[name=near]", "no/such page")
+		b.fill("form.row button", "form.row [name=near]", "no/such page")
 		b.until(`text('.empty h2') === 'No question matches'`)
 		b.visit("/acme/acme-docs/unanswered?by=page")
 		b.until(`$$('tbody tr').length > 0`)
@@ -149,7 +149,10 @@ func testUnanswered(t *testing.T, s *suite) {
 		question := js[string](b, `$('tbody form').group.value`)
 		b.fill("tbody form button")
 		b.arrived()
-		b.is(`location.search === '?days=90' && !$$('tbody form').some(f => f.group.value === ` + quote(question) + `)`)
+		b.is(`location.search.startsWith('?days=90&did=') && !$$('tbody form').some(f => f.group.value === ` + quote(question) + `) && text('.note [role=status]').startsWith('Done: ')`)
+		b.fill(".note form button")
+		b.arrived()
+		b.is(`location.search === '?days=90' && !$('.note') && $$('tbody form').some(f => f.group.value === ` + quote(question) + `)`)
 	})
 	if !s.rest {
 		return
@@ -243,7 +246,7 @@ func testConversations(t *testing.T, s *suite) {
 		b.fill("details.act button")
 		b.until(`text('h1') === 'Conversations'`)
 		b.visit("/acme/acme-docs/conversations/" + thread)
-		b.until(`text('h1') === 'Not found'`)
+		b.until(`text('h1') === 'Not Found'`)
 		b.visit("/acme/acme-docs/audit")
 		b.until(`text('main').includes('conversation erased') && text('main').includes(` + quote(thread) + `) && text('main').includes('mia')`)
 		if scripts {

@@ -10,6 +10,13 @@ for (const t of document.querySelectorAll('time')) {
 	}
 }
 
+// On a phone, the rows of tables are cards, whose cells say what they are.
+for (const table of document.querySelectorAll('.table table')) {
+	const heads = [...table.querySelectorAll('thead th')].map(th => th.textContent)
+	for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = heads[i] })
+	table.classList.add('cards')
+}
+
 // On a phone, the list of pages scrolls: to this one.
 document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
 

@@ -44,11 +44,6 @@ func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 	return sites
 }
 
-// Refresh implements dashboard.Server.
-func (s *dashboardServer) Refresh(_ context.Context, site string) error {
-	return s.RefreshSoon(site)
-}
-
 // Pages implements dashboard.Server.
 func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashboard.Page, err error) {
 	all, err := s.API.Pages(ctx, site)
@@ -156,11 +151,6 @@ func (s *dashboardServer) Conversation(r *http.Request, site, id string) (answer
 		})
 	}
 	return answers, nil
-}
-
-// Erase implements dashboard.Server.
-func (s *dashboardServer) Erase(ctx context.Context, site string, e insights.Erasure) (insights.Erased, error) {
-	return s.API.Erase(ctx, site, e)
 }
 
 // refused marks errors that the visitor can fix.
