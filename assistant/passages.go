@@ -24,8 +24,6 @@ type passage struct {
 // Bounds of what is chosen from the hits.
 const (
 	defaultTokens  = 6000 // of all passages
-	shortSection   = 60   // tokens: what follows it on the page is added …
-	neighbourhood  = 350  // … up to so many tokens
 	longestShare   = .4   // of the budget, for the best passage
 	usualTokens    = 400  // of any other
 	leastTokens    = 80   // a passage that is cut shorter is left out
@@ -62,9 +60,9 @@ func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.
 				continue
 			}
 		}
-		text, tokens := r.passageText(hits, d, h.Section, query.Text, min(budget, longest))
+		text, tokens := r.passageText(d, h.Section, query.Text, min(budget, longest))
 		if text == "" { // code that is longer
-			text, tokens = r.passageText(hits, d, h.Section, query.Text, min(budget, share))
+			text, tokens = r.passageText(d, h.Section, query.Text, min(budget, share))
 		}
 		if text == "" {
 			continue
@@ -97,7 +95,7 @@ func (r *run) fill(out []passage, query string, n int) []passage {
 		if c.rank >= 0 || c.cover <= 0 || r.covered(out, c.document, c.section) {
 			continue
 		}
-		text, tokens := r.passageText(nil, c.document, c.section, query, min(left, usualTokens))
+		text, tokens := r.passageText(c.document, c.section, query, min(left, usualTokens))
 		if text == "" {
 			continue
 		}

@@ -57,18 +57,6 @@ func TestAModelGetsWhatElseItsPagesHoldOfTheQuestion(t *testing.T) {
 	}
 }
 
-func TestAShortSectionTakesInItsParts(t *testing.T) {
-	a := acme(nil)
-	a.Search = manySections()
-	e, err := a.Explain(t.Context(), ask("Does it drive anything?"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(e.Passages) == 0 || !strings.Contains(e.Passages[0].Text, "## Teeth") || !strings.Contains(e.Passages[0].Text, "twelve teeth") {
-		t.Errorf("%+v", e.Passages)
-	}
-}
-
 func TestTimeEndsTheSearching(t *testing.T) {
 	m := &script{rounds: []round{
 		{calls: []ToolCall{{ID: "c", Name: "search", Arguments: `{"query":"timeouts"}`}}},

@@ -1,46 +1,23 @@
 package assistant
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
-// passageText is a section's text. A short one is followed by the sections
-// below it, a long one is cut to its best part.
-func (r *run) passageText(hits []retrieval.Hit, d *retrieval.Document, i int, query string, budget int) (string, int) {
-	s := &d.Sections[i]
-	text := strings.TrimSpace(s.Marked())
+// passageText is a section's text, cut to its best part if it is long.
+func (r *run) passageText(d *retrieval.Document, i int, query string, budget int) (string, int) {
+	text := cmp.Or(strings.TrimSpace(d.Sections[i].Marked()), d.Sections[i].Heading)
 	tokens := Tokens(text)
 	if tokens > budget {
 		if budget < leastTokens {
 			return "", 0
 		}
 		text = r.cut(text, query, budget)
-		return text, Tokens(text)
-	}
-	for j := i + 1; tokens < shortSection && j < len(d.Sections); j++ {
-		next := &d.Sections[j]
-		// Subsections belong to their section. An introduction before the first
-		// heading continues in the first section.
-		if next.Level <= s.Level && !(s.Level == 0 && j == i+1) {
-			break
-		}
-		if slices.ContainsFunc(hits, func(h retrieval.Hit) bool { return h.Document != nil && h.Document.Page == d.Page && h.Section == j }) {
-			break // a hit with its own URL
-		}
-		below := strings.TrimSpace(next.Marked())
-		more := Tokens(below)
-		if more > min(neighbourhood, budget-tokens) {
-			break
-		}
-		text = strings.TrimSpace(text + "\n\n" + strings.Repeat("#", max(1, next.Level)) + " " + next.Heading + "\n\n" + below)
-		tokens += more + 8
-	}
-	if text == "" {
-		text = s.Heading
+		tokens = Tokens(text)
 	}
 	return text, tokens
 }

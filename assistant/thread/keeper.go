@@ -83,10 +83,9 @@ func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known
 		return t, false
 	}
 	if key, ok := keyOf(o.Organization, id); ok {
-		mu := k.lock(key)
-		mu.Lock()
+		unlock := k.lock(key)
 		t, err := k.load(ctx, key)
-		mu.Unlock()
+		unlock()
 		if err == nil && t != nil && t.ownedBy(o) && !k.expired(t) {
 			return t, true
 		}
@@ -111,9 +110,7 @@ func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, rege
 	if !ok {
 		return fmt.Errorf("thread %q of organization %q can't be stored", id, o.Organization)
 	}
-	mu := k.lock(key)
-	mu.Lock()
-	defer mu.Unlock()
+	defer k.lock(key)()
 	t, err := k.load(ctx, key)
 	if err == nil && t != nil && !t.ownedBy(o) {
 		return fmt.Errorf("thread %s has another owner", id)
@@ -152,8 +149,11 @@ func newThread(o Owner) *Thread {
 
 func (k *Keeper) expired(t *Thread) bool { return time.Since(t.Updated) >= k.opts.TTL }
 
-func (k *Keeper) lock(key string) *sync.Mutex {
-	return &k.locks[maphash.String(k.seed, key)%uint64(len(k.locks))]
+// lock locks a thread. The function that it returns unlocks it.
+func (k *Keeper) lock(key string) func() {
+	mu := &k.locks[maphash.String(k.seed, key)%uint64(len(k.locks))]
+	mu.Lock()
+	return mu.Unlock
 }
 
 // load returns the latest of what the store and memory have of a thread, nil

@@ -14,9 +14,7 @@ func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, er
 	if k.opts.Off || !ok {
 		return nil, nil
 	}
-	mu := k.lock(key)
-	mu.Lock()
-	defer mu.Unlock()
+	defer k.lock(key)()
 	t, err := k.load(ctx, key)
 	if err != nil || t == nil || t.Organization != organization || k.expired(t) {
 		return nil, err
@@ -31,9 +29,7 @@ func (k *Keeper) Delete(ctx context.Context, organization, id string) error {
 	if k.opts.Off || !ok {
 		return nil
 	}
-	mu := k.lock(key)
-	mu.Lock()
-	defer mu.Unlock()
+	defer k.lock(key)()
 	err := k.try(ctx, "deleting", func(ctx context.Context) error { return k.store.Delete(ctx, key) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("deleting thread %s: %w", id, err)

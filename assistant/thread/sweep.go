@@ -73,9 +73,7 @@ func (k *Keeper) sweep(ctx context.Context) (deleted int, err error) {
 }
 
 func (k *Keeper) sweepOne(ctx context.Context, key string) (bool, error) {
-	mu := k.lock(key)
-	mu.Lock()
-	defer mu.Unlock()
+	defer k.lock(key)()
 	gone := false
 	err := k.try(ctx, "expiring", func(ctx context.Context) error {
 		data, err := k.store.Get(ctx, key)
@@ -108,9 +106,7 @@ func (k *Keeper) save(ctx context.Context) {
 }
 
 func (k *Keeper) saveOne(ctx context.Context, key string) bool {
-	mu := k.lock(key)
-	mu.Lock()
-	defer mu.Unlock()
+	defer k.lock(key)()
 	c, ok := k.cache.get(key)
 	if !ok || !c.unsaved {
 		return true

@@ -25,14 +25,7 @@ type Difference struct {
 // one of them has. The interval is a bootstrap of 2,000 samples with a fixed
 // seed, so equal input gives equal output.
 func Compare(run, baseline Report) Difference {
-	of := func(r Report) map[string]float64 {
-		out := map[string]float64{}
-		for id, m := range r.perQuery {
-			out[id] = m.NDCG10
-		}
-		return out
-	}
-	return compare(of(run), of(baseline))
+	return compare(run.perQuery, baseline.perQuery)
 }
 
 func compare(run, baseline map[string]float64) Difference {

@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 
 const queryFile = "\xef\xbb\xbf" + `{"id": "q1", "text": "install", "group": "words", "relevant": ["/guide/install.html"]}
 
-{"query_id": 2, "query": "how do I start", "kind": true, "paths": ["guide/start", "guide/first"]}
+{"id": "2", "text": "how do I start", "kind": "true", "relevant": ["guide/start", "guide/first"]}
 {"text": "nothing is known of this"}
 `
 

@@ -3,6 +3,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -58,45 +59,27 @@ func lines(r io.Reader, each func(n int, line []byte) error) error {
 //
 //	{"id": "q1", "text": "how do I …", "group": "questions", "relevant": ["guide/start"]}
 //
-// "query_id" is accepted for "id", "query" for "text", "kind" for "group" and
-// "paths" for "relevant". Without "id", the id is the line's number. Ids must
-// be unique. Errors name the line.
+// "kind" is accepted for "group". Without "id", the id is the line's number. Ids
+// must be unique. Errors name the line.
 func ReadQueries(r io.Reader) ([]Query, error) {
 	var out []Query
 	seen := map[string]int{}
 	err := lines(r, func(n int, line []byte) error {
 		var raw struct {
 			Query
-			QueryID any      `json:"query_id"`
-			IDValue any      `json:"id"`
-			Other   string   `json:"query"`
-			Kind    any      `json:"kind"`
-			Paths   []string `json:"paths"`
+			Kind string `json:"kind"`
 		}
 		if err := json.Unmarshal(line, &raw); err != nil {
 			return fmt.Errorf(`not a query: %w; write {"id": "q1", "text": "…", "relevant": ["page"]}`, err)
 		}
 		q := raw.Query
-		for _, v := range []any{raw.IDValue, raw.QueryID} {
-			if q.ID == "" && v != nil {
-				q.ID = fmt.Sprint(v)
-			}
-		}
 		if q.ID == "" {
 			q.ID = strconv.Itoa(n)
-		}
-		if q.Text == "" {
-			q.Text = raw.Other
 		}
 		if strings.TrimSpace(q.Text) == "" {
 			return fmt.Errorf(`query %q has no "text"`, q.ID)
 		}
-		if q.Group == "" && raw.Kind != nil {
-			q.Group = fmt.Sprint(raw.Kind)
-		}
-		if len(q.Relevant) == 0 {
-			q.Relevant = raw.Paths
-		}
+		q.Group = cmp.Or(q.Group, raw.Kind)
 		if at, ok := seen[q.ID]; ok {
 			return fmt.Errorf("query %q was already on line %d", q.ID, at)
 		}

@@ -79,7 +79,7 @@ type Report struct {
 	// Unjudged counts queries without judgements, which are left out.
 	Unjudged int `json:"unjudged,omitempty"`
 
-	perQuery map[string]Metrics
+	perQuery map[string]float64 // nDCG@10
 }
 
 // Failure is a query with a low score.
@@ -95,7 +95,7 @@ type Failure struct {
 // found everything is never among them. Judgements of queries that are not in
 // queries are ignored.
 func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
-	r := Report{perQuery: map[string]Metrics{}}
+	r := Report{perQuery: map[string]float64{}}
 	groups := map[string]*Metrics{}
 	for _, q := range queries {
 		rel := qrels[q.ID]
@@ -104,7 +104,7 @@ func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
 			continue
 		}
 		m := Judge(rel, run[q.ID])
-		r.perQuery[q.ID] = m
+		r.perQuery[q.ID] = m.NDCG10
 		r.All.add(m)
 		if groups[q.Group] == nil {
 			groups[q.Group] = &Metrics{}
