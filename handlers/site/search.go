@@ -62,7 +62,7 @@ func (r *Site) searchOpen(ctx context.Context, q retrieval.Query, enough int) (h
 	}
 	hits = may.Open(ctx, hits, wanted, len(hits) < q.Limit)
 	view := r.Reach.View() // readers may have found where pages are
-	for i := range hits {
+	for i := range hits[:min(len(hits), enough)] {
 		hits[i].Document = view.Document(hits[i].Document)
 	}
 	return hits, q.Pages, nil
