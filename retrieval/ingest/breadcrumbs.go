@@ -119,8 +119,5 @@ func breadcrumbTrail(root *html.Node, title string) (trail []string) {
 	if n := len(trail); n > 0 && strings.EqualFold(trail[n-1], title) {
 		trail = trail[:n-1]
 	}
-	if len(trail) > 0 && (strings.EqualFold(trail[0], "home") || strings.EqualFold(trail[0], "docs home")) {
-		trail = trail[1:]
-	}
 	return tidyList(trail)
 }

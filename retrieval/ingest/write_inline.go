@@ -208,10 +208,6 @@ func (w *writer) inline(l *inline, n *html.Node) {
 		l.raw(`"`)
 		w.inlines(l, n)
 		l.raw(`"`)
-	case atom.Button:
-		l.space = true
-		w.inlines(l, n)
-		l.space = true
 	case atom.Math:
 		for _, tex := range findAll(n, func(n *html.Node) bool { return n.Data == "annotation" }) {
 			l.raw(between("$", textOf(tex), "$"))
