@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -19,10 +20,7 @@ const (
 	usePrefix = "docs/used-keys"
 )
 
-var (
-	keyID      = regexp.MustCompile(`^k[a-z0-9]{4,30}$`)
-	recordPath = regexp.MustCompile(`^/?` + recordPrefix + `/(k[a-z0-9]{4,30})\.json$`)
-)
+var keyID = regexp.MustCompile(`^k[a-z0-9]{4,30}$`)
 
 // record is the stored form of a key. It is never changed once written, so a
 // server reads each record once.
@@ -65,9 +63,7 @@ func useKey(id string) string { return usePrefix + "/" + id }
 // recordID returns the ID of a key from the name of its record, and false for
 // files that aren't records.
 func recordID(name string) (id string, ok bool) {
-	m := recordPath.FindStringSubmatch(name)
-	if m == nil {
-		return "", false
-	}
-	return m[1], true
+	id, ok = strings.CutPrefix(strings.TrimPrefix(name, "/"), recordPrefix+"/")
+	id, isRecord := strings.CutSuffix(id, ".json")
+	return id, ok && isRecord && keyID.MatchString(id)
 }

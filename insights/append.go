@@ -185,7 +185,7 @@ func (b *batch) addSearch(e *Event) error {
 	c := Counts{Searches: 1, NoResult: bit(s.Hits == 0), Weak: bit(s.Weak()), Tracked: bit(tracked(s))}
 	b.count(bySource, site, e.At, e.Source, c)
 	b.count(byQuery, site, e.At, query, c)
-	b.countKey(site, e, c)
+	b.count(byKey, site, e.At, e.Key, c)
 	return nil
 }
 
@@ -253,11 +253,10 @@ func (b *batch) addReply(e *Event) error {
 	if !r.Judged() {
 		answered = ""
 	}
-	err := b.insert(`docs_replies (site, at, thread, message, question, stems, outcome, answered, model, language, source,
-		page, nearest, cited, input_tokens, output_tokens, cached_tokens, first_token, took, replaced)`, [][]any{{
+	err := b.add(`docs_replies (site, at, thread, message, question, stems, outcome, answered, model, language, source,
+		page, nearest, cited, input_tokens, output_tokens, cached_tokens, first_token, took, replaced)`,
 		site, at, r.Thread, r.Message, r.Question, Stems(r.Question), r.Outcome, answered, r.Model, r.Language, e.Source,
-		r.Page, r.Nearest, strings.Join(r.Cited, "\n"), r.InputTokens, r.OutputTokens, r.CachedTokens, r.FirstToken, r.Took, 0,
-	}}, "", nil)
+		r.Page, r.Nearest, strings.Join(r.Cited, "\n"), r.InputTokens, r.OutputTokens, r.CachedTokens, r.FirstToken, r.Took, 0)
 	if err != nil {
 		return err
 	}
@@ -272,14 +271,14 @@ func (b *batch) addReply(e *Event) error {
 	count.Replies, count.InputTokens, count.OutputTokens, count.CachedTokens = 1, int64(r.InputTokens), int64(r.OutputTokens), int64(r.CachedTokens)
 	if n == 0 {
 		count.Conversations = 1
-		err := b.insert(`docs_conversations (site, thread, first, last, turns, question, page, source, yes, partly, no, failed, up, down)`,
-			[][]any{{site, r.Thread, at, at, 1, r.Question, r.Page, e.Source, now.Yes, now.Partly, now.No, now.Failed, 0, 0}}, "", nil)
+		err := b.add(`docs_conversations (site, thread, first, last, turns, question, page, source, yes, partly, no, failed, up, down)`,
+			site, r.Thread, at, at, 1, r.Question, r.Page, e.Source, now.Yes, now.Partly, now.No, now.Failed, 0, 0)
 		if err != nil {
 			return err
 		}
 	}
 	b.count(bySource, site, e.At, e.Source, count)
-	b.countKey(site, e, count)
+	b.count(byKey, site, e.At, e.Key, count)
 	if r.FirstToken > 0 {
 		b.count(byBucket, site, e.At, bucketOf(r.FirstToken), Counts{Replies: 1})
 	}
@@ -299,7 +298,7 @@ func (b *batch) addVote(e *Event) error {
 			return nil
 		}
 		b.count(bySource, site, e.At, e.Source, Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
-		return b.insert(table, [][]any{row}, "", nil)
+		return b.add(table, row...)
 	}
 
 	// The vote is for the message that it names, else for the last one of its
@@ -335,7 +334,7 @@ func (b *batch) addVote(e *Event) error {
 		return nil
 	}
 	b.count(bySource, site, e.At, e.Source, Counts{Up: bit(rating > 0), Down: bit(rating < 0)})
-	return b.insert(table, [][]any{row}, "", nil)
+	return b.add(table, row...)
 }
 
 func bit(is bool) int64 {

@@ -2,6 +2,7 @@ package insights
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -32,32 +33,20 @@ const (
 type dayKey struct {
 	table     int
 	site, day int64
-	text      string // what it counts by, or number
-	number    int64
+	by        any // a text or a number
 }
 
-// count adds to the counts of a day by text or by number. It ignores nil: a
-// search without its text.
+// count adds to the counts of a day by text or by number. It ignores searches
+// without their text and requests without a key.
 func (b *batch) count(table int, site int64, at time.Time, by any, c Counts) {
-	key := dayKey{table: table, site: site, day: int64(DateOf(at))}
-	switch by := by.(type) {
-	case string:
-		key.text = by
-	case int64:
-		key.number = by
-	default:
+	if by == nil || table == byKey && by == "" {
 		return
 	}
+	key := dayKey{table, site, int64(DateOf(at)), by}
 	if b.days[key] == nil {
 		b.days[key] = new(Counts)
 	}
 	b.days[key].Add(&c)
-}
-
-func (b *batch) countKey(site int64, e *Event, c Counts) {
-	if e.Key != "" {
-		b.count(byKey, site, e.At, e.Key, c)
-	}
 }
 
 // Add adds other counts.
@@ -103,7 +92,7 @@ func (c *Counts) scans(to ...any) []any {
 // addDays adds the counts to those of the database.
 func (b *batch) addDays() error {
 	keys := slices.SortedFunc(maps.Keys(b.days), func(x, y dayKey) int {
-		return cmp.Or(cmp.Compare(x.site, y.site), cmp.Compare(x.day, y.day), strings.Compare(x.text, y.text), cmp.Compare(x.number, y.number))
+		return cmp.Or(cmp.Compare(x.site, y.site), cmp.Compare(x.day, y.day), strings.Compare(fmt.Sprint(x.by), fmt.Sprint(y.by)))
 	})
 	for i, table := range dayTables {
 		var rows [][]any
@@ -111,10 +100,7 @@ func (b *batch) addDays() error {
 			if k.table != i {
 				continue
 			}
-			row := []any{k.site, k.day, k.text}
-			if k.text == "" && i != bySource {
-				row[2] = k.number
-			}
+			row := []any{k.site, k.day, k.by}
 			fields := b.days[k].fields()
 			for _, name := range table.counts {
 				row = append(row, *fields[slices.Index(countColumns, name)])

@@ -236,6 +236,9 @@ func (t *session) insert(table string, rows [][]any, suffix string, returned fun
 	return nil
 }
 
+// add adds one row.
+func (t *session) add(table string, row ...any) error { return t.insert(table, [][]any{row}, "", nil) }
+
 // site returns the number of a site, and false if the database has none.
 func (s *Store) site(ctx context.Context, in Scope) (id int64, ok bool, err error) {
 	s.mu.RLock()

@@ -134,7 +134,11 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	site, s := new(options.Site), new(settings)
 	l := line{h.Dispenser, &word{name: "docs", forms: []form{{args: "<site> [<root>]", example: "acme /srv/docs"}}}}
 	least := 1
-	if optionHasSites(h) {
+	global, err := globalOption(h)
+	if err != nil {
+		return nil, err
+	}
+	if len(global.Sites)+len(global.SiteFolders) > 0 {
 		least = 0
 	}
 	args, err := l.between(least, 2)
@@ -165,18 +169,23 @@ func parseDocs(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error) {
 	if len(s.only) > 0 && !slices.Contains(s.only, apiWidget) && (s.widget.Inject || !reflect.DeepEqual(s.widget, ui.Widget{Route: s.serving()})) {
 		return nil, at(first).Errf("docs %s: widget needs the part widget, which only %s leaves out; remove one of them", name, strings.Join(s.only, " "))
 	}
-	if err := checkDefined(h, at(first), name, site); err != nil {
+	if err := checkDefined(h, global, at(first), name, site); err != nil {
 		return nil, err
 	}
 	s.guard.Define = &options.Definition{Name: name, Site: site}
 	return s.routes(matcher, s.only...), nil
 }
 
-// optionHasSites reports whether the global option docs defines sites.
-func optionHasSites(h httpcaddyfile.Helper) bool {
-	global, ok := h.Option("docs").(httpcaddyfile.App)
+// globalOption returns the global option docs as it was read; without one it is
+// empty.
+func globalOption(h httpcaddyfile.Helper) (*options.App, error) {
 	a := new(options.App)
-	return ok && json.Unmarshal(global.Value, a) == nil && len(a.Sites)+len(a.SiteFolders) > 0
+	if global, ok := h.Option("docs").(httpcaddyfile.App); ok {
+		if err := json.Unmarshal(global.Value, a); err != nil {
+			return nil, h.Errf("reading the global option docs: %w", err)
+		}
+	}
+	return a, nil
 }
 
 func docsWords(site *options.Site, s *settings) []word {
@@ -294,15 +303,9 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 // checkDefined refuses a site that the global option or another docs
 // directive defines, unless that one says the same (the same snippet,
 // imported into the blocks of two hosts).
-func checkDefined(h httpcaddyfile.Helper, d *caddyfile.Dispenser, name string, site *options.Site) error {
-	if global, ok := h.Option("docs").(httpcaddyfile.App); ok {
-		a := new(options.App)
-		if err := json.Unmarshal(global.Value, a); err != nil {
-			return d.Errf("reading the global option docs: %w", err)
-		}
-		if a.Sites[name] != nil {
-			return d.Errf("site %s is defined twice, first in the global option docs; to serve that one here, write: assistant %s, and: search %s", name, name, name)
-		}
+func checkDefined(h httpcaddyfile.Helper, global *options.App, d *caddyfile.Dispenser, name string, site *options.Site) error {
+	if global.Sites[name] != nil {
+		return d.Errf("site %s is defined twice, first in the global option docs; to serve that one here, write: assistant %s, and: search %s", name, name, name)
 	}
 	type definedSite struct {
 		site     *options.Site

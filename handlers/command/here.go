@@ -26,6 +26,7 @@ func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (i
 	if err := t.prepare(ctx, r.URL.Path); err != nil {
 		return nil, err
 	}
+	api := admin.API{App: t.app}
 	answer, w := io.Pipe()
 	go func() {
 		defer func() {
@@ -33,7 +34,7 @@ func (t *target) openHere(ctx context.Context, method, uri string, in []byte) (i
 				w.CloseWithError(io.ErrUnexpectedEOF)
 			}
 		}()
-		w.CloseWithError(admin.API{App: t.app}.Serve(pipeWriter{w, http.Header{}}, r))
+		w.CloseWithError(api.Serve(pipeWriter{w, http.Header{}}, r))
 	}()
 	return answer, nil
 }

@@ -27,24 +27,24 @@ func writeReport(w io.Writer, r *admin.Report) {
 		fmt.Fprintf(w, "| first token, p50 / p95 | %s / %s | |\n", lasted(t.P50), lasted(t.P95))
 	}
 
-	section(w, "Pages to write", first(r.UnansweredPages), func(p insights.GapPage) string {
+	section(w, "Pages to write", r.UnansweredPages, func(p insights.GapPage) string {
 		line := fmt.Sprintf("%s: %d unanswered", md(cmp.Or(p.Page, "(no page is near)")), p.Asked)
 		if len(p.Wordings) > 0 {
 			line += fmt.Sprintf(", such as “%s”", md(p.Wordings[0]))
 		}
 		return line
 	})
-	section(w, "Unanswered questions", first(r.Unanswered), func(g insights.Gap) string {
+	section(w, "Unanswered questions", r.Unanswered, func(g insights.Gap) string {
 		line := fmt.Sprintf("%d × %s", g.Asked, md(g.Wording))
 		if len(g.Pages) > 0 {
 			line += fmt.Sprintf(" (nearest page: %s)", md(g.Pages[0]))
 		}
 		return line
 	})
-	section(w, "Searches without a result", first(r.NoResult), func(q insights.QueryStats) string {
+	section(w, "Searches without a result", r.NoResult, func(q insights.QueryStats) string {
 		return fmt.Sprintf("%d × %s", q.NoResult, md(q.Query))
 	})
-	section(w, "Searches with few clicks", first(r.LowClicks), func(q insights.QueryStats) string {
+	section(w, "Searches with few clicks", r.LowClicks, func(q insights.QueryStats) string {
 		return fmt.Sprintf("%s: %d clicks in %d searches", md(q.Query), q.Clicked, q.Tracked)
 	})
 	down := slices.DeleteFunc(slices.Clone(r.Feedback), func(f insights.Feedback) bool { return f.Rating != "down" || f.State != insights.New })
@@ -67,13 +67,13 @@ func writeReport(w io.Writer, r *admin.Report) {
 	}
 }
 
-// section writes a list, unless it is empty.
+// section writes the beginning of a list, unless it is empty.
 func section[T any](w io.Writer, title string, list []T, line func(T) string) {
 	if len(list) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n## %s\n\n", title)
-	for _, v := range list {
+	for _, v := range list[:min(len(list), reportRows)] {
 		fmt.Fprintln(w, "- "+line(v))
 	}
 }
@@ -89,8 +89,6 @@ func lasted(ms float64) string {
 	}
 	return fmt.Sprintf("%.1f s", ms/1000)
 }
-
-func first[T any](list []T) []T { return list[:min(len(list), reportRows)] }
 
 var mdEscapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`, "!", `\!`, "~", `\~`,

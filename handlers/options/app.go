@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-
-	"github.com/caddy-docs/caddy-docs/access"
 )
 
 // App holds the options of the Caddy app docs.
@@ -59,9 +57,7 @@ type App struct {
 func (a *App) Validate() error {
 	c := new(checker)
 	for name, s := range a.Sites {
-		if err := access.CheckName("name", name); err != nil {
-			c.fail("sites", "%v", err)
-		}
+		c.name("sites", name)
 		if s == nil {
 			continue // Provision reports it
 		}

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/caddy-docs/caddy-docs/access"
 )
 
 // FieldError is the error for a field of the configuration that has a value
@@ -47,6 +49,13 @@ func (c *checker) fail(field, format string, args ...any) {
 func (c *checker) within(field string, err error) {
 	if err != nil {
 		c.fail(field, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+// name checks the name of a site or an organization.
+func (c *checker) name(field, name string) {
+	if err := access.CheckName("name", name); err != nil {
+		c.fail(field, "%v", err)
 	}
 }
 

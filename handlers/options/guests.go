@@ -239,17 +239,7 @@ func (m *OpenAIModel) Answers() Answers {
 }
 
 func (e *Endpoint) replacePlaceholders() error {
-	for _, field := range []struct {
-		name  string
-		value *string
-	}{{"url", &e.URL}, {"model", &e.Model}, {"api_key", &e.APIKey}} {
-		v, err := replaced(field.name, *field.value)
-		if err != nil {
-			return err
-		}
-		*field.value = v
-	}
-	return nil
+	return replaceAll(map[string]*string{"url": &e.URL, "model": &e.Model, "api_key": &e.APIKey})
 }
 
 // Validate checks the endpoint and the dimensions.

@@ -100,9 +100,8 @@ func (SQLiteInsights) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision replaces placeholders.
-func (s *SQLiteInsights) Provision(caddy.Context) (err error) {
-	s.File, err = caddy.NewReplacer().ReplaceOrErr(s.File, true, true)
-	return err
+func (s *SQLiteInsights) Provision(caddy.Context) error {
+	return replaceAll(map[string]*string{"file": &s.File})
 }
 
 // Validate checks the file's name.
@@ -140,9 +139,8 @@ func (PostgresInsights) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision replaces placeholders.
-func (p *PostgresInsights) Provision(caddy.Context) (err error) {
-	p.DSN, err = caddy.NewReplacer().ReplaceOrErr(p.DSN, true, true)
-	return err
+func (p *PostgresInsights) Provision(caddy.Context) error {
+	return replaceAll(map[string]*string{"dsn": &p.DSN})
 }
 
 // Validate checks the connection string, after its placeholders were replaced

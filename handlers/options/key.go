@@ -1,7 +1,8 @@
 package options
 
 import (
-	"regexp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -40,23 +41,22 @@ func (k *FixedKey) Validate() error {
 		c.fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
 	case k.SHA256 != "" && k.Key != "":
 		c.fail("key", "a key is given by key or by sha256, not both")
-	case k.SHA256 != "" && !sha256Form.MatchString(k.SHA256):
-		c.fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
-	case k.Key != "" && !c.replaced("key", k.Key):
+	case k.SHA256 != "":
+		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != sha256.Size {
+			c.fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
+		}
+	case !c.replaced("key", k.Key):
 		if err := access.CheckFixed(k.Key); err != nil {
 			c.fail("key", "%v", err)
 		}
 	}
 	c.text("name", k.Name, 100)
 	if k.Organization != "" {
-		if err := access.CheckName("name", k.Organization); err != nil {
-			c.fail("organization", "%v", err)
-		}
+		c.name("organization", k.Organization)
 	}
 	for i, name := range k.Sites {
-		if err := access.CheckName("name", name); err != nil {
-			c.fail("sites", "%v", err)
-		} else if slices.Contains(k.Sites[:i], name) {
+		c.name("sites", name)
+		if slices.Contains(k.Sites[:i], name) {
 			c.fail("sites", "%s is named twice", name)
 		}
 	}
@@ -67,8 +67,6 @@ func (k *FixedKey) Validate() error {
 	}
 	return c.err()
 }
-
-var sha256Form = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // Hash returns the key's SHA-256 hash.
 func (k *FixedKey) Hash() (string, error) {

@@ -51,13 +51,10 @@ func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 
 // Provision replaces placeholders. The servers need not be there yet.
 func (m *MeilisearchIndex) Provision(caddy.Context) error {
-	for name, key := range map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey} {
-		v, err := replaced(name, *key)
-		if err != nil {
-			return err
-		}
-		*key = strings.TrimSpace(v)
+	if err := replaceAll(map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey}); err != nil {
+		return err
 	}
+	m.APIKey, m.SearchKey = strings.TrimSpace(m.APIKey), strings.TrimSpace(m.SearchKey)
 	for i, address := range m.URLs {
 		v, err := replaced("url", address)
 		if err != nil {

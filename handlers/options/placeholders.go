@@ -2,7 +2,9 @@ package options
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -31,4 +33,16 @@ func replaced(field, value string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: %w", field, err)
+}
+
+// replaceAll replaces the placeholders of fields, by their names.
+func replaceAll(fields map[string]*string) error {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		v, err := replaced(name, *fields[name])
+		if err != nil {
+			return err
+		}
+		*fields[name] = v
+	}
+	return nil
 }

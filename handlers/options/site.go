@@ -14,7 +14,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"golang.org/x/text/language"
 
-	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -159,42 +158,31 @@ func (d *Definition) Provision() error {
 // resolve resolves the site's placeholders and checks its configuration.
 func (s *Site) resolve(name string) error {
 	where := "site " + name
-	for _, field := range []struct {
-		name  string
-		value *string
-	}{{"root", &s.Root}, {"sitemap", &s.Sitemap}, {"url", &s.URL}, {"support_url", &s.SupportURL}, {"instructions", &s.Instructions}} {
-		v, err := replaced(field.name, *field.value)
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
-		}
-		*field.value = v
+	if err := replaceAll(map[string]*string{
+		"root": &s.Root, "sitemap": &s.Sitemap, "url": &s.URL, "support_url": &s.SupportURL, "instructions": &s.Instructions,
+	}); err != nil {
+		return fmt.Errorf("%s: %w", where, err)
 	}
-	s.URL = strings.TrimRight(s.URL, "/")
-	return s.loadInstructions(where)
+	s.URL, s.instructions = strings.TrimRight(s.URL, "/"), s.Instructions
+	file := instructionsFile(s.Instructions)
+	if file == "" {
+		return nil
+	}
+	const most = 64 << 10
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("%s: reading instructions: %w", where, err)
+	}
+	if len(data) > most {
+		return fmt.Errorf("%s: instructions %s are longer than %d bytes; a model reads them with every question", where, file, most)
+	}
+	s.instructions = string(data)
+	return nil
 }
 
 // InstructionText returns the instructions themselves, where the option may name
 // a file.
 func (s *Site) InstructionText() string { return s.instructions }
-
-// loadInstructions reads the instructions' file, if that is what they name.
-func (s *Site) loadInstructions(where string) error {
-	s.instructions = s.Instructions
-	name := instructionsFile(s.Instructions)
-	if name == "" {
-		return nil
-	}
-	const most = 64 << 10
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return fmt.Errorf("%s: reading instructions: %w", where, err)
-	}
-	if len(data) > most {
-		return fmt.Errorf("%s: instructions %s are longer than %d bytes; a model reads them with every question", where, name, most)
-	}
-	s.instructions = string(data)
-	return nil
-}
 
 // instructionsFile returns the name of the file that instructions name, "" if
 // they are the text itself.
@@ -212,9 +200,7 @@ func (d *Definition) Validate() error {
 		return nil
 	}
 	c := new(checker)
-	if err := access.CheckName("name", d.Name); err != nil {
-		c.fail("site", "%v", err)
-	}
+	c.name("site", d.Name)
 	if d.Site != nil {
 		c.within("site "+d.Name, d.Site.Validate())
 	}
@@ -237,9 +223,7 @@ func (s *Site) Validate() error {
 	}
 	c.baseURL("url", s.URL)
 	if s.Organization != "" {
-		if err := access.CheckName("name", s.Organization); err != nil {
-			c.fail("organization", "%v", err)
-		}
+		c.name("organization", s.Organization)
 	}
 	c.text("name", s.Name, maxName)
 	c.scopes("versions", s.Versions)
