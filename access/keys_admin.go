@@ -69,7 +69,8 @@ func (ks *Keys) List(ctx context.Context) ([]*Key, error) {
 		keys[i] = &c
 	}
 	slices.SortFunc(keys, func(a, b *Key) int {
-		return cmp.Or(strings.Compare(strconv.FormatBool(b.Fixed), strconv.FormatBool(a.Fixed)), a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+		fixed := strings.Compare(strconv.FormatBool(b.Fixed), strconv.FormatBool(a.Fixed))
+		return cmp.Or(fixed, a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return keys, nil
 }

@@ -268,7 +268,8 @@ func (b *batch) addReply(e *Event) error {
 		return err
 	}
 	count := now
-	count.Replies, count.InputTokens, count.OutputTokens, count.CachedTokens = 1, int64(r.InputTokens), int64(r.OutputTokens), int64(r.CachedTokens)
+	count.Replies, count.CachedTokens = 1, int64(r.CachedTokens)
+	count.InputTokens, count.OutputTokens = int64(r.InputTokens), int64(r.OutputTokens)
 	if n == 0 {
 		count.Conversations = 1
 		err := b.add(`docs_conversations (site, thread, first, last, turns, question, page, source, yes, partly, no, failed, up, down)`,

@@ -152,7 +152,8 @@ func (x *eraser) text(text string) error {
 // day deletes a day, with its counts.
 func (x *eraser) day(d Date) error {
 	from, to := d.Time().Unix(), (d + 1).Time().Unix()
-	ids, err := rowsOf(x.session, column[string], `select distinct thread from docs_replies where site = ? and at >= ? and at < ?`, x.site, from, to)
+	ids, err := rowsOf(x.session, column[string], `select distinct thread from docs_replies
+		where site = ? and at >= ? and at < ?`, x.site, from, to)
 	if err != nil {
 		return err
 	}

@@ -257,8 +257,8 @@ func start(h httpcaddyfile.Helper, usage string) (caddy.ModuleMap, error) {
 	h.Next()
 	name := h.Val()
 	if h.NextArg() && strings.HasPrefix(h.Val(), "/") {
-		return nil, h.Errf("%s: %s is a path, but the name of a site is expected; write: %s; to serve it below a path, use handle_path %s/* and write %s in its block",
-			name, h.Val(), usage, strings.TrimRight(h.Val(), "/*"), name)
+		return nil, h.Errf("%s: %s is a path, but the name of a site is expected; write: %s; "+
+			"to serve it below a path, use handle_path %s/* and write %s in its block", name, h.Val(), usage, strings.TrimRight(h.Val(), "/*"), name)
 	}
 	h.Reset()
 	h.Next()
@@ -305,7 +305,8 @@ func siteArgument(h httpcaddyfile.Helper, directive, name string) error {
 // imported into the blocks of two hosts).
 func checkDefined(h httpcaddyfile.Helper, global *options.App, d *caddyfile.Dispenser, name string, site *options.Site) error {
 	if global.Sites[name] != nil {
-		return d.Errf("site %s is defined twice, first in the global option docs; to serve that one here, write: assistant %s, and: search %s", name, name, name)
+		return d.Errf("site %s is defined twice, first in the global option docs; "+
+			"to serve that one here, write: assistant %s, and: search %s", name, name, name)
 	}
 	type definedSite struct {
 		site     *options.Site

@@ -22,9 +22,8 @@ type part struct {
 	// only is the word after "only" that serves the part. Parts that need each
 	// other share one. Empty: the part comes with the assistant and the search.
 	only string
-	// handler is the handler at the end of the route, new its configuration.
-	handler string
-	new     func(s *settings) any
+	// new makes the handler at the end of the route, docs_ and api.
+	new func(s *settings) any
 	// open parts need no key. Their limits are their own.
 	open bool
 	// site is set for parts on the site's own paths. Their routes have no
@@ -34,32 +33,32 @@ type part struct {
 
 // parts are the parts of the API in the order of their routes.
 var parts = []part{
-	{api: apiAssistant, only: apiAssistant, handler: "docs_assistant", new: func(s *settings) any {
+	{api: apiAssistant, only: apiAssistant, new: func(s *settings) any {
 		a := s.assistant
 		a.Sites = s.sites
 		return &a
 	}},
-	{api: apiSearch, only: apiSearch, handler: "docs_search", new: func(s *settings) any {
+	{api: apiSearch, only: apiSearch, new: func(s *settings) any {
 		return &handlers.Search{KeyedRoute: s.keyed(), MaxBody: s.assistant.MaxBody}
 	}},
-	{api: apiFeedback, only: apiAssistant, handler: "docs_feedback", new: func(s *settings) any { return &handlers.Feedback{KeyedRoute: s.keyed()} }},
-	{api: apiEvents, only: apiSearch, handler: "docs_events", new: func(s *settings) any { return &handlers.Events{KeyedRoute: s.keyed()} }},
-	{api: "token", only: apiWidget, open: true, handler: "docs_token", new: func(s *settings) any { return &handlers.Token{Route: s.serving()} }},
-	{api: "ask", only: apiWidget, open: true, handler: "docs_ask", new: func(s *settings) any {
+	{api: apiFeedback, only: apiAssistant, new: func(s *settings) any { return &handlers.Feedback{KeyedRoute: s.keyed()} }},
+	{api: apiEvents, only: apiSearch, new: func(s *settings) any { return &handlers.Events{KeyedRoute: s.keyed()} }},
+	{api: "token", only: apiWidget, open: true, new: func(s *settings) any { return &handlers.Token{Route: s.serving()} }},
+	{api: "ask", only: apiWidget, open: true, new: func(s *settings) any {
 		return &ui.Ask{Route: s.serving(), MaxConcurrentReplies: s.assistant.MaxConcurrentReplies}
 	}},
-	{api: apiWidget, only: apiWidget, open: true, handler: "docs_widget", new: func(s *settings) any {
+	{api: apiWidget, only: apiWidget, open: true, new: func(s *settings) any {
 		w := s.widget
 		w.Inject = false
 		return &w
 	}},
-	{api: "page", only: apiSearch, handler: "docs_page", new: func(s *settings) any { return &handlers.Page{KeyedRoute: s.keyed()} }},
-	{api: partMCP, only: partMCP, open: true, handler: "docs_mcp", new: (*settings).mcp},
-	{api: partMCP, only: partMCP, site: true, handler: "docs_mcp", new: (*settings).mcp},
-	{api: partLLMs, only: partLLMs, site: true, handler: "docs_llms", new: func(s *settings) any {
+	{api: "page", only: apiSearch, new: func(s *settings) any { return &handlers.Page{KeyedRoute: s.keyed()} }},
+	{api: partMCP, only: partMCP, open: true, new: (*settings).mcp},
+	{api: partMCP, only: partMCP, site: true, new: (*settings).mcp},
+	{api: partLLMs, only: partLLMs, site: true, new: func(s *settings) any {
 		return &handlers.LLMs{Route: s.serving(), Define: s.guard.Define}
 	}},
-	{api: "contract", site: true, handler: "docs_contract", new: func(*settings) any { return new(handlers.Contract) }},
+	{api: "contract", site: true, new: func(*settings) any { return new(handlers.Contract) }},
 }
 
 // serving names the sites of a directive in a handler.
@@ -124,7 +123,7 @@ func (s *settings) routes(matcher caddy.ModuleMap, only ...string) (routes []htt
 // the site's own paths are a route with their handler alone, which lets all
 // other requests pass.
 func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	handler := module(p.handler, p.new(s))
+	handler := module("docs_"+p.api, p.new(s))
 	if p.site {
 		return configRoute(matcher, caddyhttp.Route{HandlersRaw: []json.RawMessage{handler}})
 	}
@@ -152,7 +151,8 @@ func (s *settings) route(p part, matcher caddy.ModuleMap) httpcaddyfile.ConfigVa
 // inject is the route that puts the widget's tag into pages. It is not
 // terminal: it wraps the handlers of the rest of the block.
 func (s *settings) inject(matcher caddy.ModuleMap) httpcaddyfile.ConfigValue {
-	return configRoute(matcher, caddyhttp.Route{HandlersRaw: []json.RawMessage{module("docs_widget", &ui.Widget{Route: s.serving(), Inject: true})}})
+	w := module("docs_widget", &ui.Widget{Route: s.serving(), Inject: true})
+	return configRoute(matcher, caddyhttp.Route{HandlersRaw: []json.RawMessage{w}})
 }
 
 // configRoute is a route of the site block with a matcher, if there is one.

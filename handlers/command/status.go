@@ -169,7 +169,8 @@ func printDetails(out io.Writer, s admin.SiteStatus) {
 		if b.Requests > 0 {
 			spent = append(spent, fmt.Sprintf("%d requests", b.SpentRequests))
 		}
-		fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, strings.Join(spent, " and "), b.Limit, b.Until.Local().Format(time.DateTime))
+		resets := b.Until.Local().Format(time.DateTime)
+		fmt.Fprintf(out, "budget    %s: %s spent of %s, resets at %s\n", s.Name, strings.Join(spent, " and "), b.Limit, resets)
 	}
 }
 
