@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 // Gap is a group of unanswered questions with the same stems.
@@ -178,4 +181,38 @@ func (s *Store) SetGap(ctx context.Context, in Scope, group string, state string
 			site, group, state, cutNote(note), time.Now().Unix())
 		return err
 	})
+}
+
+// maxStems bounds the words of a question that name its group.
+const maxStems = 20
+
+// Stems returns what questions with the same words in other forms and order
+// share: their stems without stop words, each between spaces. It is "" for a
+// text without words.
+func Stems(text string) string {
+	l := language.Detect(text, "")
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '_' && r != '\'' && r != '’'
+	})
+	var stems, all []string
+	for _, w := range words {
+		w = strings.Trim(w, "'’")
+		if w == "" || len(w) > 100 {
+			continue
+		}
+		stem := l.Stem(w)
+		all = append(all, stem)
+		if !l.IsStop(w) {
+			stems = append(stems, stem)
+		}
+	}
+	if len(stems) == 0 { // "how to?"
+		stems = all
+	}
+	if len(stems) == 0 {
+		return ""
+	}
+	slices.Sort(stems)
+	stems = slices.Compact(stems)
+	return " " + strings.Join(stems[:min(len(stems), maxStems)], " ") + " "
 }
