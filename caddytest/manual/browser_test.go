@@ -143,6 +143,9 @@ func TestTheManualLeadsFromPageToPage(t *testing.T) {
 		if js[bool](ctx, t, `document.querySelector('.ui-toc').checkVisibility()`) != (width > 1000) {
 			t.Errorf("%s at %d: the table of contents is there or not", page, width)
 		}
+		if n := js[int](ctx, t, `[...document.querySelectorAll('pre, table')].filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0).length`); n > 0 {
+			t.Errorf("%s at %d: %d parts scroll, but not with the keyboard", page, width, n)
+		}
 	}
 	do(ctx, t, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(s.Base+"/commands"))
 	if dead := js[string](ctx, t, `[...document.querySelectorAll('.ui-toc a')].filter(a => !document.getElementById(a.hash.slice(1))).map(a => a.hash).join()`); dead != "" || js[int](ctx, t, `document.querySelectorAll('.ui-toc a').length`) < 10 {

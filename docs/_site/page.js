@@ -7,9 +7,9 @@ for (const heading of document.querySelectorAll('main :is(h2, h3, h4)[id]')) {
   link.setAttribute('aria-label', 'Link to this section')
   heading.append(link)
 }
+// What scrolls can be reached with the keyboard.
+for (const part of document.querySelectorAll('pre, table')) if (part.scrollWidth > part.clientWidth) part.tabIndex = 0
 for (const pre of document.querySelectorAll('pre')) {
-  // Code that scrolls can be reached with the keyboard.
-  if (pre.scrollWidth > pre.clientWidth) pre.tabIndex = 0
   if (!navigator.clipboard) continue
   const box = document.createElement('div'), button = document.createElement('button')
   box.className = 'code'
