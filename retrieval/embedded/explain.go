@@ -53,7 +53,9 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 		{"title", titleBonus * likeness(s.titleHits[page], known, g.titleIDF[page])},
 		{"path", slugBonus * likeness(s.slugHits[page], known, g.slugIDF[page])},
 		{"heading", headingBonus * likeness(s.headingHits[section], known, g.headingIDF[section])},
-		{"the query in the heading", verbatim}, {"the page's second section", second}, {"all of the page", s.evidence * s.page[page]},
+		{"the query in the heading", verbatim},
+		{"the page's second section", second},
+		{"all of the page", s.evidence * s.page[page]},
 	} {
 		if a.v != 0 {
 			added = append(added, fmt.Sprintf("%s +%.2f", a.name, a.v))
