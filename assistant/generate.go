@@ -71,7 +71,11 @@ func (r *run) cutOff() error {
 // report ends the reply with an error that the reader is shown.
 func (r *run) report(p phrase) error {
 	r.res.Reason = "error"
-	r.out.send(reply.Event{Kind: reply.Error, Message: r.say(p)})
+	code := "broke_off"
+	if p == cannotAnswer {
+		code = "unavailable"
+	}
+	r.out.send(reply.Event{Kind: reply.Error, Code: code, Message: r.say(p)})
 	r.out.flush()
 	return errReported
 }

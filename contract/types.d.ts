@@ -6,11 +6,13 @@
 
 /** The body of every error that comes before a reply has started. */
 export interface ApiError {
-  /** One sentence that a person can act on. */
+  /** One sentence that a developer can act on. */
   error: string
   code: ErrorCode
   /** The request in the server's log. */
   requestId: string
+  /** A sentence for the reader, in the language of Accept-Language. */
+  message: string
 }
 
 export type ErrorCode =
@@ -156,6 +158,8 @@ export interface MessageRequestV2 {
   fp: string
   messages: MessageV2[]
   threadId?: string | null
+  /** The X-Thread-Key of the thread. It may be left out. */
+  threadKey?: string | null
   /** 1 to 50. Default: 5. */
   retrievalPageSize?: number | null
   filter?: SearchFilter | null
@@ -188,6 +192,7 @@ export interface MessageRequestV1 {
   fp: string
   messages: MessageV1[]
   threadId?: string | null
+  threadKey?: string | null
   retrievalPageSize?: number | null
   filter?: FilterV1 | null
   context?: Context[] | null
@@ -248,7 +253,11 @@ export type DocsMetadata = {
   notice?: 'search unavailable' | 'model unavailable'
   /** Not every page could be checked for this reader in time. */
   incomplete?: boolean
+  /** Of a reply that ended with an error. */
+  error?: { code: StreamErrorCode; requestId: string }
 }
+
+export type StreamErrorCode = 'broke_off' | 'stopping' | 'time_limit' | 'unavailable'
 
 /** The data parts of a reply: `data-suggestions`. */
 export type DocsData = {
@@ -311,6 +320,7 @@ export type DocsStreamEvent =
   | { type: 'text-delta'; id: string; delta: string }
   | { type: 'text-end'; id: string }
   | { type: 'data-suggestions'; data: DocsData['suggestions'] }
+  | { type: 'message-metadata'; messageMetadata: DocsMetadata }
   | { type: 'error'; errorText: string }
   | {
       type: 'finish'
@@ -323,7 +333,8 @@ export type DocsStreamEvent =
 /** An element of `annotations` of an assistant's message of AI SDK 4. */
 export type DocsAnnotation =
   | { type: 'thread'; threadId: string }
-  | ({ type: 'finish' } & Omit<DocsMetadata, 'finishReason' | 'usage'>)
+  | ({ type: 'finish' } & Omit<DocsMetadata, 'finishReason' | 'usage' | 'error'>)
+  | { type: 'error'; code: StreamErrorCode; requestId: string }
 
 /** An element of `data` of useChat of AI SDK 4. The last `finish` counts. */
 export type DocsStreamData =

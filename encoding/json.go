@@ -139,3 +139,19 @@ func text(value jsontext.Value, limit int) string {
 	}
 	return short.Runes(s, limit)
 }
+
+// HasGroups reports whether a body has the groups that a caller of Mintlify's
+// API may name. Here they grant nothing.
+func HasGroups(body []byte) bool {
+	if !bytes.Contains(body, []byte(`"groups"`)) {
+		return false
+	}
+	var b struct {
+		Groups jsontext.Value `json:"groups"`
+		Filter struct {
+			Groups jsontext.Value `json:"groups"`
+		} `json:"filter"`
+	}
+	_ = json.Unmarshal(body, &b, lenient) // whether it is valid is not asked
+	return len(b.Groups)+len(b.Filter.Groups) > 0
+}

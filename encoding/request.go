@@ -76,6 +76,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		Fingerprint string         `json:"fp"`
 		Messages    *[]message     `json:"messages"`
 		ThreadID    *string        `json:"threadId"`
+		ThreadKey   string         `json:"threadKey"`
 		PageSize    *float64       `json:"retrievalPageSize"`
 		Filter      filter         `json:"filter"`
 		CurrentPath string         `json:"currentPath"`
@@ -96,6 +97,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		Fingerprint: strings.TrimSpace(b.Fingerprint),
 		CurrentPath: strings.TrimSpace(b.CurrentPath),
 		Filter:      reply.Filter(b.Filter.trimmed()),
+		ThreadKey:   short.Runes(b.ThreadKey, maxThreadID),
 		ChatID:      text(b.ID, maxName),
 		Transport:   b.Trigger.Kind() == '"',
 		Regenerate:  text(b.Trigger, maxName) == "regenerate-message",
@@ -109,7 +111,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		return nil, err
 	case r.Fingerprint == "":
 		return nil, errorf("fp", `fp must be a string that is not empty: "anonymous" or an identifier of the user`)
-	case b.ThreadID != nil && !validThreadID(*b.ThreadID):
+	case b.ThreadID != nil && *b.ThreadID != "" && !validThreadID(*b.ThreadID):
 		return nil, mustBe("threadId", "")
 	case utf8.RuneCountInString(b.CurrentPath) > maxCurrentPath:
 		return nil, mustBe("currentPath", fmt.Sprintf("at most %d characters long", maxCurrentPath))
@@ -165,7 +167,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 		}
 		r.Messages[i].Text = short.Runes(r.Messages[i].Text, maxText)
 	}
-	if r.ThreadID = named; b.ThreadID != nil {
+	if r.ThreadID = named; b.ThreadID != nil && *b.ThreadID != "" {
 		r.ThreadID = *b.ThreadID
 	}
 	if r.Transport || r.ChatID != "" {

@@ -3,9 +3,12 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -158,8 +161,9 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, SourcesApart: sourceOf(r) == insights.Widget}
 	in.ThreadID, in.History = a.conversation(ctx, live, req, owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
+	w.Header().Set("X-Thread-Key", threadKey(in.ThreadID, owner))
 
-	s := newStream(w, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
+	s := newStream(w, id, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
 	defer s.close()
 	res, err := live.Run(ctx, r.ProtoMajor, in, s)
 	begun, broken := s.state()
@@ -167,13 +171,13 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 	if err != nil && !gone {
 		switch {
 		case errors.Is(err, site.ErrTimeLimit):
-			s.fail("This answer took longer than the server allows. Please ask again.")
+			s.fail("time_limit", "This answer took longer than the server allows. Please ask again.")
 		case errors.Is(err, site.ErrStopping):
 			if !begun {
 				endSpan(err)
 				return stopping(w, live.Name)
 			}
-			s.fail("The server is being restarted and could not finish this answer. Please ask again.")
+			s.fail("stopping", "The server is being restarted and could not finish this answer. Please ask again.")
 		case errors.Is(err, assistant.ErrNothingToSay) && !begun:
 			endSpan(err)
 			observe.Refused(live.Name, "search")
@@ -195,7 +199,11 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
 	ctx, endSpan := observe.Step(ctx, "thread")
 	defer endSpan(nil)
-	t, _ := a.app.Shared().Threads.Open(ctx, req.ThreadID, owner)
+	known := req.ThreadID
+	if req.ThreadKey != "" && req.ThreadKey != threadKey(known, owner) {
+		known = ""
+	}
+	t, _ := a.app.Shared().Threads.Open(ctx, known, owner)
 	for _, t := range t.Before(req.QuestionID, req.Regenerate) {
 		if site.Sealed(ctx, &t) {
 			continue
@@ -203,6 +211,14 @@ func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *repl
 		history = append(history, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})
 	}
 	return t.ID, history
+}
+
+// threadKey is what clients of Mintlify's API keep beside the id of a thread. It
+// proves no more than the id and the fp that it is made of: it is for clients
+// that continue a thread only with both.
+func threadKey(id string, o thread.Owner) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{"thread key", o.Organization, o.Site, o.Fingerprint, id}, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // finishEvent returns the form of v2's finish event that the client takes.

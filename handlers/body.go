@@ -83,6 +83,9 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byt
 		w.Header().Set("Connection", "close")
 		return nil, Fail(http.StatusBadRequest, "broken_body", "the body broke off; send it again", err)
 	}
+	if encoding.HasGroups(body) {
+		w.Header().Set(ignoredHeader, "groups")
+	}
 	return body, nil
 }
 

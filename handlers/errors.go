@@ -128,7 +128,8 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, id string, e
 		Error     string `json:"error"`
 		Code      string `json:"code"`
 		RequestID string `json:"requestId"`
-	}{message, code, id})
+		Message   string `json:"message"`
+	}{message, code, id, sentence(r, status)})
 }
 
 // jsonHeader sets the header of a response that is JSON for one client.

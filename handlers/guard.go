@@ -233,8 +233,11 @@ func (g *Guard) originAllowed(name, origin string) bool {
 // releaseHeader has the version of this module.
 const releaseHeader = "X-Docs-Release"
 
+// ignoredHeader names fields of the body that other servers read.
+const ignoredHeader = "X-Ignored-Fields"
+
 // exposed are the headers that scripts of other origins may read.
-const exposed = "X-Thread-Id, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy, " + releaseHeader
+const exposed = "X-Thread-Id, X-Thread-Key, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy, " + ignoredHeader + ", " + releaseHeader
 
 // allow lets pages of an origin read the response.
 func allow(h http.Header, origin string) {

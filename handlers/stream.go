@@ -30,6 +30,7 @@ type stream struct {
 	control   *http.ResponseController
 	encoder   encoder
 	setHeader func(http.Header)
+	requestID string
 	timeout   time.Duration // of a write
 	silence   time.Duration // until a keep-alive
 
@@ -42,10 +43,10 @@ type stream struct {
 }
 
 // newStream returns a stream that answers with w. A write may take timeout.
-func newStream(w http.ResponseWriter, version int, finish uimessage.FinishEvent, timeout time.Duration) *stream {
+func newStream(w http.ResponseWriter, requestID string, version int, finish uimessage.FinishEvent, timeout time.Duration) *stream {
 	// Over HTTP/2 a deadline resets the stream even when nothing is being
 	// written, so the keep-alive has to come before it.
-	s := &stream{w: w, control: http.NewResponseController(w), timeout: timeout, silence: min(keepAlive, timeout/2)}
+	s := &stream{w: w, control: http.NewResponseController(w), requestID: requestID, timeout: timeout, silence: min(keepAlive, timeout/2)}
 	if version == 1 {
 		s.encoder, s.setHeader = datastream.NewEncoder(w, s.control.Flush), datastream.SetHeader
 	} else {
@@ -60,6 +61,11 @@ func (s *stream) Send(e *reply.Event) error {
 	defer s.mu.Unlock()
 	if !s.started {
 		s.start()
+	}
+	if e.Kind == reply.Error && e.Code != "" {
+		failed := *e
+		failed.RequestID = s.requestID
+		e = &failed
 	}
 	return s.note(s.encoder.Send(e))
 }
@@ -115,8 +121,8 @@ func (s *stream) keepAlive() {
 }
 
 // fail ends a stream that can't be finished with an error in it.
-func (s *stream) fail(message string) {
-	if s.Send(&reply.Event{Kind: reply.Error, Message: message}) == nil {
+func (s *stream) fail(code, message string) {
+	if s.Send(&reply.Event{Kind: reply.Error, Code: code, Message: message}) == nil {
 		_ = s.Flush()
 	}
 }

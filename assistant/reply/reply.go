@@ -34,6 +34,7 @@ type Event struct {
 	Name                 string // of Data
 	JSON                 []byte // input, output or data
 	Message              string // of Error
+	Code, RequestID      string // of Error, in the message's metadata; "" for none
 	Reason               string // stop, length, content-filter, tool-calls, error, other
 	Usage                Usage
 	Outcome              *Outcome
@@ -94,6 +95,8 @@ type Request struct {
 	// message's metadata or annotations; "" for a new thread. Only its form has
 	// been checked.
 	ThreadID string
+	// ThreadKey is the body's threadKey, "" if it has none.
+	ThreadKey string
 	// ChatID is the chat hook's own id, "" if the client sent none.
 	ChatID string
 	// Messages are the conversation, in order. The last user message is the

@@ -194,3 +194,12 @@ func Run(ctx context.Context, scenarios []Scenario) ([]Result, error) {
 	}
 	return output.Results, nil
 }
+
+// Complete reports whether the last message was read to its end, as the manual
+// shows it: its stream may have been cut.
+func Complete(c Client, o *Outcome) bool {
+	if c.Major == 4 {
+		return o.Metadata["type"] == "finish"
+	}
+	return o.Metadata["finishReason"] != nil
+}

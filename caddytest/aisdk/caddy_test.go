@@ -113,6 +113,13 @@ func TestTheChatSDKsTalkToCaddy(t *testing.T) {
 			if o.Status != "error" || !strings.Contains(o.Error, "again") || o.Text == "" || !strings.HasPrefix(sdkAnswer, o.Text) || len(o.Streaming) > 0 || o.ThreadID == "" || len(o.Sources) == 0 {
 				t.Errorf("status %s, error %q, text %q, still streaming %v, thread %q, sources %v", o.Status, o.Error, o.Text, o.Streaming, o.ThreadID, o.Sources)
 			}
+			failed, _ := o.Metadata["error"].(map[string]any)
+			if c.Major == 4 {
+				failed = o.Metadata
+			}
+			if id, _ := failed["requestId"].(string); failed["code"] != "broke_off" || len(id) != 36 || aisdk.Complete(c, &o) || !aisdk.Complete(c, &r.Steps[1]) {
+				t.Errorf("metadata %v, then %v", o.Metadata, r.Steps[1].Metadata)
+			}
 			whole(t, &r.Steps[1])
 		}, aisdk.Step{Prompt: "Let this installation break off"}, aisdk.Step{Prompt: caddytest.InstallQuestion})
 	}

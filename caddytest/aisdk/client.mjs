@@ -193,7 +193,7 @@ async function runStep(chat, s, step, threadId, exchanges, events) {
     sources: parts.filter((p) => p.type === 'source' || p.type === 'source-url').map(sourceOf),
     tools: parts.filter((p) => p.type === 'tool-invocation' || p.type.startsWith('tool-')).map(toolOf),
     toolCalls: [...events.toolCalls],
-    metadata: answer?.metadata ?? answer?.annotations?.findLast((a) => a?.type === 'finish') ?? null,
+    metadata: answer?.metadata ?? answer?.annotations?.findLast((a) => ['finish', 'error'].includes(a?.type)) ?? null,
     data: s.major === 4 ? data.slice(earlierData) : parts.filter((p) => p.type.startsWith('data-')),
     threadId: found[0]?.[1] ?? '',
     threadIds: [...new Set(found.map(([, id]) => id))],

@@ -64,7 +64,7 @@ export function Chat() {
   const finished = (data as DocsStreamData[] | undefined)?.filter(d => d.type === 'finish').pop()
   const thread: string | undefined = finished?.type === 'finish' ? finished.threadId : undefined
   void thread
-  return messages.map(m => (m.annotations as DocsAnnotation[] | undefined)?.map(a => a.type === 'finish' ? a.cited?.length : a.threadId))
+  return messages.map(m => (m.annotations as DocsAnnotation[] | undefined)?.map(a => a.type === 'finish' ? a.cited?.length : a.type === 'error' ? a.code : a.threadId))
 }
 export const widen = (m: DocsMessageV4): Message => m
 export const send = (messages: DocsMessageV4[]): Pick<MessageRequestV1, 'fp'> & { messages: { role: MessageRequestV1['messages'][number]['role'] }[] } => ({ fp: 'anonymous', messages })

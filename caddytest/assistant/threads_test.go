@@ -162,3 +162,47 @@ func TestClientsOfMintlifysAPIFindTitlesAndSuggestions(t *testing.T) {
 		}
 	}
 }
+
+// Clients of Mintlify's API keep X-Thread-Key beside X-Thread-Id, and continue a
+// thread only with both. What they name besides is answered as here.
+func TestAThreadIsContinuedWithItsKey(t *testing.T) {
+	s := caddytest.Start(t, "", caddytest.Site(caddytest.AcmeFolder(t)))
+	s.Ready("acme")
+	send := func(fields map[string]any, header map[string]string) *caddytest.Response {
+		t.Helper()
+		return s.Do(caddytest.Request{Path: caddytest.V2Path, Body: caddytest.Question("install", fields), Header: header})
+	}
+	first := send(map[string]any{"fp": "ann"}, nil)
+	id, key := first.Header.Get("X-Thread-Id"), first.Header.Get("X-Thread-Key")
+	if id == "" || len(key) != 22 || strings.Contains(key, "ann") {
+		t.Fatalf("thread %q, key %q", id, key)
+	}
+	if ignored := first.Header.Get("X-Ignored-Fields"); ignored != "" {
+		t.Errorf("ignored: %q", ignored)
+	}
+	for name, c := range map[string]struct {
+		fields map[string]any
+		same   bool
+	}{
+		"with its key":      {map[string]any{"fp": "ann", "threadId": id, "threadKey": key}, true},
+		"without a key":     {map[string]any{"fp": "ann", "threadId": id}, true},
+		"with an empty key": {map[string]any{"fp": "ann", "threadId": id, "threadKey": ""}, true},
+		"with another key":  {map[string]any{"fp": "ann", "threadId": id, "threadKey": "q3xH7yQb2mV0cT9eWkZr1A"}, false},
+		"with another fp":   {map[string]any{"fp": "bob", "threadId": id, "threadKey": key}, false},
+		"with an empty id":  {map[string]any{"fp": "ann", "threadId": "", "threadKey": key}, false},
+	} {
+		r := send(c.fields, nil)
+		if got := r.Header.Get("X-Thread-Id"); r.Status != 200 || got == "" || (got == id) != c.same {
+			t.Errorf("%s: %d, thread %s, first %s", name, r.Status, got, id)
+		}
+	}
+	for _, fields := range []map[string]any{{"groups": []string{"staff"}}, {"filter": map[string]any{"groups": []string{"staff"}}}} {
+		if r := send(fields, nil); r.Status != 200 || r.Header.Get("X-Ignored-Fields") != "groups" {
+			t.Errorf("%v: %d, ignored %q", fields, r.Status, r.Header.Get("X-Ignored-Fields"))
+		}
+	}
+	wrong := send(map[string]any{"threadId": "../x"}, map[string]string{"Accept-Language": "de-AT,en;q=0.5"})
+	if wrong.Status != 400 || !strings.Contains(string(wrong.Body), `"error":"threadId `) || !strings.Contains(string(wrong.Body), `"message":"Das konnte nicht gelesen werden.`) {
+		t.Errorf("%d: %s", wrong.Status, wrong.Body)
+	}
+}

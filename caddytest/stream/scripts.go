@@ -68,6 +68,9 @@ func Scripts() []Script {
 		{"error-mid", []*reply.Event{
 			start(), step(), text("partial"), nil, {Kind: reply.Error, Message: `It "broke" off.`}, text("never"), finish("stop"),
 		}},
+		{"error-code", []*reply.Event{
+			start(), step(), text("partial"), nil, {Kind: reply.Error, Code: "broke_off", RequestID: "0f3c1f0e", Message: "It broke off."},
+		}},
 		{"error-wordless", []*reply.Event{{Kind: reply.Error}}},
 		{"length", []*reply.Event{start(), step(), text("cut"), finish("length")}},
 		{"empty", []*reply.Event{start(), step(), finish("")}},

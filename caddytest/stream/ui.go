@@ -22,6 +22,7 @@ var keys = map[string]string{
 	"tool-input-available":  "toolCallId* toolName* input* providerExecuted",
 	"tool-output-available": "toolCallId* output* providerExecuted",
 	"data-":                 "data*",
+	"message-metadata":      "messageMetadata*",
 	"error":                 "errorText*",
 	"finish":                "messageMetadata finishReason threadId",
 }

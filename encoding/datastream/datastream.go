@@ -30,7 +30,8 @@ func SetHeader(h http.Header) {
 // The threadId is in an annotation {"type":"thread"} at the start, so that it
 // survives a stop, in data and an annotation {"type":"finish"} at the end, and
 // in the d line, for clients that read the stream themselves. The annotation
-// at the end also has the fields of reply.Outcome.
+// at the end also has the fields of reply.Outcome. An annotation {"type":"error"}
+// before an error has its code and requestId.
 type Encoder struct {
 	out encoding.Output
 
@@ -126,6 +127,12 @@ func (e *Encoder) Send(ev *reply.Event) error {
 		message := ev.Message
 		if message == "" {
 			message = encoding.BrokeOff
+		}
+		if ev.Code != "" {
+			e.out.Raw(`8:[{"type":"error"`)
+			e.out.Field("code", ev.Code)
+			e.out.Field("requestId", ev.RequestID)
+			e.out.Raw("}]\n")
 		}
 		e.out.Raw("3:")
 		e.out.String(message)

@@ -44,7 +44,8 @@ const (
 // The message's metadata has the threadId, in the start event, so that it
 // survives a stop, and in the finish event, whose metadata also has
 // finishReason, usage (inputTokens, outputTokens, totalTokens; where known)
-// and the fields of reply.Outcome.
+// and the fields of reply.Outcome. Before an error it has the error's code and
+// requestId.
 type Encoder struct {
 	out encoding.Output
 
@@ -140,6 +141,14 @@ func (e *Encoder) event(ev *reply.Event) {
 		message := ev.Message
 		if message == "" {
 			message = encoding.BrokeOff
+		}
+		if ev.Code != "" {
+			e.open("message-metadata")
+			e.out.Raw(`,"messageMetadata":{"error":{"code":`)
+			e.out.String(ev.Code)
+			e.out.Field("requestId", ev.RequestID)
+			e.out.Raw("}}")
+			e.close()
 		}
 		e.open("error")
 		e.out.Field("errorText", message)

@@ -3,7 +3,7 @@ package ui
 import (
 	"net/http"
 
-	"golang.org/x/text/language"
+	"github.com/caddy-docs/caddy-docs/handlers"
 )
 
 // askTexts are the texts of the page without JavaScript in one language. %s is
@@ -13,7 +13,7 @@ type askTexts struct {
 	TooLong, Unavailable, Busy, Failed                                                                                string
 }
 
-// askLanguages are those of the widget. The first is for all other readers.
+// askLanguages are in the order of handlers.ReaderLanguage.
 var askLanguages = []askTexts{
 	{
 		"en", "Search", "Question or words", "Search", "Ask", "Answer", "Sources", "Results", "Nothing found", "No page has these words.", "Ask a question instead.", "Get help", "Previous", "Next", "Pages of results",
@@ -57,21 +57,6 @@ var askLanguages = []askTexts{
 	},
 }
 
-var askMatcher = func() language.Matcher {
-	tags := make([]language.Tag, len(askLanguages))
-	for i := range askLanguages {
-		tags[i] = language.MustParse(askLanguages[i].Lang)
-	}
-	return language.NewMatcher(tags)
-}()
-
 // askTextsFor returns the texts in the language that the reader's browser
 // prefers.
-func askTextsFor(r *http.Request) *askTexts {
-	accepted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	if err != nil || len(accepted) == 0 {
-		return &askLanguages[0]
-	}
-	_, i, _ := askMatcher.Match(accepted...)
-	return &askLanguages[i]
-}
+func askTextsFor(r *http.Request) *askTexts { return &askLanguages[handlers.ReaderLanguage(r)] }
