@@ -305,7 +305,7 @@ func dashboardQueries(s *insights.Store, end time.Time, threads []string) []stor
 	add("overview", func(ctx context.Context, _ int) error { _, err := s.Overview(ctx, in, p); return err })
 	add("days", func(ctx context.Context, _ int) error { _, err := s.Days(ctx, in, p); return err })
 	for _, kind := range []string{insights.TopSearches, insights.NoResult, insights.WeakSearches, insights.LowClicks} {
-		add("searches: "+strings.ReplaceAll(string(kind), "_", " "), func(ctx context.Context, round int) error {
+		add("searches: "+strings.ReplaceAll(kind, "_", " "), func(ctx context.Context, round int) error {
 			_, err := s.Searches(ctx, in, insights.Query{Period: p, Kind: kind, Offset: 50 * (round % 4)})
 			return err
 		})
@@ -315,7 +315,7 @@ func dashboardQueries(s *insights.Store, end time.Time, threads []string) []stor
 		return err
 	})
 	for _, state := range []string{"", insights.New} {
-		add(strings.TrimSuffix("unanswered: "+string(state), ": "), func(ctx context.Context, round int) error {
+		add(strings.TrimSuffix("unanswered: "+state, ": "), func(ctx context.Context, round int) error {
 			_, err := s.Unanswered(ctx, in, insights.Query{Period: p, State: state, Offset: 50 * (round % 4)})
 			return err
 		})

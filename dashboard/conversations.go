@@ -52,7 +52,7 @@ var conversationColumns = []column[insights.Conversation]{
 	{"question", func(c *insights.Conversation) any { return c.Question }},
 	{"questions", func(c *insights.Conversation) any { return c.Turns }},
 	{"page", func(c *insights.Conversation) any { return c.Page }},
-	{"source", func(c *insights.Conversation) any { return string(c.Source) }},
+	{"source", func(c *insights.Conversation) any { return c.Source }},
 	{"answered_yes", func(c *insights.Conversation) any { return c.Yes }},
 	{"answered_partly", func(c *insights.Conversation) any { return c.Partly }},
 	{"answered_no", func(c *insights.Conversation) any { return c.No }},

@@ -53,7 +53,7 @@ func searches(q *request) error {
 	}
 	data := searchesData{Kinds: searchKinds}
 	for _, k := range searchKinds {
-		if string(k.Kind) == kind {
+		if k.Kind == kind {
 			data.Kind = k
 		}
 	}

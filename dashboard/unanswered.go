@@ -33,7 +33,7 @@ var gapColumns = []column[insights.Gap]{
 	{"down", func(g *insights.Gap) any { return g.Down }},
 	{"pages", func(g *insights.Gap) any { return g.Pages }},
 	{"last", func(g *insights.Gap) any { return when(g.Last) }},
-	{"state", func(g *insights.Gap) any { return string(g.State) }},
+	{"state", func(g *insights.Gap) any { return g.State }},
 	{"note", func(g *insights.Gap) any { return g.Note }},
 	{"conversation", func(g *insights.Gap) any { return g.Thread }},
 }

@@ -56,8 +56,10 @@ func newEndpoint(e Endpoint, client *http.Client) (*endpoint, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
 	u.RawPath, u.Fragment = "", ""
-	ep := &endpoint{Endpoint: e, url: u, publicURL: publicURL(u), client: client,
-		breaker: retrieval.Breaker{After: breakAfter, First: breakFor, Last: breakFor}}
+	ep := &endpoint{
+		Endpoint: e, url: u, publicURL: publicURL(u), client: client,
+		breaker: retrieval.Breaker{After: breakAfter, First: breakFor, Last: breakFor},
+	}
 	ep.parameters.Store(uint32(firstParameters(e, u)))
 	return ep, nil
 }

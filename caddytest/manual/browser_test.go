@@ -124,9 +124,11 @@ func TestTheFrontPageHasABoxToTry(t *testing.T) {
 		return js[int](ctx, t, `document.querySelector('caddy-docs')?.shadowRoot.querySelectorAll('.result').length ?? 0`) > 2
 	})
 	do(ctx, t, chromedp.Navigate(s.Base+"/"))
-	js[any](ctx, t, `delete window.Docs; document.querySelector('a.ui-find').click()`)
+	// The click comes after the expression, whose page would be gone otherwise.
+	js[any](ctx, t, `delete window.Docs; setTimeout(() => document.querySelector('a.ui-find').click())`)
 	caddytest.Until(t, "the page of results is there", func() bool {
-		return js[bool](ctx, t, `location.pathname === '/v1/ask/manual' && document.querySelectorAll('main ol li').length > 2`)
+		there, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`location.pathname === '/v1/ask/manual' && document.querySelectorAll('main ol li').length > 2`))
+		return err == nil && there // it fails while the page changes
 	})
 }
 

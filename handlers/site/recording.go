@@ -30,7 +30,7 @@ func NewRecording() *Recording {
 // add counts an event and gives it to the newest recorder.
 func (r *Recording) add(e insights.Event) {
 	m := observe.Metrics
-	m.Events.WithLabelValues(e.Site, e.Kind(), string(e.Source)).Inc()
+	m.Events.WithLabelValues(e.Site, e.Kind(), e.Source).Inc()
 	switch {
 	case e.Click != nil:
 		m.Clicks.WithLabelValues(e.Site).Inc()

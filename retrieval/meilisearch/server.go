@@ -84,7 +84,8 @@ func newServer(url, adminKey, searchKey string, probeTimeout time.Duration) *ser
 		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
 	}
 	s := &server{
-		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout}
+		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout,
+	}
 	s.reader = s.admin
 	if searchKey != "" && searchKey != adminKey {
 		s.reader, s.searchKey = open(searchKey), searchKey

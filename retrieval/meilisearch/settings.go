@@ -7,8 +7,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 	sdk "github.com/meilisearch/meilisearch-go"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // locales are the server's names of languages written without spaces. It must
