@@ -26,8 +26,8 @@ var feedbackColumns = []column[insights.Feedback]{
 	{"comment", func(f *insights.Feedback) any { return f.Comment }},
 	{"question", func(f *insights.Feedback) any { return f.Question }},
 	{"page", func(f *insights.Feedback) any { return f.Page }},
-	{"source", func(f *insights.Feedback) any { return string(f.Source) }},
-	{"state", func(f *insights.Feedback) any { return string(f.State) }},
+	{"source", func(f *insights.Feedback) any { return f.Source }},
+	{"state", func(f *insights.Feedback) any { return f.State }},
 	{"note", func(f *insights.Feedback) any { return f.Note }},
 	{"conversation", func(f *insights.Feedback) any { return f.Thread }},
 }
