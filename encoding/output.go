@@ -1,10 +1,9 @@
 package encoding
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -67,63 +66,60 @@ func quote[T []byte | string](to []byte, s T) []byte {
 	return to
 }
 
-// Raw adds bytes as they are. No delta may be open.
+// Raw adds bytes as they are.
 func (o *Output) Raw(s string) {
+	o.EndDelta()
 	o.buf = append(o.buf, s...)
 }
 
-// String adds a JSON string.
-func (o *Output) String(s string) {
-	o.buf = quote(o.buf, s)
-}
-
-// Field adds a comma, a name, which needs no escaping, and a JSON string.
-func (o *Output) Field(name, value string) {
-	o.Name(name)
-	o.String(value)
-}
-
-// Name adds a comma, a name, which needs no escaping, and a colon.
-func (o *Output) Name(name string) {
-	o.buf = append(o.buf, ',', '"')
-	o.buf = append(o.buf, name...)
-	o.buf = append(o.buf, '"', ':')
-}
-
-// JSON adds a JSON value on one line, or instead if value is not valid.
-func (o *Output) JSON(value []byte, instead string) {
-	b := bytes.NewBuffer(o.buf)
-	if err := json.Compact(b, value); err != nil {
-		o.buf = append(o.buf, instead...)
-		return
+// Object adds a JSON object: names, each followed by its value, where that is
+// not nil.
+func (o *Output) Object(fields ...any) {
+	o.Raw("{")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if fields[i+1] == nil {
+			continue
+		}
+		if o.buf[len(o.buf)-1] != '{' {
+			o.buf = append(o.buf, ',')
+		}
+		o.buf = append(quote(o.buf, fields[i].(string)), ':')
+		o.JSON(fields[i+1])
 	}
-	o.buf = b.Bytes()
+	o.buf = append(o.buf, '}')
 }
 
-// Object adds a JSON object on one line, {} for anything else.
-func (o *Output) Object(value []byte) {
-	if !bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{")) {
-		value = nil
+// JSON adds a value on one line, null if it is not valid.
+func (o *Output) JSON(v any) {
+	value, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		value = []byte("null")
 	}
-	o.JSON(value, "{}")
+	o.buf = append(o.buf, value...)
 }
 
-// KeepAlive adds s, unless there is anything else to send.
-func (o *Output) KeepAlive(s string) {
-	if len(o.buf) == 0 {
+// Optional is a field of Object that is left out if it is "".
+func Optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// Arguments are those of a tool call: an object, {} for anything else.
+func Arguments(value []byte) jsontext.Value {
+	if v := jsontext.Value(value); v.Kind() == '{' && v.IsValid(jsontext.AllowDuplicateNames(true)) {
+		return v
+	}
+	return jsontext.Value("{}")
+}
+
+// KeepAlive sends what waits, or else s.
+func (o *Output) KeepAlive(s string) error {
+	if o.EndDelta(); len(o.buf) == 0 {
 		o.Raw(s)
 	}
-}
-
-// Marshal adds the fields of v, each after a comma. v must marshal to an
-// object.
-func (o *Output) Marshal(v any) {
-	fields, err := json.Marshal(v)
-	if err != nil || len(fields) <= len("{}") || fields[0] != '{' {
-		return
-	}
-	o.buf = append(o.buf, ',')
-	o.buf = append(o.buf, fields[1:len(fields)-1]...)
+	return o.Flush()
 }
 
 // Flush sends everything in one write.

@@ -74,7 +74,7 @@ type Outcome struct {
 	// "model unavailable".
 	Notice string `json:"notice,omitempty"`
 	// Incomplete is true if not every page could be checked for the reader.
-	Incomplete bool `json:"incomplete,omitempty"`
+	Incomplete bool `json:"incomplete,omitzero"`
 }
 
 // Sink takes the events of a reply, in order.

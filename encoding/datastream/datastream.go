@@ -4,9 +4,11 @@
 package datastream
 
 import (
+	"cmp"
 	"io"
 	"net/http"
-	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -37,19 +39,11 @@ type Encoder struct {
 
 	messageID, threadID string
 
-	state state
+	begun, ended bool
 	// step is true inside a step, fresh if Start opened it.
 	step, fresh bool
 	tools       encoding.Tools
 }
-
-type state uint8
-
-const (
-	waiting state = iota
-	replying
-	ended
-)
 
 var _ reply.Sink = (*Encoder)(nil)
 
@@ -62,82 +56,62 @@ func NewEncoder(w io.Writer, flush func() error) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
-	if err := e.out.Err(); err != nil {
-		return err
-	}
-	if e.state == ended {
-		return nil
-	}
-	if ev.Kind == reply.Text || ev.Kind == reply.Reasoning {
-		if len(ev.Text) > 0 {
-			e.begin()
-			e.sendText(ev)
-		}
+	if e.ended || e.out.Err() != nil {
 		return e.out.Err()
 	}
-	e.out.EndDelta()
 	switch ev.Kind {
+	case reply.Text, reply.Reasoning:
+		if len(ev.Text) > 0 {
+			e.begin()
+			prefix := "0:"
+			if ev.Kind == reply.Reasoning {
+				prefix = "g:"
+			}
+			e.out.Delta(prefix, ev.Text)
+		}
 	case reply.Start:
-		e.start(ev)
-	case reply.StepStart:
-		if e.fresh {
-			e.fresh = false
+		if e.begun {
 			break
 		}
-		e.finishStep("", reply.Usage{})
-		e.startStep()
+		e.messageID, e.threadID = ev.MessageID, ev.ThreadID
+		// The id of the message comes with its first step, and has to come
+		// before the annotation that belongs to it.
+		e.begin()
+		e.fresh = true
+		if e.threadID != "" {
+			e.line("8:[", "]\n", "type", "thread", "threadId", e.threadID)
+		}
+	case reply.StepStart:
+		if !e.fresh {
+			e.finishStep("", reply.Usage{})
+		}
+		e.begin()
 	case reply.StepFinish:
 		e.finishStep(ev.Reason, ev.Usage)
 	case reply.ToolCall:
 		if e.tools.Call(ev.ToolCallID) {
 			e.begin()
-			e.out.Raw(`9:{"toolCallId":`)
-			e.out.String(ev.ToolCallID)
-			e.out.Field("toolName", ev.ToolName)
-			e.out.Name("args")
-			e.out.Object(ev.JSON)
-			e.out.Raw("}\n")
+			e.line("9:", "\n", "toolCallId", ev.ToolCallID, "toolName", ev.ToolName, "args", encoding.Arguments(ev.JSON))
 		}
 	case reply.ToolResult:
 		if e.tools.Result(ev.ToolCallID) {
 			e.begin()
-			e.out.Raw(`a:{"toolCallId":`)
-			e.out.String(ev.ToolCallID)
-			e.out.Name("result")
-			e.out.JSON(ev.JSON, "null")
-			e.out.Raw("}\n")
+			e.line("a:", "\n", "toolCallId", ev.ToolCallID, "result", jsontext.Value(ev.JSON))
 		}
 	case reply.Source:
 		e.begin()
-		e.out.Raw(`h:{"sourceType":"url","id":`)
-		e.out.String(ev.SourceID)
-		e.out.Field("url", ev.URL)
-		if ev.Title != "" {
-			e.out.Field("title", ev.Title)
-		}
-		e.out.Raw("}\n")
+		e.line("h:", "\n", "sourceType", "url", "id", ev.SourceID, "url", ev.URL, "title", encoding.Optional(ev.Title))
 	case reply.Data:
-		e.state = replying
-		e.out.Raw(`2:[{"type":`)
-		e.out.String(ev.Name)
-		e.out.Name("data")
-		e.out.JSON(ev.JSON, "null")
-		e.out.Raw("}]\n")
+		e.begun = true
+		e.line("2:[", "]\n", "type", ev.Name, "data", jsontext.Value(ev.JSON))
 	case reply.Error:
-		message := ev.Message
-		if message == "" {
-			message = encoding.BrokeOff
-		}
 		if ev.Code != "" {
-			e.out.Raw(`8:[{"type":"error"`)
-			e.out.Field("code", ev.Code)
-			e.out.Field("requestId", ev.RequestID)
-			e.out.Raw("}]\n")
+			e.line("8:[", "]\n", "type", "error", "code", ev.Code, "requestId", ev.RequestID)
 		}
 		e.out.Raw("3:")
-		e.out.String(message)
+		e.out.JSON(cmp.Or(ev.Message, encoding.BrokeOff))
 		e.out.Raw("\n")
-		e.state = ended
+		e.ended = true
 	case reply.Finish:
 		e.finish(ev)
 	}
@@ -145,102 +119,64 @@ func (e *Encoder) Send(ev *reply.Event) error {
 }
 
 // Flush sends what was encoded.
-func (e *Encoder) Flush() error {
-	return e.out.Flush()
-}
+func (e *Encoder) Flush() error { return e.out.Flush() }
 
 // KeepAlive sends an empty line, which clients ignore, so that proxies keep a
 // silent connection open.
-func (e *Encoder) KeepAlive() error {
-	e.out.KeepAlive("\n")
-	return e.out.Flush()
-}
+func (e *Encoder) KeepAlive() error { return e.out.KeepAlive("\n") }
 
-func (e *Encoder) sendText(ev *reply.Event) {
-	prefix := "0:"
-	if ev.Kind == reply.Reasoning {
-		prefix = "g:"
-	}
-	e.out.Delta(prefix, ev.Text)
-}
-
-func (e *Encoder) start(ev *reply.Event) {
-	if e.state != waiting {
-		return
-	}
-	e.state = replying
-	e.messageID, e.threadID = ev.MessageID, ev.ThreadID
-	// The id of the message comes with its first step, and has to come
-	// before the annotation that belongs to it.
-	e.startStep()
-	e.fresh = true
-	if e.threadID != "" {
-		e.out.Raw(`8:[{"type":"thread"`)
-		e.out.Field("threadId", e.threadID)
-		e.out.Raw("}]\n")
-	}
+// line writes an object, whose fields are names, each followed by its value,
+// between two texts.
+func (e *Encoder) line(before, after string, fields ...any) {
+	e.out.Raw(before)
+	e.out.Object(fields...)
+	e.out.Raw(after)
 }
 
 // begin makes sure that a step is open.
 func (e *Encoder) begin() {
-	e.fresh = false
-	if !e.step {
-		e.startStep()
+	if e.fresh = false; e.step {
+		return
 	}
-}
-
-func (e *Encoder) startStep() {
-	e.state = replying
-	e.step = true
+	e.begun, e.step = true, true
 	if e.messageID != "" {
-		e.out.Raw(`f:{"messageId":`)
-		e.out.String(e.messageID)
-		e.out.Raw("}\n")
+		e.line("f:", "\n", "messageId", e.messageID)
 	}
 }
 
 func (e *Encoder) finishStep(reason string, usage reply.Usage) {
-	if !e.step {
-		return
+	if e.step {
+		e.step, e.fresh = false, false
+		e.line("e:", "\n", "finishReason", encoding.Reason(reason), "usage", tokens(usage), "isContinued", false)
 	}
-	e.step, e.fresh = false, false
-	e.out.Raw(`e:{"finishReason":"` + encoding.Reason(reason) + `"`)
-	e.usage(usage)
-	e.out.Raw(",\"isContinued\":false}\n")
 }
 
 func (e *Encoder) finish(ev *reply.Event) {
 	if e.threadID != "" {
-		e.out.Raw(`2:[{"type":"finish"`)
-		e.out.Field("threadId", e.threadID)
-		e.out.Raw("}]\n")
+		e.line("2:[", "]\n", "type", "finish", "threadId", e.threadID)
 	}
 	if e.threadID != "" || ev.Outcome != nil {
-		e.out.Raw(`8:[{"type":"finish"`)
-		if e.threadID != "" {
-			e.out.Field("threadId", e.threadID)
-		}
-		if ev.Outcome != nil {
-			e.out.Marshal(ev.Outcome)
-		}
-		e.out.Raw("}]\n")
+		e.out.Raw("8:[")
+		e.out.JSON(struct {
+			Type     string `json:"type"`
+			ThreadID string `json:"threadId,omitempty"`
+			*reply.Outcome
+		}{"finish", e.threadID, ev.Outcome})
+		e.out.Raw("]\n")
 	}
 	e.finishStep(ev.Reason, ev.Usage)
-	e.out.Raw(`d:{"type":"finish","finishReason":"` + encoding.Reason(ev.Reason) + `"`)
-	e.usage(ev.Usage)
-	if e.threadID != "" {
-		e.out.Field("threadId", e.threadID)
-	}
-	e.out.Raw("}\n")
-	e.state = ended
+	e.line("d:", "\n", "type", "finish", "finishReason", encoding.Reason(ev.Reason),
+		"usage", tokens(ev.Usage), "threadId", encoding.Optional(e.threadID))
+	e.ended = true
 }
 
-// usage adds the usage, 0 where it is unknown: without it clients compute with
-// NaN.
-func (e *Encoder) usage(u reply.Usage) {
+// tokens is a usage, 0 where it is unknown: without it clients compute with NaN.
+func tokens(u reply.Usage) any {
 	if !u.Known {
 		u = reply.Usage{}
 	}
-	e.out.Raw(`,"usage":{"promptTokens":` + strconv.Itoa(u.InputTokens) +
-		`,"completionTokens":` + strconv.Itoa(u.OutputTokens) + `}`)
+	return struct {
+		Prompt     int `json:"promptTokens"`
+		Completion int `json:"completionTokens"`
+	}{u.InputTokens, u.OutputTokens}
 }

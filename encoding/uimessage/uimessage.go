@@ -4,9 +4,12 @@
 package uimessage
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/encoding"
@@ -52,21 +55,13 @@ type Encoder struct {
 	finishEvent FinishEvent
 	threadID    string
 
-	state  state
-	step   bool
-	part   reply.Kind // Text or Reasoning while one is open, else 0
-	parts  int        // opened so far
-	prefix string     // of the open part's deltas
-	tools  encoding.Tools
+	begun, ended bool
+	step         bool
+	part         reply.Kind // Text or Reasoning while one is open, else 0
+	parts        int        // opened so far
+	prefix       string     // of the open part's deltas
+	tools        encoding.Tools
 }
-
-type state uint8
-
-const (
-	waiting state = iota
-	replying
-	ended
-)
 
 var _ reply.Sink = (*Encoder)(nil)
 
@@ -79,11 +74,8 @@ func NewEncoder(w io.Writer, flush func() error, finish FinishEvent) *Encoder {
 // Send takes one event and holds its bytes until Flush. It returns the first
 // error of writing.
 func (e *Encoder) Send(ev *reply.Event) error {
-	if err := e.out.Err(); err != nil {
-		return err
-	}
-	if e.state == ended {
-		return nil
+	if e.ended || e.out.Err() != nil {
+		return e.out.Err()
 	}
 	if ev.Kind != reply.Text && ev.Kind != reply.Reasoning {
 		e.event(ev)
@@ -95,130 +87,91 @@ func (e *Encoder) Send(ev *reply.Event) error {
 	return e.out.Err()
 }
 
+// Flush sends what was encoded.
+func (e *Encoder) Flush() error { return e.out.Flush() }
+
+// KeepAlive sends a comment, which clients ignore, so that proxies keep a
+// silent connection open.
+func (e *Encoder) KeepAlive() error { return e.out.KeepAlive(": keep-alive\n\n") }
+
+// write writes an event with a type and other fields: names, each followed by
+// its value.
+func (e *Encoder) write(kind string, fields ...any) {
+	e.out.Raw("data: ")
+	e.out.Object(append([]any{"type", kind}, fields...)...)
+	e.out.Raw("\n\n")
+}
+
 // event encodes an event that is not text.
 func (e *Encoder) event(ev *reply.Event) {
-	e.out.EndDelta()
 	switch ev.Kind {
 	case reply.Start:
-		e.start(ev)
+		if e.begun { // a start after anything else would begin another message
+			return
+		}
+		e.begun, e.threadID = true, ev.ThreadID
+		var metadata any
+		if ev.ThreadID != "" {
+			metadata = map[string]string{"threadId": ev.ThreadID}
+		}
+		e.write("start", "messageId", encoding.Optional(ev.MessageID), "messageMetadata", metadata)
 	case reply.StepStart:
 		e.finishStep()
-		e.startStep()
+		e.begin()
 	case reply.StepFinish:
 		e.finishStep()
 	case reply.ToolCall:
-		e.toolCall(ev)
+		if !e.tools.Call(ev.ToolCallID) {
+			return
+		}
+		e.begin()
+		e.closePart()
+		// providerExecuted keeps clients from running the tool themselves or
+		// from asking again once it has a result.
+		e.write("tool-input-start", "toolCallId", ev.ToolCallID, "toolName", ev.ToolName, "providerExecuted", true)
+		e.write("tool-input-available", "toolCallId", ev.ToolCallID, "toolName", ev.ToolName,
+			"input", encoding.Arguments(ev.JSON), "providerExecuted", true)
 	case reply.ToolResult:
 		if e.tools.Result(ev.ToolCallID) {
 			e.begin()
 			e.closePart()
-			e.open("tool-output-available")
-			e.out.Field("toolCallId", ev.ToolCallID)
-			e.out.Name("output")
-			e.out.JSON(ev.JSON, "null")
-			e.out.Raw(`,"providerExecuted":true`)
-			e.close()
+			e.write("tool-output-available", "toolCallId", ev.ToolCallID, "output", jsontext.Value(ev.JSON), "providerExecuted", true)
 		}
 	case reply.Source:
 		e.begin()
-		e.open("source-url")
-		e.out.Field("sourceId", ev.SourceID)
-		e.out.Field("url", ev.URL)
-		if ev.Title != "" { // null or empty titles: the first is an error to clients
-			e.out.Field("title", ev.Title)
-		}
-		e.close()
+		// null or empty titles: the first is an error to clients
+		e.write("source-url", "sourceId", ev.SourceID, "url", ev.URL, "title", encoding.Optional(ev.Title))
 	case reply.Data:
-		e.state = replying
-		e.out.Raw(`data: {"type":`)
-		e.out.String("data-" + ev.Name)
-		e.out.Name("data")
-		e.out.JSON(ev.JSON, "null")
-		e.close()
+		e.begun = true
+		e.write("data-"+ev.Name, "data", jsontext.Value(ev.JSON))
 	case reply.Error:
-		// A part that stays open would be shown as still being written.
-		e.closePart()
-		message := ev.Message
-		if message == "" {
-			message = encoding.BrokeOff
-		}
+		e.closePart() // one that stays open would be shown as still being written
 		if ev.Code != "" {
-			e.open("message-metadata")
-			e.out.Raw(`,"messageMetadata":{"error":{"code":`)
-			e.out.String(ev.Code)
-			e.out.Field("requestId", ev.RequestID)
-			e.out.Raw("}}")
-			e.close()
+			e.write("message-metadata", "messageMetadata", map[string]any{"error": struct {
+				Code      string `json:"code"`
+				RequestID string `json:"requestId"`
+			}{ev.Code, ev.RequestID}})
 		}
-		e.open("error")
-		e.out.Field("errorText", message)
-		e.close()
+		e.write("error", "errorText", cmp.Or(ev.Message, encoding.BrokeOff))
 		e.end()
 	case reply.Finish:
 		e.finish(ev)
 	}
 }
 
-// Flush sends what was encoded.
-func (e *Encoder) Flush() error {
-	return e.out.Flush()
-}
-
-// KeepAlive sends a comment, which clients ignore, so that proxies keep a
-// silent connection open.
-func (e *Encoder) KeepAlive() error {
-	e.out.KeepAlive(": keep-alive\n\n")
-	return e.out.Flush()
-}
-
-// open begins an event whose type needs no escaping.
-func (e *Encoder) open(kind string) {
-	e.out.Raw(`data: {"type":"`)
-	e.out.Raw(kind)
-	e.out.Raw(`"`)
-}
-
-func (e *Encoder) close() { e.out.Raw("}\n\n") }
-
-func (e *Encoder) start(ev *reply.Event) {
-	// A start after anything else would begin another message.
-	if e.state != waiting {
-		return
-	}
-	e.state = replying
-	e.threadID = ev.ThreadID
-	e.open("start")
-	if ev.MessageID != "" {
-		e.out.Field("messageId", ev.MessageID)
-	}
-	if e.threadID != "" {
-		e.out.Raw(`,"messageMetadata":{"threadId":`)
-		e.out.String(e.threadID)
-		e.out.Raw("}")
-	}
-	e.close()
-}
-
 // begin makes sure that a step is open.
 func (e *Encoder) begin() {
 	if !e.step {
-		e.startStep()
+		e.begun, e.step = true, true
+		e.write("start-step")
 	}
-}
-
-func (e *Encoder) startStep() {
-	e.state = replying
-	e.step = true
-	e.open("start-step")
-	e.close()
 }
 
 func (e *Encoder) finishStep() {
 	e.closePart()
 	if e.step {
 		e.step = false
-		e.open("finish-step")
-		e.close()
+		e.write("finish-step")
 	}
 }
 
@@ -230,86 +183,55 @@ func (e *Encoder) openPart(kind reply.Kind) {
 	e.closePart()
 	e.part = kind
 	e.parts++
-	name := e.partName()
-	e.open(name + "-start")
-	e.out.Raw(`,"id":"p` + strconv.Itoa(e.parts) + `"`)
-	e.close()
-	e.prefix = `data: {"type":"` + name + `-delta","id":"p` + strconv.Itoa(e.parts) + `","delta":`
+	name, id := e.partName()
+	e.write(name+"-start", "id", id)
+	e.prefix = `data: {"type":"` + name + `-delta","id":"` + id + `","delta":`
 }
 
-func (e *Encoder) partName() string {
+// partName is the name and the id of the open part.
+func (e *Encoder) partName() (name, id string) {
+	id = "p" + strconv.Itoa(e.parts)
 	if e.part == reply.Reasoning {
-		return "reasoning"
+		return "reasoning", id
 	}
-	return "text"
+	return "text", id
 }
 
 func (e *Encoder) closePart() {
-	if e.part == 0 {
-		return
+	if e.part != 0 {
+		name, id := e.partName()
+		e.write(name+"-end", "id", id)
+		e.part = 0
 	}
-	e.out.EndDelta()
-	e.open(e.partName() + "-end")
-	e.out.Raw(`,"id":"p` + strconv.Itoa(e.parts) + `"`)
-	e.close()
-	e.part = 0
-}
-
-func (e *Encoder) toolCall(ev *reply.Event) {
-	if !e.tools.Call(ev.ToolCallID) {
-		return
-	}
-	e.begin()
-	e.closePart()
-	// providerExecuted keeps clients from running the tool themselves or
-	// from asking again once it has a result.
-	e.open("tool-input-start")
-	e.out.Field("toolCallId", ev.ToolCallID)
-	e.out.Field("toolName", ev.ToolName)
-	e.out.Raw(`,"providerExecuted":true`)
-	e.close()
-	e.open("tool-input-available")
-	e.out.Field("toolCallId", ev.ToolCallID)
-	e.out.Field("toolName", ev.ToolName)
-	e.out.Name("input")
-	e.out.Object(ev.JSON)
-	e.out.Raw(`,"providerExecuted":true`)
-	e.close()
 }
 
 func (e *Encoder) finish(ev *reply.Event) {
 	e.finishStep()
-	reason := encoding.Reason(ev.Reason)
-	e.open("finish")
-	if e.finishEvent == Literal {
-		e.out.Field("finishReason", reason)
-		if e.threadID != "" {
-			e.out.Field("threadId", e.threadID)
-		}
+	type usage struct {
+		Input  int `json:"inputTokens"`
+		Output int `json:"outputTokens"`
+		Total  int `json:"totalTokens"`
+		Cached int `json:"cachedInputTokens,omitzero"`
 	}
-	e.out.Raw(`,"messageMetadata":{"finishReason":"` + reason + `"`)
-	if e.threadID != "" {
-		e.out.Field("threadId", e.threadID)
-	}
+	metadata := struct {
+		Reason   string `json:"finishReason"`
+		ThreadID string `json:"threadId,omitempty"`
+		Usage    *usage `json:"usage,omitempty"`
+		*reply.Outcome
+	}{Reason: encoding.Reason(ev.Reason), ThreadID: e.threadID, Outcome: ev.Outcome}
 	if u := ev.Usage; u.Known {
-		e.out.Raw(`,"usage":{"inputTokens":` + strconv.Itoa(u.InputTokens) +
-			`,"outputTokens":` + strconv.Itoa(u.OutputTokens) +
-			`,"totalTokens":` + strconv.Itoa(u.InputTokens+u.OutputTokens))
-		if u.CachedTokens > 0 {
-			e.out.Raw(`,"cachedInputTokens":` + strconv.Itoa(u.CachedTokens))
-		}
-		e.out.Raw("}")
+		metadata.Usage = &usage{u.InputTokens, u.OutputTokens, u.InputTokens + u.OutputTokens, u.CachedTokens}
 	}
-	if ev.Outcome != nil {
-		e.out.Marshal(ev.Outcome)
+	var reason, thread any
+	if e.finishEvent == Literal {
+		reason, thread = metadata.Reason, encoding.Optional(e.threadID)
 	}
-	e.out.Raw("}")
-	e.close()
+	e.write("finish", "finishReason", reason, "threadId", thread, "messageMetadata", metadata)
 	e.end()
 }
 
 // end marks the stream as complete.
 func (e *Encoder) end() {
 	e.out.Raw("data: [DONE]\n\n")
-	e.state = ended
+	e.ended = true
 }
