@@ -289,6 +289,7 @@ func (w *world) config(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(global)
 	replace := strings.NewReplacer("{origin}", strings.TrimPrefix(w.origin.URL, "http://"), "{auth}", strings.TrimPrefix(w.auth.URL, "http://"), "{mortal}", w.mortal.addr, "{hash}", readerHash, "{pool}", w.pool)
+	b.WriteString("&(lock) {\n@out {\npath /internal/*\nnot header Cookie *session=staff*\n}\nrespond @out 403\n}\n")
 	for _, r := range w.rows {
 		address := "http://" + r.host + ":0"
 		if strings.Contains(r.before, "client_auth") {

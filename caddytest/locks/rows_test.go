@@ -115,6 +115,11 @@ func table() []*row {
 		{name: "Markdown that a template renders", lines: "exclude /_site/*\n", after: "basic_auth /internal/* {\nreader {hash}\n}\n@page file {path}.md\nhandle @page {\nrewrite @page /_site/page.html\ntemplates\nfile_server\n}\n", docs: rendered, stranger: rendered[:2], readers: []client{with("a reader", "Authorization", readerLogin, rendered)}, tells: true},
 		{name: "Markdown that is rendered before basic_auth", lines: "exclude /_site/*\n", after: "basic_auth /internal/* {\nreader {hash}\n}\n@page file {path}.md\nrewrite @page /_site/page.html\ntemplates\nfile_server\n", docs: rendered, stranger: rendered, tells: true},
 		{name: "a bot on pages", after: "@bot {\nheader User-Agent *BadBot*\npath /guide/*\n}\nrespond @bot 403\n" + files, stranger: manual, readers: []client{with("a bot", "User-Agent", "BadBot/1.0", []*doc{front, plan, deep})}, tells: true},
+		{name: "a locked page above open ones", after: "@out {\npath /office/ /office/index.html\nnot header Cookie *session=staff*\n}\nrespond @out 403\n" + files, docs: below, stranger: []*doc{below[0], below[2]}, readers: []client{with("a reader", "Cookie", "session=staff", below), with("a guest", "Cookie", "session=guest", []*doc{below[0], below[2]})}, tells: true},
+		{name: "a lock in a named route", after: "invoke lock\n" + files, stranger: open, readers: []client{staff, guest}},
+		{name: "one page for all that is missing, and hidden files", after: "try_files {path} {path}/index.html /index.html\nfile_server {\nhide internal\n}\n", stranger: open, readers: []client{nobodyBut(open)}},
+		{name: "404 behind a page with 200", after: internal("header Cookie *session=staff*") + "error @out 404\nhandle_errors {\nrewrite * /guide/one.html\nfile_server {\nstatus 200\n}\n}\n" + files, stranger: open, readers: []client{staff, guest}},
+		{name: "a lock by a map", after: "map {http.request.cookie.session} {allowed} {\nstaff yes\ndefault no\n}\n@out {\npath /internal/*\nvars {allowed} no\n}\nrespond @out 401\n" + files, stranger: open, readers: []client{staff, guest}},
 		{name: "locks off", lines: "locks off\n", after: "respond /internal/* 403\n" + files, stranger: open, everything: true},
 	}
 }
@@ -262,6 +267,9 @@ var short = func() (docs []*doc) {
 	}
 	return docs
 }()
+
+// below are a folder's front page, and a page below it.
+var below = []*doc{newDoc("/"), newDoc("/office/"), newDoc("/office/one.html")}
 
 // markdown are pages that are served as Markdown.
 var markdown = func() (docs []*doc) {

@@ -107,6 +107,8 @@ type View struct {
 	Complete bool
 
 	pages map[string]*Page // by Document.Page
+	// front is the front page, or another one, if strangers get it.
+	front *Page
 	// byURL are the pages by where they are served.
 	byURL func() map[string]*Page
 	// documents are those of the index that the view is of, and replaced is
@@ -288,6 +290,11 @@ func (s *Site) publish(documents []*retrieval.Document) {
 		v.Public = v.sets.with(nil)
 	}
 	v.locks = v.locksOf(s.inside.routes)
+	for _, d := range documents {
+		if p := v.pages[d.Page]; p != nil && p.State == Public && (v.front == nil || d.Page == "") {
+			v.front = p
+		}
+	}
 	s.view.Store(v)
 	close(old.replaced)
 }

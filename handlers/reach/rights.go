@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,8 @@ type rights struct {
 	folders map[tallyKey]*tally
 	// openedPages are the contents of the locked pages that opened.
 	openedPages map[string]string
+	// refused is the status with which the site refused the front page last.
+	refused int
 }
 
 type tallyKey struct {
@@ -76,7 +79,8 @@ type tally struct{ opened, refused int }
 
 // check is whether a reader can open a page.
 type check struct {
-	done chan struct{}
+	began time.Time
+	done  chan struct{}
 	// After done:
 	open   bool
 	status int // of the first answer that decided; 0 without one
@@ -106,6 +110,9 @@ func (s *Site) rightsOf(v *visit) *rights {
 	s.readers[hash] = r
 	s.readersSize += r.who.size
 	r.before = old.lastOpened()
+	if old != nil {
+		r.refused = old.lastRefused()
+	}
 	return r
 }
 
@@ -205,8 +212,7 @@ func (r *rights) fetch(name string, p *Page) *check { return r.ask("fetch ", nam
 func (r *rights) ask(kind, name string, p *Page) *check {
 	s := r.site
 	if p == nil {
-		d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
-		p = &Page{Document: d, State: NotServed, path: s.root() + name}
+		p = s.missing(name)
 	}
 	d, first := p.Document, p.path // where a stranger was refused
 	if m, ok := s.found.Load(d.Page); ok && m.(moved).content == content(d) {
@@ -219,6 +225,19 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 			r.count(p, c.open)
 		}
 	})
+}
+
+// missing is a page that the site does not have. It could be at as many paths as
+// those that it has.
+func (s *Site) missing(name string) *Page {
+	d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
+	if documents := s.documents(); len(documents) > 0 {
+		file := documents[len(documents)-1].File
+		if d.File = strings.TrimPrefix(bare("/"+name), "/") + path.Ext(file); strings.Contains(file, "://") {
+			d.File = file // of a sitemap
+		}
+	}
+	return &Page{Document: d, State: NotServed, path: s.root() + name}
 }
 
 // hasOpened reports whether the reader has opened a page.
@@ -239,7 +258,7 @@ func (r *rights) check(key string, run func(context.Context, *check)) *check {
 	if len(r.checks) >= maxChecks {
 		clear(r.checks)
 	}
-	c := &check{done: make(chan struct{})}
+	c := &check{began: time.Now(), done: make(chan struct{})}
 	r.checks[key] = c
 	go func() {
 		defer close(c.done)
@@ -622,30 +641,41 @@ func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
 // Refuses returns the status with which the site refuses the reader of a
 // context its front page, although strangers get it: they are on a list of
 // addresses, say, and get nothing by other ways either. It is 0 for others.
+// Without an answer in time, it is what it was.
 func (s *Site) Refuses(ctx context.Context) (status int) {
 	visit := visitOf(ctx)
 	if s.inside == nil || visit == nil {
 		return 0
 	}
-	front := s.View().pages[""]
-	if front == nil || front.State != Public {
+	front := s.View().front
+	if front == nil {
 		return 0
 	}
 	r := s.rightsOf(visit)
 	c := r.check("front", func(ctx context.Context, c *check) {
-		c.err = s.inside.ask(ctx, s.inside.readers, insideTimeout, escape(front.path), r.who, func(a answer) {
-			c.status = a.status
+		c.err = s.inside.ask(ctx, s.inside.readers, checkPatience, escape(front.path), r.who, func(a answer) {
+			state, _ := judge(a)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			switch {
+			case a.status == statusAborted:
+				r.refused = http.StatusForbidden
+			case state == Unknown: // what was known stays
+			case a.status >= 400:
+				r.refused = a.status
+			default:
+				r.refused = 0
+			}
 		})
 	})
-	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	wait, cancel := context.WithDeadline(ctx, c.began.Add(ReaderWait)) // requests that come later don't wait for a slow site
 	defer cancel()
-	switch {
-	case !r.wait(wait, c) || c.err != nil:
-		return 0
-	case c.status == statusAborted:
-		return http.StatusForbidden
-	case c.status >= 400 && c.status < 500 && c.status != http.StatusTooManyRequests:
-		return c.status
-	}
-	return 0
+	r.wait(wait, c)
+	return r.lastRefused()
+}
+
+func (r *rights) lastRefused() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused
 }

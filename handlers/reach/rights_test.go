@@ -221,6 +221,29 @@ func TestMissingAndLockedPagesTakeTheSameRequests(t *testing.T) {
 	})
 }
 
+// So it does where the lock answers 404, and a page could be at several paths.
+func TestMissingAndLockedPagesTakeTheSameRequestsBehind404(t *testing.T) {
+	for _, file := range []string{"locked/page.html", "locked/page.md", "https://docs.acme.com/locked/page.html"} {
+		g := newBehindGate(t, []string{"index.html"}, func(string, string) bool { return false })
+		g.docs = documents(base, "index.html", file)
+		if strings.Contains(file, "://") {
+			g.docs[1].Page, g.docs[1].URL = "locked/page", base+"/locked/page.html"
+		}
+		g.status.Store(http.StatusNotFound)
+		g.Update(t.Context())
+		synctest.Test(t, func(t *testing.T) {
+			g.running = t.Context()
+			ctx := readerWith(t, "wrong")
+			g.CanOpen(ctx, "locked/page", g.docs[1])
+			locked := len(g.takeAsked())
+			g.CanOpen(ctx, "locked/none", nil)
+			if missing := len(g.takeAsked()); missing != locked || locked == 0 {
+				t.Errorf("%s: %d requests for a locked page, %d for a missing one", file, locked, missing)
+			}
+		})
+	}
+}
+
 // A check that takes too long goes on, and the next search has its answer.
 func TestASlowLockMakesTheFirstSearchIncomplete(t *testing.T) {
 	g := newBehindGate(t, lockedFiles(1, 5), func(_, cookie string) bool { return cookie == "slow" })
@@ -433,6 +456,38 @@ func TestWhoIsRefusedTheFrontPageIsRefused(t *testing.T) {
 			t.Errorf("%s: %d, want %d", header, got, want)
 		}
 	}
+}
+
+// A front page that takes long is waited for once, and refuses as before until
+// it has an answer.
+func TestASlowFrontPageIsWaitedForOnce(t *testing.T) {
+	g := newBehindGate(t, []string{"locked/start.html"}, func(_, cookie string) bool { return cookie != "denied" })
+	refuses := func(cookie string) (status int, waited time.Duration) {
+		began := time.Now()
+		return g.Refuses(readerWith(t, cookie)), time.Since(began)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g.running = t.Context()
+		if status, _ := refuses("denied"); status != http.StatusForbidden {
+			t.Errorf("the client is refused with %d", status)
+		}
+		g.wait.Store(int64(3 * time.Second))
+		time.Sleep(openedFor + time.Second)
+		if status, waited := refuses("denied"); status != http.StatusForbidden || waited != ReaderWait {
+			t.Errorf("while the page takes long, with %d after %v", status, waited)
+		}
+		if status, waited := refuses("denied"); status != http.StatusForbidden || waited != 0 {
+			t.Errorf("then with %d after %v", status, waited)
+		}
+		refuses("other")
+		time.Sleep(4 * time.Second)
+		for _, cookie := range []string{"denied", "other"} {
+			status, waited := refuses(cookie)
+			if want := map[string]int{"denied": http.StatusForbidden, "other": 0}[cookie]; status != want || waited != 0 {
+				t.Errorf("%s, when it has an answer, with %d after %v", cookie, status, waited)
+			}
+		}
+	})
 }
 
 // However many clients come, and however long their headers are, few are

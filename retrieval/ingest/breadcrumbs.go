@@ -13,23 +13,19 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Complete gives documents, which must be all of the site's, what only the
-// whole site can say: those without breadcrumbs get the titles of the pages
-// above them or, for a folder that is no page, the folder's name, and a
-// description that is the front page's, which generators give to pages
-// without one, is removed. Completed documents are copies, since an index may
-// hold the originals, and their Hash gets a suffix (see
-// retrieval.Document.Hash). The slice is changed in place and returned.
+// Complete gives documents, which must be all of the site's, what only their
+// places on the site say: those without breadcrumbs get the names of the folders
+// that they are in, and a description that is the front page's, which generators
+// give to pages without one, is removed. The titles of other pages would say
+// more, but not everyone who can open a page can open those above it. Completed
+// documents are copies, since an index may hold the originals, and their Hash
+// gets a suffix (see retrieval.Document.Hash). The slice is changed in place and
+// returned.
 func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Document {
-	titles := make(map[string]string, len(documents))
 	site := "" // the site's description
 	for _, d := range documents {
-		switch {
-		case d.Page == "":
+		if d.Page == "" {
 			site = d.Description
-		case isConventional(d.Page): // the front page of a language or a version
-		default:
-			titles[d.Page] = d.Title
 		}
 	}
 	for i, d := range documents {
@@ -40,7 +36,7 @@ func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Docum
 		sum, removed := strings.CutSuffix(suffix, withoutDescription)
 		trail := d.Breadcrumbs
 		if sum != "" || len(trail) == 0 { // the page itself has none
-			trail = trailAbove(d, titles)
+			trail = foldersAbove(d)
 			sum = ""
 			if len(trail) > 0 {
 				s := sha256.Sum256([]byte(strings.Join(trail, "\n")))
@@ -70,22 +66,18 @@ func (in *Ingester) Complete(documents []*retrieval.Document) []*retrieval.Docum
 // withoutDescription ends the Hash of a document whose description was removed.
 const withoutDescription = "~"
 
-// trailAbove names the pages or folders above d, outermost first.
-func trailAbove(d *retrieval.Document, titles map[string]string) []string {
+// foldersAbove names the folders that a page is in, outermost first.
+func foldersAbove(d *retrieval.Document) []string {
 	var trail []string
 	for at := path.Dir(d.Page); at != "." && at != "/"; at = path.Dir(at) {
-		title := titles[at]
-		if title == "" {
-			name := path.Base(at)
-			if version, language := conventional(name+"/x", "x.md"); version != "" || language != "" || docsSegments.has(name) {
-				continue // every page's trail would begin with it
-			}
-			if strings.Trim(name, "0123456789") == "" {
-				continue // year, month and day of a post
-			}
-			title = humanize(name)
+		name := path.Base(at)
+		if version, language := conventional(name+"/x", "x.md"); version != "" || language != "" || docsSegments.has(name) {
+			continue // every page's trail would begin with it
 		}
-		if !strings.EqualFold(title, d.Title) && (len(trail) == 0 || trail[0] != title) {
+		if strings.Trim(name, "0123456789") == "" {
+			continue // year, month and day of a post
+		}
+		if title := humanize(name); !strings.EqualFold(title, d.Title) && (len(trail) == 0 || trail[0] != title) {
 			trail = append([]string{title}, trail...)
 		}
 	}
