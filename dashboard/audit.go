@@ -1,44 +1,26 @@
 package dashboard
 
 import (
-	"net/http"
+	"context"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-type auditData struct {
-	Rows  []insights.Audit
-	Pager pager
-}
-
-var auditColumns = []column[insights.Audit]{
-	{"at", func(a *insights.Audit) any { return when(a.At) }},
-	{"who", func(a *insights.Audit) any { return a.Who }},
-	{"what", func(a *insights.Audit) any { return a.What }},
-	{"target", func(a *insights.Audit) any { return a.Target }},
-	{"site", func(a *insights.Audit) any { return a.Site }},
+var auditTable = table[insights.Audit]{
+	columns: "at who what target site",
+	cells:   func(a *insights.Audit) []any { return []any{when(a.At), a.Who, a.What, a.Target, a.Site} },
+	at:      func(a *insights.Audit) insights.Cursor { return a.Cursor },
 }
 
 // auditTrail lists who did what in the organization.
 func auditTrail(q *request) error {
-	store, file, err := q.table()
+	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	list := newestFirst[insights.Audit]{
-		read: func(limit int, before insights.Cursor) ([]insights.Audit, error) {
-			return store.Audit(q.Context(), insights.Scope{Organization: q.site.Organization}, before, limit)
-		},
-		at: func(a *insights.Audit) insights.Cursor { return a.Cursor },
-	}
-	if file {
-		return list.export(q, "audit", auditColumns)
-	}
-	var data auditData
-	if data.Rows, data.Pager, err = list.page(q); err != nil {
-		return err
-	}
-	return q.render(http.StatusOK, "audit", "Audit", data)
+	return auditTable.list(q, "audit", insights.Query{}, func(ctx context.Context, in insights.Scope, query insights.Query) ([]insights.Audit, error) {
+		return store.Audit(ctx, insights.Scope{Organization: in.Organization}, query)
+	}, nil)
 }
 
 // audit writes down what the visitor does with a conversation of the site.

@@ -39,71 +39,33 @@ type Answer struct {
 	Kept bool
 }
 
-type conversationsData struct {
-	Answered, Feedback, Page, Text string
-	Rows                           []insights.Conversation
-	Pager                          pager
-}
-
-var conversationColumns = []column[insights.Conversation]{
-	{"conversation", func(c *insights.Conversation) any { return c.Thread }},
-	{"first", func(c *insights.Conversation) any { return when(c.First) }},
-	{"last", func(c *insights.Conversation) any { return when(c.Last) }},
-	{"question", func(c *insights.Conversation) any { return c.Question }},
-	{"questions", func(c *insights.Conversation) any { return c.Turns }},
-	{"page", func(c *insights.Conversation) any { return c.Page }},
-	{"source", func(c *insights.Conversation) any { return c.Source }},
-	{"answered_yes", func(c *insights.Conversation) any { return c.Yes }},
-	{"answered_partly", func(c *insights.Conversation) any { return c.Partly }},
-	{"answered_no", func(c *insights.Conversation) any { return c.No }},
-	{"failed", func(c *insights.Conversation) any { return c.Failed }},
-	{"up", func(c *insights.Conversation) any { return c.Up }},
-	{"down", func(c *insights.Conversation) any { return c.Down }},
+var conversationTable = table[insights.Conversation]{
+	columns: "conversation first last question questions page source answered_yes answered_partly answered_no failed up down",
+	cells: func(c *insights.Conversation) []any {
+		return []any{c.Thread, when(c.First), when(c.Last), c.Question, c.Turns, c.Page, c.Source, c.Yes, c.Partly, c.No, c.Failed, c.Up, c.Down}
+	},
+	at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
 }
 
 // conversations lists them, the newest first.
 func conversations(q *request) error {
-	p, err := q.period()
+	values := q.URL.Query()
+	query := insights.Query{
+		Period: q.period(), Answered: q.choice("answered", "", "yes", "partly", "no", "failed"),
+		Feedback: q.choice("feedback", "", "up", "down", "any", "none"),
+		Page:     short.Runes(strings.Trim(strings.TrimSpace(values.Get("on")), "/"), 300),
+		Text:     short.Runes(strings.TrimSpace(values.Get("text")), maxTry),
+	}
+	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	query := q.URL.Query()
-	data := conversationsData{Page: strings.Trim(strings.TrimSpace(query.Get("on")), "/"), Text: strings.TrimSpace(query.Get("text"))}
-	if data.Answered, err = q.choice("answered", "", "yes", "partly", "no", "failed"); err != nil {
-		return err
-	}
-	if data.Feedback, err = q.choice("feedback", "", "up", "down", "any", "none"); err != nil {
-		return err
-	}
-	store, file, err := q.table()
-	if err != nil {
-		return err
-	}
-	list := newestFirst[insights.Conversation]{
-		read: func(limit int, before insights.Cursor) ([]insights.Conversation, error) {
-			return store.Conversations(q.Context(), q.scope(), insights.Query{
-				Period: p, Answered: data.Answered, Feedback: data.Feedback, Page: short.Runes(data.Page, 300), Text: short.Runes(data.Text, maxTry), Before: before, Limit: limit,
-			})
-		},
-		at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
-	}
-	if file {
+	if q.format != "" {
 		if err := q.audit(store, "conversations exported", ""); err != nil {
 			return err
 		}
-		return list.export(q, "conversations", conversationColumns)
 	}
-	if data.Rows, data.Pager, err = list.page(q); err != nil {
-		return err
-	}
-	return q.render(http.StatusOK, "conversations", "Conversations", data)
-}
-
-type conversationData struct {
-	Thread string
-	Turns  []Answer
-	// Masked is set if an address or a secret is not shown.
-	Masked bool
+	return conversationTable.list(q, "conversations", query, store.Conversations, query)
 }
 
 // conversation shows what a reader asked and was answered.
@@ -112,7 +74,12 @@ func conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	data, what := conversationData{Thread: q.params["thread"]}, "conversation read"
+	data := struct {
+		Thread string
+		Turns  []Answer
+		Masked bool // an address or a secret is not shown
+	}{Thread: q.params["thread"]}
+	what := "conversation read"
 	if q.URL.Query().Get("show") != "" {
 		if q.visitor.In(q.site.Organization) < Member {
 			return fail(http.StatusForbidden, "What is masked is shown to members of the organization.")
@@ -128,9 +95,7 @@ func conversation(q *request) error {
 	if err := q.audit(store, what, data.Thread); err != nil {
 		return err
 	}
-	for i := range data.Turns {
-		data.Masked = data.Masked || data.Turns[i].Masked
-	}
+	data.Masked = slices.ContainsFunc(data.Turns, func(a Answer) bool { return a.Masked })
 	return q.render(http.StatusOK, "conversation", "Conversation", data)
 }
 

@@ -46,6 +46,10 @@ type request struct {
 	unmasked bool            // addresses and secrets in conversations are shown
 	shown    insights.Period // that the page is about
 	dated    bool            // the visitor chose its first and last day
+	invalid  error           // of the first parameter that is refused
+	format   string          // csv or json if the visitor asks for a table as a file
+	rows     any             // of the page's table
+	pager    pager
 }
 
 // maxForm bounds the body of a form.
@@ -142,6 +146,9 @@ func (q *request) route() error {
 			return fail(http.StatusForbidden, "Your role in this organization is "+q.visitor.In(q.site.Organization).String()+"; this takes "+r.role.String()+".")
 		}
 		q.params, q.page = params, r.page()
+		if r.method == http.MethodGet {
+			q.format = q.choice("format", "", "csv", "json")
+		}
 		return r.serve(q)
 	}
 	if len(methods) > 0 {

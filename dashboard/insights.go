@@ -24,8 +24,12 @@ const (
 	maxPeriod     = 366
 )
 
-// insights returns the store. The error is one that the visitor reads.
+// insights returns the store. The error is one that the visitor reads: of a
+// parameter that was read before, or of the store.
 func (q *request) insights() (*insights.Store, error) {
+	if q.invalid != nil {
+		return nil, q.invalid
+	}
 	s, err := q.d.server.Insights(q.Context())
 	if errors.Is(err, ErrOff) {
 		return nil, fail(http.StatusNotFound, "Insights are off on this server, so nothing is recorded. Remove insights off from the global option docs to record what readers look for.")
@@ -42,64 +46,60 @@ func (q *request) stored(err error) error {
 	return fail(http.StatusServiceUnavailable, "The store of the insights does not respond. Search and answers go on. On the server, caddy docs doctor says why.")
 }
 
-// table begins a page with a table: it returns the store, and whether the
-// visitor asks for the table as a file.
-func (q *request) table() (store *insights.Store, file bool, err error) {
-	if file, err = q.exports(); err != nil {
-		return nil, false, err
-	}
-	store, err = q.insights()
-	return store, file, err
-}
-
 // scope is the site, for queries.
 func (q *request) scope() insights.Scope {
+	if q.site == nil {
+		return insights.Scope{}
+	}
 	return insights.Scope{Organization: q.site.Organization, Site: q.site.Name}
+}
+
+// refuse keeps the first error of a parameter, for insights.
+func (q *request) refuse(message string) {
+	if q.invalid == nil {
+		q.invalid = fail(http.StatusBadRequest, message)
+	}
 }
 
 // period reads the days that the visitor chose: the last 7, 30 or 90, or those
 // from one to another.
-func (q *request) period() (p insights.Period, err error) {
+func (q *request) period() insights.Period {
 	values := q.URL.Query()
 	if from, to := values.Get("from"), values.Get("to"); from != "" || to != "" {
-		var errTo error
-		p.From, err = insights.ParseDate(from)
-		p.To, errTo = insights.ParseDate(to)
-		if err != nil || errTo != nil || p.Days() < 1 || p.Days() > maxPeriod {
-			return p, fail(http.StatusBadRequest, "from and to must be days such as 2026-11-24, the first not after the last, and at most 366.")
+		first, err := insights.ParseDate(from)
+		last, errTo := insights.ParseDate(to)
+		q.shown, q.dated = insights.Period{From: first, To: last}, true
+		if n := q.shown.Days(); err != nil || errTo != nil || n < 1 || n > maxPeriod {
+			q.refuse("from and to must be days such as 2026-11-24, the first not after the last, and at most 366.")
 		}
-		q.shown, q.dated = p, true
-		return p, nil
+		return q.shown
 	}
 	n := defaultPeriod
 	if text := values.Get("days"); text != "" {
-		if n, err = strconv.Atoi(text); err != nil || !slices.Contains(periods, n) {
-			return p, fail(http.StatusBadRequest, "days must be 7, 30 or 90.")
+		n, _ = strconv.Atoi(text)
+		if !slices.Contains(periods, n) {
+			q.refuse("days must be 7, 30 or 90.")
 		}
 	}
 	q.shown = insights.LastDays(n, time.Now())
-	return q.shown, nil
+	return q.shown
 }
 
 // choice reads a parameter that has one of some values. The first is the
 // default.
-func (q *request) choice(name string, values ...string) (string, error) {
+func (q *request) choice(name string, values ...string) string {
 	got := q.URL.Query().Get(name)
 	if !q.URL.Query().Has(name) {
-		return values[0], nil
+		return values[0]
 	}
-	if slices.Contains(values, got) {
-		return got, nil
+	if !slices.Contains(values, got) {
+		q.refuse(fmt.Sprintf("%s must be one of: %s.", name, strings.TrimPrefix(strings.Join(values, ", "), ", ")))
 	}
-	named := strings.Join(values, ", ")
-	return "", fail(http.StatusBadRequest, fmt.Sprintf("%s must be one of: %s.", name, strings.TrimPrefix(named, ", ")))
+	return got
 }
 
 // state reads a parameter that selects entries by their state. "" is all.
-func (q *request) state() (string, error) {
-	state, err := q.choice("state", "new", "done", "dismissed", "")
-	return state, err
-}
+func (q *request) state() string { return q.choice("state", "new", "done", "dismissed", "") }
 
 // stateForm reads the state and the note of a form.
 func (q *request) stateForm() (state string, note string, err error) {

@@ -96,7 +96,7 @@ func get(t *testing.T, s *twoOrganizations, path string, status int) string {
 
 func audited(t *testing.T, s *insights.Store) string {
 	t.Helper()
-	list, err := s.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Cursor{}, 100)
+	list, err := s.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Query{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,22 +51,15 @@ type keyRow struct {
 // useDays is the period of the use of keys.
 const useDays = 30
 
-var keyColumns = []column[keyRow]{
-	{"id", func(k *keyRow) any { return k.ID }},
-	{"name", func(k *keyRow) any { return k.Name }},
-	{"state", func(k *keyRow) any { return k.Badge }},
-	{"fixed", func(k *keyRow) any { return k.Fixed }},
-	{"sites", func(k *keyRow) any { return k.Sites }},
-	{"origins", func(k *keyRow) any { return k.Origins }},
-	{"created", func(k *keyRow) any { return when(k.Created) }},
-	{"last_used", func(k *keyRow) any { return when(k.LastUsed) }},
-	{"expires", func(k *keyRow) any { return when(k.Expires) }},
-	{"uses_30_days", func(k *keyRow) any {
-		if k.Use == nil {
-			return (*float64)(nil)
+var keyTable = table[keyRow]{
+	columns: "id name state fixed sites origins created last_used expires uses_30_days",
+	cells: func(k *keyRow) []any {
+		var uses any
+		if k.Use != nil {
+			uses = k.Use.Total
 		}
-		return k.Use.Total
-	}},
+		return []any{k.ID, k.Name, k.Badge, k.Fixed, k.Sites, k.Origins, when(k.Created), when(k.LastUsed), when(k.Expires), uses}
+	},
 }
 
 // createdKey is a key with its secret, which is shown once.
@@ -84,9 +77,8 @@ func keys(q *request) error {
 
 // keysPage shows the keys of the site's organization.
 func (q *request) keysPage(status int, data keysData) error {
-	file, err := q.exports()
-	if err != nil {
-		return err
+	if q.invalid != nil {
+		return q.invalid
 	}
 	organization, err := q.organizationKeys()
 	if err != nil {
@@ -106,10 +98,10 @@ func (q *request) keysPage(status int, data keysData) error {
 		}
 		data.Keys = append(data.Keys, row)
 	}
-	if file && q.Method != http.MethodPost {
-		return listed(data.Keys).export(q, "keys", keyColumns)
+	if q.format != "" {
+		return keyTable.export(q, "keys", insights.Query{}, listed(data.Keys))
 	}
-	return q.render(status, "keys", "API keys", data)
+	return q.show(status, data)
 }
 
 // organizationKeys returns the keys of the site's organization, the newest
@@ -202,11 +194,11 @@ func createKey(q *request) error {
 		return fmt.Errorf("storing a key: %w", err)
 	}
 	q.auditKey("key created", made.ID)
-	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}, Created: q.show(secret, made)})
+	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}, Created: q.created(secret, made)})
 }
 
-// show returns a new key with what is pasted next.
-func (q *request) show(secret string, k *access.Key) *createdKey {
+// created returns a new key with what is pasted next.
+func (q *request) created(secret string, k *access.Key) *createdKey {
 	site := q.site
 	if len(k.Sites) > 0 && !slices.Contains(k.Sites, site.Name) {
 		i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })

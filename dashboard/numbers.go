@@ -20,37 +20,36 @@ type number struct {
 	Href string
 }
 
-// wish says which change is better.
-type wish int
-
+// Which change of a number is better.
 const (
-	neither wish = iota
-	more
-	less
+	less    = -1
+	neither = 0
+	more    = 1
 )
 
-func (w wish) mood(change float64) string {
-	switch {
-	case w == neither || change == 0:
-		return ""
-	case (change > 0) == (w == more):
+// mood is whether a change is better or worse, "" for neither.
+func mood(change float64, wish int) string {
+	switch good := change * float64(wish); {
+	case good > 0:
 		return "better"
+	case good < 0:
+		return "worse"
 	}
-	return "worse"
+	return ""
 }
 
 // rate is a share.
-func rate(title string, now, before *float64, better wish, define string) number {
-	return ratio(title, now, before, better, define, percent, func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
+func rate(title string, now, before *float64, wish int, define string) number {
+	return ratio(title, now, before, wish, define, percent, func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
 }
 
 // decimal is a mean.
-func decimal(title string, now, before *float64, better wish, define string) number {
-	return ratio(title, now, before, better, define, func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
+func decimal(title string, now, before *float64, wish int, define string) number {
+	return ratio(title, now, before, wish, define, func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
 }
 
 // ratio is a number that may be missing. Its change is rounded to a unit.
-func ratio(title string, now, before *float64, better wish, define string, value, change func(float64) string, unit float64) number {
+func ratio(title string, now, before *float64, wish int, define string, value, change func(float64) string, unit float64) number {
 	n := number{Title: title, Define: define}
 	if now == nil {
 		return n
@@ -58,7 +57,7 @@ func ratio(title string, now, before *float64, better wish, define string, value
 	n.Value, n.Change = value(*now), "no value before"
 	if before != nil {
 		units := math.Round((*now - *before) / unit)
-		n.Change, n.Mood = change(units*unit), better.mood(units)
+		n.Change, n.Mood = change(units*unit), mood(units, wish)
 		if units == 0 {
 			n.Change = "unchanged"
 		}
@@ -67,7 +66,7 @@ func ratio(title string, now, before *float64, better wish, define string, value
 }
 
 // total is a count.
-func total(title string, now, before int64, better wish, define string) number {
+func total(title string, now, before int64, wish int, define string) number {
 	n := number{Title: title, Value: thousands(now), Define: define}
 	switch {
 	case now == before:
@@ -76,7 +75,7 @@ func total(title string, now, before int64, better wish, define string) number {
 		n.Change = "none before"
 	default:
 		change := 100 * float64(now-before) / float64(before)
-		n.Change, n.Mood = fmt.Sprintf("%+.0f %%", change), better.mood(change)
+		n.Change, n.Mood = fmt.Sprintf("%+.0f %%", change), mood(change, wish)
 	}
 	return n
 }

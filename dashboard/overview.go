@@ -28,12 +28,11 @@ func overview(q *request) error {
 	if !q.visitor.Admin {
 		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Admin })
 	}
-	p, err := q.period()
-	if err != nil {
-		return err
+	data, p := overviewData{Problems: problems}, q.period()
+	if q.invalid != nil {
+		return q.invalid
 	}
-	data := overviewData{Problems: problems}
-	err = q.overviewNumbers(&data, p)
+	err := q.overviewNumbers(&data, p)
 	switch {
 	case errors.Is(err, ErrOff):
 		data.Off = true
@@ -43,7 +42,7 @@ func overview(q *request) error {
 		q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
 		data.Lost = true
 	}
-	return q.render(http.StatusOK, "overview", "Overview", data)
+	return q.show(http.StatusOK, data)
 }
 
 func (q *request) overviewNumbers(data *overviewData, p insights.Period) error {
@@ -81,18 +80,11 @@ func refresh(q *request) error {
 	return q.redirect(q.at(""), nil)
 }
 
-// siteRow is a site among others, with its numbers.
-type siteRow struct {
-	Site
-	Numbers    []number // searches and unanswered questions, none where nothing is recorded
-	unanswered int64
-}
-
 // overviewOfSites lists the visitor's sites, those that need someone first.
 func (q *request) overviewOfSites() error {
-	p, err := q.period()
-	if err != nil {
-		return err
+	p := q.period()
+	if q.invalid != nil {
+		return q.invalid
 	}
 	var counts map[insights.Scope]insights.Overview
 	store, err := q.d.server.Insights(q.Context())
@@ -111,10 +103,10 @@ func (q *request) overviewOfSites() error {
 			total("Unanswered", o.No+o.Partly, o.Before.No+o.Before.Partly, less, "Replies that the pages answer partly or not at all."),
 		}
 	}
-	var data struct {
-		Rows    []siteRow
-		Numbers []number // of all of them
-		Pager   pager
+	type siteRow struct {
+		Site
+		Numbers    []number // searches and unanswered questions, none where nothing is recorded
+		unanswered int64
 	}
 	var sum insights.Overview
 	rows := make([]siteRow, len(q.sites))
@@ -127,9 +119,9 @@ func (q *request) overviewOfSites() error {
 	slices.SortStableFunc(rows, func(a, b siteRow) int {
 		return cmp.Or(cmp.Compare(len(b.Problems), len(a.Problems)), cmp.Compare(b.unanswered, a.unanswered))
 	})
-	data.Numbers = numbers(sum)
-	if data.Rows, data.Pager, err = listed(rows).page(q); err != nil {
+	all := numbers(sum)
+	if err := (table[siteRow]{}).page(q, insights.Query{}, listed(rows)); err != nil {
 		return err
 	}
-	return q.render(http.StatusOK, "sites", "Sites", data)
+	return q.render(http.StatusOK, "sites", "Sites", all)
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -93,13 +94,8 @@ func (q *request) asset(name string) error {
 	if !ok {
 		return errNotFound
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", a.contentType)
-	h.Set("Content-Length", strconv.Itoa(len(a.content)))
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	if q.Method != http.MethodHead {
-		_, _ = q.w.Write(a.content) // an error means that the visitor is gone
-	}
+	q.w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	q.write(http.StatusOK, a.contentType, a.content)
 	return nil
 }
 
@@ -115,6 +111,9 @@ type view struct {
 	// chose the first and the last.
 	Period insights.Period
 	Dated  bool
+	// Rows are those of the page's table, Pager the place in it.
+	Rows  any
+	Pager pager
 
 	q *request
 }
@@ -122,18 +121,37 @@ type view struct {
 // render writes a page. Nothing is sent if its template fails.
 func (q *request) render(status int, name, title string, data any) error {
 	var b bytes.Buffer
-	v := &view{Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, Period: q.shown, Dated: q.dated, q: q}
+	v := &view{
+		Title: title, Visitor: q.visitor, Site: q.site, Sites: q.sites, Data: data, Period: q.shown, Dated: q.dated,
+		Rows: q.rows, Pager: q.pager, q: q,
+	}
 	if err := pages[name].Execute(&b, v); err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	q.write(status, "text/html; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// show renders the page of the navigation that the route is.
+func (q *request) show(status int, data any) error {
+	for _, s := range sections {
+		for _, p := range s.Pages {
+			if p.Path == q.page {
+				return q.render(status, cmp.Or(p.Path, "overview"), p.Title, data)
+			}
+		}
+	}
+	return errNotFound
+}
+
+// write answers with a body.
+func (q *request) write(status int, contentType string, body []byte) {
+	q.w.Header().Set("Content-Type", contentType)
+	q.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	q.w.WriteHeader(status)
 	if q.Method != http.MethodHead {
-		_, _ = q.w.Write(b.Bytes())
+		_, _ = q.w.Write(body) // an error means that the visitor is gone
 	}
-	return nil
 }
 
 // To is the address of a path of the dashboard.
@@ -211,18 +229,13 @@ var functions = template.FuncMap{
 	"periods":  func() []int { return periods },
 	"sections": func() any { return sections },
 	"states":   func() []string { return []string{"new", "done", "dismissed"} },
-	"form": func(v *view, id, action string, state string, note string) stateForm {
-		return stateForm{v, id, action, state, note}
+	"form": func(v *view, id, action string, state string, note string) any { // of the state and the note of an entry
+		return struct {
+			V                       *view
+			ID, Action, State, Note string
+		}{v, id, action, state, note}
 	},
 	"icon": icon,
-}
-
-// stateForm is the form for the state and the note of an entry.
-type stateForm struct {
-	V          *view
-	ID, Action string
-	State      string
-	Note       string
 }
 
 // thousands writes a whole number with commas.

@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"fmt"
-	"net/http"
+	"slices"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -22,61 +22,44 @@ var searchKinds = []searchKind{
 	{insights.TopSearches, "Top", "All queries, by how often they were searched for.", "These pages should be the best ones."},
 }
 
-type searchesData struct {
-	Kinds   []searchKind
-	Kind    searchKind
-	Numbers []number
-	Charts  []*chart
-	Rows    []insights.QueryStats
-	Pager   pager
+var searchTable = table[insights.QueryStats]{
+	columns: "query searches no_result weak tracked clicked click_rate mean_position top_page last",
+	cells: func(r *insights.QueryStats) []any {
+		return []any{r.Query, r.Searches, r.NoResult, r.Weak, r.Tracked, r.Clicked, r.ClickRate, r.MeanPosition, r.TopPage, r.Last.String()}
+	},
 }
 
 // searches shows what readers search for and don't find.
 func searches(q *request) error {
-	p, err := q.period()
+	query := insights.Query{Period: q.period(), Kind: q.choice("kind", "no_result", "weak", "low_clicks", "top")}
+	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	kind, err := q.choice("kind", "no_result", "weak", "low_clicks", "top")
-	if err != nil {
-		return err
-	}
-	store, file, err := q.table()
-	if err != nil {
-		return err
-	}
-	list := ranked[insights.QueryStats](func(limit, offset int) ([]insights.QueryStats, error) {
-		return store.Searches(q.Context(), q.scope(), insights.Query{Period: p, Kind: kind, Limit: limit, Offset: offset})
-	})
-	if file {
-		return list.export(q, "searches-"+kind, searchColumns)
-	}
-	data := searchesData{Kinds: searchKinds}
-	for _, k := range searchKinds {
-		if k.Kind == kind {
-			data.Kind = k
-		}
-	}
-	overview, err := store.Overview(q.Context(), q.scope(), p)
+	overview, err := store.Overview(q.Context(), q.scope(), query.Period)
 	if err != nil {
 		return q.stored(err)
 	}
-	days, err := store.Days(q.Context(), q.scope(), p)
+	days, err := store.Days(q.Context(), q.scope(), query.Period)
 	if err != nil {
 		return q.stored(err)
 	}
 	now, before := overview.Counts, overview.Before
-	data.Numbers = []number{
-		searchesNumber(now, before), noResultNumber(now, before),
-		rate("Click rate", now.ClickRate(), before.ClickRate(), more, "Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
-		decimal("Mean position", now.MeanPosition(), before.MeanPosition(), less, "Of the results that were clicked, from 1."),
-	}
-	data.Charts = charts(
-		searchChart(days),
-		chartOf(days, "Tracked searches a day", "tracked", func(d *insights.Day) int64 { return d.Tracked }, "without a click", func(d *insights.Day) int64 { return d.Tracked - d.Clicked }),
-	)
-	if data.Rows, data.Pager, err = list.page(q); err != nil {
-		return err
-	}
-	return q.render(http.StatusOK, "searches", "Searches", data)
+	return searchTable.list(q, "searches-"+query.Kind, query, store.Searches, struct {
+		Kinds   []searchKind
+		Kind    searchKind
+		Numbers []number
+		Charts  []*chart
+	}{
+		Kinds: searchKinds, Kind: searchKinds[slices.IndexFunc(searchKinds, func(k searchKind) bool { return k.Kind == query.Kind })],
+		Numbers: []number{
+			searchesNumber(now, before), noResultNumber(now, before),
+			rate("Click rate", now.ClickRate(), before.ClickRate(), more, "Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
+			decimal("Mean position", now.MeanPosition(), before.MeanPosition(), less, "Of the results that were clicked, from 1."),
+		},
+		Charts: charts(
+			searchChart(days),
+			chartOf(days, "Tracked searches a day", "tracked", func(d *insights.Day) int64 { return d.Tracked }, "without a click", func(d *insights.Day) int64 { return d.Tracked - d.Clicked }),
+		),
+	})
 }

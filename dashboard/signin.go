@@ -11,15 +11,6 @@ import (
 // from the host itself, over HTTPS or from localhost.
 const cookieName = "__Host-docs-dashboard"
 
-// signInData is what the page to sign in shows.
-type signInData struct {
-	Problem string
-	// Next is where to go after it.
-	Next string
-	// Insecure is set where browsers would refuse the session's cookie.
-	Insecure bool
-}
-
 // session returns the visitor of the request's cookie, nil without one.
 func (q *request) session() (*Visitor, error) {
 	c, err := q.Cookie(cookieName)
@@ -39,7 +30,11 @@ func (q *request) signIn(status int, problem string) error {
 	if next == "" && q.URL.Path != LoginPath {
 		next = q.URL.Path
 	}
-	return q.render(status, "signin", "Sign in", signInData{problem, next, q.insecure()})
+	return q.render(status, "signin", "Sign in", struct {
+		Problem  string
+		Next     string // where to go after it
+		Insecure bool   // browsers would refuse the session's cookie
+	}{problem, next, q.insecure()})
 }
 
 // insecure reports whether browsers refuse Secure cookies here.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
 )
@@ -40,21 +41,17 @@ type tryData struct {
 	Answer template.HTML
 }
 
-var resultColumns = []column[Result]{
-	{"title", func(r *Result) any { return r.Title }},
-	{"heading", func(r *Result) any { return r.Heading }},
-	{"url", func(r *Result) any { return r.URL }},
-	{"score", func(r *Result) any { return r.Score }},
-	{"snippet", func(r *Result) any { return r.Snippet }},
-	{"language", func(r *Result) any { return r.Language }},
-	{"version", func(r *Result) any { return r.Version }},
+var resultTable = table[Result]{
+	columns: "title heading url score snippet language version",
+	cells: func(r *Result) []any {
+		return []any{r.Title, r.Heading, r.URL, r.Score, r.Snippet, r.Language, r.Version}
+	},
 }
 
 // try searches, and shows what a question is answered from, as a reader gets
 // it who is not signed in.
 func try(q *request) error {
-	query := q.URL.Query()
-	file, err := q.exports()
+	query, err := q.URL.Query(), q.invalid
 	if err != nil {
 		return err
 	}
@@ -68,8 +65,8 @@ func try(q *request) error {
 	case data.Question != "":
 		err = q.explain(data)
 	}
-	if file && err == nil {
-		return listed(data.Results).export(q, "results", resultColumns)
+	if q.format != "" && err == nil {
+		return resultTable.export(q, "results", insights.Query{}, listed(data.Results))
 	}
 	return q.tryPage(data, err)
 }
@@ -124,5 +121,5 @@ func (q *request) tryPage(data *tryData, err error) error {
 	default:
 		return err
 	}
-	return q.render(status, "try", "Try", data)
+	return q.show(status, data)
 }

@@ -13,92 +13,44 @@ import (
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
-type unansweredData struct {
-	ByPage bool
-	State  string
-	Page   string
-	Gaps   []insights.Gap
-	Pages  []insights.GapPage
-	Pager  pager
-	// Did are the questions that were just marked.
-	Did []insights.Gap
+var gapTable = table[insights.Gap]{
+	columns: "question asked no partly up down pages last state note conversation",
+	cells: func(g *insights.Gap) []any {
+		return []any{g.Wording, g.Asked, g.No, g.Partly, g.Up, g.Down, g.Pages, when(g.Last), g.State, g.Note, g.Thread}
+	},
 }
 
-var gapColumns = []column[insights.Gap]{
-	{"question", func(g *insights.Gap) any { return g.Wording }},
-	{"asked", func(g *insights.Gap) any { return g.Asked }},
-	{"no", func(g *insights.Gap) any { return g.No }},
-	{"partly", func(g *insights.Gap) any { return g.Partly }},
-	{"up", func(g *insights.Gap) any { return g.Up }},
-	{"down", func(g *insights.Gap) any { return g.Down }},
-	{"pages", func(g *insights.Gap) any { return g.Pages }},
-	{"last", func(g *insights.Gap) any { return when(g.Last) }},
-	{"state", func(g *insights.Gap) any { return g.State }},
-	{"note", func(g *insights.Gap) any { return g.Note }},
-	{"conversation", func(g *insights.Gap) any { return g.Thread }},
-}
-
-var gapPageColumns = []column[insights.GapPage]{
-	{"page", func(g *insights.GapPage) any { return g.Page }},
-	{"asked", func(g *insights.GapPage) any { return g.Asked }},
-	{"questions", func(g *insights.GapPage) any { return g.Wordings }},
-	{"last", func(g *insights.GapPage) any { return when(g.Last) }},
+var gapPageTable = table[insights.GapPage]{
+	columns: "page asked questions last",
+	cells:   func(g *insights.GapPage) []any { return []any{g.Page, g.Asked, g.Wordings, when(g.Last)} },
 }
 
 // unanswered lists the questions that the pages don't answer, or the pages
 // nearest to them.
 func unanswered(q *request) error {
-	p, err := q.period()
+	values := q.URL.Query()
+	data := struct {
+		insights.Query
+		ByPage bool
+		Did    []insights.Gap // the questions that were just marked
+	}{
+		Query:  insights.Query{Period: q.period(), State: q.state(), Page: values.Get("near")},
+		ByPage: q.choice("by", "question", "page") == "page",
+	}
+	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	by, err := q.choice("by", "question", "page")
-	if err != nil {
-		return err
+	if did := values.Get("did"); did != "" && q.format == "" {
+		data.Did, err = store.Unanswered(q.Context(), q.scope(), insights.Query{Period: data.Period, Group: did, State: insights.Done})
 	}
-	state, err := q.state()
-	if err != nil {
-		return err
-	}
-	store, file, err := q.table()
-	if err != nil {
-		return err
-	}
-	data := unansweredData{ByPage: by == "page", State: state, Page: q.URL.Query().Get("near")}
-	gaps := ranked[insights.Gap](func(limit, offset int) ([]insights.Gap, error) {
-		return store.Unanswered(q.Context(), q.scope(), insights.Query{Period: p, State: state, Page: data.Page, Limit: limit, Offset: offset})
-	})
-	pages := ranked[insights.GapPage](func(limit, offset int) ([]insights.GapPage, error) {
-		return store.UnansweredPages(q.Context(), q.scope(), insights.Query{Period: p, Limit: limit, Offset: offset})
-	})
 	switch {
-	case file && data.ByPage:
-		return pages.export(q, "pages-to-write", gapPageColumns)
-	case file:
-		return gaps.export(q, "unanswered", gapColumns)
+	case err != nil:
+		return q.stored(err)
 	case data.ByPage:
-		data.Pages, data.Pager, err = pages.page(q)
-	default:
-		data.Gaps, data.Pager, err = gaps.page(q)
+		return gapPageTable.list(q, "pages-to-write", data.Query, store.UnansweredPages, data)
 	}
-	if did := q.URL.Query().Get("did"); did != "" && err == nil {
-		data.Did, err = store.Unanswered(q.Context(), q.scope(), insights.Query{Period: p, Group: did, State: insights.Done})
-		err = q.stored(err)
-	}
-	if err != nil {
-		return err
-	}
-	return q.render(http.StatusOK, "unanswered", "Unanswered", data)
-}
-
-type gapData struct {
-	insights.Gap
-	// Last is the answer that a reader got last.
-	Answer *Answer
-	// Again is what the question is answered from today, if the visitor asked
-	// for it.
-	Again   *assistant.Explanation
-	Problem string
+	return gapTable.list(q, "unanswered", data.Query, store.Unanswered, data)
 }
 
 // gap shows one group of questions, and what was answered.
@@ -116,7 +68,12 @@ func gap(q *request) error {
 	if group == "" || len(found) == 0 {
 		return fail(http.StatusNotFound, "Nobody has asked this in the last 366 days, or it was erased.")
 	}
-	data := gapData{Gap: found[0]}
+	data := struct {
+		insights.Gap
+		Answer  *Answer                // that a reader got last
+		Again   *assistant.Explanation // from which the question is answered today, if the visitor asked for it
+		Problem string
+	}{Gap: found[0]}
 	answers, err := q.transcript(data.Thread)
 	if err != nil {
 		return err

@@ -31,14 +31,14 @@ func (s *Store) AddAudit(ctx context.Context, a Audit) error {
 }
 
 // Audit returns who did what, the newest first.
-func (s *Store) Audit(ctx context.Context, in Scope, from Cursor, limit int) ([]Audit, error) {
+func (s *Store) Audit(ctx context.Context, in Scope, q Query) ([]Audit, error) {
 	where, args := "", []any{in.Organization}
 	if in.Site != "" {
 		where, args = " and site = ?", append(args, in.Site)
 	}
-	args = append(args, from.args()...)
+	args = append(args, q.Before.args()...)
 	return rowsOf(s.reading(ctx), func(a *Audit) []any {
 		return into(&a.Cursor.ID, &a.Cursor.At, &a.Organization, &a.Site, &a.Who, &a.What, &a.Target, as(&a.At, timeOf))
 	}, `select id, at, organization, site, who, what, target, at from docs_audit
-		where organization = ?`+where+` and (at < ? or at = ? and id < ?) order by at desc, id desc limit ?`, append(args, limited(limit))...)
+		where organization = ?`+where+` and (at < ? or at = ? and id < ?) order by at desc, id desc limit ?`, append(args, limited(q.Limit))...)
 }

@@ -29,7 +29,8 @@ type Query struct {
 
 	// Limit is 1–500, default 50.
 	Limit int
-	// Offset skips gaps and searches, Before continues conversations and votes.
+	// Offset skips gaps, searches and pages, Before continues conversations, votes
+	// and the audit trail.
 	Offset int
 	Before Cursor
 }

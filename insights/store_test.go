@@ -557,7 +557,7 @@ func TestAMessageHasOneVote(t *testing.T) {
 		if len(rest) != 2 {
 			t.Errorf("after the second: %+v", rest)
 		}
-		pages := must[[]insights.PageVotes](t)(s.FeedbackPages(t.Context(), acme, week))
+		pages := must[[]insights.PageVotes](t)(s.FeedbackPages(t.Context(), acme, insights.Query{Period: week}))
 		equal(t, "pages", pages, []insights.PageVotes{{Path: "guide/start", Down: 2}})
 	})
 }
@@ -572,11 +572,11 @@ func TestAudit(t *testing.T) {
 		if err := s.AddAudit(t.Context(), insights.Audit{Scope: other, Who: "eve", What: "foreign"}); err != nil {
 			t.Fatal(err)
 		}
-		list := must[[]insights.Audit](t)(s.Audit(t.Context(), acme, insights.Cursor{}, 2))
+		list := must[[]insights.Audit](t)(s.Audit(t.Context(), acme, insights.Query{Limit: 2}))
 		if len(list) != 2 || list[0].What != "conversation erased" || list[0].Who != "ann" || !list[0].At.Equal(at(2)) {
 			t.Fatalf("%+v", list)
 		}
-		rest := must[[]insights.Audit](t)(s.Audit(t.Context(), insights.Scope{Organization: "acme-inc"}, list[1].Cursor, 50))
+		rest := must[[]insights.Audit](t)(s.Audit(t.Context(), insights.Scope{Organization: "acme-inc"}, insights.Query{Before: list[1].Cursor}))
 		if len(rest) != 1 || rest[0].What != "key created" {
 			t.Errorf("%+v", rest)
 		}

@@ -67,10 +67,10 @@ type PageVotes struct {
 }
 
 // FeedbackPages returns the votes by page, the most down votes first.
-func (s *Store) FeedbackPages(ctx context.Context, in Scope, p Period) ([]PageVotes, error) {
+func (s *Store) FeedbackPages(ctx context.Context, in Scope, q Query) ([]PageVotes, error) {
 	return list(ctx, s, in, func(v *PageVotes) []any { return into(&v.Path, &v.Up, &v.Down) },
 		`select page, sum(case when rating = 1 then 1 else 0 end), sum(case when rating = -1 then 1 else 0 end) as down
-		from docs_votes where site = ? and at >= ? and at < ? and thread = '' group by page order by down desc, page limit 500`, p.bounds()...)
+		from docs_votes where site = ? and at >= ? and at < ? and thread = '' group by page order by down desc, page limit ? offset ?`, append(q.bounds(), limited(q.Limit), max(q.Offset, 0))...)
 }
 
 // The states of gaps and feedback: what an operator has made of them.

@@ -155,7 +155,7 @@ func commandsShowExportAndErase(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	audit, err := store.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Cursor{}, 10)
+	audit, err := store.Audit(t.Context(), insights.Scope{Organization: "acme"}, insights.Query{Limit: 10})
 	if err != nil || len(audit) != 2 || audit[0].What != "key created" || audit[0].Who != "caddy docs" || audit[1].What != "text erased" || audit[1].Target != "" {
 		t.Errorf("the audit is %+v (%v)", audit, err)
 	}
