@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -74,22 +73,13 @@ func (a *Assistant) Provision(ctx caddy.Context) error {
 
 // Validate checks the configuration.
 func (a *Assistant) Validate() error {
-	errs := []error{a.KeyedRoute.Validate(), validMaxBody(a.MaxBody)}
-	fail := func(field, format string, args ...any) {
-		errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
-	}
-	switch a.FinishEvent {
-	case "", "auto", "literal", "sdk":
-	default:
-		fail("finish_event", "%q must be auto, literal or sdk", a.FinishEvent)
-	}
-	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
-		fail("max_concurrent_replies", "%d must be from 1 to 1000000", n)
-	}
-	if t := time.Duration(a.WriteTimeout); t != 0 && (t < time.Second || t > time.Hour) {
-		fail("write_timeout", "%s must be from 1s to 1h", t)
-	}
-	return errors.Join(errs...)
+	c := new(options.Checker)
+	c.Sites(a.Sites)
+	c.Number("max_body", int(a.MaxBody), minMaxBody, maxMaxBody)
+	c.OneOf("finish_event", a.FinishEvent, "auto", "literal", "sdk")
+	c.Number("max_concurrent_replies", a.MaxConcurrentReplies, 1, 1_000_000)
+	c.Duration("write_timeout", a.WriteTimeout, time.Second, time.Hour)
+	return c.Err()
 }
 
 func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

@@ -145,6 +145,15 @@ func IdentityOf(r *http.Request) (*access.Key, bool) {
 	return id.key, ok && id.key != nil
 }
 
+// askerOf names the sender of a request that was admitted.
+func askerOf(r *http.Request, key *access.Key) site.Asker {
+	from := site.Asker{Source: sourceOf(r)}
+	if key != nil && from.Source != insights.Widget { // a browser token is not a key
+		from.Key = key.ID
+	}
+	return from
+}
+
 // client returns the name by which a request's client is counted.
 func client(ctx context.Context) string {
 	address, _ := caddyhttp.GetVar(ctx, caddyhttp.ClientIPVarKey).(string)

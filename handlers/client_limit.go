@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -67,17 +66,17 @@ func (c *ClientLimit) Provision(ctx caddy.Context) error {
 
 // Validate checks the handler's fields.
 func (c *ClientLimit) Validate() error {
-	var errs []error
+	check := new(options.Checker)
 	if c.Zone == "" {
-		errs = append(errs, &options.FieldError{Field: "zone", Problem: "is missing; write a name for the count, like docs_search_ip"})
+		check.Fail("zone", "is missing; write a name for the count, like docs_search_ip")
 	}
 	if c.MaxEvents < 1 || c.MaxEvents > maxLimitEvents {
-		errs = append(errs, &options.FieldError{Field: "max_events", Problem: fmt.Sprintf("%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)})
+		check.Fail("max_events", "%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)
 	}
 	if err := checkWindow(time.Duration(c.Window)); err != nil {
-		errs = append(errs, &options.FieldError{Field: "window", Problem: err.Error()})
+		check.Fail("window", "%v", err)
 	}
-	return errors.Join(errs...)
+	return check.Err()
 }
 
 // Cleanup releases the count.

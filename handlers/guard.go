@@ -72,10 +72,10 @@ func (g *Guard) DefinedSite() *options.Definition { return g.Define }
 
 // Validate checks the configuration.
 func (g *Guard) Validate() error {
-	if g.Errors != "" && g.Errors != "pass" {
-		return &options.FieldError{Field: "errors", Problem: fmt.Sprintf("%q must be pass, or left out", g.Errors)}
-	}
-	return g.Define.Validate()
+	c := new(options.Checker)
+	c.OneOf("errors", g.Errors, "pass")
+	c.Add(g.Define.Validate())
+	return c.Err()
 }
 
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -52,11 +51,10 @@ func (m *MatchAPI) Provision(ctx caddy.Context) (err error) {
 
 // Validate checks the configuration.
 func (m *MatchAPI) Validate() error {
-	if _, ok := apis[m.Only]; !ok && m.Only != "" {
-		names := strings.Join(slices.Sorted(maps.Keys(apis)), ", ")
-		return &options.FieldError{Field: "only", Problem: fmt.Sprintf("%q must be one of %s, or left out", m.Only, names)}
-	}
-	return CheckSites(m.Sites)
+	c := new(options.Checker)
+	c.OneOf("only", m.Only, slices.Sorted(maps.Keys(apis))...)
+	c.Sites(m.Sites)
+	return c.Err()
 }
 
 // MatchWithError reports whether the request is for the API.

@@ -121,19 +121,18 @@ func (m *MCP) DefinedSite() *options.Definition { return m.Define }
 
 // Validate checks the configuration.
 func (m *MCP) Validate() error {
-	errs := []error{m.Route.Validate(), m.Define.Validate()}
+	c := new(options.Checker)
+	c.Sites(m.Sites)
+	c.Add(m.Define.Validate())
 	for field, l := range map[string]*Limit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
-		if l == nil {
-			continue
-		}
-		if err := l.Check(); err != nil {
-			errs = append(errs, &options.FieldError{Field: field, Problem: err.Error()})
+		if l != nil {
+			c.Within(field, l.Check())
 		}
 	}
 	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
-		errs = append(errs, &options.FieldError{Field: "unlimited", Problem: "true excludes client_limit and tool_limit; keep one of them"})
+		c.Fail("unlimited", "true excludes client_limit and tool_limit; keep one of them")
 	}
-	return errors.Join(errs...)
+	return c.Err()
 }
 
 func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

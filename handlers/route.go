@@ -33,7 +33,11 @@ func (rt *Route) Provision(ctx caddy.Context) (err error) {
 func (rt *Route) App() *app.App { return rt.app }
 
 // Validate checks the names of the sites.
-func (rt *Route) Validate() error { return CheckSites(rt.Sites) }
+func (rt *Route) Validate() error {
+	c := new(options.Checker)
+	c.Sites(rt.Sites)
+	return c.Err()
+}
 
 // NamedSites returns the sites that the app docs must have when it starts.
 func (rt *Route) NamedSites() []string { return rt.Sites }
@@ -120,16 +124,6 @@ type KeyedRoute struct {
 
 func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*site.Site, *access.Key, error) {
 	return rt.Route.admit(w, r, name, rt.Anonymous)
-}
-
-// CheckSites checks the names of the sites that a route serves.
-func CheckSites(sites []string) error {
-	for _, name := range sites {
-		if err := access.CheckName("name", name); err != nil {
-			return &options.FieldError{Field: "sites", Problem: err.Error()}
-		}
-	}
-	return nil
 }
 
 // Interface guards of all handlers. What Caddy provisions and validates by an

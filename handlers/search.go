@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -36,7 +36,10 @@ func (Search) CaddyModule() caddy.ModuleInfo {
 
 // Validate checks the configuration.
 func (s *Search) Validate() error {
-	return errors.Join(s.KeyedRoute.Validate(), validMaxBody(s.MaxBody))
+	c := new(options.Checker)
+	c.Sites(s.Sites)
+	c.Number("max_body", int(s.MaxBody), minMaxBody, maxMaxBody)
+	return c.Err()
 }
 
 func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

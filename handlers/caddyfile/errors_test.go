@@ -437,7 +437,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"widget with an unknown feature": {
 			inBlock("\tdocs_widget acme {\n\t\tfeatures search chat\n\t}"),
-			`features: "chat" must be one of search, ask, feedback, page_feedback; write: features search|ask|feedback|page_feedback..., like: features search ask, at Caddyfile:3`,
+			`features: "chat" must be search, ask, feedback or page_feedback; write: features search|ask|feedback|page_feedback..., like: features search ask, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),
@@ -529,7 +529,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"max_body out of bounds": {
 			inBlock("\tsearch {\n\t\tmax_body 10GB\n\t}"),
-			`max_body: 10000000000 must be from 1000 to 100000000 bytes; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
+			`max_body: 10000000000 must be from 1000 to 100000000; write: max_body <size>, like: max_body 1MB, at Caddyfile:3`,
 		},
 		"max_concurrent_replies of none": {
 			inBlock("\tassistant {\n\t\tmax_concurrent_replies 0\n\t}"),

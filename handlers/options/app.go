@@ -55,32 +55,32 @@ type App struct {
 // Validate checks the configuration. Sites and guest modules are checked on
 // their own.
 func (a *App) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	for name, s := range a.Sites {
-		c.name("sites", name)
+		c.Name("sites", name)
 		if s == nil {
 			continue // Provision reports it
 		}
-		c.within("site "+name, s.Validate())
+		c.Within("site "+name, s.Validate())
 		if s.Root == "" && s.Sitemap == "" {
-			c.fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
+			c.Fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
 		}
 	}
 	for i, f := range a.SiteFolders {
-		c.within(fmt.Sprintf("site_folders %d", i+1), f.Validate())
+		c.Within(fmt.Sprintf("site_folders %d", i+1), f.Validate())
 	}
 	for i, k := range a.Keys {
-		c.within(fmt.Sprintf("key %d", i+1), k.Validate())
+		c.Within(fmt.Sprintf("key %d", i+1), k.Validate())
 	}
 	if a.Threads != nil {
-		c.within("threads", a.Threads.Validate())
+		c.Within("threads", a.Threads.Validate())
 	}
 	if a.Insights != nil {
-		c.within("insights", a.Insights.Validate())
+		c.Within("insights", a.Insights.Validate())
 	}
-	c.duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
+	c.Duration("stop_timeout", a.StopTimeout, 100*time.Millisecond, day)
 	c.replaced("data_dir", a.DataDir)
-	return c.err()
+	return c.Err()
 }
 
 // Resolve replaces the placeholders of the options.
@@ -120,12 +120,12 @@ type Threads struct {
 
 // Validate checks how long conversations are kept.
 func (t *Threads) Validate() error {
-	c := new(checker)
-	c.duration("ttl", t.TTL, time.Minute, 3650*day)
+	c := new(Checker)
+	c.Duration("ttl", t.TTL, time.Minute, 3650*day)
 	if t.Off && t.TTL != 0 {
-		c.fail("ttl", "conversations are kept for a time, or threads are off, not both")
+		c.Fail("ttl", "conversations are kept for a time, or threads are off, not both")
 	}
-	return c.err()
+	return c.Err()
 }
 
 // ThreadsTTL is how long conversations are kept; 0: not at all.

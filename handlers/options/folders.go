@@ -73,19 +73,19 @@ func (f *SiteFolders) Validate() error {
 	if f == nil {
 		return nil // Provision reports it
 	}
-	c := new(checker)
+	c := new(Checker)
 	c.replaced("folders", f.Folders)
 	if elements := strings.Split(filepath.ToSlash(f.Folders), "/"); len(elements) < 2 || strings.Count(f.Folders, "*") != 1 || !slices.Contains(elements[1:], "*") {
-		c.fail("folders", "%q must be a path in which one element is *, like /srv/sites/* or /srv/sites/*/public", f.Folders)
+		c.Fail("folders", "%q must be a path in which one element is *, like /srv/sites/* or /srv/sites/*/public", f.Folders)
 	}
 	if f.Site.Root != "" {
-		c.fail("root", "is made of the folders; leave it out")
+		c.Fail("root", "is made of the folders; leave it out")
 	}
 	if f.Site.Sitemap != "" {
-		c.fail("sitemap", "the sites of folders have files; leave it out")
+		c.Fail("sitemap", "the sites of folders have files; leave it out")
 	}
 	if !strings.Contains(f.Site.URL, sitePlaceholder) {
-		c.fail("url", "%q must have {site}, the name of the folder, like https://{site}.docs.acme.com", f.Site.URL)
+		c.Fail("url", "%q must have {site}, the name of the folder, like https://{site}.docs.acme.com", f.Site.URL)
 	}
-	return errors.Join(c.err(), f.Expand("a-site").Validate())
+	return errors.Join(c.Err(), f.Expand("a-site").Validate())
 }

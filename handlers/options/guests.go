@@ -244,35 +244,35 @@ func (e *Endpoint) replacePlaceholders() error {
 
 // Validate checks the endpoint and the dimensions.
 func (e *OpenAIEmbedder) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	c.endpoint(e.URL, e.Model)
-	c.number("dimensions", e.Dimensions, maxDimensions)
+	c.Number("dimensions", e.Dimensions, 1, maxDimensions)
 	c.semanticRatio(e.SemanticRatio)
-	return c.err()
+	return c.Err()
 }
 
 // Validate checks the endpoints, the time limits and the budget.
 func (m *OpenAIModel) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	c.endpoint(m.URL, m.Model)
 	for _, f := range m.Fallback {
-		inner := new(checker)
+		inner := new(Checker)
 		inner.endpoint(f.URL, f.Model)
-		c.within("fallback", inner.err())
+		c.Within("fallback", inner.Err())
 	}
-	c.duration("first_token_timeout", m.FirstTokenTimeout, 100*time.Millisecond, 10*time.Minute)
-	c.duration("idle_timeout", m.IdleTimeout, 100*time.Millisecond, 10*time.Minute)
-	c.duration("max_duration", m.MaxDuration, time.Second, time.Hour)
-	c.number("max_tokens", m.MaxTokens, maxTokens)
+	c.Duration("first_token_timeout", m.FirstTokenTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.Duration("idle_timeout", m.IdleTimeout, 100*time.Millisecond, 10*time.Minute)
+	c.Duration("max_duration", m.MaxDuration, time.Second, time.Hour)
+	c.Number("max_tokens", m.MaxTokens, 1, maxTokens)
 	if b := m.Budget; b != nil {
 		if b.Tokens < 0 || b.Requests < 0 || b.Tokens == 0 && b.Requests == 0 {
-			c.fail("budget", "%d tokens, %d requests: one of them must be above 0, and none below", b.Tokens, b.Requests)
+			c.Fail("budget", "%d tokens, %d requests: one of them must be above 0, and none below", b.Tokens, b.Requests)
 		}
 		if p := time.Duration(b.Per); p != time.Hour && p != day {
-			c.fail("budget", "per %s: must be 1h or 24h", p)
+			c.Fail("budget", "per %s: must be 1h or 24h", p)
 		}
 	}
-	return c.err()
+	return c.Err()
 }
 
 // Interface guards

@@ -47,26 +47,26 @@ type Insights struct {
 
 // Validate checks the fields. The store checks itself.
 func (i *Insights) Validate() error {
-	c := new(checker)
-	c.duration("retention", i.Retention, day, 400*day)
-	c.oneOf("texts", i.Texts, "on", "off")
-	c.oneOf("clicks", i.Clicks, "on", "off")
+	c := new(Checker)
+	c.Duration("retention", i.Retention, day, 400*day)
+	c.OneOf("texts", i.Texts, "on", "off")
+	c.OneOf("clicks", i.Clicks, "on", "off")
 	c.file("jsonl", i.JSONL)
 	if i.Off && (i.StoreRaw != nil || i.Retention != 0 || i.Texts != "" || i.Clicks != "" || i.JSONL != "") {
-		c.fail("off", "insights are off, or have other settings, not both")
+		c.Fail("off", "insights are off, or have other settings, not both")
 	}
-	return c.err()
+	return c.Err()
 }
 
 // file checks the name of a file.
-func (c *checker) file(field, name string) {
+func (c *Checker) file(field, name string) {
 	switch {
 	case strings.Contains(name, "://"):
-		c.fail(field, "%q must be a file, not a URL", name)
+		c.Fail(field, "%q must be a file, not a URL", name)
 	case strings.HasSuffix(name, "/"):
-		c.fail(field, "%q must be a file, not a folder", name)
+		c.Fail(field, "%q must be a file, not a folder", name)
 	case strings.ContainsRune(name, 0):
-		c.fail(field, "%q has a zero byte", name)
+		c.Fail(field, "%q has a zero byte", name)
 	}
 	c.replaced(field, name)
 }
@@ -106,9 +106,9 @@ func (s *SQLiteInsights) Provision(caddy.Context) error {
 
 // Validate checks the file's name.
 func (s *SQLiteInsights) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	c.file("file", s.File)
-	return c.err()
+	return c.Err()
 }
 
 func (s *SQLiteInsights) file(dir string) string {
@@ -146,14 +146,14 @@ func (p *PostgresInsights) Provision(caddy.Context) error {
 // Validate checks the connection string, after its placeholders were replaced
 // or before.
 func (p *PostgresInsights) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	c.required("dsn", p.DSN)
 	if p.DSN != "" && !c.replaced("dsn", p.DSN) {
 		if err := postgres.Check(p.DSN); err != nil {
-			c.fail("dsn", "%v", err)
+			c.Fail("dsn", "%v", err)
 		}
 	}
-	return c.err()
+	return c.Err()
 }
 
 // OpenInsights connects to the database.

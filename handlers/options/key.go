@@ -35,37 +35,37 @@ type FixedKey struct {
 
 // Validate checks the key's fields.
 func (k *FixedKey) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	switch {
 	case k.SHA256 == "" && k.Key == "":
-		c.fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
+		c.Fail("key", "is missing; set key to a placeholder like {env.DOCS_KEY}, or sha256 to the key's hash")
 	case k.SHA256 != "" && k.Key != "":
-		c.fail("key", "a key is given by key or by sha256, not both")
+		c.Fail("key", "a key is given by key or by sha256, not both")
 	case k.SHA256 != "":
 		if sum, err := hex.DecodeString(k.SHA256); err != nil || len(sum) != sha256.Size {
-			c.fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
+			c.Fail("sha256", "%q must be 64 hexadecimal digits", k.SHA256)
 		}
 	case !c.replaced("key", k.Key):
 		if err := access.CheckFixed(k.Key); err != nil {
-			c.fail("key", "%v", err)
+			c.Fail("key", "%v", err)
 		}
 	}
-	c.text("name", k.Name, 100)
+	c.Text("name", k.Name, 100)
 	if k.Organization != "" {
-		c.name("organization", k.Organization)
+		c.Name("organization", k.Organization)
 	}
 	for i, name := range k.Sites {
-		c.name("sites", name)
+		c.Name("sites", name)
 		if slices.Contains(k.Sites[:i], name) {
-			c.fail("sites", "%s is named twice", name)
+			c.Fail("sites", "%s is named twice", name)
 		}
 	}
 	for _, o := range k.Origins {
 		if _, err := access.ParseOrigin(o); err != nil {
-			c.fail("origins", "%v", err)
+			c.Fail("origins", "%v", err)
 		}
 	}
-	return c.err()
+	return c.Err()
 }
 
 // Hash returns the key's SHA-256 hash.

@@ -87,27 +87,27 @@ var indexPrefix = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
 // Validate checks the servers and how they are used.
 func (m *MeilisearchIndex) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	if len(m.URLs) == 0 {
-		c.fail("urls", "is missing; set it to servers like http://127.0.0.1:7700")
+		c.Fail("urls", "is missing; set it to servers like http://127.0.0.1:7700")
 	}
 	for i, u := range m.URLs {
 		c.required("urls", u)
 		c.baseURL("urls", u)
 		if slices.Contains(m.URLs[:i], u) {
-			c.fail("urls", "%s is named twice", u)
+			c.Fail("urls", "%s is named twice", u)
 		}
 	}
 	c.semanticRatio(m.SemanticRatio)
-	c.oneOf("fallback", m.Fallback, "embedded")
+	c.OneOf("fallback", m.Fallback, "embedded")
 	if m.Prefix != "" && !indexPrefix.MatchString(m.Prefix) {
-		c.fail("prefix", "%q must be lower-case letters, digits and dashes, beginning with a letter, at most 40, like docs-staging", m.Prefix)
+		c.Fail("prefix", "%q must be lower-case letters, digits and dashes, beginning with a letter, at most 40, like docs-staging", m.Prefix)
 	}
 	c.literal("embedder", m.Embedder)
 	if strings.Contains(m.Embedder, "://") {
-		c.fail("embedder", "%q must be a name in the servers' settings, not a URL", m.Embedder)
+		c.Fail("embedder", "%q must be a name in the servers' settings, not a URL", m.Embedder)
 	}
-	return c.err()
+	return c.Err()
 }
 
 // Interface guards

@@ -199,86 +199,80 @@ func (d *Definition) Validate() error {
 	if d == nil {
 		return nil
 	}
-	c := new(checker)
-	c.name("site", d.Name)
+	c := new(Checker)
+	c.Name("site", d.Name)
 	if d.Site != nil {
-		c.within("site "+d.Name, d.Site.Validate())
+		c.Within("site "+d.Name, d.Site.Validate())
 	}
-	return c.err()
+	return c.Err()
 }
 
 // Validate checks the site's fields. It may have neither root nor sitemap yet.
 func (s *Site) Validate() error {
-	c := new(checker)
+	c := new(Checker)
 	if strings.Contains(s.Root, "://") {
-		c.fail("root", "%q must be a folder; set sitemap instead for a site that this Caddy does not serve from files", s.Root)
+		c.Fail("root", "%q must be a folder; set sitemap instead for a site that this Caddy does not serve from files", s.Root)
 	}
 	c.replaced("root", s.Root)
 	c.url("sitemap", s.Sitemap)
 	if s.Sitemap != "" && s.Root != "" {
-		c.fail("sitemap", "a site has a root or a sitemap, not both; keep root if this Caddy serves the files")
+		c.Fail("sitemap", "a site has a root or a sitemap, not both; keep root if this Caddy serves the files")
 	}
 	if s.AllowPrivate && s.Sitemap == "" {
-		c.fail("allow_private", "applies to sites with a sitemap only; leave it out")
+		c.Fail("allow_private", "applies to sites with a sitemap only; leave it out")
 	}
 	c.baseURL("url", s.URL)
 	if s.Organization != "" {
-		c.name("organization", s.Organization)
+		c.Name("organization", s.Organization)
 	}
-	c.text("name", s.Name, maxName)
+	c.Text("name", s.Name, maxName)
 	c.scopes("versions", s.Versions)
 	c.scopes("languages", s.Languages)
 	for _, l := range s.Languages {
 		if _, err := language.Parse(l.Value); err != nil {
-			c.fail("languages", "%q must be a language tag like en, pt-BR or zh-Hans", l.Value)
+			c.Fail("languages", "%q must be a language tag like en, pt-BR or zh-Hans", l.Value)
 		}
 	}
 	c.scopes("kinds", s.Kinds)
 	for _, k := range s.Kinds {
 		if k.Value != "current" && !slices.Contains(retrieval.Kinds, retrieval.Kind(k.Value)) {
-			c.fail("kinds", "%q must be current, blog, changelog, deprecated, old, next, source or moved", k.Value)
+			c.Fail("kinds", "%q must be current, blog, changelog, deprecated, old, next, source or moved", k.Value)
 		}
 	}
 	c.globs("include", s.Include)
 	c.globs("exclude", s.Exclude)
-	c.oneOf("anchors", s.Anchors, "github", "gitlab", "goldmark", "pandoc", "none")
-	c.oneOf("watch", s.Watch, "events", "poll", "off")
-	c.oneOf("locks", s.Locks, "on", "off")
+	c.OneOf("anchors", s.Anchors, "github", "gitlab", "goldmark", "pandoc", "none")
+	c.OneOf("watch", s.Watch, "events", "poll", "off")
+	c.OneOf("locks", s.Locks, "on", "off")
 	least := time.Second
 	if s.Sitemap != "" {
 		if s.Watch != "" {
-			c.fail("watch", "applies to sites with a root only; leave it out")
+			c.Fail("watch", "applies to sites with a root only; leave it out")
 		}
 		least = 10 * time.Second // a site must not be fetched without a pause
 	}
-	c.duration("poll_interval", s.PollInterval, least, day)
+	c.Duration("poll_interval", s.PollInterval, least, day)
 	if instructionsFile(s.Instructions) == "" {
-		c.text("instructions", s.Instructions, maxInstructions)
+		c.Text("instructions", s.Instructions, maxInstructions)
 	}
 	if u, err := url.Parse(s.SupportURL); err != nil || u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@") {
 		c.url("support_url", s.SupportURL)
 	}
 	for _, h := range s.AllowLinks {
 		if u, err := url.Parse("https://" + h); err != nil || u.Host != h || u.Hostname() == "" || strings.ContainsAny(h, "*{}@ ") {
-			c.fail("allow_links", "%q must be a host like github.com or status.acme.com:8443", h)
+			c.Fail("allow_links", "%q must be a host like github.com or status.acme.com:8443", h)
 		}
 	}
-	if n := len(s.StarterQuestions); n > maxQuestions {
-		c.fail("starter_questions", "at most %d are possible, these are %d", maxQuestions, n)
-	}
-	for _, q := range s.StarterQuestions {
-		c.required("starter_questions", q)
-		c.text("starter_questions", q, maxName)
-	}
+	c.Questions("starter_questions", s.StarterQuestions, maxQuestions)
 	for _, group := range s.Synonyms {
 		if len(group) < 2 || slices.Contains(group, "") {
-			c.fail("synonyms", "%q must be two words or more", group)
+			c.Fail("synonyms", "%q must be two words or more", group)
 		}
 	}
 	for _, w := range s.StopWords {
 		if w == "" || strings.ContainsAny(w, " \t\n") {
-			c.fail("stop_words", "%q must be one word", w)
+			c.Fail("stop_words", "%q must be one word", w)
 		}
 	}
-	return c.err()
+	return c.Err()
 }

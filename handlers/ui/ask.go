@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -71,11 +70,10 @@ func (a *Ask) Provision(ctx caddy.Context) error {
 
 // Validate checks the configuration.
 func (a *Ask) Validate() error {
-	var err error
-	if n := a.MaxConcurrentReplies; n < 0 || n > 1_000_000 {
-		err = &options.FieldError{Field: "max_concurrent_replies", Problem: fmt.Sprintf("%d must be from 1 to 1000000", n)}
-	}
-	return errors.Join(a.Route.Validate(), err)
+	c := new(options.Checker)
+	c.Sites(a.Sites)
+	c.Number("max_concurrent_replies", a.MaxConcurrentReplies, 1, 1_000_000)
+	return c.Err()
 }
 
 func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

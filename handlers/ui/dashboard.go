@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
@@ -102,45 +100,40 @@ const maxRules = 10_000
 
 // Validate checks the configuration.
 func (d *Dashboard) Validate() error {
-	errs := []error{handlers.CheckSites(d.Sites)}
+	c := new(options.Checker)
+	c.Sites(d.Sites)
 	for field, placeholder := range map[string]string{"user": d.User, "groups": d.Groups} {
 		if placeholder != "" && !strings.Contains(placeholder, "{") {
-			errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)})
+			c.Fail(field, "%q must be a placeholder, like {http.auth.user.id}: a text would be the same for everyone", placeholder)
 		}
 	}
-	errs = append(errs, d.validRules("admins", d.Admins))
+	d.checkRules(c, "admins", d.Admins)
 	for field, rules := range map[string]map[string][]string{"members": d.Members, "viewers": d.Viewers} {
 		for _, organization := range slices.Sorted(maps.Keys(rules)) {
-			if err := access.CheckName("organization", organization); err != nil {
-				errs = append(errs, &options.FieldError{Field: field, Problem: err.Error()})
-			}
+			c.Name(field, organization)
 			if len(rules[organization]) == 0 {
-				errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("organization %s has no user; name users or @groups", organization)})
+				c.Fail(field, "organization %s has no user; name users or @groups", organization)
 			}
-			errs = append(errs, d.validRules(field, rules[organization]))
+			d.checkRules(c, field, rules[organization])
 		}
 	}
-	return errors.Join(errs...)
+	return c.Err()
 }
 
-func (d *Dashboard) validRules(field string, names []string) error {
-	refuse := func(format string, args ...any) error {
-		return &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
-	}
+func (d *Dashboard) checkRules(c *options.Checker, field string, names []string) {
 	if len(names) > maxRules {
-		return refuse("has %d users, at most %d are possible; name a @group", len(names), maxRules)
+		c.Fail(field, "has %d users, at most %d are possible; name a @group", len(names), maxRules)
 	}
 	for _, name := range names {
 		switch {
 		case strings.TrimSpace(name) != name || name == "" || name == "@":
-			return refuse("%q must be the name of a user, or of a group as @group, without spaces around it", name)
+			c.Fail(field, "%q must be the name of a user, or of a group as @group, without spaces around it", name)
 		case strings.Contains(name, "{"):
-			return refuse("%q must be a name; the placeholder for the visitor belongs to user", name)
+			c.Fail(field, "%q must be a name; the placeholder for the visitor belongs to user", name)
 		case strings.HasPrefix(name, "@") && d.Groups == "":
-			return refuse("%q is a group, but groups names no placeholder to take them from", name)
+			c.Fail(field, "%q is a group, but groups names no placeholder to take them from", name)
 		}
 	}
-	return nil
 }
 
 // ServeHTTP serves the dashboard.

@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/caddyserver/caddy/v2"
@@ -159,77 +157,56 @@ var (
 	// cssSelector has no character that could end the attribute or script that
 	// it is in.
 	cssSelector = regexp.MustCompile(`^[^{}<>;@\\]{1,200}$`)
-	attribute   = regexp.MustCompile(`^(\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`)
-	shortcut    = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
+	// theme is auto, light, dark or an attribute.
+	theme    = regexp.MustCompile(`^(|auto|light|dark|\[[A-Za-z_:][-\w:.]*([~|^$*]?=("[^"<>]*"|'[^'<>]*'|[-\w]+))?\]|\.[-\w]+)$`)
+	shortcut = regexp.MustCompile(`^((mod|ctrl|alt|shift|meta)\+)*\S$`)
 )
 
 // Validate checks the configuration.
 func (wd *Widget) Validate() error {
-	errs := []error{wd.Route.Validate()}
-	fail := func(field, format string, args ...any) {
-		errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
-	}
+	c := new(options.Checker)
+	c.Sites(wd.Sites)
 	if wd.Inject && len(wd.Sites) > 1 {
-		fail("inject", "takes one site, the one whose box the pages get, or none; %d are named", len(wd.Sites))
+		c.Fail("inject", "takes one site, the one whose box the pages get, or none; %d are named", len(wd.Sites))
 	}
-	switch p := wd.Position; {
-	case p == "", p == "bottom-right", p == "bottom-left", p == "none":
-	case !cssSelector.MatchString(p) || !strings.ContainsAny(p, "#.[") && !strings.Contains(p, " "):
-		fail("position", "%q must be bottom-right, bottom-left, none, or a CSS selector like #search", p)
+	if p := wd.Position; strings.ContainsAny(p, "#.[ ") {
+		if !cssSelector.MatchString(p) {
+			c.Fail("position", "%q must be bottom-right, bottom-left, none, or a CSS selector like #search", p)
+		}
+	} else {
+		c.OneOf("position", p, "bottom-right", "bottom-left", "none", "a CSS selector like #search")
 	}
-	if wd.Replace != "" && wd.Replace != "on" && wd.Replace != "off" {
-		fail("replace", "%q must be on or off", wd.Replace)
+	c.OneOf("replace", wd.Replace, "on", "off")
+	if a := wd.Accent; a != "" && (len(a) > 100 || !cssColor.MatchString(a)) {
+		c.Fail("accent", "%q must be a CSS color like #0a7, teal or rgb(0 120 90)", a)
 	}
-	if c := wd.Accent; c != "" && (len(c) > 100 || !cssColor.MatchString(c)) {
-		fail("accent", "%q must be a CSS color like #0a7, teal or rgb(0 120 90)", c)
+	if t := wd.Theme; len(t) > 200 || !theme.MatchString(t) {
+		c.Fail("theme", "%q must be auto, light, dark, or the attribute that marks dark pages, like [data-theme=dark]", t)
 	}
-	switch t := wd.Theme; {
-	case t == "", t == "auto", t == "light", t == "dark":
-	case len(t) > 200 || !attribute.MatchString(t):
-		fail("theme", "%q must be auto, light, dark, or the attribute that marks dark pages, like [data-theme=dark]", t)
-	}
-	if s := wd.Shortcut; s != "" && s != "off" {
-		for _, keys := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+	if wd.Shortcut != "off" {
+		for _, keys := range strings.FieldsFunc(wd.Shortcut, func(r rune) bool { return r == ',' || r == ' ' }) {
 			if !shortcut.MatchString(strings.ToLower(keys)) {
-				fail("shortcut", "%q must be keys like mod+k or ctrl+shift+f, or off", keys)
+				c.Fail("shortcut", "%q must be keys like mod+k or ctrl+shift+f, or off", keys)
 			}
 		}
 	}
-	for field, text := range map[string]string{"placeholder": wd.Placeholder, "title": wd.Title} {
-		if utf8.RuneCountInString(text) > maxLabel {
-			fail(field, "must have at most %d characters", maxLabel)
-		}
-	}
-	features := []string{"search", "ask", "feedback", "page_feedback"}
+	c.Text("placeholder", wd.Placeholder, maxLabel)
+	c.Text("title", wd.Title, maxLabel)
 	for i, f := range wd.Features {
-		if !slices.Contains(features, f) {
-			fail("features", "%q must be one of %s", f, strings.Join(features, ", "))
-		} else if slices.Contains(wd.Features[:i], f) {
-			fail("features", "%s is named twice", f)
+		if slices.Contains(wd.Features[:i], f) {
+			c.Fail("features", "%s is named twice", f)
 		}
+		c.OneOf("features", cmp.Or(f, " "), "search", "ask", "feedback", "page_feedback")
 	}
 	for name := range wd.Strings {
 		if language.Of(name) == "" {
-			fail("strings", "%q must be a language like de or fr", name)
+			c.Fail("strings", "%q must be a language like de or fr", name)
 		}
 	}
-	switch wd.Conversations {
-	case "", "session", "local", "off":
-	default:
-		fail("conversations", "%q must be session, local or off", wd.Conversations)
-	}
-	if len(wd.Starters) > maxStarters {
-		fail("starters", "%d questions; at most %d fit", len(wd.Starters), maxStarters)
-	}
-	for _, s := range wd.Starters {
-		if s == "" || utf8.RuneCountInString(s) > maxLabel {
-			fail("starters", "a question must have 1 to %d characters", maxLabel)
-		}
-	}
-	if wd.Events != "" && wd.Events != "plain" && wd.Events != "text" {
-		fail("events", "%q must be plain or text", wd.Events)
-	}
-	return errors.Join(errs...)
+	c.OneOf("conversations", wd.Conversations, "session", "local", "off")
+	c.Questions("starters", wd.Starters, maxStarters)
+	c.OneOf("events", wd.Events, "plain", "text")
+	return c.Err()
 }
 
 func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
