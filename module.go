@@ -28,22 +28,23 @@ func init() {
 	caddy.RegisterModule(new(admin.Admin))              // admin.api.docs
 
 	// The HTTP side.
-	caddy.RegisterModule(new(handlers.MatchAPI))    // http.matchers.docs_api
-	caddy.RegisterModule(new(handlers.KeyAuth))     // http.authentication.providers.docs_key
-	caddy.RegisterModule(new(handlers.Guard))       // http.handlers.docs_api
-	caddy.RegisterModule(new(handlers.ClientLimit)) // http.handlers.docs_client_limit
-	caddy.RegisterModule(new(handlers.Search))      // http.handlers.docs_search
-	caddy.RegisterModule(new(handlers.Assistant))   // http.handlers.docs_assistant
-	caddy.RegisterModule(new(ui.Ask))               // http.handlers.docs_ask
-	caddy.RegisterModule(new(handlers.Token))       // http.handlers.docs_token
-	caddy.RegisterModule(new(ui.Widget))            // http.handlers.docs_widget
-	caddy.RegisterModule(new(ui.Dashboard))         // http.handlers.docs_dashboard
-	caddy.RegisterModule(new(handlers.Feedback))    // http.handlers.docs_feedback
-	caddy.RegisterModule(new(handlers.Events))      // http.handlers.docs_events
-	caddy.RegisterModule(new(handlers.Page))        // http.handlers.docs_page
-	caddy.RegisterModule(new(handlers.MCP))         // http.handlers.docs_mcp
-	caddy.RegisterModule(new(handlers.LLMs))        // http.handlers.docs_llms
-	caddy.RegisterModule(new(handlers.Contract))    // http.handlers.docs_contract
+	caddy.RegisterModule(new(handlers.MatchAPI))      // http.matchers.docs_api
+	caddy.RegisterModule(new(handlers.KeyAuth))       // http.authentication.providers.docs_key
+	caddy.RegisterModule(new(handlers.Guard))         // http.handlers.docs_api
+	caddy.RegisterModule(new(handlers.ClientLimit))   // http.handlers.docs_client_limit
+	caddy.RegisterModule(new(handlers.Search))        // http.handlers.docs_search
+	caddy.RegisterModule(new(handlers.Assistant))     // http.handlers.docs_assistant
+	caddy.RegisterModule(new(ui.Ask))                 // http.handlers.docs_ask
+	caddy.RegisterModule(new(handlers.Token))         // http.handlers.docs_token
+	caddy.RegisterModule(new(ui.Widget))              // http.handlers.docs_widget
+	caddy.RegisterModule(new(ui.Dashboard))           // http.handlers.docs_dashboard
+	caddy.RegisterModule(new(handlers.Feedback))      // http.handlers.docs_feedback
+	caddy.RegisterModule(new(handlers.Events))        // http.handlers.docs_events
+	caddy.RegisterModule(new(handlers.Page))          // http.handlers.docs_page
+	caddy.RegisterModule(new(handlers.MatchSignedIn)) // http.matchers.docs_signed_in
+	caddy.RegisterModule(new(handlers.MCP))           // http.handlers.docs_mcp
+	caddy.RegisterModule(new(handlers.LLMs))          // http.handlers.docs_llms
+	caddy.RegisterModule(new(handlers.Contract))      // http.handlers.docs_contract
 
 	grammar.Register() // directives docs, assistant, search, docs_widget, docs_dashboard, docs_mcp, docs_llms; global option docs
 	command.Register() // caddy docs …

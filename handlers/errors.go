@@ -58,6 +58,12 @@ func SearchFailed(w http.ResponseWriter, err error) error {
 	return Fail(http.StatusServiceUnavailable, "search_unavailable", "search is unavailable at the moment; try again in a few seconds", err)
 }
 
+// unknownSite refuses a request for a site that there is not here.
+func unknownSite() error {
+	return Fail(http.StatusNotFound, "unknown_site",
+		"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
+}
+
 // unknownHost refuses a request for a host that the operator did not name.
 func unknownHost() error {
 	return Fail(http.StatusForbidden, "host_not_allowed",

@@ -237,7 +237,7 @@ const releaseHeader = "X-Docs-Release"
 const ignoredHeader = "X-Ignored-Fields"
 
 // exposed are the headers that scripts of other origins may read.
-const exposed = "X-Thread-Id, X-Thread-Key, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy, " + ignoredHeader + ", " + releaseHeader
+const exposed = "X-Thread-Id, X-Thread-Key, X-Total-Count, X-Results-Incomplete, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate, " + ignoredHeader + ", " + releaseHeader
 
 // allow lets pages of an origin read the response.
 func allow(h http.Header, origin string) {

@@ -47,6 +47,10 @@ type MCP struct {
 	// Closes the server to requests without a key. Default: false.
 	RequireKey bool `json:"require_key,omitempty"`
 
+	// Makes clients sign in as a person. Default: the server is open to strangers,
+	// who see the public pages.
+	SignIn *SignIn `json:"sign_in,omitempty"`
+
 	// The requests that each client may send. Default: 5,000 an hour.
 	ClientLimit *Limit `json:"client_limit,omitempty"`
 
@@ -92,6 +96,11 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
 	m.servers = make(map[string]mcpServer)
+	if m.SignIn != nil {
+		if err := m.SignIn.provision(); err != nil {
+			return err
+		}
+	}
 	if m.Unlimited {
 		return m.Define.Provision()
 	}
@@ -129,6 +138,12 @@ func (m *MCP) Validate() error {
 			c.Within(field, l.Check())
 		}
 	}
+	if m.SignIn != nil {
+		c.Within("sign_in", m.SignIn.Validate())
+		if m.RequireKey {
+			c.Fail("require_key", "true excludes sign_in, which takes keys, too; keep one of them")
+		}
+	}
 	if m.Unlimited && (m.ClientLimit != nil || m.ToolLimit != nil) {
 		c.Fail("unlimited", "true excludes client_limit and tool_limit; keep one of them")
 	}
@@ -138,6 +153,9 @@ func (m *MCP) Validate() error {
 func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	if reach.IsInside(r) {
 		return next.ServeHTTP(w, r)
+	}
+	if live := m.described(r); live != nil {
+		return m.SignIn.metadata(w, r, live)
 	}
 	if e, ok := reach.Kept(r, endpointKey).(endpoint); ok { // behind docs_api
 		if e.api != apiMCP {
@@ -199,6 +217,11 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 			return Fail(http.StatusUnauthorized, "unauthorized", "this key is not valid; leave it out to read the public pages, or send another", nil)
 		}
 	}
+	if m.SignIn != nil {
+		if err := m.signIn(w, r, e.site); err != nil {
+			return err
+		}
+	}
 	live, key, err := m.admit(w, r, e.site, !m.RequireKey)
 	if err != nil {
 		return err
@@ -244,13 +267,33 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	return nil
 }
 
+// signIn makes the request that of its person.
+func (m *MCP) signIn(w http.ResponseWriter, r *http.Request, name string) error {
+	if !m.app.AwaitStart(r.Context()) {
+		return SearchFailed(w, retrieval.ErrNotReady)
+	}
+	live := m.app.Site(name)
+	if live == nil || !m.serves(name, r.Host) {
+		return unknownSite()
+	}
+	if m.clients != nil { // before anything is asked of the provider
+		if left, wait := m.clients.limiter.Take(client(r.Context())); left < 0 {
+			return overLimit(w, wait)
+		}
+	}
+	return m.SignIn.person(w, r, live, m.log)
+}
+
 // count counts the messages of a request by their tools, or returns the error 429.
 func (m *MCP) count(w http.ResponseWriter, r *http.Request, live *site.Site, tools []string) error {
 	if m.clients == nil {
 		return nil
 	}
-	for _, tool := range tools {
-		left, wait := m.clients.limiter.Take(client(r.Context()))
+	for i, tool := range tools {
+		left, wait := 0, time.Duration(0)
+		if i > 0 || m.SignIn == nil { // signIn has counted the first
+			left, wait = m.clients.limiter.Take(client(r.Context()))
+		}
 		if left >= 0 && tool != "" {
 			left, wait = m.tools.limiter.Take(live.Name + " " + tool)
 		}

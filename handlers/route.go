@@ -58,8 +58,7 @@ func (rt *Route) Open(w http.ResponseWriter, r *http.Request, name string) (*sit
 	}
 	site := rt.app.Site(name)
 	if site == nil || !rt.serves(name, r.Host) {
-		return nil, Fail(http.StatusNotFound, "unknown_site",
-			"there is no documentation site of this name here; the name is the {domain} in the URL, as in /v1/search/{domain}", nil)
+		return nil, unknownSite()
 	}
 	if rt.app.Exiting() {
 		return nil, stopping(w, name)

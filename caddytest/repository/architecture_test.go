@@ -70,7 +70,7 @@ var only = map[string][]string{
 	"modernc.org/":                          {"insights/sqlite"},
 	"github.com/jackc/pgx/":                 {"insights/postgres"},
 	"github.com/modelcontextprotocol/":      {"agents"},
-	"net/http":                              {"agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/reach", "handlers/site", "handlers/ui", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
+	"net/http":                              {"access", "agents", "dashboard", "handlers", "handlers/admin", "handlers/app", "handlers/command", "handlers/reach", "handlers/site", "handlers/ui", "model", "retrieval/source", "retrieval/meilisearch", "encoding/datastream", "encoding/uimessage"},
 }
 
 // The arrows of the house: who may know whom. Tests, benchmarks and the test

@@ -83,6 +83,12 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[handlers.Page]():        {object{"handler": "docs_page"}, inRoute},
 	reflect.TypeFor[handlers.Contract]():    {object{"handler": "docs_contract"}, inRoute},
 	reflect.TypeFor[handlers.MCP]():         {object{"handler": "docs_mcp", "tool_limit": object{"max_events": 1, "window": "1m"}}, inRoute},
+	reflect.TypeFor[handlers.SignIn](): {object{"issuer": "https://id.acme.com"}, func(o object) object {
+		return inRoute(object{"handler": "docs_mcp", "sign_in": o})
+	}},
+	reflect.TypeFor[handlers.MatchSignedIn](): {object{}, func(o object) object {
+		return object{"http": inServer(object{"match": []any{object{"docs_signed_in": o}}})}
+	}},
 	reflect.TypeFor[handlers.Limit](): {object{"max_events": 1, "window": "1m"}, func(o object) object {
 		return inRoute(object{"handler": "docs_mcp", "client_limit": o})
 	}},
@@ -116,6 +122,13 @@ var free = map[string]string{
 
 // bad are values that can't work, by type and field, and the error for each.
 var bad = []struct{ field, value, says string }{
+	{"MCP.sign_in", `{"issuer":"id.acme.com"}`, `sign_in: issuer: "id.acme.com" must be the URL of an identity provider`},
+	{"SignIn.issuer", `"http://id.acme.com"`, `issuer: "http://id.acme.com" must begin with https://`},
+	{"SignIn.audience", `"{env.AUDIENCE}"`, `audience: "{env.AUDIENCE}" must be a URL or a name`},
+	{"SignIn.headers", `{"Authorization":"sub"}`, `headers: Authorization is a header that requests have anyway`},
+	{"SignIn.scopes", `["openid profile"]`, `scopes: "openid profile" must be a scope without spaces`},
+	{"SignIn.client_id", `"docs"`, `client_id: client_id and client_secret belong together`},
+	{"SignIn.client_secret", `"secret"`, `client_id and client_secret belong together`},
 	{"App.sites", `{"Acme_Docs":{"root":"/srv"}}`, `sites: name "Acme_Docs": must be 1 to 63 of a-z 0-9 -`},
 	{"App.sites", `{"acme":null}`, `site acme: it is null`},
 	{"App.sites", `{"acme":{}}`, `site acme: has no pages`},

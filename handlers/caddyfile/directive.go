@@ -41,7 +41,8 @@ type settings struct {
 	guard     handlers.Guard
 	assistant handlers.Assistant // its max_body is that of the search, too
 	widget    ui.Widget
-	mcpKey    bool            // the MCP server wants a key
+	mcpKey    bool // the MCP server wants a key
+	signIn    *handlers.SignIn
 	off       map[string]bool // parts that are left out, by their word
 }
 
@@ -89,6 +90,12 @@ func (s *settings) validate() error {
 //	docs_mcp [<@matcher>] [<site>...] {
 //		[rate_limit]
 //		require_key on|off
+//		sign_in <issuer> {
+//			header <name> <claim>
+//			audience <audience>
+//			scopes <scope>...
+//			introspect <client_id> <placeholder>
+//		}
 //	}
 //
 //	docs_llms [<@matcher>] [<site>...]
@@ -118,6 +125,9 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //	docs [<@matcher>] [<site> [<root>]] {
 //		only assistant|search|widget|mcp|llms...
 //		mcp off|key
+//		mcp {
+//			[sign_in]
+//		}
 //		llms off
 //		[the words of site in the global option]
 //		[the words of assistant]
@@ -194,7 +204,21 @@ func docsWords(site *options.Site, s *settings) []word {
 
 // partWords are the words that say which parts docs serves.
 func (s *settings) partWords() []word {
-	return []word{s.onlyWord(), s.partWord(partMCP, "off|key"), s.partWord(partLLMs, "off")}
+	mcp := s.partWord(partMCP, "off|key")
+	words := []word{s.signInWord()}
+	mcp.forms = append(mcp.forms, form{block: words})
+	part := mcp.parse
+	mcp.parse = func(l line) error {
+		if l.NextArg() {
+			l.Prev()
+			return part(l)
+		}
+		if err := parseBlock(l.as(1), partMCP, words, func() error { return nil }); err != nil || s.signIn != nil {
+			return err
+		}
+		return l.refuse("needs an argument or a block with sign_in")
+	}
+	return []word{s.onlyWord(), mcp, s.partWord(partLLMs, "off")}
 }
 
 // leaveOut leaves out a part.
@@ -225,6 +249,46 @@ func (s *settings) partWord(name, args string) word {
 		}
 		return nil
 	}}
+}
+
+// signInWord is the word sign_in: the identity provider of the MCP server.
+func (s *settings) signInWord() word {
+	in := &handlers.SignIn{Headers: map[string]string{}}
+	words := []word{
+		{name: "header", field: "headers", repeat: true, forms: is("<name> <claim>", "Remote-User preferred_username"), parse: func(l line) error {
+			args, err := l.between(2, 2)
+			if err != nil {
+				return err
+			}
+			if in.Headers[args[0]] != "" {
+				return l.refuse("%s is written twice; keep one", args[0])
+			}
+			in.Headers[args[0]] = args[1]
+			return nil
+		}},
+		textWord("audience", "<audience>", "https://docs.acme.com", &in.Audience),
+		listWord("scopes", "<scope>...", "openid profile", &in.Scopes),
+		{name: "introspect", field: "client_id", forms: is("<client_id> <placeholder>", "docs {env.DOCS_CLIENT_SECRET}"), parse: func(l line) error {
+			args, err := l.between(2, 2)
+			if err != nil {
+				return err
+			}
+			in.ClientID = args[0]
+			in.ClientSecret, err = l.secret(args[1])
+			return err
+		}},
+	}
+	return word{
+		name: "sign_in", field: "issuer",
+		forms: []form{{args: "<issuer>", example: "https://id.acme.com", block: words, optional: true}},
+		parse: func(l line) (err error) {
+			if in.Issuer, err = l.one(); err != nil {
+				return err
+			}
+			s.signIn = in
+			return parseBlock(l, "sign_in", words, in.Validate)
+		},
+	}
 }
 
 // onlyWord is the word only: the parts to serve.
@@ -330,7 +394,7 @@ func (s *settings) words(api string) []word {
 	a := &s.assistant
 	switch api {
 	case directiveMCP:
-		return []word{s.limits.word(), switchWord("require_key", &s.mcpKey)}
+		return []word{s.limits.word(), switchWord("require_key", &s.mcpKey), s.signInWord()}
 	case directiveLLMs:
 		return nil
 	}

@@ -79,7 +79,7 @@ func (p *part) among(only []string) bool {
 // docs_api does so elsewhere.
 func (s *settings) mcp() any {
 	return &handlers.MCP{
-		Route: s.serving(), RequireKey: s.mcpKey, Unlimited: s.limits.off, ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,
+		Route: s.serving(), RequireKey: s.mcpKey, SignIn: s.signIn, Unlimited: s.limits.off, ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,
 	}
 }
 

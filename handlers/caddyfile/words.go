@@ -110,13 +110,16 @@ var secretForm = regexp.MustCompile(`^(\{(env\.[A-Za-z_][A-Za-z0-9_]*|file\.[^{}
 // secretWord is a word whose argument is a placeholder for a secret. The
 // error for anything else doesn't contain it.
 func secretWord(name, example string, to *string) word {
-	return valueWord(name, "<placeholder>", example, to, func(l line, s string) (string, error) {
-		if !secretForm.MatchString(s) {
-			return "", l.refuse("a secret in the configuration would show at GET /config/ and in autosave.json; " +
-				"name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here)")
-		}
-		return s, nil
-	})
+	return valueWord(name, "<placeholder>", example, to, line.secret)
+}
+
+// secret checks a placeholder for a secret.
+func (l line) secret(s string) (string, error) {
+	if !secretForm.MatchString(s) {
+		return "", l.refuse("a secret in the configuration would show at GET /config/ and in autosave.json; " +
+			"name its source, {env.NAME} or {file./path/to/file} ({$NAME} would put the value itself here)")
+	}
+	return s, nil
 }
 
 // set reads what follows a word into a field.

@@ -85,7 +85,7 @@ func (a *App) Validate() error {
 
 // Resolve replaces the placeholders of the options.
 func (a *App) Resolve() (err error) {
-	if a.DataDir, err = replaced("data_dir", a.DataDir); err != nil {
+	if a.DataDir, err = Replaced("data_dir", a.DataDir); err != nil {
 		return err
 	}
 	a.DataDir = cmp.Or(a.DataDir, filepath.Join(caddy.AppDataDir(), "docs"))

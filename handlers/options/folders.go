@@ -26,7 +26,7 @@ type SiteFolders struct {
 
 // resolve replaces the placeholders.
 func (f *SiteFolders) resolve() (err error) {
-	if f.Folders, err = replaced("folders", f.Folders); err != nil {
+	if f.Folders, err = Replaced("folders", f.Folders); err != nil {
 		return err
 	}
 	f.parent, f.rest, _ = strings.Cut(filepath.ToSlash(f.Folders)+"/", "/*/")

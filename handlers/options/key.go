@@ -73,7 +73,7 @@ func (k *FixedKey) Hash() (string, error) {
 	if k.Key == "" {
 		return k.SHA256, nil
 	}
-	secret, err := replaced("its value", k.Key)
+	secret, err := Replaced("its value", k.Key)
 	if err != nil {
 		return "", err
 	}

@@ -56,7 +56,7 @@ func (m *MeilisearchIndex) Provision(caddy.Context) error {
 	}
 	m.APIKey, m.SearchKey = strings.TrimSpace(m.APIKey), strings.TrimSpace(m.SearchKey)
 	for i, address := range m.URLs {
-		v, err := replaced("url", address)
+		v, err := Replaced("url", address)
 		if err != nil {
 			return err
 		}

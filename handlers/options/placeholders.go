@@ -14,9 +14,9 @@ import (
 // configuration.
 var fromOutside = regexp.MustCompile(`\{(env|file)\.([^{}]+)\}`)
 
-// replaced returns the value of a field with its placeholders replaced. A
+// Replaced returns the value of a field with its placeholders replaced. A
 // placeholder without a value is an error that says what to do.
-func replaced(field, value string) (string, error) {
+func Replaced(field, value string) (string, error) {
 	repl := caddy.NewReplacer()
 	v, err := repl.ReplaceOrErr(value, true, true)
 	if err == nil {
@@ -38,7 +38,7 @@ func replaced(field, value string) (string, error) {
 // replaceAll replaces the placeholders of fields, by their names.
 func replaceAll(fields map[string]*string) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		v, err := replaced(name, *fields[name])
+		v, err := Replaced(name, *fields[name])
 		if err != nil {
 			return err
 		}

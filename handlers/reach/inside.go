@@ -263,6 +263,9 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 		header.Set("User-Agent", "caddy-docs")
 	}
 	u := *target // rewrites change it
+	if c.signedIn {
+		ctx = context.WithValue(ctx, signedInCtxKey{}, true)
+	}
 	r := (&http.Request{
 		Method: method, URL: &u, RequestURI: target.RequestURI(), Host: s.host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -22,6 +22,8 @@ type reader struct {
 	header     http.Header
 	size       int // of header, in bytes
 	tls        *tls.ConnectionState
+	// signedIn is set for a person whom an access token proved.
+	signedIn bool
 }
 
 // stranger has no credentials. The address is one for documentation (RFC
@@ -36,7 +38,7 @@ var unseen = map[string]bool{
 	"Access-Control-Request-Method": true, "Cache-Control": true, "Connection": true, "Content-Encoding": true,
 	"Content-Length": true, "Content-Type": true, "Date": true, "Dnt": true, "Expect": true,
 	"If-Match": true, "If-Modified-Since": true, "If-None-Match": true, "If-Range": true, "If-Unmodified-Since": true,
-	"Keep-Alive": true, "Last-Event-Id": true, "Mcp-Protocol-Version": true, "Mcp-Session-Id": true, "Origin": true, "Pragma": true,
+	"Keep-Alive": true, "Last-Event-Id": true, "Mcp-": true, "Origin": true, "Pragma": true,
 	"Priority": true, "Range": true, "Referer": true, "Te": true, "Trailer": true, "Transfer-Encoding": true,
 	"Upgrade": true, "Upgrade-Insecure-Requests": true, "Sec-": true,
 	"Baggage": true, "Cf-Ray": true, "Traceparent": true, "Tracestate": true, "X-Amzn-Trace-Id": true, "X-B3-": true,
@@ -46,13 +48,9 @@ var unseen = map[string]bool{
 // newReader returns the reader who sends a request to the API. isKey reports
 // whether a value of a header is a key of the API.
 func newReader(r *http.Request, isKey func(value string) bool) *reader {
-	c := &reader{remoteAddr: r.RemoteAddr, header: make(http.Header), tls: r.TLS}
+	c := &reader{remoteAddr: r.RemoteAddr, header: make(http.Header), tls: r.TLS, signedIn: Kept(r, signedInKey) == true}
 	for name, values := range r.Header {
-		prefix, _, _ := strings.Cut(name, "-")
-		if strings.HasPrefix(name, "X-B3-") {
-			prefix = "X-B3"
-		}
-		if unseen[name] || unseen[prefix+"-"] {
+		if Unseen(name) {
 			continue
 		}
 		for _, v := range values {
@@ -66,10 +64,19 @@ func newReader(r *http.Request, isKey func(value string) bool) *reader {
 	return c
 }
 
+// Unseen reports whether locks don't see a header of the API's requests.
+func Unseen(name string) bool {
+	prefix, _, _ := strings.Cut(name, "-")
+	if strings.HasPrefix(name, "X-B3-") {
+		prefix = "X-B3"
+	}
+	return unseen[name] || unseen[prefix+"-"]
+}
+
 // presents reports whether the reader has anything that a lock may take for
 // credentials, besides an address.
 func (r *reader) presents() bool {
-	return r.header.Get("Cookie") != "" || r.header.Get("Authorization") != "" || r.tls != nil && len(r.tls.PeerCertificates) > 0
+	return r.signedIn || r.header.Get("Cookie") != "" || r.header.Get("Authorization") != "" || r.tls != nil && len(r.tls.PeerCertificates) > 0
 }
 
 // readerHash identifies a reader to locks: equal readers open the same pages.
@@ -81,8 +88,8 @@ func (r *reader) hash() (sum readerHash) {
 	if err != nil {
 		host = r.remoteAddr
 	}
-	fmt.Fprintf(h, "%s\n", host)
-	_ = r.header.Write(h) // in the order of the names
+	fmt.Fprintf(h, "%s\n%t\n", host, r.signedIn) // who sends the same headers has not signed in
+	_ = r.header.Write(h)                        // in the order of the names
 	if r.tls != nil {
 		for _, c := range r.tls.PeerCertificates {
 			fmt.Fprintf(h, "\n%d\n%s", len(c.Raw), c.Raw)
@@ -136,6 +143,23 @@ func WithReader(ctx context.Context, r *http.Request, isKey func(value string) b
 	}
 	return context.WithValue(ctx, visitCtxKey{}, v)
 }
+
+// signedInKey is what a request of a person keeps that under.
+const signedInKey = "docs_signed_in"
+
+type signedInCtxKey struct{}
+
+// SignIn makes a request that of a person whom an access token has proved, with
+// the headers that it has now. What was found out for the request before was a
+// stranger's.
+func SignIn(r *http.Request) {
+	Keep(r, signedInKey, true)
+	Keep(r, visitKey, nil)
+}
+
+// SignedIn reports whether a request inside the process is on behalf of such a
+// person. Requests of clients never are.
+func SignedIn(r *http.Request) bool { return r.Context().Value(signedInCtxKey{}) != nil }
 
 // visitOf returns the visit of a context, nil for a stranger's.
 func visitOf(ctx context.Context) *visit {

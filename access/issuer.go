@@ -1,0 +1,185 @@
+package access
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+// Issuer is an identity provider that speaks OpenID Connect, whose access tokens
+// prove who a request is from.
+type Issuer struct {
+	// URL is the provider's, exactly as its tokens name it in iss.
+	URL string
+	// ClientID and ClientSecret are those with which the provider is asked about
+	// each token (RFC 7662), so that a revoked one is refused at once and tokens
+	// need not be JWTs. Empty: tokens are JWTs, which are checked by the provider's
+	// keys and are valid until they expire.
+	ClientID, ClientSecret string
+
+	mu        sync.Mutex
+	provider  *oidc.Provider // nil until the provider has answered
+	endpoints issuerEndpoints
+	err       error // of the last attempt
+	retry     time.Time
+}
+
+type issuerEndpoints struct {
+	Keys          string `json:"jwks_uri"`
+	Introspection string `json:"introspection_endpoint"`
+}
+
+// ErrToken is the error for a token that proves nothing. Other errors are those
+// of the provider.
+var ErrToken = errors.New("the token is not valid")
+
+const (
+	// issuerTimeout bounds a request to the provider, and issuerPause is how long
+	// it is left alone after it has failed.
+	issuerTimeout = 5 * time.Second
+	issuerPause   = 5 * time.Second
+	// maxAccessToken bounds a token, and maxIntrospection what the provider says of it,
+	// in bytes.
+	maxAccessToken   = 16 << 10
+	maxIntrospection = 1 << 20
+)
+
+var issuerClient = &http.Client{Timeout: issuerTimeout}
+
+// algorithms are those with a public key. With HS256 the public key could be
+// used as the secret.
+var algorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+}
+
+// Claims returns what an access token says, if the provider issued it for this
+// audience and it is valid now.
+func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string]any, error) {
+	if token == "" || len(token) > maxAccessToken {
+		return nil, ErrToken
+	}
+	provider, endpoints, err := i.discover()
+	if err != nil {
+		return nil, fmt.Errorf("the identity provider %s: %w", i.URL, err)
+	}
+	var claims map[string]any
+	if i.ClientID != "" {
+		claims, err = i.introspect(ctx, endpoints.Introspection, token, audience)
+	} else {
+		claims, err = verifyJWT(ctx, provider, token, audience)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if claims["cnf"] != nil {
+		return nil, fmt.Errorf("%w: it is bound to a key of its client (DPoP or mTLS), which is not checked here", ErrToken)
+	}
+	return claims, nil
+}
+
+// verifyJWT checks a token by the provider's keys.
+func verifyJWT(ctx context.Context, provider *oidc.Provider, token, audience string) (claims map[string]any, err error) {
+	// RFC 9068 has at+jwt, and most providers JWT or nothing. Other types are for
+	// other purposes, such as logout+jwt.
+	head, _, _ := strings.Cut(token, ".")
+	var header struct {
+		Type string `json:"typ"`
+	}
+	data, err := base64.RawURLEncoding.DecodeString(head)
+	if err != nil || json.Unmarshal(data, &header) != nil {
+		return nil, fmt.Errorf("%w: it is not a JWT", ErrToken)
+	}
+	kind := strings.TrimPrefix(strings.ToLower(header.Type), "application/")
+	if !slices.Contains([]string{"", "jwt", "at+jwt"}, kind) {
+		return nil, fmt.Errorf("%w: it is a %q, not an access token", ErrToken, kind)
+	}
+	verified, err := provider.Verifier(&oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms}).Verify(ctx, token)
+	if err == nil {
+		err = verified.Claims(&claims)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	if claims["typ"] == "ID" { // as Keycloak marks ID tokens
+		return nil, fmt.Errorf("%w: it is an ID token", ErrToken)
+	}
+	return claims, nil
+}
+
+// introspect asks the provider about a token.
+func (i *Issuer) introspect(ctx context.Context, endpoint, token, audience string) (claims map[string]any, err error) {
+	if endpoint == "" {
+		return nil, fmt.Errorf("the identity provider %s has no introspection_endpoint; leave out introspect", i.URL)
+	}
+	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(url.QueryEscape(i.ClientID), url.QueryEscape(i.ClientSecret)) // RFC 6749, section 2.3.1
+	response, err := issuerClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("asking the identity provider about a token: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking the identity provider about a token: %s", response.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxIntrospection)).Decode(&claims); err != nil {
+		return nil, fmt.Errorf("asking the identity provider about a token: %w", err)
+	}
+	if claims["active"] != true {
+		return nil, fmt.Errorf("%w: it has expired, was revoked or is not the provider's", ErrToken)
+	}
+	if exp, ok := claims["exp"].(float64); ok && time.Unix(int64(exp), 0).Before(time.Now()) {
+		return nil, fmt.Errorf("%w: it has expired", ErrToken)
+	}
+	if iss, ok := claims["iss"]; ok && iss != i.URL {
+		return nil, fmt.Errorf("%w: it is of another issuer", ErrToken)
+	}
+	list, _ := claims["aud"].([]any)
+	if claims["aud"] != audience && !slices.Contains(list, any(audience)) {
+		return nil, fmt.Errorf("%w: it is not for %s", ErrToken, audience)
+	}
+	return claims, nil
+}
+
+// discover reads the provider's metadata, once.
+func (i *Issuer) discover() (*oidc.Provider, issuerEndpoints, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.provider != nil {
+		return i.provider, i.endpoints, nil
+	}
+	if time.Now().Before(i.retry) {
+		return nil, issuerEndpoints{}, i.err
+	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), issuerClient), i.URL)
+	var found issuerEndpoints
+	if err == nil {
+		err = provider.Claims(&found)
+	}
+	for _, endpoint := range []string{found.Keys, found.Introspection} {
+		if err == nil && endpoint != "" && strings.HasPrefix(i.URL, "https:") && !strings.HasPrefix(endpoint, "https:") {
+			err = fmt.Errorf("its metadata has %s, which is not https", endpoint)
+		}
+	}
+	if err != nil {
+		i.err, i.retry = err, time.Now().Add(issuerPause)
+		return nil, issuerEndpoints{}, err
+	}
+	i.provider, i.endpoints = provider, found
+	return provider, found, nil
+}

@@ -1,0 +1,281 @@
+package site
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
+	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
+)
+
+// handbook is a site behind a login, with a page for the staff alone.
+var handbook = map[string]string{
+	"index.html":       "<html lang=en><main><h1>Handbook</h1><p>How we work together here.</p></main></html>",
+	"guide.html":       "<html lang=en><main><h1>Holidays</h1><p>Everyone has thirty days of holidays each year.</p></main></html>",
+	"staff/bands.html": "<html lang=en><main><h1>Salary bands</h1><p>The salary bands begin at four thousand.</p></main></html>",
+}
+
+// handbookBlock is the manual's example. Its arguments are host, root, the login's
+// address, and the words of sign_in.
+const handbookBlock = `%[1]s {
+	root * %[2]q
+	@login {
+		not docs_signed_in
+		not path /mcp /v1/mcp/* /.well-known/oauth-protected-resource*
+	}
+	forward_auth @login %[3]s {
+		uri /verify
+		copy_headers Remote-User Remote-Groups
+	}
+	docs handbook {
+		mcp {
+			sign_in %[4]s
+		}
+	}
+	@staff {
+		path /staff/*
+		not header_regexp Remote-Groups (^|,)staff(,|$)
+	}
+	respond @staff 403
+	file_server
+}
+`
+
+// handbookHeaders are those of the example.
+const handbookHeaders = `%s {
+	header Remote-User preferred_username
+	header Remote-Groups groups
+	%s
+}`
+
+// startHandbook serves the handbook behind a login that knows the cookie
+// session=guest.
+func startHandbook(t *testing.T, issuer, more string) *caddytest.Server {
+	t.Helper()
+	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, err := r.Cookie("session"); err != nil || c.Value != "guest" {
+			http.Error(w, "sign in", http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Remote-User", "guest")
+	}))
+	t.Cleanup(login.Close)
+	root := caddytest.Folder(t, handbook)
+	host := fmt.Sprintf("http://localhost:%d", caddytest.FreePort(t))
+	s := caddytest.Start(t, "", fmt.Sprintf(handbookBlock, host, root, login.URL, fmt.Sprintf(handbookHeaders, issuer, more)))
+	caddytest.Until(t, "a guest finds the holidays", func() bool {
+		r := s.Do(caddytest.Request{Path: "/v1/search/handbook", Body: `{"query":"holidays"}`, Header: map[string]string{"Cookie": "session=guest"}})
+		return strings.Contains(string(r.Body), "thirty days")
+	})
+	return s
+}
+
+// startProvider runs the identity provider and returns its URL.
+func startProvider(t *testing.T, tokens string) string {
+	t.Helper()
+	installClients(t)
+	cmd := exec.Command("node", "provider.mjs", tokens)
+	cmd.Dir = clientsDir
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the provider: %v", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// signedIn is what a client found as a person.
+type signedIn struct {
+	Found                         []string
+	Page, Resource, Token, Client string
+}
+
+// The official SDKs' own OAuth clients find their way from the challenge to the
+// provider and back, and see what the person may see.
+func TestPublishedClientsSignIn(t *testing.T) {
+	issuer := startProvider(t, "jwt")
+	s := startHandbook(t, issuer, "scopes openid profile")
+	check := func(t *testing.T, out []byte, err error, staff bool) {
+		t.Helper()
+		var all map[string]signedIn
+		if err == nil {
+			err = json.Unmarshal(out, &all)
+		}
+		if err != nil || len(all) == 0 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for name, got := range all {
+			if got.Resource != s.Base+"/mcp" {
+				t.Errorf("%s asked for a token for %s", name, got.Resource)
+			}
+			if found := strings.Contains(strings.Join(got.Found, " "), "/staff/bands"); found != staff || strings.Contains(got.Page, "four thousand") != staff {
+				t.Errorf("%s: staff %v: %+v", name, staff, got)
+			}
+		}
+	}
+	t.Run("TypeScript", func(t *testing.T) {
+		out, err := runClient(t, "node", "sign_in.mjs", s.Base+"/mcp")
+		check(t, out, err, true)
+		out, err = runClient(t, "node", "sign_in.mjs", s.Base+"/mcp", "guest")
+		check(t, out, err, false)
+	})
+	t.Run("Python", func(t *testing.T) {
+		if out, err := exec.Command("python3", "-c", "import mcp").CombinedOutput(); err != nil {
+			t.Skipf("python3 with mcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
+		}
+		out, err := runClient(t, "python3", "sign_in.py", s.Base+"/mcp")
+		check(t, out, err, true)
+		out, err = runClient(t, "python3", "sign_in.py", s.Base+"/mcp", "guest")
+		check(t, out, err, false)
+	})
+}
+
+// A provider that is asked about each token can take it back.
+func TestARevokedTokenOpensNothing(t *testing.T) {
+	t.Setenv("DOCS_CLIENT_SECRET", "a secret of the site")
+	issuer := startProvider(t, "opaque")
+	s := startHandbook(t, issuer, "scopes openid profile\nintrospect docs {env.DOCS_CLIENT_SECRET}")
+	out, err := runClient(t, "node", "sign_in.mjs", s.Base+"/mcp")
+	var all map[string]signedIn
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, got := range all {
+		if strings.Count(got.Token, ".") == 2 {
+			t.Errorf("%s got a JWT", name)
+		}
+		if r := askHandbook(s, "/mcp", got.Token, nil); !strings.Contains(string(r.Body), "four thousand") {
+			t.Errorf("%s, before: %d %s", name, r.Status, r.Body)
+		}
+		if r := askHandbook(s, "/v1/mcp/handbook", got.Token, nil); r.Status != http.StatusUnauthorized {
+			t.Errorf("%s, for another address: %d %s", name, r.Status, r.Body)
+		}
+		response, err := http.PostForm(issuer+"/token/revocation", url.Values{"token": {got.Token}, "client_id": {got.Client}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if r := askHandbook(s, "/mcp", got.Token, nil); r.Status != http.StatusUnauthorized || r.Error(t).Code != "unauthorized" {
+			t.Errorf("%s, revoked (%s): %d %s", name, response.Status, r.Status, r.Body)
+		}
+	}
+}
+
+// askHandbook searches as a client would, and returns the response.
+func askHandbook(s *caddytest.Server, path, token string, header map[string]string) *caddytest.Response {
+	h := map[string]string{"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+	for k, v := range header {
+		h[k] = v
+	}
+	key := token
+	if token == "" {
+		key = "-"
+	}
+	return s.Do(caddytest.Request{
+		Path: path, Key: key, Header: h,
+		Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"salary bands four thousand"}}}`,
+	})
+}
+
+func TestOnlyAPersonsTokenOpensWhatThePersonMayRead(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
+	idp := httptest.NewServer(provider)
+	t.Cleanup(idp.Close)
+	provider.SetIssuer(idp.URL)
+	s := startHandbook(t, idp.URL, "")
+	token := func(user string, groups ...string) string {
+		claims, _ := json.Marshal(map[string]any{
+			"iss": idp.URL, "aud": s.Base + "/mcp", "sub": user, "exp": time.Now().Add(time.Hour).Unix(), "preferred_username": user, "groups": groups,
+		})
+		return oidctest.SignIDToken(key, "k", oidc.ES256, string(claims))
+	}
+	secret := func(r *caddytest.Response) bool { return strings.Contains(string(r.Body), "four thousand") }
+
+	caddytest.Until(t, "the staff find the salary bands", func() bool {
+		return secret(askHandbook(s, "/mcp", token("mia", "writers", "staff"), nil))
+	})
+	forged := map[string]string{"Remote-User": "mia", "Remote-Groups": "staff", "remote-groups": "staff"}
+	for name, r := range map[string]*caddytest.Response{
+		"another person":                       askHandbook(s, "/mcp", token("guest"), nil),
+		"another person with forged headers":   askHandbook(s, "/mcp", token("guest"), forged),
+		"a group with a comma":                 askHandbook(s, "/mcp", token("guest", "x,staff"), nil),
+		"a name with a line break":             askHandbook(s, "/mcp", token("guest\r\nRemote-Groups: staff"), nil),
+		"a part of the group's name":           askHandbook(s, "/mcp", token("guest", "staff-of-others"), nil),
+		"a token for another address":          askHandbook(s, "/v1/mcp/handbook", token("mia", "staff"), nil),
+		"no token, forged headers":             askHandbook(s, "/mcp", "", forged),
+		"a cookie, but no token":               askHandbook(s, "/mcp", "", map[string]string{"Cookie": "session=guest"}),
+		"the API's key, forged headers":        askHandbook(s, "/mcp", caddytest.Key, forged),
+		"the key, a token as a bystander":      askHandbook(s, "/mcp", "x", map[string]string{"X-API-Key": caddytest.Key, "Remote-Groups": "staff"}),
+		"search with the token":                s.Do(caddytest.Request{Path: "/v1/search/handbook", Body: `{"query":"salary bands"}`, Header: map[string]string{"X-API-Key": caddytest.Key, "Authorization": "Bearer " + token("mia", "staff"), "Remote-Groups": "staff"}}),
+		"search with a cookie, forged headers": s.Do(caddytest.Request{Path: "/v1/search/handbook", Body: `{"query":"salary bands"}`, Header: map[string]string{"Cookie": "session=guest", "Remote-Groups": "staff", "Remote-User": "mia"}}),
+		"the page, forged headers":             getPage(s, "/staff/bands.html", "Remote-Groups", "staff", "Cookie", "session=guest"),
+	} {
+		if secret(r) {
+			t.Errorf("%s: %d %s", name, r.Status, r.Body)
+		}
+	}
+	if r := askHandbook(s, "/mcp", token("guest"), nil); r.Status != http.StatusOK || !strings.Contains(string(r.Body), `\"results\":[`) {
+		t.Errorf("a guest: %d %s", r.Status, r.Body)
+	}
+	r := askHandbook(s, "/mcp", "", nil)
+	challenge := fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, s.Base)
+	if got := r.Header.Get("WWW-Authenticate"); r.Status != http.StatusUnauthorized || got != challenge || r.Error(t).Code != "unauthorized" {
+		t.Errorf("no token: %d %q %s", r.Status, got, r.Body)
+	}
+	r = askHandbook(s, "/mcp", "a.b.c", map[string]string{"Origin": "https://claude.ai"})
+	if got := r.Header.Get("WWW-Authenticate"); r.Status != http.StatusUnauthorized || got != challenge+`, error="invalid_token"` || r.Header.Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("no valid token: %d %q %s", r.Status, got, r.Body)
+	}
+	for path, resource := range map[string]string{
+		"/.well-known/oauth-protected-resource":                           "/mcp",
+		"/.well-known/oauth-protected-resource/mcp":                       "/mcp",
+		"/.well-known/oauth-protected-resource/v1/mcp/handbook":           "/v1/mcp/handbook",
+		"/.well-known/oauth-protected-resource/v1/mcp/handbook/full":      "/v1/mcp/handbook/full",
+		"/v1/mcp/handbook/.well-known/oauth-protected-resource":           "/v1/mcp/handbook",
+		"/.well-known/oauth-protected-resource/v1/mcp/other":              "",
+		"/.well-known/oauth-protected-resource/v1/search/handbook":        "",
+		"/.well-known/oauth-protected-resource-of-others/v1/mcp/handbook": "",
+	} {
+		r := s.Do(caddytest.Request{Method: "GET", Path: path, Key: "-", Host: strings.TrimPrefix(s.Base, "http://"), Header: map[string]string{"Origin": "https://claude.ai"}})
+		var got struct {
+			Resource string   `json:"resource"`
+			Servers  []string `json:"authorization_servers"`
+		}
+		_ = json.Unmarshal(r.Body, &got)
+		if resource == "" {
+			if got.Resource != "" {
+				t.Errorf("%s: %s", path, r.Body)
+			}
+		} else if got.Resource != s.Base+resource || len(got.Servers) != 1 || got.Servers[0] != idp.URL || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %d %s", path, r.Status, r.Body)
+		}
+	}
+}
