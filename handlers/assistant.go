@@ -144,43 +144,34 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 
 // reply answers a request that was admitted and read.
 func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, live *site.Site, key *access.Key, req *reply.Request) error {
-	began := time.Now()
+	in := live.Reply(askerOf(r, key), version, req, RequestID(r))
+	in.SourcesApart = in.From.Source == insights.Widget
 	ctx, endSpan := observe.Step(AsReader(r), "reply")
-	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
-	id := RequestID(r)
-	in := &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id, SourcesApart: sourceOf(r) == insights.Widget}
-	in.ThreadID, in.History = a.conversation(ctx, live, req, owner)
+	in.ThreadID, in.History = a.conversation(ctx, live, req, in.Owner)
 	w.Header().Set("X-Thread-Id", in.ThreadID)
-	w.Header().Set("X-Thread-Key", threadKey(in.ThreadID, owner))
+	w.Header().Set("X-Thread-Key", threadKey(in.ThreadID, in.Owner))
 
-	s := newStream(w, id, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
+	s := newStream(w, in.RequestID, version, a.finishEvent(req), time.Duration(a.WriteTimeout))
 	defer s.close()
-	res, err := live.Run(ctx, r.ProtoMajor, in, s)
+	in.Run(ctx, r.ProtoMajor, s)
 	begun, broken := s.state()
-	gone := r.Context().Err() != nil || broken
-	if err != nil && !gone {
+	in.Gone = in.Gone || broken
+	defer endSpan(in.Err)
+	if err := in.Err; err != nil && !in.Gone {
 		switch {
 		case errors.Is(err, site.ErrTimeLimit):
 			s.fail("time_limit", "This answer took longer than the server allows. Please ask again.")
 		case errors.Is(err, site.ErrStopping):
 			if !begun {
-				endSpan(err)
 				return stopping(w, live.Name)
 			}
 			s.fail("stopping", "The server is being restarted and could not finish this answer. Please ask again.")
 		case errors.Is(err, assistant.ErrNothingToSay) && !begun:
-			endSpan(err)
 			observe.Refused(live.Name, "search")
 			return SearchFailed(w, err)
 		}
 	}
-
-	ended := site.Reply{
-		Site: live, Owner: owner, Thread: in.ThreadID, QuestionID: req.QuestionID, Regenerated: req.Regenerate, From: askerOf(r, key), Page: req.CurrentPath,
-		Message: in.MessageID, RequestID: id, Version: version, Took: time.Since(began), Result: res, Err: err, Gone: gone,
-	}
-	ended.End(ctx)
-	endSpan(err)
+	in.End(ctx)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
@@ -73,17 +72,12 @@ func (a API) ask(ctx context.Context, name string, body []byte, recorded bool, w
 		return err
 	}
 	defer release()
-	began, message := time.Now(), "msg_"+rand.Text()
-	enc := uimessage.NewEncoder(w, flush, uimessage.Literal)
-	res, err := r.Run(ctx, 1, &assistant.Input{Request: req, MessageID: message, RequestID: rand.Text()[:9]}, enc)
-	if res != nil && recorded {
-		ended := site.Reply{
-			Site: r, From: site.Asker{Source: insights.Command}, Page: req.CurrentPath, Message: message,
-			Took: time.Since(began), Result: res, Err: err, Gone: ctx.Err() != nil,
-		}
-		ended.Record(res)
+	asked := r.Reply(site.Asker{Source: insights.Command}, 2, req, rand.Text()[:9])
+	asked.Run(ctx, 1, uimessage.NewEncoder(w, flush, uimessage.Literal))
+	if recorded {
+		asked.Record()
 	}
-	return err
+	return asked.Err
 }
 
 // Explain returns what ask would answer the body of a v2 message

@@ -16,36 +16,18 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-const (
-	defaultRetention = 90 * 24 * time.Hour
-
-	// closeTimeout is how long the end of a configuration waits for what is
-	// buffered to be stored.
-	closeTimeout = 5 * time.Second
-)
+const defaultRetention = 90 * 24 * time.Hour
 
 // ErrNoInsights is returned where insights are off.
 var ErrNoInsights = errors.New("insights are off for this server; remove insights off from the global option docs")
-
-// recorder is a recorder that configurations share.
-type recorder struct {
-	*insights.Recorder[*insights.Store]
-}
-
-// Destruct stores what is buffered.
-func (r *recorder) Destruct() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	return r.Close(ctx)
-}
 
 // Insights are where a configuration records what readers do.
 type Insights struct {
 	options  options.Insights
 	opener   options.InsightsOpener
 	dir      string
-	recorder *recorder // nil before Start, and with insights off
-	silent   bool      // records nothing, see Silence
+	recorder *insights.Recorder[*insights.Store] // nil before Start, and with insights off
+	silent   bool                                // records nothing, see Silence
 }
 
 // load loads the store's module. Nothing is opened yet.
@@ -80,8 +62,8 @@ func (in *Insights) open(a *App) error {
 		if err != nil {
 			return err
 		}
-		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *recorder { return in.record(a.lasting) })
-		*use = site.Recorder{Recorder: in.recorder.Recorder, Privacy: insights.Privacy{NoTexts: in.options.Texts == "off", NoClicks: in.options.Clicks == "off"}}
+		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *insights.Recorder[*insights.Store] { return in.record(a.lasting) })
+		*use = site.Recorder{Recorder: in.recorder, Privacy: insights.Privacy{NoTexts: in.options.Texts == "off", NoClicks: in.options.Clicks == "off"}}
 		a.log.Info("insights are recorded", zap.String("store", in.String()), zap.String("kept_for", options.Days(in.Retention())))
 	}
 	a.holds.releases = append(a.holds.releases, a.shared.Recording.Use(use))
@@ -89,7 +71,7 @@ func (in *Insights) open(a *App) error {
 }
 
 // record makes a recorder, which outlives this configuration.
-func (in *Insights) record(log *slog.Logger) *recorder {
+func (in *Insights) record(log *slog.Logger) *insights.Recorder[*insights.Store] {
 	opener, dir := in.opener, in.dir
 	open := func(ctx context.Context) (*insights.Store, error) { return opener.OpenInsights(ctx, dir) }
 	var outlet func(lines []byte) error
@@ -100,7 +82,7 @@ func (in *Insights) record(log *slog.Logger) *recorder {
 	default:
 		outlet = insights.FileOutlet(in.options.JSONL)
 	}
-	return &recorder{insights.NewRecorder(open, outlet, in.Retention(), log)}
+	return insights.NewRecorder(open, outlet, in.Retention(), log)
 }
 
 // String says where events go, without secrets.
@@ -118,12 +100,7 @@ func (in *Insights) Off() bool { return in.options.Off }
 func (in *Insights) Silent() bool { return in.silent }
 
 // Recorder returns what records, nil before Start and with insights off.
-func (in *Insights) Recorder() *insights.Recorder[*insights.Store] {
-	if in.recorder == nil {
-		return nil
-	}
-	return in.recorder.Recorder
-}
+func (in *Insights) Recorder() *insights.Recorder[*insights.Store] { return in.recorder }
 
 // Store returns the store of what was recorded, for queries. The error is
 // ErrNoInsights where insights are off. Before Start it opens the store for the

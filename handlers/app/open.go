@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -20,21 +21,20 @@ import (
 // openSite gives a site its index, reply slots, budget and assistants.
 func (a *App) openSite(r *live, m *Model) (err error) {
 	r.ctx, r.cancel = context.WithCancel(a.background)
-	var parts site.Parts
-	if parts.Index, err = a.openIndex(r); err != nil {
+	if r.Index, err = a.openIndex(r); err != nil {
 		return err
 	}
-	if parts.Reach, err = a.openReach(r, parts.Index); err != nil {
+	if r.Reach, err = a.openReach(r, r.Index); err != nil {
 		return err
 	}
-	parts.Slots = shareNew(&r.holds, "slots "+r.Name, site.NewSlots)
+	r.Slots = shareNew(&r.holds, "slots "+r.Name, func() *sync.Map { return new(sync.Map) })
 	if m == nil {
-		r.Open(parts, nil, options.Answers{})
+		r.SetModel(nil, options.Answers{})
 	} else {
-		if parts.Budget, err = a.openBudget(r); err != nil {
+		if r.Budget, err = a.openBudget(r); err != nil {
 			return err
 		}
-		r.Open(parts, m, a.models.Answers())
+		r.SetModel(m, a.models.Answers())
 	}
 	r.goBackground(r.Reach.Run)
 	r.goBackground(func(ctx context.Context) { a.announce(ctx, r, m) })

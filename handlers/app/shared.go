@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 )
@@ -33,10 +35,19 @@ func (h *holder) release() error {
 // held is a shared value.
 type held[T any] struct{ value T }
 
+// closeTimeout is how long the end of the last configuration that uses a value
+// waits until it has stored what it has to.
+const closeTimeout = 5 * time.Second
+
 // Destruct ends a value that needs an end.
 func (v held[T]) Destruct() error {
-	if d, ok := any(v.value).(caddy.Destructor); ok {
-		return d.Destruct()
+	switch v := any(v.value).(type) {
+	case caddy.Destructor:
+		return v.Destruct()
+	case interface{ Close(context.Context) error }:
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		return v.Close(ctx)
 	}
 	return nil
 }

@@ -45,20 +45,3 @@ func Step(ctx context.Context, name string) (context.Context, func(error)) {
 	ctx, s := Span(ctx, "docs."+name)
 	return ctx, func(err error) { End(s, err) }
 }
-
-// Model is a model whose requests are spans.
-type Model struct{ assistant.Model }
-
-// Stream asks the model.
-func (m Model) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	ctx, s := Span(ctx, "docs.model", attribute.String("gen_ai.request.model", m.Name()))
-	c, err := m.Model.Stream(ctx, p, each)
-	if c != nil {
-		s.SetAttributes(attribute.String("gen_ai.response.model", c.Model), attribute.String("gen_ai.response.finish_reason", c.Reason))
-		if c.Usage.Known {
-			s.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.Usage.InputTokens), attribute.Int("gen_ai.usage.output_tokens", c.Usage.OutputTokens))
-		}
-	}
-	End(s, err)
-	return c, err
-}

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/model"
 )
 
@@ -24,13 +28,6 @@ type Budget struct {
 	longest atomic.Int64
 	refused atomic.Uint64
 	warned  atomic.Int64 // the window that a warning was given for, in Unix seconds
-}
-
-// Destruct stores the exact figures.
-func (b *Budget) Destruct() error {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	return b.Close(ctx)
 }
 
 // NewBudget makes the budget of a site.
@@ -86,35 +83,33 @@ func describeLimit(l model.Limit) string {
 	return strings.Join(amounts, " and ") + per
 }
 
-// budgeted is a site's model whose requests all count towards the site's
-// budget, also those that rewrite a question and those after a tool call.
-type budgeted struct {
+// sitesModel is a site's model. Its requests are spans, and all count towards
+// the site's budget, also those that rewrite a question and those after a tool
+// call.
+type sitesModel struct {
 	assistant.Model
-	budget *Budget
-	answer int // the most tokens of an answer, if the prompt has no limit
+	budget *Budget // nil: no bound
+	answer int     // the most tokens of an answer, if the prompt has no limit
 }
 
-// Stream reserves the most that the request can cost, asks the model, and
+// Stream asks the model. It reserves the most that the request can cost, and
 // settles what it did cost: an estimate if the model reports no usage.
-func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
-	b := m.budget
-	answer := int64(m.answer)
-	if p.MaxTokens > 0 {
-		answer = int64(p.MaxTokens)
+func (m *sitesModel) Stream(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	if m.budget == nil {
+		return m.ask(ctx, p, each)
 	}
-	prompt := promptTokens(p)
-	ticket := b.Take(prompt + max(answer, b.longest.Load()))
+	b, prompt := m.budget, promptTokens(p)
+	ticket := b.Take(prompt + max(int64(cmp.Or(p.MaxTokens, m.answer)), b.longest.Load()))
 	if ticket == nil {
 		_, _, until := b.Left()
 		b.refuse(until)
 		return nil, errBudget
 	}
 	written := 0
-	completion, err := m.Model.Stream(ctx, p, func(d *assistant.Delta) error {
+	completion, err := m.ask(ctx, p, func(d *assistant.Delta) error {
 		written += assistant.Tokens(d.Text) + assistant.Tokens(d.Reasoning)
 		return each(d)
 	})
-	spent := prompt + int64(written)
 	switch {
 	case err == nil && completion.Usage.Known:
 		output := int64(completion.Usage.OutputTokens)
@@ -123,9 +118,23 @@ func (m *budgeted) Stream(ctx context.Context, p *assistant.Prompt, each func(*a
 	case err != nil && written == 0 && model.Free(err):
 		ticket.Cancel()
 	default:
-		ticket.Spend(spent)
+		ticket.Spend(prompt + int64(written))
 	}
 	return completion, err
+}
+
+// ask asks the model within a span.
+func (m *sitesModel) ask(ctx context.Context, p *assistant.Prompt, each func(*assistant.Delta) error) (*assistant.Completion, error) {
+	ctx, s := observe.Span(ctx, "docs.model", attribute.String("gen_ai.request.model", m.Name()))
+	c, err := m.Model.Stream(ctx, p, each)
+	if c != nil {
+		s.SetAttributes(attribute.String("gen_ai.response.model", c.Model), attribute.String("gen_ai.response.finish_reason", c.Reason))
+		if c.Usage.Known {
+			s.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.Usage.InputTokens), attribute.Int("gen_ai.usage.output_tokens", c.Usage.OutputTokens))
+		}
+	}
+	observe.End(s, err)
+	return c, err
 }
 
 // promptTokens estimates what a prompt costs, rather too high.

@@ -11,32 +11,91 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// Reply is a reply that has ended, one way or another.
+// ErrStopping is the cause with which replies are ended when the process stops.
+var ErrStopping = errors.New("the server is stopping")
+
+// ErrTimeLimit is the error of a reply that ends because the server's write
+// timeout is near.
+var ErrTimeLimit = errors.New("the reply took longer than the server's write timeout")
+
+// Reply is the reply to a request: Run makes it, and End keeps, counts and logs
+// it.
 type Reply struct {
-	Site        *Site
-	Owner       thread.Owner
-	Thread      string
-	QuestionID  string
-	Regenerated bool
-	// From is what asked, and Page where.
-	From Asker
-	Page string
-	// Message is the id of the answer.
-	Message   string
-	RequestID string
-	Version   int
-	Took      time.Duration
+	*assistant.Input
+	Site  *Site
+	Owner thread.Owner
+	From  Asker
+	// Version is the generation of the protocol, 1 or 2.
+	Version int
+
 	// Result is nil if there was no answer at all.
 	Result *assistant.Result
 	Err    error
 	// Gone is true if the client left before the end.
 	Gone bool
+
+	began time.Time
+}
+
+// Reply begins the reply to a request.
+func (r *Site) Reply(from Asker, version int, req *reply.Request, requestID string) *Reply {
+	return &Reply{
+		Input: &assistant.Input{Request: req, MessageID: "msg_" + requestID, RequestID: requestID},
+		Site:  r, Owner: thread.Owner{Organization: r.Organization, Site: r.Name, Fingerprint: req.Fingerprint},
+		From: from, Version: version, began: time.Now(),
+	}
+}
+
+// Run has the site's assistant reply, in the context of a request of HTTP/1, 2 or
+// 3: within the write timeout of its server, with ErrTimeLimit afterwards, and until replies
+// must end because the process does, with ErrStopping.
+func (r *Reply) Run(ctx context.Context, protoMajor int, sink reply.Sink) {
+	g := observe.Metrics.Open.WithLabelValues(r.Site.Name)
+	g.Inc()
+	defer g.Dec()
+	client := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := func() { cancel(ErrStopping) }
+	defer context.AfterFunc(r.Site.Stopping, end)()
+	if protoMajor >= 3 {
+		defer context.AfterFunc(r.Site.StoppingH3, end)()
+	}
+	if limit := writeLimit(ctx); limit > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, limit, ErrTimeLimit)
+		defer stop()
+	}
+	r.Trace = observe.Step
+	r.Incomplete = func() bool { return reach.Incomplete(ctx) }
+	r.Result, r.Err = r.Site.Assistant().Reply(ctx, r.Input, sink)
+	if cause := context.Cause(ctx); r.Err != nil && (cause == ErrTimeLimit || cause == ErrStopping) {
+		r.Err = cause
+	}
+	r.Gone = client.Err() != nil
+}
+
+// writeLimit is how long a reply may take where the operator has set the
+// server's write timeout; 0: no limit. Caddy cuts the response then, and over
+// HTTP/3 the cut looks like a whole response, so the reply ends a little
+// before it, with an error.
+func writeLimit(ctx context.Context) time.Duration {
+	srv, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	if !ok {
+		return 0
+	}
+	limit := time.Duration(srv.WriteTimeout)
+	return limit - min(time.Second, limit/3)
 }
 
 // outcome classifies the reply for metrics and log.
@@ -65,7 +124,7 @@ func (r *Reply) End(ctx context.Context) {
 	if res.Question != "" && (res.Answer != "" || r.Gone) {
 		r.Site.Threads.keep(ctx, r, res)
 	}
-	r.Record(res)
+	r.Record()
 
 	m, site := observe.Metrics, r.Site.Name
 	m.Replies.WithLabelValues(site, "v"+strconv.Itoa(r.Version), outcome, res.Model).Inc()
@@ -84,10 +143,10 @@ func (r *Reply) End(ctx context.Context) {
 	level := zapcore.InfoLevel
 	fields := []zap.Field{
 		zap.String("site", site), zap.String("outcome", outcome), zap.String("request_id", r.RequestID),
-		zap.String("thread", r.Thread), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.From.Key),
+		zap.String("thread", r.ThreadID), zap.String("fp", hashFingerprint(r.Owner)), zap.String("key", r.From.Key),
 		zap.Int("version", r.Version), zap.String("model", res.Model), zap.String("answered", res.Answered),
 		zap.Int("passages", res.Passages), zap.String("finish", res.Reason),
-		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", r.Took),
+		zap.Duration("retrieval", res.Retrieval), zap.Duration("first_token", res.FirstToken), zap.Duration("took", time.Since(r.began)),
 	}
 	if res.Usage.Known {
 		fields = append(fields, zap.Int("input_tokens", res.Usage.InputTokens), zap.Int("output_tokens", res.Usage.OutputTokens), zap.Int("cached_tokens", res.Usage.CachedTokens))
@@ -114,16 +173,17 @@ func hashFingerprint(o thread.Owner) string {
 }
 
 // Record records the reply.
-func (r *Reply) Record(res *assistant.Result) {
-	if res.Question == "" {
+func (r *Reply) Record() {
+	res := r.Result
+	if res == nil || res.Question == "" {
 		return
 	}
 	e := r.From.event(r.Site)
 	e.Reply = &insights.Reply{
-		Thread: r.Thread, Message: r.Message, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
-		Model: res.Model, Language: res.Language, Page: r.Page, Nearest: res.Nearest, Cited: res.CitedPages,
+		Thread: r.ThreadID, Message: r.MessageID, Question: res.Question, Outcome: r.outcome(), Answered: res.Answered,
+		Model: res.Model, Language: res.Language, Page: r.CurrentPath, Nearest: res.Nearest, Cited: res.CitedPages,
 		InputTokens: res.Usage.InputTokens, OutputTokens: res.Usage.OutputTokens, CachedTokens: res.Usage.CachedTokens,
-		FirstToken: milliseconds(res.FirstToken), Took: milliseconds(r.Took), Regenerated: r.Regenerated,
+		FirstToken: milliseconds(res.FirstToken), Took: milliseconds(time.Since(r.began)), Regenerated: r.Regenerate,
 	}
 	r.Site.Recording.add(e)
 }

@@ -8,13 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -33,8 +33,15 @@ type Site struct {
 	// RefusedWidget is a page that can't have the widget, nil if none is known.
 	RefusedWidget atomic.Pointer[RefusedWidget]
 
-	Parts
 	*Shared
+
+	// What the site has while it is open.
+	Index  *Index
+	Reach  *reach.Site
+	Budget *Budget // nil: no bound
+	// Slots are the replies in progress, by their bound: a *semaphore.Weighted.
+	// They outlive a reload, with the replies that hold them.
+	Slots *sync.Map
 
 	origin    string // of Config.URL
 	host      string // of Config.URL, without port
@@ -59,14 +66,6 @@ type Shared struct {
 	// Stopping ends when replies in progress must end, and StoppingH3 when those
 	// over HTTP/3 must.
 	Stopping, StoppingH3 context.Context
-}
-
-// Parts are what belongs to one open site.
-type Parts struct {
-	Index  *Index
-	Reach  *reach.Site
-	Budget *Budget // nil: no bound
-	Slots  *Slots
 }
 
 // New returns a site that is not open.
@@ -99,9 +98,8 @@ func (r *Site) Title() string { return cmp.Or(r.Config.Name, r.Name) }
 // not known.
 func (r *Site) Host() string { return r.host }
 
-// Open gives the site its parts. Without a model, replies are extractive.
-func (r *Site) Open(parts Parts, model assistant.Model, o options.Answers) {
-	r.Parts = parts
+// SetModel sets what answers. Without a model, replies are extractive.
+func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 	s, prefer := r.Config, r.Prefer()
 	quoting := func() *assistant.Assistant {
 		return &assistant.Assistant{
@@ -119,11 +117,8 @@ func (r *Site) Open(parts Parts, model assistant.Model, o options.Answers) {
 		return
 	}
 	r.answering = quoting()
-	r.answering.Model, r.answering.MaxTokens = observe.Model{Model: model}, o.MaxTokens
+	r.answering.Model, r.answering.MaxTokens = &sitesModel{model, r.Budget, o.MaxTokens}, o.MaxTokens
 	r.answering.Reasoning, r.answering.MaxDuration = o.Reasoning, o.MaxDuration
-	if r.Budget != nil {
-		r.answering.Model = &budgeted{Model: r.answering.Model, budget: r.Budget, answer: o.MaxTokens}
-	}
 }
 
 // WithoutPort returns the name of a Host header, in lower case.

@@ -75,11 +75,11 @@ func (t *Threads) keep(ctx context.Context, r *Reply, res *assistant.Result) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 		defer cancel()
 		ctx, endStep := observe.Step(ctx, "keep")
-		err := t.Append(ctx, r.Thread, r.Owner, turn, r.Regenerated)
+		err := t.Append(ctx, r.ThreadID, r.Owner, turn, r.Regenerate)
 		endStep(err)
 		if err != nil {
 			observe.Metrics.ThreadsFailed.Inc()
-			r.Site.Log.Error("the conversation could not be stored; the reply went on", zap.String("thread", r.Thread), zap.String("request_id", r.RequestID), zap.Error(err))
+			r.Site.Log.Error("the conversation could not be stored; the reply went on", zap.String("thread", r.ThreadID), zap.String("request_id", r.RequestID), zap.Error(err))
 		}
 	}()
 	select {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -20,10 +19,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
-	"github.com/caddy-docs/caddy-docs/assistant/thread"
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
@@ -245,20 +242,15 @@ func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	}
 	defer freeSlot()
 
-	began := time.Now()
 	ctx, endSpan := observe.Step(handlers.AsReader(r), "reply")
-	owner := thread.Owner{Organization: live.Organization, Site: live.Name, Fingerprint: req.Fingerprint}
-	t, _ := a.App().Shared().Threads.Open(ctx, "", owner)
-	id := handlers.RequestID(r)
+	in := live.Reply(askPageAsker, 2, req, handlers.RequestID(r))
+	t, _ := a.App().Shared().Threads.Open(ctx, "", in.Owner)
+	in.ThreadID, in.SourcesApart = t.ID, true
 	sources := new(sourceSink)
-	message := "msg_" + id
-	res, err := live.Run(ctx, r.ProtoMajor, &assistant.Input{Request: req, MessageID: message, RequestID: id, ThreadID: t.ID, SourcesApart: true}, sources)
-	ended := site.Reply{
-		Site: live, Owner: owner, Thread: t.ID, From: askPageAsker, Message: message, RequestID: id, Version: 2, Took: time.Since(began),
-		Result: res, Err: err, Gone: r.Context().Err() != nil,
-	}
-	ended.End(ctx)
-	endSpan(err)
+	in.Run(ctx, r.ProtoMajor, sources)
+	in.End(ctx)
+	endSpan(in.Err)
+	res := in.Result
 	if res == nil || res.Answer == "" {
 		p.Problem = p.T.Failed
 		return

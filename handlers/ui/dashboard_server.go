@@ -20,6 +20,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -102,8 +103,8 @@ func question(fingerprint, text string) []byte {
 }
 
 // Ask implements dashboard.Server.
-func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistant.Result, error) {
-	live := s.Site(site)
+func (s *dashboardServer) Ask(ctx context.Context, name, text string) (*assistant.Result, error) {
+	live := s.Site(name)
 	if live == nil {
 		return nil, retrieval.ErrNotReady
 	}
@@ -116,12 +117,12 @@ func (s *dashboardServer) Ask(ctx context.Context, site, text string) (*assistan
 		return nil, retrieval.ErrNotReady
 	}
 	defer release()
-	id := rand.Text()[:9]
-	res, err := live.Run(ctx, 1, &assistant.Input{Request: req, MessageID: "msg_" + id, RequestID: id}, new(sourceSink))
-	if res != nil && res.Answer != "" {
+	asked := live.Reply(site.Asker{}, 2, req, rand.Text()[:9])
+	asked.Run(ctx, 1, new(sourceSink))
+	if res := asked.Result; res != nil && res.Answer != "" {
 		return res, nil
 	}
-	return res, err
+	return asked.Result, asked.Err
 }
 
 // Insights implements dashboard.Server.
