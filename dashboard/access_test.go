@@ -14,6 +14,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -58,8 +59,8 @@ func (*twoOrganizations) Sites() []Site {
 
 func (s *twoOrganizations) Pages(context.Context, string) ([]Page, error) { return s.pages, nil }
 
-func (*twoOrganizations) Search(context.Context, string, string) ([]Result, int, error) {
-	return []Result{{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}, 1, nil
+func (*twoOrganizations) Search(context.Context, string, string) ([]encoding.Result, int, error) {
+	return []encoding.Result{{Metadata: encoding.Metadata{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}}, 1, nil
 }
 
 func (*twoOrganizations) Explain(context.Context, string, string) (*assistant.Explanation, error) {

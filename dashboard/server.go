@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/access"
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -20,7 +21,7 @@ type Server interface {
 	Pages(ctx context.Context, site string) ([]Page, error)
 	// Search returns the first results of a query as a stranger gets them, and
 	// how many there are. The error may wrap ErrRefused.
-	Search(ctx context.Context, site, query string) (results []Result, total int, err error)
+	Search(ctx context.Context, site, query string) (results []encoding.Result, total int, err error)
 	// Explain returns what a stranger's question is answered from. The error may
 	// wrap ErrRefused.
 	Explain(ctx context.Context, site, question string) (*assistant.Explanation, error)
@@ -67,10 +68,11 @@ type Site struct {
 	Model    string
 	Models   []Model
 	Embedder string
-	// Budgets are the limits on the model, none without.
-	Budgets []Budget
-	// Limits are what the organization has used of its limits on requests.
-	Limits []Limit
+	// Budgets are the limits on the model, none without. While one is used up,
+	// replies quote the pages.
+	Budgets []Quota
+	// Limits are the organization's limits on requests.
+	Limits []Quota
 	// RefusedClients and RefusedOrganization are the requests of the last 24
 	// hours that were over the limit of a client or of the organization.
 	RefusedClients, RefusedOrganization int
@@ -93,37 +95,24 @@ type PageCounts struct {
 	Public, Locked, NotServed, Duplicate, Unknown int
 }
 
-// Budget is what a site may spend on its model in a window of time, and has.
-type Budget struct {
-	Spent, Limit int64
-	// Unit is tokens or requests.
-	Unit string
-	// Until is when the window ends.
-	Until time.Time
-	// Exhausted is set while replies quote the pages instead.
-	Exhausted bool
-}
-
-// Percent is the share that is spent, up to 100.
-func (b Budget) Percent() int64 { return percentOf(b.Spent, b.Limit) }
-
-// Limit is what an organization may send to a part of the API within a
-// sliding window, and has.
-type Limit struct {
-	API         string
+// Quota is what may be spent or sent within a window of time.
+type Quota struct {
+	// Of is what is counted: tokens or requests of the model, or a part of the
+	// API.
+	Of          string
 	Used, Limit int64
-	// Window is its length for people: hour, 30 minutes.
+	// Window is a sliding window's length for people: hour, 30 minutes. Until is
+	// when another window ends.
 	Window string
+	Until  time.Time
 }
 
 // Percent is the share that is used, up to 100.
-func (l Limit) Percent() int64 { return percentOf(l.Used, l.Limit) }
-
-func percentOf(n, limit int64) int64 {
-	if limit <= 0 || n >= limit {
+func (q Quota) Percent() int64 {
+	if q.Used >= q.Limit {
 		return 100
 	}
-	return 100 * max(n, 0) / limit
+	return 100 * max(q.Used, 0) / q.Limit
 }
 
 // Model is a model and whether it answers.

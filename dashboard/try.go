@@ -9,16 +9,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
+	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
 )
-
-// Result is a search result.
-type Result struct {
-	Title, Heading, URL, Snippet, Language, Version string
-	Score                                           float64
-}
 
 // ErrRefused is wrapped by errors of queries and questions that the API would
 // refuse, too.
@@ -31,7 +26,7 @@ type tryData struct {
 	Query, Question string
 	Problem         string
 	Searched        bool
-	Results         []Result
+	Results         []encoding.Result
 	Total           int
 	Explanation     *assistant.Explanation
 	// PromptSize is the prompt's in characters.
@@ -41,10 +36,11 @@ type tryData struct {
 	Answer template.HTML
 }
 
-var resultTable = table[Result]{
+var resultTable = table[encoding.Result]{
 	columns: "title heading url score snippet language version",
-	cells: func(r *Result) []any {
-		return []any{r.Title, r.Heading, r.URL, r.Score, r.Snippet, r.Language, r.Version}
+	cells: func(r *encoding.Result) []any {
+		m := &r.Metadata
+		return []any{m.Title, m.Heading, m.URL, m.Score, m.Snippet, m.Language, m.Version}
 	},
 }
 

@@ -52,7 +52,7 @@ var arrows = map[string][]string{
 	"encoding/datastream":   {"assistant/reply", "encoding"},
 	"encoding/uimessage":    {"assistant/reply", "encoding"},
 	"access":                {"store"},
-	"dashboard":             {"access", "assistant", "assistant/citation", "insights", "retrieval", "short", "store"},
+	"dashboard":             {"access", "assistant", "assistant/citation", "encoding", "insights", "retrieval", "short", "store"},
 	"insights":              {"retrieval/language", "short"},
 	"insights/sqlite":       {"insights"},
 	"insights/postgres":     {"insights"},

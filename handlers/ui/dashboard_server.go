@@ -60,7 +60,7 @@ func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashb
 const tryResults = 20
 
 // Search implements dashboard.Server.
-func (s *dashboardServer) Search(ctx context.Context, site, query string) (found []dashboard.Result, total int, err error) {
+func (s *dashboardServer) Search(ctx context.Context, site, query string) (found []encoding.Result, total int, err error) {
 	live := s.Site(site)
 	if live == nil {
 		return nil, 0, retrieval.ErrNotReady
@@ -78,14 +78,7 @@ func (s *dashboardServer) Search(ctx context.Context, site, query string) (found
 	if err != nil {
 		return nil, 0, refused(err)
 	}
-	results, total, err := live.Results(ctx, q)
-	for _, r := range results {
-		m := r.Metadata
-		found = append(found, dashboard.Result{
-			Title: m.Title, Heading: m.Heading, URL: m.URL, Snippet: m.Snippet, Language: m.Language, Version: m.Version, Score: m.Score,
-		})
-	}
-	return found, total, err
+	return live.Results(ctx, q)
 }
 
 // Explain implements dashboard.Server.
@@ -194,15 +187,14 @@ func describeSite(st *admin.Status, of *admin.SiteStatus) dashboard.Site {
 		site.Pages = &dashboard.PageCounts{Public: p.Public, Locked: p.Locked, NotServed: p.NotServed, Duplicate: p.Duplicate, Unknown: p.Unknown}
 	}
 	if b := of.Budget; b != nil {
-		if b.Tokens > 0 {
-			site.Budgets = append(site.Budgets, dashboard.Budget{Spent: b.SpentTokens, Limit: b.Tokens, Unit: "tokens", Until: b.Until, Exhausted: b.SpentTokens >= b.Tokens})
-		}
-		if b.Requests > 0 {
-			site.Budgets = append(site.Budgets, dashboard.Budget{Spent: b.SpentRequests, Limit: b.Requests, Unit: "requests", Until: b.Until, Exhausted: b.SpentRequests >= b.Requests})
+		for _, q := range []dashboard.Quota{{Of: "tokens", Used: b.SpentTokens, Limit: b.Tokens}, {Of: "requests", Used: b.SpentRequests, Limit: b.Requests}} {
+			if q.Until = b.Until; q.Limit > 0 {
+				site.Budgets = append(site.Budgets, q)
+			}
 		}
 	}
 	for _, l := range of.Limits {
-		site.Limits = append(site.Limits, dashboard.Limit{API: l.API, Used: int64(l.Used), Limit: int64(l.Events), Window: windowName(l.Window)})
+		site.Limits = append(site.Limits, dashboard.Quota{Of: l.API, Used: int64(l.Used), Limit: int64(l.Events), Window: windowName(l.Window)})
 	}
 	site.RefusedClients, site.RefusedOrganization = of.Refused.Client, of.Refused.Organization
 	site.Problems = problemsOf(st, of)
