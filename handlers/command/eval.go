@@ -190,8 +190,7 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 		fmt.Fprintf(out, "%d queries have no judgements and were left out\n", r.Unjudged)
 	}
 	if d != nil {
-		fmt.Fprintf(out, "against the baseline: %+.4f nDCG@10, 95 %% between %+.4f and %+.4f; %d better, %d equal, %d worse\n",
-			d.Mean, d.Low, d.High, d.Wins, d.Ties, d.Losses)
+		d.Write(out, "nDCG@10", 4)
 	}
 	for i, f := range r.Worst {
 		if i == 0 {

@@ -78,11 +78,12 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 	}
 	run := eval.Answers{
 		Ask:       func(ctx context.Context, q eval.Question) (eval.Reply, error) { return askOnce(ctx, t, site, q) },
-		Links:     eval.Links{Pages: map[string][]string{}, Hosts: a.allow},
+		Pages:     map[string][]string{},
+		Hosts:     a.allow,
 		MaxTokens: a.maxTokens,
 	}
 	for _, p := range pages {
-		run.Links.Pages[p.URL] = p.Anchors
+		run.Pages[p.URL] = p.Anchors
 	}
 	if a.judge != "" {
 		chain, err := model.New(model.Options{Endpoints: []model.Endpoint{{URL: a.judge, Model: args[1], APIKey: os.Getenv("JUDGE_API_KEY")}}})

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -72,37 +71,17 @@ type Result struct {
 	Failures []string `json:"failures,omitempty"`
 }
 
-// ReadQuestions reads questions, one JSON object a line. Without "id", the id is
-// the line's number. Errors name the line.
-func ReadQuestions(r io.Reader) (out []Question, err error) {
-	seen := map[string]bool{}
-	err = lines(r, func(n int, line []byte) error {
-		var q Question
-		if err := json.Unmarshal(line, &q); err != nil {
-			return fmt.Errorf(`not a question: %w; write {"id": "q1", "question": "…", "facts": ["…"], "pages": ["page"]}`, err)
-		}
-		if q.ID == "" {
-			q.ID = fmt.Sprint(n)
-		}
-		switch {
-		case strings.TrimSpace(q.Question) == "":
-			return fmt.Errorf(`question %q has no "question"`, q.ID)
-		case seen[q.ID]:
-			return fmt.Errorf("question %q is there twice", q.ID)
-		}
+// ReadQuestions reads questions, one JSON object a line.
+func ReadQuestions(r io.Reader) ([]Question, error) {
+	const example = `{"id": "q1", "question": "…", "facts": ["…"], "pages": ["page"]}`
+	return items(r, "question", "question", example, func(q *Question) (*string, string, error) {
 		for _, a := range q.answered() {
 			if a != "yes" && a != "partly" && a != "no" {
-				return fmt.Errorf(`question %q: "answered" is yes, partly or no, with "|" between alternatives; got %q`, q.ID, a)
+				return &q.ID, q.Question, fmt.Errorf(`"answered" is yes, partly or no, with "|" between alternatives; got %q`, a)
 			}
 		}
-		seen[q.ID] = true
-		out = append(out, q)
-		return nil
+		return &q.ID, q.Question, nil
 	})
-	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("no questions: the file is empty")
-	}
-	return out, err
 }
 
 func (q *Question) answered() []string {
@@ -115,15 +94,8 @@ func (q *Question) answered() []string {
 	return []string{"yes", "partly"}
 }
 
-// Links are what answers may link to: the anchors of each page by its URL, and
-// further hosts.
-type Links struct {
-	Pages map[string][]string
-	Hosts []string
-}
-
 // check sets the failures of a result by the rules.
-func (r *Result) check(links Links) {
+func (a *Answers) check(r *Result) {
 	q := &r.Question
 	r.Failures = nil
 	fail := func(format string, args ...any) { r.Failures = append(r.Failures, fmt.Sprintf(format, args...)) }
@@ -147,16 +119,16 @@ func (r *Result) check(links Links) {
 		fail("answered is %q, not %s", r.Reply.Answered, strings.Join(q.answered(), " or "))
 	}
 	for _, to := range destinations {
-		if kind := links.kind(to); kind != "" {
+		if kind := a.kind(to); kind != "" {
 			fail("%s link: %s", kind, to)
 		}
 	}
 }
 
 // kind is dead for a link to nothing, foreign for one to another host, else "".
-func (l *Links) kind(to string) string {
+func (a *Answers) kind(to string) string {
 	page, anchor, _ := strings.Cut(to, "#")
-	if anchors, ok := l.Pages[page]; ok {
+	if anchors, ok := a.Pages[page]; ok {
 		if anchor != "" && !slices.Contains(anchors, anchor) {
 			return "dead"
 		}
@@ -166,10 +138,10 @@ func (l *Links) kind(to string) string {
 	switch {
 	case err != nil:
 		return "dead"
-	case slices.Contains(l.Hosts, u.Hostname()):
+	case slices.Contains(a.Hosts, u.Hostname()):
 		return ""
 	}
-	for p := range l.Pages {
+	for p := range a.Pages {
 		if own, err := url.Parse(p); err == nil && own.Host == u.Host {
 			return "dead"
 		}

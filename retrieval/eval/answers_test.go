@@ -14,10 +14,8 @@ import (
 // site answers every question with a text, and counts how often it is asked.
 func site(asked *int, text, answered string) Answers {
 	return Answers{
-		Links: Links{
-			Pages: map[string][]string{"https://docs.acme.com/keys": {"create"}, "https://docs.acme.com/install": nil},
-			Hosts: []string{"github.com"},
-		},
+		Pages: map[string][]string{"https://docs.acme.com/keys": {"create"}, "https://docs.acme.com/install": nil},
+		Hosts: []string{"github.com"},
 		Ask: func(context.Context, Question) (Reply, error) {
 			*asked++
 			return Reply{Answer: text, Answered: answered, FirstToken: int64(*asked), Tokens: Tokens{Input: 100, Output: 10, Cached: 50}}, nil

@@ -142,9 +142,8 @@ func (r *AnswersReport) Write(out io.Writer, most int) {
 	}
 	line("all", r.All)
 	w.Flush()
-	if d := r.Difference; d != nil {
-		fmt.Fprintf(out, "against the baseline: %+.3f passed, 95 %% between %+.3f and %+.3f; %d better, %d equal, %d worse\n",
-			d.Mean, d.Low, d.High, d.Wins, d.Ties, d.Losses)
+	if r.Difference != nil {
+		r.Difference.Write(out, "passed", 3)
 	}
 	for i, f := range r.Failed[:min(most, len(r.Failed))] {
 		if i == 0 {

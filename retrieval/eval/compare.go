@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +28,12 @@ type Difference struct {
 // seed, so equal input gives equal output.
 func Compare(run, baseline Report) Difference {
 	return compare(run.perQuery, baseline.perQuery)
+}
+
+// Write writes the difference of a measure, with so many digits, for people.
+func (d *Difference) Write(out io.Writer, measure string, digits int) {
+	fmt.Fprintf(out, "against the baseline: %+.*f %s, 95 %% between %+.*f and %+.*f; %d better, %d equal, %d worse\n",
+		digits, d.Mean, measure, digits, d.Low, digits, d.High, d.Wins, d.Ties, d.Losses)
 }
 
 func compare(run, baseline map[string]float64) Difference {

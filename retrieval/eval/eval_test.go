@@ -156,7 +156,7 @@ func TestBadInputIsNamedByItsLine(t *testing.T) {
 		{"a query that is no JSON", queries, "{\"text\":\"a\"}\nhello", "line 2: not a query"},
 		{"a query without text", queries, `{"id":"x"}`, `line 1: query "x" has no "text"`},
 		{"a query twice", queries, "{\"id\":\"x\",\"text\":\"a\"}\n\n{\"id\":\"x\",\"text\":\"b\"}", `line 3: query "x" was already on line 1`},
-		{"no query at all", queries, "\n\n", "no queries"},
+		{"no query at all", queries, "\n\n", "there is no query"},
 		{"a line without end", queries, `{"text":"` + strings.Repeat("x", maxLine), "line 1: "},
 		{"judgements separated by spaces", qrels, "q1 page 1", "line 1: 1 fields"},
 		{"a grade that is no number", qrels, "q1\tp\tgood", `line 1: grade "good"`},
@@ -166,9 +166,9 @@ func TestBadInputIsNamedByItsLine(t *testing.T) {
 		{"a result that is no JSON", run, "a b", "line 1: not a result"},
 		{"a question that is no JSON", questions, "hello", "line 1: not a question"},
 		{"a question without words", questions, `{"id":"x"}`, `line 1: question "x" has no "question"`},
-		{"a question twice", questions, "{\"id\":\"x\",\"question\":\"a\"}\n{\"id\":\"x\",\"question\":\"b\"}", `line 2: question "x" is there twice`},
+		{"a question twice", questions, "{\"id\":\"x\",\"question\":\"a\"}\n{\"id\":\"x\",\"question\":\"b\"}", `line 2: question "x" was already on line 1`},
 		{"a question that expects something else", questions, `{"question":"a","answered":"maybe"}`, `got "maybe"`},
-		{"no question at all", questions, "", "no questions"},
+		{"no question at all", questions, "", "there is no question"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.read(c.input); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -55,40 +56,54 @@ func lines(r io.Reader, each func(n int, line []byte) error) error {
 	return nil
 }
 
+// items reads a file of JSON objects, one a line, with unique ids. Without "id",
+// the id is the line's number. kind and example are for errors, which name the
+// line; fields returns a pointer to the id, and the text, which is in the field
+// of that name.
+func items[T any](r io.Reader, kind, name, example string, fields func(*T) (id *string, text string, err error)) (out []T, err error) {
+	seen := map[string]int{}
+	err = lines(r, func(n int, line []byte) error {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return fmt.Errorf("not a %s: %w; write %s", kind, err, example)
+		}
+		id, text, err := fields(&v)
+		*id = cmp.Or(*id, strconv.Itoa(n))
+		switch {
+		case strings.TrimSpace(text) == "":
+			return fmt.Errorf("%s %q has no %q", kind, *id, name)
+		case err != nil:
+			return fmt.Errorf("%s %q: %w", kind, *id, err)
+		case seen[*id] > 0:
+			return fmt.Errorf("%s %q was already on line %d", kind, *id, seen[*id])
+		}
+		seen[*id] = n
+		out = append(out, v)
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("there is no %s: the file is empty", kind)
+	}
+	return out, err
+}
+
 // ReadQueries reads queries, one JSON object a line:
 //
 //	{"id": "q1", "text": "how do I …", "group": "questions", "relevant": ["guide/start"]}
 //
-// "kind" is accepted for "group". Without "id", the id is the line's number. Ids
-// must be unique. Errors name the line.
+// "kind" is accepted for "group".
 func ReadQueries(r io.Reader) ([]Query, error) {
-	var out []Query
-	seen := map[string]int{}
-	err := lines(r, func(n int, line []byte) error {
-		var raw struct {
-			Query
-			Kind string `json:"kind"`
-		}
-		if err := json.Unmarshal(line, &raw); err != nil {
-			return fmt.Errorf(`not a query: %w; write {"id": "q1", "text": "…", "relevant": ["page"]}`, err)
-		}
-		q := raw.Query
-		if q.ID == "" {
-			q.ID = strconv.Itoa(n)
-		}
-		if strings.TrimSpace(q.Text) == "" {
-			return fmt.Errorf(`query %q has no "text"`, q.ID)
-		}
-		q.Group = cmp.Or(q.Group, raw.Kind)
-		if at, ok := seen[q.ID]; ok {
-			return fmt.Errorf("query %q was already on line %d", q.ID, at)
-		}
-		seen[q.ID] = n
-		out = append(out, q)
-		return nil
+	type query struct {
+		Query
+		Kind string `json:"kind"`
+	}
+	read, err := items(r, "query", "text", `{"id": "q1", "text": "…", "relevant": ["page"]}`, func(q *query) (*string, string, error) {
+		q.Group = cmp.Or(q.Group, q.Kind)
+		return &q.ID, q.Text, nil
 	})
-	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("no queries: the file is empty")
+	out := make([]Query, len(read))
+	for i := range read {
+		out[i] = read[i].Query
 	}
 	return out, err
 }
@@ -138,7 +153,7 @@ func ReadQrels(r io.Reader) (Qrels, error) {
 		return nil
 	})
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("no judgements: no line has a grade of 1 or more")
+		err = errors.New("no judgements: no line has a grade of 1 or more")
 	}
 	return out, err
 }
@@ -159,7 +174,7 @@ func ReadRun(r io.Reader) (Run, error) {
 			return fmt.Errorf(`not a result: %w; write {"query_id": "q1", "paths": ["best", "next"]}`, err)
 		}
 		if l.QueryID == nil {
-			return fmt.Errorf(`a result has no "query_id"`)
+			return errors.New(`a result has no "query_id"`)
 		}
 		out[fmt.Sprint(l.QueryID)] = l.Paths
 		return nil
@@ -169,26 +184,21 @@ func ReadRun(r io.Reader) (Run, error) {
 
 // WriteRun writes a run for ReadRun, in the order of queries.
 func WriteRun(w io.Writer, queries []Query, run Run) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	for _, q := range queries {
-		paths := run[q.ID]
-		if paths == nil {
-			paths = []string{}
-		}
-		if err := e.Encode(map[string]any{"query_id": q.ID, "paths": paths}); err != nil {
-			return err
-		}
+	results := make([]map[string]any, len(queries))
+	for i, q := range queries {
+		results[i] = map[string]any{"query_id": q.ID, "paths": append([]string{}, run[q.ID]...)}
 	}
-	return nil
+	return writeLines(w, results)
 }
 
 // WriteQueries writes queries for ReadQueries.
-func WriteQueries(w io.Writer, queries []Query) error {
+func WriteQueries(w io.Writer, queries []Query) error { return writeLines(w, queries) }
+
+func writeLines[T any](w io.Writer, values []T) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	for _, q := range queries {
-		if err := e.Encode(q); err != nil {
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,10 @@ type Answers struct {
 	Ask func(ctx context.Context, q Question) (Reply, error)
 	// Judge judges the answers; nil: the rules alone.
 	Judge *Model
-	Links Links
+	// Pages are those that answers may link to: their anchors by URL. Hosts are
+	// further hosts.
+	Pages map[string][]string
+	Hosts []string
 	// MaxTokens bounds the tokens of the replies and the judge: what exceeds it by
 	// one question is the last. 0: no bound.
 	MaxTokens int
@@ -65,7 +68,7 @@ func (a *Answers) Run(ctx context.Context, questions []Question, earlier []Resul
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		r.check(a.Links)
+		a.check(&r)
 		out = append(out, r)
 		if a.Out != nil && (known == nil || !judged) {
 			if err := json.NewEncoder(a.Out).Encode(r); err != nil {

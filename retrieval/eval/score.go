@@ -133,20 +133,18 @@ func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
 
 func (m *Metrics) add(x Metrics) {
 	m.Queries += x.Queries
-	m.NDCG10 += x.NDCG10
-	m.MRR10 += x.MRR10
-	m.Recall5 += x.Recall5
-	m.NoHit += x.NoHit
-	m.Success1 += x.Success1
-	m.Empty += x.Empty
+	from := x.values()
+	for i, v := range m.values() {
+		*v += *from[i]
+	}
 }
 
 func (m *Metrics) mean() {
-	n := float64(max(m.Queries, 1))
-	m.NDCG10 /= n
-	m.MRR10 /= n
-	m.Recall5 /= n
-	m.NoHit /= n
-	m.Success1 /= n
-	m.Empty /= n
+	for _, v := range m.values() {
+		*v /= float64(max(m.Queries, 1))
+	}
+}
+
+func (m *Metrics) values() []*float64 {
+	return []*float64{&m.NDCG10, &m.MRR10, &m.Recall5, &m.NoHit, &m.Success1, &m.Empty}
 }
