@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -123,6 +126,46 @@ func TestFiguresOfTwoCommitsStandSideBySide(t *testing.T) {
 	for _, want := range []string{"| 1 | CPU, µs | 30.0 / 20.0 (1.50) | 1.2: met (target 2) |\n", "| 2 | new | 5 | |\n", "| # | figure | module | result |\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestTablesAreWrittenIntoTheirPlaces(t *testing.T) {
+	const text = "Before.\n\n<!-- bench: sites in a folder -->\n\n| old |\n\n<!-- /bench -->\n\nBetween.\n\n<!-- bench: another -->\n\n| kept |\n\n<!-- /bench -->\n"
+	const printed = "2026-11-24 12:00 UTC · a machine, load at the start 0.1\n\n### 10 sites in a folder\n\n| | first start |\n|---|---|\n| all, s | 1 |\n\nA remark.\n"
+	const want = "Before.\n\n<!-- bench: sites in a folder -->\n10 sites in a folder. 2026-11-24 12:00 UTC · a machine, load at the start 0.1:\n\n" +
+		"| | first start |\n|---|---|\n| all, s | 1 |\n\n<!-- /bench -->\n\nBetween.\n\n<!-- bench: another -->\n\n| kept |\n\n<!-- /bench -->\n"
+	once, n := place(text, printed)
+	if once != want || n != 1 {
+		t.Errorf("%d tables:\n%s", n, once)
+	}
+	if twice, _ := place(once, printed); twice != once {
+		t.Errorf("written twice:\n%s", twice)
+	}
+}
+
+// The manual's places are those of tables that the bench prints.
+func TestTheManualsTablesArePrinted(t *testing.T) {
+	manual, err := os.ReadFile("../docs/benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	files, _ := filepath.Glob("*.go")
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	places := placeForm.FindAllStringSubmatch(string(manual), -1)
+	if len(places) < 10 {
+		t.Errorf("%d places", len(places))
+	}
+	for _, m := range places {
+		if !regexp.MustCompile(`table\((fmt\.Sprintf\()?"[^"]*` + regexp.QuoteMeta(m[2])).MatchString(source.String()) {
+			t.Errorf("no table has %q in its title", m[2])
 		}
 	}
 }

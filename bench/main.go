@@ -23,6 +23,10 @@
 //
 //	go -C bench run . stream -only 1 -against v0.1.0
 //
+// With -write FILE, the tables are put into their places in a file as well:
+//
+//	go -C bench run . -write ../docs/benchmarks.md
+//
 // It prints Markdown tables with the date, the machine and the command. It
 // needs Go and Linux, and Node with npm for MiniSearch, Pagefind, DocSearch and
 // the AI SDK, which are left out otherwise. All traffic stays on the loopback
@@ -106,6 +110,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if i := slices.Index(args, "-against"); i >= 0 && i+1 < len(args) {
 		return against(ctx, args[i+1], slices.Delete(slices.Clone(args), i, i+2), os.Stdout)
+	}
+	if i := slices.Index(args, "-write"); i >= 0 && i+1 < len(args) {
+		return write(ctx, args[i+1], slices.Delete(slices.Clone(args), i, i+2), os.Stdout)
 	}
 	if len(args) > 0 && args[0] == "markdown" {
 		return runMarkdown(args[1:])
