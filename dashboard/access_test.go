@@ -27,6 +27,20 @@ type twoOrganizations struct {
 	storeErr                  error
 	answers                   []Answer
 	erased                    []insights.Erasure
+	url, editURL              string
+	embedded                  [][]string           // texts of each call
+	vectors                   map[string][]float32 // nil for an embedder that fails
+}
+
+func (s *twoOrganizations) Vectors(_ context.Context, _ string, texts []string) (vectors [][]float32, err error) {
+	s.embedded = append(s.embedded, texts)
+	if s.vectors == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	for _, text := range texts {
+		vectors = append(vectors, s.vectors[text])
+	}
+	return vectors, nil
 }
 
 func (s *twoOrganizations) Insights(context.Context) (*insights.Store, error) {
@@ -49,10 +63,14 @@ func (*twoOrganizations) Ask(context.Context, string, string) (*assistant.Result
 	return &assistant.Result{Turn: assistant.Turn{Answer: "Unpack it."}}, nil
 }
 
-func (*twoOrganizations) Sites() []Site {
+func (s *twoOrganizations) Sites() []Site {
 	ready := retrieval.Status{Ready: true, Pages: 3, Sections: 9}
+	embeds := ready
+	if s.vectors != nil {
+		embeds.Embeddings = new(retrieval.EmbeddingStatus)
+	}
 	return []Site{
-		{Name: "acme-docs", Organization: "acme", Title: "Acme", Index: ready},
+		{Name: "acme-docs", Organization: "acme", Title: "Acme", URL: s.url, Index: embeds, EditURL: s.editURL},
 		{Name: "rival-docs", Organization: "rival", Title: "Rival", Index: ready},
 	}
 }

@@ -10,12 +10,15 @@ import (
 
 // Page is a page of a site.
 type Page struct {
+	Name             string // as the insights have it: its path without slashes around it
 	URL, File, Title string
 	Sections         int
 	Language         string
 	Version          string
 	// State is public, locked, not served, duplicate or unknown, Why the reason.
 	State, Why string
+	// Edit is where it is edited, "" if that is not known.
+	Edit string
 }
 
 var pageTable = table[Page]{
@@ -54,6 +57,7 @@ func content(q *request) error {
 			p.Title = ""
 		}
 		if (data.State == "" || p.State == data.State) && (find == "" || strings.Contains(strings.ToLower(p.Title+"\n"+p.URL), find)) {
+			p.Edit = q.site.edit(&p)
 			list = append(list, p)
 		}
 	}

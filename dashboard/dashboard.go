@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/insights"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Dashboard serves the pages.
@@ -25,11 +26,13 @@ type Dashboard struct {
 	logins *Logins
 	log    *slog.Logger
 	guard  *http.CrossOriginProtection
+
+	vectors store.Recent[[]float32] // of questions, by their text
 }
 
 // New returns a dashboard of a server's sites.
 func New(s Server, logins *Logins, log *slog.Logger) *Dashboard {
-	return &Dashboard{server: s, logins: logins, log: log, guard: http.NewCrossOriginProtection()}
+	return &Dashboard{server: s, logins: logins, log: log, guard: http.NewCrossOriginProtection(), vectors: store.Recent[[]float32]{Max: 5 * maxMeanings}}
 }
 
 // request is a request for a page.

@@ -249,7 +249,7 @@ func TestWrongParametersSayWhatToWrite(t *testing.T) {
 		"feedback?from=2024-01-01&to=2026-01-01": "at most 366",
 		"searches?kind=all":                      "kind must be one of: no_result, weak, low_clicks, top",
 		"unanswered?state=old":                   "state must be one of: new, done, dismissed",
-		"unanswered?by=day":                      "by must be one of: question, page",
+		"unanswered?by=day":                      "by must be one of: question, meaning, page",
 		"conversations?answered=maybe":           "answered must be one of: yes, partly, no, failed",
 		"conversations?feedback=x":               "feedback must be one of",
 		"feedback?rating=5":                      "rating must be one of: up, down",
@@ -383,6 +383,7 @@ func TestEntriesAreMarked(t *testing.T) {
 			t.Errorf("%s: %d, leads to %q\n%s", name, w.Code, w.Header().Get("Location"), w.Body)
 		}
 	}
+	submit(t, newDashboard(s), "/acme/acme-docs/unanswered/question", visitors["a member"], url.Values{"group": {group}, "state": {"dismissed"}})
 	shown := get(t, s, "unanswered?did="+url.QueryEscape(group), http.StatusOK)
 	if strings.Contains(shown, "Done: “") {
 		t.Error("a question that was dismissed is said to be done")

@@ -30,6 +30,9 @@ type Server interface {
 	// The error may wrap ErrRefused.
 	Ask(ctx context.Context, site, question string) (*assistant.Result, error)
 
+	// Vectors returns the vectors of texts, none where nothing embeds.
+	Vectors(ctx context.Context, site string, texts []string) ([][]float32, error)
+
 	// Insights returns the store of what readers did, or ErrOff.
 	Insights(ctx context.Context) (*insights.Store, error)
 	// Conversation returns what is kept of a conversation, oldest first. Answers
@@ -58,8 +61,11 @@ type Site struct {
 	URL string
 	// API is the URL that its API is below, a path if the host is not known, ""
 	// if no route serves it.
-	API   string
-	Index retrieval.Status
+	API string
+	// EditURL is where a page is edited, with {source} or {page}; "" if that is
+	// not known.
+	EditURL string
+	Index   retrieval.Status
 	// Pages are the pages by what a stranger gets, nil before the index is
 	// open.
 	Pages *PageCounts

@@ -31,11 +31,11 @@ func unanswered(q *request) error {
 	values := q.URL.Query()
 	data := struct {
 		insights.Query
-		ByPage bool
-		Did    []insights.Gap // the questions that were just marked
+		By  string
+		Did []insights.Gap // the questions that were just marked
 	}{
-		Query:  insights.Query{Period: q.period(), State: q.state(), Page: values.Get("near")},
-		ByPage: q.choice("by", "question", "page") == "page",
+		Query: insights.Query{Period: q.period(), State: q.state(), Page: values.Get("near")},
+		By:    q.choice("by", "question", "meaning", "page"),
 	}
 	store, err := q.insights()
 	if err != nil {
@@ -47,7 +47,13 @@ func unanswered(q *request) error {
 	switch {
 	case err != nil:
 		return q.stored(err)
-	case data.ByPage:
+	case data.By == "meaning":
+		found, err := q.meanings(store, data.Query)
+		if err != nil {
+			return err
+		}
+		return meaningTable.list(q, "unanswered-by-meaning", data.Query, listed(found), data)
+	case data.By == "page":
 		return gapPageTable.list(q, "pages-to-write", data.Query, store.UnansweredPages, data)
 	}
 	return gapTable.list(q, "unanswered", data.Query, store.Unanswered, data)
@@ -73,6 +79,8 @@ func gap(q *request) error {
 		Answer  *Answer                // that a reader got last
 		Again   *assistant.Explanation // from which the question is answered today, if the visitor asked for it
 		Problem string
+		Edit    map[string]string // where the pages are edited
+		Issue   string            // where one is created, "" if that is not known
 	}{Gap: found[0]}
 	answers, err := q.transcript(data.Thread)
 	if err != nil {
@@ -99,6 +107,14 @@ func gap(q *request) error {
 			return err
 		}
 	}
+	if data.Edit, err = q.edits(data.Pages); err != nil && !errors.Is(err, retrieval.ErrNotReady) {
+		return err
+	}
+	answer := ""
+	if data.Answer != nil {
+		answer = data.Answer.Text
+	}
+	data.Issue = q.site.issue([]string{data.Wording}, data.Asked, data.Pages, answer)
 	return q.render(http.StatusOK, "gap", "Unanswered question", data)
 }
 

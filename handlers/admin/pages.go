@@ -11,6 +11,7 @@ import (
 // PageStatus is a page of a site, as GET /docs/pages on the admin API answers
 // it.
 type PageStatus struct {
+	Page     string `json:"-"` // the document's
 	URL      string `json:"url"`
 	File     string `json:"file"`
 	Title    string `json:"title"`
@@ -41,7 +42,7 @@ func (a API) Pages(ctx context.Context, name string) ([]PageStatus, error) {
 	pages := []PageStatus{}
 	for _, p := range site.Reach.Pages() {
 		page := PageStatus{
-			URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
+			Page: p.Page, URL: p.URL, File: p.File, Title: p.Title, Sections: len(p.Sections), Language: p.Language, Version: p.Version, Kind: string(p.Kind),
 			State: string(p.State), Why: p.Why,
 		}
 		for i := range p.Sections {

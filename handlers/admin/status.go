@@ -46,6 +46,7 @@ type SiteStatus struct {
 	Root       string           `json:"root,omitempty"`
 	Sitemap    string           `json:"sitemap,omitempty"`
 	HasKey     bool             `json:"has_key"`
+	EditURL    string           `json:"-"`
 	Index      retrieval.Status `json:"index"`
 	// Servers are those that have the site's index; none for the index inside
 	// the process.
@@ -73,7 +74,7 @@ func (a API) Status() Status {
 	sites := a.All()
 	for _, r := range sites {
 		st := SiteStatus{
-			Name: r.Name, Organization: r.Organization, Title: r.Config.Name, URL: r.Config.URL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
+			Name: r.Name, Organization: r.Organization, Title: r.Config.Name, URL: r.Config.URL, EditURL: r.Config.EditURL, Root: r.Config.Root, Sitemap: r.Config.Sitemap,
 			HasKey: r.Keys.Opened(r.Organization, r.Name), Budget: r.Budget.Status(),
 		}
 		st.Limits, st.Refused = a.Shared().Limits.Status(r.Organization)

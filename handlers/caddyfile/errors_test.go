@@ -37,7 +37,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"an unknown word that is near to none lists those that are": {
 			inSite("frobnicate 1"),
-			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, kind, include, exclude, clean_urls, anchors, watch, instructions, support_url, allow_links, starter_questions, synonyms, stop_words, suggestions, locks, at Caddyfile:5`,
+			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, kind, include, exclude, clean_urls, anchors, watch, instructions, support_url, edit_url, allow_links, starter_questions, synonyms, stop_words, suggestions, locks, at Caddyfile:5`,
 		},
 		"an unknown word in the docs option": {
 			inDocs("\t\tsit acme"),

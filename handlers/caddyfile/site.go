@@ -142,6 +142,7 @@ func siteWords(s *options.Site) []word {
 		}},
 		textWord("instructions", "<text>|<file>", "./assistant.md", &s.Instructions),
 		textWord("support_url", "<url>", "https://acme.com/help", &s.SupportURL),
+		textWord("edit_url", "<url>", "https://github.com/acme/docs/edit/main/{source}", &s.EditURL),
 		listWord("allow_links", "<host>...", "github.com status.acme.com", &s.AllowLinks),
 		listWord("starter_questions", "<question>...", `"How do I install it?" "What does it cost?"`, &s.StarterQuestions),
 		{name: "synonyms", forms: is("<word> <word>...", "k8s kubernetes"), repeat: true, parse: func(l line) error {

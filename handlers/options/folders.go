@@ -17,8 +17,8 @@ type SiteFolders struct {
 	Folders string `json:"folders,omitempty"`
 
 	// What the sites have in common. It has a url, and neither root nor sitemap.
-	// {site} is the site's name in url, name, organization, support_url and
-	// instructions, like https://{site}.docs.acme.com.
+	// {site} is the site's name in url, name, organization, support_url, edit_url
+	// and instructions, like https://{site}.docs.acme.com.
 	Site Site `json:"site"`
 
 	parent, rest string // of Folders, before and after the *
@@ -44,7 +44,7 @@ const sitePlaceholder = "{site}"
 // Expand returns the configuration of a site, without its root.
 func (f *SiteFolders) Expand(name string) *Site {
 	s := f.Site
-	for _, field := range []*string{&s.URL, &s.Name, &s.Organization, &s.SupportURL, &s.Instructions} {
+	for _, field := range []*string{&s.URL, &s.Name, &s.Organization, &s.SupportURL, &s.EditURL, &s.Instructions} {
 		*field = strings.ReplaceAll(*field, sitePlaceholder, name)
 	}
 	return &s

@@ -97,6 +97,12 @@ type Site struct {
 	// The URL or mailto: address for readers whose question has no answer.
 	SupportURL string `json:"support_url,omitempty"`
 
+	// Where a page is edited, for the dashboard: a URL with {source}, the page's
+	// file below the root, or {page}, its path without .html ("index" for the
+	// front page), like https://github.com/acme/docs/edit/main/{source}.
+	// Default: none.
+	EditURL string `json:"edit_url,omitempty"`
+
 	// Further hosts that answers may link to. Links elsewhere are removed.
 	AllowLinks []string `json:"allow_links,omitempty"`
 
@@ -257,6 +263,13 @@ func (s *Site) Validate() error {
 	}
 	if u, err := url.Parse(s.SupportURL); err != nil || u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@") {
 		c.url("support_url", s.SupportURL)
+	}
+	if s.EditURL != "" {
+		rest := strings.NewReplacer("{source}", "", "{page}", "").Replace(s.EditURL)
+		c.literal("edit_url", rest)
+		if c.url("edit_url", rest) != nil && rest == s.EditURL {
+			c.Fail("edit_url", "%q must have {source} or {page}, like https://github.com/acme/docs/edit/main/{source}", s.EditURL)
+		}
 	}
 	for _, h := range s.AllowLinks {
 		if u, err := url.Parse("https://" + h); err != nil || u.Host != h || u.Hostname() == "" || strings.ContainsAny(h, "*{}@ ") {

@@ -28,6 +28,7 @@ import (
 type Index struct {
 	retrieval.Index
 	Refresher *retrieval.Refresher
+	Embedder  retrieval.Embedder      // nil for none
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
 	markdown  *markdownPages
 	language  atomic.Pointer[pagesLanguage]
@@ -128,9 +129,8 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		cancel()
 		return nil, err
 	}
-	var embedder retrieval.Embedder
 	if b.Embedders != nil {
-		if embedder, err = b.Embedders.OpenEmbedder(log); err != nil {
+		if c.Embedder, err = b.Embedders.OpenEmbedder(log); err != nil {
 			cancel()
 			c.Index.Close()
 			return nil, err
@@ -149,7 +149,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		restore = x.Restore
 	}
 	c.Refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: b.Site, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.Index, Embedder: embedder,
+		Site: b.Site, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.Index, Embedder: c.Embedder,
 		Dir: filepath.Join(dir, "pages"), Restore: restore, Limit: b.Limit, Log: b.Log,
 		OnReport: func(report retrieval.Report, err error) {
 			c.refreshed(b.Site, report, err)
@@ -157,14 +157,14 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		},
 		OnVectors: ReturnMemory,
 	})
-	if embedder != nil {
+	if c.Embedder != nil {
 		// Queries are not worth embedding while there are no vectors, nor if they
 		// count for nothing.
 		ready := c.Refresher.HasVectors
 		if ratio := b.SemanticRatio; ratio != nil && *ratio == 0 {
 			ready = func() bool { return false }
 		}
-		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: embedder, Ready: ready, Log: log})
+		c.queries = retrieval.NewQueryVectors(retrieval.QueryVectorsOptions{Embedder: c.Embedder, Ready: ready, Log: log})
 	}
 	c.holders.Store(1)
 	go func() {

@@ -50,10 +50,27 @@ func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashb
 	all, err := s.API.Pages(ctx, site)
 	for _, p := range all {
 		pages = append(pages, dashboard.Page{
-			URL: p.URL, File: p.File, Title: p.Title, Sections: p.Sections, Language: p.Language, Version: p.Version, State: p.State, Why: p.Why,
+			Name: p.Page, URL: p.URL, File: p.File, Title: p.Title, Sections: p.Sections, Language: p.Language, Version: p.Version, State: p.State, Why: p.Why,
 		})
 	}
 	return pages, err
+}
+
+// Vectors implements dashboard.Server.
+func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []string) ([][]float32, error) {
+	live := s.Site(site)
+	if live == nil {
+		return nil, retrieval.ErrNotReady
+	}
+	release, ok := live.Acquire()
+	if !ok {
+		return nil, retrieval.ErrNotReady
+	}
+	defer release()
+	if live.Index.Embedder == nil {
+		return nil, nil
+	}
+	return live.Index.Embedder.Embed(ctx, texts)
 }
 
 // tryResults is how many results the dashboard shows.
@@ -175,7 +192,7 @@ func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
 func describeSite(st *admin.Status, of *admin.SiteStatus) dashboard.Site {
 	site := dashboard.Site{
 		Name: of.Name, Organization: of.Organization, Title: of.Title, URL: of.URL, API: of.API,
-		Index: of.Index, Model: st.Model, Embedder: st.Embedder,
+		Index: of.Index, Model: st.Model, Embedder: st.Embedder, EditURL: of.EditURL,
 	}
 	for _, m := range st.Models {
 		site.Models = append(site.Models, dashboard.Model{Name: m.Model, Down: m.Breaker == "open", Until: m.Until})

@@ -1,0 +1,77 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/short"
+)
+
+// edit is where a page is edited, "" if that is not known.
+func (s *Site) edit(p *Page) string {
+	if strings.Contains(s.EditURL, "{source}") && (p.File == "" || strings.Contains(p.File, "://")) {
+		return ""
+	}
+	escape := func(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+	return strings.NewReplacer("{source}", escape(p.File), "{page}", escape(cmp.Or(p.Name, "index"))).Replace(s.EditURL)
+}
+
+// edits are the addresses at which pages are edited, by the names of the pages.
+func (q *request) edits(names []string) (map[string]string, error) {
+	edits := map[string]string{}
+	if !strings.Contains(q.site.EditURL, "{source}") {
+		for _, name := range names {
+			edits[name] = q.site.edit(&Page{Name: name})
+		}
+		return edits, nil
+	}
+	pages, err := q.d.server.Pages(q.Context(), q.site.Name)
+	for i := range pages {
+		edits[pages[i].Name] = q.site.edit(&pages[i])
+	}
+	return edits, err
+}
+
+// Bounds of a new issue, whose text is part of its address: servers take 8 kB.
+const (
+	maxIssueQuestions = 5
+	maxIssueQuestion  = 200  // bytes
+	maxIssueAnswer    = 1200 // bytes
+)
+
+// issue is the address of the form for a new issue, filled in: on GitHub, GitLab
+// and what has their addresses, by where pages are edited. It is "" elsewhere.
+// Readers' questions are written as code, where they mention nobody.
+func (s *Site) issue(questions []string, asked int64, pages []string, answer string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Readers asked this %s, and the pages don't answer it, or not fully:\n\n", plural(asked, "time", "times"))
+	for _, question := range questions[:min(len(questions), maxIssueQuestions)] {
+		fmt.Fprintf(&b, "    %s\n", short.Bytes(short.Line(question), maxIssueQuestion))
+	}
+	for i, name := range pages {
+		if i == 0 {
+			b.WriteString("\nThe nearest pages:\n\n")
+		}
+		fmt.Fprintf(&b, "- %s/%s\n", s.URL, name)
+	}
+	if answer = short.Bytes(answer, maxIssueAnswer); answer != "" {
+		fmt.Fprintf(&b, "\nWhat was answered last:\n\n> %s\n", strings.ReplaceAll(answer, "\n", "\n> "))
+	}
+	title, form := "Docs: "+short.Bytes(short.Line(questions[0]), maxIssueQuestion), b.String()
+	if repository, _, ok := strings.Cut(s.EditURL, "/-/"); ok { // GitLab
+		return repository + "/-/issues/new?" + url.Values{"issue[title]": {title}, "issue[description]": {form}}.Encode()
+	}
+	u, err := url.Parse(s.EditURL)
+	if err != nil {
+		return ""
+	}
+	parts := strings.Split(u.Path, "/") // of /acme/docs/edit/main/{source}
+	if len(parts) < 5 || parts[3] != "edit" && parts[3] != "blob" && parts[3] != "_edit" {
+		return ""
+	}
+	u = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/" + parts[1] + "/" + parts[2] + "/issues/new"}
+	u.RawQuery = url.Values{"title": {title}, "body": {form}}.Encode()
+	return u.String()
+}

@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/insights"
+)
+
+// maxMeanings is how many questions are grouped by meaning, the most frequent:
+// each is embedded, and compared with the others.
+const maxMeanings = 200
+
+// meaning is a group of questions that mean the same, the most frequent first.
+type meaning struct {
+	Gaps      []insights.Gap
+	Asked     int64
+	Questions []string
+	Pages     []string
+	Last      time.Time
+	Issue     string // where to file one
+}
+
+var meaningTable = table[meaning]{
+	columns: "question asked questions pages last",
+	cells:   func(m *meaning) []any { return []any{m.Questions[0], m.Asked, m.Questions, m.Pages, when(m.Last)} },
+}
+
+// meanings groups the most frequent questions of a query by the vectors of their
+// wordings.
+func (q *request) meanings(store *insights.Store, query insights.Query) ([]meaning, error) {
+	query.Limit = maxMeanings
+	gaps, err := store.Unanswered(q.Context(), q.scope(), query)
+	if err != nil {
+		return nil, q.stored(err)
+	}
+	vectors, err := q.vectors(gaps)
+	if err != nil {
+		q.d.log.Error("questions can't be embedded", "site", q.site.Name, "error", err)
+		return nil, fail(http.StatusServiceUnavailable, "The embedder does not respond, so questions can't be grouped by meaning. On the server, caddy docs doctor says why.")
+	}
+	var found []meaning
+	for _, alike := range alike(vectors) {
+		var m meaning
+		for _, i := range alike {
+			g := gaps[i]
+			m.Gaps, m.Questions, m.Asked = append(m.Gaps, g), append(m.Questions, g.Wording), m.Asked+g.Asked
+			for _, page := range g.Pages {
+				if !slices.Contains(m.Pages, page) && len(m.Pages) < 3 {
+					m.Pages = append(m.Pages, page)
+				}
+			}
+			if g.Last.After(m.Last) {
+				m.Last = g.Last
+			}
+		}
+		m.Issue = q.site.issue(m.Questions, m.Asked, m.Pages, "")
+		found = append(found, m)
+	}
+	slices.SortStableFunc(found, func(a, b meaning) int { return int(b.Asked - a.Asked) })
+	return found, nil
+}
+
+// vectors are those of the wordings. Each is embedded once.
+func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
+	vectors, missing := make([][]float32, len(gaps)), []string{}
+	for i := range gaps {
+		var ok bool
+		if vectors[i], ok = q.d.vectors.Get(gaps[i].Wording); !ok {
+			missing = append(missing, gaps[i].Wording)
+		}
+	}
+	if len(missing) == 0 {
+		return vectors, nil
+	}
+	made, err := q.d.server.Vectors(q.Context(), q.site.Name, missing)
+	if err == nil && len(made) != len(missing) {
+		err = fmt.Errorf("%d vectors for %d questions", len(made), len(missing))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range vectors {
+		if vectors[i] == nil {
+			vectors[i], made = made[0], made[1:]
+			q.d.vectors.Put(gaps[i].Wording, vectors[i], 1)
+		}
+	}
+	return vectors, nil
+}
+
+// alike groups vectors: each belongs to the first one that it is close to. What
+// is close depends on the model, and is measured by how close two of them are
+// that have nothing to do with each other, as most have.
+func alike(vectors [][]float32) (groups [][]int) {
+	near := make([][]float64, len(vectors))
+	var all []float64
+	for i, a := range vectors {
+		for _, b := range vectors[:i] {
+			near[i] = append(near[i], cosine(a, b))
+		}
+		all = append(all, near[i]...)
+	}
+	if len(all) == 0 {
+		all = []float64{0}
+	}
+	slices.Sort(all)
+	usual := all[len(all)/2]
+	least := usual + (1-usual)*closeness
+next:
+	for i := range vectors {
+		for g := range groups {
+			if near[i][groups[g][0]] >= least {
+				groups[g] = append(groups[g], i)
+				continue next
+			}
+		}
+		groups = append(groups, []int{i})
+	}
+	return groups
+}
+
+// closeness is how far from the usual similarity to that of equal texts one
+// must be.
+const closeness = .4
+
+func cosine(a, b []float32) float64 {
+	var dot, aa, bb float64
+	for i := range min(len(a), len(b)) {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}
