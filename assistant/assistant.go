@@ -117,9 +117,9 @@ type Input struct {
 	*reply.Request
 	// MessageID and ThreadID go into the start event.
 	MessageID, ThreadID string
-	// History are the stored turns of the thread, oldest first. They are used
+	// History are the stored questions and answers of the thread, oldest first. They are used
 	// if the client sent only its newest message.
-	History []Turn
+	History []reply.Message
 	// SourcesApart is set for clients that always show the sources below the
 	// answer: then no list of them is added to an answer without links.
 	SourcesApart bool
@@ -135,18 +135,14 @@ type Input struct {
 	Trace func(ctx context.Context, step string) (context.Context, func(error))
 }
 
-// Turn is one question and its answer.
-type Turn struct {
-	Question, Answer string
-	// Sources are the URLs of the passages of the answer.
-	Sources []string
-}
-
 // Result is what a reply came to, for the thread, the log and the metrics.
 // It is complete as far as the reply got, also when Reply returns an error.
 type Result struct {
 	reply.Outcome
-	Turn
+	Question, Answer string
+	// Sources are the URLs of the passages of the answer.
+	Sources []string
+
 	Usage  reply.Usage
 	Reason string
 	// Extractive is true if the answer quotes the passages.

@@ -12,26 +12,16 @@ type Explanation struct {
 	Query string `json:"query"`
 	// Other is searched for too, if the question may continue the one before
 	// it.
-	Other    string             `json:"other,omitempty"`
-	Language language.Language  `json:"language"`
-	Boost    []string           `json:"boost,omitempty"`
-	Passages []ExplainedPassage `json:"passages"`
+	Other    string            `json:"other,omitempty"`
+	Language language.Language `json:"language"`
+	Boost    []string          `json:"boost,omitempty"`
+	Passages []Passage         `json:"passages"`
 	// Tokens are those of the passages, Budget is their bound.
 	Tokens int `json:"tokens"`
 	Budget int `json:"budget"`
 	// Answered is that of an extractive reply.
 	Answered string          `json:"answered"`
 	Prompt   []PromptMessage `json:"prompt,omitempty"`
-}
-
-// ExplainedPassage is a passage with its score and cost.
-type ExplainedPassage struct {
-	ID     string  `json:"id"`
-	URL    string  `json:"url"`
-	Title  string  `json:"title"`
-	Score  float64 `json:"score"`
-	Tokens int     `json:"tokens"`
-	Text   string  `json:"text"`
 }
 
 // Explain makes everything of a reply except the answer. A model, if there is
@@ -43,21 +33,18 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 			return nil, err
 		}
 	}
-	if r.searchErr != nil {
-		return nil, r.searchErr
+	if r.found.err != nil {
+		return nil, r.found.err
 	}
 	e := &Explanation{
 		Query: r.q.query.Text, Other: r.q.other, Language: r.q.language, Boost: r.q.query.Boost,
-		Budget:   a.passageBudget(),
-		Answered: r.verdict().answered,
+		Passages: r.found.passages, Budget: r.found.budget, Answered: r.found.judge().answered,
 	}
-	for i := range r.passages {
-		p := &r.passages[i]
-		e.Tokens += p.tokens
-		e.Passages = append(e.Passages, ExplainedPassage{p.id, p.url, p.title, p.score, p.tokens, p.text})
+	for i := range e.Passages {
+		e.Tokens += e.Passages[i].Tokens
 	}
 	if a.Model != nil {
-		e.Prompt = r.prompt().Messages
+		e.Prompt = r.prompt(!a.noTools.Load()).Messages
 	}
 	return e, nil
 }

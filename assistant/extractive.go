@@ -18,16 +18,15 @@ const (
 // extract writes the extractive reply, if there is no answer yet: the section
 // that is nearest to the question, and links to the next ones.
 func (r *run) extract(ctx context.Context) error {
-	if r.answer.text.Len() > 0 {
+	if r.out.text.Len() > 0 {
 		return nil
 	}
 	ctx, ended := r.trace(ctx, "extract")
 	defer ended(nil)
 	r.res.Extractive = true
 	r.res.Model = extractiveName
-	r.answer.check = r.newChecker(ctx)
-
-	v := r.verdict()
+	r.out.answer = checked{links: r.found.checker(ctx)}
+	v := r.found.judge()
 	r.res.Answered = v.answered
 	var b strings.Builder
 	if r.a.Model != nil {
@@ -51,12 +50,10 @@ func (r *run) extract(ctx context.Context) error {
 	if r.res.Answered != "yes" {
 		b.WriteString(r.support())
 	}
-	r.answer.say(b.String())
+	r.out.write(r.out.answer.append([]byte(b.String())))
+	r.out.write(r.out.answer.end())
 	return nil
 }
-
-// verdict judges whether the passages answer.
-func (r *run) verdict() verdict { return judge(r.byScore(), r.askedTerms(), r.q.language) }
 
 // links lists the closest sections that are not quoted, each with a line of its
 // text.
@@ -81,18 +78,18 @@ func (v *verdict) links() string {
 }
 
 // byScore returns the passages, best first.
-func (r *run) byScore() []passage {
-	best := slices.Clone(r.passages)
-	slices.SortStableFunc(best, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
+func (f *findings) byScore() []Passage {
+	best := slices.Clone(f.passages)
+	slices.SortStableFunc(best, func(a, b Passage) int { return cmp.Compare(b.Score, a.Score) })
 	return best
 }
 
 // askedTerms are the terms of the question, and those of the search text where
 // the question has hardly any or continues what was said before.
-func (r *run) askedTerms() []term {
-	own := distinct(r.q.terms)
-	if len(own) >= 2 && !r.q.leans {
+func (q *inquiry) askedTerms() []term {
+	own := distinct(q.terms)
+	if len(own) >= 2 && !q.leans {
 		return own
 	}
-	return distinct(append(slices.Clone(own), terms(r.q.query.Text, r.q.language)...))
+	return distinct(append(slices.Clone(own), terms(q.query.Text, q.language)...))
 }

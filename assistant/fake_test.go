@@ -133,9 +133,11 @@ func (s *recorder) text() string {
 
 // shape is the order of events, runs of one kind as one word.
 func (s *recorder) shape() string {
-	names := map[reply.Kind]string{reply.Start: "start", reply.StepStart: "step", reply.StepFinish: "/step", reply.ToolCall: "call",
+	names := map[reply.Kind]string{
+		reply.Start: "start", reply.StepStart: "step", reply.StepFinish: "/step", reply.ToolCall: "call",
 		reply.ToolResult: "result", reply.Source: "source", reply.Reasoning: "reasoning", reply.Text: "text", reply.Data: "data",
-		reply.Error: "error", reply.Finish: "finish"}
+		reply.Error: "error", reply.Finish: "finish",
+	}
 	var out []string
 	for _, e := range s.events {
 		if n := names[e.Kind]; len(out) == 0 || out[len(out)-1] != n {
@@ -220,8 +222,10 @@ func (s *script) Stream(ctx context.Context, p *Prompt, each func(*Delta) error)
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &Completion{Model: "scripted", Reason: cmp.Or(r.reason, "stop"), ToolCalls: r.calls,
-		Usage: reply.Usage{InputTokens: 100, OutputTokens: 10, Known: true}}, nil
+	return &Completion{
+		Model: "scripted", Reason: cmp.Or(r.reason, "stop"), ToolCalls: r.calls,
+		Usage: reply.Usage{InputTokens: 100, OutputTokens: 10, Known: true},
+	}, nil
 }
 
 // pieces splits a text into pieces of about size bytes.

@@ -45,13 +45,13 @@ func (r *run) generate(ctx context.Context) error {
 		return nil // Reply looks at the client
 	}
 	r.res.Failed = errors.Join(r.res.Failed, err)
-	if r.answer.text.Len() > 0 {
+	if r.out.text.Len() > 0 {
 		// Half an answer is not followed by another one, nor by a clean end.
 		r.log(ctx, "the model failed during its answer", err)
 		return r.report(streamBroke)
 	}
 	r.log(ctx, "the model failed", err)
-	if r.searchErr != nil {
+	if r.found.err != nil {
 		return r.report(cannotAnswer)
 	}
 	r.res.Notice = "model unavailable"
@@ -60,8 +60,8 @@ func (r *run) generate(ctx context.Context) error {
 
 // cutOff ends an answer that takes too long. What was written stays.
 func (r *run) cutOff() error {
-	r.answer.end()
-	if r.answer.text.Len() == 0 {
+	r.out.end()
+	if r.out.text.Len() == 0 {
 		return errEndless
 	}
 	r.res.Reason = "length"
@@ -83,37 +83,38 @@ func (r *run) report(p phrase) error {
 // askModel asks the model, again after each call of tools, and sends its
 // answer.
 func (r *run) askModel(ctx context.Context) error {
-	r.answer.check = r.newChecker(ctx)
-	r.reasoning = reasoning{out: &r.out}
+	r.out.answer.links = r.found.checker(ctx)
 	if r.a.Reasoning {
-		r.reasoning.check = r.newChecker(ctx)
+		r.out.thoughts.links = r.found.checker(ctx)
 	}
 	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
 	for round := 0; ; {
 		last := round == maxRounds || round > 0 && time.Now().After(deadline)
-		p := r.nextPrompt(last)
-		tools := len(p.Tools) > 0
+		tools := !last && !r.a.noTools.Load() && r.found.err == nil
+		p := r.prompt(tools)
+		if last { // in the last result, since roles must alternate
+			p.Messages[len(p.Messages)-1].Content += "\n\nAnswer now from what you have found. No more searches are possible."
+		}
 		c, err := r.a.Model.Stream(ctx, p, func(d *Delta) error {
 			// The prompt is the largest part of a reply: it goes as soon as the
 			// answer begins.
 			p.Messages, p.Tools = nil, nil
-			return r.pass(d)
+			return r.out.pass(d)
 		})
 		if err != nil {
-			if tools && round == 0 && r.answer.text.Len() == 0 && refusesTools(err) {
+			if tools && round == 0 && r.out.text.Len() == 0 && refusesTools(err) {
 				r.a.noTools.Store(true)
 				continue
 			}
 			return err
 		}
 		r.account(c)
-		r.reasoning.end()
-		r.answer.end()
+		r.out.end()
 		if r.out.err != nil {
 			return r.out.err
 		}
 		if len(c.ToolCalls) == 0 || !tools {
-			if r.answer.text.Len() == 0 {
+			if r.out.text.Len() == 0 {
 				return errSilent
 			}
 			r.res.Reason = c.Reason
@@ -130,34 +131,6 @@ func (r *run) askModel(ctx context.Context) error {
 	}
 }
 
-// nextPrompt is the prompt with the tool calls so far. The last time the model
-// is offered no tools and asked to answer.
-func (r *run) nextPrompt(last bool) *Prompt {
-	p := r.prompt()
-	p.Messages = append(p.Messages, r.exchange...)
-	if last {
-		p.Tools = nil
-		// In the last result, since roles must alternate.
-		p.Messages[len(p.Messages)-1].Content += "\n\nAnswer now from what you have found. No more searches are possible."
-	}
-	return p
-}
-
-// pass sends a delta of the answer.
-func (r *run) pass(d *Delta) error {
-	if len(d.Reasoning) > 0 {
-		r.reasoning.write(d.Reasoning)
-	}
-	if len(d.Text) > 0 {
-		r.reasoning.end()
-		r.answer.write(d.Text)
-	}
-	if !d.More {
-		r.out.flush()
-	}
-	return r.out.err
-}
-
 func (r *run) account(c *Completion) {
 	r.res.Model = c.Model
 	r.res.Usage.Add(c.Usage)
@@ -167,17 +140,16 @@ func (r *run) account(c *Completion) {
 // index may be on another server.
 const lookupTime = 500 * time.Millisecond
 
-// newChecker returns the check of an answer's links.
-func (r *run) newChecker(ctx context.Context) *citation.Checker {
-	r.links.Current = r.q.page
-	r.links.Page = func(name string) *retrieval.Document {
+// checker returns the check of a text's links.
+func (f *findings) checker(ctx context.Context) *citation.Checker {
+	f.links.Page = func(name string) *retrieval.Document {
 		ctx, cancel := context.WithTimeout(ctx, lookupTime)
 		defer cancel()
-		d, err := r.a.Search.Page(ctx, name)
+		d, err := f.index.Page(ctx, name)
 		if err != nil {
 			return nil // a page that is not known to exist is not linked
 		}
 		return d
 	}
-	return citation.NewChecker(&r.links)
+	return citation.NewChecker(&f.links)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 )
 
 // maxUnverified bounds the identifiers reported.
@@ -13,27 +14,20 @@ const maxUnverified = 20
 // unverified returns the identifiers in the answer's code that are neither in
 // a passage nor in what the reader or the operator wrote.
 func (r *run) unverified() []string {
-	code := citation.Code(r.answer.text.String())
-	var b strings.Builder
-	add := func(texts ...string) {
-		for _, s := range texts {
-			b.WriteString(s)
-			b.WriteByte('\n')
-		}
+	code := citation.Code(r.out.text.String())
+	given := []string{r.q.asked, r.site.Instructions}
+	for _, p := range r.found.passages {
+		given = append(given, p.Title, p.Text, p.URL)
 	}
-	for i := range r.passages {
-		add(r.passages[i].title, r.passages[i].text, r.passages[i].url)
-	}
-	add(r.q.asked, r.a.Site.Instructions)
 	for _, c := range r.in.Context {
-		add(c.Value)
+		given = append(given, c.Value)
 	}
-	for _, u := range r.q.earlier {
-		if u.byUser {
-			add(u.text)
+	for _, m := range r.q.earlier {
+		if m.Role == reply.User {
+			given = append(given, m.Text)
 		}
 	}
-	known := strings.ToLower(b.String())
+	known := strings.ToLower(strings.Join(given, "\n"))
 	var out []string
 	seen := make(map[string]bool)
 	for id := range identifiers(code) {

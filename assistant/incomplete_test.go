@@ -16,7 +16,7 @@ func TestAnIncompleteSearchIsSaid(t *testing.T) {
 		}
 	}
 	for _, incomplete := range []bool{false, true} {
-		r := &run{a: &Assistant{}, in: &Input{Incomplete: func() bool { return incomplete }}}
+		r := (&Assistant{}).newRun(&Input{Incomplete: func() bool { return incomplete }}, discard{})
 		r.q = &inquiry{language: language.English}
 		for _, p := range []phrase{notFound, notFoundAtAll} {
 			want := phrases[language.English][p]

@@ -2,16 +2,23 @@ package assistant
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // unansweredMark begins what a model's reply says of what the documentation
-// doesn't answer. It is removed before the reader gets it, in whatever brackets,
-// code or escapes the model writes it.
+// doesn't answer. It is removed before the reader gets it, in whatever brackets
+// or code the model writes it.
 const unansweredMark = "[[no-answer]]"
+
+// A mark begins with openers and ends with closers, or is bare, where nothing
+// is before it.
+const (
+	openers = "[({<`*_\\\"【「『［《"
+	closers = "])}>`*_\\\"】」』］》"
+	joiners = "-_\\‑–"
+)
 
 // marks finds the mark in a streamed text, and leaves it out.
 type marks struct {
@@ -23,26 +30,6 @@ type marks struct {
 
 // maxMark bounds what is held back, in bytes, and how far a mark is looked for.
 const maxMark = 80
-
-// A mark begins with an opener and ends with a closer, or is bare, where nothing
-// is before it. maybeMark matches the beginnings of marks.
-var (
-	anyMark, bareMark, maybeMark = func() (_, _, _ *regexp.Regexp) {
-		const (
-			opener = "[\\[({<`*_\\\\\"【「『［《]|&#91;|&lsqb;|&lbrack;|&lt;"
-			closer = "[\\])}>`*_\\\\\"】」』］》]|&#93;|&rsqb;|&rbrack;|&gt;"
-			joiner = "\\\\?[-_]|[‑–]|&#45;"
-			entity = "(?:&[#a-z0-9]{0,6})?"
-		)
-		rest := "(?:" + closer + ")*" + entity + ":*"
-		for _, letter := range []string{"r", "e", "w", "s", "n", "a"} {
-			rest = "(?:" + letter + rest + ")?"
-		}
-		return regexp.MustCompile("(?i)^(?:" + opener + ")+no(?:" + joiner + "| )answer(?:" + closer + ")+:*"),
-			regexp.MustCompile("(?i)^no(?:" + joiner + ")answer(?:" + closer + ")*:*"),
-			regexp.MustCompile("(?i)^(?:" + opener + ")*" + entity + "(?:n(?:o(?:" + entity + "|\\\\|(?:" + joiner + "| )" + rest + "))?)?$")
-	}()
-)
 
 // Append takes a piece of the text and appends what is decided to dst.
 func (m *marks) Append(dst, text []byte) []byte {
@@ -66,7 +53,7 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 			break
 		}
 		ahead := s[i:min(i+maxMark, len(s))]
-		length, open := m.match(ahead, final && len(ahead) == len(s)-i)
+		length, open := matchMark(ahead, final && len(ahead) == len(s)-i)
 		switch {
 		case open && len(ahead) < maxMark:
 			m.held = append(m.held[:0], s[i:]...)
@@ -86,29 +73,19 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 	return dst
 }
 
-// mayOpen are the bytes that a mark may begin with.
-var mayOpen = func() (is [256]bool) {
-	for _, b := range []byte("nN(`*_\"[{<\\&\xE3\xEF") { // the last two begin 【 and ［
-		is[b] = true
-	}
-	return is
-}()
-
 // next returns where in s a mark may begin next. What the check of the links
 // doesn't hold back is looked at only where a sentence may begin.
 func (m *marks) next(s []byte) int {
 	for i, c := range s {
-		if mayOpen[c] {
-			switch c {
-			case 'n', 'N':
-				if m.last == 0 {
-					return i
-				}
-			case '(', '`', '*', '_', '"':
-				if strings.IndexByte("\x00\n.!?:", m.last) >= 0 {
-					return i
-				}
-			default:
+		switch c {
+		case '[', '{', '<', '\\', '\xE3', '\xEF': // the last two begin 【 and ［
+			return i
+		case 'n', 'N':
+			if m.last == 0 {
+				return i
+			}
+		case '(', '`', '*', '_', '"':
+			if strings.IndexByte("\x00\n.!?:", m.last) >= 0 {
 				return i
 			}
 		}
@@ -123,22 +100,40 @@ func (m *marks) pass(c byte) {
 	}
 }
 
-// match returns the length of the mark that s begins with, with the space behind
-// it, 0 if it begins with none. open says that more of s could make one.
-func (m *marks) match(s []byte, final bool) (length int, open bool) {
-	if !final && maybeMark.Match(s) {
+// matchMark returns the length of the mark that s begins with, with a colon and
+// the space behind it, 0 if it begins with none. open says that more of s could
+// make one.
+func matchMark(s []byte, final bool) (length int, open bool) {
+	rest := bytes.TrimLeft(s, openers)
+	opened, between := len(rest) < len(s), joiners
+	if opened {
+		between += " "
+	}
+	for _, word := range []string{"no", "answer"} {
+		if word == "answer" {
+			joined := bytes.TrimLeft(rest, between)
+			if len(joined) == len(rest) && len(rest) > 0 {
+				return 0, false
+			}
+			rest = joined
+		}
+		n := min(len(rest), len(word))
+		if !strings.EqualFold(string(rest[:n]), word[:n]) {
+			return 0, false
+		}
+		if n < len(word) {
+			return 0, !final
+		}
+		rest = rest[n:]
+	}
+	end := bytes.TrimLeft(rest, closers)
+	closed := len(end) < len(rest)
+	end = bytes.TrimLeft(end, ":")
+	if len(end) == 0 && !final {
 		return 0, true
 	}
-	mark := anyMark.Find(s)
-	if mark == nil {
-		mark = bareMark.Find(s)
-		if next, _ := utf8.DecodeRune(s[len(mark):]); unicode.IsLetter(next) {
-			return 0, false // "no-answers"
-		}
+	if next, _ := utf8.DecodeRune(end); !closed && (opened || unicode.IsLetter(next)) {
+		return 0, false // "no-answers"
 	}
-	length = len(mark)
-	if length > 0 && bytes.HasPrefix(s[length:], []byte(" ")) {
-		length++
-	}
-	return length, false
+	return len(s) - len(bytes.TrimPrefix(end, []byte(" "))), false
 }

@@ -12,7 +12,6 @@ func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
 		"**[[NO-ANSWER]]** It isn't there.":             "It isn't there.",
 		"`[no_answer]`: It isn't there.":                "It isn't there.",
 		"\\[\\[no-answer\\]\\] It isn't there.":         "It isn't there.",
-		"&#91;&#91;no-answer&#93;&#93; It isn't there.": "It isn't there.",
 		"【no-answer】文档没有说明。":                            "文档没有说明。",
 		"「No Answer」 It isn't there.":                   "It isn't there.",
 		"no-answer It isn't there.":                     "It isn't there.",

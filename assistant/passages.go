@@ -4,21 +4,46 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// passage is a section of a page that an answer may rest on.
-type passage struct {
-	id         string // of its source: s1, s2, …
-	document   *retrieval.Document
-	section    int // its neighbours may be in text
-	score      float64
-	url, title string
-	text       string
-	tokens     int
-	sent       bool // to the client, as a source
+// Passage is a section of a page that an answer may rest on.
+type Passage struct {
+	ID     string  `json:"id"` // of its source: s1, s2, …
+	URL    string  `json:"url"`
+	Title  string  `json:"title"`
+	Score  float64 `json:"score"`
+	Tokens int     `json:"tokens"`
+	Text   string  `json:"text"`
+
+	document *retrieval.Document
+	section  int
+	sent     bool // to the client, as a source
+}
+
+// passage makes a passage of a section, unless it has no text within the budget.
+func (f *findings) passage(d *retrieval.Document, section int, score float64, query string, budget int) (p Passage, ok bool) {
+	text := passageText(d, section, query, budget, f.q.language)
+	return Passage{
+		URL: sectionURL(d, section), Title: sectionTitle(d, section), Score: score, Tokens: Tokens(text), Text: text,
+		document: d, section: section,
+	}, text != ""
+}
+
+// add adds passages that were found and names their sources. It returns those
+// that are new.
+func (f *findings) add(ps []Passage) []Passage {
+	from := len(f.passages)
+	for _, p := range ps {
+		p.ID = "s" + strconv.Itoa(len(f.passages)+1)
+		f.passages = append(f.passages, p)
+		f.links.Passages = append(f.links.Passages, citation.Passage{Page: p.document, URL: p.URL, Title: p.Title, Text: p.Text})
+	}
+	return f.passages[from:]
 }
 
 // Bounds of what is chosen from the hits.
@@ -31,87 +56,72 @@ const (
 )
 
 // choose makes passages of the best hits, within the budget of tokens.
-func (r *run) choose(ctx context.Context, hits []retrieval.Hit, query retrieval.Query, n int) []passage {
-	budget := r.a.passageBudget()
-	share := max(leastTokens, int(float64(budget)*longestShare))
+func (f *findings) choose(ctx context.Context, hits []retrieval.Hit, query string, n int) []Passage {
+	left := f.budget
+	share := max(leastTokens, int(float64(left)*longestShare))
 	longest := share
-
-	out := make([]passage, 0, min(n, len(hits)))
+	out := make([]Passage, 0, min(n, len(hits)))
 	whole := map[string]*retrieval.Document{}
 	for _, h := range hits {
-		if len(out) == n || budget < leastTokens {
+		if len(out) == n || left < leastTokens || len(out) > 0 && h.Score < out[0].Score*relevanceFloor {
 			break
 		}
 		d := h.Document
-		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) {
+		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) || f.covered(out, d, h.Section) {
 			continue
-		}
-		if r.covered(out, d, h.Section) {
-			continue
-		}
-		if len(out) > 0 && h.Score < out[0].score*relevanceFloor {
-			break
 		}
 		if d.Outline {
 			if whole[d.Page] == nil {
-				whole[d.Page] = r.whole(ctx, d, h.Section)
+				whole[d.Page] = f.whole(ctx, d, h.Section)
 			}
 			if d = whole[d.Page]; h.Section >= len(d.Sections) {
 				continue
 			}
 		}
-		text, tokens := r.passageText(d, h.Section, query.Text, min(budget, longest))
-		if text == "" { // code that is longer
-			text, tokens = r.passageText(d, h.Section, query.Text, min(budget, share))
+		p, ok := f.passage(d, h.Section, h.Score, query, min(left, longest))
+		if !ok { // code that is longer
+			p, ok = f.passage(d, h.Section, h.Score, query, min(left, share))
 		}
-		if text == "" {
-			continue
+		if ok {
+			left, longest = left-p.Tokens, min(longest, usualTokens)
+			out = append(out, p)
 		}
-		budget -= tokens
-		longest = min(longest, usualTokens)
-		out = append(out, passage{
-			document: d, section: h.Section, score: h.Score,
-			url: sectionURL(d, h.Section), title: sectionTitle(d, h.Section),
-			text: text, tokens: tokens,
-		})
 	}
 	return out
 }
 
 // fill adds further sections of the best pages, by the question's words that they
 // hold: the search has at most two of a page.
-func (r *run) fill(out []passage, query string, n int) []passage {
-	left := r.a.passageBudget()
+func (f *findings) fill(out []Passage, query string, n int) []Passage {
+	if n <= len(out) {
+		return out
+	}
+	left := f.budget
 	for i := range out {
-		left -= out[i].tokens
+		left -= out[i].Tokens
 	}
 	more := candidates(out)
-	rate(more, distinct(terms(query, r.q.language)), r.q.language)
+	rate(more, distinct(terms(query, f.q.language)), f.q.language)
 	slices.SortStableFunc(more, byRating)
 	for _, c := range more {
 		if len(out) == n || left < leastTokens {
 			break
 		}
-		if c.rank >= 0 || c.cover <= 0 || r.covered(out, c.document, c.section) {
+		if c.rank >= 0 || c.cover <= 0 || f.covered(out, c.document, c.section) {
 			continue
 		}
-		text, tokens := r.passageText(c.document, c.section, query, min(left, usualTokens))
-		if text == "" {
-			continue
+		if p, ok := f.passage(c.document, c.section, c.score, query, min(left, usualTokens)); ok {
+			left -= p.Tokens
+			out = append(out, p)
 		}
-		left -= tokens
-		out = append(out, passage{
-			document: c.document, section: c.section, score: c.score,
-			url: c.url(), title: c.title(), text: text, tokens: tokens,
-		})
 	}
 	return out
 }
 
 // whole returns the document of a hit that has the texts of the sections found
 // alone. If the page can't be had, it ends with the section.
-func (r *run) whole(ctx context.Context, d *retrieval.Document, section int) *retrieval.Document {
-	full, err := r.a.Search.Page(ctx, d.Page)
+func (f *findings) whole(ctx context.Context, d *retrieval.Document, section int) *retrieval.Document {
+	full, err := f.index.Page(ctx, d.Page)
 	if err == nil && full != nil && section < len(full.Sections) && full.Sections[section].Heading == d.Sections[section].Heading {
 		return full
 	}
@@ -122,12 +132,12 @@ func (r *run) whole(ctx context.Context, d *retrieval.Document, section int) *re
 
 // covered reports whether a section's text is already in a passage, in out or
 // of an earlier search for the same reply.
-func (r *run) covered(out []passage, d *retrieval.Document, section int) bool {
+func (f *findings) covered(out []Passage, d *retrieval.Document, section int) bool {
 	text := strings.TrimSpace(d.Sections[section].Marked())
-	in := func(p passage) bool {
-		return p.document.Page == d.Page && (p.section == section || text != "" && strings.Contains(p.text, text))
+	in := func(p Passage) bool {
+		return p.document.Page == d.Page && (p.section == section || text != "" && strings.Contains(p.Text, text))
 	}
-	return slices.ContainsFunc(out, in) || slices.ContainsFunc(r.passages, in)
+	return slices.ContainsFunc(out, in) || slices.ContainsFunc(f.passages, in)
 }
 
 // sectionURL is the URL of a section.
@@ -149,5 +159,3 @@ func sectionTitle(d *retrieval.Document, i int) string {
 	}
 	return d.Title + " › " + h
 }
-
-func (a *Assistant) passageBudget() int { return cmp.Or(a.PassageTokens, defaultTokens) }

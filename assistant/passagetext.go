@@ -5,66 +5,50 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
-// passageText is a section's text, cut to its best part if it is long.
-func (r *run) passageText(d *retrieval.Document, i int, query string, budget int) (string, int) {
-	text := cmp.Or(strings.TrimSpace(d.Sections[i].Marked()), d.Sections[i].Heading)
-	tokens := Tokens(text)
-	if tokens > budget {
-		if budget < leastTokens {
-			return "", 0
-		}
-		text = r.cut(text, query, budget)
-		tokens = Tokens(text)
+// passageText is a section's text, cut to its best part if it is long; "" if
+// that does not fit.
+func passageText(d *retrieval.Document, section int, query string, budget int, l language.Language) string {
+	text := cmp.Or(strings.TrimSpace(d.Sections[section].Marked()), d.Sections[section].Heading)
+	switch {
+	case Tokens(text) <= budget:
+		return text
+	case budget < leastTokens:
+		return ""
 	}
-	return text, tokens
+	return cut(text, stems(query, l), budget, l)
 }
 
 // cut keeps the blocks (paragraphs, lists, whole code blocks) around the one
 // that holds most terms of the query, within the budget. What is left out is
 // marked.
-func (r *run) cut(text, query string, budget int) string {
+func cut(text string, wanted map[string]bool, budget int, l language.Language) string {
 	blocks := splitBlocks(text)
-	have := make(map[string]bool)
-	for _, t := range terms(query, r.q.language) {
-		have[t.stem] = true
-	}
 	best, bestScore := 0, -1.0
 	for i, b := range blocks {
-		seen := map[string]bool{}
-		for _, t := range terms(short.Bytes(b.text, 4000), r.q.language) {
-			if have[t.stem] {
-				seen[t.stem] = true
+		held := 0
+		for stem := range stems(short.Bytes(b.text, 4000), l) {
+			if wanted[stem] {
+				held++
 			}
 		}
 		// Of two blocks with the same terms the earlier one introduces the other.
-		if s := float64(len(seen)) - float64(i)/float64(len(blocks)); s > bestScore {
+		if s := float64(held) - float64(i)/float64(len(blocks)); s > bestScore {
 			best, bestScore = i, s
 		}
 	}
 	from, to := best, best+1
 	tokens := Tokens(blocks[best].text)
 	if tokens > budget {
-		if blocks[best].code {
+		if blocks[best].kind == partCode {
 			return ""
 		}
 		return clipTokens(blocks[best].text, budget) + " […]"
 	}
-	for grown := true; grown; {
-		grown = false
-		if to < len(blocks) {
-			if n := Tokens(blocks[to].text); tokens+n <= budget {
-				tokens, to, grown = tokens+n, to+1, true
-			}
-		}
-		if from > 0 {
-			if n := Tokens(blocks[from-1].text); tokens+n <= budget {
-				tokens, from, grown = tokens+n, from-1, true
-			}
-		}
-	}
+	from, to = around(from, to, len(blocks), budget-tokens, func(i int) int { return Tokens(blocks[i].text) })
 	var b strings.Builder
 	if from > 0 {
 		b.WriteString("[…]\n\n")
@@ -81,21 +65,32 @@ func (r *run) cut(text, query string, budget int) string {
 	return b.String()
 }
 
-// block is a paragraph, a list or a fenced code block of a section's text.
-type block struct {
-	text string
-	code bool
+// around grows the range from, to of n blocks, whose sizes are known, by their
+// neighbors, as far as there is room.
+func around(from, to, n, room int, size func(int) int) (int, int) {
+	for grown := true; grown; {
+		grown = false
+		if to < n && size(to) <= room {
+			room -= size(to)
+			to, grown = to+1, true
+		}
+		if from > 0 && size(from-1) <= room {
+			from, grown = from-1, true
+			room -= size(from)
+		}
+	}
+	return from, to
 }
 
 // splitBlocks splits a section's text (retrieval.Section.Text) at its empty
 // lines, leaving code whole.
-func splitBlocks(text string) []block {
-	var out []block
+func splitBlocks(text string) []part {
+	var out []part
 	var cur []string
 	fence := ""
-	flush := func(code bool) {
+	flush := func(kind partKind) {
 		if t := strings.Trim(strings.Join(cur, "\n"), "\n"); strings.TrimSpace(t) != "" {
-			out = append(out, block{t, code})
+			out = append(out, part{kind: kind, text: t})
 		}
 		cur = cur[:0]
 	}
@@ -106,22 +101,22 @@ func splitBlocks(text string) []block {
 			cur = append(cur, line)
 			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
 				fence = ""
-				flush(true)
+				flush(partCode)
 			}
 		case strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~"):
-			flush(false)
+			flush(partProse)
 			fence = trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, trimmed[:1]))]
 			cur = append(cur, line)
 		case trimmed == "":
-			flush(false)
+			flush(partProse)
 		default:
 			cur = append(cur, line)
 		}
 	}
 	if fence != "" {
 		cur = append(cur, fence)
-		flush(true)
+		flush(partCode)
 	}
-	flush(false)
+	flush(partProse)
 	return out
 }

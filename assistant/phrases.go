@@ -183,7 +183,7 @@ func (r *run) say(p phrase) string {
 	if (p == notFound || p == notFoundAtAll) && r.incomplete() {
 		p = notChecked
 	}
-	for _, l := range []language.Language{r.q.language, language.Of(r.a.Site.Language)} {
+	for _, l := range []language.Language{r.q.language, language.Of(r.site.Language)} {
 		if sentences := phrases[l]; sentences != nil {
 			return sentences[p]
 		}

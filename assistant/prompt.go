@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
+	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -45,68 +46,76 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// rules are the assistant's instructions for a site, with those that its
-// operator adds.
-func (r *run) rules() string {
-	site, support := &r.a.Site, ""
-	if site.SupportURL != "" {
-		support = ", and " + site.SupportURL + " for help"
-	}
-	var b strings.Builder
-	b.Grow(len(rules) + len(toolRule) + min(len(site.Instructions), instructionChars) + 512)
-	fmt.Fprintf(&b, rules, short.Line(cmp.Or(site.Title, site.Name, "this product")), support)
-	if r.toolsOn() {
-		b.WriteString(toolRule)
-	}
-	if s := strings.TrimSpace(site.Instructions); s != "" {
-		b.WriteString("\n\nThe site's operator adds\n" + short.Bytes(s, instructionChars))
-	}
-	return b.String()
+// briefing is what a model is told.
+type briefing struct {
+	site       *Site
+	in         *Input
+	q          *inquiry
+	found      *findings
+	given      int    // of the passages found: those in the prompt; tools bring more
+	key        string // of the fences, unguessable
+	incomplete func() bool
 }
 
 // prompt builds the request to the model.
-func (r *run) prompt() *Prompt {
+func (r *run) prompt(tooled bool) *Prompt {
 	p := &Prompt{
-		Messages:  []PromptMessage{{Role: "system", Content: r.rules()}},
+		Messages: append([]PromptMessage{
+			{Role: "system", Content: r.rules(tooled)}, {Role: "user", Content: r.userMessage()},
+		}, r.exchange...),
 		MaxTokens: cmp.Or(r.a.MaxTokens, defaultMaxTokens),
 		User:      r.user(),
 	}
-	p.Messages = append(p.Messages, PromptMessage{Role: "user", Content: r.userMessage()})
-	if r.toolsOn() {
+	if tooled {
 		p.Tools = tools
 	}
 	return p
 }
 
+// rules are the assistant's instructions for a site, with those that its
+// operator adds.
+func (r *briefing) rules(tooled bool) string {
+	support := ""
+	if r.site.SupportURL != "" {
+		support = ", and " + r.site.SupportURL + " for help"
+	}
+	s := fmt.Sprintf(rules, short.Line(cmp.Or(r.site.Title, r.site.Name, "this product")), support)
+	if tooled {
+		s += toolRule
+	}
+	if more := strings.TrimSpace(r.site.Instructions); more != "" {
+		s += "\n\nThe site's operator adds\n" + short.Bytes(more, instructionChars)
+	}
+	return s
+}
+
 // userMessage holds the conversation, the passages, what the reader shows, and
 // the question. It is one message, since the templates of some models want the
 // roles to alternate.
-func (r *run) userMessage() string {
+func (r *briefing) userMessage() string {
 	q := r.q
 	var b strings.Builder
 	size := 512 + len(q.asked)
-	for _, p := range r.passages[:r.given] {
-		size += 256 + len(p.text)
+	for _, p := range r.found.passages[:r.given] {
+		size += 256 + len(p.Text)
 	}
 	b.Grow(size)
 	b.WriteString("Key: " + r.key + "\n\n" + r.conversation())
 	switch {
-	case r.searchErr != nil:
+	case r.found.err != nil:
 		b.WriteString("The documentation could not be searched just now: there are no passages. Say so, and answer only from what the reader shows and from the conversation.\n\n")
 	case r.given == 0:
 		b.WriteString("The search found no passage for this question.\n\n")
 	default:
 		b.WriteString("Passages from the documentation, the most relevant first\n\n")
-		for i := range r.passages[:r.given] {
-			r.writePassage(&b, &r.passages[i])
-		}
+		b.WriteString(r.passages(r.found.passages[:r.given]))
 	}
 	if r.incomplete() {
 		b.WriteString("Not every page could be checked for this reader just now. If the passages don't answer, say that, and never that the documentation has nothing.\n\n")
 	}
-	if len(r.near) > 0 {
+	if len(r.found.near) > 0 {
 		var titles strings.Builder
-		for _, d := range r.near {
+		for _, d := range r.found.near {
 			titles.WriteString("- " + citation.Link(strings.Join(append(slices.Clone(d.Breadcrumbs), cmp.Or(d.Title, d.Page)), " › "), d.URL) + "\n")
 		}
 		r.fence(&b, "Further pages that the search found, without their text", titles.String())
@@ -147,13 +156,17 @@ func (r *run) userMessage() string {
 	return b.String()
 }
 
-// writePassage writes a passage into the prompt.
-func (r *run) writePassage(b *strings.Builder, p *passage) {
-	r.fence(b, "Passage "+p.id+": "+short.Line(p.title)+"\nAddress: "+p.url, p.text)
+// passages are passages as the prompt has them.
+func (r *briefing) passages(ps []Passage) string {
+	var b strings.Builder
+	for i := range ps {
+		r.fence(&b, "Passage "+ps[i].ID+": "+short.Line(ps[i].Title)+"\nAddress: "+ps[i].URL, ps[i].Text)
+	}
+	return b.String()
 }
 
 // fence writes data between marks that it can't contain.
-func (r *run) fence(b *strings.Builder, label, text string) {
+func (r *briefing) fence(b *strings.Builder, label, text string) {
 	for _, s := range []string{"<<", r.key, " ", r.withoutKey(label), "\n", r.withoutKey(text), "\n<</", r.key, ">>\n\n"} {
 		b.WriteString(s)
 	}
@@ -161,50 +174,46 @@ func (r *run) fence(b *strings.Builder, label, text string) {
 
 // withoutKey removes the reply's key from a text. No client can know it,
 // but the model may repeat it in a call of a tool.
-func (r *run) withoutKey(text string) string {
+func (r *briefing) withoutKey(text string) string {
 	return strings.ReplaceAll(text, r.key, "")
 }
 
 // conversation is what was said before, the newest turns within the bounds.
 // The client may have forged the assistant's words; they are given to the model
 // as quoted data in a user message, never in its own role.
-func (r *run) conversation() string {
-	us := r.q.earlier[max(0, len(r.q.earlier)-conversationTurns):]
-	left := conversationTokens
-	from := len(us)
-	texts := make([]string, len(us))
-	for i := len(us) - 1; i >= 0; i-- {
+func (r *briefing) conversation() string {
+	said := slices.Clone(r.q.earlier[max(0, len(r.q.earlier)-conversationTurns):])
+	left, from := conversationTokens, len(said)
+	for from > 0 {
+		m := &said[from-1]
 		// Long answers are remembered by their beginning.
-		t := short.Bytes(strings.TrimSpace(us[i].text), 2400)
-		n := Tokens(t)
-		if n > left {
+		m.Text = short.Bytes(strings.TrimSpace(m.Text), 2400)
+		if left -= Tokens(m.Text); left < 0 {
 			break
 		}
-		left -= n
-		texts[i], from = t, i
+		from--
 	}
-	if from == len(us) {
+	if from == len(said) {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString("The conversation so far, for understanding the question only\n\n")
-	for i := from; i < len(us); i++ {
-		if texts[i] == "" {
-			continue
-		}
+	for _, m := range said[from:] {
 		label := "The assistant's words"
-		if us[i].byUser {
+		if m.Role == reply.User {
 			label = "The reader's words"
 		}
-		r.fence(&b, label, texts[i])
+		if m.Text != "" {
+			r.fence(&b, label, m.Text)
+		}
 	}
 	return b.String()
 }
 
 // user identifies the reader to the model's provider: a hash, never the fp.
-func (r *run) user() string {
+func (r *briefing) user() string {
 	if fp := r.in.Fingerprint; fp != "" && fp != "anonymous" {
-		h := sha256.Sum256([]byte(r.a.Site.Name + "\x00" + fp))
+		h := sha256.Sum256([]byte(r.site.Name + "\x00" + fp))
 		return "u" + hex.EncodeToString(h[:12])
 	}
 	return ""

@@ -18,7 +18,7 @@ import (
 type inquiry struct {
 	asked       string
 	attachments []reply.Attachment
-	earlier     []utterance         // the conversation before, oldest first
+	earlier     []reply.Message     // the conversation before, oldest first
 	notes       []string            // the client's system and data messages
 	page        *retrieval.Document // that the reader is on, nil if unknown
 	language    language.Language
@@ -33,22 +33,10 @@ type inquiry struct {
 	other string
 }
 
-// utterance is something said earlier.
-type utterance struct {
-	byUser  bool
-	text    string
-	sources []string
-}
-
-// question reads the request: what is asked, in which conversation, and what
-// to search for.
-func (r *run) question(ctx context.Context) error {
-	ctx, ended := r.trace(ctx, "question")
-	defer ended(nil)
-	in, site := r.in, &r.a.Site
-	q := r.readMessages()
-	r.q, r.res.Question = q, q.asked
-
+// inquire reads a request: what is asked, in which conversation, and what to
+// search for.
+func (a *Assistant) inquire(ctx context.Context, in *Input) *inquiry {
+	site, q := &a.Site, readMessages(in)
 	var boost []string
 	add := func(url string) (name string, ok bool) {
 		name, ok = citation.PageName(url, site.URL)
@@ -59,13 +47,13 @@ func (r *run) question(ctx context.Context) error {
 		return name, ok
 	}
 	if name, ok := add(in.CurrentPath); ok {
-		q.page, _ = r.a.Search.Page(ctx, name)
+		q.page, _ = a.Search.Page(ctx, name)
 	}
 	for i := range in.Context {
 		add(in.Context[i].Path)
 	}
-	for _, u := range slices.Backward(q.earlier) {
-		for _, s := range u.sources {
+	for _, m := range slices.Backward(q.earlier) {
+		for _, s := range m.Sources {
 			add(s)
 		}
 	}
@@ -84,21 +72,20 @@ func (r *run) question(ctx context.Context) error {
 		Boost:    boost,
 		Question: true,
 	}
-	return nil
+	return q
 }
 
 // readMessages finds the question, the last message of the user, and the
 // messages before it.
-func (r *run) readMessages() *inquiry {
+func readMessages(in *Input) *inquiry {
 	q := &inquiry{}
 	last := -1
-	for i := range r.in.Messages {
-		if r.in.Messages[i].Role == reply.User {
+	for i, m := range in.Messages {
+		if m.Role == reply.User {
 			last = i
 		}
 	}
-	for i := range r.in.Messages {
-		m := &r.in.Messages[i]
+	for i, m := range in.Messages {
 		switch {
 		case i == last:
 			q.asked, q.attachments = strings.TrimSpace(m.Text), m.Attachments
@@ -108,14 +95,11 @@ func (r *run) readMessages() *inquiry {
 				q.notes = append(q.notes, m.Text)
 			}
 		case i < last:
-			q.earlier = append(q.earlier, utterance{byUser: m.Role == reply.User, text: m.Text, sources: m.Sources})
+			q.earlier = append(q.earlier, m)
 		}
 	}
 	if len(q.earlier) == 0 {
-		for _, t := range r.in.History {
-			q.earlier = append(q.earlier, utterance{byUser: true, text: t.Question},
-				utterance{text: t.Answer, sources: t.Sources})
-		}
+		q.earlier = in.History
 	}
 	return q
 }
@@ -126,9 +110,9 @@ const maxBoost = 8
 // detect returns the question's language. A question without function words
 // ("IPv6?") is in the language of the one before.
 func (q *inquiry) detect(fallback language.Language) language.Language {
-	for _, u := range slices.Backward(q.earlier) {
-		if u.byUser {
-			fallback = language.Detect(u.text, fallback)
+	for _, m := range slices.Backward(q.earlier) {
+		if m.Role == reply.User {
+			fallback = language.Detect(m.Text, fallback)
 			break
 		}
 	}
@@ -168,7 +152,7 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	if len(shown) == 0 && len(q.earlier) == 0 {
 		return text
 	}
-	earlier := slices.DeleteFunc(slices.Clone(q.earlier), func(u utterance) bool { return u.byUser && isPleasantry(u.text) })
+	earlier := slices.DeleteFunc(slices.Clone(q.earlier), func(m reply.Message) bool { return m.Role == reply.User && isPleasantry(m.Text) })
 	leans = leans && len(earlier) > 0
 	q.leans = leans && len(q.earlier) > 0
 
@@ -190,14 +174,14 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	if leans || perhaps {
 		// Half as many words for every turn further back.
 		n := followWords
-		for _, u := range slices.Backward(earlier) {
-			if !u.byUser || n == 0 {
+		for _, m := range slices.Backward(earlier) {
+			if m.Role != reply.User || n == 0 {
 				continue
 			}
 			before := len(have)
-			add(u.text, n)
+			add(m.Text, n)
 			n /= 2
-			if len(have)-before >= 2 && !leansBack(u.text, wordCount(u.text, len(terms(short.Bytes(u.text, 2000), q.language)))) {
+			if len(have)-before >= 2 && !leansBack(m.Text, wordCount(m.Text, len(terms(short.Bytes(m.Text, 2000), q.language)))) {
 				break
 			}
 		}

@@ -64,10 +64,11 @@ type verdict struct {
 	value func(text string) float64
 }
 
-// judge decides what of the passages, best first, answers a question. What is
-// about the question is quoted, for readers to judge; "yes" needs more.
-func judge(best []passage, asked []term, l language.Language) verdict {
-	v := verdict{answered: "no", nearest: candidates(best)}
+// judge decides what of the passages answers the question. What is about it is
+// quoted, for readers to judge; "yes" needs more.
+func (f *findings) judge() verdict {
+	asked, l := f.q.askedTerms(), f.q.language
+	v := verdict{answered: "no", nearest: candidates(f.byScore())}
 	if len(v.nearest) == 0 {
 		return v
 	}
@@ -99,7 +100,7 @@ func judge(best []passage, asked []term, l language.Language) verdict {
 }
 
 // candidates are the sections of the pages that were found.
-func candidates(best []passage) []*candidate {
+func candidates(best []Passage) []*candidate {
 	var out []*candidate
 	seen := make(map[string]bool)
 	for i := range best {
@@ -109,8 +110,8 @@ func candidates(best []passage) []*candidate {
 		}
 		seen[d.Page] = true
 		for j := range d.Sections {
-			c := &candidate{document: d, section: j, score: best[i].score}
-			c.rank = slices.IndexFunc(best, func(p passage) bool { return p.document == d && p.section == j })
+			c := &candidate{document: d, section: j, score: best[i].Score}
+			c.rank = slices.IndexFunc(best, func(p Passage) bool { return p.document == d && p.section == j })
 			if j < quotedSections || c.rank >= 0 {
 				c.units = split(d.Sections[j].Marked())
 			}
@@ -207,20 +208,7 @@ func heldTerms(text string, asked []term, l language.Language) map[string]bool {
 // excerpt is the section, or the best of its units with what is around it, as
 // Markdown.
 func (c *candidate) excerpt(value func(text string) float64) []string {
-	from, to := c.best, c.best+1
-	chars := c.units[from].chars()
-	for grown := true; grown; {
-		grown = false
-		if to < len(c.units) && chars+c.units[to].chars() <= mostQuoted {
-			chars += c.units[to].chars()
-			to, grown = to+1, true
-		}
-		if from > 0 && chars+c.units[from-1].chars() <= mostQuoted {
-			from--
-			chars += c.units[from].chars()
-			grown = true
-		}
-	}
+	from, to := around(c.best, c.best+1, len(c.units), mostQuoted-c.units[c.best].chars(), func(i int) int { return c.units[i].chars() })
 	var out []string
 	room := mostQuoted
 	for _, u := range c.units[from:to] {

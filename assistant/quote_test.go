@@ -42,37 +42,43 @@ func TestQuotesAreWhole(t *testing.T) {
 			"alternatives together",
 			"Install modules with npm or yarn:\n\n```sh\nnpm add x\n```\n\n```sh\nyarn add x\n```\n\n" + filler,
 			"How do I install modules with npm?",
-			[]string{"npm add x", "yarn add x"}, nil,
+			[]string{"npm add x", "yarn add x"},
+			nil,
 		},
 		{
 			"a list with what introduces it",
 			"When you install modules:\n\n- The cache is cleared.\n- The server restarts.\n\n" + filler,
 			"Is the cache cleared when I install modules?",
-			[]string{"When you install modules:\n\n- The cache is cleared.\n- The server restarts."}, nil,
+			[]string{"When you install modules:\n\n- The cache is cleared.\n- The server restarts."},
+			nil,
 		},
 		{
 			"the row of a table with its headers",
 			filler + "\n\noption | meaning | default\ninstall_modules | Whether to install modules. | off\ncolour | A colour. | red",
 			"What is the default of install_modules?",
-			[]string{"Whether to install modules. (default: off)"}, nil,
+			[]string{"Whether to install modules. (default: off)"},
+			nil,
 		},
 		{
 			"a question in the text with its answer",
 			filler + "\n\nHow do you install modules on a phone?\n\nModules can't be put on one.\n\n" + filler,
 			"How do I install modules on a phone?",
-			[]string{"How do you install modules on a phone?\n\nModules can't be put on one."}, nil,
+			[]string{"How do you install modules on a phone?\n\nModules can't be put on one."},
+			nil,
 		},
 		{
 			"a paragraph of a list's item without its indentation",
 			"- Deep\n  - Deeper\n\n    To install modules on it, run `acme add`.\n\n" + filler,
 			"How do I install modules on it?",
-			[]string{"\n\nTo install modules on it, run `acme add`."}, nil,
+			[]string{"\n\nTo install modules on it, run `acme add`."},
+			nil,
 		},
 		{
 			"long code is cut, with a link to the rest",
 			"To install modules:\n\n```sh\n" + strings.Join(long, "\n") + "\n```",
 			"How do I install modules?",
-			[]string{"\n```\n\n[…](https://docs.acme.com/modules#install-modules)"}, nil,
+			[]string{"\n```\n\n[…](https://docs.acme.com/modules#install-modules)"},
+			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -173,7 +179,7 @@ func TestLinesEndBetweenWords(t *testing.T) {
 		"one `two three` four": "one …",
 		"`one` two, three":     "`one` two …",
 		"install it:":          "install it …",
-		"無限に続く文字列が続いていく":       "無限に続く文字列が続いて …",
+		"無限に続く文字列が続いていく": "無限に続く文字列が続いて …",
 	} {
 		if got := shortened(text, 12); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -1,40 +1,27 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // run is one reply in the making. Each step fills in what the next ones need.
 type run struct {
-	a       *Assistant
-	in      *Input
-	res     *Result
-	started time.Time
-	key     string // of the prompt's fences, unguessable
+	briefing
+	a   *Assistant
+	res *Result
+	out output
 
-	out       events
-	answer    answer
-	reasoning reasoning
-	links     citation.Site // what the answer may link to
-
-	q         *inquiry
-	passages  []passage             // what the answer may rest on, in the order of their sources
-	given     int                   // of passages: those in the prompt; tools bring more
-	shown     int                   // of those: the sources that are sent before the text
-	near      []*retrieval.Document // further pages that were found
-	searchErr error
-	rewriting chan rewriting // of the question, nil if there is none
-
+	shown     int             // of the passages found: the sources that are sent before the text
+	rewritten func() string   // waits for the model's words for the question
 	exchange  []PromptMessage // the model's tool calls so far, and their results
 	toolCalls int             // made so far, for their ids
 }
@@ -43,11 +30,22 @@ type run struct {
 var errReported = errors.New("the reply ended with an error event")
 
 func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
-	r := &run{a: a, in: in, res: &Result{}, started: time.Now(), key: newKey(), out: events{sink: sink}}
-	r.answer.out = &r.out
-	r.answer.started = r.started
-	r.links = citation.Site{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
+	r := &run{a: a, res: &Result{}, out: output{sink: sink, started: time.Now()}}
+	r.incomplete = func() bool { return in.Incomplete != nil && in.Incomplete() }
+	r.briefing.site, r.in, r.key = &a.Site, in, newKey()
+	r.found = &findings{index: a.Search, budget: cmp.Or(a.PassageTokens, defaultTokens)}
+	r.found.links = citation.Site{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
 	return r
+}
+
+// question reads what is asked, and in which conversation.
+func (r *run) question(ctx context.Context) error {
+	ctx, ended := r.trace(ctx, "question")
+	r.q = r.a.inquire(ctx, r.in)
+	r.found.q, r.found.links.Current = r.q, r.q.page
+	r.res.Question, r.res.Language = r.q.asked, string(r.q.language)
+	ended(nil)
+	return nil
 }
 
 // begin sends the start, before anything else is asked. Without a model the
@@ -68,7 +66,7 @@ func (r *run) start() {
 // sources sends the search that was made and the links of its passages.
 func (r *run) sources(ctx context.Context) error {
 	switch {
-	case r.searchErr == nil:
+	case r.found.err == nil:
 		if r.a.Model == nil {
 			r.start()
 		}
@@ -76,7 +74,7 @@ func (r *run) sources(ctx context.Context) error {
 		if r.q.rewritten {
 			query = r.checked(ctx, query)
 		}
-		r.sendTool("search", "query", query, r.passages[:r.shown])
+		r.sendTool("search", "query", query, r.found.passages[:r.shown])
 		// Text in the step of a tool call makes clients ask again.
 		r.out.stepFinish("tool-calls", reply.Usage{})
 		r.out.stepStart()
@@ -84,41 +82,25 @@ func (r *run) sources(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %w", ErrNothingToSay, r.searchErr)
+		return fmt.Errorf("%w: %w", ErrNothingToSay, r.found.err)
 	default:
-		r.res.Failed = r.searchErr
+		r.res.Failed = r.found.err
 		r.res.Notice = "search unavailable"
-		r.answer.lead = r.say(searchUnavailable) + "\n\n"
-		r.log(ctx, "search failed", r.searchErr)
+		r.out.lead = r.say(searchUnavailable) + "\n\n"
+		r.log(ctx, "search failed", r.found.err)
 	}
-	r.sendSources(r.passages[:r.shown])
+	r.sendSources(r.found.passages[:r.shown])
 	r.out.flush()
 	return nil
 }
 
-// incomplete reports whether not every page could be checked for the reader.
-func (r *run) incomplete() bool { return r.in.Incomplete != nil && r.in.Incomplete() }
-
-func (r *run) sendSources(ps []passage) {
+func (r *run) sendSources(ps []Passage) {
 	for i := range ps {
 		p := &ps[i]
 		p.sent = true
-		r.res.Sources = append(r.res.Sources, p.url)
-		r.out.send(reply.Event{Kind: reply.Source, SourceID: p.id, URL: p.url, Title: p.title})
+		r.res.Sources = append(r.res.Sources, p.URL)
+		r.out.send(reply.Event{Kind: reply.Source, SourceID: p.ID, URL: p.URL, Title: p.Title})
 	}
-}
-
-// add adds passages that were found and names their sources. It returns those
-// that are new.
-func (r *run) add(ps []passage) []passage {
-	from := len(r.passages)
-	for _, p := range ps {
-		p.id = "s" + strconv.Itoa(len(r.passages)+1)
-		r.passages = append(r.passages, p)
-		r.links.Passages = append(r.links.Passages, citation.Passage{Page: p.document, URL: p.url, Title: p.title, Text: p.text})
-	}
-	r.res.Passages = len(r.passages)
-	return r.passages[from:]
 }
 
 // finish ends a reply that has its answer.
@@ -137,18 +119,14 @@ func (r *run) finish(context.Context) error {
 
 // result completes the Result, however far the reply got.
 func (r *run) result() *Result {
-	r.res.Answer = r.answer.text.String()
-	r.res.FirstToken = r.answer.first
-	if best := r.byScore(); len(best) > 0 {
+	r.res.Answer, r.res.FirstToken, r.res.Passages = r.out.text.String(), r.out.first, len(r.found.passages)
+	if best := r.found.byScore(); len(best) > 0 {
 		r.res.Nearest = best[0].document.Page
 	}
-	for _, p := range r.passages {
-		if slices.Contains(r.res.Cited, p.id) && !slices.Contains(r.res.CitedPages, p.document.Page) {
+	for _, p := range r.found.passages {
+		if slices.Contains(r.res.Cited, p.ID) && !slices.Contains(r.res.CitedPages, p.document.Page) {
 			r.res.CitedPages = append(r.res.CitedPages, p.document.Page)
 		}
-	}
-	if r.q != nil {
-		r.res.Language = string(r.q.language)
 	}
 	return r.res
 }

@@ -294,7 +294,7 @@ func TestFollowUpsAreSearchedAsWhatTheyMean(t *testing.T) {
 	t.Run("from the stored turns, where the client sent only its newest message", func(t *testing.T) {
 		a := acme(nil)
 		in := ask("and on Windows?")
-		in.History = []Turn{{Question: "How do I install Acme on Linux?", Answer: "With apt."}}
+		in.History = []reply.Message{userSaid("How do I install Acme on Linux?"), assistantSaid("With apt.")}
 		mustReply(t, a, in)
 		if q := a.Search.(*fakeIndex).queries[0]; !strings.Contains(q.Text, "install") {
 			t.Errorf("%+v", q)
@@ -431,14 +431,13 @@ func TestPassagesKeepTheirBudget(t *testing.T) {
 // A token through the check to the sink: at most two allocations.
 func TestTokensCostFewAllocations(t *testing.T) {
 	r := acme(nil).newRun(ask("q"), discard{})
-	r.q = &inquiry{}
-	r.answer.check = r.newChecker(t.Context())
-	r.answer.text.Grow(maxAnswer)
-	word, line := []byte(" word, how"), []byte(`.\n\nNext`)
-	r.answer.write(line)
+	r.out.answer.links = r.found.checker(t.Context())
+	r.out.text.Grow(maxAnswer)
+	word, line := &Delta{Text: []byte(" word, how")}, &Delta{Text: []byte(`.\n\nNext`)}
+	_ = r.out.pass(line)
 	if n := testing.AllocsPerRun(1000, func() {
-		r.answer.write(word)
-		r.answer.write(line)
+		_ = r.out.pass(word)
+		_ = r.out.pass(line)
 	}); n > 4 {
 		t.Errorf("%v allocations for two tokens", n)
 	}

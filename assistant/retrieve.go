@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/caddy-docs/caddy-docs/assistant/citation"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -18,44 +19,50 @@ const (
 	nearPages       = 8  // that a model gets the titles of
 )
 
-// retrieve finds the passages that the answer may rest on. A search that
-// fails leaves its error in searchErr.
+// findings are what an answer may rest on.
+type findings struct {
+	index    Searcher
+	q        *inquiry
+	budget   int                   // tokens of all passages
+	passages []Passage             // in the order of their sources
+	near     []*retrieval.Document // further pages that were found
+	links    citation.Site         // what the answer may link to
+	err      error                 // of the search
+}
+
+// retrieve finds the passages that the answer may rest on.
 func (r *run) retrieve(ctx context.Context) error {
 	ctx, ended := r.trace(ctx, "retrieval")
-	n := r.in.PageSize
-	if n <= 0 {
-		n = defaultPageSize
-	}
-	r.shown = min(n, maxPageSize)
-	most := r.shown
+	r.shown = min(cmp.Or(max(r.in.PageSize, 0), defaultPageSize), maxPageSize)
+	most, filled := r.shown, 0
 	if r.a.Model != nil {
-		most = max(most, promptPassages)
+		most, filled = max(most, promptPassages), filledPassages
 	}
-	r.searchErr = r.search(ctx, most)
-	r.shown = min(r.shown, len(r.passages))
-	r.given = len(r.passages)
-	r.res.Retrieval = time.Since(r.started)
-	ended(r.searchErr)
+	r.found.err = r.found.search(ctx, most, filled, r.rewritten)
+	r.shown, r.given = min(r.shown, len(r.found.passages)), len(r.found.passages)
+	r.res.Retrieval = time.Since(r.out.started)
+	ended(r.found.err)
 	return nil
 }
 
-// search adds at most n passages. A question in a conversation is searched for
-// alone, with its conversation, and as the model rewrites it.
-func (r *run) search(ctx context.Context, n int) error {
-	query := r.q.query
+// search adds at most n passages, and further sections of their pages up to
+// filled. A question in a conversation is searched for alone, with its
+// conversation, and as the model has rewritten it.
+func (f *findings) search(ctx context.Context, n, filled int, rewritten func() string) error {
+	query := f.q.query
 	query.Limit = min(maxPageSize, 2*n+spareHits)
 	find := func(text string) ([]retrieval.Hit, error) {
 		q := query
 		q.Text = text
-		return r.a.Search.Search(ctx, q)
+		return f.index.Search(ctx, q)
 	}
 	hits, err := find(query.Text)
 	if err != nil {
 		return err
 	}
 	whole := hits
-	if r.q.other != "" {
-		if whole, err = find(r.q.other); err != nil {
+	if f.q.other != "" {
+		if whole, err = find(f.q.other); err != nil {
 			return err
 		}
 		if carriesOn(hits, whole) {
@@ -64,26 +71,33 @@ func (r *run) search(ctx context.Context, n int) error {
 			hits = fuse(hits, whole)
 		}
 	}
-	if rewritten := r.rewritten(); rewritten != "" {
+	if rewritten := rewritten(); rewritten != "" {
 		better, err := find(rewritten)
 		if err != nil {
 			return err
 		}
 		hits = fuse(better, whole)
-		query.Text, r.q.query.Text, r.q.other = rewritten, rewritten, cmp.Or(r.q.other, r.q.query.Text)
+		query.Text, f.q.query.Text, f.q.other = rewritten, rewritten, cmp.Or(f.q.other, f.q.query.Text)
 	}
-	chosen := r.choose(ctx, hits, query, n)
-	if r.a.Model != nil {
-		chosen = r.fill(chosen, query.Text, filledPassages)
-	}
-	r.add(chosen)
+	f.add(f.fill(f.choose(ctx, hits, query.Text, n), query.Text, filled))
 	for _, h := range hits {
-		if d := h.Document; d != nil && len(r.near) < nearPages && !slices.Contains(r.near, d) &&
-			!slices.ContainsFunc(r.passages, func(p passage) bool { return p.document.Page == d.Page }) {
-			r.near = append(r.near, d)
+		if d := h.Document; d != nil && len(f.near) < nearPages && !slices.Contains(f.near, d) &&
+			!slices.ContainsFunc(f.passages, func(p Passage) bool { return p.document.Page == d.Page }) {
+			f.near = append(f.near, d)
 		}
 	}
 	return nil
+}
+
+// again searches for the model. It adds what is not among the passages yet.
+func (f *findings) again(ctx context.Context, text string) ([]Passage, error) {
+	query := f.q.query
+	query.Text, query.Limit = text, 20
+	hits, err := f.index.Search(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return f.add(f.choose(ctx, hits, text, toolPassages)), nil
 }
 
 const (

@@ -19,22 +19,19 @@ const maxSuggestions = 3
 // are none, and after a reply that has no answer, they are the operator's
 // starter questions. With SuggestionsFence they are in the text instead.
 func (r *run) suggest(context.Context) error {
-	site := &r.a.Site
 	var questions []string
-	if site.Suggestions && r.res.Answered != "no" {
-		found := r.followUps()
-		if site.SuggestionsFence {
-			r.answer.send([]byte(fenced(found)))
+	if r.site.Suggestions && r.res.Answered != "no" {
+		asked, urls := r.followUps()
+		if r.site.SuggestionsFence {
+			r.out.write(fenced(asked, urls))
 			return nil
 		}
-		for _, f := range found {
-			questions = append(questions, f.text)
-		}
-	} else if site.SuggestionsFence {
+		questions = asked
+	} else if r.site.SuggestionsFence {
 		return nil // starter questions have no page to link to
 	}
-	if len(questions) == 0 && (site.Suggestions || r.res.Answered == "no") {
-		questions = r.starters()
+	if len(questions) == 0 && (r.site.Suggestions || r.res.Answered == "no") {
+		questions = r.q.unasked(r.site.StarterQuestions)
 	}
 	if len(questions) > 0 {
 		b, _ := json.Marshal(map[string][]string{"questions": questions}) // can't fail
@@ -43,15 +40,15 @@ func (r *run) suggest(context.Context) error {
 	return nil
 }
 
-// starters are the operator's questions that were not asked before.
-func (r *run) starters() []string {
+// unasked are the starter questions that were not asked before.
+func (q *inquiry) unasked(starters []string) []string {
 	fold := func(s string) string { return strings.ToLower(strings.TrimRight(short.Line(s), "?？ ")) }
-	asked := map[string]bool{fold(r.q.asked): true, "": true}
-	for _, u := range r.q.earlier {
-		asked[fold(short.Bytes(u.text, 1000))] = true
+	asked := map[string]bool{fold(q.asked): true, "": true}
+	for _, m := range q.earlier {
+		asked[fold(short.Bytes(m.Text, 1000))] = true
 	}
 	var out []string
-	for _, s := range r.a.Site.StarterQuestions {
+	for _, s := range starters {
 		if f := fold(s); !asked[f] && len(out) < maxSuggestions {
 			asked[f] = true
 			out = append(out, short.Line(s))
@@ -60,34 +57,28 @@ func (r *run) starters() []string {
 	return out
 }
 
-// followUp is a question and the section that answers it.
-type followUp struct{ text, url string }
-
 // fenced writes follow-up questions as Mintlify's assistant does, one
 // (text)[url] a line.
-func fenced(found []followUp) string {
-	if len(found) == 0 {
-		return ""
+func fenced(questions, urls []string) []byte {
+	if len(questions) == 0 {
+		return nil
 	}
-	var b strings.Builder
-	b.WriteString("\n\n```suggestions\n")
+	b := []byte("\n\n```suggestions\n")
 	plain := strings.NewReplacer("(", "", ")", "", "`", "")
-	for _, f := range found {
-		fmt.Fprintf(&b, "(%s)[%s]\n", plain.Replace(f.text), strings.ReplaceAll(f.url, "]", "%5D"))
+	for i, q := range questions {
+		b = fmt.Appendf(b, "(%s)[%s]\n", plain.Replace(q), strings.ReplaceAll(urls[i], "]", "%5D"))
 	}
-	b.WriteString("```")
-	return b.String()
+	return append(b, "```"...)
 }
 
 // followUps are made of the headings near the best passages, so that each has an
 // answer and none costs a call of the model.
-func (r *run) followUps() []followUp {
-	used, best := make(map[string]bool), r.passages[:r.shown]
+func (r *run) followUps() (questions, urls []string) {
+	used, best := make(map[string]bool), r.found.passages[:r.shown]
 	for i := range best {
 		used[strings.ToLower(heading(&best[i], best[i].section))] = true
 	}
 	asked := stems(r.q.asked, r.q.language)
-	var questions []followUp
 	for i := range best {
 		p := &best[i]
 		for _, j := range []int{p.section + 1, p.section + 2, p.section - 1} {
@@ -100,19 +91,18 @@ func (r *run) followUps() []followUp {
 				continue
 			}
 			used[strings.ToLower(h)] = true
-			if strings.HasSuffix(h, "?") || strings.HasSuffix(h, "？") {
-				questions = append(questions, followUp{h, sectionURL(p.document, j)})
-			} else {
-				questions = append(questions, followUp{fmt.Sprintf(r.say(asks), h), sectionURL(p.document, j)})
+			if !strings.HasSuffix(h, "?") && !strings.HasSuffix(h, "？") {
+				h = fmt.Sprintf(r.say(asks), h)
 			}
+			questions, urls = append(questions, h), append(urls, sectionURL(p.document, j))
 			break // one for each passage
 		}
 	}
-	return questions
+	return questions, urls
 }
 
 // heading is a section's heading, one word with the page's title before it.
-func heading(p *passage, section int) string {
+func heading(p *Passage, section int) string {
 	h := short.Line(p.document.Sections[section].Heading)
 	if h != "" && len(strings.Fields(h)) < 2 && p.document.Title != "" && !strings.EqualFold(h, p.document.Title) {
 		return p.document.Title + ": " + h

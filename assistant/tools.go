@@ -37,11 +37,6 @@ const (
 	readTokens   = 2500 // of a page that is read
 )
 
-// toolsOn reports whether the model is offered tools.
-func (r *run) toolsOn() bool {
-	return !r.a.noTools.Load() && r.searchErr == nil
-}
-
 // refusesTools reports whether a model's error is about tools. It is then asked
 // without them, now and later.
 func refusesTools(err error) bool {
@@ -51,7 +46,7 @@ func refusesTools(err error) bool {
 
 // sendTool sends a call, whose input is {argument: value}, and the passages
 // that it found: small, since clients send them back with every later turn.
-func (r *run) sendTool(name, argument, value string, ps []passage) {
+func (r *run) sendTool(name, argument, value string, ps []Passage) {
 	r.toolCalls++
 	id := cmp.Or(r.in.MessageID, r.key) + "-" + strconv.Itoa(r.toolCalls)
 	type metadata struct {
@@ -68,7 +63,7 @@ func (r *run) sendTool(name, argument, value string, ps []passage) {
 	found := make([]hit, len(ps))
 	for i := range ps {
 		p := &ps[i]
-		found[i] = hit{p.document.Page, p.title, p.url, math.Round(p.score*1000) / 1000, metadata{p.title}}
+		found[i] = hit{p.document.Page, p.Title, p.URL, math.Round(p.Score*1000) / 1000, metadata{p.Title}}
 		if a := p.document.Sections[p.section].Anchor; a != "" {
 			found[i].Path += "#" + a
 		}
@@ -85,7 +80,7 @@ const maxShownInput = 200
 // checked is a text of the model, with its links checked like those of the
 // answer: clients may render the argument of a call as Markdown.
 func (r *run) checked(ctx context.Context, text string) string {
-	c := r.newChecker(ctx)
+	c := r.found.checker(ctx)
 	return string(c.End(c.Append(nil, []byte(short.Runes(text, maxShownInput)))))
 }
 
@@ -94,11 +89,11 @@ func (r *run) checked(ctx context.Context, text string) string {
 // model; the reply continues.
 func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	ctx, ended := r.trace(ctx, "tools")
-	if r.answer.inStep {
+	if r.out.inStep {
 		r.out.stepFinish("stop", reply.Usage{})
 		r.out.stepStart()
 	}
-	from := len(r.passages)
+	from := len(r.found.passages)
 	r.exchange = append(r.exchange, PromptMessage{Role: "assistant", ToolCalls: calls})
 	for i, c := range calls {
 		var result string
@@ -114,9 +109,9 @@ func (r *run) useTools(ctx context.Context, calls []ToolCall) {
 	}
 	r.out.stepFinish("tool-calls", reply.Usage{})
 	r.out.stepStart()
-	r.sendSources(r.passages[from:])
+	r.sendSources(r.found.passages[from:])
 	r.out.flush()
-	r.answer.inStep = false
+	r.out.inStep = false
 	ended(ctx.Err())
 }
 
@@ -125,7 +120,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 	if err := json.Unmarshal([]byte(cmp.Or(strings.TrimSpace(c.Arguments), "{}")), &args); err != nil {
 		return "error: the arguments are not a JSON object with text values"
 	}
-	var ps []passage
+	var ps []Passage
 	var err error
 	switch c.Name {
 	case "search":
@@ -133,7 +128,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 		if query == "" {
 			return `error: search needs {"query": "…"}`
 		}
-		ps, err = r.searchAgain(ctx, query)
+		ps, err = r.found.again(ctx, query)
 		if err == nil {
 			r.sendTool("search", "query", r.checked(ctx, query), ps)
 		}
@@ -144,7 +139,7 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 			return `error: read_page needs {"page": "…"}, a path or address of this documentation`
 		}
 		_, anchor, _ := strings.Cut(page, "#")
-		ps, err = r.readPage(ctx, name, anchor)
+		ps, err = r.found.read(ctx, name, anchor)
 		if err == nil {
 			r.sendTool("read_page", "page", r.checked(ctx, name), ps)
 		}
@@ -158,31 +153,14 @@ func (r *run) useTool(ctx context.Context, c ToolCall) string {
 	if len(ps) == 0 {
 		return "nothing new was found; what there is has been given already, or the documentation has nothing on this"
 	}
-	var b strings.Builder
-	for i := range ps {
-		r.writePassage(&b, &ps[i])
-	}
-	return b.String()
+	return r.passages(ps)
 }
 
-// searchAgain searches for the model. It adds what is not among the passages
-// yet.
-func (r *run) searchAgain(ctx context.Context, text string) ([]passage, error) {
-	query := r.q.query
-	query.Text = text
-	query.Limit = 20
-	hits, err := r.a.Search.Search(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return r.add(r.choose(ctx, hits, query, toolPassages)), nil
-}
-
-// readPage gives the model a page, from its beginning or from the section with
+// read gives the model a page, from its beginning or from the section with
 // an anchor, as far as it fits, and says where the rest is.
-func (r *run) readPage(ctx context.Context, name, anchor string) ([]passage, error) {
-	d, err := r.a.Search.Page(ctx, name)
-	if err != nil || d == nil || !r.allowed(d) {
+func (f *findings) read(ctx context.Context, name, anchor string) ([]Passage, error) {
+	d, err := f.index.Page(ctx, name)
+	if err != nil || d == nil || !allowed(d, f.q.query.Filter) {
 		return nil, err
 	}
 	from := max(0, slices.IndexFunc(d.Sections, func(s retrieval.Section) bool { return anchor != "" && s.Anchor == anchor }))
@@ -209,15 +187,14 @@ func (r *run) readPage(ctx context.Context, name, anchor string) ([]passage, err
 	if b.Len() == 0 {
 		return nil, nil
 	}
-	return r.add([]passage{{
-		document: d, section: from, url: sectionURL(d, from), title: sectionTitle(d, from),
-		text: strings.TrimSpace(b.String()), tokens: readTokens - left,
+	return f.add([]Passage{{
+		URL: sectionURL(d, from), Title: sectionTitle(d, from), Text: strings.TrimSpace(b.String()), Tokens: readTokens - left,
+		document: d, section: from,
 	}}), nil
 }
 
 // allowed reports whether a page passes the client's filter.
-func (r *run) allowed(d *retrieval.Document) bool {
-	f := r.q.query.Filter
+func allowed(d *retrieval.Document, f retrieval.Filter) bool {
 	if f.Version != "" && !strings.EqualFold(f.Version, d.Version) || f.Language != "" && !strings.EqualFold(f.Language, d.Language) {
 		return false
 	}

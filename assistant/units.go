@@ -46,11 +46,10 @@ func split(text string) []unit {
 	var out []unit
 	last := partProse
 	bound := true // the last part introduces the next one
-	for _, b := range splitBlocks(text) {
-		if !b.code {
-			b.text = dedent(b.text)
+	for _, p := range splitBlocks(text) {
+		if p.kind != partCode {
+			p = partOf(dedent(p.text))
 		}
-		p := partOf(b)
 		switch {
 		case len(out) == 0, p.kind == partLabel, p.kind == partProse && last != partLabel, !bound && last == partProse:
 			out = append(out, unit{parts: []part{p}})
@@ -178,16 +177,13 @@ func shorten(code string, room int, url string) string {
 	return strings.Join(append(lines[:keep:keep], lines[last]), "\n") + "\n\n" + rest
 }
 
-func partOf(b block) part {
-	switch {
-	case b.code:
-		return part{kind: partCode, text: b.text}
-	case isTable(b.text):
-		return part{kind: partTable, text: b.text, items: tableItems(b.text)}
+func partOf(text string) part {
+	if isTable(text) {
+		return part{kind: partTable, text: text, items: tableItems(text)}
 	}
-	lines := strings.Split(b.text, "\n")
+	lines := strings.Split(text, "\n")
 	if isItem(lines[0]) {
-		p := part{kind: partList, text: b.text}
+		p := part{kind: partList, text: text}
 		for _, line := range lines {
 			if n := len(p.items); n > 0 && (!isItem(line) || line[0] == ' ' || line[0] == '\t') {
 				p.items[n-1] += "\n" + line
@@ -197,10 +193,10 @@ func partOf(b block) part {
 		}
 		return p
 	}
-	if last, _ := utf8.DecodeLastRuneInString(b.text); len(lines) == 1 && utf8.RuneCountInString(b.text) <= longestLabel && !strings.ContainsRune(".!?。！？…", last) {
-		return part{kind: partLabel, text: b.text}
+	if last, _ := utf8.DecodeLastRuneInString(text); len(lines) == 1 && utf8.RuneCountInString(text) <= longestLabel && !strings.ContainsRune(".!?。！？…", last) {
+		return part{kind: partLabel, text: text}
 	}
-	return part{kind: partProse, text: b.text}
+	return part{kind: partProse, text: text}
 }
 
 func isItem(line string) bool {

@@ -60,7 +60,7 @@ func (s *twoOrganizations) Erase(ctx context.Context, site string, e insights.Er
 }
 
 func (*twoOrganizations) Ask(context.Context, string, string) (*assistant.Result, error) {
-	return &assistant.Result{Turn: assistant.Turn{Answer: "Unpack it."}}, nil
+	return &assistant.Result{Answer: "Unpack it."}, nil
 }
 
 func (s *twoOrganizations) Sites() []Site {

@@ -177,7 +177,7 @@ func (a *Assistant) reply(w http.ResponseWriter, r *http.Request, version int, l
 
 // conversation returns the thread that a request continues, and its turns
 // before the question except those about pages that the reader can no longer open.
-func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []assistant.Turn) {
+func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *reply.Request, owner thread.Owner) (id string, history []reply.Message) {
 	ctx, endSpan := observe.Step(ctx, "thread")
 	defer endSpan(nil)
 	known := req.ThreadID
@@ -189,7 +189,8 @@ func (a *Assistant) conversation(ctx context.Context, site *site.Site, req *repl
 		if site.Sealed(ctx, &t) {
 			continue
 		}
-		history = append(history, assistant.Turn{Question: t.Question, Answer: t.Answer, Sources: t.Sources})
+		history = append(history, reply.Message{Role: reply.User, Text: t.Question},
+			reply.Message{Role: reply.Assistant, Text: t.Answer, Sources: t.Sources})
 	}
 	return t.ID, history
 }

@@ -143,7 +143,7 @@ func (s *suite) second(ctx context.Context, c *conversation, w way) (*assistant.
 	}
 	if w.history {
 		in := asking(c.Follow)
-		in.History = []assistant.Turn{{Question: c.First, Answer: res.Answer, Sources: res.Sources}}
+		in.History = []reply.Message{{Role: reply.User, Text: c.First}, {Role: reply.Assistant, Text: res.Answer, Sources: res.Sources}}
 		return in, nil
 	}
 	return asking(c.Follow,
