@@ -412,6 +412,26 @@ func TestParametersThatAnEndpointRefusesAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestAModelWhoseTemplateHasNoSystemRoleGetsOneMessage(t *testing.T) {
+	srv := modelserver.New()
+	srv.Answer(func(r *modelserver.Request) modelserver.Reply {
+		if strings.Contains(string(r.Fields["messages"]), `"system"`) {
+			return modelserver.Reply{Status: 400, Body: `{"object":"error","message":"System role not supported","type":"BadRequestError","code":400}`}
+		}
+		return modelserver.Reply{Text: "fine"}
+	})
+	c := chain(t, srv, Options{})
+	p := &assistant.Prompt{Messages: []assistant.PromptMessage{{Role: "system", Content: "Rules"}, {Role: "user", Content: "Question"}}}
+	for range 2 {
+		if got, _, err := askAs(t.Context(), c, p); err != nil || got.text != "fine" {
+			t.Fatal(got.text, err)
+		}
+	}
+	if got, want := string(srv.Last().Fields["messages"]), `[{"role":"user","content":"Rules\n\nQuestion"}]`; got != want || len(srv.Requests()) != 3 {
+		t.Errorf("%s after %d requests, want %s after 3", got, len(srv.Requests()), want)
+	}
+}
+
 func TestMessagesOfAToolConversation(t *testing.T) {
 	srv := modelserver.New()
 	p := &assistant.Prompt{Messages: []assistant.PromptMessage{

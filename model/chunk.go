@@ -271,7 +271,7 @@ func (s *stream) toolCalls() []assistant.ToolCall {
 			continue
 		}
 		if c.ID == "" {
-			c.ID = fmt.Sprintf("call_%d", i)
+			c.ID = fmt.Sprintf("call%05d", i) // Mistral's template refuses any other length
 		}
 		if strings.TrimSpace(c.Arguments) == "" {
 			c.Arguments = "{}"

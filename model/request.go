@@ -51,6 +51,7 @@ const (
 	withEffort                               // reasoning_effort low
 	withTools
 	withUser
+	withSystem // a message with the role system
 	refusedMax // neither limit is tried twice
 	refusedCompletion
 )
@@ -62,7 +63,7 @@ func firstParameters(e Endpoint, u *url.URL) parameters {
 	host := u.Hostname()
 	reasons := reasoningModel.MatchString(e.Model) && !strings.Contains(e.Model, "-chat")
 	openAI := host == "api.openai.com" || isAzure(u)
-	p := withUsage | withTools
+	p := withUsage | withTools | withSystem
 	switch {
 	case openAI, reasons && host != "openrouter.ai":
 		p |= withMaxCompletion
@@ -115,6 +116,8 @@ func (p parameters) without(status int, refusal []byte, tools bool) parameters {
 			next |= withMaxTokens
 		}
 		return next
+	case p&withSystem != 0 && has("system role"): // the template of Gemma 2
+		return p &^ withSystem
 	case p&withUser != 0 && has(`"user"`, `'user'`, `\"user\"`):
 		return p &^ withUser
 	}
@@ -155,8 +158,13 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 			})
 		}
 	}
-	r.Messages = make([]message, len(p.Messages))
-	for i, m := range p.Messages {
+	messages := p.Messages
+	if params&withSystem == 0 && len(messages) > 1 && messages[0].Role == "system" {
+		messages = slices.Clone(messages[1:])
+		messages[0].Content = p.Messages[0].Content + "\n\n" + messages[0].Content
+	}
+	r.Messages = make([]message, len(messages))
+	for i, m := range messages {
 		out := message{Role: m.Role, ToolCallID: m.ToolCallID}
 		if m.Content != "" || len(m.ToolCalls) == 0 {
 			out.Content = &m.Content
