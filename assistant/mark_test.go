@@ -8,15 +8,15 @@ import (
 
 func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
 	for in, want := range map[string]string{
-		"[[no-answer]] It isn't there.":                 "It isn't there.",
-		"**[[NO-ANSWER]]** It isn't there.":             "It isn't there.",
-		"`[no_answer]`: It isn't there.":                "It isn't there.",
-		"\\[\\[no-answer\\]\\] It isn't there.":         "It isn't there.",
-		"【no-answer】文档没有说明。":                            "文档没有说明。",
-		"「No Answer」 It isn't there.":                   "It isn't there.",
-		"no-answer It isn't there.":                     "It isn't there.",
-		"It isn't there.\n\n(no-answer)":                "It isn't there.\n\n",
-		"It isn't there. [[no-answer]]":                 "It isn't there. ",
+		"[[no-answer]] It isn't there.":         "It isn't there.",
+		"**[[NO-ANSWER]]** It isn't there.":     "It isn't there.",
+		"`[no_answer]`: It isn't there.":        "It isn't there.",
+		"\\[\\[no-answer\\]\\] It isn't there.": "It isn't there.",
+		"【no-answer】文档没有说明。":                    "文档没有说明。",
+		"「No Answer」 It isn't there.":           "It isn't there.",
+		"no-answer It isn't there.":             "It isn't there.",
+		"It isn't there.\n\n(no-answer)":        "It isn't there.\n\n",
+		"It isn't there. [[no-answer]]":         "It isn't there. ",
 	} {
 		for _, size := range []int{1, 2, 5, 100} {
 			if got, seen := unmarked(in, size); got != want || !seen {
