@@ -38,12 +38,14 @@ func (n *inline) bracket(s []byte, whole, full bool) (used int) {
 		if image {
 			n.put('!')
 		}
-		n.brackets(s[1:b.text], n.unsure || n.inLink || n.last() == '!' || !isPaired(s[1:b.text]))
-	case definition:
-		if !n.define(s[1:b.text], b.dest, image) {
-			n.brackets(s[1:b.text], true)
-			used = b.text + 1 // the rest is text
+		defines := used < len(s) && s[used] == ':' // the text of other brackets would become a link
+		open, closing := "[", "]"
+		if defines || n.unsure || n.inLink || image || n.last() == '!' || !isPaired(s[1:b.text]) {
+			open, closing = `\[`, `\]`
 		}
+		n.puts(open)
+		n.inner(s[1:b.text], n.inLink)
+		n.puts(closing)
 	case linked:
 		n.link(s[1:b.text], b.dest, image)
 	}
@@ -51,32 +53,6 @@ func (n *inline) bracket(s []byte, whole, full bool) (used int) {
 		used++
 	}
 	return used
-}
-
-// brackets passes on text in brackets that are no link.
-func (n *inline) brackets(text []byte, escape bool) {
-	open, closing := "[", "]"
-	if escape {
-		open, closing = `\[`, `\]`
-	}
-	n.puts(open)
-	n.inner(text, n.inLink)
-	n.puts(closing)
-}
-
-// define passes on a link's definition, "[label]: dest", if the destination
-// may be linked to.
-func (n *inline) define(label []byte, dest string, image bool) bool {
-	if image || n.inLink || n.last() != '\n' || bytes.ContainsAny(label, "[]`<&\\") || bytes.HasPrefix(label, []byte("^")) {
-		return false
-	}
-	url, ok := n.check.resolve(dest)
-	if !ok {
-		return false
-	}
-	n.check.cited[url] = true
-	n.puts("[" + string(label) + "]: " + markdownURL(url))
-	return true
 }
 
 // link passes on a link, or its text where the destination may not be linked.
@@ -196,11 +172,10 @@ func (n *inline) inner(text []byte, inLink bool) {
 type bracketKind uint8
 
 const (
-	undecided  bracketKind = iota
-	noBracket              // "[" without its "]"
-	noLink                 // "[text]"
-	linked                 // "[text](dest)"
-	definition             // "[label]: dest" to the line's end
+	undecided bracketKind = iota
+	noBracket             // "[" without its "]"
+	noLink                // "[text]"
+	linked                // "[text](dest)"
 )
 
 // bracketParts are the parts of a bracket: its text ends at s[text] == ']',
@@ -266,26 +241,18 @@ func parseBracket(s []byte, unsure, whole bool) (b bracketParts, kind bracketKin
 		}
 		return b, undecided
 	}
-	switch s[b.end] {
-	case '(':
-		dest, end, ok := parseDestination(s[b.end:])
-		switch {
-		case ok:
-			b.dest, b.end = dest, b.end+end
-			return b, linked
-		case end == 0 && !whole:
-			return b, undecided
-		}
-		return b, noBracket
-	case ':':
-		if !whole {
-			return b, undecided
-		}
-		dest, _, _ := strings.Cut(strings.TrimLeft(string(s[b.end+1:]), " \t"), " ")
-		b.dest, b.end = strings.Trim(dest, "<>"), len(s)
-		return b, definition
+	if s[b.end] != '(' {
+		return b, noLink
 	}
-	return b, noLink
+	dest, end, ok := parseDestination(s[b.end:])
+	switch {
+	case ok:
+		b.dest, b.end = dest, b.end+end
+		return b, linked
+	case end == 0 && !whole:
+		return b, undecided
+	}
+	return b, noBracket
 }
 
 // parseDestination reads `(dest "title")`. Where it isn't one, end is 0 if

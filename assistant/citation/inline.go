@@ -226,7 +226,7 @@ func (n *inline) inSpan(s []byte, whole, full bool) (used int) {
 		n.ticks++
 		n.put(ch)
 		return 1
-	case !n.meansOutside(s, whole):
+	case !n.meansOutside(s, whole, full):
 		n.countBars(s[:1])
 		n.put(ch)
 		return 1
@@ -264,18 +264,18 @@ func (n *inline) countBars(code []byte) {
 
 // meansOutside reports whether s, inside a code span, begins with what would
 // mean something outside.
-func (n *inline) meansOutside(s []byte, whole bool) bool {
+func (n *inline) meansOutside(s []byte, whole, full bool) bool {
 	switch s[0] {
 	case '[', ']', '<', '!', '&':
 		return true
 	case 'f', 'F', 'h', 'H', 'w', 'W':
-		if isAlnum(n.last()) {
-			return false
-		}
 		m, partial := scheme(s)
-		return m > 0 || partial && !whole
-	case '.', '@', '/', ':':
-		return n.joins(s)
+		return !isAlnum(n.last()) && (m > 0 || partial && !whole)
+	case '.', '@', '/', ':': // what joint passes on otherwise than it is, in text where nothing may be linked
+		text := inline{check: &Checker{site: new(Site)}, line: bytes.Clone(n.line[max(0, len(n.line)-longestJoint):])}
+		from := len(text.line)
+		used := text.joint(s, whole, full)
+		return used == 0 || !bytes.Equal(text.line[from:], s[:used])
 	}
 	return false
 }

@@ -79,30 +79,6 @@ func (n *inline) dot(s []byte, whole bool) (used int) {
 
 func isLinkedDomain(name []byte) bool { return linkedDomains[strings.ToLower(string(name))] }
 
-// joins reports whether joint may write what s begins with otherwise than it is.
-func (n *inline) joins(s []byte) bool {
-	switch s[0] {
-	case '.':
-		return n.endsWWW() || isAlnum(n.last()) && (len(s) < 2 || isAlnum(s[1])) && (len(s) < 2+longestDomain || n.dotted(s))
-	case '@':
-		return isLocal(n.last())
-	case '/':
-		return n.last() == '/'
-	case ':':
-		return n.endsWord("http", "https", "ftp")
-	}
-	return false
-}
-
-// dotted reports whether a linked domain is behind the dot that s begins with.
-func (n *inline) dotted(s []byte) bool {
-	end := 1
-	for end < len(s) && isAlnum(s[end]) {
-		end++
-	}
-	return isLinkedDomain(s[1:end])
-}
-
 // linkedDomains are the top-level domains that markdown-it knows by itself.
 var linkedDomains = func() map[string]bool {
 	m := make(map[string]bool)
@@ -118,7 +94,10 @@ var linkedDomains = func() map[string]bool {
 	return m
 }()
 
-const longestDomain = 6
+const (
+	longestDomain = 6
+	longestJoint  = 16 // how much of the line before a character makes it one
+)
 
 // plainAt reports whether name is no host behind an "@", as in nDCG@10: it has
 // no dot, nothing before the word makes it a URL, and nothing behind it can join

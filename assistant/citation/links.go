@@ -67,7 +67,7 @@ func (s *Site) isOwnHost(host string) bool {
 
 func (s *Site) isAllowed(u *url.URL) bool {
 	host := u.Hostname()
-	if strings.ContainsFunc(host, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) && !strings.ContainsRune("-._", r) }) {
+	if strings.Contains(host, "..") || strings.ContainsFunc(host, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) && !strings.ContainsRune("-._", r) }) {
 		return false // no host has such a name
 	}
 	port := u.Port()

@@ -1,14 +1,20 @@
 package assistant
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	weakly "weak"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
+	"github.com/caddy-docs/caddy-docs/handlers/app"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // What outlives a reload logs to the output of the new configuration: the
@@ -58,5 +64,33 @@ func TestWhatOutlivesAReloadLogsToTheNewOutput(t *testing.T) {
 	}
 	if after := strings.TrimPrefix(s.Log(), before); strings.Contains(after, `"logger":"docs"`) {
 		t.Errorf("the old log goes on: %s", after)
+	}
+}
+
+// What outlives a reload keeps nothing else of the configuration before: neither
+// its app nor its sites, nor those of configurations since.
+func TestWhatOutlivesAReloadKeepsNoSite(t *testing.T) {
+	m, url := caddytest.StartModel(t)
+	m.Always(modelserver.Reply{Text: caddytest.ModelAnswer})
+	s := caddytest.New(t)
+	root := caddytest.AcmeFolder(t)
+	var apps []weakly.Pointer[app.App]
+	var sites []weakly.Pointer[site.Site]
+	for i := range 3 {
+		s.Load(caddytest.LLM(url, "first", "budget 200 requests per day"), caddytest.Site(root)+fmt.Sprintf("# %d\n", i))
+		s.Ready("acme")
+		s.Ask(t, 2, caddytest.InstallQuestion, nil)
+		if res := s.Do(caddytest.Request{Method: http.MethodGet, Path: "/v1/widget/acme.js"}); res.Status != http.StatusOK {
+			t.Fatal(res.Status)
+		}
+		running := caddytest.App(t)
+		apps = append(apps, weakly.Make(running.App))
+		sites = append(sites, weakly.Make(running.Site("acme")))
+	}
+	for i := range 2 {
+		caddytest.Until(t, fmt.Sprintf("configuration %d is gone", i), func() bool {
+			runtime.GC()
+			return apps[i].Value() == nil && sites[i].Value() == nil
+		})
 	}
 }

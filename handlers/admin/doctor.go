@@ -162,7 +162,7 @@ func checkPages(r *site.Site, c *checks) {
 	case len(pages) == 0:
 	case r.Config.Locks == "off":
 		c.add(what, nil, "all count as public: locks are off", "")
-	case r.Reach.View().Elsewhere && r.Reach.Named():
+	case r.Reach.View().Elsewhere && r.Reach.Named:
 		c.add(what, fmt.Errorf("nothing in this Caddy serves the %d pages; all count as public", len(pages)), "", serve(r, pages[0].File))
 	case r.Reach.View().Elsewhere:
 		c.add(what, nil, "all count as public: this Caddy does not serve them, by its configuration", "")
@@ -174,7 +174,7 @@ func checkPages(r *site.Site, c *checks) {
 		c.add(what, fmt.Errorf("%d of %d are not served, for example %s: %s", n.NotServed, len(pages), p.URL, p.Why), "",
 			"serve them, or leave them out: "+exclude+"; caddy docs pages "+r.Name+" lists them")
 	case n.Unknown > 0:
-		p := reach.FirstUnknown(pages)
+		p := reach.First(pages, reach.Unknown)
 		c.add(what, fmt.Errorf("%d of %d count as locked, for example %s: %s", n.Unknown, len(pages), p.URL, p.Why), "",
 			"make what serves them answer sooner and without limits for 192.0.2.1; Caddy retries by itself")
 	case n.Locked > 0:

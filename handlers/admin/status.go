@@ -81,7 +81,7 @@ func (a API) Status() Status {
 		st.API, st.APIProblem = a.API(r.Name)
 		if r.Index != nil {
 			st.Index = r.Index.Refresher.Status()
-			counts := r.Reach.Counts()
+			counts := reach.Count(r.Reach.Pages())
 			st.Pages = &counts
 		}
 		s.Sites = append(s.Sites, st)

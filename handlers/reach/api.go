@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
@@ -40,10 +39,6 @@ func (rs *Routes) Post(ctx context.Context, server *caddyhttp.Server, host, path
 
 // Prepared returns a request like that of Post, to try matchers with.
 func Prepared(ctx context.Context, server *caddyhttp.Server, host, path string) *http.Request {
-	r := (&http.Request{
-		Method: http.MethodPost, URL: &url.URL{Path: path}, RequestURI: path, Host: host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header), Body: http.NoBody, RemoteAddr: stranger.remoteAddr,
-	}).WithContext(ctx)
-	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), &response{header: make(http.Header)}, server)
+	in := &inside{server: server, scheme: scheme(server), host: host}
+	return in.request(ctx, http.MethodPost, &url.URL{Path: path}, stranger, &response{header: make(http.Header)})
 }

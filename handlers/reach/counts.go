@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -33,43 +34,23 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Counts returns how many pages are in each state.
-func (s *Site) Counts() (c Counts) {
-	v := s.View()
-	for _, d := range s.documents() {
-		switch p := v.pages[d.Page]; {
-		case v.Elsewhere:
-			c.add(Public)
-		case !p.shows(d):
-			c.add(Unknown)
-		default:
-			c.add(p.State)
-		}
-	}
-	return c
-}
-
 // Count counts pages by state.
 func Count(pages []Page) (c Counts) {
 	for _, p := range pages {
-		c.add(p.State)
+		switch p.State {
+		case Public:
+			c.Public++
+		case Locked:
+			c.Locked++
+		case NotServed:
+			c.NotServed++
+		case Duplicate:
+			c.Duplicate++
+		default:
+			c.Unknown++
+		}
 	}
 	return c
-}
-
-func (c *Counts) add(s State) {
-	switch s {
-	case Public:
-		c.Public++
-	case Locked:
-		c.Locked++
-	case NotServed:
-		c.NotServed++
-	case Duplicate:
-		c.Duplicate++
-	default:
-		c.Unknown++
-	}
 }
 
 // Raw returns how many pages are served as text, and the first of them.
@@ -85,12 +66,10 @@ func Raw(pages []Page) (n int, first *Page) {
 	return n, first
 }
 
-// FirstUnknown returns the first page that gives no answer, nil for none.
-func FirstUnknown(pages []Page) *Page {
-	for i := range pages {
-		if pages[i].State == Unknown {
-			return &pages[i]
-		}
+// First returns the first page in a state, nil for none.
+func First(pages []Page, state State) *Page {
+	if i := slices.IndexFunc(pages, func(p Page) bool { return p.State == state }); i >= 0 {
+		return &pages[i]
 	}
 	return nil
 }
@@ -98,23 +77,13 @@ func FirstUnknown(pages []Page) *Page {
 // FirstNotServed returns a page that is not served, and what leaves it out of
 // the index: a line of the site's block. It returns nil if all are served.
 func FirstNotServed(pages []Page) (example *Page, exclude string) {
-	served := make(map[string]bool) // by extension
-	for i, p := range pages {
-		if p.State == NotServed {
-			if example == nil {
-				example = &pages[i]
-			}
-			continue
-		}
-		served[path.Ext(p.File)] = true
-	}
-	if example == nil {
+	if example = First(pages, NotServed); example == nil {
 		return nil, ""
 	}
 	file := example.File
 	if u, err := url.Parse(file); err == nil && u.Host != "" { // of a sitemap
 		file = u.Path
-	} else if ext := path.Ext(file); !served[ext] {
+	} else if ext := path.Ext(file); !slices.ContainsFunc(pages, func(p Page) bool { return p.State != NotServed && path.Ext(p.File) == ext }) {
 		return example, "exclude /**" + ext
 	}
 	return example, "exclude /" + strings.TrimPrefix(file, "/")

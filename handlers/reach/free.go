@@ -30,11 +30,10 @@ func (s *Site) Free(ctx context.Context, path string) bool {
 		return known.free
 	}
 	var got, absent answer
-	look := func(path string, to *answer) error {
-		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, stranger, func(a answer) { *to = a })
-	}
-	if look(s.root()+"docs-"+strings.ToLower(rand.Text()), &absent) != nil || look(escape(path), &got) != nil {
-		return false
+	for path, to := range map[string]*answer{s.root() + "docs-" + strings.ToLower(rand.Text()): &absent, escape(path): &got} {
+		if s.inside.ask(ctx, s.inside.readers, insideTimeout, path, stranger, func(a answer) { *to = a }) != nil {
+			return false
+		}
 	}
 	free := got.status == 0 || got.status == http.StatusNotFound || got.status == http.StatusOK && absent.status == http.StatusOK && got.hash == absent.hash
 	s.mu.Lock()

@@ -22,11 +22,11 @@ const (
 	// insideTimeout bounds a request inside the process, with its redirects.
 	insideTimeout = 2 * time.Second
 	// insideAtOnce bounds the requests of a site in the background, whatever the
-	// number of cores, backgroundAtOnce those of all sites, and readersAtOnce those on behalf of
-	// readers.
-	insideAtOnce     = 16
-	backgroundAtOnce = 64
-	readersAtOnce    = 64
+	// number of cores, and backgroundAtOnce those of all sites; readersInsideAtOnce
+	// and readersAtOnce those on behalf of readers. So the readers of a site whose
+	// locks hang leave slots to those of others.
+	insideAtOnce, backgroundAtOnce     = 16, 64
+	readersInsideAtOnce, readersAtOnce = 32, 64
 	// maxRedirects are followed on the same host.
 	maxRedirects = 5
 	// maxKept is how much of a body is kept to look for a page's text in it, and
@@ -139,7 +139,7 @@ type inside struct {
 	host   string // with port, as clients send it
 	public string // that of the site's URL; a proxy may send another one here
 	// background are the slots of requests in the background, the site's and those
-	// of all sites, and readers those of requests on behalf of readers.
+	// of all sites, and readers those on behalf of readers.
 	background, readers []chan struct{}
 }
 
@@ -162,7 +162,7 @@ func newInside(routes *Routes, server *caddyhttp.Server, host string) (*inside, 
 	}
 	return &inside{
 		server: server, routes: routes, chain: chain, scheme: scheme(server), host: host, public: host,
-		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{routes.readers},
+		background: []chan struct{}{make(chan struct{}, atOnce()), routes.background}, readers: []chan struct{}{make(chan struct{}, readersInsideAtOnce), routes.readers},
 	}, nil
 }
 
@@ -250,14 +250,9 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 	}
 }
 
-// once makes one request.
-func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader, body *bytes.Buffer) (w *response, err error) {
-	w = &response{header: make(http.Header), body: body}
-	w.hash.SetSeed(seed)
-	header := c.header.Clone()
-	if header == nil {
-		header = make(http.Header)
-	}
+// request returns a request of a client, prepared as the server does it.
+func (s *inside) request(ctx context.Context, method string, target *url.URL, c *reader, w http.ResponseWriter) *http.Request {
+	header := c.header.Clone() // handlers change it
 	header.Set("Accept", "text/html,text/markdown,*/*;q=0.8")
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", "caddy-docs")
@@ -274,8 +269,14 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 	if s.scheme == "https" && r.TLS == nil {
 		r.TLS = &tls.ConnectionState{Version: tls.VersionTLS13, HandshakeComplete: true, ServerName: hostname(s.host)}
 	}
-	r = caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, s.server)
+	return caddyhttp.PrepareRequest(r, caddy.NewReplacer(), w, s.server)
+}
 
+// once makes one request.
+func (s *inside) once(ctx context.Context, method string, target *url.URL, c *reader, body *bytes.Buffer) (w *response, err error) {
+	w = &response{header: make(http.Header), body: body}
+	w.hash.SetSeed(seed)
+	r := s.request(ctx, method, target, c, w)
 	defer func() {
 		if p := recover(); p != nil { // abort panics, and so may any handler
 			w.status, err = statusAborted, nil

@@ -51,14 +51,9 @@ type Options struct {
 
 // Site is a site as one configuration of this Caddy serves it.
 type Site struct {
-	base      *url.URL
-	inside    *inside // nil: the site is served elsewhere
-	documents func() []*retrieval.Document
-	whole     func(ctx context.Context, page string) (*retrieval.Document, error)
-	file      func(file string) ([]byte, error)
-	log       *slog.Logger
-	named     bool
-	open      bool // locks are off
+	Options
+	base   *url.URL
+	inside *inside // nil: the site is served elsewhere
 
 	view atomic.Pointer[View]
 	// late is the first document of a generation whose pages took too long to
@@ -71,7 +66,9 @@ type Site struct {
 
 	wake     chan struct{}
 	updating sync.Mutex // one update at a time
-	reported reported
+	// reported and reportedFailing report that the log has the states, and a page
+	// that gives no answer.
+	reported, reportedFailing bool
 
 	mu    sync.Mutex
 	pages map[string]*Page // by Document.Page
@@ -92,7 +89,7 @@ type Site struct {
 	// found has the locked pages that are not where a stranger was refused, by
 	// Document.Page: a lock on /x/* refuses /x/page, where nothing may be, as
 	// it refuses /x/page.md. A reader who can open the page finds it.
-	found sync.Map // of moved, and once more by their URL
+	found sync.Map // of moved
 }
 
 // View is what strangers may see at one moment.
@@ -159,24 +156,21 @@ func (v *View) at(u string) (pages []*Page) {
 	if p := v.byURL()[u]; p != nil {
 		pages = append(pages, p)
 	}
-	if m, ok := v.found.Load(foundAt(u)); ok {
-		if p := v.pages[m.(moved).page]; p != nil && content(p.Document) == m.(moved).content {
+	v.found.Range(func(page, m any) bool {
+		if p := v.pages[page.(string)]; m.(moved).url == u && p != nil && content(p.Document) == m.(moved).content {
 			pages = append(pages, p)
 		}
-	}
+		return true
+	})
 	return pages
 }
 
-// moved is where and how a page is served.
+// moved is where and how the content of a page is served.
 type moved struct {
-	page, content string
-	url           string
-	raw           bool
-	path          string // of url, as it is asked for
+	content, url string
+	path         string // of url, as it is asked for
+	raw          bool
 }
-
-// foundAt is the key of a moved page by its URL.
-type foundAt string
 
 // document returns a document as its page is served.
 func (m moved) document(d *retrieval.Document) *retrieval.Document {
@@ -200,30 +194,24 @@ func New(o Options) (*Site, error) {
 	if o.URL == "" {
 		base.Path = o.Prefix
 	}
-	s := &Site{
-		base: base, documents: o.Documents, whole: o.Whole, file: o.File, log: o.Log, named: o.Named, open: o.Open,
-		wake: make(chan struct{}, 1), pages: make(map[string]*Page), readers: make(map[readerHash]*rights),
-	}
+	s := &Site{Options: o, base: base, wake: make(chan struct{}, 1), readers: make(map[readerHash]*rights)}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
-	if server == nil && !o.Open {
+	if server == nil {
 		server, host = ServerFor(o.HTTP, base), base.Host
 	}
 	v := s.newView(nil)
 	s.view.Store(v)
-	if v.Elsewhere = server == nil || o.Open; v.Elsewhere {
+	v.Elsewhere = server == nil || o.Open
+	if v.Complete = v.Elsewhere; v.Elsewhere { // others are asked for their pages first
 		return s, nil
 	}
-	v.Complete = false // until the pages are asked for
 	if s.inside, err = newInside(o.Routes, server, host); err != nil {
 		return nil, err
 	}
 	s.inside.public = cmp.Or(base.Host, host)
 	return s, nil
 }
-
-// Named reports whether this Caddy has the host of the site's URL.
-func (s *Site) Named() bool { return s.named }
 
 // View returns what may be searched now.
 func (s *Site) View() *View { return s.view.Load() }
@@ -232,11 +220,11 @@ func (s *Site) View() *View { return s.view.Load() }
 func (s *Site) Pages() []Page {
 	v := s.View()
 	var all []Page
-	for _, d := range s.documents() {
+	for _, d := range s.Documents() {
 		switch p := v.pages[d.Page]; {
 		case v.Elsewhere:
 			p := Page{Document: d, State: Public, URL: d.URL}
-			if !s.open {
+			if !s.Open {
 				p.Why = "is not served by this Caddy"
 			}
 			all = append(all, p)

@@ -28,7 +28,7 @@ type reader struct {
 
 // stranger has no credentials. The address is one for documentation (RFC
 // 5737), not of loopback or a private network, which locks often let in.
-var stranger = &reader{remoteAddr: "192.0.2.1:49152"}
+var stranger = &reader{remoteAddr: "192.0.2.1:49152", header: http.Header{}}
 
 // unseen are headers that describe a message or differ from request to
 // request, so that locks don't look at them. Names that end with a hyphen are
@@ -101,16 +101,13 @@ func (r *reader) hash() (sum readerHash) {
 
 // visit is one request of a reader.
 type visit struct {
-	who  func() *reader
+	*reader
 	hash func() readerHash
 	// incomplete is set when not every page could be checked for it.
 	incomplete atomic.Bool
 }
 
 type visitCtxKey struct{}
-
-// visitKey is what a visit is kept under.
-const visitKey = "docs_visit"
 
 // Keep keeps a value with a request, for handlers that come later. Caddy's
 // variables would do, but a connection that forward_auth has just opened may
@@ -135,11 +132,11 @@ func Kept(r *http.Request, key string) any {
 // sends a request to the API. isKey reports whether a value of the
 // Authorization or X-API-Key header is a key of the API, which no lock sees.
 func WithReader(ctx context.Context, r *http.Request, isKey func(value string) bool) context.Context {
-	v, ok := Kept(r, visitKey).(*visit)
+	v, ok := Kept(r, "docs_visit").(*visit)
 	if !ok {
-		v = &visit{who: sync.OnceValue(func() *reader { return newReader(r, isKey) })}
-		v.hash = sync.OnceValue(func() readerHash { return v.who().hash() })
-		Keep(r, visitKey, v)
+		v = &visit{reader: newReader(r, isKey)}
+		v.hash = sync.OnceValue(v.reader.hash)
+		Keep(r, "docs_visit", v)
 	}
 	return context.WithValue(ctx, visitCtxKey{}, v)
 }

@@ -62,7 +62,7 @@ type rights struct {
 	mu      sync.Mutex
 	opened  map[int32][]*Page // by lock
 	checks  map[string]*check // by path
-	folders map[tallyKey]*tally
+	folders map[tallyKey]tally
 	// openedPages are the contents of the locked pages that opened.
 	openedPages map[string]string
 	// refused is the status with which the site refused the front page last.
@@ -104,8 +104,8 @@ func (s *Site) rightsOf(v *visit) *rights {
 		s.readersSize, s.readersUntil = 0, now.Add(openedFor)
 	}
 	r := &rights{
-		site: s, who: v.who(), until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
-		opened: make(map[int32][]*Page), checks: make(map[string]*check), folders: make(map[tallyKey]*tally), openedPages: make(map[string]string),
+		site: s, who: v.reader, until: now.Add(openedFor), slots: make(chan struct{}, checksAtOnce), tried: make(chan struct{}),
+		opened: make(map[int32][]*Page), checks: make(map[string]*check), folders: make(map[tallyKey]tally), openedPages: make(map[string]string),
 	}
 	s.readers[hash] = r
 	s.readersSize += r.who.size
@@ -231,7 +231,7 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 // those that it has.
 func (s *Site) missing(name string) *Page {
 	d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
-	if documents := s.documents(); len(documents) > 0 {
+	if documents := s.Documents(); len(documents) > 0 {
 		file := documents[len(documents)-1].File
 		if d.File = strings.TrimPrefix(bare("/"+name), "/") + path.Ext(file); strings.Contains(file, "://") {
 			d.File = file // of a sitemap
@@ -290,10 +290,7 @@ func (r *rights) count(p *Page, open bool) {
 	defer r.mu.Unlock()
 	key := tallyKey{p.lock, p.folder}
 	t := r.folders[key]
-	if t == nil {
-		t = new(tally)
-		r.folders[key] = t
-	}
+	defer func() { r.folders[key] = t }()
 	if !open {
 		t.refused++
 		return
@@ -308,7 +305,8 @@ func (r *rights) count(p *Page, open bool) {
 // mayProbe reports whether a page may be asked for: one in a folder in which
 // something has opened, or one of the first few others.
 func (s *Search) mayProbe(p *Page) bool {
-	if opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder}); opened > 0 || s.probed[p.Page] || s.rights.mixed(p.lock) {
+	opened, _ := s.rights.tallied(tallyKey{p.lock, p.folder})
+	if byPage, _ := s.rights.decides(p.lock); opened > 0 || byPage || s.probed[p.Page] {
 		return true
 	}
 	s.probes--
@@ -316,52 +314,35 @@ func (s *Search) mayProbe(p *Page) bool {
 	return s.probes >= 0
 }
 
-// mixed reports whether a folder behind a lock has pages that open and pages
-// that don't, as where each page has its own list of readers.
-func (r *rights) mixed(lock int32) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for key, t := range r.folders {
-		if key.lock == lock && t.opened > 0 && t.refused > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // tallied returns how many pages of a folder opened and refused.
 func (r *rights) tallied(key tallyKey) (opened, refused int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.folders[key]; t != nil {
-		return t.opened, t.refused
-	}
-	return 0, 0
+	t := r.folders[key]
+	return t.opened, t.refused
 }
 
 // closed reports whether the pages of a folder are taken for closed to the
 // reader: some refused, none opened, and the lock decides by folder.
 func (r *rights) closed(p *Page) bool {
 	opened, refused := r.tallied(tallyKey{p.lock, p.folder})
-	return opened == 0 && refused >= closedAfter && r.byFolder(p.lock)
+	_, byFolder := r.decides(p.lock)
+	return opened == 0 && refused >= closedAfter && byFolder
 }
 
-// byFolder reports whether a lock decides by folder as far as is
-// known: a folder has opened more than once, and none has pages of both kinds.
-func (r *rights) byFolder(lock int32) bool {
+// decides reports how a lock decides as far as is known: by page, if a folder
+// has pages that open and pages that don't, or else by folder, if one has opened
+// more than once.
+func (r *rights) decides(lock int32) (byPage, byFolder bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	most := 0
 	for key, t := range r.folders {
-		if key.lock != lock {
-			continue
+		if key.lock == lock {
+			byPage = byPage || t.opened > 0 && t.refused > 0
+			byFolder = byFolder || t.opened >= closedAfter
 		}
-		if t.opened > 0 && t.refused > 0 {
-			return false
-		}
-		most = max(most, t.opened)
 	}
-	return most >= closedAfter
+	return byPage, byFolder && !byPage
 }
 
 // locks returns the locks that the reader has opened something behind.
@@ -399,9 +380,7 @@ func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			status = got.status
 			continue
 		case state == Public && i > 0 && proof:
-			m := moved{d.Page, content(d), s.absolute(got.path), !isHTML(got.contentType), got.path}
-			s.found.Store(d.Page, m)
-			s.found.Store(foundAt(m.url), m)
+			s.found.Store(d.Page, moved{content(d), s.absolute(got.path), got.path, !isHTML(got.contentType)})
 		}
 		return state == Public, got.status, nil
 	}
@@ -463,10 +442,11 @@ func (s *Site) Searched(ctx context.Context) *Search {
 // awaitComplete waits a moment for a view of the pages that the index has now.
 // It reports whether there is one.
 func (s *Site) awaitComplete(ctx context.Context) bool {
-	var timer *time.Timer
+	wait, cancel := context.WithTimeout(ctx, completeWait)
+	defer cancel()
 	for {
 		v := s.View()
-		documents := s.documents()
+		documents := s.Documents()
 		switch {
 		case v.Elsewhere || len(documents) == 0 || v.Complete && SameDocuments(documents, v.documents):
 			return true
@@ -477,16 +457,12 @@ func (s *Site) awaitComplete(ctx context.Context) bool {
 		case s.wake <- struct{}{}:
 		default: // it is to look already
 		}
-		if timer == nil {
-			timer = time.NewTimer(completeWait)
-			defer timer.Stop()
-		}
 		select {
 		case <-v.replaced:
-		case <-timer.C:
-			s.late.Store(documents[0])
-			return false
-		case <-ctx.Done():
+		case <-wait.Done():
+			if ctx.Err() == nil {
+				s.late.Store(documents[0])
+			}
 			return false
 		}
 	}

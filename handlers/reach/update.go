@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"hash/fnv"
+	"hash/maphash"
 	"runtime"
 	"strings"
 	"sync"
@@ -45,12 +45,12 @@ func (s *Site) Run(ctx context.Context) {
 	if s.inside == nil {
 		const message = "this Caddy does not serve the site's pages, by its configuration; all of them count as public"
 		switch {
-		case s.open:
-			s.log.Warn("locks are off: every page of the index is public")
-		case s.named:
-			s.log.Warn(message, "see", "caddy docs doctor")
+		case s.Open:
+			s.Log.Warn("locks are off: every page of the index is public")
+		case s.Named:
+			s.Log.Warn(message, "see", "caddy docs doctor")
 		default:
-			s.log.Info(message)
+			s.Log.Info(message)
 		}
 		return
 	}
@@ -81,7 +81,7 @@ func Ticks(ctx context.Context, each func()) {
 
 // Tick lets Run go on if a page is due, or may be.
 func (s *Site) Tick() {
-	if s.inside == nil || s.isSettled(s.documents(), time.Now()) {
+	if s.inside == nil || s.isSettled(s.Documents(), time.Now()) {
 		return
 	}
 	select {
@@ -105,7 +105,7 @@ func (s *Site) Update(ctx context.Context) {
 	}
 	s.updating.Lock()
 	defer s.updating.Unlock()
-	documents := s.documents()
+	documents := s.Documents()
 	due, again := s.due(documents, time.Now())
 	if len(due) > 0 {
 		s.askNew(ctx, documents, due)
@@ -271,9 +271,9 @@ func (s *Site) see(documents []*retrieval.Document) {
 		}
 	}
 	s.seen, s.pages = documents, pages
-	s.found.Range(func(key, m any) bool {
-		if p := pages[m.(moved).page]; p == nil || content(p.Document) != m.(moved).content {
-			s.found.Delete(key)
+	s.found.Range(func(page, m any) bool {
+		if p := pages[page.(string)]; p == nil || content(p.Document) != m.(moved).content {
+			s.found.Delete(page)
 		}
 		return true
 	})
@@ -282,9 +282,7 @@ func (s *Site) see(documents []*retrieval.Document) {
 // spread is how much later than others a page is asked for again, so that the
 // pages of a thousand sites are not asked for in the same seconds.
 func spread(url string) time.Duration {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(url))
-	return maxAge / 2 / 1000 * time.Duration(h.Sum32()%1000)
+	return maxAge / 2 / 1000 * time.Duration(maphash.String(seed, url)%1000)
 }
 
 // SameDocuments reports whether both are the documents of one generation of the
@@ -366,13 +364,13 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 
 // proves reports whether an answer has a page's own text.
 func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
-	if s.file != nil && !strings.Contains(d.File, "://") {
-		if file, err := s.file(d.File); err == nil && sameBytes(a, file) {
+	if s.File != nil && !strings.Contains(d.File, "://") {
+		if file, err := s.File(d.File); err == nil && sameBytes(a, file) {
 			return true
 		}
 	}
 	if d.Outline {
-		whole, err := s.whole(ctx, d.Page)
+		whole, err := s.Whole(ctx, d.Page)
 		if err != nil || whole == nil || content(whole) != content(d) {
 			return false
 		}
@@ -423,39 +421,34 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 	return own, true
 }
 
-// reported is what the log has of the states.
-type reported struct {
-	states, failing bool
-}
-
 // failed logs the first page that gives no answer repeatedly.
 func (s *Site) failed(p *Page, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.failures < 3 || s.reported.failing {
+	if p.failures < 3 || s.reportedFailing {
 		return
 	}
-	s.reported.failing = true
-	s.log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
+	s.reportedFailing = true
+	s.Log.Warn("a page gives no answer; it is not shown until it does", "url", p.URL, "state", p.State, "why", why, "requests", p.failures, "see", "caddy docs pages")
 }
 
 // report logs the states of the first complete view, if an operator should
 // know of them.
 func (s *Site) report() {
 	v := s.View()
-	if s.reported.states || !v.Complete || len(v.pages) == 0 {
+	if s.reported || !v.Complete || len(v.pages) == 0 {
 		return
 	}
-	s.reported.states = true
+	s.reported = true
 	pages := s.Pages()
 	n := Count(pages)
 	if p := NoneOpens(pages); p != nil {
-		s.log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
+		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
 			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", WaysOut, "see", "caddy docs doctor")
 		return
 	}
 	if p, exclude := FirstNotServed(pages); p != nil {
-		s.log.Warn("some pages are left out because they are not served", "pages", n.NotServed, "of", len(pages),
+		s.Log.Warn("some pages are left out because they are not served", "pages", n.NotServed, "of", len(pages),
 			"example", p.URL, "why", p.Why, "write", exclude)
 	}
 }
