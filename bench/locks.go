@@ -54,11 +54,7 @@ func (b *bench) lockCost(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.ready(ctx); err != nil {
-			return nil, err
-		}
-		_, err = s.asked(ctx)
-		return s, err
+		return s, s.settled(ctx, pages)
 	}
 	off, err := start("\t\tlocks off\n", "")
 	if err != nil {

@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -13,16 +12,10 @@ import (
 type lock struct {
 	number int32
 	// alike locks decide alike for all pages that a reader asks for.
-	alike   bool
-	folders []folder
+	alike bool
+	// folders are the pages by the folder directly below the one that has all.
+	folders [][]*Page
 	pages   int
-}
-
-// folder is a part of the pages behind a lock: those in a folder directly below
-// the one that has all of them.
-type folder struct {
-	name  string
-	pages []*Page
 }
 
 // locksOf divides the pages that are not public by lock and folder.
@@ -36,45 +29,31 @@ func (v *View) locksOf(routes *Routes) (locks []*lock) {
 	for number, pages := range behind {
 		slices.SortFunc(pages, func(a, b *Page) int { return strings.Compare(a.Page, b.Page) })
 		l := &lock{number: number, alike: routes.alike(number), pages: len(pages)}
-		above := commonFolder(pages[0].Page, pages[len(pages)-1].Page)
-		at := make(map[string]int)
+		above, at := 0, make(map[string]int) // where the folder's name begins
+		first, last := pages[0].Page, pages[len(pages)-1].Page
+		for i := 0; i < min(len(first), len(last)) && first[i] == last[i]; i++ {
+			if first[i] == '/' {
+				above = i + 1
+			}
+		}
 		for _, p := range pages {
 			c := *p
-			c.folder = folderBelow(above, p.Page)
+			if folder, _, below := strings.Cut(p.Page[above:], "/"); below {
+				c.folder = folder
+			}
 			v.pages[p.Page] = &c
 			i, ok := at[c.folder]
 			if !ok {
 				i = len(l.folders)
 				at[c.folder] = i
-				l.folders = append(l.folders, folder{name: c.folder})
+				l.folders = append(l.folders, nil)
 			}
-			l.folders[i].pages = append(l.folders[i].pages, &c)
+			l.folders[i] = append(l.folders[i], &c)
 		}
 		locks = append(locks, l)
 	}
 	slices.SortFunc(locks, func(a, b *lock) int { return int(a.number - b.number) })
 	return locks
-}
-
-// commonFolder is the path of the folder that both pages are below, and so all
-// pages between them in order.
-func commonFolder(a, b string) string {
-	as, bs := strings.Split(path.Dir(a), "/"), strings.Split(path.Dir(b), "/")
-	n := 0
-	for n < len(as) && n < len(bs) && as[n] == bs[n] && as[n] != "." {
-		n++
-	}
-	return strings.Join(as[:n], "/")
-}
-
-// folderBelow names the folder directly below another that a page is in.
-func folderBelow(above, page string) string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(page, above), "/")
-	name, _, below := strings.Cut(rest, "/")
-	if !below {
-		return ""
-	}
-	return name
 }
 
 // canaries are pages behind the lock for a reader to try: at most n, of as many
@@ -83,8 +62,8 @@ func (l *lock) canaries(n, turn int) (pages []*Page) {
 	const most = maxCanaries + maxExplored
 	for i := 0; len(pages) < min(n, l.pages); i++ {
 		f, round := l.folders[(turn*most+i)%len(l.folders)], i/len(l.folders)
-		if round < len(f.pages) {
-			pages = append(pages, f.pages[(turn+round*max(1, len(f.pages)/most))%len(f.pages)])
+		if round < len(f) {
+			pages = append(pages, f[(turn+round*max(1, len(f)/most))%len(f)])
 		}
 	}
 	return pages

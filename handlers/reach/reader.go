@@ -151,7 +151,7 @@ type signedInCtxKey struct{}
 // stranger's.
 func SignIn(r *http.Request) {
 	Keep(r, signedInKey, true)
-	Keep(r, visitKey, nil)
+	Keep(r, "docs_visit", nil)
 }
 
 // SignedIn reports whether a request inside the process is on behalf of such a
