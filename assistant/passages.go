@@ -67,7 +67,7 @@ func (f *findings) choose(ctx context.Context, hits []retrieval.Hit, query strin
 			break
 		}
 		d := h.Document
-		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) || f.covered(out, d, h.Section) {
+		if d == nil || h.Section < 0 || h.Section >= len(d.Sections) {
 			continue
 		}
 		if d.Outline {
@@ -77,6 +77,9 @@ func (f *findings) choose(ctx context.Context, hits []retrieval.Hit, query strin
 			if d = whole[d.Page]; h.Section >= len(d.Sections) {
 				continue
 			}
+		}
+		if f.covered(out, d, h.Section) {
+			continue
 		}
 		p, ok := f.passage(d, h.Section, h.Score, query, min(left, longest))
 		if !ok { // code that is longer

@@ -74,10 +74,10 @@ func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 		length := shortSnippet
 		if !s.NoContent {
 			length = maxSnippet
-			r.Content, r.Metadata.Description, r.Metadata.Tags = section.Text, d.Description, d.Tags
+			r.Content, r.Metadata.Description, r.Metadata.Tags = h.Content(), d.Description, d.Tags
 		}
 		if !s.NoSnippet {
-			part, words := snippet(section.Text, mark, length)
+			part, words := snippet(h.Content(), mark, length)
 			r.Metadata.Snippet = part
 			r.Metadata.Highlights = &Highlights{
 				Title: ranges(d.Title, mark(d.Title)), Heading: ranges(section.Heading, mark(section.Heading)), Snippet: ranges(part, words),

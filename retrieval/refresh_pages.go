@@ -406,7 +406,7 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 		known = r.embeddings.known(keys) // without those that were damaged
 	}
 	r.documents = documents
-	if published := r.options.Index.Documents(); len(published) == len(documents) && r.embeddings == nil {
+	if published := r.options.Index.Documents(); len(published) == len(documents) {
 		r.documents = published // they may be outlines
 	}
 	r.table.Fingerprint, r.table.Vectors, r.table.Model = r.options.Ingester.Fingerprint(), known, model

@@ -5,6 +5,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,10 +60,10 @@ type Document struct {
 	// Links are the links from this page to others of the same site.
 	Links []Link
 
-	// Outline is set if the index has the whole document elsewhere: the fields
-	// of Sections are empty here, and Links are those of the front page alone.
-	// The document of a Hit may be an outline with the sections that were found.
-	// Index.Page returns the whole document.
+	// Outline is set if the index has the whole document elsewhere: Sections
+	// have no texts here, and perhaps no other fields, and Links may be those of
+	// the front page alone. The document of a Hit may be an outline: see
+	// Hit.Content. Index.Page returns the whole document.
 	Outline bool
 }
 
@@ -107,10 +108,11 @@ func (d *Document) SetOutline(sections int) {
 }
 
 // Whole returns the document of an outline: what the site's other pages have
-// added to it, with the sections and links of full.
+// added to it, with the sections and links of full, which may be an outline with
+// more than this one.
 func (d *Document) Whole(full *Document) *Document {
 	c := *d
-	c.Sections, c.Links, c.Outline = full.Sections, full.Links, false
+	c.Sections, c.Links, c.Outline = full.Sections, full.Links, full.Outline
 	return &c
 }
 
@@ -220,6 +222,8 @@ type Hit struct {
 	Document *Document
 	// Section is an index of Document.Sections.
 	Section int
+	// Text is that of the section if Document has none.
+	Text string
 	// Score is 0–1, never rises down the list, and is comparable between
 	// queries. With 1, title and text have every word of the query; nonsense
 	// scores below 0.2.
@@ -228,6 +232,9 @@ type Hit struct {
 	// each.
 	Why []string
 }
+
+// Content returns the text of the section that was found.
+func (h *Hit) Content() string { return cmp.Or(h.Text, h.Document.Sections[h.Section].Text) }
 
 // Span is a word of a query in a text, from byte Start up to End.
 type Span struct {

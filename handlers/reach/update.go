@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,9 @@ func (s *Site) Update(ctx context.Context) {
 	due, again := s.due(documents, time.Now())
 	if len(due) > 0 {
 		s.askNew(ctx, documents, due)
+		if len(due) >= manyPages {
+			go debug.FreeOSMemory()
+		}
 	}
 	if len(again) > 0 {
 		began := time.Now()
@@ -129,6 +133,10 @@ func (s *Site) Update(ctx context.Context) {
 		s.report()
 	}
 }
+
+// manyPages is from how many pages on the memory that asking for them took is
+// returned to the system at once, as that of an index is.
+const manyPages = 200
 
 // askNew asks for pages that are new or changed. Those that give no answer in
 // time may be slow only beside each other: they are asked for once more, with

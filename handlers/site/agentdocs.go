@@ -62,7 +62,7 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 			continue
 		}
 		hits = append(hits, agents.Hit{
-			Title: h.Document.Title, Heading: section.Heading, URL: address, Text: section.Text,
+			Title: h.Document.Title, Heading: section.Heading, URL: address, Text: h.Content(),
 			Language: h.Document.Language, Version: h.Document.Version,
 		})
 	}

@@ -12,6 +12,7 @@ import (
 // generation is one state of the index. It never changes.
 type generation struct {
 	docs      []*retrieval.Document
+	texts     []*pageTexts  // of docs, nil if docs have them
 	words     []*words.Page // of docs, in the same order
 	wordsUsed int           // how many different ones
 	byPage    map[string]uint32
@@ -48,8 +49,8 @@ type generation struct {
 }
 
 // newGeneration inverts the words of documents.
-func newGeneration(docs []*retrieval.Document, counted []*words.Page, lexicon []words.Word, vectors *matrix) *generation {
-	g := &generation{docs: docs, words: counted, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
+func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*words.Page, lexicon []words.Word, vectors *matrix) *generation {
+	g := &generation{docs: docs, texts: texts, words: counted, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
 	places := make([]uint32, len(lexicon)) // of each word
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
@@ -189,17 +190,24 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 
 // countAll counts the words of documents. Those that the old generation has
 // already are not counted again.
-func countAll(ctx context.Context, docs []*retrieval.Document, old *generation, lex *words.Lexicon) ([]*words.Page, error) {
-	out := make([]*words.Page, len(docs))
-	for i, d := range docs {
+func countAll(ctx context.Context, c *contents, old *generation) error {
+	c.words = make([]*words.Page, len(c.docs))
+	for i, d := range c.docs {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		if out[i] = old.wordsOf(d); out[i] == nil {
-			out[i] = words.Count(d, lex)
+		if c.words[i] = old.wordsOf(d); c.words[i] != nil {
+			continue
 		}
+		if c.texts != nil {
+			var err error
+			if d, err = c.texts[i].Load().document(d); err != nil {
+				return err
+			}
+		}
+		c.words[i] = words.Count(d, c.lexicon)
 	}
-	return out, nil
+	return nil
 }
 
 // wordsOf returns the words of a document that has not changed since the

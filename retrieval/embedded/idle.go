@@ -144,36 +144,40 @@ func outlines(documents []*retrieval.Document) *[]*retrieval.Document {
 	return &out
 }
 
-// whole returns documents, whole ones in place of outlines. The caller holds the
-// lock.
-func (x *Index) whole(documents []*retrieval.Document) ([]*retrieval.Document, error) {
-	if !slices.ContainsFunc(documents, func(d *retrieval.Document) bool { return d.Outline }) {
-		return documents, nil
+// take gives contents the documents of a Replace. Texts that are in the current
+// snapshot stay there; those of an index without a folder stay in its documents.
+// The caller holds the lock.
+func (x *Index) take(c *contents, documents []*retrieval.Document) error {
+	c.docs = slices.Clone(documents)
+	if x.dir == "" {
+		return nil
 	}
-	var known []*retrieval.Document
-	if g := x.current.Load(); g != nil {
-		known = g.docs
-	} else {
-		c, err := x.loadAgain()
-		if err != nil {
-			return nil, err
-		}
-		known = c.docs
-	}
-	byPage := make(map[string]*retrieval.Document, len(known))
-	for _, d := range known {
-		byPage[d.Page] = d
-	}
-	out := slices.Clone(documents)
-	for i, d := range out {
+	c.texts = make([]*pageTexts, len(documents))
+	var known *contents
+	byPage := map[string]int{}
+	for i, d := range documents {
 		if !d.Outline {
+			c.docs[i], c.texts[i] = withoutTexts(d), newTexts(d)
 			continue
 		}
-		full := byPage[d.Page]
-		if full == nil || full.OwnHash() != d.OwnHash() {
-			return nil, fmt.Errorf("page %q is an outline, and not one of this index", d.Page)
+		if known == nil {
+			if g := x.current.Load(); g != nil {
+				known = &contents{docs: g.docs, texts: g.texts}
+			} else {
+				var err error
+				if known, err = x.loadAgain(); err != nil {
+					return err
+				}
+			}
+			for j, d := range known.docs {
+				byPage[d.Page] = j
+			}
 		}
-		out[i] = d.Whole(full)
+		j, ok := byPage[d.Page]
+		if !ok || known.docs[j].OwnHash() != d.OwnHash() {
+			return fmt.Errorf("page %q is an outline, and not one of this index", d.Page)
+		}
+		c.docs[i], c.texts[i] = d.Whole(known.docs[j]), known.texts[j]
 	}
-	return out, nil
+	return nil
 }

@@ -98,7 +98,7 @@ func TestAnIndexThatNobodySearchesLeavesMemory(t *testing.T) {
 		same("after a restart")
 		x.Close()
 	})
-	if o := opened(t, Options{Dir: dir}); o.current.Load() == nil || o.Documents()[0].Outline {
+	if o := opened(t, Options{Dir: dir}); o.current.Load() == nil || o.idle.outlines.Load() != nil {
 		t.Error("an index that stays in memory doesn't read the snapshot of one that doesn't")
 	}
 }
@@ -109,7 +109,7 @@ func TestAnIndexWithoutIdleNeverLeavesMemory(t *testing.T) {
 		x := opened(t, Options{Dir: dir}, hashed()...)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if x.current.Load() == nil || x.Documents()[0].Outline {
+		if x.current.Load() == nil || x.Documents()[0].Sections[0].Heading == "" {
 			t.Error("it left memory")
 		}
 	})
@@ -135,8 +135,8 @@ func TestALargeIndexStaysInMemory(t *testing.T) {
 		replace(large, true)
 		replace(hashed(), false)
 		replace(append(x.Documents(), large...), true)
-		if d := x.Documents()[0]; d.Outline || d.Sections[0].Text == "" {
-			t.Errorf("its documents are outlines: %+v", d)
+		if d, err := x.Page(context.Background(), x.Documents()[0].Page); err != nil || d.Outline || d.Sections[0].Text == "" {
+			t.Errorf("its documents have no texts: %+v, %v", d, err)
 		}
 		x.Close()
 	})
@@ -216,7 +216,7 @@ func TestAnIndexThatCannotBeStoredStaysInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := opened(t, Options{Dir: filepath.Join(blocked, "below"), Idle: time.Minute}, hashed()...)
 		for range 2 {
-			if len(search(t, x, retrieval.Query{Text: "install"})) == 0 || x.Documents()[0].Outline {
+			if len(search(t, x, retrieval.Query{Text: "install"})) == 0 || search(t, x, retrieval.Query{Text: "install"})[0].Content() == "" {
 				t.Fatal("nothing is found")
 			}
 			time.Sleep(time.Hour)

@@ -158,7 +158,14 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	}
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
-	return g.only(q.Pages).search(ctx, &q, x.wording, x.ratio, s)
+	g = g.only(q.Pages)
+	hits, err := g.search(ctx, &q, x.wording, x.ratio, s)
+	for i := range hits {
+		if h := &hits[i]; g.texts != nil && err == nil && (q.Shown == 0 || i < q.Shown) {
+			h.Text, err = g.texts[g.byPage[h.Document.Page]].Load().section(h.Section)
+		}
+	}
+	return hits, err
 }
 
 // Page returns the document of a page, nil if there is none.
@@ -167,14 +174,18 @@ func (x *Index) Page(_ context.Context, page string) (*retrieval.Document, error
 	if err != nil {
 		return nil, err
 	}
-	if i, ok := g.byPage[page]; ok {
-		return g.docs[i], nil
+	i, ok := g.byPage[page]
+	switch {
+	case !ok:
+		return nil, nil
+	case g.texts != nil:
+		return g.texts[i].Load().document(g.docs[i])
 	}
-	return nil, nil
+	return g.docs[i], nil
 }
 
 // Documents returns the current documents, nil before the first generation. Of
-// an index that leaves memory, they are outlines.
+// an index with a folder, they are outlines.
 func (x *Index) Documents() []*retrieval.Document {
 	if o := x.idle.outlines.Load(); o != nil {
 		return *o
@@ -204,11 +215,11 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if x.closed {
 		return errClosed
 	}
-	documents, err := x.whole(documents)
-	if err != nil {
-		return err
+	c := &contents{lexicon: &words.Lexicon{Words: x.words}}
+	err := x.take(c, documents)
+	if err == nil {
+		c.vectors, err = newMatrix(c.docs, vectors)
 	}
-	matrix, err := newMatrix(documents, vectors)
 	if err != nil {
 		return err
 	}
@@ -217,14 +228,12 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	}
 	old, unloads := x.current.Load(), x.unloads(documents)
 	if unloads && old == nil {
-		return x.replaceOnDisk(ctx, &contents{docs: documents, lexicon: new(words.Lexicon), vectors: matrix})
+		return x.replaceOnDisk(ctx, c)
 	}
-	lex := &words.Lexicon{Words: x.words}
-	if old != nil && len(lex.Words) > 2*old.wordsUsed+10_000 {
+	if old != nil && len(c.lexicon.Words) > 2*old.wordsUsed+10_000 {
 		// Most words are of pages that are gone: start over with all pages.
-		old, lex = nil, new(words.Lexicon)
+		old, c.lexicon = nil, new(words.Lexicon)
 	}
-	c := &contents{docs: documents, lexicon: lex, vectors: matrix}
 	if err := x.show(ctx, c, old); err != nil {
 		return err
 	}
@@ -244,13 +253,12 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 // that are in old are not counted again. The caller holds the lock.
 func (x *Index) show(ctx context.Context, c *contents, old *generation) error {
 	if c.words == nil {
-		var err error
-		if c.words, err = countAll(ctx, c.docs, old, c.lexicon); err != nil {
+		if err := countAll(ctx, c, old); err != nil {
 			return err
 		}
 	}
 	x.words = slices.Clip(c.lexicon.Words) // which the next lexicon copies before it adds to them
-	x.current.Store(newGeneration(c.docs, c.words, x.words, c.vectors))
+	x.current.Store(newGeneration(c.docs, c.texts, c.words, x.words, c.vectors))
 	return nil
 }
 

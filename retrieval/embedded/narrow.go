@@ -45,6 +45,7 @@ func (g *generation) only(pages *retrieval.PageSet) *generation {
 
 func (g *generation) narrow(pages *retrieval.PageSet) *generation {
 	var docs []*retrieval.Document
+	var texts []*pageTexts
 	var counted []*words.Page
 	var vectors *matrix
 	if g.vectors != nil {
@@ -62,11 +63,14 @@ func (g *generation) narrow(pages *retrieval.PageSet) *generation {
 		}
 		if has {
 			docs, counted = append(docs, d), append(counted, g.words[page])
+			if g.texts != nil {
+				texts = append(texts, g.texts[page])
+			}
 			section += to - from
 		}
 	}
 	if len(docs) == len(g.docs) {
 		return g
 	}
-	return newGeneration(docs, counted, g.lexicon, vectors)
+	return newGeneration(docs, texts, counted, g.lexicon, vectors)
 }

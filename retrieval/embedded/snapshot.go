@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/gob"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,13 +27,13 @@ import (
 // counted when it is loaded. The file has
 //
 //	a line with the format        snapshotHeader
-//	gob: contents, a page at a time
+//	gob: contents, a page at a time, each with its texts behind it
 //	CRC-32C of all before         4 bytes, big-endian
 const (
 	snapshotFile = "index.snapshot"
 	// SnapshotFormat is raised with each change of what is written and of what
 	// analysis makes of a document.
-	SnapshotFormat = 5
+	SnapshotFormat = 6
 	// snapshotHeader and the format are the first line.
 	snapshotHeader = "caddy-docs index "
 	maxHeader      = len(snapshotHeader) + 10
@@ -50,8 +52,9 @@ type snapshotStart struct {
 
 // snapshotPage follows for each page.
 type snapshotPage struct {
-	Document *retrieval.Document
-	Words    *words.Page // nil on all pages, or on none
+	Document *retrieval.Document // without texts
+	Words    *words.Page         // nil on all pages, or on none
+	Ends     []uint32            // of the texts that follow, see texts
 	// Sections are those with a vector; Vectors has these one after another.
 	Sections []int
 	Vectors  []float32
@@ -60,23 +63,67 @@ type snapshotPage struct {
 // contents are what a snapshot holds.
 type contents struct {
 	docs    []*retrieval.Document
+	texts   []*pageTexts   // of docs, nil if docs have them
 	words   []*words.Page  // of docs, nil if they are not counted yet
 	lexicon *words.Lexicon // of words
 	vectors *matrix        // nil without vectors
 }
 
-// save writes a snapshot to a folder.
+// save writes a snapshot to a folder, where the texts are from then on.
 func save(dir string, c *contents) error {
-	return disk.WriteFile(filepath.Join(dir, snapshotFile), func(w io.Writer) error {
+	stored := make([]*texts, len(c.docs))
+	name := filepath.Join(dir, snapshotFile)
+	err := disk.WriteFile(name, func(w io.Writer) error {
 		sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-		if err := encode(io.MultiWriter(w, sum), c); err != nil {
+		if err := encode(&counted{Writer: io.MultiWriter(w, sum)}, c, stored); err != nil {
 			return err
 		}
 		return binary.Write(w, binary.BigEndian, sum.Sum32())
 	})
+	if err != nil || holdTexts {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	for i, t := range stored {
+		t.file = f
+		c.texts[i].Store(t)
+	}
+	return nil
 }
 
-func encode(w io.Writer, c *contents) error {
+// counted counts what is written or read.
+type counted struct {
+	io.Writer
+	*bufio.Reader
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// ReadByte keeps a decoder from reading more than a value.
+func (c *counted) ReadByte() (byte, error) {
+	b, err := c.Reader.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
+}
+
+// encode writes contents. stored gets where the texts are.
+func encode(w *counted, c *contents, stored []*texts) error {
 	if _, err := fmt.Fprintf(w, "%s%d\n", snapshotHeader, SnapshotFormat); err != nil {
 		return err
 	}
@@ -106,7 +153,16 @@ func encode(w io.Writer, c *contents) error {
 			}
 			p.Vectors = m.values[from*m.dim : row*m.dim]
 		}
+		data, ends, err := c.texts[i].Load().record()
+		if err != nil {
+			return err
+		}
+		p.Ends = ends
 		if err := e.Encode(p); err != nil {
+			return err
+		}
+		stored[i] = &texts{at: w.n, ends: ends}
+		if _, err := w.Write(data); err != nil {
 			return err
 		}
 		first = next
@@ -121,7 +177,14 @@ func load(ctx context.Context, dir string, progress func(done, total int)) (*con
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	c, err := loadFrom(ctx, f, progress)
+	if err != nil || holdTexts {
+		err = cmp.Or(err, f.Close())
+	}
+	return c, err
+}
+
+func loadFrom(ctx context.Context, f *os.File, progress func(done, total int)) (*contents, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -141,17 +204,17 @@ func load(ctx context.Context, dir string, progress func(done, total int)) (*con
 	if sum.Sum32() != want {
 		return nil, fmt.Errorf("%w: checksum %08x, want %08x", errSnapshot, sum.Sum32(), want)
 	}
-	c, err := decode(ctx, io.NewSectionReader(f, 0, size), progress)
+	c, err := decode(ctx, f, size, progress)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSnapshot, err)
 	}
 	return c, nil
 }
 
-// decode reads what encode wrote. Whatever r holds, it allocates in proportion
+// decode reads what encode wrote. Whatever f holds, it allocates in proportion
 // to it, and returns contents that make a generation, or an error.
-func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*contents, error) {
-	in := bufio.NewReader(r)
+func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, total int)) (*contents, error) {
+	in := &counted{Reader: bufio.NewReader(io.NewSectionReader(f, 0, size))}
 	if err := checkHeader(in); err != nil {
 		return nil, err
 	}
@@ -165,7 +228,8 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 	}
 	var (
 		docs     []*retrieval.Document
-		counted  []*words.Page
+		stored   []*pageTexts
+		counts   []*words.Page
 		matrix   = matrix{dim: start.Dimension}
 		sections uint32
 	)
@@ -180,11 +244,23 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		if err := p.validate(len(start.Words), start.Dimension); err != nil {
 			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
-		docs = append(docs, p.Document)
-		if p.Words != nil {
-			counted = append(counted, p.Words)
+		t := &texts{file: f, at: in.n, ends: p.Ends}
+		if _, err := io.CopyN(io.Discard, in, int64(p.Ends[len(p.Ends)-1])); err != nil {
+			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
-		if len(counted) != 0 && len(counted) != len(docs) {
+		if holdTexts {
+			whole, err := t.document(p.Document)
+			if err != nil {
+				return nil, fmt.Errorf("page %d: %w", i, err)
+			}
+			t = &texts{whole: whole}
+		}
+		docs, stored = append(docs, p.Document), append(stored, &pageTexts{})
+		stored[i].Store(t)
+		if p.Words != nil {
+			counts = append(counts, p.Words)
+		}
+		if len(counts) != 0 && len(counts) != len(docs) {
 			return nil, fmt.Errorf("page %d: some pages have words and others have none", i)
 		}
 		for _, s := range p.Sections {
@@ -193,7 +269,7 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 		matrix.values = append(matrix.values, p.Vectors...)
 		sections += uint32(len(p.Document.Sections))
 	}
-	c := &contents{docs: docs, words: counted, lexicon: &words.Lexicon{Words: start.Words}}
+	c := &contents{docs: docs, texts: stored, words: counts, lexicon: &words.Lexicon{Words: start.Words}}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -204,7 +280,7 @@ func decode(ctx context.Context, r io.Reader, progress func(done, total int)) (*
 }
 
 // checkHeader reads the first line.
-func checkHeader(in *bufio.Reader) error {
+func checkHeader(in *counted) error {
 	start, err := in.Peek(maxHeader)
 	if err != nil && err != io.EOF {
 		return err
@@ -220,7 +296,7 @@ func checkHeader(in *bufio.Reader) error {
 	case format < SnapshotFormat:
 		return fmt.Errorf("an older version of caddy-docs wrote it: its format is %d, this version reads %d", format, SnapshotFormat)
 	}
-	_, err = in.Discard(len(line) + 1)
+	_, err = io.CopyN(io.Discard, in, int64(len(line)+1))
 	return err
 }
 
@@ -228,6 +304,9 @@ func checkHeader(in *bufio.Reader) error {
 func (p *snapshotPage) validate(words, dimension int) error {
 	if p.Document == nil {
 		return errors.New("no document")
+	}
+	if len(p.Ends) != len(p.Document.Sections)+1 || !slices.IsSorted(p.Ends) {
+		return errors.New("texts don't match sections")
 	}
 	if p.Words != nil {
 		if err := p.Words.Check(p.Document, words); err != nil {

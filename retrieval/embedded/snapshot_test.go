@@ -59,7 +59,18 @@ func TestARestartAnswersFromTheSnapshot(t *testing.T) {
 	}
 
 	y := opened(t, Options{Dir: dir})
-	if got := y.Documents(); !reflect.DeepEqual(flat(got), flat(docs)) {
+	var got []*retrieval.Document
+	for _, d := range y.Documents() {
+		if d.Sections[0].Heading == "" || d.Sections[0].Text != "" {
+			t.Errorf("in memory: %+v", d)
+		}
+		d, err := y.Page(context.Background(), d.Page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, d)
+	}
+	if !reflect.DeepEqual(flat(got), flat(docs)) {
 		t.Errorf("documents after the restart:\n%+v\nwant\n%+v", flat(got), flat(docs))
 	}
 	for i, q := range queries {
@@ -178,9 +189,13 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		var b bytes.Buffer
 		g := x.current.Load()
-		for _, counted := range [][]*words.Page{g.words, nil} {
+		c := &contents{lexicon: &words.Lexicon{Words: x.words}, vectors: g.vectors}
+		for _, d := range g.docs {
+			c.docs, c.texts = append(c.docs, withoutTexts(d)), append(c.texts, newTexts(d))
+		}
+		for _, c.words = range [][]*words.Page{g.words, nil} {
 			b.Reset()
-			if err := encode(&b, &contents{docs: g.docs, words: counted, lexicon: &words.Lexicon{Words: x.words}, vectors: g.vectors}); err != nil {
+			if err := encode(&counted{Writer: &b}, c, make([]*texts, len(docs))); err != nil {
 				f.Fatal(err)
 			}
 			f.Add(bytes.Clone(b.Bytes()))
@@ -188,7 +203,7 @@ func FuzzSnapshot(f *testing.F) {
 	}
 	f.Add(fmt.Appendf(nil, "%s%d\n", snapshotHeader, SnapshotFormat))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decode(context.Background(), bytes.NewReader(data), func(int, int) {})
+		c, err := decode(context.Background(), bytes.NewReader(data), int64(len(data)), func(int, int) {})
 		if err != nil {
 			return
 		}

@@ -1,0 +1,128 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// texts are those of a page's sections, and its links. Once they are in a
+// snapshot, they are not held: what is shown is read from it.
+type texts struct {
+	whole *retrieval.Document // nil if they are in the file
+	file  io.ReaderAt         // a finalizer closes it
+	at    int64
+	ends  []uint32 // of the sections, from at, and of the links
+}
+
+// pageTexts are the texts of a page in all generations that have it.
+type pageTexts = atomic.Pointer[texts]
+
+// holdTexts: a file that is open can't be replaced here.
+const holdTexts = runtime.GOOS == "windows"
+
+// newTexts returns the texts of a document that is in memory.
+func newTexts(d *retrieval.Document) *pageTexts {
+	t := &pageTexts{}
+	t.Store(&texts{whole: d})
+	return t
+}
+
+// withoutTexts returns a document without its texts, and without the links that
+// the ranking doesn't need.
+func withoutTexts(d *retrieval.Document) *retrieval.Document {
+	c := *d
+	c.Outline, c.Sections = true, make([]retrieval.Section, len(d.Sections))
+	for i, s := range d.Sections {
+		s.Text, s.Marks = "", nil
+		c.Sections[i] = s
+	}
+	if c.Page != "" && !listPath.MatchString(c.Page) {
+		c.Links = nil
+	}
+	return &c
+}
+
+// record returns the texts as a snapshot has them: of each section the length
+// of the text, the text and its marks, then the links.
+func (t *texts) record() (data []byte, ends []uint32, err error) {
+	if t.whole == nil {
+		data, err = t.read(0, t.ends[len(t.ends)-1])
+		return data, t.ends, err
+	}
+	for i := range t.whole.Sections {
+		s := &t.whole.Sections[i]
+		data = append(append(binary.AppendUvarint(data, uint64(len(s.Text))), s.Text...), s.Marks...)
+		ends = append(ends, uint32(len(data))) //nolint:gosec // a page is smaller
+	}
+	if t.whole.Links != nil {
+		links, err := json.Marshal(t.whole.Links)
+		if err != nil {
+			return nil, nil, err
+		}
+		data = append(data, links...)
+	}
+	return data, append(ends, uint32(len(data))), nil //nolint:gosec // likewise
+}
+
+func (t *texts) read(from, to uint32) ([]byte, error) {
+	data := make([]byte, to-from)
+	if _, err := t.file.ReadAt(data, t.at+int64(from)); err != nil {
+		return nil, fmt.Errorf("%w: reading texts of the index: %w", retrieval.ErrUnavailable, err)
+	}
+	return data, nil
+}
+
+// section returns the text of one section.
+func (t *texts) section(i int) (string, error) {
+	if t.whole != nil {
+		return t.whole.Sections[i].Text, nil
+	}
+	from := uint32(0)
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	data, err := t.read(from, t.ends[i])
+	text, _ := cutText(data)
+	return string(text), err
+}
+
+// cutText divides what a snapshot has of a section.
+func cutText(data []byte) (text, marks []byte) {
+	n, length := binary.Uvarint(data)
+	if length <= 0 || n > uint64(len(data)-length) {
+		return nil, nil
+	}
+	data = data[length:]
+	return data[:n], data[n:]
+}
+
+// document returns a document with its texts.
+func (t *texts) document(d *retrieval.Document) (*retrieval.Document, error) {
+	if t.whole != nil {
+		return d.Whole(t.whole), nil
+	}
+	data, err := t.read(0, t.ends[len(t.ends)-1])
+	if err != nil {
+		return nil, err
+	}
+	c := *d
+	c.Outline, c.Links, c.Sections = false, nil, make([]retrieval.Section, len(d.Sections))
+	from := uint32(0)
+	for i, s := range d.Sections {
+		text, marks := cutText(data[from:t.ends[i]])
+		if s.Text = string(text); len(marks) > 0 {
+			s.Marks = marks
+		}
+		c.Sections[i], from = s, t.ends[i]
+	}
+	if links := data[from:]; len(links) > 0 {
+		err = json.Unmarshal(links, &c.Links)
+	}
+	return &c, err
+}
