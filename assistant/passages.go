@@ -72,7 +72,7 @@ func (f *findings) choose(ctx context.Context, hits []retrieval.Hit, query strin
 		}
 		if d.Outline {
 			if whole[d.Page] == nil {
-				whole[d.Page] = f.whole(ctx, d, h.Section)
+				whole[d.Page] = f.whole(ctx, &h)
 			}
 			if d = whole[d.Page]; h.Section >= len(d.Sections) {
 				continue
@@ -121,15 +121,17 @@ func (f *findings) fill(out []Passage, query string, n int) []Passage {
 	return out
 }
 
-// whole returns the document of a hit that has the texts of the sections found
-// alone. If the page can't be had, it ends with the section.
-func (f *findings) whole(ctx context.Context, d *retrieval.Document, section int) *retrieval.Document {
+// whole returns the document of a hit whose Document is an outline. If the page
+// can't be had, it ends with the section.
+func (f *findings) whole(ctx context.Context, h *retrieval.Hit) *retrieval.Document {
+	d, section := h.Document, h.Section
 	full, err := f.index.Page(ctx, d.Page)
 	if err == nil && full != nil && section < len(full.Sections) && full.Sections[section].Heading == d.Sections[section].Heading {
 		return full
 	}
 	c := *d
-	c.Sections = d.Sections[:section+1]
+	c.Sections = slices.Clone(d.Sections[:section+1])
+	c.Sections[section].Text = h.Content()
 	return &c
 }
 
