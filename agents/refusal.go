@@ -20,8 +20,10 @@ func Malformed(w http.ResponseWriter, body []byte) bool {
 }
 
 func writeRefusal(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) {
-	if len(id) == 0 {
-		id = json.RawMessage("null")
+	var text string
+	var number int64
+	if json.Unmarshal(id, &text) != nil && json.Unmarshal(id, &number) != nil {
+		id = json.RawMessage("null") // an id is a string or an integer
 	}
 	body, _ := json.Marshal(map[string]any{ // what was decoded can be encoded
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},

@@ -111,7 +111,7 @@ func NewRefresher(o RefresherOptions) *Refresher {
 	if o.Site != "" {
 		r.log = r.log.With("site", o.Site)
 	}
-	r.status = Status{State: Idle, Ready: len(o.Index.Documents()) > 0}
+	r.status = Status{State: Idle}
 	if o.Embedder != nil {
 		r.embeddings = newEmbeddings(r)
 	}
@@ -349,7 +349,6 @@ func (r *Refresher) load() {
 	}
 	r.setStatus(func(s *Status) {
 		s.Pages, s.Sections = len(r.documents), countSections(r.documents)
-		s.Ready = s.Ready || len(r.documents) > 0
 	})
 }
 

@@ -86,6 +86,9 @@ func (r *Refresher) Status() Status {
 	r.mu.Lock()
 	s := r.status
 	r.mu.Unlock()
+	// A generation is searched before what comes after it is done, such as
+	// writing it to the disk.
+	s.Ready = s.Ready || len(r.options.Index.Documents()) > 0
 	if r.embeddings != nil {
 		e := r.embeddings.currentStatus()
 		s.Embeddings = &e

@@ -338,6 +338,9 @@ func mcpOverHTTP(t *testing.T, s *caddytest.Server, root string) {
 				t.Errorf("%s: %s %v", message, got, r.Header)
 			}
 		}
+		if r := postMCP(s, path, `{"jsonrpc":"2.0","id":{},"method":"tools/list"}`, "MCP-Protocol-Version", "2024-11-05"); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), `"id":null`) {
+			t.Errorf("an id that is no string or integer: %d %s", r.Status, r.Body)
+		}
 		r = postMCP(s, path, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}`)
 		if r.Status != http.StatusOK || strings.Contains(string(r.Body), "2024-11-05") || !strings.Contains(string(r.Body), `"version":"`+contract.Release()+`"`) {
 			t.Errorf("initialize: %d %s", r.Status, r.Body)

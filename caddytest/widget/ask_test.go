@@ -85,7 +85,7 @@ func testAsk(t *testing.T, s *stand) {
 		b := newTab(t, s)
 		b.visit("/", "")
 		b.open()
-		b.write("How do I install with keys?")
+		b.write("How do I install Acme with keys?")
 		b.enter(chromedp.ModifierShift)
 		b.answered()
 		b.is(`root().activeElement === $('.ask textarea')`)
