@@ -31,15 +31,12 @@ func ParseExpiry(s string, now time.Time) (time.Time, error) {
 
 func parseExpiry(s string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(s[:len(s)-1], 10, 16); err == nil {
-		switch n := int(n); s[len(s)-1] {
-		case 'h':
-			return now.Add(time.Duration(n) * time.Hour), nil
-		case 'd':
-			return now.Add(time.Duration(n) * 24 * time.Hour), nil
-		case 'w':
-			return now.Add(time.Duration(n) * 7 * 24 * time.Hour), nil
-		case 'y':
-			return now.AddDate(n, 0, 0), nil
+		hours := map[byte]time.Duration{'h': 1, 'd': 24, 'w': 7 * 24}
+		switch unit := s[len(s)-1]; {
+		case hours[unit] > 0:
+			return now.Add(time.Duration(n) * hours[unit] * time.Hour), nil
+		case unit == 'y':
+			return now.AddDate(int(n), 0, 0), nil
 		}
 	}
 	if t, err := time.Parse(time.DateOnly, s); err == nil {

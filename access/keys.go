@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"log/slog"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,27 +72,14 @@ func (ks *Keys) SetFixed(fixed []*Key) {
 // publish makes the keys available to requests. The caller holds mu.
 func (ks *Keys) publish() {
 	byHash := map[[sha256.Size]byte]*Key{}
-	for k := range ks.all() {
+	for _, k := range ks.all() {
 		byHash[k.hash] = k
 	}
 	ks.byHash.Store(&byHash)
 }
 
-// all yields the stored and then the fixed keys. The caller holds mu.
-func (ks *Keys) all() iter.Seq[*Key] {
-	return func(yield func(*Key) bool) {
-		for _, k := range ks.stored {
-			if !yield(k) {
-				return
-			}
-		}
-		for _, k := range ks.fixed {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
+// all returns the stored and then the fixed keys. The caller holds mu.
+func (ks *Keys) all() []*Key { return append(slices.Collect(maps.Values(ks.stored)), ks.fixed...) }
 
 // Authenticate returns the key of a token if it is valid. It doesn't read the
 // store. The result is the same for missing, malformed, unknown, expired, and
@@ -271,7 +258,7 @@ func (ks *Keys) writeUse(ctx context.Context) {
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	revoked := maps.Clone(ks.written)
-	for k := range ks.all() {
+	for _, k := range ks.all() {
 		delete(revoked, k.ID)
 		used := k.used.Load()
 		if used <= ks.written[k.ID] {

@@ -109,7 +109,7 @@ func (ks *Keys) current(ctx context.Context) ([]*Key, error) {
 	}
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
-	return slices.Collect(ks.all()), nil
+	return ks.all(), nil
 }
 
 func find(keys []*Key, which string) (*Key, error) {

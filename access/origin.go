@@ -35,7 +35,7 @@ func ParseOrigin(s string) (Origin, error) {
 		return fail("a key that names no origin allows any; omit origins")
 	}
 	scheme, rest, ok := strings.Cut(strings.TrimSuffix(s, "/"), "://")
-	if !ok || !isScheme(scheme) {
+	if !ok {
 		return fail(form)
 	}
 	if strings.ContainsAny(rest, "/?#@\\ \t") {
@@ -127,14 +127,4 @@ func normalHost(host string) (string, error) {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-}
-
-func isScheme(s string) bool {
-	for i, r := range strings.ToLower(s) {
-		if r >= 'a' && r <= 'z' || i > 0 && (r >= '0' && r <= '9' || r == '+' || r == '-' || r == '.') {
-			continue
-		}
-		return false
-	}
-	return s != ""
 }

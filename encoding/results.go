@@ -3,7 +3,6 @@ package encoding
 import (
 	"encoding/json"
 	"io"
-	"unicode/utf16"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
@@ -98,13 +97,11 @@ func Results(hits []retrieval.Hit, s *Search, mark retrieval.Marker) []Result {
 // ranges turns the spans of a text into ranges of UTF-16 code units. Those
 // that overlap or touch become one.
 func ranges(text string, spans []retrieval.Span) (out [][2]int) {
-	at, units := 0, 0
+	at, total := 0, 0
 	count := func(to int) int {
-		for _, r := range text[at:to] {
-			units += utf16.RuneLen(r)
-		}
+		total += units(text[at:to])
 		at = to
-		return units
+		return total
 	}
 	for i := 0; i < len(spans); {
 		start, end := spans[i].Start, spans[i].End

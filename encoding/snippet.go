@@ -3,6 +3,7 @@ package encoding
 import (
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -100,14 +101,7 @@ func bestStart(text string, spans []retrieval.Span, limit int) int {
 		}
 	}
 	// Begin with the sentence, or else a few words before.
-	back := from
-	for n := int(leadIn*float64(limit)) - 2; back > 0; {
-		r, size := utf8.DecodeLastRuneInString(text[:back])
-		if n -= unitsOf(r); n < 0 {
-			break
-		}
-		back -= size
-	}
+	back := lastUnits(text[:from], int(leadIn*float64(limit))-2)
 	if back == 0 {
 		return 0
 	}
@@ -124,38 +118,40 @@ func bestStart(text string, spans []retrieval.Span, limit int) int {
 	if i := strings.IndexByte(before, ' '); i >= 0 {
 		return back + i + 1
 	}
-	return from - len(before)/2 + runeStart(text[from-len(before)/2:])
+	middle := from - len(before)/2
+	for !utf8.RuneStart(text[middle]) {
+		middle++
+	}
+	return middle
 }
 
 // tailStart returns where the last n characters of a text begin, or the first
 // word in them.
 func tailStart(text string, n int) int {
-	start := len(text)
-	for start > 0 {
-		r, size := utf8.DecodeLastRuneInString(text[:start])
-		if n -= unitsOf(r); n < 0 {
-			break
-		}
-		start -= size
-	}
+	start := lastUnits(text, n)
 	if i := strings.IndexByte(text[start:], ' '); i >= 0 && start > 0 && text[start-1] != ' ' {
 		return start + i + 1
 	}
 	return start
 }
 
-// runeStart returns how many bytes of s continue a character.
-func runeStart(s string) (n int) {
-	for n < len(s) && !utf8.RuneStart(s[n]) {
-		n++
+// lastUnits returns where the last n characters of s begin.
+func lastUnits(s string, n int) int {
+	start := len(s)
+	for start > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:start])
+		if n -= utf16.RuneLen(r); n < 0 {
+			break
+		}
+		start -= size
 	}
-	return n
+	return start
 }
 
 // fitting returns how many bytes of s are at most n characters.
 func fitting(s string, n int) int {
 	for i, r := range s {
-		if n -= unitsOf(r); n < 0 {
+		if n -= utf16.RuneLen(r); n < 0 {
 			return i
 		}
 	}
@@ -188,22 +184,7 @@ func oneLine(text string) string {
 			inCode = !inCode
 			continue
 		}
-		line = strings.TrimPrefix(line, "- ")
-		for line != "" {
-			i := 0 // where the word ends
-			for i < len(line) && line[i] < utf8.RuneSelf && !unicode.IsSpace(rune(line[i])) {
-				i++
-			}
-			if i < len(line) && (line[i] >= utf8.RuneSelf || !unicode.IsSpace(rune(line[i]))) { // or a control character
-				if i = strings.IndexFunc(line, unicode.IsSpace); i < 0 {
-					i = len(line)
-				}
-			}
-			word := line[:i]
-			line = strings.TrimLeftFunc(line[i:], unicode.IsSpace)
-			if word == "" {
-				continue
-			}
+		for word := range strings.FieldsSeq(strings.TrimPrefix(line, "- ")) {
 			if len(out) > 0 {
 				out = append(out, ' ')
 			}
@@ -219,14 +200,7 @@ func oneLine(text string) string {
 // units is the length of a text in UTF-16 code units.
 func units(s string) (n int) {
 	for _, r := range s {
-		n += unitsOf(r)
+		n += utf16.RuneLen(r)
 	}
 	return n
-}
-
-func unitsOf(r rune) int {
-	if r > 0xffff {
-		return 2
-	}
-	return 1
 }
