@@ -19,8 +19,10 @@ type keysData struct {
 	// Form is what was sent, if it was refused.
 	Form    keyForm
 	Problem string
-	// Created is a key that was just made.
-	Created *createdKey
+	// Created is a key that was just made, Secret is shown once, and Widget and
+	// Curl are what is pasted next.
+	Created              *access.Key
+	Secret, Widget, Curl string
 	// Used is set if the use of keys is counted.
 	Used bool
 }
@@ -60,12 +62,6 @@ var keyTable = table[keyRow]{
 		}
 		return []any{k.ID, k.Name, k.Badge, k.Fixed, k.Sites, k.Origins, when(k.Created), when(k.LastUsed), when(k.Expires), uses}
 	},
-}
-
-// createdKey is a key with its secret, which is shown once.
-type createdKey struct {
-	*access.Key
-	Secret, Widget, Curl string
 }
 
 // expiresSoon is when a key gets a badge.
@@ -194,12 +190,14 @@ func createKey(q *request) error {
 		return fmt.Errorf("storing a key: %w", err)
 	}
 	q.auditKey("key created", made.ID)
-	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}, Created: q.created(secret, made)})
+	data := keysData{Form: keyForm{Expires: defaultExpiry}, Created: made, Secret: secret}
+	q.describe(&data)
+	return q.keysPage(http.StatusOK, data)
 }
 
-// created returns a new key with what is pasted next.
-func (q *request) created(secret string, k *access.Key) *createdKey {
-	site := q.site
+// describe sets what is pasted next for a new key.
+func (q *request) describe(data *keysData) {
+	site, k := q.site, data.Created
 	if len(k.Sites) > 0 && !slices.Contains(k.Sites, site.Name) {
 		i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })
 		site = &q.sites[i]
@@ -208,12 +206,9 @@ func (q *request) created(secret string, k *access.Key) *createdKey {
 	if u, err := url.Parse(base); err != nil || u.Host == "" {
 		base = "https://YOUR-SITE" + base
 	}
-	return &createdKey{
-		Key: k, Secret: secret,
-		Widget: fmt.Sprintf(`<script src="%s/v1/widget/%s.js" defer></script>`, base, site.Name),
-		Curl: fmt.Sprintf("curl %[1]s/v1/search/%[2]s \\\n  -H 'Authorization: Bearer %[3]s' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"query\":\"install\"}'",
-			base, site.Name, secret),
-	}
+	data.Widget = fmt.Sprintf(`<script src="%s/v1/widget/%s.js" defer></script>`, base, site.Name)
+	data.Curl = fmt.Sprintf("curl %[1]s/v1/search/%[2]s \\\n  -H 'Authorization: Bearer %[3]s' \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"query\":\"install\"}'",
+		base, site.Name, data.Secret)
 }
 
 // revokeKey revokes a key of the organization.

@@ -10,53 +10,43 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// overviewData is what the page shows besides the site.
-type overviewData struct {
-	Problems []Problem
-	// Numbers are those of the period, none where nothing is recorded.
-	Numbers []number
-	Charts  []*chart
-	Days    []insights.Day
-	// Off is set where nothing is recorded, Lost where the store does not
-	// respond.
-	Off, Lost bool
-}
-
 // overview shows the state of the site.
 func overview(q *request) error {
-	problems := slices.Clone(q.site.Problems)
+	data := struct {
+		Problems []Problem
+		// Numbers are those of the period, none where nothing is recorded.
+		Numbers []number
+		Charts  []*chart
+		Days    []insights.Day
+		// Off is set where nothing is recorded, Lost where the store does not
+		// respond.
+		Off, Lost bool
+	}{Problems: slices.Clone(q.site.Problems)}
 	if !q.visitor.Admin {
-		problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Admin })
+		data.Problems = slices.DeleteFunc(data.Problems, func(p Problem) bool { return p.Admin })
 	}
-	data, p := overviewData{Problems: problems}, q.period()
+	p := q.period()
 	if q.invalid != nil {
 		return q.invalid
 	}
-	err := q.overviewNumbers(&data, p)
+	var o insights.Overview
+	store, err := q.d.server.Insights(q.Context())
+	if err == nil {
+		o, err = store.Overview(q.Context(), q.scope(), p)
+	}
+	if err == nil {
+		data.Days, err = store.Days(q.Context(), q.scope(), p)
+	}
 	switch {
 	case errors.Is(err, ErrOff):
 		data.Off = true
+		return q.show(http.StatusOK, data)
 	case err != nil && q.Context().Err() != nil:
 		return err
 	case err != nil: // the rest of the page is the more important then
-		q.d.log.Error("the insights can't be read", "path", q.URL.Path, "error", err)
+		_ = q.stored(err)
 		data.Lost = true
-	}
-	return q.show(http.StatusOK, data)
-}
-
-func (q *request) overviewNumbers(data *overviewData, p insights.Period) error {
-	store, err := q.d.server.Insights(q.Context())
-	if err != nil {
-		return err
-	}
-	o, err := store.Overview(q.Context(), q.scope(), p)
-	if err != nil {
-		return err
-	}
-	days, err := store.Days(q.Context(), q.scope(), p)
-	if err != nil {
-		return err
+		return q.show(http.StatusOK, data)
 	}
 	data.Numbers = []number{
 		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
@@ -64,12 +54,11 @@ func (q *request) overviewNumbers(data *overviewData, p insights.Period) error {
 	for i, details := range [][]string{{"searches", "kind", "top"}, {"searches"}, {"unanswered"}, {"feedback", "rating", "down"}} {
 		data.Numbers[i].Href = link(q.base+q.at(details[0]), q.URL.Query(), details[1:]...) // in the same period
 	}
-	data.Days = days
 	data.Charts = charts(
-		searchChart(days),
-		chartOf(days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
+		searchChart(data.Days),
+		chartOf(data.Days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
 	)
-	return nil
+	return q.show(http.StatusOK, data)
 }
 
 // refresh looks for changes of the pages.

@@ -8,8 +8,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,33 +33,28 @@ const (
 //go:embed templates assets
 var files embed.FS
 
-// assets are the files that pages load, by name, with their hash in it.
-var assets = make(map[string]asset)
-
-// assetNames are the names with their hash, by those without.
-var assetNames = make(map[string]string)
-
-type asset struct {
-	content     []byte
-	contentType string
-}
+// assets are the types of the files that pages load, version a hash of them all:
+// their addresses change with their contents.
+var (
+	assets = map[string]string{
+		"dashboard.css": "text/css; charset=utf-8", "dashboard.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	}
+	version string
+)
 
 // pages are the templates of the pages, by name.
 var pages = make(map[string]*template.Template)
 
 func init() {
-	for name, contentType := range map[string]string{
-		"dashboard.css": "text/css; charset=utf-8", "dashboard.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
-	} {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(assets)) {
 		content, err := files.ReadFile("assets/" + name)
 		if err != nil {
 			panic(err)
 		}
-		sum := sha256.Sum256(content)
-		ext := path.Ext(name)
-		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		assets[hashed], assetNames[name] = asset{content, contentType}, hashed
+		sum.Write(content)
 	}
+	version = hex.EncodeToString(sum.Sum(nil)[:6])
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	entries, err := files.ReadDir("templates")
 	if err != nil {
@@ -88,14 +83,18 @@ func setHeader(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// asset answers with a file. Its name changes with its content.
-func (q *request) asset(name string) error {
-	a, ok := assets[name]
-	if !ok {
+// asset answers with a file of this version.
+func (q *request) asset(path string) error {
+	name, ok := strings.CutPrefix(path, version+"/")
+	if ok = ok && assets[name] != ""; !ok {
 		return errNotFound
 	}
+	content, err := files.ReadFile("assets/" + name)
+	if err != nil {
+		return err
+	}
 	q.w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	q.write(http.StatusOK, a.contentType, a.content)
+	q.write(http.StatusOK, assets[name], content)
 	return nil
 }
 
@@ -164,7 +163,7 @@ func (v *view) At(parts ...string) string { return v.q.base + v.q.at(strings.Joi
 func (v *view) Of(s Site) string { return v.q.base + "/" + s.Organization + "/" + s.Name }
 
 // Asset is the address of a file.
-func (v *view) Asset(name string) string { return v.q.base + own + "assets/" + assetNames[name] }
+func (v *view) Asset(name string) string { return v.q.base + own + "assets/" + version + "/" + name }
 
 // May reports whether the visitor has a role at the site.
 func (v *view) May(role string) bool {

@@ -123,12 +123,9 @@ type Cursor struct {
 	ID int64 `json:"id"`
 }
 
-// IsZero reports whether the list begins.
-func (c Cursor) IsZero() bool { return c == Cursor{} }
-
 // args are the parameters of "(at < ? or at = ? and id < ?)".
 func (c Cursor) args() []any {
-	if c.IsZero() {
+	if c == (Cursor{}) {
 		c = Cursor{math.MaxInt64, math.MaxInt64}
 	}
 	return []any{c.At, c.At, c.ID}

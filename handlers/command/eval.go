@@ -28,10 +28,14 @@ const evalDepth = 30
 
 type evalFlags struct {
 	qrels, baseline, out string
-	minimum              float64
+	minimum, minPassed   float64
 	generate             bool
 	worst                int
-	answers              answerFlags
+
+	answers, judge, junit string
+	allow                 []string
+	prices                []float64
+	maxTokens             int
 }
 
 func evalCommand(t *target) *cobra.Command {
@@ -61,7 +65,7 @@ interrupted goes on.`,
 			if f.generate {
 				return generateQueries(cmd.Context(), t, args[0], cmd.OutOrStdout())
 			}
-			if f.answers.file != "" {
+			if f.answers != "" {
 				return evaluateAnswers(cmd.Context(), t, args, f, cmd.OutOrStdout())
 			}
 			if len(args) < 2 {
@@ -77,7 +81,13 @@ interrupted goes on.`,
 	fs.Float64Var(&f.minimum, "min-ndcg", 0, "The nDCG@10 below which the exit status is 1")
 	fs.BoolVar(&f.generate, "generate", false, "Propose queries from the site itself")
 	fs.IntVar(&f.worst, "worst", 10, "How many of the worst queries to list")
-	f.answers.add(fs)
+	fs.StringVar(&f.answers, "answers", "", "A file of questions, whose answers are checked")
+	fs.StringVar(&f.judge, "judge", "", "The URL of an OpenAI-compatible endpoint, up to /v1; its model judges the answers")
+	fs.StringVar(&f.junit, "junit", "", "Where to write the results as JUnit XML")
+	fs.StringSliceVar(&f.allow, "allow-link", nil, "A host besides the site's own that answers may link to. Can be repeated")
+	fs.Float64SliceVar(&f.prices, "prices", nil, "What a million tokens cost: input,output[,cached input]")
+	fs.IntVar(&f.maxTokens, "max-tokens", 0, "How many tokens the answers and the judge may take (default: no bound)")
+	fs.Float64Var(&f.minPassed, "min-passed", 0, "The share of answers without a failure below which the exit status is 1")
 	return cmd
 }
 

@@ -13,31 +13,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
-
-type answerFlags struct {
-	file, judge, junit string
-	allow              []string
-	prices             []float64
-	maxTokens          int
-	minimum            float64
-}
-
-func (f *answerFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.file, "answers", "", "A file of questions, whose answers are checked")
-	fs.StringVar(&f.judge, "judge", "", "The URL of an OpenAI-compatible endpoint, up to /v1; its model judges the answers")
-	fs.StringVar(&f.junit, "junit", "", "Where to write the results as JUnit XML")
-	fs.StringSliceVar(&f.allow, "allow-link", nil, "A host besides the site's own that answers may link to. Can be repeated")
-	fs.Float64SliceVar(&f.prices, "prices", nil, "What a million tokens cost: input,output[,cached input]")
-	fs.IntVar(&f.maxTokens, "max-tokens", 0, "How many tokens the answers and the judge may take (default: no bound)")
-	fs.Float64Var(&f.minimum, "min-passed", 0, "The share of answers without a failure below which the exit status is 1")
-}
 
 // readResults reads results of an earlier run; there are none without a file.
 func readResults(name string) ([]eval.Result, error) {
@@ -51,14 +31,14 @@ func readResults(name string) ([]eval.Result, error) {
 // evaluateAnswers asks the site the questions of a file. args are the site and,
 // with a judge, its model.
 func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags, out io.Writer) error {
-	site, a := args[0], f.answers
-	if (a.judge != "") != (len(args) == 2) {
+	site := args[0]
+	if (f.judge != "") != (len(args) == 2) {
 		return errors.New("--judge needs a URL and a model: --judge https://api.openai.com/v1 gpt-5-mini")
 	}
-	if n := len(a.prices); n == 1 || n > 3 {
+	if n := len(f.prices); n == 1 || n > 3 {
 		return errors.New("--prices needs two or three figures: input,output[,cached input], for a million tokens")
 	}
-	questions, err := readFile(a.file, eval.ReadQuestions)
+	questions, err := readFile(f.answers, eval.ReadQuestions)
 	if err != nil {
 		return err
 	}
@@ -79,14 +59,14 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 	run := eval.Answers{
 		Ask:       func(ctx context.Context, q eval.Question) (eval.Reply, error) { return askOnce(ctx, t, site, q) },
 		Pages:     map[string][]string{},
-		Hosts:     a.allow,
-		MaxTokens: a.maxTokens,
+		Hosts:     f.allow,
+		MaxTokens: f.maxTokens,
 	}
 	for _, p := range pages {
 		run.Pages[p.URL] = p.Anchors
 	}
-	if a.judge != "" {
-		chain, err := model.New(model.Options{Endpoints: []model.Endpoint{{URL: a.judge, Model: args[1], APIKey: os.Getenv("JUDGE_API_KEY")}}})
+	if f.judge != "" {
+		chain, err := model.New(model.Options{Endpoints: []model.Endpoint{{URL: f.judge, Model: args[1], APIKey: os.Getenv("JUDGE_API_KEY")}}})
 		if err != nil {
 			return err
 		}
@@ -107,8 +87,8 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 	if stopped != nil && !errors.Is(stopped, eval.ErrSpent) {
 		return stopped
 	}
-	if a.junit != "" {
-		file, err := os.Create(a.junit)
+	if f.junit != "" {
+		file, err := os.Create(f.junit)
 		if err != nil {
 			return err
 		}
@@ -116,11 +96,11 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 			return err
 		}
 	}
-	prices := append(slices.Clone(a.prices), 0, 0, 0)
-	if len(a.prices) == 2 {
+	var prices [3]float64
+	if copy(prices[:], f.prices); len(f.prices) == 2 {
 		prices[2] = prices[0] // cached tokens cost what others do
 	}
-	report := eval.Prices{Input: prices[0], Output: prices[1], Cached: prices[2]}.Report(results, baseline)
+	report := eval.ReportAnswers(results, baseline, prices)
 	if t.json {
 		err = printJSON(out, report)
 	} else {
@@ -131,8 +111,8 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 		return cmp.Or(err, stopped)
 	case slices.ContainsFunc(results, func(r eval.Result) bool { return r.Error != "" }):
 		return errors.New("not every question got an answer; run the command again to ask those that didn't")
-	case report.All.Passed < a.minimum:
-		return fmt.Errorf("the share of answers without a failure is %.3f, below %.3f", report.All.Passed, a.minimum)
+	case report.All.Passed < f.minPassed:
+		return fmt.Errorf("the share of answers without a failure is %.3f, below %.3f", report.All.Passed, f.minPassed)
 	}
 	return nil
 }

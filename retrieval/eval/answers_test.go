@@ -109,7 +109,7 @@ func TestAJudgeIsAskedTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Prices{Input: 10, Output: 100, Cached: 1}.Report(results, nil).All
+	all := ReportAnswers(results, nil, [3]float64{10, 100, 1}).All
 	if all.Judged != 2 || all.Faithful != .75 || all.Complete != .75 || all.Agreement != .5 || all.Judging.Input != 60 {
 		t.Errorf("%+v", all)
 	}
@@ -132,7 +132,7 @@ func TestAReportIsATableAndJUnit(t *testing.T) {
 	better := slices.Clone(results)
 	better[1].Failures = nil
 	var table, junit strings.Builder
-	report := Prices{}.Report(results, better)
+	report := ReportAnswers(results, better, [3]float64{})
 	report.Write(&table, 10)
 	for _, want := range []string{"all          2   0.500", "against the baseline: -0.500", "0 better, 1 equal, 1 worse", `2: two <b>`, `the fact "x" is missing`} {
 		if !strings.Contains(table.String(), want) {

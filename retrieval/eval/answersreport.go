@@ -35,9 +35,6 @@ type Summary struct {
 	Cost float64 `json:"cost,omitempty"`
 }
 
-// Prices are those of a million tokens: input, output and cached input.
-type Prices struct{ Input, Output, Cached float64 }
-
 // AnswersReport is what an evaluation of answers found.
 type AnswersReport struct {
 	All    Summary            `json:"all"`
@@ -48,9 +45,10 @@ type AnswersReport struct {
 	Difference *Difference `json:"difference,omitempty"`
 }
 
-// Report sums up results, and compares them with a baseline's, if there is one.
-func (p Prices) Report(results, baseline []Result) AnswersReport {
-	r := AnswersReport{All: p.sum(results), Groups: map[string]Summary{}}
+// ReportAnswers sums up results, and compares them with a baseline's, if there is
+// one. prices are those of a million tokens: input, output and cached input.
+func ReportAnswers(results, baseline []Result, prices [3]float64) AnswersReport {
+	r := AnswersReport{All: sum(results, prices), Groups: map[string]Summary{}}
 	groups := map[string][]Result{}
 	for i := range results {
 		groups[results[i].Question.Group] = append(groups[results[i].Question.Group], results[i])
@@ -60,7 +58,7 @@ func (p Prices) Report(results, baseline []Result) AnswersReport {
 	}
 	if len(groups) > 1 {
 		for name, of := range groups {
-			r.Groups[name] = p.sum(of)
+			r.Groups[name] = sum(of, prices)
 		}
 	}
 	if baseline != nil {
@@ -81,7 +79,7 @@ func passed(results []Result) map[string]float64 {
 	return out
 }
 
-func (p Prices) sum(results []Result) (s Summary) {
+func sum(results []Result, prices [3]float64) (s Summary) {
 	var lengths []int
 	var times []int64
 	agreed := 0
@@ -118,7 +116,7 @@ func (p Prices) sum(results []Result) (s Summary) {
 		slices.Sort(times)
 		s.Characters, s.FirstToken, s.FirstTokenP95 = lengths[len(lengths)/2], times[len(times)/2], times[len(times)*95/100]
 	}
-	s.Cost = (float64(s.Tokens.Input-s.Tokens.Cached)*p.Input + float64(s.Tokens.Cached)*p.Cached + float64(s.Tokens.Output)*p.Output) / 1e6
+	s.Cost = (float64(s.Tokens.Input-s.Tokens.Cached)*prices[0] + float64(s.Tokens.Output)*prices[1] + float64(s.Tokens.Cached)*prices[2]) / 1e6
 	return s
 }
 
