@@ -125,14 +125,10 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 // siteAt returns the site that a request is for, and the path in it: of the
 // sites of a route the one with the longest path in its URL.
 func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path string) {
-	names := sites
-	if len(names) == 0 {
-		names = a.SitesAt(r.Host)
-	}
+	served := a.Served(sites, r.Host)
 	for _, p := range []string{OriginalURL(r).Path, r.URL.Path} {
-		for _, name := range names {
-			s := a.Site(name)
-			if s != nil && strings.HasPrefix(p+"/", s.Prefix()+"/") && (live == nil || len(s.Prefix()) > len(live.Prefix())) {
+		for _, s := range served {
+			if strings.HasPrefix(p+"/", s.Prefix()+"/") && (live == nil || len(s.Prefix()) > len(live.Prefix())) {
 				live, path = s, p
 			}
 		}

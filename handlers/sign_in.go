@@ -137,12 +137,8 @@ func (m *MCP) described(r *http.Request) *site.Site {
 		if e, ok := parsePath(rest); ok && e.api == apiMCP && m.serves(e.site, r.Host) {
 			return m.app.Site(e.site)
 		}
-		names := m.Sites
-		if len(names) == 0 {
-			names = m.app.SitesAt(r.Host)
-		}
-		for _, name := range names {
-			if live := m.app.Site(name); live != nil && (rest == live.Prefix()+"/mcp" || rest == "" || rest == "/") {
+		for _, live := range m.app.Served(m.Sites, r.Host) {
+			if rest == live.Prefix()+"/mcp" || rest == "" || rest == "/" {
 				return live
 			}
 		}

@@ -27,34 +27,27 @@ var apiPaths = map[string]string{
 	"docs_assistant": "/v2/assistant/%s/message",
 }
 
-// apiRoute is a route that serves a part of the API.
-type apiRoute struct {
-	place
-	path  string   // with %s for the site
-	sites []string // empty: those at the request's host
-}
-
-// serves reports whether the route serves a site.
-func (p *apiRoute) serves(r *live) bool {
+// serves reports whether the route of an API serves a site.
+func (p *place) serves(r *live) bool {
 	return slices.Contains(p.sites, r.Name) || len(p.sites) == 0 && (r.Host() == "" || p.takesHost(r.Host()))
 }
 
 // takesHost reports whether the place is at a host.
-func (p place) takesHost(host string) bool {
+func (p *place) takesHost(host string) bool {
 	return len(p.hosts) == 0 || reach.MatchesHost(p.hosts, host)
 }
 
 // ServesAPI reports whether a route of a server names a site and takes the host.
 // It is for use after AwaitStart.
 func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
-	return a.found != nil && slices.ContainsFunc(a.found.apis, func(p *apiRoute) bool {
+	return a.found != nil && slices.ContainsFunc(a.found.apis, func(p *place) bool {
 		return p.server == server && p.takesHost(host) && slices.Contains(p.sites, site)
 	})
 }
 
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
-func (p *apiRoute) base(h *caddyhttp.App, r *live) string {
+func (p *place) base(h *caddyhttp.App, r *live) string {
 	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
 		return u.Scheme + "://" + u.Host + p.prefix
 	}
@@ -62,7 +55,7 @@ func (p *apiRoute) base(h *caddyhttp.App, r *live) string {
 }
 
 // apiRoutes are the routes that serve a site.
-func (f *routeSites) apiRoutes(r *live) (routes []*apiRoute) {
+func (f *routeSites) apiRoutes(r *live) (routes []*place) {
 	if f == nil {
 		return nil
 	}
@@ -140,7 +133,7 @@ func behindLogin(status int) bool {
 }
 
 // requestHost is the host of a request for a site's API.
-func (p *apiRoute) requestHost(r *live) string {
+func (p *place) requestHost(r *live) string {
 	if u, err := url.Parse(r.Config.URL); err == nil && u.Host != "" && p.takesHost(u.Hostname()) {
 		return u.Host
 	}
@@ -148,12 +141,13 @@ func (p *apiRoute) requestHost(r *live) string {
 }
 
 // explain finds the route that keeps a request from the API.
-func (p *apiRoute) explain(ctx context.Context, r *live, host, path string, status int) *hiddenError {
+func (p *place) explain(ctx context.Context, r *live, host, path string, status int) *hiddenError {
 	e := &hiddenError{found: fmt.Sprintf("POST %s does not reach it: ", path), do: "put the directive where no other route answers before it"}
 	request := reach.Prepared(ctx, p.server, host, path)
-	for _, s := range p.trail {
-		around := s.routes[s.index]
-		for _, before := range s.routes[:s.index] {
+	for _, routes := range p.trail {
+		last := len(routes) - 1
+		around := routes[last]
+		for _, before := range routes[:last] {
 			if matches, err := before.MatcherSets.AnyMatchWithError(request); err != nil || !matches {
 				continue
 			}

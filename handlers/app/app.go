@@ -15,6 +15,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/certmagic"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -135,7 +136,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.recorded.load(a); err != nil {
 		return fmt.Errorf("insights: %w", err)
 	}
-	if err := observe.Register(ctx.GetMetricsRegistry(), (*readings)(a)); err != nil {
+	if err := observe.Register(ctx.GetMetricsRegistry(), prometheus.CollectorFunc(a.collect)); err != nil {
 		return err
 	}
 

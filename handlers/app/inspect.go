@@ -68,7 +68,7 @@ func (a *App) Dashboards() (urls []string) {
 		return nil
 	}
 	for _, at := range a.found.dashboards {
-		urls = append(urls, at.url(a.found.http))
+		urls = append(urls, at.below(a.found.http))
 	}
 	return urls
 }

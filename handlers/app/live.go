@@ -49,31 +49,20 @@ func (r *live) close() error {
 type registry struct {
 	mu     sync.RWMutex
 	byName map[string]*live // nil before Start
-	hosts  map[string]int   // how many sites have a host
 }
 
 // set sets the sites.
 func (g *registry) set(sites map[string]*live) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.byName, g.hosts = make(map[string]*live, len(sites)), make(map[string]int)
-	for _, r := range sites {
-		g.addLocked(r)
-	}
+	g.byName = maps.Clone(sites)
 }
 
 // add adds a site.
 func (g *registry) add(r *live) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.addLocked(r)
-}
-
-func (g *registry) addLocked(r *live) {
 	g.byName[r.Name] = r
-	if host := r.Host(); host != "" {
-		g.hosts[host]++
-	}
 }
 
 // remove removes a site.
@@ -81,9 +70,6 @@ func (g *registry) remove(r *live) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.byName, r.Name)
-	if g.hosts[r.Host()]--; g.hosts[r.Host()] <= 0 {
-		delete(g.hosts, r.Host())
-	}
 }
 
 // known reports whether the sites were set.
@@ -131,44 +117,47 @@ func (g *registry) get(name string) *live {
 	return g.byName[name]
 }
 
-// ServesAt reports whether a route that names no sites serves one at a host:
-// it serves the sites whose URL has that host, or all if there are none.
-func (g *registry) ServesAt(name, host string) bool {
+// at returns the sites whose URL has a host.
+func (g *registry) at(host string) (sites []*live) {
 	host = site.WithoutPort(host)
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	r := g.byName[name]
-	return r != nil && (r.Host() == host || g.hosts[host] == 0)
+	for _, r := range g.byName {
+		if r.Host() == host {
+			sites = append(sites, r)
+		}
+	}
+	return sites
+}
+
+// ServesAt reports whether a route that names no sites serves one at a host:
+// it serves the sites whose URL has that host, or all if there are none.
+func (g *registry) ServesAt(name, host string) bool {
+	r, there := g.get(name), g.at(host)
+	return r != nil && (len(there) == 0 || slices.Contains(there, r))
 }
 
 // SiteAt returns the only site whose URL has a host, nil if there are several
 // or none.
 func (g *registry) SiteAt(host string) *site.Site {
-	host = site.WithoutPort(host)
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if g.hosts[host] != 1 {
-		return nil
-	}
-	for _, r := range g.byName {
-		if r.Host() == host {
-			return r.Site
-		}
+	if there := g.at(host); len(there) == 1 {
+		return there[0].Site
 	}
 	return nil
 }
 
-// SitesAt returns the names of the sites that a route that names none serves
-// at a host: see ServesAt.
-func (g *registry) SitesAt(host string) (names []string) {
-	host = site.WithoutPort(host)
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	for name, r := range g.byName {
-		if r.Host() == host || g.hosts[host] == 0 {
-			names = append(names, name)
+// Served returns the sites that a route serves at a host: those that it names,
+// else see ServesAt. They are in the order of their names.
+func (g *registry) Served(names []string, host string) (sites []*site.Site) {
+	there := g.at(host)
+	if len(there) == 0 || len(names) > 0 {
+		there = g.all()
+	}
+	for _, r := range there {
+		if len(names) == 0 || slices.Contains(names, r.Name) {
+			sites = append(sites, r.Site)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.SortFunc(sites, func(x, y *site.Site) int { return strings.Compare(x.Name, y.Name) })
+	return sites
 }

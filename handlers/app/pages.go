@@ -40,7 +40,7 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 		return
 	}
 	for _, p := range f.apiRoutes(r) {
-		if serve(&p.place) {
+		if serve(p) {
 			return
 		}
 	}
@@ -53,12 +53,12 @@ func (f *routeSites) folderPlace(r *live) (found *place) {
 	if r.Config.Root == "" {
 		return nil
 	}
-	for i := range f.folders {
-		p := &f.folders[i]
+	named := func(host string) bool { return slices.Contains(r.Hosts, host) }
+	for _, p := range f.folders {
 		if !slices.ContainsFunc(p.roots, func(root string) bool { return filepath.Clean(root) == filepath.Clean(r.Config.Root) }) {
 			continue
 		}
-		if found == nil || slices.ContainsFunc(p.hosts, func(host string) bool { return slices.Contains(r.Hosts, host) }) && !slices.ContainsFunc(found.hosts, func(host string) bool { return slices.Contains(r.Hosts, host) }) {
+		if found == nil || slices.ContainsFunc(p.hosts, named) && !slices.ContainsFunc(found.hosts, named) {
 			found = p
 		}
 	}

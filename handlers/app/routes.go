@@ -38,7 +38,7 @@ func (a *App) resolve() (map[string]*live, error) {
 	var errs []error
 	for name, d := range found.defined {
 		if sites[name] != nil {
-			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, d.place))
+			errs = append(errs, fmt.Errorf("site %s is defined twice, by the app docs and by %s; give one of them another name, or serve the app's site there (directives assistant and search)", name, &d.place))
 			continue
 		}
 		site := *d.Site
@@ -97,7 +97,7 @@ func (a *App) resolve() (map[string]*live, error) {
 	return sites, a.fixKeys(sites)
 }
 
-// place is where routes of the HTTP app name or define a site.
+// place is a route of the HTTP app that has a site's handler or a file server.
 type place struct {
 	server *caddyhttp.Server
 	hosts  []string
@@ -105,26 +105,18 @@ type place struct {
 	// prefix is the path that is stripped before the route, and pages what of
 	// it is also stripped from the URLs of pages.
 	prefix, pages string
-	// trail leads to the route, from the server's list of routes on.
-	trail []step
+	// trail are the lists of routes that lead to it, from the server's on, each
+	// up to the route that leads on.
+	trail []caddyhttp.RouteList
+
+	sites  []string // that the handler names; empty: those at the request's host
+	path   string   // of the part of the API that it serves, with %s for the site
+	openTo string   // of a dashboard
 }
 
-// step is a route in a list.
-type step struct {
-	routes caddyhttp.RouteList
-	index  int
-}
-
-func (p place) String() string {
+func (p *place) String() string {
 	return "a route of " + cmp.Or(strings.Join(p.hosts, ", "), strings.Join(p.server.Listen, ", "))
 }
-
-// definer is a handler that may define a site (handlers.Guard).
-type definer interface{ DefinedSite() *options.Definition }
-
-// namer is a handler that serves sites by name (handlers.Search,
-// handlers.Assistant).
-type namer interface{ NamedSites() []string }
 
 // definedSite is a site that routes define.
 type definedSite struct {
@@ -140,10 +132,10 @@ type routeSites struct {
 	defined map[string]*definedSite
 	named   map[string]place
 	all     *place // serves all sites, nil for none
-	apis    []*apiRoute
-	folders []place // where file servers are
+	apis    []*place
+	folders []*place // where file servers are
 	// dashboards are the routes of docs_dashboard.
-	dashboards []dashboardPlace
+	dashboards []*place
 	errs       []error
 }
 
@@ -181,7 +173,7 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 	}
 	for i, route := range routes {
 		here := at
-		here.trail = append(slices.Clip(at.trail), step{routes, i})
+		here.trail = append(slices.Clip(at.trail), routes[:i+1])
 		if hosts := reach.HostsOf(route); hosts != nil {
 			here.hosts = hosts
 		}
@@ -207,25 +199,28 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					f.walk(h.Errors.Routes, here, invoked)
 				}
 			case *fileserver.FileServer:
-				f.folders = append(f.folders, here)
+				f.folders = append(f.folders, &here)
 			case *caddyhttp.Invoke:
 				if r := here.server.NamedRoutes[h.Name]; r != nil && !slices.Contains(invoked, h.Name) {
 					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
 				}
 			default:
-				if h, ok := handler.(definer); ok {
+				if h, ok := handler.(interface{ DefinedSite() *options.Definition }); ok {
 					if d := h.DefinedSite(); d != nil {
 						f.define(d, here)
 						continue
 					}
 				}
-				if h, ok := handler.(namer); ok {
-					f.name(h.NamedSites(), here)
+				if h, ok := handler.(interface{ NamedSites() []string }); ok {
+					named := here
+					named.sites, named.path = h.NamedSites(), apiPaths[caddy.GetModuleName(h)]
+					f.name(named)
 					if d, ok := handler.(interface{ OpenTo() string }); ok {
-						f.dashboards = append(f.dashboards, dashboardPlace{here, d.OpenTo()})
+						named.openTo = d.OpenTo()
+						f.dashboards = append(f.dashboards, &named)
 					}
-					if path := apiPaths[caddy.GetModuleName(h)]; path != "" {
-						f.apis = append(f.apis, &apiRoute{here, path, h.NamedSites()})
+					if named.path != "" {
+						f.apis = append(f.apis, &named)
 					}
 				}
 			}
@@ -234,13 +229,13 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 }
 
 // name notes the sites that a route names, all if there are none.
-func (f *routeSites) name(names []string, at place) {
-	if len(names) == 0 && f.all == nil {
+func (f *routeSites) name(at place) {
+	if len(at.sites) == 0 && f.all == nil {
 		f.all = &at
-	} else if len(names) == 0 {
+	} else if len(at.sites) == 0 {
 		f.all.hosts = union(f.all.hosts, at.hosts)
 	}
-	for _, name := range names {
+	for _, name := range at.sites {
 		known, ok := f.named[name]
 		if !ok {
 			known = at
@@ -259,7 +254,7 @@ func (f *routeSites) define(d *options.Definition, at place) {
 		f.defined[d.Name] = &definedSite{d, at, []place{at}}
 		return
 	case !reflect.DeepEqual(old.Site, d.Site):
-		f.errs = append(f.errs, fmt.Errorf("site %s is defined twice and differently, by %s and by %s; give one of them another name", d.Name, old.place, at))
+		f.errs = append(f.errs, fmt.Errorf("site %s is defined twice and differently, by %s and by %s; give one of them another name", d.Name, &old.place, &at))
 		return
 	}
 	old.places = append(old.places, at)
@@ -307,6 +302,14 @@ func roots(routes caddyhttp.RouteList) (vars []string) {
 	return servers
 }
 
+// announceDashboards logs where the dashboards are.
+func (f *routeSites) announceDashboards(log *zap.Logger) {
+	for _, at := range f.dashboards {
+		log.Info("the dashboard is ready",
+			zap.String("url", cmp.Or(at.below(f.http), fmt.Sprint(at, at.prefix))), zap.String("sign_in", "caddy docs login"), zap.String("open_to", at.openTo))
+	}
+}
+
 // root is the one constant folder of the places that define a site, or an
 // error that says what to write.
 func (d *definedSite) root() (string, error) {
@@ -316,7 +319,7 @@ func (d *definedSite) root() (string, error) {
 	case len(p.roots) > 1 && len(d.places) > 1:
 		var where []string
 		for _, at := range d.places {
-			where = append(where, fmt.Sprintf("%s has %s", at, cmp.Or(strings.Join(at.roots, ", "), "none")))
+			where = append(where, fmt.Sprintf("%s has %s", &at, cmp.Or(strings.Join(at.roots, ", "), "none")))
 		}
 		return "", fmt.Errorf("docs %s: it is in several blocks with several roots: %s; give the sites different names, or %s",
 			site, strings.Join(where, "; "), write)
@@ -331,7 +334,7 @@ func (d *definedSite) root() (string, error) {
 }
 
 // host is the first constant host of a place, "" for none.
-func (p place) host() string {
+func (p *place) host() string {
 	for _, host := range p.hosts {
 		if !strings.ContainsAny(host, "*{") {
 			return host
@@ -342,7 +345,7 @@ func (p place) host() string {
 
 // sample is a host of the place for requests inside the process: the first
 // constant one, else one of a wildcard's; "" if there is none.
-func (p place) sample() string {
+func (p *place) sample() string {
 	if host := p.host(); host != "" {
 		return host
 	}
@@ -356,7 +359,7 @@ func (p place) sample() string {
 
 // url is the URL of the first host that is served there, "" if there is none
 // that is constant or the port is not known before the server starts.
-func (p place) url(h *caddyhttp.App) string {
+func (p *place) url(h *caddyhttp.App) string {
 	host := p.host()
 	if host == "" {
 		return ""
@@ -366,4 +369,12 @@ func (p place) url(h *caddyhttp.App) string {
 		return ""
 	}
 	return urls[0].String()
+}
+
+// below is url with the prefix of the route, "" if the host is not known.
+func (p *place) below(h *caddyhttp.App) string {
+	if u := p.url(h); u != "" {
+		return u + p.prefix
+	}
+	return ""
 }

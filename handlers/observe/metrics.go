@@ -37,20 +37,14 @@ type metrics struct {
 	Pages         *prometheus.GaugeVec   // site
 	Tools         *prometheus.CounterVec // site, tool
 
-	all []vector
-}
-
-// vector is a metric with labels.
-type vector interface {
-	prometheus.Collector
-	DeletePartialMatch(prometheus.Labels) int
+	all []*prometheus.MetricVec
 }
 
 func newMetrics() *metrics {
-	var all []vector
+	var all []*prometheus.MetricVec
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caddy_docs_" + name, Help: help}, labels)
-		all = append(all, v)
+		all = append(all, v.MetricVec)
 		return v
 	}
 	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
@@ -58,12 +52,12 @@ func newMetrics() *metrics {
 			Name: "caddy_docs_" + name, Help: help,
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, labels)
-		all = append(all, v)
+		all = append(all, v.MetricVec)
 		return v
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "caddy_docs_" + name, Help: help}, labels)
-		all = append(all, v)
+		all = append(all, v.MetricVec)
 		return v
 	}
 	m := &metrics{

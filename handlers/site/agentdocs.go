@@ -22,7 +22,8 @@ type agentDocs struct {
 }
 
 // AgentDocs returns a site for the tools of agents, on behalf of the reader
-// of each context. base is the site's URL where the configuration has none.
+// of each context. base is the site's URL where the configuration has none. The
+// caller holds the site (Acquire).
 func (r *Site) AgentDocs(base string) agents.Docs {
 	d := &agentDocs{r, base}
 	return agents.Docs{Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages, Nearby: d.nearby}
@@ -35,15 +36,7 @@ func WithKeyID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, keyIDKey{}, id)
 }
 
-// errClosed is the error after the site is gone.
-var errClosed = errors.New("the site is closed")
-
 func (d *agentDocs) search(ctx context.Context, text, language, version string, limit int) ([]agents.Hit, error) {
-	release, ok := d.site.Acquire()
-	if !ok {
-		return nil, errClosed
-	}
-	defer release()
 	found, err := d.site.Search(ctx, retrieval.Query{
 		Text: text, Limit: limit, Filter: retrieval.Filter{Language: language, Version: version}, Prefer: d.site.Prefer(),
 	})
@@ -77,11 +70,6 @@ func (d *agentDocs) search(ctx context.Context, text, language, version string, 
 }
 
 func (d *agentDocs) page(ctx context.Context, address string) (*agents.PageText, error) {
-	release, ok := d.site.Acquire()
-	if !ok {
-		return nil, errClosed
-	}
-	defer release()
 	doc := d.site.Pages().Named(address)
 	if !d.site.CanOpen(ctx, address, doc) {
 		return nil, nil
@@ -97,11 +85,6 @@ func (d *agentDocs) page(ctx context.Context, address string) (*agents.PageText,
 }
 
 func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page, total int) {
-	release, ok := d.site.Acquire()
-	if !ok {
-		return nil, 0
-	}
-	defer release()
 	public := d.site.Pages().Public
 	offset = min(offset, len(public))
 	for _, p := range public[offset:min(offset+n, len(public))] {
@@ -118,11 +101,6 @@ const (
 )
 
 func (d *agentDocs) nearby(text string) (spellings []string, parts []agents.Page) {
-	release, ok := d.site.Acquire()
-	if !ok {
-		return nil, nil
-	}
-	defer release()
 	var all []string
 	seen := map[string]bool{}
 	for _, p := range d.site.Pages().Public {

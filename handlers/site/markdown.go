@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 	"github.com/caddy-docs/caddy-docs/store"
@@ -103,23 +104,11 @@ func (p *fetchedPages) write(d *retrieval.Document, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(p.dir, "page-*.tmp")
-	if err != nil {
-		return err
-	}
-	z := gzip.NewWriter(f)
-	_, err = z.Write(md)
-	err = errors.Join(err, z.Close(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), p.name(d))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return disk.WriteFile(p.name(d), func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		_, err := z.Write(md)
+		return errors.Join(err, z.Close())
+	})
 }
 
 func (p *fetchedPages) read(d *retrieval.Document) ([]byte, error) {
