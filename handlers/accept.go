@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"cmp"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,41 +13,24 @@ import (
 // are equal. Clients that only accept everything get HTML.
 func wantsMarkdown(r *http.Request) bool {
 	markdown, html := -1.0, -1.0
-	markdownAt, htmlAt, at := 0, 0, 0
-	for _, line := range r.Header.Values("Accept") {
-		for part := range strings.SplitSeq(line, ",") {
-			at++
-			if at > 100 {
-				return false
+	first := false // Markdown came before HTML
+	for i, part := range strings.SplitN(strings.Join(r.Header.Values("Accept"), ","), ",", 101) {
+		if i == 100 {
+			return false
+		}
+		media, parameters, err := mime.ParseMediaType(part)
+		q, bad := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		if err != nil || bad != nil || !(q >= 0 && q <= 1) {
+			q = 0
+		}
+		switch media {
+		case "text/markdown", "text/x-markdown":
+			if q > markdown {
+				markdown, first = q, html < 0
 			}
-			media, parameters, _ := strings.Cut(part, ";")
-			q := quality(parameters)
-			switch strings.ToLower(strings.TrimSpace(media)) {
-			case "text/markdown", "text/x-markdown":
-				if q > markdown {
-					markdown, markdownAt = q, at
-				}
-			case "text/html", "application/xhtml+xml":
-				if q > html {
-					html, htmlAt = q, at
-				}
-			}
+		case "text/html", "application/xhtml+xml":
+			html = max(html, q)
 		}
 	}
-	return markdown > 0 && (markdown > html || markdown == html && markdownAt < htmlAt)
-}
-
-// quality is the q of an element of Accept. Default: 1.
-func quality(parameters string) float64 {
-	for p := range strings.SplitSeq(parameters, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil || q < 0 || q > 1 {
-				return 0
-			}
-			return q
-		}
-	}
-	return 1
+	return markdown > 0 && (markdown > html || markdown == html && first)
 }

@@ -57,10 +57,7 @@ type Assistant struct {
 
 // CaddyModule returns the Caddy module information.
 func (Assistant) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_assistant",
-		New: func() caddy.Module { return new(Assistant) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_assistant", New: func() caddy.Module { return new(Assistant) }}
 }
 
 // Provision finds the app.

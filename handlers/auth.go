@@ -46,10 +46,7 @@ type KeyAuth struct {
 
 // CaddyModule returns the Caddy module information.
 func (KeyAuth) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.authentication.providers.docs_key",
-		New: func() caddy.Module { return new(KeyAuth) },
-	}
+	return caddy.ModuleInfo{ID: "http.authentication.providers.docs_key", New: func() caddy.Module { return new(KeyAuth) }}
 }
 
 // Provision takes the keys from the app docs.

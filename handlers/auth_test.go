@@ -51,10 +51,7 @@ func (testKeyAuth) CaddyModule() caddy.ModuleInfo {
 type testIdentity struct{}
 
 func (testIdentity) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_identity_test",
-		New: func() caddy.Module { return new(testIdentity) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_identity_test", New: func() caddy.Module { return new(testIdentity) }}
 }
 
 func (testIdentity) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {

@@ -50,10 +50,7 @@ var clientLimiters = caddy.NewUsagePool()
 
 // CaddyModule returns the Caddy module information.
 func (ClientLimit) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_client_limit",
-		New: func() caddy.Module { return new(ClientLimit) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_client_limit", New: func() caddy.Module { return new(ClientLimit) }}
 }
 
 // Provision sets up the handler.

@@ -29,10 +29,7 @@ type Contract struct {
 
 // CaddyModule returns the Caddy module information.
 func (Contract) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_contract",
-		New: func() caddy.Module { return new(Contract) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_contract", New: func() caddy.Module { return new(Contract) }}
 }
 
 // Provision finds the app.

@@ -50,10 +50,7 @@ type Guard struct {
 
 // CaddyModule returns the Caddy module information.
 func (Guard) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_api",
-		New: func() caddy.Module { return new(Guard) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_api", New: func() caddy.Module { return new(Guard) }}
 }
 
 // Provision finds the app and checks the site that this route defines.

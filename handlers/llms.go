@@ -50,10 +50,7 @@ type LLMs struct {
 
 // CaddyModule returns the Caddy module information.
 func (LLMs) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_llms",
-		New: func() caddy.Module { return new(LLMs) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_llms", New: func() caddy.Module { return new(LLMs) }}
 }
 
 // Provision finds the app and checks the site that this route defines.

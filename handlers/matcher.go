@@ -37,10 +37,7 @@ type MatchAPI struct {
 
 // CaddyModule returns the Caddy module information.
 func (MatchAPI) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.matchers.docs_api",
-		New: func() caddy.Module { return new(MatchAPI) },
-	}
+	return caddy.ModuleInfo{ID: "http.matchers.docs_api", New: func() caddy.Module { return new(MatchAPI) }}
 }
 
 // Provision finds the app.

@@ -81,10 +81,7 @@ type mcpServer struct {
 
 // CaddyModule returns the Caddy module information.
 func (*MCP) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_mcp",
-		New: func() caddy.Module { return new(MCP) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_mcp", New: func() caddy.Module { return new(MCP) }}
 }
 
 // Provision finds the app and the counts of the limits, which all routes with

@@ -24,14 +24,11 @@ type Events struct {
 
 // CaddyModule returns the Caddy module information.
 func (Events) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_events",
-		New: func() caddy.Module { return new(Events) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_events", New: func() caddy.Module { return new(Events) }}
 }
 
 func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return h.report(w, r, next, apiEvents, func(site *site.Site, from site.Asker, body []byte) error {
+	return h.keyed(w, r, next, apiEvents, maxReport, func(site *site.Site, from site.Asker, body []byte) error {
 		event, err := encoding.DecodeEvent(body)
 		if err != nil {
 			return badRequest(err)
@@ -44,7 +41,7 @@ func (h *Events) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		if event.Type == "click" && !private {
 			site.Clicked(from, insights.Click{Query: event.Query, Path: event.Path, Position: event.Position})
 		}
-		return nil
+		return recorded(w)
 	})
 }
 
@@ -58,14 +55,11 @@ type Feedback struct {
 
 // CaddyModule returns the Caddy module information.
 func (Feedback) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_feedback",
-		New: func() caddy.Module { return new(Feedback) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_feedback", New: func() caddy.Module { return new(Feedback) }}
 }
 
 func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	return f.report(w, r, next, apiFeedback, func(site *site.Site, from site.Asker, body []byte) error {
+	return f.keyed(w, r, next, apiFeedback, maxReport, func(site *site.Site, from site.Asker, body []byte) error {
 		v, err := encoding.DecodeFeedback(body)
 		if err != nil {
 			return badRequest(err)
@@ -76,29 +70,12 @@ func (f *Feedback) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 		if !known {
 			return Fail(http.StatusNotFound, "unknown_thread", "there is no such conversation at this site; send the threadId of one of its replies", nil)
 		}
-		return nil
+		return recorded(w)
 	})
 }
 
-// report answers a request to a part of the API that has only to be recorded.
-func (rt *KeyedRoute) report(
-	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, record func(*site.Site, site.Asker, []byte) error,
-) error {
-	e, ok := endpointOf(r)
-	if !ok || e.api != api {
-		return next.ServeHTTP(w, r)
-	}
-	site, key, err := rt.admit(w, r, e.site)
-	if err != nil {
-		return err
-	}
-	body, err := readBody(w, r, maxReport)
-	if err != nil {
-		return err
-	}
-	if err := record(site, askerOf(r, key), body); err != nil {
-		return err
-	}
+// recorded answers a request that has only to be recorded.
+func recorded(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
 	return nil

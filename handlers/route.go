@@ -121,6 +121,31 @@ type KeyedRoute struct {
 	Anonymous bool `json:"anonymous,omitempty"`
 }
 
+// keyed gives requests to a part of the API to answer, with the site, which is
+// held, and the body, and passes others on.
+func (rt *KeyedRoute) keyed(
+	w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, api string, maxBody int64, answer func(*site.Site, site.Asker, []byte) error,
+) error {
+	e, ok := endpointOf(r)
+	if !ok || e.api != api {
+		return next.ServeHTTP(w, r)
+	}
+	live, key, err := rt.admit(w, r, e.site)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxBody)
+	if err != nil {
+		return err
+	}
+	release, ok := live.Acquire()
+	if !ok {
+		return SearchFailed(w, retrieval.ErrNotReady)
+	}
+	defer release()
+	return answer(live, askerOf(r, key), body)
+}
+
 func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*site.Site, *access.Key, error) {
 	return rt.Route.admit(w, r, name, rt.Anonymous)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // Search is http.handlers.docs_search: POST /v1/search/{domain}. It stays
@@ -28,10 +28,7 @@ type Search struct {
 
 // CaddyModule returns the Caddy module information.
 func (Search) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_search",
-		New: func() caddy.Module { return new(Search) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_search", New: func() caddy.Module { return new(Search) }}
 }
 
 // Validate checks the configuration.
@@ -43,55 +40,39 @@ func (s *Search) Validate() error {
 }
 
 func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	e, ok := endpointOf(r)
-	if !ok || e.api != apiSearch {
-		return next.ServeHTTP(w, r)
-	}
-	site, key, err := s.admit(w, r, e.site)
-	if err != nil {
-		return err
-	}
-	body, err := readBody(w, r, s.MaxBody)
-	if err != nil {
-		return err
-	}
-	q, err := encoding.DecodeSearch(body)
-	if err != nil {
-		return badRequest(err)
-	}
-
-	release, ok := site.Acquire()
-	if !ok {
-		return SearchFailed(w, retrieval.ErrNotReady)
-	}
-	defer release()
-	ctx := AsReader(r)
-	results, total, err := site.Results(ctx, q)
-	if err != nil {
-		if r.Context().Err() != nil {
-			return nil // the client is gone
+	return s.keyed(w, r, next, apiSearch, s.MaxBody, func(live *site.Site, from site.Asker, body []byte) error {
+		q, err := encoding.DecodeSearch(body)
+		if err != nil {
+			return badRequest(err)
 		}
-		return SearchFailed(w, err)
-	}
+		ctx := AsReader(r)
+		results, total, err := live.Results(ctx, q)
+		if err != nil {
+			if r.Context().Err() != nil {
+				return nil // the client is gone
+			}
+			return SearchFailed(w, err)
+		}
 
-	// The widget sends a request at each pause of typing, and reports the final
-	// query to docs_events.
-	if from := askerOf(r, key); from.Source == insights.Widget {
-		site.SearchedTyping(q, results)
-	} else {
-		site.Searched(from, q, results)
-	}
+		// The widget sends a request at each pause of typing, and reports the final
+		// query to docs_events.
+		if from.Source == insights.Widget {
+			live.SearchedTyping(q, results)
+		} else {
+			live.Searched(from, q, results)
+		}
 
-	jsonHeader(w.Header())
-	w.Header().Set("X-Total-Count", strconv.Itoa(total))
-	if reach.Incomplete(ctx) {
-		w.Header().Set("X-Results-Incomplete", "true")
-	}
-	// An error means that the client is gone.
-	if q.NoContent { // a keystroke
-		_ = zip(w, r, func(w io.Writer) error { return encoding.EncodeResults(w, results) })
+		jsonHeader(w.Header())
+		w.Header().Set("X-Total-Count", strconv.Itoa(total))
+		if reach.Incomplete(ctx) {
+			w.Header().Set("X-Results-Incomplete", "true")
+		}
+		// An error means that the client is gone.
+		if q.NoContent { // a keystroke
+			_ = zip(w, r, func(w io.Writer) error { return encoding.EncodeResults(w, results) })
+			return nil
+		}
+		_ = encoding.EncodeResults(w, results)
 		return nil
-	}
-	_ = encoding.EncodeResults(w, results)
-	return nil
+	})
 }

@@ -266,10 +266,7 @@ type MatchSignedIn struct{}
 
 // CaddyModule returns the Caddy module information.
 func (MatchSignedIn) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.matchers.docs_signed_in",
-		New: func() caddy.Module { return new(MatchSignedIn) },
-	}
+	return caddy.ModuleInfo{ID: "http.matchers.docs_signed_in", New: func() caddy.Module { return new(MatchSignedIn) }}
 }
 
 // UnmarshalCaddyfile reads docs_signed_in, which takes no arguments.

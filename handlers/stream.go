@@ -15,20 +15,16 @@ import (
 // AWS ALB), some for 30 s.
 const keepAlive = 15 * time.Second
 
-// encoder is the part that both generations of the protocol share.
-type encoder interface {
-	reply.Sink
-	// KeepAlive writes and flushes bytes that clients ignore.
-	KeepAlive() error
-}
-
 // stream sends the events of one reply to the client: it starts the response
 // with the first event, keeps a silent one alive, and bounds how long a write
 // may take. It implements reply.Sink.
 type stream struct {
-	w         http.ResponseWriter
-	control   *http.ResponseController
-	encoder   encoder
+	w       http.ResponseWriter
+	control *http.ResponseController
+	encoder interface {
+		reply.Sink
+		KeepAlive() error // writes and flushes bytes that clients ignore
+	}
 	setHeader func(http.Header)
 	requestID string
 	timeout   time.Duration // of a write

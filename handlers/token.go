@@ -26,10 +26,7 @@ type Token struct {
 
 // CaddyModule returns the Caddy module information.
 func (Token) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_token",
-		New: func() caddy.Module { return new(Token) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_token", New: func() caddy.Module { return new(Token) }}
 }
 
 func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {

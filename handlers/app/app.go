@@ -82,10 +82,7 @@ const storeTimeout = 5 * time.Second
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "docs",
-		New: func() caddy.Module { return new(App) },
-	}
+	return caddy.ModuleInfo{ID: "docs", New: func() caddy.Module { return new(App) }}
 }
 
 // Provision checks the configuration, loads the guest modules and reads the

@@ -52,10 +52,7 @@ const (
 
 // CaddyModule returns the Caddy module information.
 func (Ask) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_ask",
-		New: func() caddy.Module { return new(Ask) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_ask", New: func() caddy.Module { return new(Ask) }}
 }
 
 // Provision finds the app.
@@ -142,23 +139,13 @@ type askPage struct {
 	Site, Home, Query, Path, Support string
 	Style                            template.CSS
 	Problem                          string
-	Results                          []askResult
+	Results                          []encoding.Result
 	Searched                         bool
-	Total                            int
 	Next, Previous                   string
 	Answered                         bool
 	Answer                           template.HTML
-	Sources                          []askSource
+	Sources                          []reply.Event
 }
-
-type askResult struct {
-	URL         string
-	Breadcrumbs string
-	Title       []piece
-	Snippet     []piece
-}
-
-type askSource struct{ URL, Title string }
 
 // piece is a part of a text, marked if the query has it.
 type piece struct {
@@ -204,18 +191,7 @@ func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string
 	if r.Method == http.MethodGet { // a question is recorded as such
 		site.Searched(askPageAsker, q, results)
 	}
-	p.Searched, p.Total = true, total
-	for _, one := range results {
-		m := one.Metadata
-		found := askResult{
-			URL: m.URL, Breadcrumbs: strings.Join(m.Breadcrumbs, " › "),
-			Title: pieces(m.Title, m.Highlights.Title), Snippet: pieces(m.Snippet, m.Highlights.Snippet),
-		}
-		if m.Heading != "" && m.Heading != m.Title {
-			found.Title = append(append(found.Title, piece{" › ", false}), pieces(m.Heading, m.Highlights.Heading)...)
-		}
-		p.Results = append(p.Results, found)
-	}
+	p.Searched, p.Results = true, results
 	link := func(to int) string {
 		return p.Path + "?" + url.Values{"q": {p.Query}, "offset": {strconv.Itoa(to)}}.Encode()
 	}
@@ -265,11 +241,11 @@ func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 }
 
 // sourceSink keeps the sources of a reply.
-type sourceSink struct{ list []askSource }
+type sourceSink struct{ list []reply.Event }
 
 func (s *sourceSink) Send(e *reply.Event) error {
 	if e.Kind == reply.Source {
-		s.list = append(s.list, askSource{e.URL, cmp.Or(e.Title, e.URL)})
+		s.list = append(s.list, *e)
 	}
 	return nil
 }
@@ -283,7 +259,7 @@ var askSourceText string
 var askStyle string
 
 var (
-	askTemplates = template.Must(template.New(askTemplate).Parse(askSourceText))
+	askTemplates = template.Must(template.New(askTemplate).Funcs(template.FuncMap{"pieces": pieces}).Parse(askSourceText))
 	// askPolicy lets the page have its own stylesheet and forms, and nothing
 	// else.
 	askPolicy = "default-src 'none'; style-src 'sha256-" + styleHash() + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

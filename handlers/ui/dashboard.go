@@ -63,10 +63,7 @@ type Dashboard struct {
 
 // CaddyModule returns the Caddy module information.
 func (Dashboard) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_dashboard",
-		New: func() caddy.Module { return new(Dashboard) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_dashboard", New: func() caddy.Module { return new(Dashboard) }}
 }
 
 // Provision finds the app.

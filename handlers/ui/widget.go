@@ -110,10 +110,7 @@ const (
 
 // CaddyModule returns the Caddy module information.
 func (*Widget) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{
-		ID:  "http.handlers.docs_widget",
-		New: func() caddy.Module { return new(Widget) },
-	}
+	return caddy.ModuleInfo{ID: "http.handlers.docs_widget", New: func() caddy.Module { return new(Widget) }}
 }
 
 // Provision finds the app and reads the files of strings.
