@@ -15,7 +15,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/certmagic"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/access"
@@ -133,7 +132,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err := a.recorded.load(a); err != nil {
 		return fmt.Errorf("insights: %w", err)
 	}
-	if err := observe.Register(ctx.GetMetricsRegistry(), prometheus.CollectorFunc(a.collect)); err != nil {
+	if err := observe.Register(ctx.GetMetricsRegistry(), (*readings)(a)); err != nil {
 		return err
 	}
 

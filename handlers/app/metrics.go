@@ -6,9 +6,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
-// collect sends the metrics that are read from an App when they are collected.
+// readings are the metrics that are read from an App when they are collected.
 // What they read is shared by configurations, so that a reload resets none.
-func (a *App) collect(ch chan<- prometheus.Metric) {
+type readings App
+
+// Describe implements prometheus.Collector. It sends nothing: the metrics
+// depend on the sites and models of the configuration.
+func (*readings) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (g *readings) Collect(ch chan<- prometheus.Metric) {
+	a := (*App)(g)
 	reading := func(name, help string, labels ...string) func(kind prometheus.ValueType, v float64, values ...string) {
 		desc := prometheus.NewDesc("caddy_docs_"+name, help, labels, nil)
 		return func(kind prometheus.ValueType, v float64, values ...string) {
