@@ -49,21 +49,38 @@ type Page struct {
 type section struct {
 	title, slug string
 	lines       []string
-	size        int // characters
+	size        int   // characters
+	pages       []int // by their place
 }
+
+// The files of whole texts: that of llms.txt, and where those of other languages
+// and versions are.
+const (
+	fullFile   = "llms-full.txt"
+	fullFolder = "llms-full/"
+)
 
 // Index returns llms.txt and its parts by their names below the site's URL:
 // "llms.txt", and "llms/guide.txt" where one file would be longer than
 // maxIndex. Pages and sections keep the order of pages. Pages of languages and
 // versions that are not the site's are in parts that "llms/others.txt" lists:
-// who reads llms.txt as a whole has no use for each page in ten languages.
-func Index(site Site, pages []Page) map[string]string {
+// who reads llms.txt as a whole has no use for each page in ten languages. full
+// has the pages of the files with whole texts: "llms-full.txt" those of llms.txt,
+// and files like "llms-full/language-fr.txt" the others.
+func Index(site Site, pages []Page) (files map[string]string, full map[string][]int) {
 	sections, others := sectionsOf(site, pages)
-	files := map[string]string{}
+	files, full = map[string]string{}, map[string][]int{fullFile: nil}
+	for _, s := range sections {
+		full[fullFile] = append(full[fullFile], s.pages...)
+	}
+	slices.Sort(full[fullFile])
 	if len(others) > 0 {
 		var lines []string
 		for _, s := range others {
+			name := fullFolder + s.slug + ".txt"
+			full[name] = s.pages
 			s.move(site, files)
+			s.add(fmt.Sprintf("- [%s, in one file](%s/%s)", escape(s.title), site.URL, name))
 			lines = append(lines, s.lines...)
 		}
 		files[othersFile] = fmt.Sprintf("# %s: %s\n\n> Part of %s/llms.txt\n\n%s\n", short.Line(site.Title), othersTitle, site.URL, strings.Join(lines, "\n"))
@@ -71,7 +88,7 @@ func Index(site Site, pages []Page) map[string]string {
 		link.add(fmt.Sprintf("- [%s](%s/%s): lists of the same documentation", othersTitle, site.URL, othersFile))
 		sections = append(sections, link)
 	}
-	head := indexHead(site, len(pages))
+	head := indexHead(site, len(full[fullFile]))
 	total := utf8.RuneCountInString(head)
 	for _, s := range sections {
 		total += s.size + utf8.RuneCountInString(s.title) + 6
@@ -93,7 +110,7 @@ func Index(site Site, pages []Page) map[string]string {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", s.title, strings.Join(s.lines, "\n"))
 	}
 	files["llms.txt"] = b.String()
-	return files
+	return files, full
 }
 
 // The file of other languages and versions.
@@ -105,7 +122,7 @@ const (
 func indexHead(site Site, pages int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", short.Line(site.Title), cmp.Or(short.Line(site.Description), "The documentation of "+short.Line(site.Title)+"."))
-	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/llms-full.txt\n", site.URL, pages, site.URL)
+	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/%s\n", site.URL, pages, site.URL, fullFile)
 	return b.String()
 }
 
@@ -113,7 +130,7 @@ func indexHead(site Site, pages int) string {
 func sectionsOf(site Site, pages []Page) (first, others []*section) {
 	byTitle := map[string]*section{}
 	slugs := map[string]bool{"others": true}
-	for _, p := range pages {
+	for i, p := range pages {
 		var also []string // terms that distinguish the section from those before it
 		if p.Version != "" && site.Version != "" && !strings.EqualFold(p.Version, site.Version) {
 			also = append(also, "version "+p.Version)
@@ -140,6 +157,7 @@ func sectionsOf(site Site, pages []Page) (first, others []*section) {
 			line += ": " + d
 		}
 		s.add(line)
+		s.pages = append(s.pages, i)
 	}
 	return first, others
 }

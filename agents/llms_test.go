@@ -8,7 +8,7 @@ import (
 )
 
 func TestIndexListsPagesBySection(t *testing.T) {
-	files := Index(Site{Title: "Acme", Description: "Docs of\nAcme.", URL: "https://docs.acme.com", Language: "en", Version: "2.x"}, []Page{
+	files, full := Index(Site{Title: "Acme", Description: "Docs of\nAcme.", URL: "https://docs.acme.com", Language: "en", Version: "2.x"}, []Page{
 		{Title: "Welcome", Markdown: "https://docs.acme.com/index.md"},
 		{Title: "Set [up]", Description: "How to set up.", Markdown: "https://docs.acme.com/guide/set-up.md", Section: "Guide", Language: "en-US", Version: "2.x"},
 		{Title: "Installer", Markdown: "https://docs.acme.com/fr/guide.md", Section: "Guide", Language: "fr", Version: "2.x"},
@@ -18,7 +18,7 @@ func TestIndexListsPagesBySection(t *testing.T) {
 
 > Docs of Acme.
 
-Each link below leads to a page as Markdown. Every page of https://docs.acme.com has this form at its URL with .md, or with the header Accept: text/markdown. All 4 pages in one file: https://docs.acme.com/llms-full.txt
+Each link below leads to a page as Markdown. Every page of https://docs.acme.com has this form at its URL with .md, or with the header Accept: text/markdown. All 2 pages in one file: https://docs.acme.com/llms-full.txt
 
 ## Pages
 
@@ -35,13 +35,18 @@ Each link below leads to a page as Markdown. Every page of https://docs.acme.com
 	if len(files) != 4 || files["llms.txt"] != want {
 		t.Errorf("got %v", files)
 	}
+	if got := fmt.Sprint(full); got != "map[llms-full.txt:[0 1] llms-full/language-fr.txt:[2] llms-full/version-1-x.txt:[3]]" {
+		t.Errorf("the files of whole texts: %s", got)
+	}
 	for name, want := range map[string]string{
 		"llms/others.txt": `# Acme: Other languages and versions
 
 > Part of https://docs.acme.com/llms.txt
 
 - [Language fr](https://docs.acme.com/llms/language-fr.txt): 1 of 1 pages
+- [Language fr, in one file](https://docs.acme.com/llms-full/language-fr.txt)
 - [Version 1.x](https://docs.acme.com/llms/version-1-x.txt): 1 of 1 pages
+- [Version 1.x, in one file](https://docs.acme.com/llms-full/version-1-x.txt)
 `,
 		"llms/language-fr.txt": `# Acme: Language fr
 
@@ -63,7 +68,8 @@ Each link below leads to a page as Markdown. Every page of https://docs.acme.com
 }
 
 func TestIndexHasASummaryWithoutADescription(t *testing.T) {
-	if got := Index(Site{Title: "Acme"}, nil)["llms.txt"]; !strings.HasPrefix(got, "# Acme\n\n> The documentation of Acme.\n\n") {
+	files, _ := Index(Site{Title: "Acme"}, nil)
+	if got := files["llms.txt"]; !strings.HasPrefix(got, "# Acme\n\n> The documentation of Acme.\n\n") {
 		t.Errorf("it begins with %q", got)
 	}
 }
@@ -77,7 +83,7 @@ func TestLongIndexesAreSplitIntoLinkedParts(t *testing.T) {
 		}
 		pages = append(pages, Page{Title: fmt.Sprintf("Page %d", i), Description: strings.Repeat("word ", 30), Markdown: fmt.Sprintf("https://x.example/p%d.md", i), Section: section})
 	}
-	files := Index(Site{Title: "X", URL: "https://x.example"}, pages)
+	files, _ := Index(Site{Title: "X", URL: "https://x.example"}, pages)
 	listed := 0
 	for name, text := range files {
 		if n := utf8.RuneCountInString(text); n > maxIndex {

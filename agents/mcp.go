@@ -281,7 +281,7 @@ func (s *server) results(hits []Hit, room int) []searchResult {
 		if s.about.Full {
 			r.Language, r.Version = h.Language, h.Version
 		}
-		size := resultTokens + tokens(r.Title) + 2*tokens(r.URL)
+		size := resultTokens + Tokens(r.Title) + 2*Tokens(r.URL)
 		if i > 0 && size > room/2 { // half is for texts
 			break
 		}
@@ -293,11 +293,11 @@ func (s *server) results(hits []Hit, room int) []searchResult {
 			break
 		}
 		text := hits[i].Text
-		if n := tokens(text); n > room {
+		if n := Tokens(text); n > room {
 			text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
 		}
 		results[i].Text = text
-		room -= tokens(text)
+		room -= Tokens(text)
 	}
 	return results
 }

@@ -88,9 +88,9 @@ func lines(text string) func(yield func(string, bool) bool) {
 	}
 }
 
-// tokens estimates the tokens of a text, rather too many than too few: four
+// Tokens estimates the tokens of a text, rather too many than too few: four
 // letters of English are one, and so is a letter of other scripts.
-func tokens(s string) int {
+func Tokens(s string) int {
 	ascii := 0
 	for i := range len(s) {
 		if s[i] < utf8.RuneSelf {
@@ -104,7 +104,7 @@ func tokens(s string) int {
 // paragraphs if it can, within code blocks, which are then closed and opened
 // again, only if it must.
 func split(text string, limit int) []string {
-	if tokens(text) <= limit {
+	if Tokens(text) <= limit {
 		return []string{text}
 	}
 	var parts []string
@@ -118,11 +118,11 @@ func split(text string, limit int) []string {
 		parts = append(parts, strings.TrimRight(head, "\n"))
 		part.Reset()
 		part.WriteString(rest)
-		size = tokens(rest)
+		size = Tokens(rest)
 		best, bestSize = 0, 0
 	}
 	for line, inFence := range lines(text) {
-		for tokens(line) > limit/2 { // a line of a minified file, say
+		for Tokens(line) > limit/2 { // a line of a minified file, say
 			cutAt := len(line) / 2
 			for cutAt > 0 && !utf8.RuneStart(line[cutAt]) {
 				cutAt--
@@ -131,10 +131,10 @@ func split(text string, limit int) []string {
 				end(part.Len())
 			}
 			part.WriteString(line[:cutAt])
-			size = tokens(line[:cutAt])
+			size = Tokens(line[:cutAt])
 			line = line[cutAt:]
 		}
-		n := tokens(line)
+		n := Tokens(line)
 		if size+n > limit {
 			switch {
 			case bestSize > limit/2:
@@ -143,7 +143,7 @@ func split(text string, limit int) []string {
 				part.WriteString(closing(fence) + "\n")
 				end(part.Len())
 				part.WriteString(fence)
-				size = tokens(fence)
+				size = Tokens(fence)
 			default:
 				end(part.Len())
 			}

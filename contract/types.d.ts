@@ -40,6 +40,7 @@ export type ErrorCode =
   | 'too_large'
   | 'unauthorized'
   | 'unknown_page'
+  | 'unknown_path'
   | 'unknown_site'
   | 'unknown_thread'
   | 'wrong_site'

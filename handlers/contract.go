@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,7 +23,12 @@ import (
 //
 // Both are public and the same for all sites. The site's own files win: each is
 // served only where the site would answer 404, or with an HTML page for a path
-// at which no file is. All other requests pass.
+// at which no file is.
+//
+// A path below /v1/ or /v2/ at which neither the API nor the site has anything
+// gets 404 as JSON that pages of every origin can read, unless a browser asks for
+// a page there: what is a typing error in a path would otherwise be "Failed to
+// fetch". All other requests pass.
 type Contract struct {
 	app *app.App
 }
@@ -44,8 +50,14 @@ const (
 )
 
 func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if reach.IsInside(r) {
+		return next.ServeHTTP(w, r)
+	}
 	name := contractPath(r)
-	if name == "" || reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if name == "" && likeAPI(r) {
+		return unlessServed(w, r, next)
+	}
+	if name == "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return next.ServeHTTP(w, r)
 	}
 	c.app.AwaitStart(r.Context())
@@ -75,6 +87,39 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 		serveText(w, r, "application/json", contract.OpenAPI(apiURL(r, site, name), example))
 		return nil
 	})
+}
+
+// likeAPI reports whether a request is for a path like those of the API, and not
+// for a page.
+func likeAPI(r *http.Request) bool {
+	below := func(path string) bool { return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v2/") }
+	page := (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return !page && (below(r.URL.Path) || below(OriginalURL(r).Path))
+}
+
+// unlessServed gives the request to the site, and answers 404 if nothing there
+// does. A response of the site stays, whatever it is.
+func unlessServed(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	s := holdResponse(w, func(int, http.Header) bool { return true })
+	s.header = nil // nothing is dropped
+	err := next.ServeHTTP(s, r)
+	var he caddyhttp.HandlerError
+	switch {
+	case s.status != 0:
+		return err
+	case err != nil && !(errors.As(err, &he) && (he.StatusCode == http.StatusNotFound || he.StatusCode == http.StatusMethodNotAllowed)):
+		return err
+	}
+	origin := r.Header.Get("Origin")
+	if r.Method == http.MethodOptions {
+		preflight(w, r, r.Header.Get("Access-Control-Request-Method"), origin)
+		return nil
+	}
+	allow(w.Header(), origin)
+	w.Header().Add("Vary", "Origin")
+	writeError(w, r, http.StatusNotFound, RequestID(r), Fail(http.StatusNotFound, "unknown_path",
+		"the API has no such path; POST /v1/search/{domain} searches and POST /v2/assistant/{domain}/message asks; "+openAPIPath+" lists all", nil))
+	return nil
 }
 
 // contractPath returns which of the documents a request is for, "" for none.

@@ -206,7 +206,7 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 		allow(h, origin)
 	}
 	if r.Method == http.MethodOptions {
-		preflight(w, r, e, origin)
+		preflight(w, r, e.allow(), origin)
 		return nil
 	}
 	if !slices.Contains(e.methods(), r.Method) {
@@ -249,14 +249,14 @@ func allow(h http.Header, origin string) {
 // follows is refused. It allows the headers that are asked for: the AI SDK's
 // 5.0 and 6.0 releases set User-Agent in fetch, which some browsers then ask
 // for.
-func preflight(w http.ResponseWriter, r *http.Request, e endpoint, origin string) {
+func preflight(w http.ResponseWriter, r *http.Request, methods, origin string) {
 	h := w.Header()
 	h.Add("Vary", "Access-Control-Request-Method")
 	h.Add("Vary", "Access-Control-Request-Headers")
-	h.Set("Allow", e.allow())
+	h.Set("Allow", methods)
 	if origin != "" {
 		allow(h, origin)
-		h.Set("Access-Control-Allow-Methods", e.allow())
+		h.Set("Access-Control-Allow-Methods", methods)
 		headers := r.Header.Get("Access-Control-Request-Headers")
 		if headers == "" || len(headers) > 1000 {
 			headers = "authorization, content-type, x-api-key, user-agent"

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -11,13 +12,17 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 	"go.uber.org/zap"
 
+	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
@@ -30,8 +35,10 @@ import (
 //
 //	<page>.md        the page as Markdown; also the page itself for clients
 //	                 that prefer text/markdown to text/html
+//	<page>.md?ask=…  what the documentation says about a question
 //	/llms.txt        the list of the public pages, with its parts /llms/*.txt
-//	/llms-full.txt   the text of all public pages
+//	/llms-full.txt   the text of the public pages of the site's language and
+//	                 newest version, with the others in /llms-full/*.txt
 //	/sitemap.xml     the URLs of all public pages
 //
 // The site's own files win: each of these is served only where the site would
@@ -45,8 +52,17 @@ type LLMs struct {
 	// A site that this route defines, as the directive docs does.
 	Define *options.Definition `json:"define,omitempty"`
 
-	log *zap.Logger
+	// What the operator allows others to do with the pages, as the values of the
+	// header Content-Signal: "search=yes", "ai-train=no". Default: no header.
+	ContentSignal []string `json:"content_signal,omitempty"`
+
+	log    *zap.Logger
+	asks   *ClientLimit
+	encode *encode.Encode
 }
+
+// asksPerHour is how many questions each client may ask of pages.
+const asksPerHour = 600
 
 // CaddyModule returns the Caddy module information.
 func (LLMs) CaddyModule() caddy.ModuleInfo {
@@ -59,7 +75,18 @@ func (l *LLMs) Provision(ctx caddy.Context) error {
 	if err := l.Route.Provision(ctx); err != nil {
 		return err
 	}
-	return l.Define.Provision()
+	l.asks = &ClientLimit{Zone: "docs_llms_ask", MaxEvents: asksPerHour, Window: caddy.Duration(time.Hour)}
+	// A site without encode would send megabytes as they are.
+	l.encode = &encode.Encode{EncodingsRaw: caddy.ModuleMap{"gzip": nil, "zstd": nil}, Prefer: []string{"zstd", "gzip"}}
+	return errors.Join(l.asks.Provision(ctx), l.encode.Provision(ctx), l.Define.Provision())
+}
+
+// Cleanup releases the counts.
+func (l *LLMs) Cleanup() error {
+	if l.asks == nil || l.asks.limiter == nil {
+		return nil
+	}
+	return l.asks.Cleanup()
 }
 
 // DefinedSite returns the site that this route defines, nil for none.
@@ -67,8 +94,19 @@ func (l *LLMs) DefinedSite() *options.Definition { return l.Define }
 
 // Validate checks the configuration.
 func (l *LLMs) Validate() error {
-	return errors.Join(l.Route.Validate(), l.Define.Validate())
+	c := new(options.Checker)
+	c.Sites(l.Sites)
+	for _, signal := range l.ContentSignal {
+		if !contentSignal.MatchString(signal) {
+			c.Fail("content_signal", "%q must be like search=yes or ai-train=no", signal)
+		}
+	}
+	c.Add(l.Define.Validate())
+	return c.Err()
 }
+
+// contentSignal is a value of the header Content-Signal.
+var contentSignal = regexp.MustCompile(`^[a-z]+(-[a-z]+)*=(yes|no)$`)
 
 func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	if reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || !l.app.AwaitStart(r.Context()) {
@@ -90,7 +128,8 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 			if status := live.Reach.Refuses(ctx); status != 0 {
 				return caddyhttp.Error(status, nil)
 			}
-			return serve(w, r)
+			l.public(w.Header())
+			return l.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(serve))
 		})
 	}
 	if name, ok := strings.CutSuffix(path, ".md"); ok {
@@ -114,6 +153,9 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 			base := baseURL(live, r)
 			h.Add("Link", "<"+site.Absolute(base, live.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
 			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
+			if len(l.ContentSignal) > 0 {
+				h.Set("Content-Signal", strings.Join(l.ContentSignal, ", "))
+			}
 			live.Reach.Saw(ctx, d)
 		}
 	})
@@ -154,8 +196,8 @@ func (l *LLMs) file(live *site.Site, name string) func(http.ResponseWriter, *htt
 	switch {
 	case name == "llms.txt", strings.HasPrefix(name, "llms/") && strings.HasSuffix(name, ".txt"):
 		return func(w http.ResponseWriter, r *http.Request) error { return l.index(w, r, live, name) }
-	case name == "llms-full.txt":
-		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, live) }
+	case name == "llms-full.txt", strings.HasPrefix(name, "llms-full/") && strings.HasSuffix(name, ".txt"):
+		return func(w http.ResponseWriter, r *http.Request) error { return l.full(w, r, live, name) }
 	case name == "sitemap.xml":
 		return func(w http.ResponseWriter, r *http.Request) error { return l.sitemap(w, r, live) }
 	}
@@ -176,7 +218,8 @@ func (l *LLMs) index(w http.ResponseWriter, r *http.Request, live *site.Site, na
 	if !live.Known() {
 		return notYet(w)
 	}
-	text, ok := live.Pages().LLMs(baseURL(live, r))[name]
+	files, _ := live.Pages().LLMs(baseURL(live, r))
+	text, ok := files[name]
 	if !ok {
 		return errNotFound
 	}
@@ -202,6 +245,9 @@ func serveText(w http.ResponseWriter, r *http.Request, contentType string, text 
 // URL with .md.
 func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *retrieval.Document, negotiated bool) error {
 	base := baseURL(live, r)
+	if question := r.URL.Query().Get("ask"); question != "" && !negotiated {
+		return l.answer(w, r, live, base, d, question)
+	}
 	md, err := live.Index.Markdown(d, base, true)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -210,6 +256,9 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 		return errNotFound
 	}
 	h := w.Header()
+	if live.Reach.View().IsPublic(d) {
+		l.public(h)
+	}
 	switch {
 	case negotiated:
 		// Shared caches often ignore Vary: Accept.
@@ -221,7 +270,38 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 		h.Set("X-Robots-Tag", "noindex")
 	}
 	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-	serveText(w, r, "text/markdown; charset=utf-8", withDirective(md, base))
+	md = withDirective(md, base)
+	h.Set("X-Markdown-Tokens", strconv.Itoa(agents.Tokens(string(md))))
+	return l.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		serveText(w, r, "text/markdown; charset=utf-8", md)
+		return nil
+	}))
+}
+
+// public lets pages of every origin read a response that everyone gets, and
+// says what the operator allows others to do with it.
+func (l *LLMs) public(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "ETag, Link, X-Markdown-Tokens")
+	if len(l.ContentSignal) > 0 {
+		h.Set("Content-Signal", strings.Join(l.ContentSignal, ", "))
+	}
+}
+
+// answer serves what the documentation says about a question, as this reader may
+// see it. Pages of other origins can't read it: the reader's address may open
+// more than a stranger's.
+func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, base string, d *retrieval.Document, question string) error {
+	if left, wait := l.asks.limiter.Take(client(r.Context())); left < 0 {
+		return overLimit(w, wait)
+	}
+	text, err := agents.Answer(AsReader(r), live.AgentDocs(base), question, site.Absolute(base, d.URL), base+"/llms.txt")
+	if err != nil {
+		return SearchFailed(w, err)
+	}
+	w.Header().Set("Cache-Control", "private, no-store")
+	w.Header().Set("X-Robots-Tag", "noindex")
+	serveText(w, r, "text/markdown; charset=utf-8", text)
 	return nil
 }
 
@@ -238,20 +318,24 @@ func withDirective(md []byte, base string) []byte {
 }
 
 // full serves the public pages one after the other, without holding them.
-func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site) error {
+func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
 	if !live.Known() {
 		return notYet(w)
 	}
 	base := baseURL(live, r)
 	now := live.Pages()
-	pages, tag := now.Public, now.Tag
+	_, full := now.LLMs(base)
+	pages, ok := full[name]
+	if !ok {
+		return errNotFound
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Cache-Control", "public, no-cache")
-	sum := sha256.Sum256([]byte(tag + base))
-	tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	sum := sha256.Sum256([]byte(now.Tag + base + name))
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	h.Set("ETag", tag)
 	for match := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if match = strings.TrimPrefix(strings.TrimSpace(match), "W/"); match == tag || match == "*" {
@@ -260,21 +344,22 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site) err
 			return nil
 		}
 	}
-	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	//nolint:gosec // text/plain or Markdown, never HTML
-	fmt.Fprintf(w, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", live.Title(), len(pages), base)
-	for _, d := range pages {
-		md, err := live.Index.Markdown(d, base, false)
+	out := bufio.NewWriterSize(w, 32<<10) // what is written in small pieces is not compressed
+	fmt.Fprintf(out, "# %s\n\n> All %d pages. The list of them: %s/llms.txt\n\n", live.Title(), len(pages), base)
+	for _, i := range pages {
+		md, err := live.Index.Markdown(now.Public[i], base, false)
 		if err != nil {
 			continue // it is gone, and so from the next list
 		}
-		if _, err := w.Write(append(md, '\n')); err != nil || r.Context().Err() != nil { //nolint:gosec // as above
+		if _, err := out.Write(append(md, '\n')); err != nil || r.Context().Err() != nil {
 			return nil // the client is gone
 		}
 	}
+	_ = out.Flush() // an error means that the client is gone
 	return nil
 }
 

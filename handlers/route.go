@@ -165,5 +165,5 @@ var (
 		(*Assistant)(nil), (*ClientLimit)(nil), (*Events)(nil), (*Feedback)(nil), (*Guard)(nil), (*LLMs)(nil),
 		(*MatchAPI)(nil), (*MCP)(nil), (*Page)(nil), (*Search)(nil), (*Token)(nil),
 	}
-	_ = []caddy.CleanerUpper{(*ClientLimit)(nil), (*MCP)(nil)}
+	_ = []caddy.CleanerUpper{(*ClientLimit)(nil), (*LLMs)(nil), (*MCP)(nil)}
 )

@@ -279,7 +279,7 @@ func TestLLMsOfSeveralLanguages(t *testing.T) {
 	waitForLocks(t, s)
 	for path, want := range map[string][]string{
 		"/llms.txt":             {"/index.md", "/it.md", "/setup.md"},
-		"/llms/others.txt":      {"/llms/language-da.txt"},
+		"/llms/others.txt":      {"/llms-full/language-da.txt", "/llms/language-da.txt"},
 		"/llms/language-da.txt": {"/da.md", "/da/setup.md"},
 	} {
 		var got []string

@@ -123,6 +123,7 @@ var free = map[string]string{
 // bad are values that can't work, by type and field, and the error for each.
 var bad = []struct{ field, value, says string }{
 	{"MCP.sign_in", `{"issuer":"id.acme.com"}`, `sign_in: issuer: "id.acme.com" must be the URL of an identity provider`},
+	{"LLMs.content_signal", `["ai-train: no"]`, `content_signal: "ai-train: no" must be like search=yes or ai-train=no`},
 	{"SignIn.issuer", `"http://id.acme.com"`, `issuer: "http://id.acme.com" must begin with https://`},
 	{"SignIn.audience", `"{env.AUDIENCE}"`, `audience: "{env.AUDIENCE}" must be a URL or a name`},
 	{"SignIn.headers", `{"Authorization":"sub"}`, `headers: Authorization is a header that requests have anyway`},

@@ -43,12 +43,13 @@ type settings struct {
 	widget    ui.Widget
 	mcpKey    bool // the MCP server wants a key
 	signIn    *handlers.SignIn
+	llms      handlers.LLMs
 	off       map[string]bool // parts that are left out, by their word
 }
 
 // validate checks the values of the words.
 func (s *settings) validate() error {
-	return errors.Join(s.guard.Validate(), s.assistant.Validate(), s.widget.Validate())
+	return errors.Join(s.guard.Validate(), s.assistant.Validate(), s.widget.Validate(), s.llms.Validate())
 }
 
 // parseAPI reads the directives that serve a part of the API.
@@ -98,7 +99,9 @@ func (s *settings) validate() error {
 //		}
 //	}
 //
-//	docs_llms [<@matcher>] [<site>...]
+//	docs_llms [<@matcher>] [<site>...] {
+//		[content_signal]
+//	}
 func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, error) {
 	matcher, err := start(h, api+" <site>")
 	if err != nil {
@@ -129,6 +132,9 @@ func parseAPI(h httpcaddyfile.Helper, api string) ([]httpcaddyfile.ConfigValue, 
 //			[sign_in]
 //		}
 //		llms off
+//		llms {
+//			content_signal <signal>...
+//		}
 //		[the words of site in the global option]
 //		[the words of assistant]
 //		widget inject|on|off {
@@ -204,21 +210,7 @@ func docsWords(site *options.Site, s *settings) []word {
 
 // partWords are the words that say which parts docs serves.
 func (s *settings) partWords() []word {
-	mcp := s.partWord(partMCP, "off|key")
-	words := []word{s.signInWord()}
-	mcp.forms = append(mcp.forms, form{block: words})
-	part := mcp.parse
-	mcp.parse = func(l line) error {
-		if l.NextArg() {
-			l.Prev()
-			return part(l)
-		}
-		if err := parseBlock(l.as(1), partMCP, words, func() error { return nil }); err != nil || s.signIn != nil {
-			return err
-		}
-		return l.refuse("needs an argument or a block with sign_in")
-	}
-	return []word{s.onlyWord(), mcp, s.partWord(partLLMs, "off")}
+	return []word{s.onlyWord(), s.partWord(partMCP, "off|key", s.signInWord()), s.partWord(partLLMs, "off", s.contentSignalWord())}
 }
 
 // leaveOut leaves out a part.
@@ -229,26 +221,37 @@ func (s *settings) leaveOut(part string) {
 	s.off[part] = true
 }
 
-// partWord is the word for a part that docs serves: off leaves it out, and key
-// closes the MCP server to requests without one.
-func (s *settings) partWord(name, args string) word {
-	return word{name: name, forms: is(args, "off"), parse: func(l line) error {
-		v, err := l.one()
+// partWord is the word for a part that docs serves: off leaves it out, key
+// closes the MCP server to requests without one, and a block has its settings.
+func (s *settings) partWord(name, args string, block ...word) word {
+	return word{name: name, forms: append(is(args, "off"), form{block: block}), parse: func(l line) error {
+		values, err := l.between(0, 1)
 		switch {
 		case err != nil:
 			return err
-		case v == "off":
+		case len(values) == 0:
+			l = l.as(1)
+			if !l.opens() {
+				return l.refuse("needs an argument or a block")
+			}
+			return parseBlock(l, name, block, s.validate)
+		case values[0] == "off":
 			s.leaveOut(name)
 			if slices.Contains(s.only, name) {
 				return l.refuse("off leaves out what only names; keep one of them")
 			}
-		case v == "key" && name == partMCP:
+		case values[0] == "key" && name == partMCP:
 			s.mcpKey = true
 		default:
-			return l.refuse("%q is not known", v)
+			return l.refuse("%q is not known", values[0])
 		}
 		return nil
 	}}
+}
+
+// contentSignalWord is the word content_signal: what others may do with pages.
+func (s *settings) contentSignalWord() word {
+	return listWord("content_signal", "<signal>...", "search=yes ai-train=no", &s.llms.ContentSignal)
 }
 
 // signInWord is the word sign_in: the identity provider of the MCP server.
@@ -396,7 +399,7 @@ func (s *settings) words(api string) []word {
 	case directiveMCP:
 		return []word{s.limits.word(), switchWord("require_key", &s.mcpKey), s.signInWord()}
 	case directiveLLMs:
-		return nil
+		return []word{s.contentSignalWord()}
 	}
 	words := []word{
 		s.limits.word(),

@@ -20,7 +20,7 @@ func roots() []word {
 		{name: directiveWidget, forms: []form{{args: "[<@matcher>] [<site>...]", example: "acme", block: append([]word{s.injectWord()}, s.widgetWords()...), optional: true}}},
 		{name: dashboardDirective, forms: []form{{args: "[<@matcher>] [<site>...]", block: dashboardWords(new(ui.Dashboard)), optional: true}}},
 		{name: directiveMCP, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveMCP), optional: true}}},
-		{name: directiveLLMs, forms: is("[<@matcher>] [<site>...]", "")},
+		{name: directiveLLMs, forms: []form{{args: "[<@matcher>] [<site>...]", block: s.words(directiveLLMs), optional: true}}},
 	}
 }
 

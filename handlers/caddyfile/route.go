@@ -56,7 +56,7 @@ var parts = []part{
 	{api: partMCP, only: partMCP, open: true, new: (*settings).mcp},
 	{api: partMCP, only: partMCP, site: true, new: (*settings).mcp},
 	{api: partLLMs, only: partLLMs, site: true, new: func(s *settings) any {
-		return &handlers.LLMs{Route: s.serving(), Define: s.guard.Define}
+		return &handlers.LLMs{Route: s.serving(), Define: s.guard.Define, ContentSignal: s.llms.ContentSignal}
 	}},
 	{api: "contract", site: true, new: func(*settings) any { return new(handlers.Contract) }},
 }

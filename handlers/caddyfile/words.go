@@ -145,6 +145,12 @@ func (l line) as(form int) line {
 	return line{l.Dispenser, &w}
 }
 
+// opens reports whether a block follows.
+func (l line) opens() bool {
+	d := *l.Dispenser // a copy, which may go on
+	return d.Next() && d.Val() == "{" && d.Token().Line == l.Token().Line
+}
+
 // one reads the only argument of a word.
 func (l line) one() (string, error) {
 	args, err := l.between(1, 1)

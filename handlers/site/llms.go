@@ -11,18 +11,20 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// LLMs returns llms.txt and its parts (agents.Index). base is the site's URL
-// without a slash at its end. They are written once for each state of the pages.
-func (s *Pages) LLMs(base string) map[string]string {
+// LLMs returns llms.txt and its parts, and the pages of the files with whole
+// texts, by their place in Public (agents.Index). base is the site's URL without
+// a slash at its end. They are written once for each state of the pages.
+func (s *Pages) LLMs(base string) (files map[string]string, full map[string][]int) {
 	l := s.llms.Load()
 	if l == nil || l.base != base {
-		l = &llms{base, s.writeLLMs(base)}
+		l = &llms{base: base}
+		l.files, l.full = s.writeLLMs(base)
 		s.llms.Store(l)
 	}
-	return l.files
+	return l.files, l.full
 }
 
-func (s *Pages) writeLLMs(base string) map[string]string {
+func (s *Pages) writeLLMs(base string) (files map[string]string, full map[string][]int) {
 	site := agents.Site{Title: s.site.Title(), URL: base}
 	site.Language, site.Version = s.favored()
 	site.Description = s.description

@@ -43,6 +43,7 @@ type Pages struct {
 type llms struct {
 	base  string
 	files map[string]string
+	full  map[string][]int
 }
 
 // Pages returns the site's pages now.

@@ -1,0 +1,57 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/short"
+)
+
+// Answer returns what the documentation says about a question, as Markdown: the
+// texts of the best sections, those of the page at a URL first. No model has
+// written it.
+func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte, error) {
+	question = short.Line(short.Excerpt(question, maxQuery))
+	hits, err := docs.Search(ctx, question, "", "", searchLimit)
+	if err != nil {
+		return nil, err
+	}
+	of := func(h Hit) bool { address, _, _ := strings.Cut(h.URL, "#"); return address == page }
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		switch {
+		case of(a) == of(b):
+			return 0
+		case of(a):
+			return -1
+		}
+		return 1
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "> %s\n\n", question)
+	room := searchTokens
+	for _, h := range hits {
+		title := h.Title
+		if h.Heading != "" && h.Heading != h.Title {
+			title += " › " + h.Heading
+		}
+		text := h.Text
+		if n := Tokens(text); n > room {
+			text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
+		}
+		fmt.Fprintf(&b, "## [%s](%s)\n\n", escape(short.Line(title)), h.URL)
+		if room -= Tokens(text); text != "" {
+			b.WriteString(text + "\n\n")
+		}
+		if room < leastText {
+			break
+		}
+	}
+	if len(hits) == 0 {
+		b.WriteString("Nothing in the documentation matches. Ask with fewer or other words.\n\n")
+	}
+	fmt.Fprintf(&b, "---\n\nThe whole page: %s\n\nAll pages of this documentation: %s\n", page, all)
+	return []byte(b.String()), nil
+}
