@@ -42,7 +42,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		}
 		md, err := live.Index.Markdown(d, baseURL(live, r), true)
 		if errors.Is(err, fs.ErrNotExist) {
-			return Fail(http.StatusNotFound, "unknown_page", "the page is gone", err)
+			return Fail(http.StatusNotFound, "unknown_page", "the page has changed since it was indexed, or is gone", err)
 		}
 		if err != nil {
 			return fmt.Errorf("reading page %q: %w", d.Page, err)

@@ -350,3 +350,24 @@ func TestAPageThatCannotBeReadIsNotGone(t *testing.T) {
 		}
 	}
 }
+
+// Who may read a page was found out for the text that the index has. Another one
+// in its file is not served, nor kept for the time when it is gone again.
+func TestATextThatNobodyHasReadIsNotServed(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{"index.html": "<h1>Front</h1><p>Text.", "plan.html": "<h1>Plan</h1><p>The open text."})
+	s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\nroot * %q\ndocs acme {\nwatch off\n}\ntemplates\nfile_server\n}\n", root))
+	s.Ready("acme")
+	caddytest.AllAsked(t, "acme")
+	texts := func() string {
+		return string(getPage(s, "/plan.md").Body) + string(s.Do(caddytest.Request{Path: "/v1/page/acme", Body: `{"path":"plan"}`}).Body) + string(getPage(s, "/llms-full.txt").Body)
+	}
+	for _, text := range []string{"The secret text.", "The open text."} {
+		caddytest.Write(t, root, map[string]string{"plan.html": "<h1>Plan</h1><p>" + text + "{{if eq (.Req.Header.Get `X-Staff`) ``}}{{httpError 403}}{{end}}"})
+		if text == "The open text." {
+			caddytest.Write(t, root, map[string]string{"plan.html": "<h1>Plan</h1><p>" + text})
+		}
+		if got := texts(); strings.Contains(got, "secret") || strings.Contains(got, "The open text") != (text == "The open text.") {
+			t.Errorf("while the file says %q: %s", text, got)
+		}
+	}
+}

@@ -24,7 +24,8 @@ import (
 const maxWritten = 16 << 20
 
 // markdownPages gives the pages of a site as Markdown: those of a folder from
-// the file as it is now, those of a sitemap as they were fetched last.
+// their files, if those have not changed since they were read, those of a
+// sitemap as they were fetched last.
 type markdownPages struct {
 	ingester *ingest.Ingester
 	folder   *source.Folder // nil for a sitemap
@@ -58,6 +59,9 @@ func (p *markdownPages) read(d *retrieval.Document, base string, keep bool) ([]b
 		data, err := p.folder.ReadPage(d.File)
 		if err != nil {
 			return nil, err
+		}
+		if !p.ingester.Made(d, data) { // whether the new text may be read is not known yet
+			return nil, fs.ErrNotExist
 		}
 		if md, err = p.ingester.Markdown(d, data, base); err != nil {
 			return nil, err

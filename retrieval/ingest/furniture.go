@@ -32,12 +32,14 @@ const (
 type repetition struct {
 	found retrieval.Repeated
 	sum   string
+	// before is the sum of what was given before, of which documents may still be.
+	before string
 }
 
 // Use makes documents without what repeats on the site's pages, as Learn found
 // it.
 func (in *Ingester) Use(found retrieval.Repeated) {
-	r := &repetition{found: found}
+	r := &repetition{found: found, before: in.repeated.Load().sum}
 	if len(found) > 0 {
 		r.sum = hash(fmt.Append(nil, found))
 	}
@@ -285,7 +287,7 @@ func (b *block) isFurniture(r *repetition, folders []string) bool {
 // furnish finds the furniture below the elements that hold a page's text. If
 // there is nothing else, there is none.
 func (w *writer) furnish(r *repetition, file string, roots []*html.Node) {
-	if r == nil || len(r.found) == 0 {
+	if len(r.found) == 0 {
 		return
 	}
 	folders := foldersOf(file)

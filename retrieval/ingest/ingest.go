@@ -100,6 +100,7 @@ func New(o Options) (*Ingester, error) {
 		return nil, fmt.Errorf("hashing the site's options: %w", err)
 	}
 	in.fingerprint = append([]byte(revision+"\n"), options...)
+	in.repeated.Store(new(repetition))
 	return in, nil
 }
 
@@ -108,12 +109,16 @@ func New(o Options) (*Ingester, error) {
 func (in *Ingester) Fingerprint() string { return hash(in.fingerprint) }
 
 // hash identifies a page's own content, and what is left out of it.
-func (in *Ingester) hash(file string, data []byte) string {
-	left := ""
-	if r := in.repeated.Load(); r != nil {
-		left = r.sum
-	}
+func (in *Ingester) hash(file, left string, data []byte) string {
 	return hash(in.fingerprint, []byte(left), []byte(file), data)
+}
+
+// Made reports whether a document was made of data, which its file may no longer
+// have.
+func (in *Ingester) Made(doc *retrieval.Document, data []byte) bool {
+	own, _, _ := strings.Cut(doc.Hash, retrieval.HashSuffix)
+	r := in.repeated.Load()
+	return own == in.hash(doc.File, r.sum, data) || own == in.hash(doc.File, r.before, data)
 }
 
 func hash(values ...[]byte) string {
@@ -182,7 +187,7 @@ func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retr
 		return nil, nil, nil, ErrTooLarge
 	}
 	f := formatOf(file)
-	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, data)}
+	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, in.repeated.Load().sum, data)}
 	if u, ok := absolute(file); ok {
 		u.Fragment, u.RawFragment = "", ""
 		doc.URL = u.String()
