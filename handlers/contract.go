@@ -67,11 +67,10 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 			return false
 		}
 		release, ok := site.Acquire()
-		if !ok {
-			return false
+		if ok {
+			defer release()
 		}
-		defer release()
-		return site.HasFile(path)
+		return ok && site.HasFile(path)
 	}
 	return unlessFile(w, r, next, hasFile, func() error {
 		w.Header().Set("Access-Control-Allow-Origin", "*")

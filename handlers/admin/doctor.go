@@ -247,7 +247,7 @@ func (a API) checkIndex(ctx context.Context, r *site.Site, c *checks) {
 
 // checkInsights reports whether events can be stored.
 func (a API) checkInsights(ctx context.Context, c *checks) {
-	if a.Recorded().Off() {
+	if a.Recorded().Options.Off {
 		c.add("insights", nil, "off", "")
 		return
 	}

@@ -163,7 +163,7 @@ func periodOf(q url.Values) (p insights.Period, err error) {
 
 // audit records what the admin API was asked for. A failure is only logged.
 func (a API) audit(ctx context.Context, in insights.Scope, what, target string) {
-	if a.Recorded().Silent() {
+	if a.Recorded().Silent {
 		return
 	}
 	s, done, err := a.Recorded().Store(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
@@ -57,37 +58,35 @@ func (a API) Pages(ctx context.Context, name string) ([]PageStatus, error) {
 
 // Refresh looks for changes of a site's pages and waits until they are indexed.
 func (a API) Refresh(ctx context.Context, name string) (retrieval.Report, error) {
-	r, err := a.site(name)
-	if err != nil {
-		return retrieval.Report{}, err
-	}
-	report, err := r.Index.Refresher.Refresh(ctx)
-	if err != nil {
-		return report, fmt.Errorf("refreshing %s: %w", r.Name, err)
-	}
-	return report, nil
+	return a.refresh(ctx, name, func(r *site.Site) (retrieval.Report, error) { return r.Index.Refresher.Refresh(ctx) })
 }
 
 // Reindex is Refresh for an operator: it also compares each section with an
 // index in servers, and restores what differs. With full, all pages are read
 // and written again.
 func (a API) Reindex(ctx context.Context, name string, full bool) (retrieval.Report, error) {
+	return a.refresh(ctx, name, func(r *site.Site) (report retrieval.Report, err error) {
+		if full {
+			report, err = r.Index.Refresher.Rebuild(ctx)
+		} else {
+			report, err = r.Index.Refresher.Refresh(ctx)
+		}
+		if x, ok := r.Index.Index.(*meilisearch.Index); ok && err == nil && report.Held == "" {
+			report.Restored, err = x.Restore(ctx, full)
+		}
+		return report, err
+	})
+}
+
+func (a API) refresh(ctx context.Context, name string, run func(*site.Site) (retrieval.Report, error)) (report retrieval.Report, err error) {
 	r, err := a.site(name)
 	if err != nil {
-		return retrieval.Report{}, err
+		return report, err
 	}
-	refresh := r.Index.Refresher.Refresh
-	if full {
-		refresh = r.Index.Refresher.Rebuild
+	if report, err = run(r); err != nil {
+		err = fmt.Errorf("refreshing %s: %w", r.Name, err)
 	}
-	report, err := refresh(ctx)
-	if x, ok := r.Index.Index.(*meilisearch.Index); ok && err == nil && report.Held == "" {
-		report.Restored, err = x.Restore(ctx, full)
-	}
-	if err != nil {
-		return report, fmt.Errorf("refreshing %s: %w", r.Name, err)
-	}
-	return report, nil
+	return report, err
 }
 
 // RefreshSoon looks for changes of a site's pages in the background.

@@ -112,7 +112,7 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 		switch {
 		case err != nil:
 			problems[p.path] = fmt.Errorf("POST %s: %w", path, err)
-		case reached, behindLogin(status):
+		case reached, status == http.StatusUnauthorized, status == http.StatusForbidden, status >= 300 && status < 400, status < 0: // or a login
 			problems[p.path] = nil
 			base = cmp.Or(base, p.base(f.http, r))
 		case problems[p.path] == nil:
@@ -125,11 +125,6 @@ func (f *routeSites) checkAPI(ctx context.Context, inside *reach.Routes, r *live
 		}
 	}
 	return base, nil
-}
-
-// behindLogin reports whether a login in front of the API has answered.
-func behindLogin(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusForbidden || status >= 300 && status < 400 || status < 0
 }
 
 // requestHost is the host of a request for a site's API.

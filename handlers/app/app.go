@@ -94,10 +94,13 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.started, a.ready = context.WithCancel(context.Background())
 	logs := shareNew(&a.holds, "log", func() *site.Newest[slog.Handler] { return new(site.Newest[slog.Handler]) })
 	a.holds.releases = append(a.holds.releases, logs.Use(ctx.Slogger().Handler()))
-	a.lasting = lastingLogger(logs)
+	a.lasting = slog.New(lastingLog{logs, func(h slog.Handler) slog.Handler { return h }})
 	a.shared.Log, a.shared.Slog = a.log, ctx.Slogger()
 	a.shared.StoppingH3, a.endH3 = context.WithCancelCause(context.Background())
-	a.exit = shareNew(&a.holds, "exit", newExit)
+	a.exit = shareNew(&a.holds, "exit", func() *exit {
+		ending, end := context.WithCancelCause(context.Background())
+		return &exit{ending: ending, end: end}
+	})
 	a.shared.Stopping = a.exit.ending
 	a.store = shareNew(&a.holds, "storage", func() *Store { return &Store{locked: make(map[string]certmagic.Storage)} })
 	a.holds.releases = append(a.holds.releases, a.store.Use(ctx.Storage()))

@@ -24,12 +24,6 @@ type exit struct {
 	end    context.CancelCauseFunc
 }
 
-func newExit() *exit {
-	e := new(exit)
-	e.ending, e.end = context.WithCancelCause(context.Background())
-	return e
-}
-
 // Handle implements caddyevents.Handler for the event that this configuration
 // stops. When the process ends, new requests are refused from the end of
 // shutdown_delay on, and replies in progress get until shortly before

@@ -69,20 +69,6 @@ func (f *folders) list() (names []string, err error) {
 	return names, nil
 }
 
-// refuse notes which folders are not sites, and returns the newly refused ones.
-func (f *folders) refuse(refused map[string]string) (added []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, why := range refused {
-		if f.refused[name] != why {
-			added = append(added, name)
-		}
-	}
-	f.refused = refused
-	slices.Sort(added)
-	return added
-}
-
 // find adds the sites of the folders to those that are defined. Folders that
 // can't be read have none.
 func (f *folders) find(sites map[string]*live) {
@@ -93,7 +79,7 @@ func (f *folders) find(sites map[string]*live) {
 	}
 	found, refused := f.newSites(names, sites)
 	maps.Copy(sites, found)
-	f.logRefused(refused)
+	f.refuse(refused)
 }
 
 // newSites returns a site for each folder that has none yet, and why the
@@ -122,9 +108,16 @@ func (f *folders) newSites(names []string, sites map[string]*live) (found map[st
 	return found, refused
 }
 
-func (f *folders) logRefused(refused map[string]string) {
-	for _, name := range f.refuse(refused) {
-		f.app.log.Warn("skipping folder: not a site", zap.String("folder", filepath.Join(f.Parent(), name)), zap.String("reason", refused[name]))
+// refuse notes which folders are not sites, and why, and logs the new ones.
+func (f *folders) refuse(refused map[string]string) {
+	f.mu.Lock()
+	before := f.refused
+	f.refused = refused
+	f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		if before[name] != refused[name] {
+			f.app.log.Warn("skipping folder: not a site", zap.String("folder", filepath.Join(f.Parent(), name)), zap.String("reason", refused[name]))
+		}
 	}
 }
 
@@ -231,7 +224,7 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 		f.app.add(r)
 		f.app.log.Info("a site is opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
 	}
-	f.logRefused(refused)
+	f.refuse(refused)
 	return again
 }
 

@@ -23,11 +23,13 @@ var ErrNoInsights = errors.New("insights are off for this server; remove insight
 
 // Insights are where a configuration records what readers do.
 type Insights struct {
-	options  options.Insights
+	Options  options.Insights
 	opener   options.InsightsOpener
 	dir      string
 	recorder *insights.Recorder[*insights.Store] // nil before Start, and with insights off
-	silent   bool                                // records nothing, see Silence
+	// Silent makes a Start that follows record nothing: commands that work without
+	// a server leave no files behind.
+	Silent bool
 }
 
 // load loads the store's module. Nothing is opened yet.
@@ -36,7 +38,7 @@ func (in *Insights) load(a *App) error {
 	if a.Insights == nil {
 		return nil
 	}
-	if in.options = *a.Insights; in.options.StoreRaw == nil {
+	if in.Options = *a.Insights; in.Options.StoreRaw == nil {
 		return nil
 	}
 	loaded, err := a.ctx.LoadModule(a.Insights, "StoreRaw")
@@ -53,17 +55,17 @@ func (in *Insights) load(a *App) error {
 // open begins to record. The store is opened at the first event or
 // query, so that a store that can't be opened keeps nothing from starting.
 func (in *Insights) open(a *App) error {
-	if in.silent {
+	if in.Silent {
 		return nil
 	}
 	use := new(site.Recorder)
-	if !in.options.Off {
-		hash, err := hashOf(in.opener, in.dir, in.options.JSONL, in.options.Retention)
+	if !in.Options.Off {
+		hash, err := hashOf(in.opener, in.dir, in.Options.JSONL, in.Options.Retention)
 		if err != nil {
 			return err
 		}
 		in.recorder = shareNew(&a.holds, "recorder "+hash, func() *insights.Recorder[*insights.Store] { return in.record(a.lasting) })
-		*use = site.Recorder{Recorder: in.recorder, Privacy: insights.Privacy{NoTexts: in.options.Texts == "off", NoClicks: in.options.Clicks == "off"}}
+		*use = site.Recorder{Recorder: in.recorder, Privacy: insights.Privacy{NoTexts: in.Options.Texts == "off", NoClicks: in.Options.Clicks == "off"}}
 		a.log.Info("insights are recorded", zap.String("store", in.String()), zap.String("kept_for", options.Days(in.Retention())))
 	}
 	a.holds.releases = append(a.holds.releases, a.shared.Recording.Use(use))
@@ -75,12 +77,12 @@ func (in *Insights) record(log *slog.Logger) *insights.Recorder[*insights.Store]
 	opener, dir := in.opener, in.dir
 	open := func(ctx context.Context) (*insights.Store, error) { return opener.OpenInsights(ctx, dir) }
 	var outlet func(lines []byte) error
-	switch in.options.JSONL {
+	switch in.Options.JSONL {
 	case "":
 	case "stdout":
 		outlet = func(lines []byte) error { _, err := os.Stdout.Write(lines); return err }
 	default:
-		outlet = insights.FileOutlet(in.options.JSONL)
+		outlet = insights.FileOutlet(in.Options.JSONL)
 	}
 	return insights.NewRecorder(open, outlet, in.Retention(), log)
 }
@@ -90,14 +92,8 @@ func (in *Insights) String() string { return in.opener.Describe(in.dir) }
 
 // Retention is how long events are kept.
 func (in *Insights) Retention() time.Duration {
-	return cmp.Or(time.Duration(in.options.Retention), defaultRetention)
+	return cmp.Or(time.Duration(in.Options.Retention), defaultRetention)
 }
-
-// Off reports whether insights are off.
-func (in *Insights) Off() bool { return in.options.Off }
-
-// Silent reports whether nothing is recorded because of Silence.
-func (in *Insights) Silent() bool { return in.silent }
 
 // Recorder returns what records, nil before Start and with insights off.
 func (in *Insights) Recorder() *insights.Recorder[*insights.Store] { return in.recorder }
@@ -107,7 +103,7 @@ func (in *Insights) Recorder() *insights.Recorder[*insights.Store] { return in.r
 // caller alone; done closes that one.
 func (in *Insights) Store(ctx context.Context) (s *insights.Store, done func(), err error) {
 	switch {
-	case in.options.Off:
+	case in.Options.Off:
 		return nil, nil, ErrNoInsights
 	case in.recorder != nil:
 		s, err = in.recorder.Store(ctx)

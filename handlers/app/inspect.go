@@ -24,10 +24,6 @@ func (a *App) Storage() *Store { return a.store }
 // Indexes returns the module that opens indexes.
 func (a *App) Indexes() options.IndexOpener { return a.indexes }
 
-// Silence makes a Start that follows record nothing: commands that work without
-// a server leave no files behind.
-func (a *App) Silence() { a.recorded.silent = true }
-
 // API returns the URL that a site's API is below: its path alone if the host is
 // not known, "" if no route serves it; and what keeps requests from it.
 func (a *App) API(name string) (base, problem string) {

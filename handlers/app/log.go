@@ -14,11 +14,6 @@ type lastingLog struct {
 	with   func(slog.Handler) slog.Handler
 }
 
-// lastingLogger returns the logger of what configurations share.
-func lastingLogger(newest *site.Newest[slog.Handler]) *slog.Logger {
-	return slog.New(lastingLog{newest, func(h slog.Handler) slog.Handler { return h }})
-}
-
 func (l lastingLog) current() slog.Handler {
 	if h := l.newest.Current(); h != nil {
 		return l.with(h)

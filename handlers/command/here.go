@@ -103,7 +103,7 @@ func (t *target) provision() error {
 		return fmt.Errorf("%s: %w", t.config, err)
 	}
 	t.app = loaded.(*app.App)
-	t.app.Silence()
+	t.app.Recorded().Silent = true
 	if err := t.app.FindSites(); err != nil {
 		t.close()
 		return fmt.Errorf("%s: %w", t.config, err)

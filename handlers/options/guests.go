@@ -274,14 +274,3 @@ func (m *OpenAIModel) Validate() error {
 	}
 	return c.Err()
 }
-
-// Interface guards
-var (
-	_ IndexOpener       = (*EmbeddedIndex)(nil)
-	_ EmbedderOpener    = (*OpenAIEmbedder)(nil)
-	_ ModelOpener       = (*OpenAIModel)(nil)
-	_ caddy.Provisioner = (*OpenAIEmbedder)(nil)
-	_ caddy.Provisioner = (*OpenAIModel)(nil)
-	_ caddy.Validator   = (*OpenAIEmbedder)(nil)
-	_ caddy.Validator   = (*OpenAIModel)(nil)
-)

@@ -169,12 +169,14 @@ func (p *PostgresInsights) Describe(string) string {
 	return "postgres"
 }
 
-// Interface guards
+// Interface guards. What Caddy provisions and validates by an interface, it
+// silently leaves alone without it.
 var (
-	_ caddy.Validator   = (*SQLiteInsights)(nil)
-	_ caddy.Validator   = (*PostgresInsights)(nil)
-	_ caddy.Provisioner = (*SQLiteInsights)(nil)
-	_ caddy.Provisioner = (*PostgresInsights)(nil)
-	_ InsightsOpener    = (*SQLiteInsights)(nil)
-	_ InsightsOpener    = (*PostgresInsights)(nil)
+	_ IndexOpener    = (*EmbeddedIndex)(nil)
+	_ IndexOpener    = (*MeilisearchIndex)(nil)
+	_ EmbedderOpener = (*OpenAIEmbedder)(nil)
+	_ ModelOpener    = (*OpenAIModel)(nil)
+	_                = []InsightsOpener{(*SQLiteInsights)(nil), (*PostgresInsights)(nil)}
+	_                = []caddy.Provisioner{(*MeilisearchIndex)(nil), (*OpenAIEmbedder)(nil), (*OpenAIModel)(nil), (*SQLiteInsights)(nil), (*PostgresInsights)(nil)}
+	_                = []caddy.Validator{(*MeilisearchIndex)(nil), (*OpenAIEmbedder)(nil), (*OpenAIModel)(nil), (*SQLiteInsights)(nil), (*PostgresInsights)(nil)}
 )

@@ -109,10 +109,3 @@ func (m *MeilisearchIndex) Validate() error {
 	}
 	return c.Err()
 }
-
-// Interface guards
-var (
-	_ IndexOpener       = (*MeilisearchIndex)(nil)
-	_ caddy.Provisioner = (*MeilisearchIndex)(nil)
-	_ caddy.Validator   = (*MeilisearchIndex)(nil)
-)

@@ -3,7 +3,6 @@ package ui
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -267,27 +266,12 @@ func (in *injector) release(tag string, at int) error {
 	return nil
 }
 
-// ReadFrom lets files be sent by the system, once the head has been.
+// ReadFrom lets files without the tag be sent by the system.
 func (in *injector) ReadFrom(from io.Reader) (n int64, err error) {
-	if in.state == untouched {
-		in.WriteHeader(http.StatusOK)
+	if in.state == passing {
+		return in.ResponseWriterWrapper.ReadFrom(from)
 	}
-	buf := make([]byte, 32<<10)
-	for in.state != passing {
-		read, err := from.Read(buf)
-		n += int64(read)
-		if _, err := in.Write(buf[:read]); err != nil {
-			return n, err
-		}
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	rest, err := in.ResponseWriterWrapper.ReadFrom(from)
-	return n + rest, err
+	return io.Copy(struct{ io.Writer }{in}, from)
 }
 
 // FlushError sends what there is, except a head that is not whole.

@@ -224,16 +224,12 @@ func (wd *Widget) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 
 // script returns what an endpoint serves.
 func (wd *Widget) script(w http.ResponseWriter, r *http.Request, name, chunk string) (*asset, error) {
-	var site *site.Site
+	var config []byte
 	if chunk == "" {
-		var err error
-		if site, err = wd.Open(w, r, name); err != nil {
+		site, err := wd.Open(w, r, name)
+		if err != nil {
 			return nil, err
 		}
-	}
-	var config []byte
-	if site != nil {
-		var err error
 		if config, err = wd.config(site); err != nil {
 			return nil, err
 		}
