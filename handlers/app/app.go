@@ -62,6 +62,9 @@ type App struct {
 	// started ends when Start has succeeded, or there will be none.
 	started context.Context
 	ready   context.CancelFunc
+	// served ends when all apps have started.
+	served context.Context
+	serve  context.CancelFunc
 
 	shared site.Shared
 	registry
@@ -91,6 +94,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.ctx = ctx
 	a.log = ctx.Logger()
 	a.background, a.stop = context.WithCancel(context.Background())
+	a.served, a.serve = context.WithCancel(context.Background())
 	a.started, a.ready = context.WithCancel(context.Background())
 	logs := shareNew(&a.holds, "log", func() *site.Newest[slog.Handler] { return new(site.Newest[slog.Handler]) })
 	a.holds.releases = append(a.holds.releases, logs.Use(ctx.Slogger().Handler()))
@@ -143,7 +147,8 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return events.(*caddyevents.App).On("stopping", a)
+	e := events.(*caddyevents.App)
+	return errors.Join(e.On("started", a), e.On("stopping", a))
 }
 
 // configured returns the sites of the configuration.

@@ -24,13 +24,17 @@ type exit struct {
 	end    context.CancelCauseFunc
 }
 
-// Handle implements caddyevents.Handler for the event that this configuration
-// stops. When the process ends, new requests are refused from the end of
+// Handle implements caddyevents.Handler for the events that this configuration
+// has started, and that it stops. When the process ends, new requests are refused from the end of
 // shutdown_delay on, and replies in progress get until shortly before
 // grace_period, or StopTimeout, and then end with an error in the stream. A
 // reload leaves replies alone, except over HTTP/3 with a grace_period, after
 // which Caddy cuts them.
-func (a *App) Handle(context.Context, caddy.Event) error {
+func (a *App) Handle(_ context.Context, e caddy.Event) error {
+	if e.Name() == "started" {
+		a.serve()
+		return nil
+	}
 	var delay, grace time.Duration
 	if h, err := a.ctx.AppIfConfigured("http"); err == nil {
 		delay, grace = time.Duration(h.(*caddyhttp.App).ShutdownDelay), time.Duration(h.(*caddyhttp.App).GracePeriod)

@@ -52,9 +52,17 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	}
 	settings := site.IndexSettings{
 		Site: r.Name, Config: r.Config, Dir: filepath.Join(a.DataDir, r.Name), Indexes: a.indexes, Embedders: a.embedders, SemanticRatio: a.semanticRatio(),
-		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Log: a.lasting,
+		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Started: a.served.Done(), Log: a.lasting,
 	}
 	_, settings.Reload = shared.References("slots " + r.Name) // which each live site has
+	if settings.Reload {
+		shared.Range(func(_, v any) bool {
+			if x, ok := v.(held[*site.Index]); ok && x.value.Dir == settings.Dir {
+				settings.Running = x.value
+			}
+			return true
+		})
+	}
 	if r.folder != nil {
 		settings.Limit = a.refreshing
 	}

@@ -39,10 +39,10 @@ type IndexOptions struct {
 	// stays. Lost is called if the site must then be indexed again.
 	Idle time.Duration
 	Lost func()
-	// Reload reports that the running configuration serves the site. It does so
-	// until OpenIndex returns, which may take the time to load an index.
-	Reload bool
-	Log    *slog.Logger
+	// Running is the site's index in the running configuration, whose pages an
+	// index may have until it has its own; nil if there is none.
+	Running retrieval.Index
+	Log     *slog.Logger
 }
 
 // IndexOpener is a module of the namespace docs.index.
@@ -169,8 +169,9 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 // disk is loaded before the first refresh, and in a reload before OpenIndex
 // returns.
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
+	running, _ := o.Running.(*embedded.Index)
 	return embedded.Open(embedded.Options{
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: !o.Reload,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: true, Running: running,
 	})
 }
 

@@ -27,6 +27,7 @@ import (
 // one, so that a reload does not index again. Replies in progress hold it too.
 type Index struct {
 	retrieval.Index
+	Dir       string // of the site's data
 	Refresher *retrieval.Refresher
 	Embedder  retrieval.Embedder      // nil for none
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
@@ -93,9 +94,14 @@ type IndexSettings struct {
 	// Limit has room for the refreshes at a time, for a site of folders; nil for
 	// others.
 	Limit chan struct{}
-	// Reload is true if the site has an index already, which this one replaces.
-	Reload bool
-	Log    *slog.Logger
+	// Reload is true if the site is served already, Running the index of the
+	// running configuration, which this one replaces.
+	Reload  bool
+	Running *Index
+	// Started ends once requests are accepted. Before that, nothing is loaded or
+	// read, unless in a reload. nil: they are.
+	Started <-chan struct{}
+	Log     *slog.Logger
 }
 
 // NewIndex makes a site's index and begins to refresh it. It waits for that only
@@ -114,12 +120,15 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Index{Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
+	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	o := options.IndexOptions{
 		Site: b.Site, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: b.SemanticRatio,
-		Locker: b.Locker, Owner: b.Owner, Reload: b.Reload, Log: log,
+		Locker: b.Locker, Owner: b.Owner, Log: log,
+	}
+	if b.Running != nil {
+		o.Running = b.Running.Index
 	}
 	if b.Limit != nil && b.Embedders == nil { // embedding reads the texts
 		o.Idle = idleSite
@@ -169,6 +178,14 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	c.holders.Store(1)
 	go func() {
 		defer close(c.done)
+		if b.Started != nil && !b.Reload {
+			select {
+			case <-b.Started:
+			case <-time.After(time.Second): // Caddy calls the event experimental
+			case <-ctx.Done():
+				return
+			}
+		}
 		if err := c.Refresher.Run(ctx); err != nil && ctx.Err() == nil {
 			log.Error("the index is no longer refreshed", "error", err)
 		}

@@ -40,6 +40,9 @@ type Options struct {
 	// is loaded within milliseconds. Documents then returns outlines. A large
 	// index stays in memory.
 	Idle time.Duration
+	// Running, if not nil, is an index of the same folder, whose pages are
+	// searched until the first Replace.
+	Running *Index
 	// Later leaves what an earlier run left there to Restore. Until then, the
 	// index is not ready.
 	Later bool
@@ -90,6 +93,14 @@ func Open(o Options) (*Index, error) {
 		x.log = slog.Default()
 	}
 	x.scratch.New = func() any { return &scratch{} }
+	if o.Running != nil {
+		if x.idle.after > 0 {
+			x.idle.outlines.Store(o.Running.idle.outlines.Load())
+		} else if g := o.Running.current.Load(); g != nil {
+			x.words = g.lexicon
+			x.current.Store(g)
+		}
+	}
 	if !o.Later {
 		x.Restore(context.Background(), func(int, int) {})
 	}
@@ -101,7 +112,7 @@ func Open(o Options) (*Index, error) {
 func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 	x.replacing.Lock()
 	defer x.replacing.Unlock()
-	if x.dir == "" || x.closed || x.current.Load() != nil {
+	if x.dir == "" || x.closed || x.current.Load() != nil || x.idle.outlines.Load() != nil {
 		return
 	}
 	file := filepath.Join(x.dir, snapshotFile)

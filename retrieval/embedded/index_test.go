@@ -61,3 +61,23 @@ func TestThePageWhoseTitleIsTheQueryComesFirst(t *testing.T) {
 		t.Fatalf("got %v", hits)
 	}
 }
+
+func TestAReloadSearchesThePagesOfTheRunningIndex(t *testing.T) {
+	dir := t.TempDir()
+	running := opened(t, Options{Dir: dir}, hashed()...)
+	x := opened(t, Options{Dir: dir, Running: running, Later: true, Synonyms: [][]string{{"setzen", "install"}}})
+	hits := search(t, x, retrieval.Query{Text: "setzen"})
+	if len(hits) == 0 || hits[0].Content() == "" {
+		t.Fatalf("before its first Replace it finds %v", hits)
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := append(x.Documents()[1:], page("new", "New", "Novelty", "A page about novelty."))
+	if err := x.Replace(context.Background(), next, nil); err != nil {
+		t.Fatal(err)
+	}
+	if hits := search(t, x, retrieval.Query{Text: "novelty"}); len(hits) != 1 || hits[0].Content() != "A page about novelty." {
+		t.Errorf("after its first Replace it finds %v", hits)
+	}
+}
