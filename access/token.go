@@ -39,7 +39,7 @@ const (
 
 // Errors of Tokens.Check.
 var (
-	errTokenInvalid = errors.New("this is no token of this server")
+	errTokenInvalid = errors.New("this token was not issued by this server")
 	ErrTokenExpired = errors.New("this token has expired")
 	ErrTokenSite    = errors.New("this token is for another site")
 	ErrTokenOrigin  = errors.New("this token is for pages of another origin")
@@ -233,7 +233,7 @@ func (ts *Tokens) removeOld(now time.Time) (ids []string) {
 var secretName = regexp.MustCompile(`^` + secretsPrefix + `/([a-z0-9]{16})$`)
 
 // reload reads the secrets of the store, and removes old ones. Those in memory
-// remain if it fails. A store that hangs holds up only who needs it.
+// remain if it fails. A store that hangs delays only those that need it.
 func (ts *Tokens) reload(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -23,14 +23,14 @@ func auditTrail(q *request) error {
 	}, nil)
 }
 
-// audit writes down what the visitor does with a conversation of the site.
-// Nothing is read or erased that can't be written down.
+// audit records what the visitor does with a conversation of the site. Nothing
+// is read or erased unless it can be recorded.
 func (q *request) audit(store *insights.Store, what, target string) error {
 	return q.stored(store.AddAudit(q.Context(), insights.Audit{Scope: q.scope(), Who: q.visitor.Name, What: what, Target: target}))
 }
 
-// auditKey writes down what the visitor does with a key. Keys are made and
-// revoked also while nothing can be written down; the log has it in any case.
+// auditKey records what the visitor does with a key. Keys can be created and
+// revoked even while nothing can be recorded; the log has an entry in any case.
 func (q *request) auditKey(what, id string) {
 	q.d.log.Info(what, "key", id, "organization", q.site.Organization, "by", q.visitor.Name)
 	store, err := q.d.server.Insights(q.Context())

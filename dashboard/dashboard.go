@@ -108,7 +108,7 @@ func (q *request) serve() error {
 	return q.route()
 }
 
-// front leads to the only site, or shows all.
+// front redirects to the only site, or lists all.
 func (q *request) front() error {
 	if q.Method != http.MethodGet && q.Method != http.MethodHead {
 		return notAllowed(http.MethodGet)
@@ -160,7 +160,7 @@ func (q *request) route() error {
 	return errNotFound
 }
 
-// redirect leads to a path of the dashboard with parameters.
+// redirect redirects to a path of the dashboard with parameters.
 func (q *request) redirect(path string, values url.Values) error {
 	q.w.Header().Set("Location", link(q.base+path, values))
 	q.w.WriteHeader(http.StatusSeeOther)

@@ -42,7 +42,7 @@ func feedback(q *request) error {
 	return feedbackTable.list(q, "feedback", data.Query, store.Feedback, data)
 }
 
-// setFeedback says what became of a vote.
+// setFeedback sets the state of a vote.
 func setFeedback(q *request) error {
 	state, note, err := q.stateForm()
 	if err != nil {

@@ -37,7 +37,7 @@ func (q *request) insights() (*insights.Store, error) {
 	return s, q.stored(err)
 }
 
-// stored makes an error of the store one that the visitor reads.
+// stored turns an error of the store into one for the visitor.
 func (q *request) stored(err error) error {
 	if err == nil || q.Context().Err() != nil {
 		return err
@@ -109,8 +109,8 @@ func (q *request) stateForm() (state string, note string, err error) {
 	return state, strings.TrimSpace(q.PostFormValue("note")), nil
 }
 
-// back leads to the page that a form was on, with its filters and
-// the question that was marked as done.
+// back redirects to the page that a form was on, with its filters and the
+// question that was marked as done.
 func (q *request) back(page string) error {
 	values, err := url.ParseQuery(q.PostFormValue("back"))
 	if err != nil {
@@ -145,7 +145,8 @@ func (v *view) Query(page string, pairs ...string) string {
 // Back are the parameters of this page, for forms that lead back to it.
 func (v *view) Back() string { return v.q.URL.RawQuery }
 
-// Keep are the parameters of this page but those of a place in its list.
+// Keep returns the parameters of this page, except those of a place in its
+// list.
 func (v *view) Keep() url.Values {
 	values := v.q.URL.Query()
 	for _, name := range []string{"page", "before", "format", "did"} {

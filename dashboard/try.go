@@ -105,7 +105,7 @@ func (q *request) explain(data *tryData) (err error) {
 	return nil
 }
 
-// tryPage shows the page, with what kept it from working.
+// tryPage shows the page, with the problem if there was one.
 func (q *request) tryPage(data *tryData, err error) error {
 	status := http.StatusOK
 	switch {

@@ -118,7 +118,7 @@ func gap(q *request) error {
 	return q.render(http.StatusOK, "gap", "Unanswered question", data)
 }
 
-// setGap says what became of a group of questions.
+// setGap sets the state of a group of questions.
 func setGap(q *request) error {
 	state, note, err := q.stateForm()
 	if err != nil {

@@ -226,7 +226,7 @@ func TestEveryClientReadsTheRepliesOfTheEncoders(t *testing.T) {
 			}
 			whole(t, c, &r.Steps[1], "again")
 		}, Step{Prompt: "break"}, Step{Prompt: "again"})
-		add("a stream that ends early is told from a whole one", nil, func(t *testing.T, r *Result) {
+		add("a stream that ends early is distinguished from a whole one", nil, func(t *testing.T, r *Result) {
 			if o := r.Steps[0]; o.Status != "ready" || o.Error != "" || Complete(c, &o) || !Complete(c, &r.Steps[1]) {
 				t.Errorf("status %s, error %q, metadata %v, then %v", o.Status, o.Error, o.Metadata, r.Steps[1].Metadata)
 			}

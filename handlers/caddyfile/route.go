@@ -26,8 +26,8 @@ type part struct {
 	new func(s *settings) any
 	// open parts need no key. Their limits are their own.
 	open bool
-	// site is set for parts on the site's own paths. Their routes have no
-	// matcher of ours and let requests pass.
+	// site is set for parts on the site's own paths. Their routes match every
+	// request and let those of others pass.
 	site bool
 }
 
