@@ -6,19 +6,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-var auditTable = table[insights.Audit]{
-	columns: "at who what target site",
-	cells:   func(a *insights.Audit) []any { return []any{when(a.At), a.Who, a.What, a.Target, a.Site} },
-	at:      func(a *insights.Audit) insights.Cursor { return a.Cursor },
-}
-
 // auditTrail lists who did what in the organization.
 func auditTrail(q *request) error {
 	store, err := q.insights()
 	if err != nil {
 		return err
 	}
-	return auditTable.list(q, "audit", insights.Query{}, func(ctx context.Context, in insights.Scope, query insights.Query) ([]insights.Audit, error) {
+	return table[insights.Audit]{
+		columns: "at who what target site",
+		cells:   func(a *insights.Audit) []any { return []any{when(a.At), a.Who, a.What, a.Target, a.Site} },
+		at:      func(a *insights.Audit) insights.Cursor { return a.Cursor },
+	}.list(q, "audit", insights.Query{}, func(ctx context.Context, in insights.Scope, query insights.Query) ([]insights.Audit, error) {
 		return store.Audit(ctx, insights.Scope{Organization: in.Organization}, query)
 	}, nil)
 }

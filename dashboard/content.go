@@ -21,11 +21,6 @@ type Page struct {
 	Edit string
 }
 
-var pageTable = table[Page]{
-	columns: "url title state why sections language version",
-	cells:   func(p *Page) []any { return []any{p.URL, p.Title, p.State, p.Why, p.Sections, p.Language, p.Version} },
-}
-
 // content lists the pages.
 func content(q *request) error {
 	if q.invalid != nil {
@@ -62,5 +57,8 @@ func content(q *request) error {
 		}
 	}
 	data.Total = len(list)
-	return pageTable.list(q, "pages", insights.Query{}, listed(list), data)
+	return table[Page]{
+		columns: "url title state why sections language version",
+		cells:   func(p *Page) []any { return []any{p.URL, p.Title, p.State, p.Why, p.Sections, p.Language, p.Version} },
+	}.list(q, "pages", insights.Query{}, listed(list), data)
 }

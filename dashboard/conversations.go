@@ -39,14 +39,6 @@ type Answer struct {
 	Kept bool
 }
 
-var conversationTable = table[insights.Conversation]{
-	columns: "conversation first last question questions page source answered_yes answered_partly answered_no failed up down",
-	cells: func(c *insights.Conversation) []any {
-		return []any{c.Thread, when(c.First), when(c.Last), c.Question, c.Turns, c.Page, c.Source, c.Yes, c.Partly, c.No, c.Failed, c.Up, c.Down}
-	},
-	at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
-}
-
 // conversations lists them, the newest first.
 func conversations(q *request) error {
 	values := q.URL.Query()
@@ -65,7 +57,13 @@ func conversations(q *request) error {
 			return err
 		}
 	}
-	return conversationTable.list(q, "conversations", query, store.Conversations, query)
+	return table[insights.Conversation]{
+		columns: "conversation first last question questions page source answered_yes answered_partly answered_no failed up down",
+		cells: func(c *insights.Conversation) []any {
+			return []any{c.Thread, when(c.First), when(c.Last), c.Question, c.Turns, c.Page, c.Source, c.Yes, c.Partly, c.No, c.Failed, c.Up, c.Down}
+		},
+		at: func(c *insights.Conversation) insights.Cursor { return c.Cursor },
+	}.list(q, "conversations", query, store.Conversations, query)
 }
 
 // conversation shows what a reader asked and was answered.

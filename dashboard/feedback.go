@@ -8,19 +8,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-var feedbackTable = table[insights.Feedback]{
-	columns: "id at rating reasons comment question page source state note conversation",
-	cells: func(f *insights.Feedback) []any {
-		return []any{f.ID, when(f.At), f.Rating, f.Reasons, f.Comment, f.Question, f.Page, f.Source, f.State, f.Note, f.Thread}
-	},
-	at: func(f *insights.Feedback) insights.Cursor { return f.Cursor },
-}
-
-var votedPageTable = table[insights.PageVotes]{
-	columns: "page up down",
-	cells:   func(v *insights.PageVotes) []any { return []any{v.Path, v.Up, v.Down} },
-}
-
 // feedback lists the readers' votes, or the pages that they are for.
 func feedback(q *request) error {
 	data := struct {
@@ -37,9 +24,18 @@ func feedback(q *request) error {
 	case err != nil:
 		return err
 	case data.ByPage:
-		return votedPageTable.list(q, "feedback-pages", data.Query, store.FeedbackPages, data)
+		return table[insights.PageVotes]{
+			columns: "page up down",
+			cells:   func(v *insights.PageVotes) []any { return []any{v.Path, v.Up, v.Down} },
+		}.list(q, "feedback-pages", data.Query, store.FeedbackPages, data)
 	}
-	return feedbackTable.list(q, "feedback", data.Query, store.Feedback, data)
+	return table[insights.Feedback]{
+		columns: "id at rating reasons comment question page source state note conversation",
+		cells: func(f *insights.Feedback) []any {
+			return []any{f.ID, when(f.At), f.Rating, f.Reasons, f.Comment, f.Question, f.Page, f.Source, f.State, f.Note, f.Thread}
+		},
+		at: func(f *insights.Feedback) insights.Cursor { return f.Cursor },
+	}.list(q, "feedback", data.Query, store.Feedback, data)
 }
 
 // setFeedback sets the state of a vote.

@@ -53,17 +53,6 @@ type keyRow struct {
 // useDays is the period of the use of keys.
 const useDays = 30
 
-var keyTable = table[keyRow]{
-	columns: "id name state fixed sites origins created last_used expires uses_30_days",
-	cells: func(k *keyRow) []any {
-		var uses any
-		if k.Use != nil {
-			uses = k.Use.Total
-		}
-		return []any{k.ID, k.Name, k.Badge, k.Fixed, k.Sites, k.Origins, when(k.Created), when(k.LastUsed), when(k.Expires), uses}
-	},
-}
-
 // expiresSoon is when a key gets a badge.
 const expiresSoon = 7 * 24 * time.Hour
 
@@ -95,7 +84,16 @@ func (q *request) keysPage(status int, data keysData) error {
 		data.Keys = append(data.Keys, row)
 	}
 	if q.format != "" {
-		return keyTable.export(q, "keys", insights.Query{}, listed(data.Keys))
+		return table[keyRow]{
+			columns: "id name state fixed sites origins created last_used expires uses_30_days",
+			cells: func(k *keyRow) []any {
+				var uses any
+				if k.Use != nil {
+					uses = k.Use.Total
+				}
+				return []any{k.ID, k.Name, k.Badge, k.Fixed, k.Sites, k.Origins, when(k.Created), when(k.LastUsed), when(k.Expires), uses}
+			},
+		}.export(q, "keys", insights.Query{}, listed(data.Keys))
 	}
 	return q.show(status, data)
 }

@@ -22,13 +22,6 @@ var searchKinds = []searchKind{
 	{insights.TopSearches, "Top", "All queries, by how often they were searched for.", "These pages should be the best ones."},
 }
 
-var searchTable = table[insights.QueryStats]{
-	columns: "query searches no_result weak tracked clicked click_rate mean_position top_page last",
-	cells: func(r *insights.QueryStats) []any {
-		return []any{r.Query, r.Searches, r.NoResult, r.Weak, r.Tracked, r.Clicked, r.ClickRate, r.MeanPosition, r.TopPage, r.Last.String()}
-	},
-}
-
 // searches shows what readers search for and don't find.
 func searches(q *request) error {
 	query := insights.Query{Period: q.period(), Kind: q.choice("kind", "no_result", "weak", "low_clicks", "top")}
@@ -45,7 +38,12 @@ func searches(q *request) error {
 		return q.stored(err)
 	}
 	now, before := overview.Counts, overview.Before
-	return searchTable.list(q, "searches-"+query.Kind, query, store.Searches, struct {
+	return table[insights.QueryStats]{
+		columns: "query searches no_result weak tracked clicked click_rate mean_position top_page last",
+		cells: func(r *insights.QueryStats) []any {
+			return []any{r.Query, r.Searches, r.NoResult, r.Weak, r.Tracked, r.Clicked, r.ClickRate, r.MeanPosition, r.TopPage, r.Last.String()}
+		},
+	}.list(q, "searches-"+query.Kind, query, store.Searches, struct {
 		Kinds   []searchKind
 		Kind    searchKind
 		Numbers []number

@@ -36,14 +36,6 @@ type tryData struct {
 	Answer template.HTML
 }
 
-var resultTable = table[encoding.Result]{
-	columns: "title heading url score snippet language version",
-	cells: func(r *encoding.Result) []any {
-		m := &r.Metadata
-		return []any{m.Title, m.Heading, m.URL, m.Score, m.Snippet, m.Language, m.Version}
-	},
-}
-
 // try searches, and shows what a question is answered from, as a reader gets
 // it who is not signed in.
 func try(q *request) error {
@@ -62,7 +54,13 @@ func try(q *request) error {
 		err = q.explain(data)
 	}
 	if q.format != "" && err == nil {
-		return resultTable.export(q, "results", insights.Query{}, listed(data.Results))
+		return table[encoding.Result]{
+			columns: "title heading url score snippet language version",
+			cells: func(r *encoding.Result) []any {
+				m := &r.Metadata
+				return []any{m.Title, m.Heading, m.URL, m.Score, m.Snippet, m.Language, m.Version}
+			},
+		}.export(q, "results", insights.Query{}, listed(data.Results))
 	}
 	return q.tryPage(data, err)
 }

@@ -13,18 +13,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
-var gapTable = table[insights.Gap]{
-	columns: "question asked no partly up down pages last state note conversation",
-	cells: func(g *insights.Gap) []any {
-		return []any{g.Wording, g.Asked, g.No, g.Partly, g.Up, g.Down, g.Pages, when(g.Last), g.State, g.Note, g.Thread}
-	},
-}
-
-var gapPageTable = table[insights.GapPage]{
-	columns: "page asked questions last",
-	cells:   func(g *insights.GapPage) []any { return []any{g.Page, g.Asked, g.Wordings, when(g.Last)} },
-}
-
 // unanswered lists the questions that the pages don't answer, or the pages
 // nearest to them.
 func unanswered(q *request) error {
@@ -54,9 +42,17 @@ func unanswered(q *request) error {
 		}
 		return meaningTable.list(q, "unanswered-by-meaning", data.Query, listed(found), data)
 	case data.By == "page":
-		return gapPageTable.list(q, "pages-to-write", data.Query, store.UnansweredPages, data)
+		return table[insights.GapPage]{
+			columns: "page asked questions last",
+			cells:   func(g *insights.GapPage) []any { return []any{g.Page, g.Asked, g.Wordings, when(g.Last)} },
+		}.list(q, "pages-to-write", data.Query, store.UnansweredPages, data)
 	}
-	return gapTable.list(q, "unanswered", data.Query, store.Unanswered, data)
+	return table[insights.Gap]{
+		columns: "question asked no partly up down pages last state note conversation",
+		cells: func(g *insights.Gap) []any {
+			return []any{g.Wording, g.Asked, g.No, g.Partly, g.Up, g.Down, g.Pages, when(g.Last), g.State, g.Note, g.Thread}
+		},
+	}.list(q, "unanswered", data.Query, store.Unanswered, data)
 }
 
 // gap shows one group of questions, and what was answered.
