@@ -33,7 +33,8 @@ func (q *request) auditKey(what, id string) {
 	q.d.log.Info(what, "key", id, "organization", q.site.Organization, "by", q.visitor.Name)
 	store, err := q.d.server.Insights(q.Context())
 	if err == nil {
-		err = store.AddAudit(q.Context(), insights.Audit{Scope: insights.Scope{Organization: q.site.Organization}, Who: q.visitor.Name, What: what, Target: id})
+		in := insights.Scope{Organization: q.site.Organization}
+		err = store.AddAudit(q.Context(), insights.Audit{Scope: in, Who: q.visitor.Name, What: what, Target: id})
 	}
 	if err != nil {
 		q.d.log.Warn("the audit trail lacks an entry", "what", what, "key", id, "error", err)

@@ -39,16 +39,16 @@ const (
 )
 
 // chartOf draws days. Without any number it has no bars.
-func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int64, partUnit string, part func(*insights.Day) int64) *chart {
+func chartOf(days []insights.Day, title, unit, partUnit string, of func(*insights.Day) (n, part int64)) *chart {
 	var sum, parts, most int64
 	best := 0
 	for i := range days {
-		n := of(&days[i])
+		n, part := of(&days[i])
 		sum += n
 		if n > most {
 			most, best = n, i
 		}
-		parts += part(&days[i])
+		parts += part
 	}
 	if sum == 0 {
 		return &chart{Title: title}
@@ -62,9 +62,10 @@ func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int
 	step := float64(chartWidth-chartLeft) / float64(len(days))
 	scale := float64(chartHeight-chartTop-chartBottom) / float64(c.Max)
 	for i := range days {
-		n := of(&days[i])
-		m := min(part(&days[i]), n)
-		b := bar{X: chartLeft + float64(i)*step + step*.12, Width: step * .76, High: float64(n) * scale, Label: fmt.Sprintf("%s: %d %s, %d %s", dayName(days[i].Date), n, unit, m, partUnit)}
+		n, m := of(&days[i])
+		m = min(m, n)
+		b := bar{X: chartLeft + float64(i)*step + step*.12, Width: step * .76, High: float64(n) * scale}
+		b.Label = fmt.Sprintf("%s: %d %s, %d %s", dayName(days[i].Date), n, unit, m, partUnit)
 		b.Y = chartHeight - chartBottom - b.High
 		b.PartHigh = float64(m) * scale
 		b.PartY = chartHeight - chartBottom - b.PartHigh
@@ -75,7 +76,7 @@ func chartOf(days []insights.Day, title, unit string, of func(*insights.Day) int
 
 // searchChart draws the searches of days.
 func searchChart(days []insights.Day) *chart {
-	return chartOf(days, "Searches a day", "searches", func(d *insights.Day) int64 { return d.Searches }, "without a result", func(d *insights.Day) int64 { return d.NoResult })
+	return chartOf(days, "Searches a day", "searches", "without a result", func(d *insights.Day) (int64, int64) { return d.Searches, d.NoResult })
 }
 
 // charts are shown side by side, unless all are empty.

@@ -10,6 +10,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -32,7 +33,9 @@ type Dashboard struct {
 
 // New returns a dashboard of a server's sites.
 func New(s Server, logins *Logins, log *slog.Logger) *Dashboard {
-	return &Dashboard{server: s, logins: logins, log: log, guard: http.NewCrossOriginProtection(), vectors: store.Recent[[]float32]{Max: 5 * maxMeanings}}
+	return &Dashboard{
+		server: s, logins: logins, log: log, guard: http.NewCrossOriginProtection(), vectors: store.Recent[[]float32]{Max: 5 * maxMeanings},
+	}
 }
 
 // request is a request for a page.
@@ -116,7 +119,7 @@ func (q *request) front() error {
 	if len(q.sites) == 1 {
 		return q.redirect("/"+q.sites[0].Organization+"/"+q.sites[0].Name, nil)
 	}
-	return q.overviewOfSites()
+	return overviewOfSites(q)
 }
 
 // route finds the page of /{organization}/{domain}/…. What the visitor has no
@@ -146,7 +149,8 @@ func (q *request) route() error {
 			return q.redirect(path, nil)
 		}
 		if r.role == Nobody || q.visitor.In(q.site.Organization) < r.role {
-			return fail(http.StatusForbidden, "Your role in this organization is "+q.visitor.In(q.site.Organization).String()+"; this takes "+r.role.String()+".")
+			has := q.visitor.In(q.site.Organization)
+			return fail(http.StatusForbidden, fmt.Sprintf("Your role in this organization is %s; this takes %s.", has, r.role))
 		}
 		q.params, q.page = params, r.page()
 		if r.method == http.MethodGet {

@@ -57,20 +57,20 @@ const useDays = 30
 const expiresSoon = 7 * 24 * time.Hour
 
 func keys(q *request) error {
-	return q.keysPage(http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}})
+	return keysPage(q, http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}})
 }
 
 // keysPage shows the keys of the site's organization.
-func (q *request) keysPage(status int, data keysData) error {
+func keysPage(q *request, status int, data keysData) error {
 	if q.invalid != nil {
 		return q.invalid
 	}
-	organization, err := q.organizationKeys()
+	organization, err := organizationKeys(q)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	use := q.keyUse(now)
+	use := keyUse(q, now)
 	data.Used = use != nil
 	for _, k := range organization {
 		row := describeKey(k, now)
@@ -100,7 +100,7 @@ func (q *request) keysPage(status int, data keysData) error {
 
 // organizationKeys returns the keys of the site's organization, the newest
 // first.
-func (q *request) organizationKeys() ([]*access.Key, error) {
+func organizationKeys(q *request) ([]*access.Key, error) {
 	all, err := q.d.server.Keys(q.Context())
 	if err != nil {
 		return nil, fmt.Errorf("listing the keys: %w", err)
@@ -112,7 +112,7 @@ func (q *request) organizationKeys() ([]*access.Key, error) {
 
 // keyUse returns the requests of each key of the organization by day, nil if
 // that is not known.
-func (q *request) keyUse(now time.Time) map[string][]int64 {
+func keyUse(q *request, now time.Time) map[string][]int64 {
 	store, err := q.d.server.Insights(q.Context())
 	if err != nil {
 		return nil
@@ -158,7 +158,7 @@ func createKey(q *request) error {
 		Expires: q.PostFormValue("expires"), Sites: q.PostForm["sites"],
 	}
 	refuse := func(err error) error {
-		return q.keysPage(http.StatusBadRequest, keysData{Form: form, Problem: err.Error()})
+		return keysPage(q, http.StatusBadRequest, keysData{Form: form, Problem: err.Error()})
 	}
 	if !slices.Contains(expiries, form.Expires) {
 		return refuse(errors.New("choose one of the expiries"))
@@ -189,12 +189,12 @@ func createKey(q *request) error {
 	}
 	q.auditKey("key created", made.ID)
 	data := keysData{Form: keyForm{Expires: defaultExpiry}, Created: made, Secret: secret}
-	q.describe(&data)
-	return q.keysPage(http.StatusOK, data)
+	describe(q, &data)
+	return keysPage(q, http.StatusOK, data)
 }
 
 // describe sets what is pasted next for a new key.
-func (q *request) describe(data *keysData) {
+func describe(q *request, data *keysData) {
 	site, k := q.site, data.Created
 	if len(k.Sites) > 0 && !slices.Contains(k.Sites, site.Name) {
 		i := slices.IndexFunc(q.sites, func(s Site) bool { return s.Organization == site.Organization && s.Name == k.Sites[0] })
@@ -211,7 +211,7 @@ func (q *request) describe(data *keysData) {
 
 // revokeKey revokes a key of the organization.
 func revokeKey(q *request) error {
-	all, err := q.organizationKeys()
+	all, err := organizationKeys(q)
 	if err != nil {
 		return err
 	}

@@ -40,12 +40,14 @@ func mood(change float64, wish int) string {
 
 // rate is a share.
 func rate(title string, now, before *float64, wish int, define string) number {
-	return ratio(title, now, before, wish, define, percent, func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
+	return ratio(title, now, before, wish, define, percent,
+		func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
 }
 
 // decimal is a mean.
 func decimal(title string, now, before *float64, wish int, define string) number {
-	return ratio(title, now, before, wish, define, func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
+	return ratio(title, now, before, wish, define,
+		func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
 }
 
 // ratio is a number that may be missing. Its change is rounded to a unit.

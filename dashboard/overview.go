@@ -49,14 +49,15 @@ func overview(q *request) error {
 		return q.show(http.StatusOK, data)
 	}
 	data.Numbers = []number{
-		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before), answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
+		searchesNumber(o.Counts, o.Before), noResultNumber(o.Counts, o.Before),
+		answeredNumber(o.Counts, o.Before), satisfactionNumber(o.Counts, o.Before),
 	}
 	for i, details := range [][]string{{"searches", "kind", "top"}, {"searches"}, {"unanswered"}, {"feedback", "rating", "down"}} {
 		data.Numbers[i].Href = link(q.base+q.at(details[0]), q.URL.Query(), details[1:]...) // in the same period
 	}
 	data.Charts = charts(
 		searchChart(data.Days),
-		chartOf(data.Days, "Replies a day", "replies", func(d *insights.Day) int64 { return d.Replies }, "not or partly answered", func(d *insights.Day) int64 { return d.No + d.Partly }),
+		chartOf(data.Days, "Replies a day", "replies", "not or partly answered", func(d *insights.Day) (int64, int64) { return d.Replies, d.No + d.Partly }),
 	)
 	return q.show(http.StatusOK, data)
 }
@@ -70,7 +71,7 @@ func refresh(q *request) error {
 }
 
 // overviewOfSites lists the visitor's sites, those that need someone first.
-func (q *request) overviewOfSites() error {
+func overviewOfSites(q *request) error {
 	p := q.period()
 	if q.invalid != nil {
 		return q.invalid

@@ -52,12 +52,13 @@ func searches(q *request) error {
 		Kinds: searchKinds, Kind: searchKinds[slices.IndexFunc(searchKinds, func(k searchKind) bool { return k.Kind == query.Kind })],
 		Numbers: []number{
 			searchesNumber(now, before), noResultNumber(now, before),
-			rate("Click rate", now.ClickRate(), before.ClickRate(), more, "Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
+			rate("Click rate", now.ClickRate(), before.ClickRate(), more,
+				"Tracked searches with a click ÷ tracked searches. Tracked are those in the widget with a result."),
 			decimal("Mean position", now.MeanPosition(), before.MeanPosition(), less, "Of the results that were clicked, from 1."),
 		},
 		Charts: charts(
 			searchChart(days),
-			chartOf(days, "Tracked searches a day", "tracked", func(d *insights.Day) int64 { return d.Tracked }, "without a click", func(d *insights.Day) int64 { return d.Tracked - d.Clicked }),
+			chartOf(days, "Tracked searches a day", "tracked", "without a click", func(d *insights.Day) (int64, int64) { return d.Tracked, d.Tracked - d.Clicked }),
 		),
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/insights"
 )
@@ -193,7 +194,7 @@ func cell(value any) string {
 // plainCell keeps spreadsheets from reading a text as a formula.
 func plainCell(s string) string {
 	s = strings.ReplaceAll(s, "\x00", "")
-	if s != "" && strings.ContainsAny(s[:1], "=+-@\t\r\n") || strings.HasPrefix(s, "＝") || strings.HasPrefix(s, "＋") || strings.HasPrefix(s, "－") || strings.HasPrefix(s, "＠") {
+	if r, _ := utf8.DecodeRuneInString(s); strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
 		return "'" + s
 	}
 	return s

@@ -51,7 +51,7 @@ func try(q *request) error {
 		data.Results, data.Total, err = q.d.server.Search(q.Context(), q.site.Name, data.Query)
 		data.Searched = err == nil
 	case data.Question != "":
-		err = q.explain(data)
+		err = explain(q, data)
 	}
 	if q.format != "" && err == nil {
 		return table[encoding.Result]{
@@ -62,7 +62,7 @@ func try(q *request) error {
 			},
 		}.export(q, "results", insights.Query{}, listed(data.Results))
 	}
-	return q.tryPage(data, err)
+	return tryPage(q, data, err)
 }
 
 // tryAnswer answers a question, which may cost tokens of the model.
@@ -75,14 +75,14 @@ func tryAnswer(q *request) error {
 	case !data.bounded():
 		err = fmt.Errorf("%w: at most 1,000 characters are possible", ErrRefused)
 	default:
-		if err = q.explain(data); err == nil {
+		if err = explain(q, data); err == nil {
 			data.Result, err = q.d.server.Ask(q.Context(), q.site.Name, data.Question)
 		}
 		if err == nil && data.Result != nil {
 			data.Answer, err = q.site.rendered(data.Result.Answer)
 		}
 	}
-	return q.tryPage(data, err)
+	return tryPage(q, data, err)
 }
 
 // bounded reports whether the texts have at most maxTry characters, and cuts
@@ -93,7 +93,7 @@ func (d *tryData) bounded() bool {
 	return ok
 }
 
-func (q *request) explain(data *tryData) (err error) {
+func explain(q *request, data *tryData) (err error) {
 	if data.Explanation, err = q.d.server.Explain(q.Context(), q.site.Name, data.Question); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (q *request) explain(data *tryData) (err error) {
 }
 
 // tryPage shows the page, with the problem if there was one.
-func (q *request) tryPage(data *tryData, err error) error {
+func tryPage(q *request, data *tryData, err error) error {
 	status := http.StatusOK
 	switch {
 	case err == nil:

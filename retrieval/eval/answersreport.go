@@ -116,7 +116,9 @@ func sum(results []Result, prices [3]float64) (s Summary) {
 		slices.Sort(times)
 		s.Characters, s.FirstToken, s.FirstTokenP95 = lengths[len(lengths)/2], times[len(times)/2], times[len(times)*95/100]
 	}
-	s.Cost = (float64(s.Tokens.Input-s.Tokens.Cached)*prices[0] + float64(s.Tokens.Output)*prices[1] + float64(s.Tokens.Cached)*prices[2]) / 1e6
+	for i, tokens := range []int{s.Tokens.Input - s.Tokens.Cached, s.Tokens.Output, s.Tokens.Cached} {
+		s.Cost += float64(tokens) * prices[i] / 1e6
+	}
 	return s
 }
 
