@@ -117,7 +117,7 @@ func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
 			"q": q, "vector": wordVector(q), "hybrid": map[string]any{"embedder": "docs", "semanticRatio": .5},
 			"limit": 10, "attributesToRetrieve": []string{"url", "title", "heading", "breadcrumbs", "text"},
 		})
-		head := fmt.Sprintf("POST /indexes/docs-benchvectors-und/search HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", bare.addr, m.key, len(body))
+		head := fmt.Sprintf("POST /indexes/_docs-benchvectors-und/search HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", bare.addr, m.key, len(body))
 		bare.requests = append(bare.requests, append([]byte(head), body...))
 	}
 	all = append(all, bare)
@@ -156,7 +156,7 @@ func (m *meilisearchServer) embedded(ctx context.Context, site string, sections 
 			NumberOfEmbeddedDocuments int
 			IsIndexing                bool
 		}
-		if err := meilisearchCall(ctx, http.MethodGet, m.url+"/indexes/docs-"+site+"-und/stats", m.key, &stats); err != nil {
+		if err := meilisearchCall(ctx, http.MethodGet, m.url+"/indexes/_docs-"+site+"-und/stats", m.key, &stats); err != nil {
 			return err
 		}
 		if stats.NumberOfEmbeddedDocuments == sections && !stats.IsIndexing {
@@ -333,7 +333,7 @@ func (m *meilisearchServer) drop(site string) {
 		return
 	}
 	for _, x := range list.Results {
-		if strings.HasPrefix(x.UID, "docs-"+site+"-") {
+		if strings.HasPrefix(strings.TrimPrefix(x.UID, "_"), "docs-"+site+"-") {
 			var task any
 			_ = meilisearchCall(ctx, http.MethodDelete, m.url+"/indexes/"+x.UID, m.key, &task)
 		}

@@ -109,8 +109,11 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	id := RequestID(r)
 	if he.StatusCode >= 500 { // errors handled here never reach Caddy's error log
 		level := zap.ErrorLevel
-		if errors.Is(err, retrieval.ErrNotReady) { // as during each start
+		switch {
+		case errors.Is(err, retrieval.ErrNotReady): // as during each start
 			level = zap.InfoLevel
+		case errors.Is(err, retrieval.ErrUnavailable), errors.Is(err, retrieval.ErrRefused): // the index logs and counts it
+			level = zap.DebugLevel
 		}
 		g.log.Log(level, "request failed", zap.Int("status", he.StatusCode), zap.String("request_id", id),
 			zap.String("site", e.site), zap.String("api", e.api), zap.Error(he.Err))

@@ -313,7 +313,7 @@ func (e *embeddings) update(ctx context.Context) error {
 	texts, unpublished := e.missing(ctx)
 	var err error
 	if len(texts) > 0 {
-		err = e.embedAll(ctx, texts)
+		err = e.embedAll(ctx, e.stored(ctx, texts))
 		texts, unpublished = e.missing(ctx)
 		if err == nil && len(texts) > 0 {
 			err = fmt.Errorf("%d vectors are missing again: the length of the model's vectors has changed", len(texts))

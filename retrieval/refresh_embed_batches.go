@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,6 +65,38 @@ func (e *embeddings) embedAll(ctx context.Context, texts []text) error {
 		}
 	}
 	return group.Wait()
+}
+
+// storedBatch is how many vectors are read at once from an index that has some.
+const storedBatch = 500
+
+// stored takes the vectors of texts that the index has already, and returns the
+// other texts.
+func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
+	keeper, ok := e.refresher.options.Index.(Keeper)
+	if !ok {
+		return texts
+	}
+	for batch := range slices.Chunk(texts, storedBatch) {
+		var pages []string
+		var sections []int
+		for _, t := range batch {
+			pages, sections = append(pages, t.document.Page), append(sections, t.section)
+		}
+		var keys []disk.Key
+		var vectors [][]float32
+		for i, v := range keeper.Vectors(ctx, pages, sections) {
+			if v == nil {
+				others = append(others, batch[i])
+			} else {
+				keys, vectors = append(keys, batch[i].key), append(vectors, v)
+			}
+		}
+		if len(keys) > 0 {
+			e.put(keys, vectors)
+		}
+	}
+	return others
 }
 
 // batch returns the first texts, as many as are embedded at once. last is the

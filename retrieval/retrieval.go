@@ -294,6 +294,9 @@ type Keeper interface {
 	// LacksVectors reports whether vectors of the last Replace, which may have
 	// been in an earlier process, are missing, so that it must be repeated.
 	LacksVectors() bool
+	// Vectors returns those that the servers have, of the embedder's model, of
+	// sections of current pages, one for each of pages; nil where they have none.
+	Vectors(ctx context.Context, pages []string, sections []int) [][]float32
 }
 
 // Embedder turns texts into vectors of one length.

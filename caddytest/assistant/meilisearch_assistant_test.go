@@ -66,7 +66,7 @@ func TestTheDoctorLooksAtMeilisearch(t *testing.T) {
 		t.Errorf("the doctor says nothing of %s", what)
 		return admin.Check{}
 	}
-	for _, what := range []string{"version", "keys", "index docs-acme", "settings of docs-acme", "search in docs-acme"} {
+	for _, what := range []string{"version", "keys", "index _docs-acme", "settings of _docs-acme", "search in _docs-acme"} {
 		if c := check(what); !c.OK {
 			t.Errorf("%s: %+v", what, c)
 		}

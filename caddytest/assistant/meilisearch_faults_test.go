@@ -191,7 +191,7 @@ func TestAFailedTaskOfMeilisearchLeavesTheOldIndexAndIsTriedAgain(t *testing.T) 
 	if _, found := searchSite(s, "install"); !found {
 		t.Error("the old pages are not found")
 	}
-	if n := m.documents(t)["docs-acme-en"] + m.documents(t)["docs-acme-und"]; n != acmeSections {
+	if n := m.documents(t)["_docs-acme-en"] + m.documents(t)["_docs-acme-und"]; n != acmeSections {
 		t.Errorf("the old index holds %d sections", n)
 	}
 	g.set(nil)
@@ -205,7 +205,7 @@ func TestAMeilisearchThatLostItsVectorsGetsThemAgain(t *testing.T) {
 	m := newMeili(t)
 	_, model := caddytest.StartModel(t)
 	docs, site := meiliIndex(m.address(), "")+"\nembedder "+model+" fake-embed", caddytest.Site(caddytest.AcmeFolder(t))
-	const uid, sections = "docs-acme-en", 6
+	const uid, sections = "_docs-acme-en", 6
 	s := caddytest.Start(t, docs, site)
 	caddytest.Until(t, "the server has the vectors", func() bool { return m.vectors(t, uid) == sections })
 	if err := caddy.Stop(); err != nil {
@@ -283,7 +283,7 @@ func TestOneOfTwoMeilisearchServersIsDownWhilePagesChange(t *testing.T) {
 	caddytest.Until(t, "the new pages are found", func() bool { return s.Finds("parachutes") })
 	waitForSections(t, b, acmeSections+120)
 	a.restart(t)
-	caddytest.Until(t, "the first is up to date", func() bool { return a.documents(t)["docs-acme-und"] == b.documents(t)["docs-acme-und"] })
+	caddytest.Until(t, "the first is up to date", func() bool { return a.documents(t)["_docs-acme-und"] == b.documents(t)["_docs-acme-und"] })
 	waitForSections(t, a, acmeSections+120)
 	b.kill(t)
 	if !s.Finds("parachutes") {

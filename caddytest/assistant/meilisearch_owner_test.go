@@ -34,7 +34,7 @@ func TestTwoCaddysWithTwoStoragesAndOneSiteName(t *testing.T) {
 	waitForSections(t, m, acmeSections)
 	named := false
 	for _, c := range caddytest.App(t).Doctor(t.Context()) {
-		named = named || strings.Contains(c.What, "owner of docs-acme-") && !c.OK && strings.Contains(c.Do, "prefix")
+		named = named || strings.Contains(c.What, "owner of _docs-acme-") && !c.OK && strings.Contains(c.Do, "prefix")
 	}
 	if !named {
 		t.Errorf("the doctor: %+v", caddytest.App(t).Doctor(t.Context()))
@@ -59,14 +59,14 @@ func TestDeletedDocumentsOfMeilisearchAreRestored(t *testing.T) {
 	s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
 	waitForSections(t, m, acmeSections)
-	m.lose(t, "docs-acme-en")
+	m.lose(t, "_docs-acme-en")
 	report, err := caddytest.App(t).Reindex(t.Context(), "acme", false)
 	// The refresh itself may have noticed it first.
-	if restored := strings.Join(report.Restored, " ") + s.Log(); err != nil || !strings.Contains(restored, "docs-acme-en is missing") {
+	if restored := strings.Join(report.Restored, " ") + s.Log(); err != nil || !strings.Contains(restored, "_docs-acme-en is missing") {
 		t.Errorf("caddy docs index acme: %+v %v", report, err)
 	}
 	waitForSections(t, m, acmeSections)
-	m.lose(t, "docs-acme-en")
+	m.lose(t, "_docs-acme-en")
 	if _, err := caddytest.App(t).Refresh(t.Context(), "acme"); err != nil {
 		t.Error(err)
 	}

@@ -59,7 +59,7 @@ func TestRepliesAreThoseOfARealServer(t *testing.T) {
 		}
 		s := meiliserver.New()
 		t.Cleanup(s.Close)
-		got := talk(t, &peer{s.URL, map[string]string{"global": s.Key, "admin": s.ScopedKey, "search": s.SearchKey, "wrong": "wrong"}})
+		got := talk(t, &peer{s.URL, map[string]string{"global": s.Key, "admin": s.ScopedKey, "search": s.ViewKey, "wrong": "wrong"}})
 		compare(t, got, want)
 	})
 	t.Run("the server of MEILISEARCH_URL", func(t *testing.T) {

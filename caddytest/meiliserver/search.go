@@ -206,6 +206,12 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 	words := x.words(q.Q)
 	fields := q.AttributesToSearchOn
 	if fields == nil {
+		searchable, _ := x.settings["searchableAttributes"].([]any)
+		for _, field := range searchable {
+			fields = append(fields, field.(string))
+		}
+	}
+	if len(fields) == 0 || fields[0] == "*" {
 		fields = []string{"title", "heading", "text", "keywords"}
 	}
 	ratio := 0.0

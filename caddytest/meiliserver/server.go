@@ -19,9 +19,9 @@ import (
 // Server is a fake Meilisearch.
 type Server struct {
 	*httptest.Server
-	// Key may do anything, ScopedKey anything with the indexes docs-*, and
-	// SearchKey only search in them.
-	Key, ScopedKey, SearchKey string
+	// Key may do anything, ScopedKey anything with the indexes docs-*, ViewKey only
+	// search in these, and SearchKey only in _docs-*.
+	Key, ScopedKey, SearchKey, ViewKey string
 
 	mu          sync.Mutex
 	version     string
@@ -64,9 +64,10 @@ type task struct {
 
 // New starts a server of version 1.50.0 with the keys "admin" and "search".
 func New() *Server {
-	s := &Server{Key: "admin", ScopedKey: "scoped", SearchKey: "search", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
+	s := &Server{Key: "admin", ScopedKey: "scoped", SearchKey: "search", ViewKey: "view", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
 	s.keys = map[string]rights{
-		s.Key: {actions: []string{"*"}}, s.SearchKey: {indexes: "docs-", actions: []string{"search"}},
+		s.Key: {actions: []string{"*"}}, s.SearchKey: {indexes: "_docs-", actions: []string{"search"}},
+		s.ViewKey: {indexes: "docs-", actions: []string{"search"}},
 		s.ScopedKey: {indexes: "docs-", actions: []string{"documents.*", "indexes.*", "settings.*", "tasks.get", "stats.get", "search"}},
 	}
 	mux := http.NewServeMux()
@@ -106,7 +107,7 @@ func New() *Server {
 	return s
 }
 
-var pattern = regexp.MustCompile(`/(docs-[A-Za-z0-9_-]+|\d+)`)
+var pattern = regexp.MustCompile(`/(_?docs-[A-Za-z0-9_-]+|\d+)`)
 
 // route returns a path without what differs from call to call.
 func route(path string) string {

@@ -114,7 +114,7 @@ func inServer(route object) object {
 var free = map[string]string{
 	"Site.clean_urls": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch", "Insights.off": "a switch",
 	"Search.anonymous": "a switch", "Feedback.anonymous": "a switch", "Events.anonymous": "a switch", "Assistant.anonymous": "a switch",
-	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret",
+	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret", "MeilisearchIndex.view_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
 	"Guard.rate_limit_policy": "a text", "Widget.inject": "a switch",
 	"OpenAIModel.reasoning": "a switch", "Page.anonymous": "a switch", "MCP.require_key": "a switch", "Site.suggestions_fence": "a switch",

@@ -15,6 +15,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 	"github.com/caddy-docs/caddy-docs/model"
 )
 
@@ -90,6 +91,9 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
 		return nil, err
 	}
 	o.HTTP, _ = loaded.(*caddyhttp.App)
+	if x, ok := index.Index.(*meilisearch.Index); ok {
+		o.OnView = func(v *reach.View) { x.SetPublic(v.IsPublic) }
+	}
 	a.found.findPages(r, &o)
 	return reach.New(o)
 }

@@ -51,6 +51,7 @@ func meilisearchWords(m *options.MeilisearchIndex) []word {
 	return []word{
 		secretWord("api_key", "{env.MEILI_KEY}", &m.APIKey),
 		secretWord("search_key", "{env.MEILI_SEARCH_KEY}", &m.SearchKey),
+		secretWord("view_key", "{env.MEILI_VIEW_KEY}", &m.ViewKey),
 		textWord("prefix", "<name>", "docs-staging", &m.Prefix),
 		ratioWord("semantic_ratio", "0.5", &m.SemanticRatio),
 		textWord("fallback", "embedded", "embedded", &m.Fallback),

@@ -64,6 +64,7 @@ type option struct {
 //			index meilisearch <url>... {
 //				api_key <placeholder>
 //				search_key <placeholder>
+//				view_key <placeholder>
 //				prefix <name>
 //				semantic_ratio <0-1>
 //				fallback embedded

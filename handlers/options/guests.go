@@ -35,6 +35,8 @@ type IndexOptions struct {
 	// Owner returns the owner of the indexes of all Caddys with that storage; nil
 	// if they have none.
 	Owner func(context.Context) (meilisearch.Owner, error)
+	// Model is the model of the vectors that the index gets, "" if it gets none.
+	Model string
 	// Idle is how long after its last search an index may leave memory; 0: it
 	// stays. Lost is called if the site must then be indexed again.
 	Idle time.Duration

@@ -26,6 +26,10 @@ type MeilisearchIndex struct {
 	// The key for searching. Default: api_key.
 	SearchKey string `json:"search_key,omitempty"`
 
+	// The key that other clients search with. With it, the servers also have
+	// indexes of the public pages for them. Default: none.
+	ViewKey string `json:"view_key,omitempty"`
+
 	// The beginning of the names of the indexes in the servers, which go on with
 	// the site's name and a language. Caddys that don't share a storage need
 	// different ones. Default: docs.
@@ -51,10 +55,12 @@ func (MeilisearchIndex) CaddyModule() caddy.ModuleInfo {
 
 // Provision replaces placeholders. The servers need not be there yet.
 func (m *MeilisearchIndex) Provision(caddy.Context) error {
-	if err := replaceAll(map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey}); err != nil {
+	if err := replaceAll(map[string]*string{"api_key": &m.APIKey, "search_key": &m.SearchKey, "view_key": &m.ViewKey}); err != nil {
 		return err
 	}
-	m.APIKey, m.SearchKey = strings.TrimSpace(m.APIKey), strings.TrimSpace(m.SearchKey)
+	for _, key := range []*string{&m.APIKey, &m.SearchKey, &m.ViewKey} {
+		*key = strings.TrimSpace(*key)
+	}
 	for i, address := range m.URLs {
 		v, err := Replaced("url", address)
 		if err != nil {
@@ -73,7 +79,7 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
-		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey,
+		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey, ViewKey: m.ViewKey, Model: o.Model,
 		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
 		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log, Owner: o.Owner,
 	}

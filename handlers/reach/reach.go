@@ -46,7 +46,9 @@ type Options struct {
 	File func(file string) ([]byte, error)
 	// Open makes every page public: locks are off.
 	Open bool
-	Log  *slog.Logger
+	// OnView, if not nil, is called with each view that is complete.
+	OnView func(*View)
+	Log    *slog.Logger
 }
 
 // Site is a site as one configuration of this Caddy serves it.
@@ -285,6 +287,14 @@ func (s *Site) publish(documents []*retrieval.Document) {
 	}
 	s.view.Store(v)
 	close(old.replaced)
+	s.showComplete(v)
+}
+
+// showComplete calls onView with a view that is complete.
+func (s *Site) showComplete(v *View) {
+	if s.OnView != nil && v.Complete {
+		s.OnView(v)
+	}
 }
 
 // pagesByURL makes byURL. Of pages at one URL, which were asked for at different

@@ -44,6 +44,7 @@ func patience(failures int) time.Duration {
 func (s *Site) Run(ctx context.Context) {
 	defer s.stop()
 	if s.inside == nil {
+		s.showComplete(s.View())
 		const message = "this Caddy does not serve the site's pages, by its configuration; all of them count as public"
 		switch {
 		case s.Open:

@@ -134,16 +134,16 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.Refresher.Refresh(ctx) }() } // its errors are in the log
 	}
-	if c.Index, err = b.Indexes.OpenIndex(o); err != nil {
-		cancel()
-		return nil, err
-	}
 	if b.Embedders != nil {
 		if c.Embedder, err = b.Embedders.OpenEmbedder(log); err != nil {
 			cancel()
-			c.Index.Close()
 			return nil, err
 		}
+		o.Model = c.Embedder.Model()
+	}
+	if c.Index, err = b.Indexes.OpenIndex(o); err != nil {
+		cancel()
+		return nil, err
 	}
 	var ingester retrieval.Ingester = in
 	if folder, ok := src.(*source.Folder); ok {

@@ -1,5 +1,5 @@
 // Package disk keeps what must outlive a process: files that are replaced as a
-// whole, and the vectors of texts.
+// whole, the vectors of texts, and logs of data by keys.
 package disk
 
 import (

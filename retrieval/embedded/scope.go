@@ -71,15 +71,19 @@ func (p *parsedQuery) kindFactor(k retrieval.Kind) float32 {
 	return f.factor
 }
 
-// judge judges the scopes for a query. A question asked in French wants French
-// pages, whatever the reader's language.
-func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
-	spoken := p.language
-	version, wanted := cmp.Or(q.Filter.Version, q.Prefer.Version), cmp.Or(q.Filter.Language, q.Prefer.Language)
-	if q.Filter.Language == "" && spoken != "" && language.Of(wanted) != spoken {
-		wanted = string(spoken)
+// wanted returns the language of the pages that a query wants. A question asked
+// in French wants French pages, whatever the reader's language.
+func (p *parsedQuery) wanted(q *retrieval.Query) string {
+	wanted := cmp.Or(q.Filter.Language, q.Prefer.Language)
+	if q.Filter.Language == "" && p.language != "" && language.Of(wanted) != p.language {
+		wanted = string(p.language)
 	}
-	wanted = languageTag(wanted)
+	return languageTag(wanted)
+}
+
+// judge judges the scopes for a query.
+func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
+	version, wanted := cmp.Or(q.Filter.Version, q.Prefer.Version), p.wanted(q)
 	out := make([]judgement, len(g.scopes))
 	for i, s := range g.scopes {
 		j := &out[i]

@@ -69,6 +69,20 @@ type FoundSection struct {
 	Similarity float64
 }
 
+// Add adds a section, or what another search found of it.
+func (p *FoundPage) Add(found FoundSection) {
+	for i := range p.Sections {
+		if s := &p.Sections[i]; s.Section == found.Section {
+			s.Similarity = max(s.Similarity, found.Similarity)
+			if s.Rank < 0 || found.Rank >= 0 && found.Rank < s.Rank {
+				s.Rank = found.Rank
+			}
+			return
+		}
+	}
+	p.Sections = append(p.Sections, found)
+}
+
 // Traits are what the ranking takes from all of a page.
 type Traits struct {
 	// Language is the language whose rules the words follow.
@@ -108,7 +122,7 @@ func Analyze(d *retrieval.Document) (Traits, []Words) {
 		add := func(field int, word uint32) {
 			if stem := lex.Words[word].Stem; !seen[stem] {
 				seen[stem] = true
-				fields[field].WriteString(stem)
+				fields[field].WriteString(Token(stem))
 				fields[field].WriteByte(' ')
 			}
 		}

@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 )
 
 // keyActions are what the key for indexing needs. A key for some indexes may
@@ -76,10 +75,7 @@ func (s *replica) checkServer(ctx context.Context, add addFinding) {
 
 	if s.site.options.Owner != nil {
 		m, err := s.checkOwner(ctx)
-		found, do := "nobody", ""
-		if m != nil {
-			found = m.Name
-		}
+		found, do := cmp.Or(m.Name, "nobody"), ""
 		if foreign, ok := errors.AsType[*ownerError](err); ok {
 			do = foreign.remedy()
 		}
@@ -88,11 +84,12 @@ func (s *replica) checkServer(ctx context.Context, add addFinding) {
 		}
 	}
 
-	live, _, err := s.list(ctx, s.site.uidPrefix)
+	live, _, views, err := s.list(ctx)
 	if err != nil {
 		add("indexes", "", err, "see the server's log")
 		return
 	}
+	live = append(live, views...)
 	c := s.site.target.Load()
 	if c == nil {
 		add("indexes", strings.Join(live, ", "), nil, "")
@@ -116,17 +113,29 @@ func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex,
 		"run: caddy docs index "+s.site.options.Site+"; if several Caddys share the server, they must serve the same pages")
 
 	settings, err := s.settings(ctx, ix.uid)
-	embedders := embeddersOf(settings)
-	if err == nil && s.site.differ(ix, settings, c.restored) {
+	embedders := settings.embedders()
+	if err == nil && s.site.differ(ix, settings) {
 		err = errors.New("differ from those that this module sets")
 	}
 	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+s.site.options.Site+", and don't change them by hand") && settings == nil {
 		return
 	}
+	if ix.view {
+		return
+	}
 	s.checkEmbedder(ctx, ix.uid, embedders, add)
-
-	_, err = s.search(ctx, []*sdk.SearchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"}}})
+	_, err = s.search(ctx, s.searchKey, []searchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1}})
 	add("search in "+ix.uid, "works", err, "see the server's log")
+	if key := s.site.options.ViewKey; key != "" {
+		_, err := s.search(ctx, key, []searchRequest{{IndexUID: ix.uid, Limit: 1}})
+		switch {
+		case err == nil:
+			err = errors.New("can read this index, and so the text of locked pages")
+		case unauthorized(err):
+			err = nil
+		}
+		add("view_key in "+ix.uid, "is refused", err, "replace the key by one with the action search for the indexes "+s.site.viewPrefix+"* only, and delete it")
+	}
 }
 
 // checkEmbedder checks what makes an index's vectors.
@@ -155,17 +164,13 @@ func (s *replica) checkEmbedder(ctx context.Context, uid string, embedders map[s
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedderTimeout)
 	defer cancel()
-	_, err := s.search(ctx, []*sdk.SearchRequest{{
-		IndexUID: uid, Query: "documentation", Limit: 1, AttributesToRetrieve: []string{"id"},
-		Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: name},
-	}})
+	_, err := s.search(ctx, s.searchKey, []searchRequest{{IndexUID: uid, Query: "documentation", Limit: 1, Hybrid: &hybrid{name, 1}}})
 	found := e.source
 	if err == nil {
-		var stats *sdk.StatsIndex
-		if stats, err = s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{}); err == nil {
+		var stats indexStats
+		if stats, err = s.stats(ctx, uid); err == nil {
 			found = fmt.Sprintf("%s, vectors of %d of %d sections", e.source, stats.NumberOfEmbeddedDocuments, stats.NumberOfDocuments)
 		}
-		err = s.explain(err)
 	}
 	add(what, found, err, "check its url, apiKey and model; from 1.35 on, the server refuses private IPs unless it is started with --experimental-allowed-ip-networks; searches use keywords only until then")
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -43,9 +42,9 @@ func (c *content) writes() bool { return c != nil && !c.adopted }
 
 // pageState is what is known of a page's records.
 type pageState struct {
-	IDs    [][idSize]byte // by section
-	Hashes []uint64       // of their vectors, 0 without one; nil if there are none
-	Traits embedded.Traits
+	IDs      []recordID // by section
+	Embedded []bool     // which have a vector; nil: none
+	Traits   embedded.Traits
 }
 
 // recordID is the ID of a record; in the server it is in hexadecimal.
@@ -53,61 +52,62 @@ type recordID [idSize]byte
 
 func (id recordID) String() string { return hex.EncodeToString(id[:]) }
 
-// vectorHash is what record.Vector says.
-type vectorHash uint64
+// embedded reports whether a section has a vector.
+func (p *pageState) embedded(section int) bool {
+	return section < len(p.Embedded) && p.Embedded[section]
+}
+
+// heldVector is what a server has of a section's vector.
+type heldVector byte
 
 const (
-	withoutVector vectorHash = 0
-	// vectorFailed: the embedder in the server's settings failed.
-	vectorFailed vectorHash = math.MaxUint64
+	noVector     heldVector = iota
+	ownVector               // of this process's model
+	otherVector             // of another model
+	failedToMake            // the embedder in the server's settings failed
 )
 
-func (h vectorHash) String() string {
-	switch h {
-	case withoutVector:
-		return ""
-	case vectorFailed:
-		return failedVector
+// held returns what record.Vector says.
+func (x *Index) held(vector string) heldVector {
+	switch vector {
+	case "":
+		return noVector
+	case failedVector:
+		return failedToMake
+	case x.vectorMark:
+		return ownVector
 	}
-	return fmt.Sprintf("%016x", uint64(h))
+	return otherVector
 }
 
-// parseVectorHash reads record.Vector. What this package has not written is
-// like no vector.
-func parseVectorHash(text string) vectorHash {
-	if text == failedVector {
-		return vectorFailed
-	}
-	h, err := strconv.ParseUint(text, 16, 64)
-	if err != nil {
-		return withoutVector
-	}
-	return vectorHash(h)
-}
-
-// vector returns the hash of a section's vector.
-func (p *pageState) vector(section int) vectorHash {
-	if p.Hashes == nil {
-		return withoutVector
-	}
-	return vectorHash(p.Hashes[section])
+// vectorMark is what record.Vector says of the vectors of a model.
+func vectorMark(model string) string {
+	sum := sha256.Sum256([]byte(model))
+	return hex.EncodeToString(sum[:4])
 }
 
 // languageIndex is the content in one language, which has its own index.
 type languageIndex struct {
 	uid, language string
-	pages         []int // of content.pages
-	sections      int
-	dimensions    int // of the vectors, 0 without vectors
+	// view is true if it is for other clients, without what only this package
+	// reads, and with public pages only.
+	view       bool
+	pages      []int // of content.pages
+	sections   int
+	dimensions int // of the vectors, 0 without vectors
 }
 
 var unsafeInUID = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// uidPrefix is the prefix of the uids of a site's indexes. It is followed by
-// a language without a dash, so that no uid belongs to two sites.
-func uidPrefix(prefix, site string) string {
+// viewPrefix is the prefix of the uids of a site's views. It is followed by a
+// language without a dash, so that no uid belongs to two sites.
+func viewPrefix(prefix, site string) string {
 	return prefix + "-" + unsafeInUID.ReplaceAllString(strings.ToLower(site), "-") + "-"
 }
+
+// uidPrefix is the prefix of the uids of the indexes that only this package
+// uses. No key for the indexes prefix* opens them: a prefix begins with a letter.
+func uidPrefix(prefix, site string) string { return "_" + viewPrefix(prefix, site) }
 
 // baseLanguage returns the first subtag of a language tag, or "und".
 func baseLanguage(tag string) string {
@@ -140,17 +140,21 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 		if unchanged && known {
 			continue
 		}
-		full, err := x.store.whole(d)
+		full, err := x.stored(d)
 		if err != nil {
 			return nil, err
 		}
 		table.Add(full)
 		if !unchanged {
-			c.pages[i] = newPageState(full)
+			if c.pages[i], err = x.analyze(full); err != nil {
+				return nil, err
+			}
 		}
 	}
-	c.index(x.uidPrefix)
-	c.measure()
+	c.index(x)
+	if c.measure(); before != nil && c.mean == nil {
+		c.mean = before.mean // the servers may have vectors still
+	}
 	c.table, c.statistics = table, table.Statistics(x.wording)
 	return c, nil
 }
@@ -175,7 +179,7 @@ func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table
 		if kept[d.Page] {
 			continue
 		}
-		full, err := x.store.whole(d)
+		full, err := x.stored(d)
 		if err != nil {
 			return embedded.NewTable(), false // the page is no longer on disk
 		}
@@ -194,39 +198,52 @@ func (c *content) find(d *retrieval.Document) (at int, ok bool) {
 		c.outlines[at].URL == d.URL && len(c.outlines[at].Sections) == len(d.Sections)
 }
 
-func newPageState(d *retrieval.Document) pageState {
+// analyze keeps on disk what the ranking reads of a page, and returns its state.
+func (x *Index) analyze(d *retrieval.Document) (pageState, error) {
 	traits, words := embedded.Analyze(d)
-	p := pageState{Traits: traits, IDs: make([][idSize]byte, len(d.Sections))}
+	p := pageState{Traits: traits, IDs: make([]recordID, len(d.Sections))}
 	for j := range d.Sections {
-		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, traits, words).ID))
+		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, words[j].Terms).ID))
 	}
-	return p
+	return p, x.store.Put(rankedKey(d), encodeRanked(d, words))
 }
 
 // index finds the indexes of the pages.
-func (c *content) index(prefix string) {
+func (c *content) index(x *Index) {
 	c.indexes, c.sections = map[string]*languageIndex{}, 0
+	public := x.public.Load()
 	for i, d := range c.outlines {
-		language := baseLanguage(d.Language)
-		ix := c.indexes[prefix+language]
-		if ix == nil {
-			ix = &languageIndex{uid: prefix + language, language: language}
-			c.indexes[ix.uid] = ix
-		}
-		ix.pages = append(ix.pages, i)
-		ix.sections += len(c.pages[i].IDs)
+		c.add(i, x.uidPrefix, false)
 		c.sections += len(c.pages[i].IDs)
+		if public != nil && (*public)(d) {
+			c.add(i, x.viewPrefix, true)
+		}
 	}
 }
 
-// measure reads all vectors: for their hashes, lengths and mean.
+// add adds a page to the index of its language.
+func (c *content) add(page int, prefix string, view bool) {
+	language := baseLanguage(c.outlines[page].Language)
+	ix := c.indexes[prefix+language]
+	if ix == nil {
+		ix = &languageIndex{uid: prefix + language, language: language, view: view}
+		c.indexes[ix.uid] = ix
+	}
+	ix.pages = append(ix.pages, page)
+	ix.sections += len(c.pages[page].IDs)
+}
+
+// measure reads all vectors: for their lengths and mean.
 func (c *content) measure() {
 	var sum []float64
 	count := 0
 	for _, ix := range c.indexes {
 		for _, i := range ix.pages {
+			if ix.view {
+				break
+			}
 			p := &c.pages[i]
-			p.Hashes = nil
+			p.Embedded = nil
 			if c.vectors == nil {
 				continue
 			}
@@ -234,10 +251,10 @@ func (c *content) measure() {
 				if v = unit(v); v == nil || j >= len(p.IDs) {
 					continue
 				}
-				if p.Hashes == nil {
-					p.Hashes = make([]uint64, len(p.IDs))
+				if p.Embedded == nil {
+					p.Embedded = make([]bool, len(p.IDs))
 				}
-				p.Hashes[j] = hashVector(v)
+				p.Embedded[j] = true
 				ix.dimensions = len(v)
 				if sum == nil {
 					sum = make([]float64, len(v))
@@ -270,15 +287,15 @@ func (c *content) all(ix *languageIndex) []location {
 }
 
 // changes compares the records that an index has with those that it should
-// have. It returns the ones to send, because they are missing or their vectors
-// differ, and the IDs of those to remove.
-func (c *content) changes(ix *languageIndex, held map[recordID]vectorHash, differ func(has, wanted vectorHash) bool) (add []location, remove []string) {
+// have. It returns the ones to send, because they are missing or differ by their
+// vectors, and the IDs of those to remove.
+func (c *content) changes(ix *languageIndex, held map[recordID]heldVector, differ func(has heldVector, wanted bool) bool) (add []location, remove []string) {
 	wanted := make(map[recordID]bool, ix.sections)
 	for _, at := range c.all(ix) {
 		p := &c.pages[at.page]
 		id := p.IDs[at.section]
 		has, ok := held[id]
-		if other := differ(has, p.vector(at.section)); !ok || other {
+		if !ok || differ(has, p.embedded(at.section)) {
 			add = append(add, at)
 		}
 		wanted[id] = true
@@ -308,11 +325,44 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-func hashVector(v []float32) uint64 {
-	data := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+// storeKey is where the store has a page as it is read, which its own hash
+// identifies, and rankedKey where it has what the ranking reads of it.
+func storeKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
+
+func rankedKey(d *retrieval.Document) string { return "ranked\n" + d.Page + "\n" + d.Hash }
+
+// encodeRanked writes of each section its sum, heading and counts, with their
+// lengths.
+func encodeRanked(d *retrieval.Document, words []embedded.Words) (data []byte) {
+	for i := range d.Sections {
+		data = binary.LittleEndian.AppendUint64(data, d.Sections[i].Sum)
+		for _, field := range []string{d.Sections[i].Heading, string(words[i].Counts)} {
+			data = append(binary.AppendUvarint(data, uint64(len(field))), field...)
+		}
 	}
-	sum := sha256.Sum256(data)
-	return min(max(binary.BigEndian.Uint64(sum[:]), 1), math.MaxUint64-1)
+	return data
+}
+
+// readRanked reads what encodeRanked wrote into the sections of a page that was
+// found.
+func readRanked(data []byte, p *embedded.FoundPage) {
+	found := make(map[int]*embedded.FoundSection, len(p.Sections))
+	for i := range p.Sections {
+		found[p.Sections[i].Section] = &p.Sections[i]
+	}
+	for i := 0; i < len(p.Document.Sections) && len(data) >= 8; i++ {
+		sum := binary.LittleEndian.Uint64(data)
+		data = data[8:]
+		var fields [2][]byte
+		for j := range fields {
+			n, length := binary.Uvarint(data)
+			if length <= 0 || n > uint64(len(data)-length) {
+				return
+			}
+			fields[j], data = data[length:length+int(n)], data[length+int(n):]
+		}
+		if f := found[i]; f != nil {
+			p.Document.Sections[i].Sum, p.Document.Sections[i].Heading, f.Counts = sum, string(fields[0]), fields[1]
+		}
+	}
 }

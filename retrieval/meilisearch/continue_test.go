@@ -172,12 +172,12 @@ func TestAnInterruptedUpdateWithOtherSettingsBeginsAgain(t *testing.T) {
 	}
 	p.cutAfter.Store(0)
 	p.sent.Store(0)
-	o.Dir, o.Synonyms = t.TempDir(), [][]string{{"upstream", "backend"}}
-	replace(t, open(t, o), site(), nil)
+	o.Dir = t.TempDir()
+	replace(t, open(t, o), site(), vectorsOf(site()))
 	if p.sent.Load() != 9 {
 		t.Errorf("%d sections were sent again, want all 9", p.sent.Load())
 	}
-	if all := held(s); len(all) != 1 || all["docs-acme-und"] != 9 {
+	if all := held(s); len(all) != 1 || all["_docs-acme-und"] != 9 {
 		t.Errorf("the server holds %v", all)
 	}
 }

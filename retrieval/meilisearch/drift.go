@@ -43,14 +43,23 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 		if err != nil {
 			return nil, err
 		}
-		if s.site.differ(ix, settings, c.restored) {
+		if s.site.differ(ix, settings) {
 			all = append(all, "the settings of "+uid+" differ")
+		}
+		s.mu.Lock()
+		dimensions := s.dimensions[uid]
+		s.mu.Unlock()
+		if e, ok := settings.embedders()[s.site.options.Embedder]; ok && e.source != userProvided && dimensions != 0 {
+			all = append(all, uid+" has the embedder now")
 		}
 		var found string
 		if ids {
 			found, err = s.compareSections(ctx, c, ix)
 		} else {
-			found, err = s.compareCount(ctx, ix)
+			var stats indexStats
+			if stats, err = s.stats(ctx, uid); err == nil && stats.NumberOfDocuments != ix.sections {
+				found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, ix.sections)
+			}
 		}
 		if err != nil && !indexNotFound(err) {
 			return nil, err
@@ -63,31 +72,19 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 }
 
 // differ reports whether an index has other settings than it should have.
-func (x *Index) differ(ix *languageIndex, settings map[string]any, restored bool) bool {
+func (x *Index) differ(ix *languageIndex, live settings) bool {
 	want := x.settingsOf(ix)
-	x.keepVectors(want, embeddersOf(settings), restored)
-	return settingsDiffer(settings, want, x.options.Embedder != "")
-}
-
-// compareCount compares the number of an index's sections.
-func (s *replica) compareCount(ctx context.Context, ix *languageIndex) (found string, err error) {
-	stats, err := s.stats(ctx, ix.uid)
-	if err != nil {
-		return "", fmt.Errorf("counting the sections of %s: %w", ix.uid, err)
-	}
-	if int(stats.NumberOfDocuments) != ix.sections {
-		found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, ix.sections)
-	}
-	return found, nil
+	x.keepVectors(ix, want, live.embedders())
+	return live.lacks(want)
 }
 
 // compareSections compares the sections of an index.
-func (s *server) compareSections(ctx context.Context, c *content, ix *languageIndex) (found string, err error) {
-	held, unknown, err := s.ids(ctx, ix.uid, ix.sections)
+func (s *replica) compareSections(ctx context.Context, c *content, ix *languageIndex) (found string, err error) {
+	held, unknown, err := s.ids(ctx, ix)
 	if err != nil {
 		return "", err
 	}
-	missing, others := c.changes(ix, held, func(vectorHash, vectorHash) bool { return false })
+	missing, others := c.changes(ix, held, func(heldVector, bool) bool { return false })
 	if extra := len(others) + len(unknown); len(missing)+extra > 0 {
 		found = fmt.Sprintf("lacks %d of %d sections and has %d others", len(missing), ix.sections, extra)
 	}
@@ -106,19 +103,16 @@ func (s *replica) compare(ctx context.Context) {
 	}
 }
 
-var errOtherPages = errors.New("all Caddys that share a storage must serve the same pages")
-
 // drift returns what somebody has changed in a server's indexes.
 func (s *replica) drift(ctx context.Context, c *content) ([]string, error) {
 	m, err := s.checkOwner(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if m != nil && m.Content != c.identity() {
+	if m.ID != "" && m.Content != c.identity() {
 		// Another Caddy of the same owner has written its pages. If this one
 		// wrote its own again, they would take turns.
-		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url,
-			errOtherPages)
+		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url, errors.New("all Caddys that share a storage must serve the same pages"))
 		return nil, nil
 	}
 	return s.differences(ctx, c, false)
@@ -130,7 +124,7 @@ func (s *replica) drift(ctx context.Context, c *content) ([]string, error) {
 func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err error) {
 	ctx, cancel := withProgress(ctx, syncTimeout)
 	defer cancel()
-	unlock, shared, err := x.lockServers(ctx)
+	unlock, err := x.lockServers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +135,7 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	}
 	var errs []error
 	for _, s := range x.servers {
-		found, err := s.restoreServer(ctx, c, shared, all)
+		found, err := s.restoreServer(ctx, c, all)
 		for _, f := range found {
 			restored = append(restored, s.url+": "+f)
 		}
@@ -150,7 +144,7 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 	return restored, errors.Join(errs...)
 }
 
-func (s *replica) restoreServer(ctx context.Context, c *content, shared, all bool) (found []string, err error) {
+func (s *replica) restoreServer(ctx context.Context, c *content, all bool) (found []string, err error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
@@ -173,6 +167,6 @@ func (s *replica) restoreServer(ctx context.Context, c *content, shared, all boo
 	if all {
 		found = append(found, fmt.Sprintf("%d sections were written again", c.sections))
 	}
-	u := update{replica: s, content: c, shared: shared, rewrite: all}
+	u := update{replica: s, content: c, rewrite: all}
 	return found, u.sync(ctx)
 }

@@ -65,9 +65,9 @@ func exchangeOne(t *testing.T, client sdk.ServiceManager, uid string) {
 
 func uidOf(o meilisearch.Options) string {
 	if o.Prefix == "" {
-		return "docs-acme-und"
+		return "_docs-acme-und"
 	}
-	return o.Prefix + "-acme-und"
+	return "_" + o.Prefix + "-acme-und"
 }
 
 func owned(id string) func(context.Context) (meilisearch.Owner, error) {

@@ -151,7 +151,7 @@ func setEmbedder(t *testing.T, o meilisearch.Options, name string, e sdk.Embedde
 	if prefix == "" {
 		prefix = "docs"
 	}
-	info, err := client.Index(prefix + "-acme-und").UpdateSettings(&sdk.Settings{Embedders: map[string]sdk.Embedder{name: e}})
+	info, err := client.Index("_" + prefix + "-acme-und").UpdateSettings(&sdk.Settings{Embedders: map[string]sdk.Embedder{name: e}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestEmbeddersOfTheServers(t *testing.T) {
 				t.Errorf("without an embedder zebra finds %v", pages(hits))
 			}
 			setEmbedder(t, o, "mine", sources(e)[source])
-			eventually(t, "the embedder is seen", func() bool { return findsZebra(t, x) })
+			eventually(t, "the embedder is seen", func() bool { x.CheckSoon(); return findsZebra(t, x) })
 			docs := append(site(), page("more", "More", "Wildcards: Another certificate for a wildcard."))
 			replace(t, x, docs, nil)
 			if !findsZebra(t, x) {
@@ -340,7 +340,7 @@ func TestFromAnEmbedderOfTheServersToOursAndBack(t *testing.T) {
 	setEmbedder(t, o, "mine", sources(e)["rest"])
 	docs = append(site(), page("more", "More", "Wildcards: Another certificate for a wildcard."))
 	replace(t, x, docs, nil)
-	eventually(t, "the server's embedder is used", func() bool { return findsZebra(t, x) })
+	eventually(t, "the server's embedder is used", func() bool { x.CheckSoon(); return findsZebra(t, x) })
 	x.Close()
 
 	o.Embedder = ""

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 )
 
 // errTooOld is wrapped by the error of a server below minimumVersion.
@@ -40,30 +38,14 @@ func (e *ServerError) Error() string {
 
 func (e *ServerError) Unwrap() error { return e.cause }
 
-// explain makes a ServerError of an error of the SDK, which can't be unwrapped.
-func (s *server) explain(err error) error {
-	e, ok := errors.AsType[*sdk.Error](err)
-	if !ok {
-		return err
-	}
-	out := &ServerError{
-		URL: s.url, Status: e.StatusCode, Code: e.MeilisearchApiError.Code,
-		Message: e.MeilisearchApiError.Message, cause: e.OriginError,
-	}
-	if e.ErrCode == sdk.MeilisearchTimeoutError || e.ErrCode == sdk.MeilisearchCommunicationError {
-		out.Status = 0
-	}
-	return out
-}
-
 // TaskError is a task that failed on a server.
-type TaskError struct {
-	Task                        int64
-	Type, Status, Code, Message string
-}
+type TaskError struct{ serverTask }
 
 func (e *TaskError) Error() string {
-	return fmt.Sprintf("task %d (%s) %s: %s %s", e.Task, e.Type, e.Status, e.Code, e.Message)
+	if indexNotFound(e) && e.Type != "indexDeletion" {
+		return fmt.Sprintf("task %d (%s) could not create %s: the api_key lacks the action indexes.create", e.UID, e.Type, e.IndexUID)
+	}
+	return fmt.Sprintf("task %d (%s) %s: %s %s", e.UID, e.Type, e.Status, e.Problem.Code, e.Problem.Message)
 }
 
 // unavailable reports whether the server can't answer at the moment.
@@ -104,7 +86,7 @@ func codeOf(err error) string {
 		return e.Code
 	}
 	if e, ok := errors.AsType[*TaskError](err); ok {
-		return e.Code
+		return e.Problem.Code
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -68,7 +67,7 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 	uid := x.uidPrefix + "und"
 	t.Cleanup(func() {
 		for _, uid := range []string{uid, x.uidPrefix + stateIndex} {
-			_, _ = in.admin.DeleteIndex(uid)
+			_ = in.drop(context.Background(), uid)
 		}
 	})
 	for i, v := range values {
@@ -77,7 +76,7 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 			if !ok {
 				t.Fatalf("%q is taken for too long", v)
 			}
-			found, err := in.search(t.Context(), []*sdk.SearchRequest{{IndexUID: uid, Query: "words ", Filter: expression, Limit: 1000, AttributesToRetrieve: []string{"page"}}})
+			found, err := in.search(t.Context(), in.searchKey, []searchRequest{{IndexUID: uid, Filter: expression, Limit: 1000, Attributes: []string{"page"}}})
 			if err != nil {
 				t.Errorf("%q: %v", v, err)
 				continue
@@ -87,8 +86,8 @@ func TestEachOddValueFindsItsPageAlone(t *testing.T) {
 				want = 0
 			}
 			var pages []string
-			for _, hit := range found[0].hits {
-				pages = append(pages, hit.page)
+			for _, hit := range found[0].Hits {
+				pages = append(pages, hit.Page)
 			}
 			if len(pages) != want || want == 1 && pages[0] != docs[i].Page {
 				t.Errorf("%q (%s) finds %v, want %s", v, expression, pages, docs[i].Page)

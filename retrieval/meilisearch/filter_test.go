@@ -56,7 +56,7 @@ func TestNamesOfIndexes(t *testing.T) {
 			t.Errorf("%q gives %q, not %q", tt.tag, got, tt.want)
 		}
 	}
-	if got := uidPrefix("docs", "Docs.Example/.."); got != "docs-docs-example--" {
+	if got := uidPrefix("docs", "Docs.Example/.."); got != "_docs-docs-example--" {
 		t.Errorf("an unsafe name gives %q", got)
 	}
 }

@@ -8,10 +8,11 @@ package meilisearch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,13 +20,14 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Options are the options of an Index. URLs and Site are required.
 type Options struct {
-	// URLs are those of independent servers. Each holds everything: all are
+	// URLs are those of independent servers, valid and without keys. Each holds everything: all are
 	// written, one is searched, and the next if that fails.
 	URLs []string
 	// Site is part of the names of the indexes, <Prefix>-<Site>-<language>.
@@ -34,6 +36,11 @@ type Options struct {
 	Prefix string
 	// Key is the key for indexing. SearchKey, if not empty, is for searches.
 	Key, SearchKey string
+	// ViewKey, if not empty, is what other clients search the views with, which
+	// are then kept: indexes of the public pages alone, see Index.SetPublic.
+	ViewKey string
+	// Model is the model of the vectors that are given to Replace; "" if none are.
+	Model string
 	// SemanticRatio is the share of vectors in a hybrid search, 0–1; nil: 0.5.
 	SemanticRatio *float64
 	// Embedder is the name of an embedder in the settings of the servers'
@@ -88,19 +95,24 @@ func (t *Timeouts) setDefaults() {
 
 // Index implements retrieval.Index.
 type Index struct {
-	options   Options
-	log       *slog.Logger
-	uidPrefix string
-	ratio     float64
-	wording   *words.Wording
-	store     *store
-	local     *embedded.Index // the fallback; nil without one
-	servers   []*replica
+	options               Options
+	log                   *slog.Logger
+	uidPrefix, viewPrefix string
+	vectorMark            string
+	ratio                 float64
+	wording               *words.Wording
+	store                 *disk.Log
+	local                 *embedded.Index // the fallback; nil without one
+	servers               []*replica
 
 	// target is what the servers should hold, nil before the first pages.
 	target atomic.Pointer[content]
+	// public reports whether a page is public, nil until that is known.
+	public atomic.Pointer[func(*retrieval.Document) bool]
 	// lost is true if the data folder lacks documents of the target.
 	lost atomic.Bool
+	// noVectors is true if the fallback was filled without vectors.
+	noVectors atomic.Bool
 	// writing holds an element while a goroutine writes to the servers.
 	writing  chan struct{}
 	narrowed narrowed
@@ -137,7 +149,7 @@ func Open(o Options) (*Index, error) {
 	o.CheckInterval = cmp.Or(o.CheckInterval, defaultCheckInterval)
 	o.Timeouts.setDefaults()
 	x := &Index{
-		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), ratio: .5,
+		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), viewPrefix: viewPrefix(o.Prefix, o.Site), vectorMark: vectorMark(o.Model), ratio: .5,
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},
 	}
 	if x.log == nil {
@@ -150,16 +162,13 @@ func Open(o Options) (*Index, error) {
 		return nil, fmt.Errorf("the semantic ratio %v is not a number from 0 to 1", x.ratio)
 	}
 	for _, u := range o.URLs {
-		if err := checkURL(u); err != nil {
-			return nil, err
-		}
 		x.servers = append(x.servers, newReplica(x, newServer(strings.TrimRight(u, "/"), o.Key, o.SearchKey, o.Timeouts.Probe)))
 	}
 	var err error
 	if x.wording, err = words.NewWording(o.Synonyms, o.StopWords); err != nil {
 		return nil, err
 	}
-	x.store = newStore(o.Dir)
+	x.store = disk.NewLog(o.Dir)
 	var restoring sync.WaitGroup
 	restoring.Go(x.restore) // while the servers are asked
 	err = x.checkServers()
@@ -177,22 +186,14 @@ func Open(o Options) (*Index, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
+	if c := x.target.Load(); c != nil && x.local != nil && x.local.Documents() == nil {
+		x.background.Go(func() { x.fillFallback(ctx, c) })
+	}
 	for _, s := range x.servers {
 		x.background.Go(func() { s.watch(ctx) })
 		x.background.Go(func() { s.maintain(ctx) })
 	}
 	return x, nil
-}
-
-func checkURL(address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return errors.New("the URL of a Meilisearch server can't be parsed; write one like http://127.0.0.1:7700")
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("%q is not the URL of a Meilisearch server; write one like http://127.0.0.1:7700, and keys as api_key", u.Redacted())
-	}
-	return nil
 }
 
 // checkServers fails if a server is too old, and logs what else is wrong.
@@ -207,16 +208,13 @@ func (x *Index) checkServers() error {
 			switch {
 			case errors.Is(err, errTooOld):
 				errs[i] = err
-			case err != nil && !unauthorized(err):
+			case err != nil:
 				x.log.Warn("a Meilisearch server does not answer yet; it is tried again", "server", s.url, "error", err)
 			default:
-				if err == nil && older(s.version, recommendedVersion) {
+				if s.version != "" && older(s.version, recommendedVersion) {
 					x.log.Warn("a later version of Meilisearch is recommended", "server", s.url, "version", s.version, "recommended", recommendedVersion)
 				}
-				s.checkKeys(ctx)
-				if s.writable() {
-					_, _ = s.checkOwner(ctx) // it logs what it finds
-				}
+				s.checkAccess(ctx, 0)
 			}
 		})
 	}
@@ -241,32 +239,25 @@ func (s *replica) checkKeys(ctx context.Context) {
 
 // Mark returns a Marker of the words of a query, as this process finds them.
 func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
-	c := x.target.Load()
-	if c == nil {
-		if x.local != nil {
-			return x.local.Mark(q)
+	if c := x.target.Load(); c != nil {
+		if n, err := x.narrow(context.Background(), c, q.Pages); err == nil {
+			return n.statistics.Mark(q)
 		}
-		return func(string) []retrieval.Span { return nil }
+	} else if x.local != nil {
+		return x.local.Mark(q)
 	}
-	n, err := x.narrow(context.Background(), c, q.Pages)
-	if err != nil {
-		return func(string) []retrieval.Span { return nil }
-	}
-	return n.statistics.Mark(q)
+	return func(string) []retrieval.Span { return nil }
 }
 
 // Page returns the document of a page, or nil if there is none. It is on disk
 // unless this process has not read the site yet; then a server has it.
 func (x *Index) Page(ctx context.Context, page string) (*retrieval.Document, error) {
-	c := x.target.Load()
-	if c == nil {
-		return nil, nil
+	if c := x.target.Load(); c != nil {
+		if at, ok := c.byPage[page]; ok {
+			return x.whole(ctx, c, c.outlines[at])
+		}
 	}
-	at, ok := c.byPage[page]
-	if !ok {
-		return nil, nil
-	}
-	return x.whole(ctx, c, c.outlines[at])
+	return nil, nil
 }
 
 // Documents returns outlines of the current documents. After some were lost
@@ -278,13 +269,11 @@ func (x *Index) Documents() []*retrieval.Document {
 	return nil
 }
 
-// LacksVectors reports whether, after a start, a server has sections without
-// vectors.
+// LacksVectors reports whether, after a start, a server or the fallback has
+// sections without vectors.
 func (x *Index) LacksVectors() bool {
-	if c := x.target.Load(); c == nil || !c.restored {
-		return false
-	}
-	return slices.ContainsFunc(x.servers, func(s *replica) bool {
+	c := x.target.Load()
+	return x.noVectors.Load() || c != nil && c.restored && slices.ContainsFunc(x.servers, func(s *replica) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.missingVectors
@@ -330,7 +319,32 @@ func (x *Index) warn(message, server string, err error) {
 }
 
 // Keep stores a document on disk, and returns its outline.
-func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) { return x.store.keep(d) }
+func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
+	data, err := json.Marshal(d)
+	if err == nil {
+		err = x.store.Put(storeKey(d), data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keeping the page %q on disk: %w", d.Page, err)
+	}
+	return d.NewOutline(), nil
+}
+
+// stored returns the document of an outline from disk.
+func (x *Index) stored(d *retrieval.Document) (*retrieval.Document, error) {
+	if !d.Outline {
+		return d, nil
+	}
+	var full retrieval.Document
+	data, err := x.store.Get(storeKey(d))
+	if err == nil {
+		err = json.Unmarshal(data, &full)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page %q: %w", d.Page, err)
+	}
+	return d.Whole(&full), nil
+}
 
 // Replace makes documents the content of all servers. It returns when those that
 // can be reached have it. The others get it when they are back. If none can be
@@ -351,8 +365,9 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if x.options.Embedder != "" {
 		sent = nil // the servers make their own
 	}
+	public := x.public.Load()
 	c, err := x.newContent(outlines, x.target.Load(), sent)
-	if errors.Is(err, errNotStored) {
+	if errors.Is(err, disk.ErrMissing) {
 		x.lost.Store(true)
 	}
 	if err != nil {
@@ -370,28 +385,32 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	for _, s := range x.servers {
 		s.setOutdated(true)
 		s.updates.Record(nil) // new content is tried at once
-		if !s.down() && s.lacks() != nil {
-			s.checkKeys(timed)
-		}
-		if s.foreignIsDue(0) {
-			_, _ = s.checkOwner(timed)
-		}
+		s.checkAccess(timed, 0)
 		reachable = reachable || s.writable()
 	}
 	// The lock is held until the target has changed: no server may be brought
 	// up to date with the previous one in between.
-	lock := x.lockServers
-	if !reachable {
+	var unlock func()
+	if reachable {
+		waiting, cancel := context.WithTimeout(timed, lockWait)
+		defer cancel()
+		if unlock, err = x.lockServers(waiting); timed.Err() != nil {
+			return context.Cause(timed)
+		} else if err != nil {
+			x.log.Info("another Caddy writes to the Meilisearch servers; the new pages are sent later", "sections", c.sections, "lock", err)
+			reachable = false
+		}
+	} else {
 		x.log.Warn("no Meilisearch server takes the new pages; they are sent later", "sections", c.sections)
-		lock = x.lockProcess
 	}
-	unlock, shared, err := lock(timed)
-	if err != nil {
-		return err
+	if unlock == nil {
+		if unlock, err = x.lockProcess(timed); err != nil {
+			return err
+		}
 	}
 	defer unlock()
 	if reachable {
-		if err := x.syncAll(timed, c, shared); err != nil {
+		if err := x.syncAll(timed, c); err != nil {
 			return err
 		}
 	}
@@ -403,7 +422,74 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	x.target.Store(c)
 	x.lost.Store(false)
 	x.saveState(c)
+	if now := x.public.Load(); now != public {
+		x.SetPublic(*now)
+	}
 	return nil
+}
+
+// SetPublic tells which pages strangers can open. The views have these pages.
+func (x *Index) SetPublic(public func(*retrieval.Document) bool) {
+	if x.options.ViewKey == "" {
+		return
+	}
+	x.public.Store(&public)
+	c := x.target.Load()
+	if !c.writes() {
+		return
+	}
+	next := *c
+	next.index(x)
+	for uid, ix := range c.indexes {
+		if !ix.view {
+			next.indexes[uid] = ix // with its dimensions
+		}
+	}
+	same := maps.EqualFunc(c.indexes, next.indexes, func(a, b *languageIndex) bool { return slices.Equal(a.pages, b.pages) })
+	if !same && x.target.CompareAndSwap(c, &next) {
+		for _, s := range x.servers {
+			s.setOutdated(true)
+		}
+	}
+}
+
+// fillFallback gives the pages of an earlier run, which had no fallback, to the
+// index inside the process.
+func (x *Index) fillFallback(ctx context.Context, c *content) {
+	if err := x.replaceFallback(ctx, c.outlines, nil); err != nil {
+		x.log.Warn("the fallback can't be filled; it is when pages change", "error", err)
+		return
+	}
+	x.noVectors.Store(c.mean != nil)
+}
+
+// Vectors returns vectors that a server has of sections of the current pages, by
+// their numbers in the list. There are none if no server has any.
+func (x *Index) Vectors(ctx context.Context, pages []string, sections []int) (found [][]float32) {
+	c := x.target.Load()
+	found = make([][]float32, len(pages))
+	if c == nil {
+		return found
+	}
+	ids, at := map[string][]string{}, map[recordID]int{}
+	for i, page := range pages {
+		if n, ok := c.byPage[page]; ok && sections[i] < len(c.pages[n].IDs) {
+			id, uid := c.pages[n].IDs[sections[i]], x.uidPrefix+baseLanguage(c.outlines[n].Language)
+			ids[uid], at[id] = append(ids[uid], id.String()), i
+		}
+	}
+	for _, s := range x.order() {
+		for uid, list := range ids {
+			vectors, err := s.vectorsOf(ctx, uid, list)
+			if err != nil && !indexNotFound(err) {
+				x.log.Warn("the vectors in a Meilisearch server can't be read", "server", s.url, "error", err)
+			}
+			for id, v := range vectors {
+				found[at[id]] = v
+			}
+		}
+	}
+	return found
 }
 
 // replaceFallback gives the pages to the index inside the process.
@@ -411,10 +497,11 @@ func (x *Index) replaceFallback(ctx context.Context, outlines []*retrieval.Docum
 	documents := make([]*retrieval.Document, len(outlines))
 	for i, d := range outlines {
 		var err error
-		if documents[i], err = x.store.whole(d); err != nil {
+		if documents[i], err = x.stored(d); err != nil {
 			return err
 		}
 	}
+	x.noVectors.Store(false)
 	return x.local.Replace(ctx, documents, vectors)
 }
 
@@ -425,7 +512,7 @@ func (x *Index) Close() error {
 	for _, s := range x.servers {
 		s.client.CloseIdleConnections()
 	}
-	x.store.close()
+	x.store.Close()
 	if x.local != nil {
 		return x.local.Close()
 	}

@@ -2,28 +2,24 @@ package meilisearch
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"time"
 )
 
 const (
 	maintainInterval = time.Second / 5
-	// embedderInterval is how often an index without the configured embedder
-	// is checked.
-	embedderInterval = 2 * time.Second
 	// checkTimeout is for all checks of a server at a time.
 	checkTimeout = 10 * time.Second
-	// lockTimeout is how long to wait for the shared lock. Writing without it
-	// is safe, and at worst done twice. Caddy's file storage may keep the lock
-	// of a killed process.
-	lockTimeout = 30 * time.Second
+	// lockWait is how long new pages wait for the shared lock. After that, they
+	// are sent when it is free.
+	lockWait = 10 * time.Second
 )
 
 // watch probes a server while it is down. Nothing else is done here that could
 // take time.
 func (s *replica) watch(ctx context.Context) {
 	for sleep(ctx, maintainInterval) {
-		if s.down() && s.probeIsDue() && s.probe(ctx) == nil {
+		if _, due := s.down(); due && s.probe(ctx) == nil {
 			s.site.log.Info("a Meilisearch server answers again", "server", s.url)
 		}
 	}
@@ -31,17 +27,10 @@ func (s *replica) watch(ctx context.Context) {
 
 // maintain brings a server up to date whenever it is outdated and answers.
 func (s *replica) maintain(ctx context.Context) {
-	checked := time.Now()
 	s.adopt(ctx)
 	for sleep(ctx, maintainInterval) {
 		s.adopt(ctx)
-		if s.site.options.Embedder != "" && time.Since(checked) > embedderInterval {
-			if s.embedderWasSet(ctx) {
-				s.setOutdated(true)
-			}
-			checked = time.Now()
-		}
-		if s.down() {
+		if down, _ := s.down(); down != nil {
 			continue
 		}
 		s.check(ctx)
@@ -59,12 +48,7 @@ func (s *replica) maintain(ctx context.Context) {
 func (s *replica) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if s.rightsAreDue() {
-		s.checkKeys(ctx)
-	}
-	if s.foreignIsDue(rightsInterval) {
-		_, _ = s.checkOwner(ctx) // it logs what it finds
-	}
+	s.checkAccess(ctx, accessInterval)
 	if outdated, _ := s.state(); !outdated && s.site.target.Load().writes() && s.writable() && s.comparisonIsDue() {
 		s.compare(ctx)
 	}
@@ -73,15 +57,16 @@ func (s *replica) check(ctx context.Context) {
 // adopt takes the state of the site from a server if this process has none, so
 // that it answers searches before it has read the site.
 func (s *replica) adopt(ctx context.Context) {
-	if s.site.target.Load() != nil || s.down() {
+	if down, _ := s.down(); down != nil || s.site.target.Load() != nil || !s.writable() {
 		return
 	}
-	if _, err := s.checkOwner(ctx); err != nil {
+	m, err := s.checkOwner(ctx)
+	if err != nil {
 		return // it logs what it finds
 	}
-	c, err := s.fetchState(ctx)
+	c, err := s.fetchState(ctx, m)
 	switch {
-	case err != nil && !indexNotFound(err) && !unavailable(err) && ctx.Err() == nil:
+	case err != nil && !unavailable(err) && ctx.Err() == nil:
 		s.site.warn("the state of the site in a Meilisearch server can't be used; searches begin when the site is read", s.url, err)
 	case err == nil && c != nil:
 		c.adopted = true
@@ -91,32 +76,8 @@ func (s *replica) adopt(ctx context.Context) {
 	}
 }
 
-// embedderWasSet reports whether the operator has set the configured embedder
-// in an index that lacked it.
-func (s *replica) embedderWasSet(ctx context.Context) bool {
-	if outdated, down := s.state(); outdated || down != nil {
-		return false
-	}
-	s.mu.Lock()
-	all := maps.Clone(s.dimensions)
-	s.mu.Unlock()
-	for uid, dimensions := range all {
-		if dimensions == 0 {
-			continue
-		}
-		settings, err := s.settings(ctx, uid)
-		if err != nil {
-			return false
-		}
-		if e, ok := embeddersOf(settings)[s.site.options.Embedder]; ok && e.source != userProvided {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *replica) bringUpToDate(ctx context.Context) error {
-	unlock, shared, err := s.site.lockServers(ctx)
+	unlock, err := s.site.lockServers(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +102,9 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 		}
 		s.site.log.Warn("somebody has changed the indexes of a Meilisearch server; they are restored", "server", s.url, "found", found)
 	}
-	u := update{replica: s, content: c, shared: shared}
+	ctx, cancel := withProgress(ctx, syncTimeout)
+	defer cancel()
+	u := update{replica: s, content: c}
 	if err := u.sync(ctx); err != nil {
 		return err
 	}
@@ -150,47 +113,39 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 }
 
 // lockServers makes the caller the only one who writes to the site's indexes.
-// shared is false if the shared lock could not be had: then the caller must not
-// touch what others may be writing.
-func (x *Index) lockServers(ctx context.Context) (unlock func(), shared bool, err error) {
-	unlockProcess, _, err := x.lockProcess(ctx)
-	locker := x.options.Locker
-	if err != nil || locker == nil {
-		return unlockProcess, true, err
+// It waits as long as another one does: who makes no progress gives up.
+func (x *Index) lockServers(ctx context.Context) (unlock func(), err error) {
+	locker, name := x.options.Locker, "docs_meilisearch_"+x.uidPrefix
+	if locker == nil {
+		return x.lockProcess(ctx)
 	}
-	name := "docs_meilisearch_" + x.uidPrefix
-	timed, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	err = locker.Lock(timed, name)
-	unlock = unlockProcess
-	if err == nil {
-		unlock = func() {
-			defer unlockProcess()
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			if err := locker.Unlock(ctx, name); err != nil {
-				x.log.Warn("the lock for indexing can't be released; it expires by itself", "lock", name, "error", err)
-			}
+	if err := locker.Lock(ctx, name); err != nil {
+		return nil, fmt.Errorf("waiting for the lock for indexing: %w", err)
+	}
+	unlockProcess, err := x.lockProcess(ctx)
+	unlock = func() {
+		if err == nil {
+			unlockProcess()
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := locker.Unlock(ctx, name); err != nil {
+			x.log.Warn("the lock for indexing can't be released; it expires by itself", "lock", name, "error", err)
 		}
 	}
-	if ctx.Err() != nil {
-		// Also if the lock came: file storage keeps it alive as long as this
-		// process lives.
+	if err != nil || ctx.Err() != nil { // also if the lock came too late: file storage keeps it alive
 		unlock()
-		return nil, false, ctx.Err()
+		return nil, ctx.Err()
 	}
-	if err != nil {
-		x.log.Warn("the lock for indexing is not free; writing without it", "lock", name, "error", err)
-	}
-	return unlock, err == nil, nil
+	return unlock, nil
 }
 
 // lockProcess makes the caller the only writer in this process.
-func (x *Index) lockProcess(ctx context.Context) (unlock func(), shared bool, err error) {
+func (x *Index) lockProcess(ctx context.Context) (unlock func(), err error) {
 	select {
 	case x.writing <- struct{}{}:
-		return func() { <-x.writing }, false, nil
+		return func() { <-x.writing }, nil
 	case <-ctx.Done():
-		return nil, false, ctx.Err()
+		return nil, ctx.Err()
 	}
 }

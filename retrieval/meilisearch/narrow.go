@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	sdk "github.com/meilisearch/meilisearch-go"
-
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -33,13 +31,13 @@ type narrowedSet struct {
 	filtered bool
 }
 
-// candidates returns how many sections a server is asked for instead of
-// count.
-func (n *narrowedSet) candidates(count int) int {
+// candidates returns how many sections a server is asked for instead of a
+// share of count.
+func (n *narrowedSet) candidates(count int, share float64) int {
 	if !n.filtered {
-		count *= narrowedFactor
+		share *= narrowedFactor
 	}
-	return count
+	return int(float64(count) * share)
 }
 
 // narrow returns the statistics of the pages of a set alone. In scores,
@@ -90,26 +88,24 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 // whole returns the document of an outline: from the data folder or, if this
 // process has not read the page yet, from a server.
 func (x *Index) whole(ctx context.Context, c *content, d *retrieval.Document) (*retrieval.Document, error) {
-	full, err := x.store.whole(d)
+	full, err := x.stored(d)
 	if err == nil {
 		return full, nil
 	}
 	errs := []error{err}
 	uid := x.uidPrefix + baseLanguage(d.Language)
 	for _, s := range x.order() {
-		results, err := s.search(ctx, []*sdk.SearchRequest{{
-			IndexUID: uid, Filter: "page = " + quote(d.Page), Limit: maxPageSections, AttributesToRetrieve: retrieved,
-		}})
+		out := *d
+		out.Sections, out.Outline = make([]retrieval.Section, len(d.Sections)), false
+		found, err := s.search(ctx, s.searchKey, []searchRequest{{IndexUID: uid, Filter: "page = " + quote(d.Page), Limit: maxPageSections, Attributes: pageAttributes}})
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		out := *d
-		out.Sections, out.Outline = make([]retrieval.Section, len(d.Sections)), false
 		n := 0
-		for i := range results[0].hits {
-			if r, err := results[0].hits[i].record(); err == nil && r.Page == d.Page && r.Section >= 0 && r.Section < len(out.Sections) {
-				out.Sections[r.Section] = r.section()
+		for _, h := range found[0].Hits {
+			if h.Page == d.Page && h.Section >= 0 && h.Section < len(out.Sections) {
+				out.Sections[h.Section] = h.section()
 				n++
 			}
 		}

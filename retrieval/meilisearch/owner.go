@@ -1,8 +1,8 @@
 package meilisearch
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,22 +13,37 @@ import (
 // same ones; Name names the owner to an operator.
 type Owner struct{ ID, Name string }
 
-// mark is the document, in an index beside those of the site, that says whose
-// they are.
+const (
+	// stateIndex follows a site's prefix, and is no language. It has the mark, and
+	// the parts of the state.
+	stateIndex = "_state"
+	markID     = "owner"
+	// statePart is the length of a part of the state, in bytes before they are
+	// written as text.
+	statePart = 4 << 20
+	// stateInterval is how old the state in a server becomes while pages change:
+	// a process that begins with it reads the pages soon.
+	stateInterval = time.Hour
+)
+
+// mark is the document that says whose the indexes are.
 type mark struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
 	Name  string `json:"name"`
-	// Content identifies the sections that were written last, and Written is
-	// when, in Unix seconds.
+	// Content identifies the sections that were written last, and Parts is how
+	// many documents have the state.
 	Content string `json:"content"`
-	Written int64  `json:"written"`
+	Parts   int    `json:"parts"`
 }
 
-const markID = "owner"
+// part is a part of the state.
+type part struct {
+	ID   string `json:"id"`
+	Data []byte `json:"data"`
+}
 
-// markUID is the uid of the index of the mark. No language has its name.
-func (s *replica) markUID() string { return s.site.uidPrefix + "_" + markID }
+func partID(number int) string { return fmt.Sprintf("part-%d", number) }
 
 // ownerError is that the indexes of a site belong to somebody else.
 type ownerError struct {
@@ -45,49 +60,44 @@ func (e *ownerError) remedy() string {
 		"or, if the other one is gone, run: caddy docs index " + e.Site + " --full"
 }
 
-// readMark returns the mark of a server, nil if there is none.
-func (s *replica) readMark(ctx context.Context) (*mark, error) {
-	var m mark
-	err := s.document(ctx, s.markUID(), markID, &m)
-	if err != nil && !indexNotFound(err) {
-		return nil, fmt.Errorf("reading whose indexes these are: %w", err)
+// document reads a document of the state's index, which stays as it is if there
+// is none.
+func document[T any](ctx context.Context, s *replica, id string, to *T) error {
+	query := documentQuery{Limit: 1, IDs: []string{id}}
+	err := documents(ctx, s.server, s.site.uidPrefix+stateIndex, query, func(found *T) { *to = *found })
+	if indexNotFound(err) {
+		return nil
 	}
-	if m.ID == "" {
-		return nil, nil
-	}
-	return &m, nil
+	return err
 }
 
-// owner returns who this process writes for, nil if nobody is named.
-func (x *Index) owner(ctx context.Context) (*Owner, error) {
-	if x.options.Owner == nil {
-		return nil, nil
+// owner returns who this process writes for, nobody if nobody is named.
+func (x *Index) owner(ctx context.Context) (o Owner, err error) {
+	if x.options.Owner != nil {
+		if o, err = x.options.Owner(ctx); err != nil {
+			err = fmt.Errorf("finding out whose indexes these are: %w", err)
+		}
 	}
-	o, err := x.options.Owner(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("finding out whose indexes these are: %w", err)
-	}
-	return &o, nil
+	return o, err
 }
 
-// checkOwner finds out whether a server's indexes belong to somebody else. It
-// returns the mark, nil if there is none.
-func (s *replica) checkOwner(ctx context.Context) (*mark, error) {
+// checkOwner reads the mark of a server, without an ID if there is none, and
+// fails if the indexes belong to somebody else.
+func (s *replica) checkOwner(ctx context.Context) (m mark, err error) {
 	owner, err := s.site.owner(ctx)
-	if owner == nil {
-		return nil, err
-	}
-	m, err := s.readMark(ctx)
 	if err != nil {
-		return nil, err
+		return m, err
+	}
+	if err := document(ctx, s, markID, &m); err != nil {
+		return m, err
 	}
 	var foreign *ownerError
-	if m != nil && m.Owner != owner.ID {
+	if m.ID != "" && owner.ID != "" && m.Owner != owner.ID {
 		foreign = &ownerError{s.url, s.site.uidPrefix, s.site.options.Site, m.Name}
 	}
 	s.mu.Lock()
 	before := s.foreign
-	s.foreign, s.ownerChecked = foreign, time.Now()
+	s.foreign = foreign
 	s.mu.Unlock()
 	switch {
 	case foreign != nil && (before == nil || before.Name != foreign.Name):
@@ -101,42 +111,95 @@ func (s *replica) checkOwner(ctx context.Context) (*mark, error) {
 	return m, nil
 }
 
-// writeMark notes what was written last, nil for nothing yet, and makes this
-// process's owner the owner.
-func (u *update) writeMark(ctx context.Context, c *content) error {
+// claim makes the site's indexes those of this process's owner, unless they
+// belong to somebody else and are not rewritten.
+func (u *update) claim(ctx context.Context) (mark, error) {
+	m, err := u.checkOwner(ctx)
+	if err != nil && (!errors.As(err, new(*ownerError)) || !u.rewrite) || m.ID != "" && err == nil {
+		return m, err
+	}
+	if err := u.writeMark(ctx, mark{}); err != nil {
+		return m, err
+	}
+	return u.checkOwner(ctx) // another one may have done the same
+}
+
+// writeMark makes this process's owner the owner, with the documents given.
+func (u *update) writeMark(ctx context.Context, m mark, parts ...any) error {
 	owner, err := u.site.owner(ctx)
-	if owner == nil {
+	if err != nil {
 		return err
 	}
-	m := mark{ID: markID, Owner: owner.ID, Name: owner.Name, Written: time.Now().Unix()}
-	if c != nil {
-		m.Content = c.identity()
-	}
-	if err = u.add(ctx, u.markUID(), []mark{m}); err != nil {
+	m.ID, m.Owner, m.Name = markID, owner.ID, owner.Name
+	if err := u.add(ctx, u.site.uidPrefix+stateIndex, append(parts, m)); err != nil {
 		return fmt.Errorf("writing whose indexes these are: %w", err)
 	}
 	return nil
 }
 
-// claim makes the site's indexes those of this process's owner, unless they
-// belong to somebody else and are not rewritten.
-func (u *update) claim(ctx context.Context) (*mark, error) {
-	m, err := u.checkOwner(ctx)
-	if _, foreign := errors.AsType[*ownerError](err); err != nil && (!foreign || !u.rewrite) {
-		return nil, err
+// finish notes that the server has the content, with the state unless that is
+// there and not old.
+func (u *update) finish(ctx context.Context, m mark) error {
+	identity := u.content.identity()
+	u.mu.Lock()
+	due := m.Parts == 0 || u.badState || m.Content != identity && time.Since(u.stateSent) > stateInterval
+	u.mu.Unlock()
+	if !due && m.Content == identity {
+		return nil
 	}
-	if u.site.options.Owner == nil || m != nil && err == nil {
-		return m, nil
+	m.Content = identity
+	var parts []any
+	if due {
+		var state bytes.Buffer
+		if err := encodeState(&state, u.content, nil); err != nil {
+			return err
+		}
+		for state.Len() > 0 {
+			parts = append(parts, part{partID(len(parts)), bytes.Clone(state.Next(statePart))})
+		}
+		m.Parts = len(parts)
 	}
-	if err := u.writeMark(ctx, nil); err != nil {
-		return nil, err
+	if err := u.writeMark(ctx, m, parts...); err != nil {
+		return err
 	}
-	return u.checkOwner(ctx) // another one may have done the same
+	if due {
+		u.mu.Lock()
+		u.stateSent, u.badState = time.Now(), false
+		u.mu.Unlock()
+	}
+	return nil
+}
+
+// fetchState reads the state from a server, nil if it has none.
+func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error) {
+	s.mu.Lock()
+	bad := s.badState
+	s.mu.Unlock()
+	if bad {
+		return nil, errState
+	}
+	var state bytes.Buffer
+	for i := range m.Parts {
+		var p part
+		if err := document(ctx, s, partID(i), &p); err != nil {
+			return nil, err
+		}
+		state.Write(p.Data)
+	}
+	if m.Parts == 0 {
+		return nil, nil
+	}
+	if c, _, err = s.site.decodeState(&state); err != nil {
+		s.mu.Lock()
+		s.badState = true
+		s.mu.Unlock()
+	}
+	return c, err
 }
 
 // identity is equal for equal sections.
 func (c *content) identity() string {
-	var sum [8]byte
+	var sum recordID
 	for i := range c.pages {
 		for _, id := range c.pages[i].IDs {
 			for j := range sum {
@@ -144,5 +207,5 @@ func (c *content) identity() string {
 			}
 		}
 	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint32(sum[:], uint32(c.sections)))
+	return hex.EncodeToString(sum[:]) + fmt.Sprintf("-%d", c.sections)
 }

@@ -48,7 +48,7 @@ func TestCallsAreRepeatedWholeAndBounded(t *testing.T) {
 				return nil
 			})
 			replace(t, x, site(), nil)
-			sections := held(s)["docs-acme-und"]
+			sections := held(s)["_docs-acme-und"]
 			if n := int(calls.Load()); n > c.calls || n < 1 {
 				t.Errorf("%d calls, want at most %d", n, c.calls)
 			}
@@ -58,7 +58,7 @@ func TestCallsAreRepeatedWholeAndBounded(t *testing.T) {
 			s.Break(nil)
 			eventually(t, "the server has the pages, and nothing is left", func() bool {
 				all := held(s)
-				return len(all) == 1 && all["docs-acme-und"] == 9
+				return len(all) == 1 && all["_docs-acme-und"] == 9
 			})
 		})
 	}
@@ -72,16 +72,16 @@ func TestSettingsOfAnIndex(t *testing.T) {
 	docs = append(docs, page("v/1", "Release 2111", "Changes: What 2111 brought."), page("v/2", "Release 2112", "Changes: What 2112 brought."))
 	replace(t, x, docs, vectorsOf(docs))
 	have := settingsOf(t, o, "und")
-	if got := have.SearchableAttributes; !slices.Equal(got, []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags", "terms.title", "terms.heading", "terms.text"}) {
+	if got := have.SearchableAttributes; !slices.Equal(got, []string{"terms.title", "terms.heading", "terms.text"}) {
 		t.Errorf("searchable: %v", got)
 	}
 	if got := have.FilterableAttributes; !slices.Equal(got, []string{"language", "page", "tags", "version"}) {
 		t.Errorf("filterable: %v", got)
 	}
-	if got := have.RankingRules; !slices.Equal(got, []string{"words", "typo", "proximity", "attribute", "sort", "exactness"}) {
+	if got := have.RankingRules; !slices.Equal(got, []string{"words", "attribute", "exactness"}) {
 		t.Errorf("ranking: %v", got)
 	}
-	if !have.TypoTolerance.Enabled || !have.TypoTolerance.DisableOnNumbers {
+	if have.TypoTolerance.Enabled {
 		t.Errorf("typing errors: %+v", have.TypoTolerance)
 	}
 	if e := have.Embedders["docs"]; e.Source != sdk.UserProvidedEmbedderSource || e.Dimensions != 3 {
@@ -111,7 +111,7 @@ func TestSettingsThatSomebodyChangedAreSetAgain(t *testing.T) {
 				prefix = "docs"
 			}
 			client := sdk.New(o.URLs[0], sdk.WithAPIKey(o.Key))
-			info, err := client.Index(prefix + "-acme-und").UpdateSettings(change)
+			info, err := client.Index("_" + prefix + "-acme-und").UpdateSettings(change)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestDocumentsThatAreRefusedLeaveTheOldIndex(t *testing.T) {
 			}
 			s.Break(nil)
 			replace(t, x, append(site(), page("new", "New", "One: Something new.")), nil)
-			if got := held(s)["docs-acme-und"]; got != 10 {
+			if got := held(s)["_docs-acme-und"]; got != 10 {
 				t.Errorf("the server holds %d sections", got)
 			}
 		})

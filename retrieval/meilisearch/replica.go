@@ -1,6 +1,7 @@
 package meilisearch
 
 import (
+	"context"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -24,9 +25,8 @@ type replica struct {
 	// The server's lock is that of the fields below.
 
 	// foreign is who else the site's indexes belong to, nil if that is not known
-	// of anybody. ownerChecked is when it was asked.
-	foreign      *ownerError
-	ownerChecked time.Time
+	// of anybody.
+	foreign *ownerError
 	// outdated is true unless the server is known to hold the target content,
 	// behind since when.
 	outdated bool
@@ -35,9 +35,12 @@ type replica struct {
 	// true if somebody seems to have changed its indexes since.
 	compared time.Time
 	drifted  bool
-	// unusableState are the parts of a state that can't be used. They are neither
-	// read again nor left on the server.
-	unusableState []string
+	// badState is true if the state there can't be used: it is written again.
+	// stateSent is when this process wrote it.
+	badState  bool
+	stateSent time.Time
+	// sending is what an update in progress does, nil if there is none.
+	sending *progress
 	// dimensions of the vectors in each index: 0 if the server's embedder makes
 	// them, noDimensions if there are none.
 	dimensions map[string]int
@@ -102,10 +105,19 @@ func (s *replica) searchable() bool {
 	return s.err == nil && (s.lacking == nil || !s.lacking.MissingSearch) && s.foreign == nil
 }
 
-// foreignIsDue reports whether the server's indexes belonged to somebody else
-// when that was asked, at least so long ago.
-func (s *replica) foreignIsDue(after time.Duration) bool {
+// checkAccess finds out what the keys permit and whose the indexes are, if that
+// was never asked, or was refused and is due to be asked again. It logs what it
+// finds.
+func (s *replica) checkAccess(ctx context.Context, after time.Duration) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && s.foreign != nil && time.Since(s.ownerChecked) >= after
+	refused := s.lacking != nil || s.foreign != nil
+	due := s.err == nil && (s.accessChecked.IsZero() || refused && time.Since(s.accessChecked) >= after)
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	s.checkKeys(ctx)
+	if s.lacks() == nil {
+		_, _ = s.checkOwner(ctx)
+	}
 }

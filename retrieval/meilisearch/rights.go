@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,8 +11,9 @@ import (
 	"time"
 )
 
-// rightsInterval is how often the rights of keys that lack some are checked.
-const rightsInterval = 5 * time.Second
+// accessInterval is how often a server is asked again that refuses the keys, or
+// has indexes of another owner.
+const accessInterval = 5 * time.Second
 
 // keyError is the actions of a server that its keys don't permit, but that
 // this package uses.
@@ -65,7 +65,8 @@ func (e *keyError) remedy(prefix string) string {
 type right struct{ action, method, path string }
 
 // rights are the actions that the key for indexing needs. The server checks
-// the key before the name of an index, and none can have a dot.
+// the key before the name of an index, and none can have a dot. Whether it may
+// create one shows when it does.
 var rights = []right{
 	{"version", http.MethodGet, "/version"},
 	{"indexes.get", http.MethodGet, "/indexes?limit=1"},
@@ -111,15 +112,14 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 		if strings.Contains(path, "%s") {
 			path = fmt.Sprintf(path, prefix+"und")
 		}
-		check(r.action, func() error { return s.call(ctx, s.key, r.method, path, "", nil) })
+		check(r.action, func() error { return s.call(ctx, s.key, r.method, path, nil, nil) })
 	}
 	check("indexes.swap", func() error {
 		// A swap needs two indexes.
-		return s.call(ctx, s.key, http.MethodPost, "/swap-indexes", `[{"indexes":["`+prefix+`und"]}]`, nil)
+		return s.call(ctx, s.key, http.MethodPost, "/swap-indexes", []byte(`[{"indexes":["`+prefix+`und"]}]`), nil)
 	})
-	check("indexes.create", func() error { return s.mayCreate(ctx) })
 	check("search", func() error {
-		return s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", `{"queries":[{"indexUid":"`+prefix+`und","q":"","limit":0}]}`, nil)
+		return s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", []byte(`{"queries":[{"indexUid":"`+prefix+`und","q":"","limit":0}]}`), nil)
 	})
 	group.Wait()
 	if unknown != nil {
@@ -129,7 +129,7 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 	slices.Sort(missing.Missing)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rightsChecked = time.Now()
+	s.accessChecked = time.Now()
 	s.lacking = missing
 	if len(missing.Missing) == 0 && !missing.MissingSearch {
 		s.lacking = nil
@@ -137,45 +137,9 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// bodyDelay is how late the body is with which mayCreate asks.
-const bodyDelay = 200 * time.Millisecond
-
-// mayCreate requests a new index without a name. The server may read a body
-// before it has checked the key, so the body comes later.
-func (s *server) mayCreate(ctx context.Context) error {
-	body, late := io.Pipe()
-	defer body.Close()
-	timer := time.AfterFunc(bodyDelay, func() {
-		_, err := io.WriteString(late, "{}")
-		late.CloseWithError(err)
-	})
-	defer timer.Stop()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/indexes", body)
-	if err != nil {
-		return err
-	}
-	r.ContentLength = int64(len("{}"))
-	r.Header.Set("Content-Type", "application/json")
-	return s.send(r, s.key, nil)
-}
-
 // lacks returns what the server's keys may not do, or nil.
 func (s *server) lacks() *keyError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lacking
-}
-
-// rightsAreDue reports whether to check the rights of the server's keys now.
-func (s *server) rightsAreDue() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rightsChecked.IsZero() || s.lacking != nil && time.Since(s.rightsChecked) >= rightsInterval
-}
-
-// forgetRights makes the rights of the server's keys due.
-func (s *server) forgetRights() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rightsChecked = time.Time{}
 }

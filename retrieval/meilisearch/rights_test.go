@@ -63,6 +63,9 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestARightThatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, missing := range actions {
+		if missing == "indexes.create" {
+			continue // it shows when an index is created
+		}
 		t.Run(missing, func(t *testing.T) {
 			t.Parallel()
 			o := options(t)
@@ -145,7 +148,7 @@ func TestRightsComeAndGo(t *testing.T) {
 	x := open(t, o)
 	eventually(t, "the log names the right", func() bool { return strings.Contains(log(), "indexes.delete") })
 	replace(t, x, site(), nil)
-	if n := s.Indexes()["docs-acme-und"]; n != 0 {
+	if n := s.Indexes()["_docs-acme-und"]; n != 0 {
 		t.Errorf("%d sections were written with half the rights", n)
 	}
 	s.Grant("some", actions...)

@@ -9,12 +9,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
@@ -24,16 +20,18 @@ import (
 const (
 	// maxWords is the number of words of a query that the server reads.
 	maxWords = 10
-	// How many sections a server is asked for: by vectors, and by keywords. Of
-	// long questions, more sections have some of the words.
-	semanticCandidates = 20
-	keywordCandidates  = 40
-	candidatesPerWord  = 4
+	// How many sections a server is asked for: by vectors, and by keywords, at
+	// most as many of the latter with each of the queries.
+	semanticCandidates = 100
+	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords.
 	keywordQueries = 5
 	// leastShare is the share of the IDF that the words have from the last of
 	// them on.
 	leastShare = .2
+	// otherShare is which share of the candidates an index has that is not in
+	// the language that is wanted.
+	otherShare = .2
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
 	// of them.
@@ -66,20 +64,17 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 			last := i+1 == len(x.servers) && !x.options.Fallback
 			hits, keywordOnly, err := s.searchServer(timed, c, q, filter, last)
 			if err == nil {
+				counted := &x.counts.Answered
 				if keywordOnly {
-					x.count(&x.counts.KeywordOnly)
-				} else {
-					x.count(&x.counts.Answered)
+					counted = &x.counts.KeywordOnly
 				}
+				x.count(counted)
 				return hits, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			errs = append(errs, err)
-			if timed.Err() != nil {
-				break
-			}
 		}
 	}
 	if len(errs) < len(x.servers) {
@@ -102,14 +97,13 @@ func allRefused(errs []error) bool {
 	return !slices.ContainsFunc(errs, func(err error) bool { return !refused(err) })
 }
 
-// order returns the servers that are not down, outdated ones last.
-func (x *Index) order() []*replica {
-	var current, outdated []*replica
+// order returns the servers that may be searched, outdated ones last.
+func (x *Index) order() (current []*replica) {
+	var outdated []*replica
 	for _, s := range x.servers {
-		if !s.searchable() {
+		if old, _ := s.state(); !s.searchable() {
 			continue
-		}
-		if old, _ := s.state(); old {
+		} else if old {
 			outdated = append(outdated, s)
 		} else {
 			current = append(current, s)
@@ -146,13 +140,10 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	if err != nil {
 		return nil, false, err
 	}
-	results, keywordOnly, err := s.find(ctx, c, n, q, filter, sectionAttributes)
-	if err == nil && slices.ContainsFunc(results, c.lacksPages) { // another process has indexed them
-		results, keywordOnly, err = s.find(ctx, c, n, q, filter, retrieved)
-	}
+	results, keywordOnly, err := s.find(ctx, c, n, q, filter)
 	if err != nil {
-		if unavailable(err) || unauthorized(err) {
-			s.failed(began, err)
+		if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
+			s.site.log.Warn("a Meilisearch server does not answer; it is asked again when it does", "server", s.url, "error", err)
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)
@@ -162,31 +153,24 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 		}
 		return nil, false, err
 	}
-	return s.site.rank(c, n, q, results), keywordOnly, nil
+	hits, err = s.site.rank(c, n, q, results)
+	return hits, keywordOnly, err
 }
 
-// displayed are the attributes that clients get.
-var displayed = slices.Sorted(slices.Values(append([]string{"path", "slug", "vector", "embedding"}, retrieved...)))
-
-// sectionAttributes are those of a section of a known page.
-var sectionAttributes = []string{"page", "section", "heading", "headings", "level", "anchor", "text", "counts"}
-
-// retrieved are the attributes of a hit, with those of its page.
-var retrieved = append([]string{
-	"id", "url", "title", "breadcrumbs", "description", "keywords", "version", "language", "tags", "ranking",
-}, sectionAttributes...)
+// slim are the attributes of a section whose page is in the data folder.
+// pageAttributes are those of others.
+var (
+	slim           = []string{"page", "section"}
+	pageAttributes = []string{"page", "section", "title", "description", "keywords", "heading", "headings", "level", "anchor", "text"}
+)
 
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
-func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := s.site.requests(s, c, n, q, filter, attributes)
-	wanted := n.candidates(keywordCandidates)
-	if len(keyword) > 0 {
-		wanted += n.candidates(candidatesPerWord * len(strings.Fields(keyword[0].Query)))
-	}
+func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
+	keyword, semantic := s.site.requests(s, c, n, q, filter)
 	if len(semantic) == 0 {
-		results, err = s.searchMerged(ctx, keyword, wanted)
-		return results, s.site.ratio > 0 && (q.Vector != nil || s.site.options.Embedder != ""), err
+		results, err = s.search(ctx, s.searchKey, keyword)
+		return results, s.site.ratio > 0 && (q.Vector != nil || s.site.options.Embedder != "" || s.site.options.Model != "" && c.mean != nil), err
 	}
 	var similar []result
 	var ok bool
@@ -196,12 +180,12 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 		if s.site.options.Embedder != "" {
 			similar, ok = s.searchEmbedded(ctx, semantic)
 		} else {
-			similar, failure = s.search(ctx, semantic)
+			similar, failure = s.search(ctx, s.searchKey, semantic)
 			ok = failure == nil
 		}
 	})
 	if s.site.ratio < 1 { // else keywords are asked only if vectors fail
-		results, err = s.searchMerged(ctx, keyword, wanted)
+		results, err = s.search(ctx, s.searchKey, keyword)
 	}
 	group.Wait()
 	if noVectors(failure) {
@@ -212,21 +196,21 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 		return nil, false, err
 	}
 	if !ok && s.site.ratio == 1 {
-		results, err = s.searchMerged(ctx, keyword, wanted)
+		results, err = s.search(ctx, s.searchKey, keyword)
 	}
 	return append(results, similar...), !ok, err
 }
 
 // searchEmbedded searches with queries that the server's embedder embeds. ok
 // is false if the embedder fails or is too slow.
-func (s *replica) searchEmbedded(ctx context.Context, requests []*sdk.SearchRequest) (results []result, ok bool) {
+func (s *replica) searchEmbedded(ctx context.Context, requests []searchRequest) (results []result, ok bool) {
 	if !s.embedder.Allow() {
 		s.site.count(&s.site.embedderCounts.Skipped)
 		return nil, false
 	}
 	timed, cancel := context.WithTimeout(ctx, s.site.options.Timeouts.Embedder)
 	defer cancel()
-	results, err := s.search(timed, requests)
+	results, err := s.search(timed, s.searchKey, requests)
 	switch {
 	case err == nil:
 		s.site.count(&s.site.embedderCounts.Embedded)
@@ -249,96 +233,93 @@ func (s *replica) searchEmbedded(ctx context.Context, requests []*sdk.SearchRequ
 	return results, err == nil
 }
 
+// searchRequest is a query to one index.
+type searchRequest struct {
+	IndexUID           string    `json:"indexUid"`
+	Query              string    `json:"q,omitempty"`
+	Vector             []float32 `json:"vector,omitempty"`
+	Hybrid             *hybrid   `json:"hybrid,omitempty"`
+	Filter             string    `json:"filter,omitempty"`
+	Limit              int       `json:"limit"`
+	MatchingStrategy   string    `json:"matchingStrategy,omitempty"`
+	Attributes         []string  `json:"attributesToRetrieve,omitempty"`
+	RankingScoreDetail bool      `json:"showRankingScoreDetails,omitempty"`
+}
+
+type hybrid struct {
+	Embedder string  `json:"embedder"`
+	Ratio    float64 `json:"semanticRatio"`
+}
+
+// result is what a server found for one request.
+type result struct {
+	Hits     []hit
+	semantic bool
+}
+
+// hit is a section that a server found.
+type hit struct {
+	record
+	Details struct {
+		// VectorSort has (1+cosine)/2, or null for a section without a vector.
+		VectorSort struct{ Similarity *float64 }
+	} `json:"_rankingScoreDetails"`
+}
+
 // search sends requests to a server in one call.
-func (s *server) search(ctx context.Context, requests []*sdk.SearchRequest) ([]result, error) {
+func (s *server) search(ctx context.Context, key string, requests []searchRequest) ([]result, error) {
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	found, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests})
+	body, err := json.Marshal(map[string]any{"queries": requests})
 	if err != nil {
+		return nil, err
+	}
+	var found struct{ Results []result }
+	if err := s.call(ctx, key, http.MethodPost, "/multi-search", body, &found); err != nil {
 		return nil, err
 	}
 	if len(found.Results) < len(requests) {
 		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(found.Results), len(requests))}
 	}
-	results := make([]result, 0, len(requests))
-	for i, q := range requests {
-		results = append(results, result{hitsOf(found.Results[i].Hits), q.Hybrid != nil})
+	for i := range requests {
+		found.Results[i].semantic = requests[i].Hybrid != nil
 	}
-	return results, nil
+	return found.Results, nil
 }
 
-// searchMerged sends requests to a server, which returns the hits of all of
-// them as one list in the order of their weighted scores, each section once.
-func (s *server) searchMerged(ctx context.Context, requests []*sdk.SearchRequest, limit int) ([]result, error) {
-	if len(requests) == 0 {
-		return nil, nil
-	}
-	found, err := s.multiSearch(ctx, &sdk.MultiSearchRequest{Queries: requests, Federation: &sdk.MultiSearchFederation{Limit: int64(limit)}})
-	if err != nil {
-		return nil, err
-	}
-	return []result{{hits: hitsOf(found.Hits)}}, nil
-}
-
-// multiSearch makes a request, and returns the answer.
-func (s *server) multiSearch(ctx context.Context, request *sdk.MultiSearchRequest) (*answer, error) {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return nil, err
-	}
-	var raw []byte
-	if err := s.call(ctx, s.searchKey, http.MethodPost, "/multi-search", string(body), &raw); err != nil {
-		return nil, err
-	}
-	var found answer
-	if err := jsonv2.Unmarshal(raw, &found, lenient); err != nil {
-		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("the answer is not that of a search: %w", err)}
-	}
-	return &found, nil
-}
-
-// requests returns keyword and semantic requests for each language, or for the
-// filter's. The server's own hybrid search is not used: it compares scores of
-// both kinds, which have different scales.
-func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string, attributes []string) (keyword, semantic []*sdk.SearchRequest) {
+// requests returns keyword and semantic requests. The index of the language that
+// is wanted has most of the candidates. The server's own hybrid search is not
+// used: it compares scores of both kinds, which have different scales.
+func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
 	queries := keywordQueriesOf(n.statistics, q)
+	wanted := x.uidPrefix + baseLanguage(n.statistics.Wanted(&q))
 	s.mu.Lock()
 	all := maps.Clone(s.dimensions)
 	s.mu.Unlock()
-	complete := func(uid string, r *sdk.SearchRequest) *sdk.SearchRequest {
-		r.IndexUID, r.AttributesToRetrieve = uid, attributes
-		if all := and(filter, n.filter); all != "" {
-			r.Filter = all
-		}
-		return r
-	}
-	compared := attributes
-	if x.ratio > 0 && x.options.Embedder == "" && q.Vector != nil {
-		compared = append(slices.Clip(compared), "embedding")
-	}
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		language := c.indexes[uid].language
-		if l := q.Filter.Language; l != "" && baseLanguage(l) != language {
+		if c.indexes[uid].view {
 			continue
 		}
-		for _, k := range queries {
-			r := &sdk.SearchRequest{
-				Query: k.text, MatchingStrategy: sdk.Frequency, AttributesToSearchOn: k.attributes,
-				FederationOptions: &sdk.SearchFederationOptions{Weight: k.weight},
+		request := searchRequest{IndexUID: uid, Attributes: slim, Filter: and(filter, n.filter)}
+		if c.adopted {
+			request.Attributes = pageAttributes
+		}
+		asked, share := queries, 1.
+		if c.indexes[wanted] != nil && uid != wanted {
+			asked, share = queries[:min(1, len(queries))], otherShare
+		}
+		for i, text := range asked {
+			r := request
+			r.Query, r.MatchingStrategy, r.Limit = text, "frequency", n.candidates(keywordCandidates, share)
+			if i > 0 {
+				r.Limit = n.candidates(keywordCandidates/keywordQueries, share)
 			}
-			if l := locales[language]; l != "" {
-				r.Locales = []string{l}
-			}
-			r = complete(uid, r)
-			r.AttributesToRetrieve = compared
 			keyword = append(keyword, r)
 		}
+		r := request
+		r.Limit, r.RankingScoreDetail, r.Hybrid = n.candidates(semanticCandidates, share), true, &hybrid{vectorName, 1}
 		dimensions, known := all[uid]
-		r := &sdk.SearchRequest{
-			Limit: int64(n.candidates(semanticCandidates)), ShowRankingScoreDetails: true,
-			Hybrid: &sdk.SearchRequestHybrid{SemanticRatio: 1, Embedder: vectorName},
-		}
 		switch {
 		case x.ratio == 0:
 			continue
@@ -349,36 +330,18 @@ func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Que
 		default:
 			continue
 		}
-		semantic = append(semantic, complete(uid, r))
+		semantic = append(semantic, r)
 	}
 	return keyword, semantic
-}
-
-// keywordQuery is one of the keyword queries that are made for a search.
-type keywordQuery struct {
-	text       string
-	attributes []string // nil: all
-	weight     float64  // of its scores, compared with those of the others
 }
 
 // keywordQueriesOf returns the keyword queries for a search. A server finds only
 // sections with the rarest word of a query, and of words that are equally rare,
 // with all of them. The ranking wants others, too: so it is asked again without
-// the rarest words, and each query has one of those that are equally rare. Its
-// weight is the share of the IDF that its words have, so that the merged list is
-// about in the order of the IDF that the sections match.
-func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQuery) {
-	stems, ok := s.Stems(q, maxWords)
-	if !ok {
-		terms := s.KeyTerms(q, maxWords)
-		if terms == "" { // the server finds everything without words
-			return nil
-		}
-		if q.Question {
-			terms += " " // the last word is complete
-		}
-		return []keywordQuery{{terms, nil, 1}}
-	}
+// the rarest words, and each query has one of those that are equally rare, until
+// the words that are left have little of the IDF.
+func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) {
+	stems := s.Stems(q, maxWords)
 	all := s.IDF(stems)
 	for i, stem := range stems[:min(len(stems), keywordQueries)] {
 		if s.IDF(stems[i:])/all < leastShare {
@@ -388,14 +351,17 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []keywordQ
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		words := append([]string{stem}, rest...)
-		out = append(out, keywordQuery{strings.Join(words, " ") + " ", ownAttributes, s.IDF(words) / all})
+		text := embedded.Token(stem)
+		for _, other := range rest {
+			text += " " + embedded.Token(other)
+		}
+		out = append(out, text)
 	}
 	return out
 }
 
 // rank makes hits of a server's results.
-func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []result) []retrieval.Hit {
+func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
 	mean, lowest := 0.0, 1.0
 	v := unit(q.Vector)
 	if len(v) == len(c.mean) {
@@ -403,24 +369,34 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 			mean += float64(v[i]) * float64(m)
 		}
 	}
-	f := found{content: c, pages: map[string]int{}, hits: map[place]*hit{}}
+	var list []embedded.FoundPage
+	pages := map[int]int{} // of list, by those of c
 	for _, r := range results {
-		for rank := range r.hits {
-			hit := &r.hits[rank]
-			if q.Pages != nil && !q.Pages.Has(hit.page) {
+		for rank := range r.Hits {
+			h := &r.Hits[rank]
+			at, ok := c.byPage[h.Page] // others are of another generation
+			if !ok || h.Section < 0 || h.Section >= len(c.pages[at].IDs) || q.Pages != nil && !q.Pages.Has(h.Page) {
 				continue
 			}
-			section := embedded.FoundSection{Section: hit.section, Counts: hit.counts, Rank: rank}
+			section := embedded.FoundSection{Section: h.Section, Rank: rank}
 			if r.semantic {
-				var ok bool
-				if section.Similarity, ok = similarityOf(hit.details); !ok {
+				if h.Details.VectorSort.Similarity == nil {
 					continue
 				}
+				section.Similarity = 2**h.Details.VectorSort.Similarity - 1
 				section.Rank, lowest = -1, min(lowest, section.Similarity)
-			} else if len(hit.embedding) == len(v) && x.ratio > 0 {
-				section.Similarity = cosineOf(v, hit.embedding)
 			}
-			f.add(hit, section)
+			page, ok := pages[at]
+			if !ok {
+				d := *c.outlines[at]
+				d.Sections = make([]retrieval.Section, len(d.Sections))
+				page = len(list)
+				pages[at], list = page, append(list, embedded.FoundPage{Document: &d, Traits: c.pages[at].Traits})
+			}
+			if c.adopted {
+				list[page].Document.Sections[h.Section] = h.section()
+			}
+			list[page].Add(section)
 		}
 	}
 	if mean == 0 && lowest < 1 {
@@ -428,97 +404,33 @@ func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []re
 		// found is the best estimate of the mean.
 		mean = lowest
 	}
-	hits := n.statistics.Rank(q, f.list, mean, x.ratio)
-	for i, h := range hits {
-		if q.Shown > 0 && i >= q.Shown {
+	for i := range list {
+		if c.adopted {
+			_, words := embedded.Analyze(list[i].Document)
+			for j := range list[i].Sections {
+				f := &list[i].Sections[j]
+				f.Counts = words[f.Section].Counts
+			}
+			continue
+		}
+		data, err := x.store.Get(rankedKey(list[i].Document))
+		if err != nil {
+			x.lost.Store(true)
+			return nil, err
+		}
+		readRanked(data, &list[i])
+	}
+	hits := n.statistics.Rank(q, list, mean, x.ratio)
+	for i := range hits {
+		if c.adopted || q.Shown > 0 && i >= q.Shown {
 			break
 		}
-		if r, err := f.hits[place{h.Document.Page, h.Section}].record(); err == nil {
-			h.Document.Sections[h.Section] = r.section()
-		}
-	}
-	return hits
-}
-
-// found gathers the sections that a server found by their pages.
-type found struct {
-	*content
-	list  []embedded.FoundPage
-	pages map[string]int // of list
-	hits  map[place]*hit
-}
-
-// place is where a section is.
-type place struct {
-	page    string
-	section int
-}
-
-func (f *found) add(h *hit, section embedded.FoundSection) {
-	if h.section < 0 || h.section > maxSection {
-		return
-	}
-	at, ok := f.pages[h.page]
-	if !ok {
-		page, ok := f.page(h)
-		if !ok {
-			return
-		}
-		at = len(f.list)
-		f.pages[h.page] = at
-		f.list = append(f.list, page)
-	}
-	p := &f.list[at]
-	if missing := h.section + 1 - len(p.Document.Sections); missing > 0 { // of another generation
-		p.Document.Sections = append(p.Document.Sections, make([]retrieval.Section, missing)...)
-	}
-	for i := range p.Sections {
-		if s := &p.Sections[i]; s.Section == section.Section {
-			s.Similarity = max(s.Similarity, section.Similarity)
-			if s.Rank < 0 || section.Rank >= 0 && section.Rank < s.Rank {
-				s.Rank = section.Rank
-			}
-			return
-		}
-	}
-	f.hits[place{h.page, h.section}] = h
-	p.Sections = append(p.Sections, section)
-}
-
-// lacksPages reports whether a result has sections of unknown pages.
-func (c *content) lacksPages(r result) bool {
-	return slices.ContainsFunc(r.hits, func(h hit) bool {
-		_, known := c.byPage[h.page]
-		return !known
-	})
-}
-
-// maxSection limits the number of a section that a server can name.
-const maxSection = 1 << 20
-
-// page returns the page of a hit, with room for its sections.
-func (f *found) page(h *hit) (p embedded.FoundPage, ok bool) {
-	at, ok := f.byPage[h.page]
-	if !ok { // of another generation
-		r, err := h.record()
+		d, err := x.stored(hits[i].Document)
 		if err != nil {
-			return p, false
+			x.lost.Store(true)
+			return nil, err
 		}
-		return embedded.FoundPage{Document: r.document(), Traits: r.Ranking}, true
+		hits[i].Document = d
 	}
-	d := *f.outlines[at]
-	d.Sections = make([]retrieval.Section, len(d.Sections))
-	return embedded.FoundPage{Document: &d, Traits: f.content.pages[at].Traits}, true
-}
-
-// similarityOf returns the cosine of a hit's vector and the query's. The
-// server returns (1+cosine)/2, or null for a section without a vector.
-func similarityOf(details []byte) (cosine float64, ok bool) {
-	var d struct {
-		VectorSort *struct{ Similarity *float64 }
-	}
-	if json.Unmarshal(details, &d) != nil || d.VectorSort == nil || d.VectorSort.Similarity == nil {
-		return 0, false
-	}
-	return 2**d.VectorSort.Similarity - 1, true
+	return hits, nil
 }

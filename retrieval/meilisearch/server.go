@@ -2,6 +2,7 @@ package meilisearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/meilisearch/meilisearch-go"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Versions of the server. Below minimumVersion it can't rename an index in a
@@ -35,155 +37,110 @@ const (
 	// A task is polled after pauses from pollFirst to pollLast.
 	pollFirst = 20 * time.Millisecond
 	pollLast  = 500 * time.Millisecond
-	// A server that is down is probed after probeInterval, and after
-	// refusedInterval if it refuses the key. The pauses don't grow: a probe
-	// costs little, and searches fail until it succeeds.
-	probeInterval   = 400 * time.Millisecond
-	refusedInterval = 2 * time.Second
+	// A server that is down is probed after probeInterval. The pauses don't
+	// grow: a probe costs little, and searches fail until it succeeds.
+	probeInterval = 400 * time.Millisecond
 )
 
 // server is one Meilisearch server.
 type server struct {
 	url            string
 	key, searchKey string // equal without a key for searches
-	admin, reader  sdk.ServiceManager
 	client         *http.Client
 	probeTimeout   time.Duration
 
 	mu      sync.Mutex
-	version string
-	err     error // why it is down, nil if it isn't
+	version string // "" while the key may not ask for it
+	err     error  // why it is down, nil if it isn't
 	// answered is when the last successful probe began. What a call that began
 	// earlier says is outdated: the server may have been restarted since.
 	answered, probed time.Time
 	// lacking is what the keys may not do, nil if they may do everything, or if
-	// rightsChecked is zero.
+	// accessChecked, when that and the owner were asked for, is zero.
 	lacking       *keyError
-	rightsChecked time.Time
+	accessChecked time.Time
 }
 
-func newServer(url, adminKey, searchKey string, probeTimeout time.Duration) *server {
-	client := &http.Client{
-		Transport: transport{&http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 3 * time.Second,
-			MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
-			IdleConnTimeout: 30 * time.Second,
-			// The server sends compressed answers in small packets, which
-			// delays them.
-			DisableCompression: true,
-		}},
-		Timeout: requestTimeout,
-		// A key must not follow a redirect to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+func newServer(url, key, searchKey string, probeTimeout time.Duration) *server {
+	return &server{
+		url: url, key: key, searchKey: cmp.Or(searchKey, key), probeTimeout: probeTimeout,
+		client: &http.Client{
+			Transport: &http.Transport{
+				Proxy:               http.ProxyFromEnvironment,
+				DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				TLSHandshakeTimeout: 3 * time.Second,
+				MaxIdleConns:        64, MaxIdleConnsPerHost: 64, MaxConnsPerHost: 128,
+				IdleConnTimeout: 30 * time.Second,
+				// The server sends compressed answers in small packets, which
+				// delays them.
+				DisableCompression: true,
+			},
+			Timeout: requestTimeout,
+			// A key must not follow a redirect to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
-	open := func(key string) sdk.ServiceManager {
-		// The SDK's content encoding mixes up concurrent requests, and its
-		// retries send an empty body.
-		return sdk.New(url, sdk.WithAPIKey(key), sdk.WithCustomClient(client), sdk.DisableRetries())
-	}
-	s := &server{
-		url: url, key: adminKey, searchKey: adminKey, admin: open(adminKey), client: client, probeTimeout: probeTimeout,
-	}
-	s.reader = s.admin
-	if searchKey != "" && searchKey != adminKey {
-		s.reader, s.searchKey = open(searchKey), searchKey
-	}
-	return s
 }
 
-// transport limits the length of responses, and sends bodies with their
-// length: the SDK leaves it out, and chunks sent one by one are slow.
-type transport struct{ *http.Transport }
-
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body != nil && r.Body != http.NoBody && r.ContentLength <= 0 {
-		body, err := io.ReadAll(r.Body)
-		_ = r.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		r = r.Clone(r.Context())
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		r.Body, _ = r.GetBody()
-		r.ContentLength = int64(len(body))
-		if readOnly(r.URL.Path) {
-			// It is sent again if the server has closed the idle connection. A
-			// header without a value is not sent.
-			r.Header["Idempotency-Key"] = []string{}
-		}
-	}
-	response, err := t.Transport.RoundTrip(r)
-	if err == nil {
-		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
-	}
-	return response, err
-}
-
-// readOnly reports whether a POST to a path changes nothing.
-func readOnly(path string) bool {
-	return strings.HasSuffix(path, "/multi-search") || strings.HasSuffix(path, "/documents/fetch")
-}
-
-// get reads an answer that the SDK's types can't hold.
-func (s *server) get(ctx context.Context, path string, to any) error {
-	return s.call(ctx, s.key, http.MethodGet, path, "", to)
-}
-
-// call makes a request with a key. body is JSON, "" for none.
-func (s *server) call(ctx context.Context, key, method, path, body string, to any) error {
-	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+// call makes a request with a key, and decodes the answer into to unless that
+// is nil. body is JSON, nil for none.
+func (s *server) call(ctx context.Context, key, method, path string, body []byte, to any) error {
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	return s.send(r, key, to)
-}
-
-// send sends a request, and decodes the answer into to unless that is nil, or
-// for the answer as it is.
-func (s *server) send(r *http.Request, key string, to any) error {
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasSuffix(path, "/multi-search") || strings.HasSuffix(path, "/fetch") {
+		// These change nothing, and are sent again if the server has closed the
+		// idle connection. A header without a value is not sent.
+		r.Header["Idempotency-Key"] = []string{}
 	}
 	response, err := s.client.Do(r)
 	if err != nil {
 		return &ServerError{URL: s.url, cause: err}
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	data, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, maxResponse))
 	if err != nil {
 		return &ServerError{URL: s.url, cause: err}
 	}
 	if response.StatusCode/100 != 2 {
 		e := &ServerError{URL: s.url, Status: response.StatusCode}
-		_ = json.Unmarshal(body, e)
+		_ = json.Unmarshal(data, e)
 		return e
-	}
-	if raw, ok := to.(*[]byte); ok {
-		*raw = body
-		to = nil
 	}
 	if to == nil {
 		return nil
 	}
-	if err := json.Unmarshal(body, to); err != nil {
+	if err := jsonv2.Unmarshal(data, to, lenient); err != nil {
 		return &ServerError{URL: s.url, Status: response.StatusCode, cause: err}
 	}
 	return nil
 }
 
-// repeat makes a call again while the server is unavailable. The call must be
-// idempotent.
-func repeat[T any](ctx context.Context, s *server, call func() (T, error)) (T, error) {
+// lenient reads names twice, broken characters, which pages may have, and
+// names in any letter case.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.MatchCaseInsensitiveNames(true))
+
+// admin makes a call with the key for indexing, again while the server is
+// unavailable: it must be idempotent. body is encoded unless it is nil.
+func (s *server) admin(ctx context.Context, method, path string, body, to any) error {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
 	for pause, try := firstPause, 1; ; pause, try = 2*pause, try+1 {
-		v, err := call()
-		err = s.explain(err)
+		err := s.call(ctx, s.key, method, path, data, to)
 		if err == nil || try == maxTries || !unavailable(err) || !sleep(ctx, pause) {
-			return v, err
+			return err
 		}
 	}
 }
@@ -198,83 +155,117 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// stats returns the numbers of an index.
-func (s *server) stats(ctx context.Context, uid string) (*sdk.StatsIndex, error) {
-	return repeat(ctx, s, func() (*sdk.StatsIndex, error) {
-		return s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
-	})
-}
+// indexStats are the numbers of an index.
+type indexStats struct{ NumberOfDocuments, NumberOfEmbeddedDocuments int }
 
-// document reads a document of an index into to, which stays as it is if there
-// is none.
-func (s *server) document(ctx context.Context, uid, id string, to any) error {
-	page, err := repeat(ctx, s, func() (sdk.DocumentsResult, error) {
-		var page sdk.DocumentsResult
-		return page, s.admin.Index(uid).GetDocumentsWithContext(ctx, &sdk.DocumentsQuery{Limit: 1, Ids: []string{id}}, &page)
-	})
-	if err != nil || len(page.Results) == 0 {
-		return err
+func (s *server) stats(ctx context.Context, uid string) (stats indexStats, err error) {
+	if err = s.admin(ctx, http.MethodGet, "/indexes/"+uid+"/stats", nil, &stats); err != nil {
+		err = fmt.Errorf("counting the sections of %s: %w", uid, err)
 	}
-	data, err := json.Marshal(page.Results[0])
-	_ = json.Unmarshal(data, to) // what has another form is left out
-	return err
+	return stats, err
 }
 
-// add adds documents to an index.
-func (s *server) add(ctx context.Context, uid string, documents any) error {
-	return s.task(ctx, func() (*sdk.TaskInfo, error) {
-		return s.admin.Index(uid).AddDocumentsWithContext(ctx, documents, primaryKey)
-	})
+// documentQuery asks for documents of an index: those with the IDs, or all.
+type documentQuery struct {
+	Limit           int      `json:"limit"`
+	Offset          int      `json:"offset"`
+	IDs             []string `json:"ids,omitempty"`
+	Filter          string   `json:"filter,omitempty"`
+	Fields          []string `json:"fields,omitempty"`
+	RetrieveVectors bool     `json:"retrieveVectors,omitempty"`
 }
 
-// primaryKey is that of all indexes.
-var primaryKey = &sdk.DocumentOptions{PrimaryKey: new("id")}
+// documents calls each with the documents of an index that a query asks for.
+func documents[T any](ctx context.Context, s *server, uid string, query documentQuery, each func(*T)) error {
+	for {
+		var page struct {
+			Results []T
+			Total   int
+		}
+		if err := s.admin(ctx, http.MethodPost, "/indexes/"+uid+"/documents/fetch", &query, &page); err != nil {
+			return fmt.Errorf("reading the documents of %s: %w", uid, err)
+		}
+		for i := range page.Results {
+			each(&page.Results[i])
+		}
+		progressed(ctx)
+		query.Offset += len(page.Results)
+		if len(page.Results) == 0 || query.Offset >= page.Total {
+			return nil
+		}
+	}
+}
 
-// task starts a task and waits until it has succeeded. start must be
-// idempotent.
-func (s *server) task(ctx context.Context, start func() (*sdk.TaskInfo, error)) error {
-	info, err := repeat(ctx, s, start)
+// start starts a task, and returns its number. The call must be idempotent.
+func (s *server) start(ctx context.Context, method, path string, body any) (number int64, err error) {
+	var started struct{ TaskUID int64 }
+	err = s.admin(ctx, method, path, body, &started)
+	return started.TaskUID, err
+}
+
+// task starts a task and waits until it has succeeded.
+func (s *server) task(ctx context.Context, method, path string, body any) error {
+	number, err := s.start(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, info)
+	return s.await(ctx, number)
 }
 
+// add adds documents to an index, which is created if it is missing.
+func (s *server) add(ctx context.Context, uid string, documents any) error {
+	return s.task(ctx, http.MethodPost, documentsPath(uid), documents)
+}
+
+// documentsPath is where documents are added. The primary key is that of all
+// indexes.
+func documentsPath(uid string) string { return "/indexes/" + uid + "/documents?primaryKey=id" }
+
 // await waits until a task has succeeded.
-func (s *server) await(ctx context.Context, info *sdk.TaskInfo) error {
+func (s *server) await(ctx context.Context, number int64) error {
 	for pause := pollFirst; ; pause = min(pause*3/2, pollLast) {
-		task, err := repeat(ctx, s, func() (*sdk.Task, error) { return s.admin.GetTaskWithContext(ctx, info.TaskUID) })
-		if err != nil {
-			return fmt.Errorf("waiting for task %d: %w", info.TaskUID, err)
+		var t serverTask
+		if err := s.admin(ctx, http.MethodGet, fmt.Sprintf("/tasks/%d", number), nil, &t); err != nil {
+			return fmt.Errorf("waiting for task %d: %w", number, err)
 		}
-		switch task.Status {
-		case sdk.TaskStatusSucceeded:
+		switch t.Status {
+		case "succeeded":
 			progressed(ctx)
 			return nil
-		case sdk.TaskStatusEnqueued, sdk.TaskStatusProcessing:
+		case "enqueued", "processing":
 		default:
-			return &TaskError{info.TaskUID, string(task.Type), string(task.Status), task.Error.Code, task.Error.Message}
+			return &TaskError{t}
 		}
 		if !sleep(ctx, pause) {
-			return fmt.Errorf("waiting for task %d: %w", info.TaskUID, ctx.Err())
+			return fmt.Errorf("waiting for task %d: %w", number, ctx.Err())
 		}
 	}
 }
 
-// probe asks for the server's version, and so whether it is up.
+// serverTask is a task of a server.
+type serverTask struct {
+	UID                    int64
+	IndexUID, Type, Status string
+	FinishedAt             time.Time
+	Problem                struct{ Code, Message string } `json:"error"`
+}
+
+// probe asks for the server's version, and so whether it is up. A server that
+// refuses the key is up: what it has can be searched.
 func (s *server) probe(ctx context.Context) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.probeTimeout)
 	defer cancel()
-	v, err := s.admin.VersionWithContext(ctx)
-	if err = s.explain(err); err == nil && older(v.PkgVersion, minimumVersion) {
+	var v struct{ PkgVersion string }
+	err := s.call(ctx, s.key, http.MethodGet, "/version", nil, &v)
+	if unauthorized(err) {
+		err = nil
+	} else if err == nil && older(v.PkgVersion, minimumVersion) {
 		err = fmt.Errorf("the Meilisearch at %s %w: it is version %s and must be %s or later", s.url, errTooOld, v.PkgVersion, minimumVersion)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v != nil && v.PkgVersion != "" {
-		s.version = v.PkgVersion
-	}
+	s.version = cmp.Or(v.PkgVersion, s.version)
 	s.probed, s.err = time.Now(), err
 	if err == nil {
 		s.answered = began
@@ -282,15 +273,12 @@ func (s *server) probe(ctx context.Context) error {
 	return err
 }
 
-// probeIsDue reports whether a server that is down should be probed now.
-func (s *server) probeIsDue() bool {
+// down returns why the server is down, nil if it isn't. probe reports that it
+// should be probed now.
+func (s *server) down() (err error, probe bool) { //nolint:revive // the error is a state
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pause := probeInterval
-	if refused(s.err) {
-		pause = refusedInterval
-	}
-	return time.Since(s.probed) >= pause
+	return s.err, s.err != nil && time.Since(s.probed) >= probeInterval
 }
 
 // older compares the first two numbers of versions. A version that can't be
@@ -309,25 +297,21 @@ func numbers(version string) (n [2]int) {
 	return n
 }
 
-// failed keeps why a call failed that began at a time.
-func (s *server) failed(began time.Time, err error) {
+// failed keeps why a call failed that began at a time. It reports whether the
+// server was up until then.
+func (s *server) failed(began time.Time, err error) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if began.Before(s.answered) {
-		return
+		return false
 	}
-	if s.err == nil {
+	if unauthorized(err) {
+		s.accessChecked = time.Time{}
+		return false
+	}
+	if first = s.err == nil; first {
 		s.probed = time.Now()
 	}
 	s.err = err
-	if unauthorized(err) {
-		s.rightsChecked = time.Time{}
-	}
-}
-
-// down reports whether the server is down.
-func (s *server) down() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil
+	return first
 }

@@ -4,89 +4,104 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
+type settings map[string]any
+
+// operators are the settings that an operator may make. A new index gets them
+// from the one that it replaces.
+var operators = []string{"dictionary", "distinctAttribute", "faceting", "nonSeparatorTokens", "searchCutoffMs", "separatorTokens", "sortableAttributes"}
+
+// filterable are the attributes of filters, sorted as the server returns them.
+var filterable = []string{"language", "page", "tags", "version"}
+
+// displayed are the attributes of a view, sorted as the server returns them.
+var displayed = []string{
+	"anchor", "breadcrumbs", "description", "heading", "headings", "id", "keywords", "language", "level", "page", "path", "section",
+	"tags", "text", "title", "url", "version",
+}
+
 // locales are the server's names of languages written without spaces. It must
-// know the language to find the words.
+// know the language to find the words of a view.
 var locales = map[string]string{"ja": "jpn", "zh": "cmn", "ko": "kor", "th": "tha", "km": "khm"}
 
-// ownAttributes are searched by this package: the words of a section in their
-// stems. Other clients search the others.
-var ownAttributes = []string{"terms.heading", "terms.text", "terms.title"}
-
-// settingsOf returns the settings of an index. Lists without an order are
-// sorted, as the server returns them.
-func (x *Index) settingsOf(ix *languageIndex) *sdk.Settings {
-	s := &sdk.Settings{
-		// In order of weight.
-		SearchableAttributes: []string{"title", "heading", "keywords", "slug", "headings", "breadcrumbs", "description", "text", "tags", "terms.title", "terms.heading", "terms.text"},
-		DisplayedAttributes:  displayed,
-		FilterableAttributes: []string{"language", "page", "tags", "version"},
-		RankingRules:         []string{"words", "typo", "proximity", "attribute", "sort", "exactness"},
-		TypoTolerance: &sdk.TypoTolerance{
-			Enabled:             true,
-			MinWordSizeForTypos: sdk.MinWordSizeForTypos{OneTypo: 5, TwoTypos: 9},
-			DisableOnWords:      []string{},
-			DisableOnAttributes: ownAttributes, // terms are corrected before they are sent
-			DisableOnNumbers:    true,          // 2.11 is not 2.12
-		},
-		// Terms have no order. By word, indexing takes twice the time.
-		ProximityPrecision: sdk.ByAttribute,
-		Pagination:         &sdk.Pagination{MaxTotalHits: 1000},
-		Synonyms:           map[string][]string{},
+// settingsOf returns the settings of an index that this package makes.
+func (x *Index) settingsOf(ix *languageIndex) settings {
+	s := settings{
+		"filterableAttributes": filterable,
+		"pagination":           settings{"maxTotalHits": 1000},
+		"stopWords":            []string{},
 	}
-	for _, set := range append(words.Abbreviations(), x.options.Synonyms...) {
-		for i, word := range set {
-			others := append(slices.Clone(set[:i]), set[i+1:]...)
-			s.Synonyms[normal(word)] = append(s.Synonyms[normal(word)], others...)
+	if ix.view {
+		s["searchableAttributes"] = []string{"title", "heading", "keywords", "headings", "breadcrumbs", "description", "text", "tags"} // in order of weight
+		s["displayedAttributes"] = displayed
+		s["distinctAttribute"] = "page"
+		s["typoTolerance"] = settings{"disableOnNumbers": true} // 2.11 is not 2.12
+		s["synonyms"] = synonyms(append(words.Abbreviations(), x.options.Synonyms...))
+		if l := locales[ix.language]; l != "" {
+			s["localizedAttributes"] = []settings{{"locales": []string{l}, "attributePatterns": []string{"*"}}}
 		}
+		return s
 	}
-	for word, others := range s.Synonyms {
-		for i := range others {
-			others[i] = normal(others[i])
-		}
-		slices.Sort(others)
-		s.Synonyms[word] = slices.Compact(others)
-	}
-	if l := locales[ix.language]; l != "" {
-		s.LocalizedAttributes = []*sdk.LocalizedAttributes{{Locales: []string{l}, AttributePatterns: []string{"*"}}}
-	}
+	// Terms are stems, which are corrected and completed before they are sent, and
+	// have no order. The server need not prepare for what is not asked.
+	s["searchableAttributes"] = []string{"terms.title", "terms.heading", "terms.text"}
+	s["displayedAttributes"] = []string{"*"}
+	s["rankingRules"] = []string{"words", "attribute", "exactness"}
+	s["typoTolerance"] = settings{"enabled": false}
+	s["proximityPrecision"] = "byAttribute"
+	s["prefixSearch"] = "disabled"
+	s["facetSearch"] = false
+	s["synonyms"] = settings{}
 	if x.options.Embedder == "" && ix.dimensions > 0 {
-		s.Embedders = map[string]sdk.Embedder{vectorName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: ix.dimensions}}
+		s.expectVectors(ix.dimensions)
 	}
 	return s
 }
 
-// settingsDiffer reports whether an index must get other settings. The
-// operator may set what want leaves out, except for what changes results.
-// serverEmbedder: the embedders are the operator's.
-func settingsDiffer(have map[string]any, want *sdk.Settings, serverEmbedder bool) bool {
-	entries := func(key string) int {
-		switch v := have[key].(type) {
-		case []any:
-			return len(v)
-		case map[string]any:
-			return len(v)
+// expectVectors adds the embedder of vectors that this process sends.
+func (s settings) expectVectors(dimensions int) {
+	s["embedders"] = settings{vectorName: settings{"source": userProvided, "dimensions": dimensions}}
+}
+
+// synonyms returns the others of each word of a set.
+func synonyms(sets [][]string) map[string][]string {
+	out := map[string][]string{}
+	for _, set := range sets {
+		for i, word := range set {
+			for j, other := range set {
+				if i != j {
+					out[normal(word)] = append(out[normal(word)], normal(other))
+				}
+			}
 		}
-		return 0
 	}
-	if !serverEmbedder && len(want.Embedders) == 0 && entries("embedders") > 0 || len(want.StopWords) != entries("stopWords") ||
-		len(want.Synonyms) != entries("synonyms") || len(want.LocalizedAttributes) != entries("localizedAttributes") {
-		return true
+	for word := range out {
+		slices.Sort(out[word])
+		out[word] = slices.Compact(out[word])
 	}
+	return out
+}
+
+// lacks reports whether an index with the settings s must get others.
+func (s settings) lacks(want settings) bool {
 	data, err := json.Marshal(want)
 	if err != nil {
-		panic(err) // the SDK's own type
+		panic(err) // strings, numbers and lists
 	}
-	var plain any
+	var plain map[string]any
 	_ = json.Unmarshal(data, &plain)
-	return !contains(have, plain)
+	for name, v := range plain {
+		if name == "synonyms" && !reflect.DeepEqual(v, s[name]) || !contains(s[name], v) {
+			return true
+		}
+	}
+	return false
 }
 
 // contains reports whether have has all values of want.
@@ -95,14 +110,8 @@ func contains(have, want any) bool {
 	if !ok {
 		return reflect.DeepEqual(want, have)
 	}
-	h, ok := have.(map[string]any)
-	if !ok {
-		return false
-	}
+	h, _ := have.(map[string]any)
 	for k, v := range w {
-		if m, empty := v.(map[string]any); empty && len(m) == 0 && h[k] == nil {
-			continue
-		}
 		if !contains(h[k], v) {
 			return false
 		}
@@ -110,17 +119,29 @@ func contains(have, want any) bool {
 	return true
 }
 
-// settings reads an index's settings. The SDK's type has no place for some
-// that an operator may set.
-func (s *server) settings(ctx context.Context, uid string) (map[string]any, error) {
-	settings, err := repeat(ctx, s, func() (v map[string]any, err error) {
-		err = s.get(ctx, "/indexes/"+uid+"/settings", &v)
-		return v, err
-	})
-	if err != nil {
+// keep adds what an operator has set in an index that a new one replaces.
+func (s settings) keep(live settings) settings {
+	for _, name := range operators {
+		if v := live[name]; v != nil && s[name] == nil {
+			s[name] = v
+		}
+	}
+	return s
+}
+
+func (s *server) settings(ctx context.Context, uid string) (v settings, err error) {
+	if err = s.admin(ctx, http.MethodGet, "/indexes/"+uid+"/settings", nil, &v); err != nil {
 		return nil, fmt.Errorf("reading the settings of %s: %w", uid, err)
 	}
-	return settings, nil
+	return v, nil
+}
+
+// setUp sets an index's settings, and creates it if it is missing.
+func (s *server) setUp(ctx context.Context, uid string, v settings) error {
+	if err := s.task(ctx, http.MethodPatch, "/indexes/"+uid+"/settings", v); err != nil {
+		return fmt.Errorf("setting up %s: %w", uid, err)
+	}
+	return nil
 }
 
 // userProvided is the source of an embedder whose vectors are sent with the
@@ -133,10 +154,10 @@ type embedder struct {
 	dimensions int
 }
 
-// embeddersOf returns the embedders in an index's settings.
-func embeddersOf(settings map[string]any) map[string]embedder {
+// embedders returns the embedders in an index's settings.
+func (s settings) embedders() map[string]embedder {
 	out := map[string]embedder{}
-	all, _ := settings["embedders"].(map[string]any)
+	all, _ := s["embedders"].(map[string]any)
 	for name, v := range all {
 		e, _ := v.(map[string]any)
 		source, _ := e["source"].(string)
@@ -144,21 +165,4 @@ func embeddersOf(settings map[string]any) map[string]embedder {
 		out[name] = embedder{source, int(dimensions)}
 	}
 	return out
-}
-
-// resetSettings empties the lists that want has empty, which the SDK leaves
-// out of an update.
-func (s *server) resetSettings(ctx context.Context, uid string, want *sdk.Settings) error {
-	have, err := s.settings(ctx, uid)
-	if err != nil {
-		return err
-	}
-	ix := s.admin.Index(uid)
-	if words, _ := have["stopWords"].([]any); len(words) > 0 && len(want.StopWords) == 0 {
-		err = s.task(ctx, func() (*sdk.TaskInfo, error) { return ix.ResetStopWordsWithContext(ctx) })
-	}
-	if rules, _ := have["localizedAttributes"].([]any); err == nil && len(rules) > 0 && len(want.LocalizedAttributes) == 0 {
-		err = s.task(ctx, func() (*sdk.TaskInfo, error) { return ix.ResetLocalizedAttributesWithContext(ctx) })
-	}
-	return err
 }

@@ -1,21 +1,14 @@
 package meilisearch
 
 import (
-	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/binary"
+	"bufio"
+	"compress/gzip"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
@@ -28,12 +21,7 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 4\n"
-	// stateIndex follows a site's prefix. It is no language.
-	stateIndex = "_state"
-	// statePart is the length of a part of the state in the server, in bytes
-	// before they are written as text.
-	statePart = 4 << 20
+	stateHeader = "caddy-docs state 5\n"
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
 )
@@ -41,129 +29,132 @@ const (
 var errState = errors.New("it is damaged, or of another version")
 
 // stateHead begins an encoded state. The pages follow, one by one, so that
-// neither writing nor reading them takes much memory, and then the table and a
-// checksum. It is not compressed: that would take most of the time of a start.
+// neither writing nor reading them takes much memory, and then the table.
 type stateHead struct {
 	Pages      int
 	Mean       []float32
-	Dimensions []int // by uid, in their order
+	Dimensions map[string]int // by language
 }
 
 // statePage is an encoded page.
 type statePage struct {
 	Outline *retrieval.Document // without sections
 	Traits  embedded.Traits
-	// IDs and Hashes are those of the pageState, one after the other: gob is
-	// slow with arrays.
-	IDs, Hashes []byte
-	Ref         *ref // only in the data folder
+	// IDs are those of the pageState, one after the other: gob is slow with
+	// arrays. Embedded has a byte for each, 1 with a vector, or none.
+	IDs, Embedded []byte
+	// Page and Ranked are where the store has them, only in the data folder.
+	Page, Ranked *disk.Ref
 }
 
-// encodeState writes the state of c, and returns its checksum. refs may be nil.
-func encodeState(w io.Writer, c *content, refs map[string]ref) (sum []byte, err error) {
-	hash := sha256.New()
-	out := io.MultiWriter(w, hash)
-	_, err = io.WriteString(out, stateHeader)
-	head := stateHead{Pages: len(c.pages), Mean: c.mean}
-	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		head.Dimensions = append(head.Dimensions, c.indexes[uid].dimensions)
-	}
+// encodeState writes the state of c. refs may be nil.
+func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
+	_, err := io.WriteString(w, stateHeader)
+	out, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 	g := gob.NewEncoder(out)
+	head := stateHead{Pages: len(c.pages), Mean: c.mean, Dimensions: map[string]int{}}
+	for _, ix := range c.indexes {
+		if !ix.view {
+			head.Dimensions[ix.language] = ix.dimensions
+		}
+	}
 	err = errors.Join(err, g.Encode(head))
 	for i, d := range c.outlines {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o, state := *d, &c.pages[i]
 		o.Sections = nil
 		p := statePage{Outline: &o, Traits: state.Traits}
-		for _, id := range state.IDs {
+		for j, id := range state.IDs {
 			p.IDs = append(p.IDs, id[:]...)
-		}
-		for _, h := range state.Hashes {
-			p.Hashes = binary.BigEndian.AppendUint64(p.Hashes, h)
+			if state.Embedded != nil {
+				p.Embedded = append(p.Embedded, 0)
+				if state.embedded(j) {
+					p.Embedded[j] = 1
+				}
+			}
 		}
 		if at, ok := refs[storeKey(d)]; ok {
-			p.Ref = &at
+			p.Page = &at
+		}
+		if at, ok := refs[rankedKey(d)]; ok {
+			p.Ranked = &at
 		}
 		err = g.Encode(p)
 	}
 	if err == nil {
-		_, err = out.Write(c.table.Encode())
+		err = g.Encode(c.table.Encode())
 	}
-	if err == nil {
-		sum = hash.Sum(nil)
-		_, err = w.Write(sum)
-	}
-	return sum, err
+	return errors.Join(err, out.Close())
 }
 
 // decodeState reads what encodeState wrote.
-func (x *Index) decodeState(data []byte) (*content, map[string]ref, error) {
-	body, ok := bytes.CutPrefix(data, []byte(stateHeader))
-	end := len(data) - sha256.Size
-	if !ok || end < len(stateHeader) || sha256.Sum256(data[:end]) != [sha256.Size]byte(data[end:]) {
+func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, err error) {
+	defer func() {
+		if err != nil {
+			c, err = nil, fmt.Errorf("%w: %w", errState, err)
+		}
+	}()
+	header := make([]byte, len(stateHeader))
+	if _, err := io.ReadFull(r, header); err != nil || string(header) != stateHeader {
 		return nil, nil, errState
 	}
-	rest := bytes.NewReader(body[:len(body)-sha256.Size])
-	g := gob.NewDecoder(rest)
+	plain, err := gzip.NewReader(bufio.NewReader(r))
+	if err != nil {
+		return nil, nil, err
+	}
+	in := bufio.NewReader(io.LimitReader(plain, maxState))
+	g := gob.NewDecoder(in)
 	var head stateHead
 	if err := g.Decode(&head); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errState, err)
+		return nil, nil, err
 	}
-	c := &content{byPage: map[string]int{}, mean: head.Mean, restored: true}
-	refs := map[string]ref{}
+	c = &content{byPage: map[string]int{}, mean: head.Mean, restored: true}
+	refs = map[string]disk.Ref{}
 	for i := range head.Pages {
 		var p statePage
 		if err := g.Decode(&p); err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", errState, err)
+			return nil, nil, err
 		}
-		d := p.Outline
-		state, ok := p.state()
-		if d == nil || !ok {
+		d, n := p.Outline, len(p.IDs)/idSize
+		if d == nil || len(p.IDs) != n*idSize || len(p.Embedded) != 0 && len(p.Embedded) != n {
 			return nil, nil, errState
 		}
-		d.SetOutline(len(state.IDs))
-		if p.Ref != nil {
-			refs[storeKey(d)] = *p.Ref
+		state := pageState{Traits: p.Traits, IDs: make([]recordID, n)}
+		for j := range state.IDs {
+			state.IDs[j] = recordID(p.IDs[j*idSize:])
+		}
+		for _, has := range p.Embedded {
+			state.Embedded = append(state.Embedded, has == 1)
+		}
+		d.SetOutline(n)
+		if p.Page != nil {
+			refs[storeKey(d)] = *p.Page
+		}
+		if p.Ranked != nil {
+			refs[rankedKey(d)] = *p.Ranked
 		}
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
 	}
-	table := make([]byte, rest.Len()) // not a part of data, which is larger
-	_, err := io.ReadFull(rest, table)
-	if err == nil {
-		c.table, err = embedded.ReadTable(table)
+	var table []byte
+	if err := g.Decode(&table); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errState, err)
+	if _, err := io.Copy(io.Discard, in); err != nil { // the checksum is at the end
+		return nil, nil, err
+	}
+	if c.table, err = embedded.ReadTable(table); err != nil {
+		return nil, nil, err
 	}
 	c.statistics = c.table.Statistics(x.wording)
-	c.index(x.uidPrefix)
-	for i, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		if i < len(head.Dimensions) {
-			c.indexes[uid].dimensions = head.Dimensions[i]
+	c.index(x)
+	for _, ix := range c.indexes {
+		if !ix.view {
+			ix.dimensions = head.Dimensions[ix.language]
 		}
 	}
 	return c, refs, nil
-}
-
-// state returns the state of a page, false if it is damaged.
-func (p *statePage) state() (s pageState, ok bool) {
-	n := len(p.IDs) / idSize
-	if len(p.IDs) != n*idSize || len(p.Hashes) != 0 && len(p.Hashes) != 8*n {
-		return s, false
-	}
-	s = pageState{Traits: p.Traits, IDs: make([][idSize]byte, n)}
-	for i := range s.IDs {
-		s.IDs[i] = [idSize]byte(p.IDs[i*idSize:])
-	}
-	if len(p.Hashes) > 0 {
-		s.Hashes = make([]uint64, n)
-		for i := range s.Hashes {
-			s.Hashes[i] = binary.BigEndian.Uint64(p.Hashes[8*i:])
-		}
-	}
-	return s, true
 }
 
 // restore reads the state of an earlier run from the data folder.
@@ -172,128 +163,38 @@ func (x *Index) restore() {
 		return
 	}
 	path := filepath.Join(x.options.Dir, stateFile)
-	data, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return
 	}
 	var c *content
-	var refs map[string]ref
+	var refs map[string]disk.Ref
 	if err == nil {
-		c, refs, err = x.decodeState(data)
+		c, refs, err = x.decodeState(file)
+		_ = file.Close()
 	}
 	if err != nil {
 		x.log.Warn("the state of the last run can't be read; all pages are read again", "file", path, "error", err)
 		return
 	}
-	x.store.refs = refs
+	x.store.Use(refs)
 	x.target.Store(c)
 }
 
 // saveState writes the state to the data folder.
 func (x *Index) saveState(c *content) {
-	refs, err := x.store.retain(c.outlines)
+	keys := make([]string, 0, 2*len(c.outlines))
+	for _, d := range c.outlines {
+		keys = append(keys, storeKey(d), rankedKey(d))
+	}
+	refs, err := x.store.Retain(keys)
 	if err == nil && x.options.Dir != "" {
-		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error {
-			_, err := encodeState(w, c, refs)
-			return err
-		})
+		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, refs) })
 		if err == nil {
-			x.store.clean()
+			x.store.Clean()
 		}
 	}
 	if err != nil {
 		x.log.Warn("the state of the index can't be written; the next start reads all pages again", "folder", x.options.Dir, "error", err)
 	}
-}
-
-// stateDocument is a document of the state's index: the list of the parts, with
-// the ID stateList, or a part.
-type stateDocument struct {
-	ID    string   `json:"id"`
-	Parts []string `json:"parts,omitempty"`
-	Data  []byte   `json:"data,omitempty"`
-}
-
-const stateList = "list"
-
-// sendState writes the state to a server, unless it is there.
-func (u *update) sendState(ctx context.Context) error {
-	var state bytes.Buffer
-	sum, err := encodeState(&state, u.content, nil)
-	if err != nil {
-		return err
-	}
-	list := stateDocument{ID: stateList}
-	for i := range (state.Len() + statePart - 1) / statePart {
-		list.Parts = append(list.Parts, fmt.Sprintf("%x-%d", sum[:idSize], i))
-	}
-	uid := u.site.uidPrefix + stateIndex
-	var have stateDocument
-	err = u.document(ctx, uid, stateList, &have)
-	u.mu.Lock()
-	damaged := len(have.Parts) > 0 && slices.Equal(u.unusableState, have.Parts)
-	u.mu.Unlock()
-	if err == nil && slices.Equal(have.Parts, list.Parts) && !damaged {
-		return nil
-	}
-	if indexNotFound(err) {
-		settings := &sdk.Settings{SearchableAttributes: []string{"id"}, DisplayedAttributes: []string{"*"}}
-		err = u.setUp(ctx, uid, settings, true)
-	}
-	if err != nil {
-		return err
-	}
-	for _, id := range list.Parts {
-		if err == nil {
-			err = u.add(ctx, uid, []stateDocument{{ID: id, Data: state.Next(statePart)}})
-		}
-	}
-	if err == nil {
-		err = u.add(ctx, uid, []stateDocument{list})
-	}
-	if err != nil {
-		return fmt.Errorf("writing the state of the site: %w", err)
-	}
-	u.mu.Lock()
-	u.unusableState = nil
-	u.mu.Unlock()
-	old := slices.DeleteFunc(have.Parts, func(id string) bool { return id == stateList || slices.Contains(list.Parts, id) })
-	if len(old) == 0 {
-		return nil
-	}
-	return u.task(ctx, func() (*sdk.TaskInfo, error) { return u.admin.Index(uid).DeleteDocumentsWithContext(ctx, old, nil) })
-}
-
-// fetchState reads the state from a server, nil if it has none.
-func (s *replica) fetchState(ctx context.Context) (*content, error) {
-	uid := s.site.uidPrefix + stateIndex
-	var list stateDocument
-	if err := s.document(ctx, uid, stateList, &list); err != nil || len(list.Parts) == 0 {
-		return nil, err
-	}
-	s.mu.Lock()
-	known := slices.Equal(s.unusableState, list.Parts)
-	s.mu.Unlock()
-	if known {
-		return nil, errState
-	}
-	var data []byte
-	for _, id := range list.Parts {
-		var part stateDocument
-		if strings.Contains(id, "-") && len(data) <= maxState {
-			if err := s.document(ctx, uid, id, &part); err != nil {
-				return nil, err
-			}
-		}
-		if data = append(data, part.Data...); len(part.Data) == 0 {
-			break // so that the checksum is wrong
-		}
-	}
-	c, _, err := s.site.decodeState(data)
-	if errors.Is(err, errState) {
-		s.mu.Lock()
-		s.unusableState = list.Parts
-		s.mu.Unlock()
-	}
-	return c, err
 }

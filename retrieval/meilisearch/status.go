@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	sdk "github.com/meilisearch/meilisearch-go"
 )
 
 // ServerStatus is the state of a server for a site.
@@ -22,6 +21,11 @@ type ServerStatus struct {
 	// Behind is for how many seconds the server has lacked the site's current
 	// pages; 0: it has them.
 	Behind float64 `json:"behind_seconds"`
+	// Sent is how many of Sending sections were sent in the update in progress, and
+	// Rate how many a second; all are 0 without one.
+	Sent    int     `json:"sent,omitempty"`
+	Sending int     `json:"sending,omitempty"`
+	Rate    float64 `json:"sections_per_second,omitempty"`
 	// Waiting is how many tasks of the site the server has not finished.
 	Waiting int `json:"waiting_tasks"`
 	// LastTask is the latest one, nil if there is none.
@@ -61,28 +65,22 @@ func (x *Index) Status(ctx context.Context) []ServerStatus {
 }
 
 func (s *replica) statusOf(ctx context.Context) ServerStatus {
-	var indexes []IndexStatus
-	var last []*TaskStatus
-	waiting := 0
 	err := s.probe(ctx)
+	st := ServerStatus{URL: s.url}
 	c := s.site.target.Load()
 	if c != nil && err == nil {
-		indexes, err = s.statusOfIndexes(ctx, c)
-		if err == nil {
-			last, _, err = s.tasks(ctx, "")
-		}
-		if err == nil {
-			_, waiting, err = s.tasks(ctx, "enqueued,processing")
+		if st.Indexes, err = s.statusOfIndexes(ctx, c); err == nil {
+			err = s.addTasks(ctx, c, &st)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := ServerStatus{URL: s.url, Version: s.version, Indexes: indexes, Waiting: waiting}
-	if len(last) > 0 {
-		st.LastTask = last[0]
-	}
+	st.Version = s.version
 	if c != nil && s.outdated {
 		st.Behind = time.Since(s.behind).Seconds()
+	}
+	if p := s.sending; p != nil {
+		st.Sent, st.Sending, st.Rate = p.sent, p.total, float64(p.sent)/time.Since(p.began).Seconds()
 	}
 	// The rights say more than the call that lacked one.
 	switch {
@@ -100,45 +98,36 @@ func (s *replica) statusOfIndexes(ctx context.Context, c *content) ([]IndexStatu
 	var indexes []IndexStatus
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		st := IndexStatus{UID: uid, Wanted: c.indexes[uid].sections}
-		stats, err := s.admin.Index(uid).GetStatsWithContext(ctx, &sdk.StatsParams{})
-		if err = s.explain(err); err == nil {
-			st.Documents, st.Embedded = int(stats.NumberOfDocuments), int(stats.NumberOfEmbeddedDocuments)
-		} else if !indexNotFound(err) {
+		stats, err := s.stats(ctx, uid)
+		if err != nil && !indexNotFound(err) {
 			return nil, err
 		}
+		st.Documents, st.Embedded = stats.NumberOfDocuments, stats.NumberOfEmbeddedDocuments
 		indexes = append(indexes, st)
 	}
 	return indexes, nil
 }
 
-// tasks returns the latest task of the site's indexes with one of the
-// statuses, and how many there are.
-func (s *replica) tasks(ctx context.Context, statuses string) (latest []*TaskStatus, total int, err error) {
-	uids := slices.Sorted(maps.Keys(s.site.target.Load().indexes))
-	query := url.Values{"indexUids": {strings.Join(uids, ",")}, "limit": {"1"}}
-	if statuses != "" {
-		query.Set("statuses", statuses)
+// addTasks adds the latest task of the site's indexes, and how many of the
+// latest are waiting.
+func (s *replica) addTasks(ctx context.Context, c *content, st *ServerStatus) error {
+	query := url.Values{"indexUids": {strings.Join(slices.Sorted(maps.Keys(c.indexes)), ",")}, "limit": {"100"}}
+	var page struct{ Results []serverTask }
+	if err := s.admin(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
+		return err
 	}
-	var page struct {
-		Total   int
-		Results []struct {
-			UID                    int64
-			IndexUID, Type, Status string
-			FinishedAt             time.Time
-			Error                  *struct{ Code, Message string }
+	for i, t := range page.Results {
+		if t.Status == "enqueued" || t.Status == "processing" {
+			st.Waiting++
+		}
+		if i == 0 {
+			st.LastTask = &TaskStatus{UID: t.UID, Index: t.IndexUID, Type: t.Type, Status: t.Status, Finished: t.FinishedAt}
+			if t.Problem.Code != "" {
+				st.LastTask.Error = t.Problem.Code + ": " + t.Problem.Message
+			}
 		}
 	}
-	if err := s.get(ctx, "/tasks?"+query.Encode(), &page); err != nil {
-		return nil, 0, err
-	}
-	for _, t := range page.Results {
-		st := &TaskStatus{UID: t.UID, Index: t.IndexUID, Type: t.Type, Status: t.Status, Finished: t.FinishedAt}
-		if t.Error != nil {
-			st.Error = t.Error.Code + ": " + t.Error.Message
-		}
-		latest = append(latest, st)
-	}
-	return latest, page.Total, nil
+	return nil
 }
 
 // String describes the server in a line.
@@ -147,6 +136,8 @@ func (s ServerStatus) String() string {
 	switch {
 	case s.Error != "":
 		parts = append(parts, s.Error)
+	case s.Sending > 0:
+		parts = append(parts, fmt.Sprintf("%d of %d sections sent, %.0f a second", s.Sent, s.Sending, s.Rate))
 	case s.Behind > 0:
 		parts = append(parts, fmt.Sprintf("%.0f s behind", s.Behind))
 	default:

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	sdk "github.com/meilisearch/meilisearch-go"
-
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
@@ -23,9 +21,6 @@ const (
 	// syncTimeout ends an update of which nothing was done for so long. A whole
 	// update may take hours.
 	syncTimeout = 30 * time.Minute
-	// syncRounds is how often a server is compared with the content: without
-	// the lock, another program may write at the same time.
-	syncRounds = 3
 	// An index with more than rebuildFrom changes, which are more than
 	// rebuildShare of its records, is rebuilt: that is as fast, and searches
 	// never see half of it.
@@ -58,7 +53,7 @@ func progressed(ctx context.Context) {
 
 // syncAll brings all servers that answer up to date with c. The caller holds
 // the lock. It returns an error only if no server has c and one refused it.
-func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
+func (x *Index) syncAll(ctx context.Context, c *content) error {
 	errs := make([]error, len(x.servers))
 	var group sync.WaitGroup
 	for i, s := range x.servers {
@@ -66,7 +61,7 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 			continue
 		}
 		group.Go(func() {
-			u := update{replica: s, content: c, shared: shared}
+			u := update{replica: s, content: c}
 			if errs[i] = u.sync(ctx); errs[i] != nil {
 				x.log.Warn("a Meilisearch server did not get the new pages; it is tried again", "server", s.url, "error", errs[i])
 			}
@@ -91,8 +86,6 @@ func (x *Index) syncAll(ctx context.Context, c *content, shared bool) error {
 type update struct {
 	*replica
 	content *content
-	// shared: see lockServers.
-	shared bool
 	// rewrite writes everything, and to indexes of another owner.
 	rewrite bool
 }
@@ -104,11 +97,10 @@ func (u *update) sync(ctx context.Context) (err error) {
 		return err
 	}
 	began := time.Now()
+	u.setSending(&progress{began: began})
 	defer func() {
-		if unauthorized(err) {
-			u.forgetRights()
-		}
-		if unavailable(err) {
+		u.setSending(nil)
+		if unavailable(err) || unauthorized(err) {
 			u.failed(began, err)
 		}
 	}()
@@ -116,108 +108,92 @@ func (u *update) sync(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for range syncRounds {
-		equal, err := u.syncOnce(ctx)
-		if err != nil {
-			return err
-		}
-		u.rewrite = false
-		if equal {
-			if m != nil && m.Content != u.content.identity() {
-				if err := u.writeMark(ctx, u.content); err != nil {
-					return err
-				}
-			}
-			if u.shared {
-				if err := u.sendState(ctx); err != nil {
-					u.site.log.Warn("the state of the site can't be stored in a Meilisearch server; new processes read all pages before they search", "server", u.url, "error", err)
-				}
-			}
-			u.setOutdated(false)
-			u.updates.Record(nil)
-			return nil
-		}
+	if err := u.change(ctx); err != nil {
+		return err
 	}
-	return fmt.Errorf("%s differs from the site after %d attempts: another program writes to %s*", u.url, syncRounds, u.site.uidPrefix)
+	if err := u.finish(ctx, m); err != nil {
+		return err
+	}
+	u.setOutdated(false)
+	u.updates.Record(nil)
+	return nil
 }
 
-// syncOnce changes what differs. equal reports that nothing did.
-func (u *update) syncOnce(ctx context.Context) (equal bool, err error) {
-	live, abandoned, err := u.list(ctx, u.site.uidPrefix)
+// change changes what differs.
+func (u *update) change(ctx context.Context) error {
+	live, begun, views, err := u.list(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	unwanted := slices.DeleteFunc(slices.Clone(live), func(uid string) bool { return u.content.indexes[uid] != nil })
-	equal = len(unwanted) == 0
-	if !u.shared {
-		abandoned = nil // without the lock, they may be in use
-	} else if u.content.restored {
-		if abandoned, err = u.useless(ctx, abandoned); err != nil {
-			return false, err
-		}
-	}
-	var swaps []*sdk.SwapIndexesParams
+	live = append(live, views...)
+	var swaps []swap
 	var failedEmbedder error
 	dimensions, missingVectors := map[string]int{}, false
 	for _, uid := range slices.Sorted(maps.Keys(u.content.indexes)) {
 		p, err := u.plan(ctx, u.content.indexes[uid], slices.Contains(live, uid))
 		if err != nil {
-			return false, err
+			return err
 		}
 		dimensions[uid], missingVectors = p.dimensions, missingVectors || p.missingVectors
-		if !p.newSettings && !p.rebuild && len(p.add)+len(p.remove) == 0 {
-			continue
-		}
-		equal = false
 		if p.rebuild {
-			begun, err := u.begun(ctx, p, abandoned)
+			next, err := u.continued(ctx, p, begun)
 			if err != nil {
-				return false, err
+				return err
 			}
-			next := cmp.Or(begun, uid+"_"+strings.ToLower(rand.Text()))
-			if err := u.fill(ctx, next, p, begun != ""); err != nil {
-				if ctx.Err() == nil && !unavailable(err) { // else it is continued
-					u.discard(next)
-				}
-				return false, fmt.Errorf("filling a new index for %s: %w", uid, err)
+			continues := next != ""
+			next = cmp.Or(next, uid+"_"+strings.ToLower(rand.Text()))
+			if err := u.fill(ctx, next, p, continues); err != nil { // the next update continues
+				return fmt.Errorf("filling a new index for %s: %w", uid, err)
 			}
-			abandoned = slices.DeleteFunc(abandoned, func(old string) bool { return strings.HasPrefix(old, uid+"_") })
-			swaps = append(swaps, &sdk.SwapIndexesParams{Indexes: []string{next, uid}, Rename: !p.exists})
+			begun = slices.DeleteFunc(begun, func(old string) bool { return strings.HasPrefix(old, uid+"_") })
+			swaps = append(swaps, swap{[]string{next, uid}, !p.exists})
 			continue
 		}
 		if p.newSettings {
-			if err := u.setUp(ctx, uid, p.settings, !p.exists); err != nil {
-				return false, err
+			if err := u.setUp(ctx, uid, p.settings); err != nil {
+				return err
 			}
 		}
-		if err := u.change(ctx, p); errors.Is(err, errNoVectors) {
+		if err := u.correct(ctx, p); errors.Is(err, errNoVectors) {
 			failedEmbedder = err
 		} else if err != nil {
-			return false, fmt.Errorf("changing %s: %w", uid, err)
+			return fmt.Errorf("changing %s: %w", uid, err)
 		}
 	}
 	if err := u.swap(ctx, swaps); err != nil {
-		return false, err
+		return err
 	}
-	for _, uid := range append(unwanted, abandoned...) {
+	unwanted := slices.DeleteFunc(live, func(uid string) bool {
+		// A view is left alone until it is known which pages are public.
+		return u.content.indexes[uid] != nil || slices.Contains(views, uid) && u.site.options.ViewKey != "" && u.site.public.Load() == nil
+	})
+	begun = slices.DeleteFunc(begun, func(uid string) bool {
+		// An update that is continued soon after a start may have begun it.
+		live, _, _ := strings.Cut(strings.TrimPrefix(uid, u.site.uidPrefix), "_")
+		ix := u.content.indexes[u.site.uidPrefix+live]
+		have, err := u.settings(ctx, uid)
+		return u.content.restored && err == nil && ix != nil && !have.lacks(u.site.settingsOf(ix))
+	})
+	for _, uid := range append(unwanted, begun...) {
 		if err := u.drop(ctx, uid); err != nil {
-			return false, err
+			return err
 		}
 	}
 	u.mu.Lock()
 	u.dimensions, u.missingVectors = dimensions, missingVectors
 	u.mu.Unlock()
-	return equal && failedEmbedder == nil, failedEmbedder
+	return failedEmbedder
 }
 
 // plan is what to change in one index of a server.
 type plan struct {
 	*languageIndex
 	exists      bool
-	settings    *sdk.Settings
+	settings    settings
 	newSettings bool
 	// rebuild: a new index is filled and swapped in.
 	rebuild bool
+	held    map[recordID]heldVector
 	add     []location
 	remove  []string // IDs
 	// embedders are those of the index as it is.
@@ -225,95 +201,144 @@ type plan struct {
 	// dimensions and missingVectors: see replica.
 	dimensions     int
 	missingVectors bool
-	// copyVectors: only the server has the vectors, and a new index gets them
-	// from the live one.
-	copyVectors bool
 }
 
 // plan compares an index of a server with ix.
 func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*plan, error) {
 	p := &plan{languageIndex: ix, exists: exists, settings: u.site.settingsOf(ix), newSettings: true, dimensions: noDimensions}
-	var held map[recordID]vectorHash
+	own := u.site.options.Embedder
 	if exists {
-		settings, err := u.settings(ctx, ix.uid)
+		live, err := u.settings(ctx, ix.uid)
 		if err != nil {
 			return nil, err
 		}
-		if held, p.remove, err = u.ids(ctx, ix.uid, ix.sections); err != nil {
+		if p.held, p.remove, err = u.ids(ctx, ix); err != nil {
 			return nil, err
 		}
-		p.embedders = embeddersOf(settings)
-		p.copyVectors = u.site.keepVectors(p.settings, p.embedders, u.content.restored)
-		p.newSettings = settingsDiffer(settings, p.settings, u.site.options.Embedder != "")
+		p.embedders = live.embedders()
+		u.site.keepVectors(ix, p.settings, p.embedders)
+		p.newSettings = live.lacks(p.settings)
+		p.settings.keep(live)
 	}
-	if e, ok := p.settings.Embedders[vectorName]; ok {
-		p.dimensions = e.Dimensions
+	if e, ok := p.settings["embedders"].(settings); ok {
+		p.dimensions = e[vectorName].(settings)["dimensions"].(int)
 	}
-	if e, ok := p.embedders[u.site.options.Embedder]; ok && u.site.options.Embedder != "" && e.source != userProvided {
+	if e, ok := p.embedders[own]; ok && own != "" && e.source != userProvided {
 		p.dimensions = 0
 	}
-	add, remove := u.content.changes(ix, held, func(v, vector vectorHash) bool {
-		p.missingVectors = p.missingVectors || v == withoutVector && u.content.restored && u.site.options.Embedder == ""
-		return v == vectorFailed && p.dimensions == 0 || !u.content.restored && v != vector && (v != vectorFailed || vector != withoutVector)
+	c := u.content
+	add, remove := c.changes(ix, p.held, func(has heldVector, wanted bool) bool {
+		p.missingVectors = p.missingVectors || has == noVector && wanted && c.restored
+		switch {
+		case ix.view:
+			return false
+		case own != "":
+			return has == ownVector || has == otherVector || has == failedToMake && p.dimensions == 0
+		case has == otherVector:
+			return wanted && c.vectors != nil || u.site.options.Model != ""
+		}
+		return has != ownVector && wanted && c.vectors != nil
 	})
+	for _, at := range add { // records that were lost with their vectors
+		p.missingVectors = p.missingVectors || c.restored && !ix.view && own == "" && c.pages[at.page].embedded(at.section)
+	}
 	p.add, p.remove = add, append(p.remove, remove...)
-	if u.site.options.Embedder == "" {
-		n := len(p.add) + len(p.remove)
-		p.rebuild = p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
-	} // else the embedder's secret can't be copied to a new index
+	inPlace := own != "" || ix.view // an embedder's secret can't be copied to a new index
+	if n := len(p.add) + len(p.remove); !inPlace {
+		p.rebuild = !exists || p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
+	}
 	if u.rewrite {
-		p.rebuild = p.rebuild || u.site.options.Embedder == ""
-		p.add = u.content.all(ix)
+		p.rebuild, p.add = !inPlace, c.all(ix)
 	}
 	return p, nil
 }
 
-// keepVectors adds to the settings the embedder of vectors that only the
-// server has, because the content was restored. It reports whether there are
-// such vectors.
-func (x *Index) keepVectors(settings *sdk.Settings, embedders map[string]embedder, restored bool) bool {
-	e, ok := embedders[vectorName]
-	if !ok || !restored || x.options.Embedder != "" || e.source != userProvided {
-		return false
+// keepVectors adds to the settings the embedder of the vectors that an index
+// has, of sections of which this process has none.
+func (x *Index) keepVectors(ix *languageIndex, s settings, embedders map[string]embedder) {
+	e := embedders[vectorName]
+	if x.options.Embedder == "" && !ix.view && s["embedders"] == nil && e.source == userProvided && e.dimensions > 0 {
+		s.expectVectors(e.dimensions)
 	}
-	settings.Embedders = map[string]sdk.Embedder{vectorName: {Source: sdk.UserProvidedEmbedderSource, Dimensions: e.dimensions}}
-	return e.dimensions > 0
 }
 
-// records makes records, a page at a time, each of which finish may change.
-func (u *update) records(p *plan, list []location, finish func(*record)) iter.Seq2[*record, error] {
+// records makes the records of a list, which finish may change. A section of
+// which this process has no vector keeps that of the live index.
+func (u *update) records(ctx context.Context, p *plan, list []location, finish func(*record)) iter.Seq2[*record, error] {
 	return func(yield func(*record, error) bool) {
+		at := location{page: -1}
 		var d *retrieval.Document
 		var vectors [][]float32
 		var words []embedded.Words
-		for i, at := range list {
-			if i == 0 || list[i-1].page != at.page {
-				var err error
-				if d, err = u.site.store.whole(u.content.outlines[at.page]); err != nil {
-					yield(nil, err)
-					return
-				}
-				_, words = embedded.Analyze(d)
-				if vectors = nil; u.content.vectors != nil {
-					vectors = u.content.vectors(at.page)
-				}
+		for batch := range slices.Chunk(list, vectorPage) {
+			stored, err := u.storedVectors(ctx, p, batch)
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			state := &u.content.pages[at.page]
-			r := newRecord(d, at.section, state.Traits, words)
-			if p.languageIndex.dimensions > 0 {
-				r.Vectors[vectorName] = nil // the server requires a value for every record
-				if at.section < len(vectors) {
-					if v := unit(vectors[at.section]); v != nil {
-						r.embed(&vector{Embeddings: [][]float32{v}}, state.vector(at.section).String())
+			for _, next := range batch {
+				if next.page != at.page {
+					if d, err = u.site.stored(u.content.outlines[next.page]); err != nil {
+						yield(nil, err)
+						return
+					}
+					_, words = embedded.Analyze(d)
+					if vectors = nil; u.content.vectors != nil {
+						vectors = u.content.vectors(next.page)
 					}
 				}
-			}
-			finish(r)
-			if !yield(r, nil) {
-				return
+				at = next
+				r := newRecord(d, at.section, words[at.section].Terms)
+				if p.view {
+					r.Terms = nil
+				} else if p.dimensions > 0 {
+					r.Vectors[vectorName] = nil // the server requires a value for every record
+					v := stored[u.content.pages[at.page].IDs[at.section]]
+					if u.content.pages[at.page].embedded(at.section) && at.section < len(vectors) {
+						v = unit(vectors[at.section])
+					}
+					if len(v) == p.dimensions {
+						r.Vectors[vectorName], r.Vector = &vector{Embeddings: [][]float32{v}}, u.site.vectorMark
+					}
+				}
+				finish(r)
+				if !yield(r, nil) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// storedVectors returns the vectors that a live index has of sections, of which
+// this process has none.
+func (u *update) storedVectors(ctx context.Context, p *plan, list []location) (map[recordID][]float32, error) {
+	var ids []string
+	for _, at := range list {
+		state := &u.content.pages[at.page]
+		if id := state.IDs[at.section]; p.held[id] == ownVector && (u.content.vectors == nil || !state.embedded(at.section)) {
+			ids = append(ids, id.String())
+		}
+	}
+	return u.vectorsOf(ctx, p.uid, ids)
+}
+
+// vectorsOf returns the vectors of this process's model that an index has.
+func (s *replica) vectorsOf(ctx context.Context, uid string, ids []string) (map[recordID][]float32, error) {
+	found := make(map[recordID][]float32, len(ids))
+	for list := range slices.Chunk(ids, vectorPage) {
+		query := documentQuery{Limit: vectorPage, IDs: list, Fields: []string{"id", "vector"}, RetrieveVectors: true}
+		err := documents(ctx, s.server, uid, query, func(r *record) {
+			id, ok := parseID(r.ID)
+			if v := r.Vectors[vectorName]; ok && v != nil && len(v.Embeddings) == 1 && s.site.held(r.Vector) == ownVector {
+				found[id] = v.Embeddings[0]
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // setOrigins gives a record an entry for each of an index's embedders: none for
@@ -332,5 +357,28 @@ func (r *record) setOrigins(embedders map[string]embedder, own string) {
 		case name == own:
 			r.Vectors[name] = &vector{Regenerate: true}
 		}
+	}
+}
+
+// progress is how far an update of a server is.
+type progress struct {
+	began time.Time
+	// sent of total sections were sent.
+	sent, total int
+}
+
+func (s *replica) setSending(p *progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sending = p
+}
+
+// sends adds to the progress of the update.
+func (s *replica) sends(sent, total int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sending != nil {
+		s.sending.sent += sent
+		s.sending.total += total
 	}
 }

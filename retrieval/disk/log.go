@@ -1,10 +1,8 @@
-package meilisearch
+package disk
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"maps"
 	"os"
@@ -12,26 +10,24 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// store keeps the documents of a site on disk, so that memory has their
-// outlines only. Each process appends to its own file: during a reload, two
-// use one folder.
-type store struct {
+// Log keeps data by keys that identify it, so that memory has only where it is.
+// Each process appends to its own file: during a reload, two use one folder.
+// Nothing is read at the start: Use tells where the data of an earlier run is.
+type Log struct {
 	dir       string
 	temporary bool // dir is removed at the end
 
 	mu    sync.Mutex
 	files map[string]*os.File // by name, open for reading
-	own   string              // the file that is appended to, "" before the first document
+	own   string              // the file that is appended to, "" before the first data
 	size  int64               // of own
-	refs  map[string]ref      // by storeKey
+	refs  map[string]Ref
 }
 
-// ref is where a document is.
-type ref struct {
+// Ref is where data is.
+type Ref struct {
 	File   string
 	Offset int64
 	Length uint32
@@ -39,9 +35,9 @@ type ref struct {
 
 const (
 	storePattern = "pages-*.bin"
-	// compactFrom is from how many bytes on that are no longer used the store
+	// compactLogFrom is from how many bytes on that are no longer used the store
 	// is written again, if they are more than half of it.
-	compactFrom = 4 << 20
+	compactLogFrom = 4 << 20
 	// staleAge is when files that no process refers to are removed: another
 	// process may be about to.
 	staleAge = time.Hour
@@ -49,59 +45,69 @@ const (
 	maxStored = 256 << 20
 )
 
-var errNotStored = errors.New("the page is no longer in the data folder")
+// ErrMissing is returned for data that is no longer in the folder.
+var ErrMissing = errors.New("it is no longer in the data folder")
 
-func newStore(dir string) *store {
-	return &store{dir: dir, files: map[string]*os.File{}, refs: map[string]ref{}}
+// NewLog returns the log of a folder, which is created when it is needed; "" is
+// a temporary one.
+func NewLog(dir string) *Log {
+	return &Log{dir: dir, files: map[string]*os.File{}, refs: map[string]Ref{}}
 }
 
-// storeKey identifies a page's own content.
-func storeKey(d *retrieval.Document) string {
-	return d.Page + "\n" + d.OwnHash()
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// keep writes a document, and returns its outline.
-func (s *store) keep(d *retrieval.Document) (*retrieval.Document, error) {
-	data, err := json.Marshal(d)
-	if err != nil {
-		return nil, err
-	}
+// Use makes known where data of an earlier run is.
+func (s *Log) Use(refs map[string]Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, ok := s.refs[storeKey(d)]; ok && d.Hash != "" {
-		if _, err := s.read(at); err == nil { // a refresh that fails and is tried again must not fill the disk
-			return d.NewOutline(), nil
+	s.refs = refs
+}
+
+// Put keeps data.
+func (s *Log) Put(key string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.refs[key]; ok {
+		if _, err := s.read(at); err == nil { // what fails and is tried again must not fill the disk
+			return nil
 		}
 	}
 	at, err := s.append(data)
-	if err != nil {
-		return nil, fmt.Errorf("keeping the page %q on disk: %w", d.Page, err)
+	if err == nil {
+		s.refs[key] = at
 	}
-	s.refs[storeKey(d)] = at
-	return d.NewOutline(), nil
+	return err
+}
+
+// Get returns what was put with a key. Its error is ErrMissing.
+func (s *Log) Get(key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.refs[key]; ok {
+		if data, err := s.read(at); err == nil {
+			return data, nil
+		}
+	}
+	return nil, ErrMissing
 }
 
 // append writes a record: length, checksum, data. The caller holds the lock.
-func (s *store) append(data []byte) (ref, error) {
+func (s *Log) append(data []byte) (Ref, error) {
 	if s.own == "" {
 		if err := s.create(); err != nil {
-			return ref{}, err
+			return Ref{}, err
 		}
 	}
 	record := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
 	record = append(record, data...)
 	if _, err := s.files[s.own].WriteAt(record, s.size); err != nil {
-		return ref{}, err
+		return Ref{}, err
 	}
-	at := ref{s.own, s.size, uint32(len(data))}
+	at := Ref{s.own, s.size, uint32(len(data))}
 	s.size += int64(len(record))
 	return at, nil
 }
 
-func (s *store) create() (err error) {
+func (s *Log) create() (err error) {
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "caddy-docs-"); err != nil {
 			return err
@@ -120,30 +126,8 @@ func (s *store) create() (err error) {
 	return nil
 }
 
-// whole returns the document of an outline.
-func (s *store) whole(d *retrieval.Document) (*retrieval.Document, error) {
-	if !d.Outline {
-		return d, nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.refs[storeKey(d)]
-	if !ok {
-		return nil, fmt.Errorf("%w: %s", errNotStored, d.Page)
-	}
-	data, err := s.read(at)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", errNotStored, d.Page, err)
-	}
-	var full retrieval.Document
-	if err := json.Unmarshal(data, &full); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", errNotStored, d.Page, err)
-	}
-	return d.Whole(&full), nil
-}
-
 // read reads a record. The caller holds the lock.
-func (s *store) read(at ref) ([]byte, error) {
+func (s *Log) read(at Ref) ([]byte, error) {
 	f := s.files[at.File]
 	if f == nil {
 		var err error
@@ -165,15 +149,15 @@ func (s *store) read(at ref) ([]byte, error) {
 	return nil, errors.New("the checksum is wrong")
 }
 
-// retain forgets all documents except those of outlines, and writes the files
-// again if they are mostly unused. It returns where the documents are.
-func (s *store) retain(outlines []*retrieval.Document) (map[string]ref, error) {
+// Retain forgets all data except that of keys, and writes the files again if
+// they are mostly unused. It returns where the data is.
+func (s *Log) Retain(keys []string) (map[string]Ref, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	live, used := make(map[string]ref, len(outlines)), int64(0)
-	for _, d := range outlines {
-		if at, ok := s.refs[storeKey(d)]; ok {
-			live[storeKey(d)] = at
+	live, used := make(map[string]Ref, len(keys)), int64(0)
+	for _, key := range keys {
+		if at, ok := s.refs[key]; ok {
+			live[key] = at
 			used += int64(at.Length) + 8
 		}
 	}
@@ -184,21 +168,21 @@ func (s *store) retain(outlines []*retrieval.Document) (map[string]ref, error) {
 			total += info.Size()
 		}
 	}
-	if unused := total - used; unused > compactFrom && unused > used {
+	if unused := total - used; unused > compactLogFrom && unused > used {
 		return live, s.compact()
 	}
 	return live, nil
 }
 
-// compact writes all documents to a new file. The caller holds the lock.
-func (s *store) compact() error {
+// compact writes all data to a new file. The caller holds the lock.
+func (s *Log) compact() error {
 	if err := s.create(); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.refs)) {
 		data, err := s.read(s.refs[key])
 		if err != nil {
-			delete(s.refs, key) // it is read from the site again
+			delete(s.refs, key) // it is made again
 			continue
 		}
 		at, err := s.append(data)
@@ -216,8 +200,8 @@ func (s *store) compact() error {
 	return nil
 }
 
-// clean removes the files of earlier processes that are not in use.
-func (s *store) clean() {
+// Clean removes the files of earlier processes that are not in use.
+func (s *Log) Clean() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
@@ -235,7 +219,8 @@ func (s *store) clean() {
 	}
 }
 
-func (s *store) close() {
+// Close closes the files.
+func (s *Log) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
