@@ -69,13 +69,13 @@ func (r *run) cutOff() error {
 }
 
 // report ends the reply with an error that the reader is shown.
-func (r *run) report(p phrase) error {
+func (r *run) report(phrase string) error {
 	r.res.Reason = "error"
 	code := "broke_off"
-	if p == cannotAnswer {
+	if phrase == cannotAnswer {
 		code = "unavailable"
 	}
-	r.out.send(reply.Event{Kind: reply.Error, Code: code, Message: r.say(p)})
+	r.out.send(reply.Event{Kind: reply.Error, Code: code, Message: r.say(phrase)})
 	r.out.flush()
 	return errReported
 }

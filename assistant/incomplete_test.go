@@ -18,7 +18,7 @@ func TestAnIncompleteSearchIsSaid(t *testing.T) {
 	for _, incomplete := range []bool{false, true} {
 		r := (&Assistant{}).newRun(&Input{Incomplete: func() bool { return incomplete }}, discard{})
 		r.q = &inquiry{language: language.English}
-		for _, p := range []phrase{notFound, notFoundAtAll} {
+		for _, p := range []string{notFound, notFoundAtAll} {
 			want := phrases[language.English][p]
 			if incomplete {
 				want = phrases[language.English][notChecked]

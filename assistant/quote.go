@@ -33,7 +33,6 @@ const (
 	sureLead    = 7.
 	sureScore   = 5.4
 	mostLead    = .5
-	mostWords   = 8
 )
 
 // candidate is a section that may answer.
@@ -88,11 +87,11 @@ func (f *findings) judge() verdict {
 	if i := slices.IndexFunc(v.nearest, (*candidate).quotable); i >= 0 {
 		v.quoted, v.quote = v.nearest[i], v.nearest[i].excerpt(v.value)
 	}
-	lead := mostLead
+	lead := mostLead // on a small site, a leader may have no match
 	if len(v.nearest) > 1 {
 		lead = min(lead, first.rating-v.nearest[1].rating)
 	}
-	sure := first.cover*float64(min(len(asked), mostWords)) + sureLead*lead + sureScore*first.score
+	sure := first.cover*float64(len(asked)) + sureLead*lead + sureScore*first.score
 	if v.quoted == first && sure >= sureAnswers {
 		v.answered = "yes"
 	}

@@ -110,7 +110,7 @@ func TestQuotesAreWhole(t *testing.T) {
 func TestAPassageIsShownAndClaimsNoMoreThanItIs(t *testing.T) {
 	for _, c := range []struct {
 		name, question, answered string
-		begins                   phrase
+		begins                   string
 		quotes                   int
 	}{
 		{"what holds every word of a question is the answer", "How do I install the Acme package on Debian Linux with sudo apt?", "yes", found, 1},

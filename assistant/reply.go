@@ -20,10 +20,10 @@ type run struct {
 	res *Result
 	out output
 
-	shown     int             // of the passages found: the sources that are sent before the text
-	rewritten func() string   // waits for the model's words for the question
-	exchange  []PromptMessage // the model's tool calls so far, and their results
-	toolCalls int             // made so far, for their ids
+	shown     int                             // of the passages found: the sources that are sent before the text
+	rewritten func() (text string, sure bool) // waits for the model's words for the question
+	exchange  []PromptMessage                 // the model's tool calls so far, and their results
+	toolCalls int                             // made so far, for their ids
 }
 
 // errReported ends a reply whose error the reader was shown.

@@ -359,10 +359,10 @@ func TestRepliesAreInTheLanguageOfTheQuestion(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.question, got, phrases[c.want][notFoundAtAll])
 		}
 	}
-	for l, p := range phrases {
-		for i, s := range p {
-			if s == "" {
-				t.Errorf("%s lacks phrase %d", l, i)
+	for l, have := range phrases {
+		for phrase, english := range phrases[language.English] {
+			if have[phrase] == "" || len(have) != 13 || strings.Count(have[phrase], "%s") != strings.Count(english, "%s") {
+				t.Errorf("%s: %s is %q", l, phrase, have[phrase])
 			}
 		}
 	}

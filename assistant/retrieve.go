@@ -48,7 +48,7 @@ func (r *run) retrieve(ctx context.Context) error {
 // search adds at most n passages, and further sections of their pages up to
 // filled. A question in a conversation is searched for alone, with its
 // conversation, and as the model has rewritten it.
-func (f *findings) search(ctx context.Context, n, filled int, rewritten func() string) error {
+func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (string, bool)) error {
 	query := f.q.query
 	query.Limit = min(maxPageSize, 2*n+spareHits)
 	find := func(text string) ([]retrieval.Hit, error) {
@@ -71,12 +71,17 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() s
 			hits = fuse(hits, whole)
 		}
 	}
-	if rewritten := rewritten(); rewritten != "" {
-		better, err := find(rewritten)
+	if rewritten, sure := rewritten(); rewritten != "" {
+		found, err := find(rewritten)
 		if err != nil {
 			return err
 		}
-		hits = fuse(better, whole)
+		if sure {
+			hits = fuse(found, whole)
+		} else { // the first hits stay
+			first := min(defaultPageSize, len(hits))
+			hits = append(hits[:first:first], fuse(found, hits[first:])...)
+		}
 		query.Text, f.q.query.Text, f.q.other = rewritten, rewritten, cmp.Or(f.q.other, f.q.query.Text)
 	}
 	f.add(f.fill(f.choose(ctx, hits, query.Text, n), query.Text, filled))

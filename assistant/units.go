@@ -20,7 +20,6 @@ type partKind uint8
 
 const (
 	partProse partKind = iota
-	partLabel          // a short line that names what follows
 	partList
 	partTable
 	partCode
@@ -34,31 +33,20 @@ type part struct {
 	items []string
 }
 
-// longestIntroduction is how many characters a paragraph without a colon has
-// that belongs to the list or code below it.
-const longestIntroduction = 300
-
-// longestLabel is how many characters a line has that names what follows it.
-const longestLabel = 60
-
 // split splits a section's text into units.
 func split(text string) []unit {
 	var out []unit
-	last := partProse
-	bound := true // the last part introduces the next one
+	var last part
 	for _, p := range splitBlocks(text) {
 		if p.kind != partCode {
 			p = partOf(dedent(p.text))
 		}
-		switch {
-		case len(out) == 0, p.kind == partLabel, p.kind == partProse && last != partLabel, !bound && last == partProse:
-			out = append(out, unit{parts: []part{p}})
-		default:
-			u := &out[len(out)-1]
-			u.parts = append(u.parts, p)
+		if len(out) == 0 || p.kind == partProse || last.kind == partProse && !introduces(last.text) {
+			out = append(out, unit{})
 		}
-		last = p.kind
-		bound = introduces(p.text) || utf8.RuneCountInString(p.text) <= longestIntroduction
+		u := &out[len(out)-1]
+		u.parts = append(u.parts, p)
+		last = p
 	}
 	return out
 }
@@ -192,9 +180,6 @@ func partOf(text string) part {
 			}
 		}
 		return p
-	}
-	if last, _ := utf8.DecodeLastRuneInString(text); len(lines) == 1 && utf8.RuneCountInString(text) <= longestLabel && !strings.ContainsRune(".!?。！？…", last) {
-		return part{kind: partLabel, text: text}
 	}
 	return part{kind: partProse, text: text}
 }
