@@ -10,6 +10,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
+// notChecked is what a result says that may lack pages.
+const notChecked = "not every page could be checked for this reader in time; the same search in a few seconds may find more"
+
 // Answer returns what the documentation says about a question, as Markdown: the
 // texts of the best sections, those of the page at a URL first. No model has
 // written it.
@@ -49,7 +52,10 @@ func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte,
 			break
 		}
 	}
-	if len(hits) == 0 {
+	switch {
+	case docs.Incomplete(ctx):
+		b.WriteString(notChecked + "\n\n")
+	case len(hits) == 0:
 		b.WriteString("Nothing in the documentation matches. Ask with fewer or other words.\n\n")
 	}
 	fmt.Fprintf(&b, "---\n\nThe whole page: %s\n\nAll pages of this documentation: %s\n", page, all)

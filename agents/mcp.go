@@ -262,7 +262,7 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	}
 	found := map[string]any{"results": s.results(hits, room)}
 	if s.docs.Incomplete(ctx) {
-		found["incomplete"] = "not every page could be checked for this reader in time; the same search in a few seconds may find more"
+		found["incomplete"] = notChecked
 	} else if len(hits) == 0 {
 		found["next"] = s.next(text, language, version)
 	}

@@ -149,7 +149,7 @@ func (b *bench) telling(ctx context.Context, t *lockTable, c *oracle.Client, eac
 		pages  int // that are fetched
 	}{
 		{"a stranger", &oracle.Reader{Name: "a stranger"}, "groups", 0, each},
-		{"a stranger with a wrong password (bcrypt, cost 14)", &oracle.Reader{Name: "a wrong password", Header: wrong}, "staff", 0, 20},
+		{"a stranger with a wrong password (bcrypt, cost 14)", &oracle.Reader{Name: "a wrong password", Header: wrong}, "staff", 0, each},
 		{"a stranger with a cookie (an authentication server of 50 ms)", &oracle.Reader{Name: "a cookie", Header: cookie}, "lists", 50 * time.Millisecond, min(each, 100)},
 	} {
 		c.Auth.Delay.Store(int64(who.delay))

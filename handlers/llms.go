@@ -295,9 +295,13 @@ func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, b
 	if left, wait := l.asks.limiter.Take(client(r.Context())); left < 0 {
 		return overLimit(w, wait)
 	}
-	text, err := agents.Answer(AsReader(r), live.AgentDocs(base), question, site.Absolute(base, d.URL), base+"/llms.txt")
+	ctx := AsReader(r)
+	text, err := agents.Answer(ctx, live.AgentDocs(base), question, site.Absolute(base, d.URL), base+"/llms.txt")
 	if err != nil {
 		return SearchFailed(w, err)
+	}
+	if reach.Incomplete(ctx) {
+		w.Header().Set("X-Results-Incomplete", "true")
 	}
 	w.Header().Set("Cache-Control", "private, no-store")
 	w.Header().Set("X-Robots-Tag", "noindex")

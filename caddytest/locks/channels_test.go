@@ -146,6 +146,8 @@ var channels = []channel{
 	}, on: locked},
 	{name: "llms.txt", request: func(*row, *doc) caddytest.Request { return get("/llms.txt") }, host: true, public: true, shows: hasTitle, list: true},
 	{name: "llms-full.txt", request: func(*row, *doc) caddytest.Request { return get("/llms-full.txt") }, host: true, public: true, shows: hasProof, list: true},
+	{name: "page.md?ask=", request: func(_ *row, d *doc) caddytest.Request { return get(d.markdown() + "?ask=" + d.key) }, host: true, shows: hasTitle, on: func(d *doc) bool { return !strings.HasSuffix(d.file, ".md") }},
+	{name: "front.md?ask=", request: func(_ *row, d *doc) caddytest.Request { return get("/index.md?ask=" + d.key) }, on: locked},
 	{name: "sitemap.xml", request: func(*row, *doc) caddytest.Request { return get("/sitemap.xml") }, host: true, public: true, shows: hasPath, list: true},
 	{name: "page.html.md", request: func(_ *row, d *doc) caddytest.Request { return get(d.markdown()) }, host: true, shows: hasProof},
 	{name: "page.md", request: func(_ *row, d *doc) caddytest.Request { return get(d.stem() + ".md") }, host: true, on: locked},

@@ -380,7 +380,7 @@ func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 	}
 	if d.Outline {
 		whole, err := s.Whole(ctx, d.Page)
-		if err != nil || whole == nil || content(whole) != content(d) {
+		if err != nil || whole == nil || whole.Outline || content(whole) != content(d) {
 			return false
 		}
 		d = whole
