@@ -283,7 +283,7 @@ func (s *settings) signInWord() word {
 	}
 	return word{
 		name: "sign_in", field: "issuer",
-		forms: []form{{args: "<issuer>", example: "https://id.acme.com", block: words, optional: true}},
+		forms: []form{{args: "<issuer>", example: "https://id.acme.com", block: words}},
 		parse: func(l line) (err error) {
 			if in.Issuer, err = l.one(); err != nil {
 				return err

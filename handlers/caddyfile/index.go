@@ -41,7 +41,7 @@ func indexForms() []form {
 		{args: "embedded", example: "embedded"},
 		{
 			args: "meilisearch <url>...", example: "meilisearch http://127.0.0.1:7700",
-			block: meilisearchWords(new(options.MeilisearchIndex)), optional: true,
+			block: meilisearchWords(new(options.MeilisearchIndex)),
 		},
 		{args: "<module> ..."},
 	}

@@ -40,7 +40,7 @@ func (s *limits) word() word {
 		name: "rate_limit", repeat: true, parse: s.parse,
 		forms: []form{
 			{args: "organization|ip <n> <window>", example: "ip 600 1m"},
-			{args: "distributed", example: "distributed", block: distributedWords(new(caddyrl.DistributedRateLimiting)), optional: true},
+			{args: "distributed", example: "distributed", block: distributedWords(new(caddyrl.DistributedRateLimiting))},
 			{args: "off", example: "off"},
 		},
 	}

@@ -32,7 +32,7 @@ func modelForms() []form {
 	return []form{
 		{
 			args: "<url> <model>", example: "https://api.openai.com/v1 gpt-5-mini",
-			block: modelWords(new(options.OpenAIModel)), optional: true,
+			block: modelWords(new(options.OpenAIModel)),
 		},
 		{args: "<module> ..."},
 	}
@@ -48,7 +48,7 @@ func modelWords(m *options.OpenAIModel) []word {
 			name: "fallback", repeat: true,
 			forms: []form{{
 				args: "<url> <model>", example: "http://127.0.0.1:11434/v1 qwen3",
-				block: fallbackWords(new(options.Endpoint)), optional: true,
+				block: fallbackWords(new(options.Endpoint)),
 			}},
 			parse: func(l line) error {
 				var e options.Endpoint
@@ -162,7 +162,7 @@ func embedderForms() []form {
 	return []form{
 		{
 			args: "<url> <model>", example: "http://127.0.0.1:11434/v1 nomic-embed-text",
-			block: embedderWords(new(options.OpenAIEmbedder)), optional: true,
+			block: embedderWords(new(options.OpenAIEmbedder)),
 		},
 		{args: "meilisearch <name>", example: "meilisearch default"},
 		{args: "<module> ..."},

@@ -146,7 +146,7 @@ func (o *option) words() []word {
 		},
 		{
 			name: "key", repeat: true, parse: o.parseKey,
-			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(options.FixedKey)), optional: true}},
+			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(options.FixedKey))}},
 		},
 		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: set(&a.IndexRaw, parseIndex)}),
 		once(a.EmbedderRaw != nil, word{name: "embedder", forms: embedderForms(), parse: o.parseEmbedder}),

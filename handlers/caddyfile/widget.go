@@ -7,7 +7,7 @@ const directiveWidget = "docs_widget"
 func (s *settings) widgetWord() word {
 	return word{
 		name: "widget", field: "inject",
-		forms: []form{{args: "inject|on|off", example: "inject", block: s.widgetWords(), optional: true}},
+		forms: []form{{args: "inject|on|off", example: "inject", block: s.widgetWords()}},
 		parse: func(l line) error {
 			mode, err := l.one()
 			if err != nil {

@@ -45,8 +45,6 @@ type form struct {
 	example string
 	// block are the words of the block, nil for a form without a block.
 	block []word
-	// optional says that the form may be written without its block.
-	optional bool
 }
 
 // is returns the only form of a word without a block.
