@@ -13,7 +13,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -149,10 +148,15 @@ func show[T any](cmd *cobra.Command, t *target, method, uri string, in []byte, p
 	if err := t.call(cmd.Context(), method, uri, in, &v); err != nil {
 		return err
 	}
+	return t.print(cmd.OutOrStdout(), v, func() { print(cmd.OutOrStdout(), v) })
+}
+
+// print prints a value as JSON, if that is wanted, or else by text.
+func (t *target) print(out io.Writer, v any, text func()) error {
 	if t.json {
-		return printJSON(cmd.OutOrStdout(), v)
+		return printJSON(out, v)
 	}
-	print(cmd.OutOrStdout(), v)
+	text()
 	return nil
 }
 
@@ -242,12 +246,6 @@ func table[T any](out io.Writer, heads string, rows []T, cells func(T) []any) {
 		fmt.Fprintln(w)
 	}
 	w.Flush()
-}
-
-// terminal reports whether a file is one.
-func terminal(f *os.File) bool {
-	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
 // path returns the escaped path of an admin endpoint.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,14 +34,8 @@ shows each. The exit status is 1 if there is one.`,
 				return err
 			}
 			checks = append(checks, t.checkClientIPs(cmd.Context())...)
-			if t.json {
-				if err := printJSON(cmd.OutOrStdout(), checks); err != nil {
-					return err
-				}
-			} else {
-				printChecks(cmd.OutOrStdout(), checks, all)
-			}
-			return failures(checks, "")
+			err := t.print(cmd.OutOrStdout(), checks, func() { printChecks(cmd.OutOrStdout(), checks, all) })
+			return cmp.Or(err, failures(checks, ""))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "Show every check of every site")

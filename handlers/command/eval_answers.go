@@ -101,11 +101,7 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 		prices[2] = prices[0] // cached tokens cost what others do
 	}
 	report := eval.ReportAnswers(results, baseline, prices)
-	if t.json {
-		err = printJSON(out, report)
-	} else {
-		report.Write(out, f.worst)
-	}
+	err = t.print(out, report, func() { report.Write(out, f.worst) })
 	switch {
 	case cmp.Or(err, stopped) != nil:
 		return cmp.Or(err, stopped)

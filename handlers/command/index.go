@@ -106,7 +106,8 @@ func unknownSite(site string, st admin.Status) error {
 
 // progress shows the progress of a refresh on a terminal until stop is called.
 func progress(ctx context.Context, t *target, site string) (stop func()) {
-	if t.json || t.app != nil || !terminal(os.Stderr) {
+	st, err := os.Stderr.Stat()
+	if t.json || t.app != nil || err != nil || st.Mode()&os.ModeCharDevice == 0 {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

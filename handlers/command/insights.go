@@ -107,11 +107,7 @@ func reportCommand(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), r)
-			}
-			writeReport(cmd.OutOrStdout(), r)
-			return nil
+			return t.print(cmd.OutOrStdout(), r, func() { writeReport(cmd.OutOrStdout(), r) })
 		},
 	}
 	cmd.Flags().IntVar(&days, "days", 7, "How many days, today included, 1 to 400")

@@ -55,14 +55,10 @@ shown; --all shows each.`,
 			if len(args) > 0 {
 				st.Sites, all = sites, true
 			}
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), struct {
-					Server string `json:"server,omitempty"`
-					admin.Status
-				}{server, st})
-			}
-			printStatus(cmd.OutOrStdout(), server, st, all)
-			return nil
+			return t.print(cmd.OutOrStdout(), struct {
+				Server string `json:"server,omitempty"`
+				admin.Status
+			}{server, st}, func() { printStatus(cmd.OutOrStdout(), server, st, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "Show every site")
@@ -222,12 +218,10 @@ func versionCommand(t *target) *cobra.Command {
 formats of the data that it stores. It asks no server.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := admin.Versions()
-			if t.json {
-				return printJSON(cmd.OutOrStdout(), v)
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "caddy-docs  %s\nCaddy       %s\nGo          %s %s\nindex       format %d\ninsights    schema %d\n",
-				v.Module, v.Caddy, v.Go, v.System, v.IndexFormat, v.InsightsSchema)
-			return nil
+			return t.print(cmd.OutOrStdout(), v, func() {
+				fmt.Fprintf(cmd.OutOrStdout(), "caddy-docs  %s\nCaddy       %s\nGo          %s %s\nindex       format %d\ninsights    schema %d\n",
+					v.Module, v.Caddy, v.Go, v.System, v.IndexFormat, v.InsightsSchema)
+			})
 		},
 	}
 }
