@@ -57,6 +57,8 @@ func TestLinksOfAnAnswer(t *testing.T) {
 		{"an anchor of the reader's page is found", "See [x](#own-certificate).", "See [x](https://docs.acme.com/guide/tls#own-certificate)."},
 		{"a link to a page that does not exist becomes text", "See [the guide](https://docs.acme.com/nope).", "See the guide."},
 		{"a link to an anchor that does not exist becomes text", "See [the guide](/install#nope).", "See the guide."},
+		{"a code span that a list's item ends hides no link", "Set `docs\n- [the guide](/install#nope) and `x`.", "Set `docs\n- the guide and `x`."},
+		{"nor does a code span before a list", "`[--origin](/nope)`\n- [the guide](/nope)` b", "`[--origin](/nope)`\n- the guide` b"},
 		{"a link to a foreign host becomes text", "See [evil](https://evil.example.net/x).", "See evil."},
 		{"a link to an allowed host stays", "See [repo](https://github.com/acme/acme).", "See [repo](https://github.com/acme/acme)."},
 		{"a link to an allowed subdomain stays", "See [x](https://cdn.acme.com/a).", "See [x](https://cdn.acme.com/a)."},

@@ -20,6 +20,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
 // suite is one run.
@@ -69,7 +70,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	address := flags.String("llm", "", "also ask this endpoint, a URL up to /v1; the model follows it, and the key is in LLM_API_KEY")
 	questions := flags.Int("questions", 20, "number of questions for the endpoint")
 	worst := flags.Bool("worst", false, "list the answers without full points and the follow-up questions that miss pages")
-	draw := flags.Int("draw", 0, "print this many answers about the manual, as Markdown, drawn with -seed; with -llm, those of the endpoint")
+	draw := flags.Int("draw", 0, "print the answers to this many fresh questions about the manual, as Markdown, drawn with -seed; with -llm, those of the endpoint")
 	passages := flags.Int("passage-tokens", 0, "with -draw, tokens of passages that the endpoint gets (default: as the assistant, 6000)")
 	tokens := flags.Int("max-tokens", 0, "with -draw, tokens of an answer of the endpoint (default: as the assistant, 1500)")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
@@ -159,19 +160,48 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	return s.missed()
 }
 
-// draw prints an assistant's answers to some of the conversations' complete
-// questions.
+// fresh are questions about this manual that nothing was tuned on, with what an
+// answer must have: those without facts have no answer there.
+//
+//go:embed fresh.jsonl
+var fresh string
+
+// draw prints an assistant's answers to some of the fresh questions, and what the
+// rules of caddy docs eval say of them.
 func (s *suite) draw(ctx context.Context, out io.Writer, a *assistant.Assistant, n int) error {
-	order := s.rnd.Perm(len(s.conversations))
-	for _, i := range order[:min(n, len(order))] {
-		c := &s.conversations[i]
-		got := &sink{}
-		res, err := a.Reply(ctx, asking(c.Outright), got)
-		if err := errors.Join(err, res.Failed); err != nil {
-			return fmt.Errorf("asking %q: %w", c.Outright, err)
+	all, err := eval.ReadQuestions(strings.NewReader(fresh))
+	if err != nil {
+		return err
+	}
+	var questions []eval.Question
+	for _, i := range s.rnd.Perm(len(all))[:min(n, len(all))] {
+		questions = append(questions, all[i])
+	}
+	site := eval.Answers{Pages: map[string][]string{supportURL: nil}, Hosts: []string{allowedHost}}
+	for _, d := range s.index.Documents() {
+		for _, section := range d.Sections {
+			site.Pages[d.URL] = append(site.Pages[d.URL], section.Anchor)
 		}
-		fmt.Fprintf(out, "### %s\n\nAnswered: %s\n\n~~~text\n%s\n~~~\n\n", c.Outright, res.Answered,
-			strings.ReplaceAll(got.answer(), siteURL, "http://localhost:8080"))
+	}
+	site.Ask = func(ctx context.Context, q eval.Question) (eval.Reply, error) {
+		got := &sink{}
+		res, err := a.Reply(ctx, asking(q.Question), got)
+		if err == nil {
+			err = res.Failed
+		}
+		return eval.Reply{Answer: got.answer(), Answered: res.Answered}, err
+	}
+	results, err := site.Run(ctx, questions, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		rule := "passed"
+		if len(r.Failures) > 0 {
+			rule = strings.Join(r.Failures, "; ")
+		}
+		fmt.Fprintf(out, "### %s\n\nAnswered: %s. Rule: %s. Eye:\n\n~~~text\n%s\n~~~\n\n", r.Question.Question, r.Reply.Answered, rule,
+			strings.ReplaceAll(r.Reply.Answer, siteURL, "http://localhost:8080"))
 	}
 	return nil
 }
