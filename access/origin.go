@@ -54,7 +54,7 @@ func ParseOrigin(s string) (Origin, error) {
 		return fail("the host is neither a name nor an IP address; " + form)
 	}
 	switch n, err := strconv.ParseUint(u.Port(), 10, 16); {
-	case anyPort && !isLoopback(o.host):
+	case anyPort && !IsLoopback(o.host):
 		return fail("only the port of localhost, 127.0.0.1 and [::1] can be *; name the port")
 	case anyPort:
 		o.port = "*"
@@ -124,7 +124,7 @@ func normalHost(host string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }

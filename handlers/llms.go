@@ -9,6 +9,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -143,6 +144,9 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if d == nil {
 		return next.ServeHTTP(w, r)
 	}
+	base := baseURL(live, r)
+	markdown := site.Absolute(base, live.MarkdownURL(d.URL))
+	reach.Keep(r, linksKey, `<link rel="alternate" type="text/markdown" href="`+html.EscapeString(markdown)+`"><link rel="llms-txt" href="`+html.EscapeString(base)+`/llms.txt">`)
 	negotiated := func() error { return l.page(w, r, live, d, true) }
 	if !wantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
@@ -150,8 +154,7 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	return whenServed(w, r, next, negotiated, func(h http.Header) {
 		h.Add("Vary", "Accept")
 		if negotiated == nil {
-			base := baseURL(live, r)
-			h.Add("Link", "<"+site.Absolute(base, live.MarkdownURL(d.URL))+`>; rel="alternate"; type="text/markdown"`)
+			h.Add("Link", "<"+markdown+`>; rel="alternate"; type="text/markdown"`)
 			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
 			if len(l.ContentSignal) > 0 {
 				h.Set("Content-Signal", strings.Join(l.ContentSignal, ", "))
@@ -159,6 +162,16 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 			live.Reach.Saw(ctx, d)
 		}
 	})
+}
+
+// linksKey is what a request for a page keeps the elements under that lead from
+// its head to its Markdown and to llms.txt.
+const linksKey = "docs_links"
+
+// LinksOf returns those elements, "" if nothing serves them.
+func LinksOf(r *http.Request) string {
+	links, _ := reach.Kept(r, linksKey).(string)
+	return links
 }
 
 // siteAt returns the site that a request is for, and the path in it: of the

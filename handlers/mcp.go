@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,8 @@ import (
 // that is sent must be valid, and the credentials that open a locked page to
 // its reader open it here, too.
 //
-// On the host of a site it also answers the paths below /.well-known/ at which
+// On the host of a site it also describes itself to crawlers at
+// /.well-known/mcp, and answers the paths below /.well-known/ at which
 // clients look for OAuth with 404, unless the site has a file there: a site
 // made of one page would answer with HTML, which clients take for a login.
 type MCP struct {
@@ -169,7 +171,7 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 		return next.ServeHTTP(w, r)
 	}
 	path := OriginalURL(r).Path
-	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) || !m.app.AwaitStart(r.Context()) {
+	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) && !slices.Contains(cardPaths, path) || !m.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
 	live, path := siteAt(m.app, m.Sites, r)
@@ -182,6 +184,8 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	}
 	defer release()
 	switch {
+	case slices.Contains(cardPaths, path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return unlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error { return m.card(w, r, live) })
 	case isDiscovery(path) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		return unlessFile(w, r, next, func() bool { return live.HasFile(path) }, func() error {
 			http.Error(w, "404 page not found", http.StatusNotFound)
@@ -198,6 +202,25 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 func (m *MCP) guarded(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	reach.Keep(r, endpointKey, e)
 	return m.guard.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return m.serve(w, r, e) }))
+}
+
+// cardPaths are where crawlers look for an MCP server. No standard names one yet.
+var cardPaths = []string{"/.well-known/mcp", "/.well-known/mcp.json", "/.well-known/mcp/server-card.json"}
+
+// card serves what registries read about the server.
+func (m *MCP) card(w http.ResponseWriter, r *http.Request, live *site.Site) error {
+	if status := live.Reach.Refuses(AsReader(r)); status != 0 {
+		return caddyhttp.Error(status, nil)
+	}
+	about := live.Pages().About(baseURL(live, r))
+	about.Release = contract.Release()
+	text, err := agents.Card(about)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	serveText(w, r, "application/json", text)
+	return nil
 }
 
 // isDiscovery reports whether clients look for OAuth at a path.

@@ -69,7 +69,7 @@ func (s *SignIn) Validate() error {
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		c.Fail("issuer", "%q must be the URL of an identity provider, like https://id.acme.com", s.Issuer)
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !access.IsLoopback(u.Hostname()):
 		c.Fail("issuer", "%q must begin with https://: whoever is between could sign in as anyone", s.Issuer)
 	}
 	if strings.ContainsAny(s.Audience, " {}") {
@@ -92,10 +92,6 @@ func (s *SignIn) Validate() error {
 		c.Fail("client_id", "client_id and client_secret belong together; write both or none")
 	}
 	return c.Err()
-}
-
-func isLoopback(host string) bool {
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "127.0.0.1" || host == "::1"
 }
 
 // resourceMetadata is where clients read who signs people in (RFC 9728).

@@ -147,3 +147,47 @@ func TestATypingErrorInAPathOfTheAPIIsReadableFromEveryOrigin(t *testing.T) {
 		t.Errorf("the site's own 404: %s", r.Body)
 	}
 }
+
+func TestAFrontEndOnLocalhostMayAskASiteOnLocalhost(t *testing.T) {
+	s, _ := startForAgents(t, "url http://localhost")
+	ask := func(origin string) *caddytest.Response {
+		return s.Do(caddytest.Request{Path: "/v1/search/acme", Body: `{"query":"install"}`, Key: "-", Header: map[string]string{"Origin": origin}})
+	}
+	token := func(origin string) int {
+		return s.Do(caddytest.Request{Path: "/v1/token/acme", Key: "-", Header: map[string]string{"Origin": origin}}).Status
+	}
+	for origin, want := range map[string]int{
+		"http://localhost:5173": 200, "http://127.0.0.1:3000": 200, "http://app.localhost:8081": 200,
+		"https://evil.example": 403, "http://localhost.evil.example": 403, "http://192.168.0.1:3000": 403, "null": 403,
+	} {
+		if got := token(origin); got != want {
+			t.Errorf("a token for %s: %d, want %d (%s)", origin, got, want, ask(origin).Body)
+		}
+	}
+	public := caddytest.Start(t, "", "http://localhost:0 {\nroot * "+caddytest.Folder(t, agentFiles)+"\ndocs acme {\nurl https://docs.acme.com\n}\nfile_server\n}\n")
+	if r := public.Do(caddytest.Request{Path: "/v1/token/acme", Key: "-", Header: map[string]string{"Origin": "http://localhost:5173"}}); r.Status != http.StatusForbidden {
+		t.Errorf("a public site: %d %s", r.Status, r.Body)
+	}
+}
+
+func TestTheServerCardIsWhereCrawlersLook(t *testing.T) {
+	s, _ := startForAgents(t, "")
+	for _, path := range []string{"/.well-known/mcp", "/.well-known/mcp.json", "/.well-known/mcp/server-card.json"} {
+		r := getPage(s, path)
+		for _, part := range []string{`"name": "localhost/acme"`, `"description": "All about Acme."`, `"type": "streamable-http"`, `"url": "` + s.Base + `/mcp"`} {
+			if !strings.Contains(string(r.Body), part) || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("%s lacks %s: %d %v %s", path, part, r.Status, r.Header, r.Body)
+			}
+		}
+	}
+}
+
+func TestPagesWithTheTagLeadToLLMs(t *testing.T) {
+	s, _ := startForAgents(t, "widget inject")
+	body := string(getPage(s, "/guide/install.html", "Accept", "text/html").Body)
+	for _, link := range []string{`<link rel="alternate" type="text/markdown" href="` + s.Base + `/guide/install.html.md">`, `<link rel="llms-txt" href="` + s.Base + `/llms.txt">`} {
+		if !strings.Contains(body, link) {
+			t.Errorf("lacks %s: %s", link, body)
+		}
+	}
+}

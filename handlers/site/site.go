@@ -156,9 +156,15 @@ func (r *Site) OriginListed(origin string) bool {
 	return r.OwnOrigin(origin) || r.Keys.ListsOrigin(r.Organization, r.Name, origin)
 }
 
-// OwnOrigin reports whether an origin is that of the site's URL.
+// OwnOrigin reports whether an origin is that of the site's URL. While the site
+// runs on localhost, so does any front end there: each has a port of its own.
 func (r *Site) OwnOrigin(origin string) bool {
-	return r.origin != "" && strings.EqualFold(origin, r.origin)
+	return r.origin != "" && (strings.EqualFold(origin, r.origin) || onLoopback(r.origin) && onLoopback(origin))
+}
+
+func onLoopback(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && access.IsLoopback(u.Hostname())
 }
 
 // Acquire holds what the site needs to answer until release is called. It is

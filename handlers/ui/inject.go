@@ -40,7 +40,7 @@ func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if site == nil {
 		return next.ServeHTTP(w, r)
 	}
-	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+handlers.APIWidget+"/"+site.Name+".js") + `" defer></script>`
+	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+handlers.APIWidget+"/"+site.Name+".js") + `" defer></script>` + handlers.LinksOf(r)
 	sum := sha256.Sum256([]byte(tag))
 	in := &injector{
 		ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w},

@@ -1,0 +1,47 @@
+package command
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/contract"
+	"github.com/caddy-docs/caddy-docs/handlers/admin"
+)
+
+func mcpCommand(t *target) *cobra.Command {
+	var serverJSON bool
+	cmd := &cobra.Command{
+		Use: "mcp SITE --server-json", Short: "Prints what the registry of MCP servers takes", Args: takes(1, 1),
+		Long: `Prints the server.json of a site's MCP server, for the registry of MCP servers:
+write it into a file, and publish it with mcp-publisher. Its name is in the
+namespace of the site's host, which the registry proves by DNS or HTTP.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !serverJSON {
+				return errors.New("nothing to print; write: caddy docs mcp " + args[0] + " --server-json")
+			}
+			st, err := t.status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == args[0] })
+			if i < 0 {
+				return unknownSite(args[0], st)
+			}
+			s := st.Sites[i]
+			if s.URL == "" {
+				return errors.New("the site has no URL; write url in its block")
+			}
+			card, err := agents.Card(agents.About{Name: s.Name, Title: s.Title, URL: s.URL, Release: contract.Release()})
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(card)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&serverJSON, "server-json", false, "Print server.json")
+	return cmd
+}
