@@ -10,18 +10,7 @@ import (
 	"time"
 )
 
-// dayTables are the tables of counts by day: each with the column by which it
-// counts, and its counts.
-var dayTables = [...]struct {
-	name, by string
-	counts   []string
-}{
-	bySource: {"docs_day_site", "source", countColumns},
-	byQuery:  {"docs_day_query", "query", countColumns[:queryCounts]},
-	byKey:    {"docs_day_key", "name", []string{"searches", "replies"}},
-	byBucket: {"docs_day_latency", "bucket", []string{"replies"}},
-}
-
+// The tables of counts by day.
 const (
 	bySource = iota
 	byQuery
@@ -29,7 +18,7 @@ const (
 	byBucket
 )
 
-// dayKey is a row of one of dayTables.
+// dayKey is a row of one of these tables.
 type dayKey struct {
 	table     int
 	site, day int64
@@ -94,7 +83,15 @@ func (b *batch) addDays() error {
 	keys := slices.SortedFunc(maps.Keys(b.days), func(x, y dayKey) int {
 		return cmp.Or(cmp.Compare(x.site, y.site), cmp.Compare(x.day, y.day), strings.Compare(fmt.Sprint(x.by), fmt.Sprint(y.by)))
 	})
-	for i, table := range dayTables {
+	for i, table := range [...]struct {
+		name, by string // the column by which it counts
+		counts   []string
+	}{
+		bySource: {"docs_day_site", "source", countColumns},
+		byQuery:  {"docs_day_query", "query", countColumns[:queryCounts]},
+		byKey:    {"docs_day_key", "name", []string{"searches", "replies"}},
+		byBucket: {"docs_day_latency", "bucket", []string{"replies"}},
+	} {
 		var rows [][]any
 		for _, k := range keys {
 			if k.table != i {

@@ -46,25 +46,22 @@ type QueryStats struct {
 	positions, importance int64
 }
 
-// rankings are how queries of a kind are ranked. total is the column of
-// docs_queries that is never less than importance in any period; having narrows
-// the list further.
-var rankings = map[string]struct{ total, importance, having string }{
-	TopSearches:  {total: "seen", importance: "sum(searches)"},
-	NoResult:     {total: "none", importance: "sum(d.none)"},
-	WeakSearches: {total: "weak", importance: "sum(d.weak)"},
-	LowClicks: {
-		total: "unclicked", importance: "sum(tracked) - sum(clicked)",
-		having: fmt.Sprintf("and sum(tracked) >= %d and sum(clicked) < %g * sum(tracked)", MinTracked, LowClickRate),
-	},
-}
-
 // Searches returns the queries of one kind, the most important first. A month
 // has many queries, most of them rare. Those with the highest totals come
 // first; once the last one of the page is above the totals of all that follow,
 // the page is complete.
 func (s *Store) Searches(ctx context.Context, in Scope, q Query) ([]QueryStats, error) {
-	r, known := rankings[cmp.Or(q.Kind, TopSearches)]
+	// total is the column of docs_queries that is never less than importance in any
+	// period; having narrows the list further.
+	r, known := map[string]struct{ total, importance, having string }{
+		TopSearches:  {total: "seen", importance: "sum(searches)"},
+		NoResult:     {total: "none", importance: "sum(d.none)"},
+		WeakSearches: {total: "weak", importance: "sum(d.weak)"},
+		LowClicks: {
+			total: "unclicked", importance: "sum(tracked) - sum(clicked)",
+			having: fmt.Sprintf("and sum(tracked) >= %d and sum(clicked) < %g * sum(tracked)", MinTracked, LowClickRate),
+		},
+	}[cmp.Or(q.Kind, TopSearches)]
 	if !known {
 		return nil, fmt.Errorf("searches of kind %q: it must be top, no_result, weak or low_clicks", q.Kind)
 	}

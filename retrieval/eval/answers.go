@@ -149,13 +149,12 @@ func (a *Answers) kind(to string) string {
 	return "foreign"
 }
 
-var answers = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
-
 // destinations are the links and images of an answer, as readers' clients see
 // them.
 func destinations(answer string) (out []string) {
 	source := []byte(answer)
-	_ = ast.Walk(answers.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+	_ = ast.Walk(parser.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
 		}
