@@ -330,7 +330,7 @@ func testErrors(t *testing.T, s *stand) {
 		js[bool](b, `window.real = window.fetch, window.fetch = async () => new Response('{"error":"too many","code":"rate_limited"}', { status: 429, headers: { 'Retry-After': '42' } }), true`)
 		b.ask("Too often")
 		b.until(`$$('.problem').some(p => p.textContent.startsWith('Too many requests. Try again in 42 seconds.'))`)
-		js[bool](b, `window.fetch = async () => new Response('{"error":"The assistant is closed.","code":"x"}', { status: 503 }), true`)
+		js[bool](b, `window.fetch = async () => new Response('{"error":"for developers","message":"The assistant is closed.","code":"x"}', { status: 503 }), true`)
 		b.ask("The model failed")
 		b.until(`$$('.problem').some(p => p.textContent.startsWith('The assistant is closed.'))`)
 		js[bool](b, `window.fetch = async () => { throw new TypeError('Failed to fetch') }, true`)

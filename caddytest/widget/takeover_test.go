@@ -246,6 +246,21 @@ func testTakeover(t *testing.T, s *stand) {
 		b.is(`!$('dialog').open`)
 		b.calm()
 	})
+	t.Run("Only a site's own page of results keeps its query", func(t *testing.T) {
+		form := `<form action="results"><input name="q" aria-label="Search"></form>`
+		s.beside("/own/form", form, "{}")
+		s.beside("/own/results", form, "{}")
+		b := newTab(t, s)
+		b.do(chromedp.Navigate(s.URL + "/own/form?q=installer"))
+		b.until(`$('dialog')?.open && $('.search .input').value === 'installer'`)
+		b.do(chromedp.Navigate(s.URL + "/own/results?q=installer"))
+		b.until(`window.Docs && root()`)
+		b.open() // the rest is there then
+		b.is(`$('.search .input').value === ''`)
+		b.enter()
+		b.is(`location.search === '?q=installer'`)
+		b.calm()
+	})
 	t.Run("The panel has room beside the page, and nothing jumps", func(t *testing.T) {
 		b := newTab(t, s)
 		b.visit("/install?policy=none", "")

@@ -5,7 +5,7 @@ import { base, config } from './parts'
 
 /** Problem is thrown for a response that is no answer: the server's sentence,
  * if it has one, the status, and the seconds to wait. */
-export interface Problem { error?: string, status?: number, wait?: string | null }
+export interface Problem { message?: string, status?: number, wait?: string | null }
 
 let token: Promise<string> | undefined
 

@@ -26,9 +26,10 @@ const take = (name: string) => {
   url.searchParams.delete(name)
   return text
 }
-/** question and query are in the address of the page. */
+/** question and query are in the address of the page. A site's own page of
+ * results, which has the form for them, keeps its query. */
 export const question = take('ask')
-export const query = document.querySelector('[name=q]') ? null : take('q')
+export const query = location.href.startsWith(document.querySelector<HTMLInputElement>('[name=q]')?.form?.action!) ? null : take('q')
 
 /** unlink takes them out of it, once they are sent: a reload begins with the
  * page. */
@@ -42,9 +43,9 @@ export let linked = !!(question || query)
 export const stays = (e: MouseEvent, link: HTMLAnchorElement) => link.target || e.ctrlKey || e.metaKey || e.shiftKey
 
 /** explain returns a sentence about what went wrong and what to do. */
-export const explain = ({ status, wait, error }: Problem) => !navigator.onLine ? s[T.offline]
+export const explain = ({ status, wait, message }: Problem) => !navigator.onLine ? s[T.offline]
   : status === 429 ? fill(s[T.limited], wait ?? 60)
-  : error ?? s[T.failed]
+  : status && message || s[T.failed] // errors of the browser have a message, too
 
 /** store returns a function that keeps a value under a name for this site, as
  * JSON, and without a value returns what is kept. */

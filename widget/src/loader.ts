@@ -102,7 +102,7 @@ if (!window.Docs) {
 
   const listening = new AbortController()
   // Before the site's own handlers.
-  for (const type of ['click', 'mousedown', 'focus', 'focusin', 'keydown', 'resize']) addEventListener(type, (e: any) => {
+  for (const type of 'click mousedown focus focusin keydown resize'.split(' ')) addEventListener(type, (e: any) => {
     const { key = '' } = e
     const target: any = e.composedPath()[0]
     const plain = !e.ctrlKey && !e.metaKey && !e.altKey
