@@ -76,8 +76,10 @@ func total(title string, now, before int64, wish int, define string) number {
 	case before == 0:
 		n.Change = "none before"
 	default:
-		change := 100 * float64(now-before) / float64(before)
-		n.Change, n.Mood = fmt.Sprintf("%+.0f %%", change), mood(change, wish)
+		change := math.Round(100 * float64(now-before) / float64(before))
+		if n.Change, n.Mood = fmt.Sprintf("%+.0f %%", change), mood(change, wish); change == 0 {
+			n.Change = "about the same"
+		}
 	}
 	return n
 }

@@ -60,7 +60,6 @@ if (!window.Docs) {
     })
   }
   const open = call('open')
-  const toggle = call('toggle')
 
   const input = h('input.input', {
     type: 'search', autofocus: true, ariaLabel: name, oninput: () => main || open(),
@@ -122,7 +121,7 @@ if (!window.Docs) {
     const field = target.select
     const acts = key ? plain && field && /^(.|Enter)$/.test(key) : type === 'click'
     if (shortcut || (key ? acts && key[1] : acts || field)) e.preventDefault()
-    if (shortcut) toggle()
+    if (shortcut) call('toggle')()
     else if (acts) open(opener.dataset.docsOpen)
     else load()
   }, { capture: true, signal: listening.signal })
