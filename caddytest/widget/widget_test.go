@@ -1,7 +1,9 @@
 package widget
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,35 @@ func TestWidget(t *testing.T) {
 	t.Run("A model that fails", func(t *testing.T) { testFaults(t, s) })
 	if passed {
 		testStored(t, s)
+	}
+}
+
+// The comparison in the manual names the tests that show what the box does.
+func TestTheComparisonNamesTests(t *testing.T) {
+	compare, err := os.ReadFile("../../docs/compare.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range sources {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	names := regexp.MustCompile(`\| \*([^*|]+?)(?: …)?\*`).FindAllSubmatch(compare, -1)
+	if len(names) < 8 {
+		t.Errorf("only %d tests are named", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(all.String(), `("`+string(name[1])) {
+			t.Errorf("there is no test %q", name[1])
+		}
 	}
 }
 
