@@ -99,20 +99,21 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	}
 	defer release()
 
+	texts, lang := handlers.Texts(r)
 	p := &askPage{
-		T:    askTextsFor(r),
+		T: texts, Lang: lang,
 		Site: cmp.Or(site.Config.Name, site.Name), Home: cmp.Or(site.Config.URL, "/"), Style: template.CSS(askStyle), //nolint:gosec // ours
 		Query: strings.TrimSpace(query.Get("q")), Path: handlers.OriginalURL(r).EscapedPath(), Support: site.Config.SupportURL,
 	}
 	switch n := utf8.RuneCountInString(p.Query); {
 	case n > encoding.MaxQuery:
-		p.Query, p.Problem = "", fmt.Sprintf(p.T.TooLong, encoding.MaxQuery)
+		p.Query, p.Problem = "", fmt.Sprintf(p.T["tooLong"], encoding.MaxQuery)
 	case n > 0:
 		a.search(r, site, p, query.Get("offset"))
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", p.T.Lang)
+	h.Set("Content-Language", p.Lang)
 	h.Set("Content-Security-Policy", askPolicy)
 	h.Set("Cache-Control", "private, no-store")
 	h.Add("Vary", "Accept-Language")
@@ -135,7 +136,8 @@ func (a *Ask) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 
 // askPage is what the page shows.
 type askPage struct {
-	T                                *askTexts
+	T                                map[string]string
+	Lang                             string
 	Site, Home, Query, Path, Support string
 	Style                            template.CSS
 	Problem                          string
@@ -185,7 +187,7 @@ func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string
 	results, total, err := site.Results(handlers.AsReader(r), q)
 	if err != nil {
 		a.log.Error("search failed", zap.String("site", site.Name), zap.String("request_id", handlers.RequestID(r)), zap.Error(err))
-		p.Problem = p.T.Unavailable
+		p.Problem = p.T["unavailable"]
 		return
 	}
 	if r.Method == http.MethodGet { // a question is recorded as such
@@ -207,13 +209,13 @@ func (a *Ask) search(r *http.Request, site *site.Site, p *askPage, offset string
 func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	req, err := encoding.DecodeRequest(question("anonymous", p.Query), encoding.V2)
 	if err != nil {
-		p.Problem = p.T.Failed
+		p.Problem = p.T["failed"]
 		return
 	}
 	freeSlot, ok := live.TakeSlot(r.Context(), a.MaxConcurrentReplies)
 	if !ok {
 		observe.Refused(live.Name, "busy")
-		p.Problem = p.T.Busy
+		p.Problem = p.T["busy"]
 		return
 	}
 	defer freeSlot()
@@ -228,12 +230,12 @@ func (a *Ask) answer(r *http.Request, live *site.Site, p *askPage) {
 	endSpan(in.Err)
 	res := in.Result
 	if res == nil || res.Answer == "" {
-		p.Problem = p.T.Failed
+		p.Problem = p.T["failed"]
 		return
 	}
 	answer, err := citation.HTML(res.Answer, func(destination string) string { return destination })
 	if err != nil {
-		p.Problem = p.T.Failed
+		p.Problem = p.T["failed"]
 		return
 	}
 	p.Answered, p.Sources = true, sources.list

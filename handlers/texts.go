@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	_ "embed" // the texts
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"golang.org/x/text/language"
+)
+
+//go:embed texts.json
+var textsFile []byte
+
+// readerTexts are what readers see, by language and name. In the texts, %d is a
+// number of characters.
+var readerTexts = func() (texts map[string]map[string]string) {
+	if err := json.Unmarshal(textsFile, &texts); err != nil {
+		panic(err) // a test reads them all
+	}
+	return texts
+}()
+
+// readerLanguages are those of readerTexts, and what matches them with a
+// browser's. The first, English, is for all other readers.
+var readerLanguages, readerMatcher = func() (names []string, _ language.Matcher) {
+	tags := []language.Tag{language.English}
+	for _, name := range slices.Sorted(maps.Keys(readerTexts)) {
+		if name != "en" {
+			tags = append(tags, language.Make(name))
+		}
+	}
+	for _, tag := range tags {
+		names = append(names, tag.String())
+	}
+	return names, language.NewMatcher(tags)
+}()
+
+// Texts returns the texts for readers in the language that a browser prefers, and
+// the language.
+func Texts(r *http.Request) (texts map[string]string, lang string) {
+	i := 0
+	if accepted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")); err == nil && len(accepted) > 0 {
+		_, i, _ = readerMatcher.Match(accepted...)
+	}
+	return readerTexts[readerLanguages[i]], readerLanguages[i]
+}
+
+// sentence returns what to say to the reader about an error.
+func sentence(r *http.Request, status int) string {
+	name := "owner"
+	switch {
+	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable:
+		name = "wait"
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		name = "shorten"
+	case status == http.StatusNotFound:
+		name = "missing"
+	case status >= 500:
+		name = "broken"
+	}
+	texts, _ := Texts(r)
+	return texts[name]
+}
