@@ -36,17 +36,6 @@ func parseIndex(l line) (json.RawMessage, error) {
 	return l.guest("docs.index", "backend")
 }
 
-func indexForms() []form {
-	return []form{
-		{args: "embedded", example: "embedded"},
-		{
-			args: "meilisearch <url>...", example: "meilisearch http://127.0.0.1:7700",
-			block: meilisearchWords(new(options.MeilisearchIndex)),
-		},
-		{args: "<module> ..."},
-	}
-}
-
 func meilisearchWords(m *options.MeilisearchIndex) []word {
 	return []word{
 		secretWord("api_key", "{env.MEILI_KEY}", &m.APIKey),

@@ -10,10 +10,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
-func insightsForms() []form {
-	return []form{{block: insightsWords(new(options.Insights))}, {args: "off", example: "off"}}
-}
-
 // parseInsights reads `insights { … }` or `insights off`.
 func parseInsights(l line) (*options.Insights, error) {
 	args, err := l.between(0, 1)

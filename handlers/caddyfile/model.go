@@ -28,16 +28,6 @@ func parseModel(l line) (json.RawMessage, error) {
 	return caddyconfig.JSONModuleObject(m, "provider", "openai", nil), err
 }
 
-func modelForms() []form {
-	return []form{
-		{
-			args: "<url> <model>", example: "https://api.openai.com/v1 gpt-5-mini",
-			block: modelWords(new(options.OpenAIModel)),
-		},
-		{args: "<module> ..."},
-	}
-}
-
 func modelWords(m *options.OpenAIModel) []word {
 	fallbackWords := func(e *options.Endpoint) []word {
 		return []word{secretWord("api_key", "{env.FALLBACK_API_KEY}", &e.APIKey)}
@@ -46,10 +36,7 @@ func modelWords(m *options.OpenAIModel) []word {
 		secretWord("api_key", "{env.OPENAI_API_KEY}", &m.APIKey),
 		{
 			name: "fallback", repeat: true,
-			forms: []form{{
-				args: "<url> <model>", example: "http://127.0.0.1:11434/v1 qwen3",
-				block: fallbackWords(new(options.Endpoint)),
-			}},
+			forms: []form{{args: "<url> <model>", example: "http://127.0.0.1:11434/v1 qwen3", block: fallbackWords(new(options.Endpoint))}},
 			parse: func(l line) error {
 				var e options.Endpoint
 				if !l.NextArg() {
@@ -156,17 +143,6 @@ func (o *option) joinEmbedder() error {
 	}
 	o.app.IndexRaw = caddyconfig.JSONModuleObject(m.MeilisearchIndex, "backend", m.Backend, nil)
 	return nil
-}
-
-func embedderForms() []form {
-	return []form{
-		{
-			args: "<url> <model>", example: "http://127.0.0.1:11434/v1 nomic-embed-text",
-			block: embedderWords(new(options.OpenAIEmbedder)),
-		},
-		{args: "meilisearch <name>", example: "meilisearch default"},
-		{args: "<module> ..."},
-	}
 }
 
 func embedderWords(e *options.OpenAIEmbedder) []word {

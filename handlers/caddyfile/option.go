@@ -148,14 +148,37 @@ func (o *option) words() []word {
 			name: "key", repeat: true, parse: o.parseKey,
 			forms: []form{{args: "<key>|<placeholder>", example: "svc_dsc_0123456789abcdef", block: keyWords(new(options.FixedKey))}},
 		},
-		once(a.IndexRaw != nil, word{name: "index", forms: indexForms(), parse: set(&a.IndexRaw, parseIndex)}),
-		once(a.EmbedderRaw != nil, word{name: "embedder", forms: embedderForms(), parse: o.parseEmbedder}),
-		once(a.LLMRaw != nil, word{name: "llm", forms: modelForms(), parse: set(&a.LLMRaw, parseModel)}),
+		once(a.IndexRaw != nil, word{
+			name: "index", parse: set(&a.IndexRaw, parseIndex),
+			forms: []form{
+				{args: "embedded", example: "embedded"},
+				{args: "meilisearch <url>...", example: "meilisearch http://127.0.0.1:7700", block: meilisearchWords(new(options.MeilisearchIndex))},
+				{args: "<module> ..."},
+			},
+		}),
+		once(a.EmbedderRaw != nil, word{
+			name: "embedder", parse: o.parseEmbedder,
+			forms: []form{
+				{args: "<url> <model>", example: "http://127.0.0.1:11434/v1 nomic-embed-text", block: embedderWords(new(options.OpenAIEmbedder))},
+				{args: "meilisearch <name>", example: "meilisearch default"},
+				{args: "<module> ..."},
+			},
+		}),
+		once(a.LLMRaw != nil, word{
+			name: "llm", parse: set(&a.LLMRaw, parseModel),
+			forms: []form{
+				{args: "<url> <model>", example: "https://api.openai.com/v1 gpt-5-mini", block: modelWords(new(options.OpenAIModel))},
+				{args: "<module> ..."},
+			},
+		}),
 		once(a.Threads != nil, word{
 			name: "threads", forms: []form{{args: "ttl <duration>", example: "ttl 30d"}, {args: "off", example: "off"}},
 			parse: set(&a.Threads, parseThreads),
 		}),
-		once(a.Insights != nil, word{name: "insights", forms: insightsForms(), parse: set(&a.Insights, parseInsights)}),
+		once(a.Insights != nil, word{
+			name: "insights", parse: set(&a.Insights, parseInsights),
+			forms: []form{{block: insightsWords(new(options.Insights))}, {args: "off", example: "off"}},
+		}),
 		once(a.DataDir != "", textWord("data_dir", "<folder>", "/var/lib/caddy/docs", &a.DataDir)),
 	}
 }
