@@ -73,7 +73,7 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 	}
 	for i, v := range []float32{g.factor[page], scopes[scope].kind, scopes[scope].factor, boost} {
 		if v != 1 {
-			name := []string{"lists or repeats other pages", string(g.scopes[scope].kind), "the reader's version or language", "the reader's page"}[i]
+			name := []string{"repeats other pages", string(g.scopes[scope].kind), "the reader's version or language", "the reader's page"}[i]
 			factors = append(factors, fmt.Sprintf("%s ×%.2f", name, v))
 		}
 	}

@@ -22,7 +22,7 @@ type generation struct {
 	terms               map[string]uint32 // stem → number
 	sectionIDF, pageIDF []float32         // by term
 
-	mean     averages
+	mean     words.Averages
 	forms    forms
 	sections postings // by the whole text of sections
 	pages    postings // by the whole text of pages
@@ -55,8 +55,8 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 	for i, d := range docs {
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
-		g.factor = append(g.factor, pageFactor(d, counted[i]))
-		g.mean.addPage(counted[i], 1)
+		g.factor = append(g.factor, 1)
+		g.mean.AddPage(counted[i], 1)
 		counted[i].Places(places)
 		if l := counted[i].Language; !slices.Contains(g.languages, l) {
 			g.languages = append(g.languages, l)
@@ -88,7 +88,7 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 	g.relate()
 	for page, repeats := range repeaters(docs) {
 		if repeats {
-			g.factor[page] = listFactor
+			g.factor[page] = repeatsFactor
 		}
 	}
 	g.spelling = spellingOf(lexicon, places)
@@ -139,8 +139,8 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 	section, page, names := accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}, accumulator{sum: make([]float32, terms)}
 	for i, c := range g.words {
 		p := uint32(i)
-		title, description := mean.Title.norm(c.Title), mean.Description.norm(c.Description)
-		keywords, path := mean.Keywords.norm(c.Keywords), mean.Path.norm(c.Path)
+		title, description := mean.Title.Norm(c.Title), mean.Description.Norm(c.Description)
+		keywords, path := mean.Keywords.Norm(c.Keywords), mean.Path.Norm(c.Path)
 		shared := func(w *words.HeadWord) float32 {
 			return titleWeight*float32(w.Title)/title + descriptionWeight*float32(w.Description)/description +
 				keywordsWeight*float32(w.Keywords)/keywords + pathWeight*float32(w.Path)/path
@@ -163,13 +163,13 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 		if found != nil {
 			headings, texts = found[i].Headings, found[i].Words
 		}
-		pageHeading, pageText := mean.PageHeading.norm(headings), mean.PageText.norm(texts)
+		pageHeading, pageText := mean.PageHeading.Norm(headings), mean.PageText.Norm(texts)
 		for j := range c.Sections {
 			s, at := &c.Sections[j], g.first[i]+uint32(j)
 			for _, w := range c.Head {
 				section.add(term[w.Word], shared(&w))
 			}
-			heading, text := mean.Heading.norm(s.Heading), mean.Text.norm(s.Text)
+			heading, text := mean.Heading.Norm(s.Heading), mean.Text.Norm(s.Text)
 			for w := range s.All() {
 				t := term[w.Word]
 				section.add(t, headingWeight*float32(w.Heading)/heading+textWeight*float32(w.Text)/text)

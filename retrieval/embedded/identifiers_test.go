@@ -99,23 +99,3 @@ func TestATitleWordForWordIsFirst(t *testing.T) {
 		}
 	}
 }
-
-func TestListsOfArticlesAreBehindTheArticles(t *testing.T) {
-	list := func(name, title string) *retrieval.Document {
-		d := page(name, title, "", strings.Repeat("Performance of caches. Measuring performance. Performance of builds. ", 3))
-		for _, text := range []string{"Performance of caches", "Measuring performance", "Performance of builds"} {
-			d.Links = append(d.Links, retrieval.Link{Page: "guide", Text: text})
-		}
-		return d
-	}
-	x := opened(t, Options{}, list("tags/performance", "Performance"), list("blog/2023", "Performance"), list("archive", "Performance"),
-		list("performance/page/2", "Performance"), page("guide", "Tuning performance", "Caches", "How caches help performance."))
-	if got := pages(search(t, x, retrieval.Query{Text: "performance"})); got[0] != "guide" {
-		t.Errorf("got %v", got)
-	}
-	// A page about tags, without links to articles, is no list.
-	y := opened(t, Options{}, page("setup/tags", "Tags", "", "Tags of releases."), page("releases", "Releases", "Tags", "Releases have tags."))
-	if got := pages(search(t, y, retrieval.Query{Text: "tags"})); got[0] != "setup/tags" {
-		t.Errorf("got %v", got)
-	}
-}

@@ -169,7 +169,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 	var named []uint32 // pages whose title is the query
 	for _, page := range s.order {
 		value, factor := s.value[page]+s.evidence*s.page[page], g.factor[page]*scopes[g.scope[page]].kind
-		if factor > listFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
+		if factor > repeatsFactor && known-s.titleHits[page] < rounding*known && p.names(g.docs[page].Title) {
 			value += verbatimBonus * best
 			named = append(named, page)
 		}

@@ -10,17 +10,17 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
-// Statistics are a Table for searches: they read queries, mark their words,
-// and rank pages that another engine found. They never change.
+// Statistics are a table of words for searches: they read queries, mark their
+// words, and rank pages that another engine found. They never change.
 type Statistics struct {
 	vocabulary
-	table   *Table
+	table   *words.Table
 	wording *words.Wording
 }
 
-// Statistics returns the statistics of the pages that were added. The table
-// must not change any more: add to its Clone.
-func (t *Table) Statistics(w *words.Wording) *Statistics {
+// NewStatistics returns the statistics of the pages of a table, which must not
+// change any more: add to its Clone.
+func NewStatistics(t *words.Table, w *words.Wording) *Statistics {
 	s := &Statistics{table: t, wording: w}
 	all := slices.Sorted(maps.Keys(t.Words))
 	places := make([]uint32, len(all))
@@ -87,8 +87,6 @@ func (p *FoundPage) Add(found FoundSection) {
 type Traits struct {
 	// Language is the language whose rules the words follow.
 	Language string `json:"language"`
-	// Factor is what the page's score is multiplied by.
-	Factor float32 `json:"factor"`
 	// Words are those of all texts, Headings those of all headings.
 	Words    uint32 `json:"words"`
 	Headings uint32 `json:"headings"`
@@ -114,7 +112,7 @@ func Analyze(d *retrieval.Document) (Traits, []Words) {
 	var lex words.Lexicon
 	c := words.Count(d, &lex)
 	heading, text := c.Lengths()
-	traits := Traits{Language: string(c.Language), Factor: pageFactor(d, c), Words: text, Headings: heading}
+	traits := Traits{Language: string(c.Language), Words: text, Headings: heading}
 	out, counts := make([]Words, len(c.Sections)), words.Encode(c, &lex)
 	for i := range c.Sections {
 		var fields [3]strings.Builder
@@ -234,7 +232,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 		g.docs, g.words = append(g.docs, &d), append(g.words, counted)
 		g.byPage[d.Page] = uint32(i)
 		g.first = append(g.first, g.first[i]+uint32(len(d.Sections)))
-		g.factor = append(g.factor, f.Factor)
+		g.factor = append(g.factor, 1)
 		g.titleIDF, g.slugIDF = append(g.titleIDF, titleIDF), append(g.slugIDF, slugIDF)
 	}
 	terms := make([]uint32, len(numbers))

@@ -15,14 +15,14 @@ func statistics(t *testing.T, stopWords []string, documents ...*retrieval.Docume
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := NewTable()
+	table := words.NewTable()
 	for _, d := range documents {
 		table.Add(d)
 	}
-	if table, err = ReadTable(table.Encode()); err != nil {
+	if table, err = words.ReadTable(table.Encode()); err != nil {
 		t.Fatal(err)
 	}
-	return table.Statistics(w)
+	return NewStatistics(table, w)
 }
 
 func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {

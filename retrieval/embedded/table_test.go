@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
 	docs := library(60, 1)
-	table, want := NewTable(), NewTable()
+	table, want := words.NewTable(), words.NewTable()
 	for _, d := range docs {
 		table.Add(d)
 	}
@@ -27,7 +29,7 @@ func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
 	if reflect.DeepEqual(before, table) || before.Pages != len(docs) {
 		t.Error("the copy changed with the table")
 	}
-	again, err := ReadTable(want.Encode())
+	again, err := words.ReadTable(want.Encode())
 	if err != nil || !reflect.DeepEqual(again, want) {
 		t.Errorf("written and read: %v", err)
 	}
@@ -35,7 +37,7 @@ func TestATableOfWhatIsLeftIsThatOfWhatWasNeverRemoved(t *testing.T) {
 
 func TestADamagedTableIsAnError(t *testing.T) {
 	for _, data := range []string{"", "null", "{}", `{"format":2}`, `{"format":3}`, `{"format":3,"terms":{"x":[1,1]}}`, `{"format":3,"words":{"a":-1}}`} {
-		if _, err := ReadTable([]byte(data)); err == nil {
+		if _, err := words.ReadTable([]byte(data)); err == nil {
 			t.Errorf("%q is read", data)
 		}
 	}

@@ -33,8 +33,8 @@ func newTexts(d *retrieval.Document) *pageTexts {
 	return t
 }
 
-// withoutTexts returns a document without its texts, and without the links that
-// the ranking doesn't need.
+// withoutTexts returns a document without its texts, and without links unless it
+// is the front page.
 func withoutTexts(d *retrieval.Document) *retrieval.Document {
 	c := *d
 	c.Outline, c.Sections = true, make([]retrieval.Section, len(d.Sections))
@@ -42,7 +42,7 @@ func withoutTexts(d *retrieval.Document) *retrieval.Document {
 		s.Text, s.Marks = "", nil
 		c.Sections[i] = s
 	}
-	if c.Page != "" && !listPath.MatchString(c.Page) {
+	if c.Page != "" {
 		c.Links = nil
 	}
 	return &c

@@ -12,6 +12,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // content is what the servers should hold of a site. It has no texts and no
@@ -25,7 +26,7 @@ type content struct {
 	// mean is the mean of the sections' vectors at length 1.
 	mean []float32
 	// table has the words of the site, statistics is what searches read of it.
-	table      *embedded.Table
+	table      *words.Table
 	statistics *embedded.Statistics
 	// vectors returns those of a page's sections, nil if this process has none.
 	vectors func(page int) [][]float32
@@ -155,15 +156,15 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 	if c.measure(); before != nil && c.mean == nil {
 		c.mean = before.mean // the servers may have vectors still
 	}
-	c.table, c.statistics = table, table.Statistics(x.wording)
+	c.table, c.statistics = table, embedded.NewStatistics(table, x.wording)
 	return c, nil
 }
 
 // tableFor returns the table to which the pages that are not in before must be
 // added, if known is true, or else all pages.
-func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *embedded.Table, known bool) {
+func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table *words.Table, known bool) {
 	if before == nil {
-		return embedded.NewTable(), false
+		return words.NewTable(), false
 	}
 	kept := make(map[string]bool, len(outlines))
 	for _, d := range outlines {
@@ -172,7 +173,7 @@ func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table
 		}
 	}
 	if 2*len(kept) < len(before.outlines) {
-		return embedded.NewTable(), false
+		return words.NewTable(), false
 	}
 	table = before.table.Clone()
 	for _, d := range before.outlines {
@@ -181,7 +182,7 @@ func (x *Index) tableFor(outlines []*retrieval.Document, before *content) (table
 		}
 		full, err := x.stored(d)
 		if err != nil {
-			return embedded.NewTable(), false // the page is no longer on disk
+			return words.NewTable(), false // the page is no longer on disk
 		}
 		table.Remove(full)
 	}

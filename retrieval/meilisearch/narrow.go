@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // maxNarrowed is how many narrowed statistics are kept: of the pages that
@@ -66,10 +67,10 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 	n.filter, n.filtered = pageFilter(in, out)
 	if len(out) > 0 {
 		table := c.table.Clone()
-		change, count := out, (*embedded.Table).Remove
+		change, count := out, (*words.Table).Remove
 		if len(in) < len(out) {
-			table = embedded.NewTable()
-			change, count = in, (*embedded.Table).Add
+			table = words.NewTable()
+			change, count = in, (*words.Table).Add
 		}
 		for _, d := range change {
 			full, err := x.whole(ctx, c, d)
@@ -78,7 +79,7 @@ func (x *Index) narrow(ctx context.Context, c *content, pages *retrieval.PageSet
 			}
 			count(table, full)
 		}
-		n.statistics = table.Statistics(x.wording)
+		n.statistics = embedded.NewStatistics(table, x.wording)
 	}
 	x.narrowed.sets = slices.Insert(x.narrowed.sets, 0, n)
 	x.narrowed.sets = x.narrowed.sets[:min(len(x.narrowed.sets), maxNarrowed)]

@@ -13,6 +13,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // The state is what a process must know of a site to answer searches and to
@@ -144,10 +145,10 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 	if _, err := io.Copy(io.Discard, in); err != nil { // the checksum is at the end
 		return nil, nil, err
 	}
-	if c.table, err = embedded.ReadTable(table); err != nil {
+	if c.table, err = words.ReadTable(table); err != nil {
 		return nil, nil, err
 	}
-	c.statistics = c.table.Statistics(x.wording)
+	c.statistics = embedded.NewStatistics(c.table, x.wording)
 	c.index(x)
 	for _, ix := range c.indexes {
 		if !ix.view {

@@ -1,4 +1,4 @@
-package embedded
+package words
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Table counts the words of a site: what the ranking needs of all pages when
@@ -18,10 +17,10 @@ type Table struct {
 	Format    int                       `json:"format"`
 	Pages     int                       `json:"pages"`
 	Sections  int                       `json:"sections"`
-	Mean      averages                  `json:"mean"`
+	Mean      Averages                  `json:"mean"`
 	Languages map[language.Language]int `json:"languages"` // pages
 	Words     map[string]uint32         `json:"words"`     // places of each word as it is written
-	Terms     map[uint32]termCount      `json:"terms"`     // by words.StemHash
+	Terms     map[uint32]termCount      `json:"terms"`     // by StemHash
 }
 
 // termCount is how many sections, and how many pages, hold a term.
@@ -46,11 +45,11 @@ func (t *Table) Add(d *retrieval.Document) { t.count(d, 1) }
 func (t *Table) Remove(d *retrieval.Document) { t.count(d, -1) }
 
 func (t *Table) count(d *retrieval.Document, by int) {
-	var lex words.Lexicon
-	c := words.Count(d, &lex)
+	var lex Lexicon
+	c := Count(d, &lex)
 	t.Pages += by
 	t.Sections += by * len(c.Sections)
-	t.Mean.addPage(c, float64(by))
+	t.Mean.AddPage(c, float64(by))
 	if t.Languages[c.Language] += by; t.Languages[c.Language] <= 0 {
 		delete(t.Languages, c.Language)
 	}
@@ -64,7 +63,7 @@ func (t *Table) count(d *retrieval.Document, by int) {
 	}
 	hashes := make([]uint32, len(lex.Words))
 	for i := range hashes {
-		hashes[i] = words.StemHash(lex.Words[i].Stem)
+		hashes[i] = StemHash(lex.Words[i].Stem)
 	}
 	counts := map[uint32]termCount{} // of this page
 	head, section := map[uint32]bool{}, map[uint32]bool{}
@@ -97,7 +96,7 @@ const tableFormat = 3
 func (t *Table) Encode() []byte {
 	data, err := json.Marshal(t)
 	if err != nil {
-		panic("embedded: " + err.Error()) // numbers and words always have a form
+		panic("words: " + err.Error()) // numbers and words always have a form
 	}
 	return data
 }
@@ -110,4 +109,49 @@ func ReadTable(data []byte) (*Table, error) {
 		return nil, fmt.Errorf("the table of words is damaged, or of another version: %w", cmp.Or(err, fmt.Errorf("format %d", t.Format)))
 	}
 	return &t, nil
+}
+
+// Average is the mean length of a field, empty ones left out.
+type Average struct{ Sum, N float64 }
+
+// add adds a length, or removes it if by is -1.
+func (m *Average) add(length uint32, by float64) {
+	if length > 0 {
+		m.Sum += by * float64(length)
+		m.N += by
+	}
+}
+
+// b is how much the length of a field counts in BM25.
+const b = .75
+
+// Norm is what frequencies in a field of a length are divided by.
+func (m *Average) Norm(length uint32) float32 {
+	if m.N == 0 || length == 0 {
+		return 1
+	}
+	return 1 - b + b*float32(float64(length)*m.N/m.Sum)
+}
+
+// Averages are those of all fields; PageHeading and PageText of all sections
+// of a page together.
+type Averages struct {
+	Title, Description, Keywords, Path Average
+	Heading, Text                      Average
+	PageHeading, PageText              Average
+}
+
+// AddPage adds the lengths of a page, or removes them if by is -1.
+func (m *Averages) AddPage(c *Page, by float64) {
+	m.Title.add(c.Title, by)
+	m.Description.add(c.Description, by)
+	m.Keywords.add(c.Keywords, by)
+	m.Path.add(c.Path, by)
+	for i := range c.Sections {
+		m.Heading.add(c.Sections[i].Heading, by)
+		m.Text.add(c.Sections[i].Text, by)
+	}
+	heading, text := c.Lengths()
+	m.PageHeading.add(heading, by)
+	m.PageText.add(text, by)
 }
