@@ -173,7 +173,7 @@ func (EmbeddedIndex) CaddyModule() caddy.ModuleInfo {
 func (EmbeddedIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 	running, _ := o.Running.(*embedded.Index)
 	return embedded.Open(embedded.Options{
-		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Later: true, Running: running,
+		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Idle: o.Idle, Lost: o.Lost, Log: o.Log, Running: running,
 	})
 }
 

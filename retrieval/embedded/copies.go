@@ -258,20 +258,9 @@ func (g *generation) orderCopies() []uint64 {
 	}
 	slices.SortFunc(pages, func(a, b uint32) int {
 		x, y := g.docs[a], g.docs[b]
-		other := func(d *retrieval.Document) int {
-			if speaks(languageTag(d.Language), "en") {
-				return 0
-			}
-			return 1
-		}
-		current := func(k retrieval.Kind) int {
-			if k == retrieval.Current {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(current(x.Kind), current(y.Kind)), compareVersions(y.Version, x.Version),
-			cmp.Compare(inLanguage[y.Language], inLanguage[x.Language]), cmp.Compare(other(x), other(y)), cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
+		return cmp.Or(first(x.Kind == retrieval.Current, y.Kind == retrieval.Current), compareVersions(y.Version, x.Version),
+			cmp.Compare(inLanguage[y.Language], inLanguage[x.Language]), first(speaks(languageTag(x.Language), "en"), speaks(languageTag(y.Language), "en")),
+			cmp.Compare(len(x.URL), len(y.URL)), cmp.Compare(a, b))
 	})
 	out := make([]uint64, len(g.docs))
 	for rank, page := range pages {
@@ -290,22 +279,31 @@ func (g *generation) orderCopies() []uint64 {
 	return out
 }
 
+// first compares two truths: true is before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
 // compareVersions compares versions number by number: 1.9 < 1.10. Those
 // without a number are equal.
 func compareVersions(a, b string) int {
-	a, b = strings.TrimLeft(a, "vV"), strings.TrimLeft(b, "vV")
-	for a != "" && b != "" {
-		var x, y string
-		x, a, _ = strings.Cut(a, ".")
-		y, b, _ = strings.Cut(b, ".")
-		m, errA := strconv.Atoi(x)
-		n, errB := strconv.Atoi(y)
-		if errA != nil || errB != nil {
-			return 0
+	numbers := func(version string) (out []int) {
+		for s := range strings.SplitSeq(strings.TrimLeft(version, "vV"), ".") {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				break
+			}
+			out = append(out, n)
 		}
-		if m != n {
-			return cmp.Compare(m, n)
-		}
+		return out
 	}
-	return 0
+	m, n := numbers(a), numbers(b)
+	most := min(len(m), len(n))
+	return slices.Compare(m[:most], n[:most])
 }

@@ -46,21 +46,17 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 	if s.headingHits[section] > (1-rounding)*known {
 		verbatim = known * p.headed(&g.docs[page].Sections[section-from])
 	}
-	for _, a := range []struct {
-		name string
-		v    float32
-	}{
-		{"title", titleBonus * likeness(s.titleHits[page], known, g.titleIDF[page])},
-		{"path", slugBonus * likeness(s.slugHits[page], known, g.slugIDF[page])},
-		{"heading", headingBonus * likeness(s.headingHits[section], known, g.headingIDF[section])},
-		{"the query in the heading", verbatim},
-		{"the page's second section", second},
-		{"all of the page", s.evidence * s.page[page]},
-	} {
-		if a.v != 0 {
-			added = append(added, fmt.Sprintf("%s +%.2f", a.name, a.v))
+	add := func(name string, v float32) {
+		if v != 0 {
+			added = append(added, fmt.Sprintf("%s +%.2f", name, v))
 		}
 	}
+	add("title", titleBonus*likeness(s.titleHits[page], known, g.titleIDF[page]))
+	add("path", slugBonus*likeness(s.slugHits[page], known, g.slugIDF[page]))
+	add("heading", headingBonus*likeness(s.headingHits[section], known, g.headingIDF[section]))
+	add("the query in the heading", verbatim)
+	add("the page's second section", second)
+	add("all of the page", s.evidence*s.page[page])
 	if p.names(g.docs[page].Title) {
 		added = append(added, "the title is the query")
 	}

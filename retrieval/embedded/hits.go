@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	maxHits = retrieval.MaxHits
 	// secondSection is what the second section of a page is worth.
 	secondSection = .8
 	// least is the least value of a section that was found.

@@ -125,7 +125,7 @@ func (x *Index) unload() {
 // the snapshot can't be written, it is from then on.
 func (x *Index) replaceOnDisk(ctx context.Context, c *contents) error {
 	if x.save(c) {
-		x.idle.outlines.Store(outlines(c.docs))
+		x.idle.outlines.Store(&c.docs)
 		return nil
 	}
 	if err := x.show(ctx, c, nil); err != nil {
@@ -133,15 +133,6 @@ func (x *Index) replaceOnDisk(ctx context.Context, c *contents) error {
 	}
 	x.idle.outlines.Store(nil)
 	return nil
-}
-
-// outlines are those of documents.
-func outlines(documents []*retrieval.Document) *[]*retrieval.Document {
-	out := make([]*retrieval.Document, len(documents))
-	for i, d := range documents {
-		out[i] = d.NewOutline()
-	}
-	return &out
 }
 
 // take gives contents the documents of a Replace. Texts that are in the current

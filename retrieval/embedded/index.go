@@ -43,9 +43,6 @@ type Options struct {
 	// Running, if not nil, is an index of the same folder, whose pages are
 	// searched until the first Replace.
 	Running *Index
-	// Later leaves what an earlier run left there to Restore. Until then, the
-	// index is not ready.
-	Later bool
 	// Lost is called if the index was not in memory and its snapshot can't be
 	// used: the site must be indexed again. It must not block.
 	Lost func()
@@ -71,9 +68,9 @@ type Index struct {
 
 var _ retrieval.Index = (*Index)(nil)
 
-// Open returns the index of a folder with what an earlier run left there. A
-// snapshot that is damaged or of another version is logged, removed and
-// ignored. Open only fails if synonyms or stop words can't be used.
+// Open returns the index of a folder. What an earlier run left there is loaded by
+// Restore, until which the index is not ready. Open only fails if synonyms or stop
+// words can't be used.
 func Open(o Options) (*Index, error) {
 	w, err := words.NewWording(o.Synonyms, o.StopWords)
 	if err != nil {
@@ -101,13 +98,11 @@ func Open(o Options) (*Index, error) {
 			x.current.Store(g)
 		}
 	}
-	if !o.Later {
-		x.Restore(context.Background(), func(int, int) {})
-	}
 	return x, nil
 }
 
-// Restore loads the snapshot of an earlier run, unless ctx is done before.
+// Restore loads the snapshot of an earlier run, unless ctx is done before. One
+// that is damaged or of another version is logged, removed and ignored.
 // progress is called with the pages that were read, of how many.
 func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 	x.replacing.Lock()
@@ -130,7 +125,7 @@ func (x *Index) Restore(ctx context.Context, progress func(done, total int)) {
 	case err != nil:
 		x.unusable(err)
 	case x.unloads(c.docs):
-		x.idle.outlines.Store(outlines(c.docs))
+		x.idle.outlines.Store(&c.docs)
 	default:
 		_ = x.show(context.Background(), c, nil) // it only fails with the context
 	}
@@ -160,7 +155,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	q.Limit = min(max(q.Limit, 1), maxHits)
+	q.Limit = min(max(q.Limit, 1), retrieval.MaxHits)
 	if q.Vector != nil && g.vectors != nil && !g.vectors.fits(q.Vector) {
 		g.warnMisfit.Do(func() {
 			x.log.Warn("the query's vector doesn't fit those of the index, so searches use keywords only; the embedder's model has changed: index the site again",
@@ -254,7 +249,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	}
 	saved := x.save(c)
 	if unloads && saved {
-		x.idle.outlines.Store(outlines(documents))
+		x.idle.outlines.Store(&c.docs)
 		x.unloadLater(x.idle.after)
 	}
 	return nil

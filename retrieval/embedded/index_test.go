@@ -24,6 +24,7 @@ func opened(t testing.TB, o Options, docs ...*retrieval.Document) *Index {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
+	x.Restore(context.Background(), func(int, int) {})
 	if docs != nil {
 		if err := x.Replace(context.Background(), docs, nil); err != nil {
 			t.Fatal(err)
@@ -65,7 +66,7 @@ func TestThePageWhoseTitleIsTheQueryComesFirst(t *testing.T) {
 func TestAReloadSearchesThePagesOfTheRunningIndex(t *testing.T) {
 	dir := t.TempDir()
 	running := opened(t, Options{Dir: dir}, hashed()...)
-	x := opened(t, Options{Dir: dir, Running: running, Later: true, Synonyms: [][]string{{"setzen", "install"}}})
+	x := opened(t, Options{Dir: dir, Running: running, Synonyms: [][]string{{"setzen", "install"}}})
 	hits := search(t, x, retrieval.Query{Text: "setzen"})
 	if len(hits) == 0 || hits[0].Content() == "" {
 		t.Fatalf("before its first Replace it finds %v", hits)

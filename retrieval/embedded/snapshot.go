@@ -75,7 +75,7 @@ func save(dir string, c *contents) error {
 	name := filepath.Join(dir, snapshotFile)
 	err := disk.WriteFile(name, func(w io.Writer) error {
 		sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-		if err := encode(&counted{Writer: io.MultiWriter(w, sum)}, c, stored); err != nil {
+		if err := encode(io.MultiWriter(w, sum), c, stored); err != nil {
 			return err
 		}
 		return binary.Write(w, binary.BigEndian, sum.Sum32())
@@ -94,36 +94,18 @@ func save(dir string, c *contents) error {
 	return nil
 }
 
-// counted counts what is written or read.
-type counted struct {
-	io.Writer
-	*bufio.Reader
-	n int64
-}
+// counter counts bytes that are written.
+type counter int64
 
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n += int64(n)
-	return n, err
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// ReadByte keeps a decoder from reading more than a value.
-func (c *counted) ReadByte() (byte, error) {
-	b, err := c.Reader.ReadByte()
-	if err == nil {
-		c.n++
-	}
-	return b, err
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 // encode writes contents. stored gets where the texts are.
-func encode(w *counted, c *contents, stored []*texts) error {
+func encode(w io.Writer, c *contents, stored []*texts) error {
+	written := new(counter)
+	w = io.MultiWriter(w, written)
 	if _, err := fmt.Fprintf(w, "%s%d\n", snapshotHeader, SnapshotFormat); err != nil {
 		return err
 	}
@@ -161,7 +143,7 @@ func encode(w *counted, c *contents, stored []*texts) error {
 		if err := e.Encode(p); err != nil {
 			return err
 		}
-		stored[i] = &texts{at: w.n, ends: ends}
+		stored[i] = &texts{at: int64(*written), ends: ends}
 		if _, err := w.Write(data); err != nil {
 			return err
 		}
@@ -214,7 +196,8 @@ func loadFrom(ctx context.Context, f *os.File, progress func(done, total int)) (
 // decode reads what encode wrote. Whatever f holds, it allocates in proportion
 // to it, and returns contents that make a generation, or an error.
 func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, total int)) (*contents, error) {
-	in := &counted{Reader: bufio.NewReader(io.NewSectionReader(f, 0, size))}
+	section := io.NewSectionReader(f, 0, size)
+	in := bufio.NewReader(section) // of which a decoder reads no more than a value
 	if err := checkHeader(in); err != nil {
 		return nil, err
 	}
@@ -244,8 +227,9 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 		if err := p.validate(len(start.Words), start.Dimension); err != nil {
 			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
-		t := &texts{file: f, at: in.n, ends: p.Ends}
-		if _, err := io.CopyN(io.Discard, in, int64(p.Ends[len(p.Ends)-1])); err != nil {
+		at, _ := section.Seek(0, io.SeekCurrent) // can't fail
+		t := &texts{file: f, at: at - int64(in.Buffered()), ends: p.Ends}
+		if _, err := in.Discard(int(p.Ends[len(p.Ends)-1])); err != nil {
 			return nil, fmt.Errorf("page %d: %w", i, err)
 		}
 		if holdTexts {
@@ -280,7 +264,7 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 }
 
 // checkHeader reads the first line.
-func checkHeader(in *counted) error {
+func checkHeader(in *bufio.Reader) error {
 	start, err := in.Peek(maxHeader)
 	if err != nil && err != io.EOF {
 		return err
@@ -296,7 +280,7 @@ func checkHeader(in *counted) error {
 	case format < SnapshotFormat:
 		return fmt.Errorf("an older version of caddy-docs wrote it: its format is %d, this version reads %d", format, SnapshotFormat)
 	}
-	_, err = io.CopyN(io.Discard, in, int64(len(line)+1))
+	_, err = in.Discard(len(line) + 1)
 	return err
 }
 
@@ -305,7 +289,7 @@ func (p *snapshotPage) validate(words, dimension int) error {
 	if p.Document == nil {
 		return errors.New("no document")
 	}
-	if len(p.Ends) != len(p.Document.Sections)+1 || !slices.IsSorted(p.Ends) {
+	if len(p.Ends) != len(p.Document.Sections)+2 || !slices.IsSorted(p.Ends) {
 		return errors.New("texts don't match sections")
 	}
 	if p.Words != nil {
@@ -319,11 +303,6 @@ func (p *snapshotPage) validate(words, dimension int) error {
 	for i, s := range p.Sections {
 		if s < 0 || s >= len(p.Document.Sections) || i > 0 && s <= p.Sections[i-1] {
 			return fmt.Errorf("no section %d", s)
-		}
-	}
-	for _, v := range p.Vectors {
-		if !(v >= -1.01 && v <= 1.01) {
-			return fmt.Errorf("a vector holds %v", v)
 		}
 	}
 	return nil

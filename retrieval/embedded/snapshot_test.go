@@ -195,7 +195,7 @@ func FuzzSnapshot(f *testing.F) {
 		}
 		for _, c.words = range [][]*words.Page{g.words, nil} {
 			b.Reset()
-			if err := encode(&counted{Writer: &b}, c, make([]*texts, len(docs))); err != nil {
+			if err := encode(&b, c, make([]*texts, len(docs))); err != nil {
 				f.Fatal(err)
 			}
 			f.Add(bytes.Clone(b.Bytes()))
@@ -233,6 +233,7 @@ func BenchmarkRestart(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		x.Restore(b.Context(), func(int, int) {})
 		if x.Documents() == nil {
 			b.Fatal("nothing was restored")
 		}
@@ -245,7 +246,10 @@ func TestASnapshotIsLoadedLater(t *testing.T) {
 	if err := opened(t, Options{Dir: dir}).Replace(context.Background(), docs, of(vectors)); err != nil {
 		t.Fatal(err)
 	}
-	x := opened(t, Options{Dir: dir, Later: true})
+	x, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := x.Search(t.Context(), retrieval.Query{Text: "install"}); !errors.Is(err, retrieval.ErrNotReady) || x.Documents() != nil {
 		t.Errorf("before it is loaded: %v", err)
 	}

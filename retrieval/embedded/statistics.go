@@ -154,7 +154,7 @@ const unranked = .5
 // the mean similarity of all sections. ratio is the weight of vectors, see
 // Options.SemanticRatio.
 func (s *Statistics) Rank(q retrieval.Query, found []FoundPage, mean, ratio float64) []retrieval.Hit {
-	q.Limit = min(max(q.Limit, 1), maxHits)
+	q.Limit = min(max(q.Limit, 1), retrieval.MaxHits)
 	p := s.parse(&q, s.wording)
 	g := s.candidates(&p, found)
 	x := &scratch{}

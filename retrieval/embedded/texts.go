@@ -17,7 +17,8 @@ type texts struct {
 	whole *retrieval.Document // nil if they are in the file
 	file  io.ReaderAt         // a finalizer closes it
 	at    int64
-	ends  []uint32 // of the sections, from at, and of the links
+	// ends are where the sections and the links end, from at, behind a 0.
+	ends []uint32
 }
 
 // pageTexts are the texts of a page in all generations that have it.
@@ -55,8 +56,8 @@ func (t *texts) record() (data []byte, ends []uint32, err error) {
 		data, err = t.read(0, t.ends[len(t.ends)-1])
 		return data, t.ends, err
 	}
-	for i := range t.whole.Sections {
-		s := &t.whole.Sections[i]
+	ends = []uint32{0}
+	for _, s := range t.whole.Sections {
 		data = append(append(binary.AppendUvarint(data, uint64(len(s.Text))), s.Text...), s.Marks...)
 		ends = append(ends, uint32(len(data))) //nolint:gosec // a page is smaller
 	}
@@ -83,11 +84,7 @@ func (t *texts) section(i int) (string, error) {
 	if t.whole != nil {
 		return t.whole.Sections[i].Text, nil
 	}
-	from := uint32(0)
-	if i > 0 {
-		from = t.ends[i-1]
-	}
-	data, err := t.read(from, t.ends[i])
+	data, err := t.read(t.ends[i], t.ends[i+1])
 	text, _ := cutText(data)
 	return string(text), err
 }
@@ -113,15 +110,14 @@ func (t *texts) document(d *retrieval.Document) (*retrieval.Document, error) {
 	}
 	c := *d
 	c.Outline, c.Links, c.Sections = false, nil, make([]retrieval.Section, len(d.Sections))
-	from := uint32(0)
 	for i, s := range d.Sections {
-		text, marks := cutText(data[from:t.ends[i]])
+		text, marks := cutText(data[t.ends[i]:t.ends[i+1]])
 		if s.Text = string(text); len(marks) > 0 {
 			s.Marks = marks
 		}
-		c.Sections[i], from = s, t.ends[i]
+		c.Sections[i] = s
 	}
-	if links := data[from:]; len(links) > 0 {
+	if links := data[t.ends[len(d.Sections)]:]; len(links) > 0 {
 		err = json.Unmarshal(links, &c.Links)
 	}
 	return &c, err

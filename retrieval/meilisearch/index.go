@@ -181,6 +181,7 @@ func Open(o Options) (*Index, error) {
 		if x.local, err = embedded.Open(embedded.Options{Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, SemanticRatio: o.SemanticRatio, Log: x.log}); err != nil {
 			return nil, err
 		}
+		x.local.Restore(context.Background(), func(int, int) {})
 	case o.Dir != "":
 		embedded.RemoveSnapshot(o.Dir) // of a fallback that is no longer configured
 	}

@@ -44,7 +44,7 @@ func serve(t testing.TB, dir string, from func(*ingest.Ingester) retrieval.Sourc
 	}
 	s := &site{t: t, ctx: ctx, index: index, refreshed: make(chan struct{}, 1)}
 	s.refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: "acme", Source: from(reader), Ingester: reader, Index: index, Dir: dir, Log: slog.New(slog.DiscardHandler),
+		Site: "acme", Source: from(reader), Ingester: reader, Index: index, Restore: index.Restore, Dir: dir, Log: slog.New(slog.DiscardHandler),
 		OnReport: func(retrieval.Report, error) {
 			select {
 			case s.refreshed <- struct{}{}:
@@ -366,8 +366,9 @@ func TestARestartAnswersFromDiskAndReadsNothing(t *testing.T) {
 		must(t, err)
 		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
 		must(t, err)
+		index.Restore(t.Context(), func(int, int) {})
 		return index, retrieval.NewRefresher(retrieval.RefresherOptions{
-			Source: folder(root)(reader), Ingester: reader, Index: index, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
+			Source: folder(root)(reader), Ingester: reader, Index: index, Restore: index.Restore, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
 		})
 	}
 	index, refresher := run()
@@ -405,7 +406,7 @@ func TestPagesThatTheConfigurationNoLongerIncludesAreNotHeldBack(t *testing.T) {
 		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
 		must(t, err)
 		report, err := retrieval.NewRefresher(retrieval.RefresherOptions{
-			Source: folder(root)(reader), Ingester: reader, Index: index, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
+			Source: folder(root)(reader), Ingester: reader, Index: index, Restore: index.Restore, Dir: filepath.Join(dir, "pages"), Log: slog.New(slog.DiscardHandler),
 		}).Refresh(t.Context())
 		must(t, err)
 		if report.Held != "" || report.Pages != c.pages {
