@@ -74,7 +74,6 @@ func chartOf(days []insights.Day, title, unit, partUnit string, of func(*insight
 	return c
 }
 
-// searchChart draws the searches of days.
 func searchChart(days []insights.Day) *chart {
 	return chartOf(days, "Searches a day", "searches", "without a result", func(d *insights.Day) (int64, int64) { return d.Searches, d.NoResult })
 }

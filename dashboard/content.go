@@ -21,7 +21,6 @@ type Page struct {
 	Edit string
 }
 
-// content lists the pages.
 func content(q *request) error {
 	if q.invalid != nil {
 		return q.invalid

@@ -164,7 +164,6 @@ func (q *request) route() error {
 	return errNotFound
 }
 
-// redirect redirects to a path of the dashboard with parameters.
 func (q *request) redirect(path string, values url.Values) error {
 	q.w.Header().Set("Location", link(q.base+path, values))
 	q.w.WriteHeader(http.StatusSeeOther)

@@ -38,7 +38,6 @@ func feedback(q *request) error {
 	}.list(q, "feedback", data.Query, store.Feedback, data)
 }
 
-// setFeedback sets the state of a vote.
 func setFeedback(q *request) error {
 	state, note, err := q.stateForm()
 	if err != nil {

@@ -101,7 +101,6 @@ func (q *request) choice(name string, values ...string) string {
 // state reads a parameter that selects entries by their state. "" is all.
 func (q *request) state() string { return q.choice("state", "new", "done", "dismissed", "") }
 
-// stateForm reads the state and the note of a form.
 func (q *request) stateForm() (state string, note string, err error) {
 	if state, err = insights.ParseState(q.PostFormValue("state")); err != nil {
 		return "", "", fail(http.StatusBadRequest, "The state must be new, done or dismissed.")

@@ -60,7 +60,6 @@ func keys(q *request) error {
 	return keysPage(q, http.StatusOK, keysData{Form: keyForm{Expires: defaultExpiry}})
 }
 
-// keysPage shows the keys of the site's organization.
 func keysPage(q *request, status int, data keysData) error {
 	if q.invalid != nil {
 		return q.invalid
@@ -151,7 +150,6 @@ func describeKey(k *access.Key, now time.Time) keyRow {
 	return row
 }
 
-// createKey makes a key and shows its secret.
 func createKey(q *request) error {
 	form := keyForm{
 		Name: strings.TrimSpace(q.PostFormValue("name")), Origins: q.PostFormValue("origins"),
@@ -209,7 +207,6 @@ func describe(q *request, data *keysData) {
 		base, site.Name, data.Secret)
 }
 
-// revokeKey revokes a key of the organization.
 func revokeKey(q *request) error {
 	all, err := organizationKeys(q)
 	if err != nil {

@@ -85,7 +85,6 @@ type Session struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// visitor is who has the session.
 func (s *Session) visitor() *Visitor {
 	v := &Visitor{Name: s.Name, Admin: s.Organization == "", session: s.ID}
 	if !v.Admin {
@@ -260,7 +259,6 @@ func (l *Logins) End(ctx context.Context, id string) ([]Session, error) {
 	return ended, err
 }
 
-// endSecret ends the session of a cookie.
 func (l *Logins) endSecret(ctx context.Context, secret string) {
 	if len(secret) == secretLength {
 		l.end(ctx, hash(secret))

@@ -38,13 +38,11 @@ func mood(change float64, wish int) string {
 	return ""
 }
 
-// rate is a share.
 func rate(title string, now, before *float64, wish int, define string) number {
 	return ratio(title, now, before, wish, define, percent,
 		func(points float64) string { return fmt.Sprintf("%+.1f points", 100*points) }, .001)
 }
 
-// decimal is a mean.
 func decimal(title string, now, before *float64, wish int, define string) number {
 	return ratio(title, now, before, wish, define,
 		func(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }, func(n float64) string { return fmt.Sprintf("%+.1f", n) }, .1)
@@ -67,7 +65,6 @@ func ratio(title string, now, before *float64, wish int, define string, value, c
 	return n
 }
 
-// total is a count.
 func total(title string, now, before int64, wish int, define string) number {
 	n := number{Title: title, Value: thousands(now), Define: define}
 	switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/insights"
 )
 
-// overview shows the state of the site.
 func overview(q *request) error {
 	data := struct {
 		Problems []Problem

@@ -143,7 +143,6 @@ func (q *request) show(status int, data any) error {
 	return errNotFound
 }
 
-// write answers with a body.
 func (q *request) write(status int, contentType string, body []byte) {
 	q.w.Header().Set("Content-Type", contentType)
 	q.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -273,7 +272,6 @@ func icon(name string) template.HTML {
 	return template.HTML(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d="` + icons[name] + `"/></svg>`) //nolint:gosec // constants
 }
 
-// lasted writes how long something took.
 func lasted(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + " ms"

@@ -48,7 +48,6 @@ func (q *request) insecure() bool {
 		host != "localhost" && !strings.HasSuffix(host, ".localhost") && (ip == nil || !ip.IsLoopback())
 }
 
-// login begins a session with a code.
 func (q *request) login() error {
 	if q.Method != http.MethodPost {
 		if q.visitor != nil {
@@ -71,7 +70,6 @@ func (q *request) login() error {
 	return q.redirect(next, nil)
 }
 
-// logout ends the session.
 func (q *request) logout() error {
 	if q.Method != http.MethodPost {
 		return notAllowed(http.MethodPost)

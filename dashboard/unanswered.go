@@ -114,7 +114,6 @@ func gap(q *request) error {
 	return q.render(http.StatusOK, "gap", "Unanswered question", data)
 }
 
-// setGap sets the state of a group of questions.
 func setGap(q *request) error {
 	state, note, err := q.stateForm()
 	if err != nil {

@@ -69,7 +69,6 @@ func DecodeFeedback(body []byte) (*Feedback, error) {
 	return f, nil
 }
 
-// shorten removes white space around a text of at most that many characters.
 func shorten(field string, s *string, most int) error {
 	if *s = strings.TrimSpace(*s); utf8.RuneCountInString(*s) > most {
 		return mustBe(field, fmt.Sprintf("shorter: at most %d characters are possible", most))

@@ -179,7 +179,6 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 	return r, nil
 }
 
-// validThreadID reports whether id has the form of a thread's id.
 func validThreadID(id string) bool {
 	return id != "" && len(id) <= maxThreadID && strings.IndexFunc(id, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'

@@ -83,7 +83,6 @@ func (x *eraser) delete(from string, args ...any) error {
 	return err
 }
 
-// threads deletes conversations.
 func (x *eraser) threads(ids []string) error {
 	for _, id := range ids {
 		for _, table := range []string{"docs_replies", "docs_conversations", "docs_votes"} {
@@ -116,7 +115,6 @@ func containing[T cmp.Ordered](x *eraser, text, query string) (ids []T, err erro
 	return slices.Compact(ids), err
 }
 
-// text deletes what contains a text.
 func (x *eraser) text(text string) error {
 	queries, err := containing[int64](x, text, `select id, text from docs_queries where site = ?`)
 	if err != nil {
@@ -149,7 +147,6 @@ func (x *eraser) text(text string) error {
 	return x.threads(threads)
 }
 
-// day deletes a day, with its counts.
 func (x *eraser) day(d Date) error {
 	from, to := d.Time().Unix(), (d + 1).Time().Unix()
 	ids, err := rowsOf(x.session, column[string], `select distinct thread from docs_replies

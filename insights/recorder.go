@@ -211,7 +211,6 @@ func (r *Recorder[S]) Close(ctx context.Context) error {
 	return s.Close()
 }
 
-// run collects batches and stores them.
 func (r *Recorder[S]) run() {
 	for {
 		batch, more := r.collect()

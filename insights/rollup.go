@@ -78,7 +78,6 @@ func (c *Counts) scans(to ...any) []any {
 	return to
 }
 
-// addDays adds the counts to those of the database.
 func (b *batch) addDays() error {
 	keys := slices.SortedFunc(maps.Keys(b.days), func(x, y dayKey) int {
 		return cmp.Or(cmp.Compare(x.site, y.site), cmp.Compare(x.day, y.day), strings.Compare(fmt.Sprint(x.by), fmt.Sprint(y.by)))

@@ -236,7 +236,6 @@ func (t *session) insert(table string, rows [][]any, suffix string, returned fun
 	return nil
 }
 
-// add adds one row.
 func (t *session) add(table string, row ...any) error { return t.insert(table, [][]any{row}, "", nil) }
 
 // site returns the number of a site, and false if the database has none.

@@ -36,7 +36,6 @@ func parseDashboard(h httpcaddyfile.Helper) ([]httpcaddyfile.ConfigValue, error)
 	return []httpcaddyfile.ConfigValue{configRoute(matcher, route)}, nil
 }
 
-// dashboardWords are the words of the directive docs_dashboard.
 func dashboardWords(d *ui.Dashboard) []word {
 	admin := listWord("admin", "<user>|<@group>...", "dana", &d.Admins)
 	admin.field = "admins"

@@ -47,7 +47,6 @@ type settings struct {
 	off       map[string]bool // parts that are left out, by their word
 }
 
-// validate checks the values of the words.
 func (s *settings) validate() error {
 	return errors.Join(s.guard.Validate(), s.assistant.Validate(), s.widget.Validate(), s.llms.Validate())
 }
@@ -208,12 +207,10 @@ func docsWords(site *options.Site, s *settings) []word {
 	return append(slices.Concat(s.partWords(), siteWords(site), s.words(apiAssistant)), s.widgetWord())
 }
 
-// partWords are the words that say which parts docs serves.
 func (s *settings) partWords() []word {
 	return []word{s.onlyWord(), s.partWord(partMCP, "off|key", s.signInWord()), s.partWord(partLLMs, "off", s.contentSignalWord())}
 }
 
-// leaveOut leaves out a part.
 func (s *settings) leaveOut(part string) {
 	if s.off == nil {
 		s.off = map[string]bool{}

@@ -83,7 +83,6 @@ func (s *settings) mcp() any {
 	}
 }
 
-// onlyNames are the words that may follow "only".
 func onlyNames() (names []string) {
 	for _, p := range parts {
 		if p.only != "" && !slices.Contains(names, p.only) {

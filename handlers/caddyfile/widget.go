@@ -40,7 +40,6 @@ func (s *settings) injectWord() word {
 	}}
 }
 
-// widgetWords are the settings of the widget.
 func (s *settings) widgetWords() []word {
 	w := &s.widget
 	return []word{

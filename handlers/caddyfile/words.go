@@ -181,7 +181,6 @@ func (l line) between(least, most int) ([]string, error) {
 	return args, nil
 }
 
-// duration reads a duration like 10s, 1h30m or 30d.
 func (l line) duration(s string) (caddy.Duration, error) {
 	d, err := caddy.ParseDuration(s)
 	if err != nil || d == 0 {
@@ -302,5 +301,4 @@ func at(t caddyfile.Token) *caddyfile.Dispenser {
 	return d
 }
 
-// position formats the position of a token.
 func position(t caddyfile.Token) string { return fmt.Sprintf("%s:%d", t.File, t.Line) }

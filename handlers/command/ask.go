@@ -122,7 +122,6 @@ func printAnswer(t *target, stream io.Reader, out io.Writer) error {
 	return nil
 }
 
-// printExplanation shows the query, passages and prompt of an answer.
 func printExplanation(out io.Writer, e *assistant.Explanation) {
 	fmt.Fprintf(out, "searched for  %s\n", e.Query)
 	if e.Other != "" {

@@ -199,7 +199,6 @@ func adminMessage(text string) string {
 	return text
 }
 
-// adminAddress returns the address of the admin API.
 func (t *target) adminAddress() (string, error) {
 	if t.address != "" {
 		return t.address, nil

@@ -116,7 +116,6 @@ func isPrivate(address string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || !strings.Contains(host, ".")
 }
 
-// caddyfile returns the Caddyfile.
 func (s *firstSite) caddyfile() string {
 	var b strings.Builder
 	line := func(words ...string) { fmt.Fprintln(&b, strings.TrimSpace(strings.Join(words, " "))) }
@@ -181,7 +180,6 @@ func (s *firstSite) origin() string {
 	return "https://" + s.Host
 }
 
-// quote writes a value as one word of a Caddyfile.
 func quote(s string) string {
 	if s != "" && !strings.ContainsAny(s, " \t\"`{}#\\") {
 		return s

@@ -128,7 +128,6 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	return takes(1, 1)(cmd, args)
 }
 
-// numbers are the rows of an overview: what, in the period, and before it.
 func numbers(o *insights.Overview) [][3]string {
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	return [][3]string{

@@ -82,7 +82,6 @@ func section[T any](w io.Writer, title string, list []T, line func(T) string) {
 // report lists as slow.
 const slowAnswer = 1000
 
-// lasted writes a time in ms.
 func lasted(ms float64) string {
 	if ms < 100 {
 		return fmt.Sprintf("%.0f ms", ms)

@@ -20,7 +20,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
-// status asks for the status.
 func (t *target) status(ctx context.Context) (admin.Status, error) {
 	var st admin.Status
 	err := t.call(ctx, http.MethodGet, path("status"), nil, &st)
