@@ -88,7 +88,7 @@ func splitBlocks(text string) []part {
 	var out []part
 	var cur []string
 	fence := ""
-	flush := func(kind partKind) {
+	flush := func(kind int) {
 		if t := strings.Trim(strings.Join(cur, "\n"), "\n"); strings.TrimSpace(t) != "" {
 			out = append(out, part{kind: kind, text: t})
 		}

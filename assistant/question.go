@@ -67,7 +67,7 @@ func (a *Assistant) inquire(ctx context.Context, in *Input) *inquiry {
 	q.terms = terms(short.Bytes(q.asked, 4*maxSearchText), q.language)
 	q.query = retrieval.Query{
 		Text:     q.searchText(in.Context),
-		Filter:   retrieval.Filter{Version: in.Filter.Version, Language: in.Filter.Language, Tag: in.Filter.Tag},
+		Filter:   in.Filter,
 		Prefer:   prefer,
 		Boost:    boost,
 		Question: true,
@@ -129,13 +129,13 @@ const (
 	// leastTerms is from how many terms a question may be complete by itself,
 	// and leastPointing if it has a pointer ("What is the default port of the
 	// admin API?").
-	leastTerms    = 2
+	leastTerms    = 3
 	leastPointing = 4
 	// shownWords is how many words of what the reader sees join a question that
 	// points at it. To any other question they would only add noise.
 	shownWords = 10
 	// followWords is how many words of the last question join a follow-up.
-	followWords = 8
+	followWords = 4
 )
 
 // searchText is the question and, if it refers to something said or shown

@@ -16,10 +16,8 @@ type unit struct {
 	words map[string]bool // of what is asked
 }
 
-type partKind uint8
-
 const (
-	partProse partKind = iota
+	partProse = iota
 	partList
 	partTable
 	partCode
@@ -28,7 +26,7 @@ const (
 // part is a block of a unit. The items of a list and the rows of a table are
 // quoted whole or not at all.
 type part struct {
-	kind  partKind
+	kind  int // partProse, …
 	text  string
 	items []string
 }

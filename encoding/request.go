@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/short"
 )
 
@@ -96,7 +97,7 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 	r := &reply.Request{
 		Fingerprint: strings.TrimSpace(b.Fingerprint),
 		CurrentPath: strings.TrimSpace(b.CurrentPath),
-		Filter:      reply.Filter(b.Filter.trimmed()),
+		Filter:      retrieval.Filter(b.Filter.trimmed()),
 		ThreadKey:   short.Runes(b.ThreadKey, maxThreadID),
 		ChatID:      text(b.ID, maxName),
 		Transport:   b.Trigger.Kind() == '"',

@@ -136,7 +136,7 @@ func TestV1Conversation(t *testing.T) {
 	}
 	want := &reply.Request{
 		Fingerprint: "u1", ChatID: "chat", ThreadID: "t-1", PageSize: 5, CurrentPath: "/intro", QuestionID: "m5",
-		Filter:  reply.Filter{Version: "2.x", Language: "en"},
+		Filter:  retrieval.Filter{Version: "2.x", Language: "en"},
 		Context: []reply.Context{{Type: "code", Value: "x", Path: "p", ElementID: "e"}},
 		Messages: []reply.Message{
 			{Role: reply.Note, Text: "be kind"},
@@ -165,7 +165,7 @@ func TestV2Conversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &reply.Request{
-		Fingerprint: "u1", ChatID: "chat", ThreadID: "t_1", PageSize: 5, Transport: true, Regenerate: true, Filter: reply.Filter{Tag: "cli"},
+		Fingerprint: "u1", ChatID: "chat", ThreadID: "t_1", PageSize: 5, Transport: true, Regenerate: true, Filter: retrieval.Filter{Tag: "cli"},
 		Messages: []reply.Message{
 			{Role: reply.User, Text: "one\n😀 \uFFFD two", Attachments: []reply.Attachment{{Name: "a.md", MediaType: "text/markdown", Text: "a b%zz"}}},
 			{Role: reply.Assistant, Text: "answer", Sources: []string{"https://d/a"}},

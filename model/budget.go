@@ -21,17 +21,6 @@ type Limit struct {
 	Per              time.Duration
 }
 
-// BudgetOptions configure a Budget.
-type BudgetOptions struct {
-	// Site names the budget. It is part of the keys in Store.
-	Site  string
-	Limit Limit
-	// Store keeps what was spent over restarts; nil for none.
-	Store store.Store
-	// Log gets the failures of Store; default none.
-	Log *slog.Logger
-}
-
 // Budget bounds what the replies of a site spend. Before it asks the model, a
 // reply reserves the most it can cost (Take), and settles the actual cost
 // afterwards (Spend). However many begin at once, together they spend at most
@@ -45,8 +34,11 @@ type BudgetOptions struct {
 // A Budget is safe for concurrent use. Keep one over reloads; Close stores the
 // exact figures.
 type Budget struct {
-	o  BudgetOptions
-	id string // of this process's record
+	site  string // part of the keys in store
+	limit Limit
+	store store.Store // keeps what was spent over restarts; nil for none
+	log   *slog.Logger
+	id    string // of this process's record
 
 	mu       sync.Mutex
 	window   time.Time
@@ -79,25 +71,23 @@ const (
 	storeTimeout = 5 * time.Second
 )
 
-// NewBudget reads what was spent in this window. A failure of the store is
-// logged, and it is read again later.
-func NewBudget(ctx context.Context, o BudgetOptions) (*Budget, error) {
-	switch l := o.Limit; {
+// NewBudget reads what was spent of a site's budget in this window. Without a
+// store, a restart forgets it. A failure of the store is logged, and it is read
+// again later.
+func NewBudget(ctx context.Context, site string, l Limit, s store.Store, log *slog.Logger) (*Budget, error) {
+	switch {
 	case l.Tokens < 0 || l.Requests < 0 || l.Tokens == 0 && l.Requests == 0:
 		return nil, errors.New("a budget needs a number of tokens or requests above 0, such as: budget 2M tokens per day")
 	case l.Per != time.Hour && l.Per != 24*time.Hour:
 		return nil, fmt.Errorf("a budget is per hour or per day, not per %v", l.Per)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	b := &Budget{o: o, id: rand.Text()[:16]}
+	b := &Budget{site: site, limit: l, store: s, log: log, id: rand.Text()[:16]}
 	b.window = b.windowAt(time.Now())
 	b.look(ctx)
 	return b, nil
 }
 
-func (b *Budget) windowAt(t time.Time) time.Time { return t.UTC().Truncate(b.o.Limit.Per) }
+func (b *Budget) windowAt(t time.Time) time.Time { return t.UTC().Truncate(b.limit.Per) }
 
 // Ticket is a reservation. Spend or Cancel must be called, even if the reply
 // failed; only the first call counts. A nil Ticket can be settled.
@@ -117,7 +107,7 @@ func (b *Budget) Take(tokens int64) *Ticket {
 	defer b.startSync()
 	b.startWindow()
 	used := b.used()
-	if l := b.o.Limit; l.Tokens > 0 && used.Tokens >= l.Tokens || l.Requests > 0 && used.Requests >= l.Requests {
+	if l := b.limit; l.Tokens > 0 && used.Tokens >= l.Tokens || l.Requests > 0 && used.Requests >= l.Requests {
 		return nil
 	}
 	b.reserved = b.reserved.plus(amount{tokens, 1})
@@ -167,17 +157,17 @@ func (b *Budget) Left() (tokens, requests int64, until time.Time) {
 	b.startWindow()
 	used := b.used()
 	tokens, requests = -1, -1
-	if n := b.o.Limit.Tokens; n > 0 {
+	if n := b.limit.Tokens; n > 0 {
 		tokens = max(0, n-used.Tokens)
 	}
-	if n := b.o.Limit.Requests; n > 0 {
+	if n := b.limit.Requests; n > 0 {
 		requests = max(0, n-used.Requests)
 	}
-	return tokens, requests, b.window.Add(b.o.Limit.Per)
+	return tokens, requests, b.window.Add(b.limit.Per)
 }
 
 // Limit returns the limit.
-func (b *Budget) Limit() Limit { return b.o.Limit }
+func (b *Budget) Limit() Limit { return b.limit }
 
 func (b *Budget) used() amount { return b.spent.plus(b.reserved).plus(b.others) }
 
@@ -192,14 +182,14 @@ func (b *Budget) startWindow() {
 // due returns whether the other records are to be read, and whether this
 // process's is to be written.
 func (b *Budget) due() (look, put bool) {
-	used, limit := b.spent.plus(b.reserved), b.o.Limit
+	used, limit := b.spent.plus(b.reserved), b.limit
 	put = limit.Tokens > 0 && used.Tokens > b.stored.Tokens || limit.Requests > 0 && used.Requests > b.stored.Requests
 	return time.Since(b.looked) >= shareAfter, put
 }
 
 // startSync starts sync in the background if there is something to do.
 func (b *Budget) startSync() {
-	if look, put := b.due(); b.o.Store != nil && !b.closed && !b.syncing && (look || put) {
+	if look, put := b.due(); b.store != nil && !b.closed && !b.syncing && (look || put) {
 		b.syncing = true
 		b.work.Go(b.sync)
 	}
@@ -215,7 +205,7 @@ func (b *Budget) sync() {
 			b.mu.Unlock()
 			return
 		}
-		ahead := amount{b.o.Limit.Tokens/100 + 1, b.o.Limit.Requests/100 + 1}
+		ahead := amount{b.limit.Tokens/100 + 1, b.limit.Requests/100 + 1}
 		r := record{b.window, b.spent.plus(b.reserved).plus(ahead)}
 		b.mu.Unlock()
 
@@ -225,7 +215,7 @@ func (b *Budget) sync() {
 		}
 		if put {
 			if err := b.put(ctx, r); err != nil {
-				b.o.Log.Warn("storing the spending of a budget failed", "site", b.o.Site, "error", err)
+				b.log.Warn("storing the spending of a budget failed", "site", b.site, "error", err)
 			}
 			b.mu.Lock()
 			if r.Window.Equal(b.window) {
@@ -237,29 +227,29 @@ func (b *Budget) sync() {
 	}
 }
 
-func (b *Budget) prefix() string { return "docs/budget/" + b.o.Site + "/" }
+func (b *Budget) prefix() string { return "docs/budget/" + b.site + "/" }
 
 func (b *Budget) put(ctx context.Context, r record) error {
 	v, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return b.o.Store.Put(ctx, b.prefix()+b.id, v)
+	return b.store.Put(ctx, b.prefix()+b.id, v)
 }
 
 // look sums what other processes, and earlier runs of this one, have spent in
 // this window. It deletes records older than two days.
 func (b *Budget) look(ctx context.Context) {
-	if b.o.Store == nil {
+	if b.store == nil {
 		return
 	}
 	b.mu.Lock()
 	window, now := b.window, time.Now()
 	b.looked = now
 	b.mu.Unlock()
-	keys, err := b.o.Store.List(ctx, b.prefix())
+	keys, err := b.store.List(ctx, b.prefix())
 	if err != nil {
-		b.o.Log.Warn("reading the spending of a budget failed", "site", b.o.Site, "error", err)
+		b.log.Warn("reading the spending of a budget failed", "site", b.site, "error", err)
 		return
 	}
 	var sum amount
@@ -267,7 +257,7 @@ func (b *Budget) look(ctx context.Context) {
 		if strings.HasSuffix(key, "/"+b.id) {
 			continue
 		}
-		v, err := b.o.Store.Get(ctx, key)
+		v, err := b.store.Get(ctx, key)
 		var r record
 		if err != nil || json.Unmarshal(v, &r) != nil || r.Tokens < 0 || r.Requests < 0 {
 			continue
@@ -276,7 +266,7 @@ func (b *Budget) look(ctx context.Context) {
 		case !r.Window.Before(window):
 			sum = sum.plus(r.amount)
 		case now.Sub(r.Window) > 48*time.Hour:
-			_ = b.o.Store.Delete(ctx, key)
+			_ = b.store.Delete(ctx, key)
 		}
 	}
 	b.mu.Lock()
@@ -297,11 +287,11 @@ func (b *Budget) Close(ctx context.Context) error {
 	used := b.spent.plus(b.reserved)
 	r := record{b.window, used}
 	b.mu.Unlock()
-	if b.o.Store == nil || used == (amount{}) {
+	if b.store == nil || used == (amount{}) {
 		return nil
 	}
 	if err := b.put(ctx, r); err != nil {
-		return fmt.Errorf("storing the budget of site %q: %w", b.o.Site, err)
+		return fmt.Errorf("storing the budget of site %q: %w", b.site, err)
 	}
 	return nil
 }

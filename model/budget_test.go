@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func (s *memory) List(_ context.Context, prefix string) (keys []string, err erro
 
 func budget(t *testing.T, s store.Store, l Limit) *Budget {
 	t.Helper()
-	b, err := NewBudget(t.Context(), BudgetOptions{Site: "acme", Limit: l, Store: s})
+	b, err := NewBudget(t.Context(), "acme", l, s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestTheStoreIsWrittenAHundredTimesAWindow(t *testing.T) {
 
 func TestBudgetsThatMeanNothingAreRefused(t *testing.T) {
 	for _, l := range []Limit{{Per: time.Hour}, {Tokens: -1, Per: time.Hour}, {Tokens: 1}, {Tokens: 1, Per: time.Minute}} {
-		if _, err := NewBudget(t.Context(), BudgetOptions{Limit: l}); err == nil {
+		if _, err := NewBudget(t.Context(), "acme", l, nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%+v was taken", l)
 		}
 	}

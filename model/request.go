@@ -15,17 +15,10 @@ import (
 
 // request is the body of POST /chat/completions. Its messages are not
 // go-openai's, which leave empty content out: some endpoints refuse a message
-// without the field (DeepSeek does, even with tool calls). Nor are its tools,
-// which go-openai encodes twice.
+// without the field (DeepSeek does, even with tool calls).
 type request struct {
 	openai.ChatCompletionRequest
 	Messages []message `json:"messages"`
-	Tools    []tool    `json:"tools,omitempty"`
-}
-
-type tool struct {
-	Type     openai.ToolType            `json:"type"`
-	Function *openai.FunctionDefinition `json:"function"`
 }
 
 type message struct {
@@ -152,7 +145,7 @@ func (e *endpoint) body(p *assistant.Prompt, maxTokens int, params parameters) (
 			if len(schema) == 0 {
 				schema = json.RawMessage(`{"type":"object","properties":{}}`)
 			}
-			r.Tools = append(r.Tools, tool{
+			r.Tools = append(r.Tools, openai.Tool{
 				Type:     openai.ToolTypeFunction,
 				Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
 			})

@@ -60,10 +60,10 @@ type stream struct {
 	usage   []byte
 	calls   []*pendingCall
 
-	phase     phase
+	answering bool   // no tag can begin
 	half      string // the first half of a surrogate pair
 	held      []byte // content that may be the beginning of a tag
-	closeTag  string
+	closeTag  string // of the reasoning that is being read
 	deltas    int    // of the answer
 	bytes     int    // of the answer
 	thoughts  int    // bytes of reasoning

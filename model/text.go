@@ -8,34 +8,25 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 )
 
-// phase is the part of the content that is being read. Some servers leave
-// reasoning at its beginning, in <think>…</think> (Ollama, llama.cpp, LM Studio
-// and DeepSeek without a reasoning parser).
-type phase int
-
-const (
-	undecided phase = iota // nothing but white space or the beginning of a tag
-	thinking               // inside a tag
-	answering
-)
-
-// text takes a piece of content.
+// text takes a piece of content. Some servers leave reasoning at its beginning,
+// in <think>…</think> (Ollama, llama.cpp, LM Studio and DeepSeek without a
+// reasoning parser).
 func (s *stream) text(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
 	s.token()
-	if s.phase == answering {
+	if s.answering {
 		return s.answer(b)
 	}
 	s.held = append(s.held, b...)
-	if s.phase == undecided {
+	if s.closeTag == "" {
 		s.held = bytes.TrimLeft(s.held, " \t\r\n")
 		if s.maybeTag() {
 			return nil
 		}
 	}
-	if s.phase == thinking {
+	if s.closeTag != "" {
 		return s.thought()
 	}
 	return s.release()
@@ -48,14 +39,12 @@ func (s *stream) maybeTag() bool {
 	maybe := false
 	for _, name := range []string{"think>", "thinking>", "thought>"} { // Gemini writes thought
 		if rest, ok := strings.CutPrefix(held, "<"+name); ok {
-			s.phase, s.closeTag, s.held = thinking, "</"+name, []byte(rest)
+			s.closeTag, s.held = "</"+name, []byte(rest)
 			return false
 		}
 		maybe = maybe || strings.HasPrefix("<"+name, held)
 	}
-	if !maybe {
-		s.phase = answering
-	}
+	s.answering = !maybe
 	return maybe
 }
 
@@ -63,7 +52,7 @@ func (s *stream) maybeTag() bool {
 // several pieces.
 func (s *stream) thought() error {
 	if before, after, ok := bytes.Cut(s.held, []byte(s.closeTag)); ok {
-		s.phase, s.held = undecided, nil
+		s.closeTag, s.held = "", nil
 		if err := s.reasoning(before); err != nil {
 			return err
 		}
@@ -83,7 +72,7 @@ func (s *stream) thought() error {
 func (s *stream) release() error {
 	held := s.held
 	s.held = nil
-	if s.phase == thinking {
+	if s.closeTag != "" {
 		return s.reasoning(held)
 	}
 	return s.answer(held)

@@ -3,6 +3,8 @@
 // requests of both protocol versions into the one and encode the other.
 package reply
 
+import "github.com/caddy-docs/caddy-docs/retrieval"
+
 // Kind says what an Event is; the comment names the fields it uses.
 type Kind uint8
 
@@ -104,7 +106,7 @@ type Request struct {
 	Messages []Message
 	// PageSize is the number of passages wanted, 1–50, default 5.
 	PageSize int
-	Filter   Filter
+	Filter   retrieval.Filter
 	Context  []Context
 	// CurrentPath is the page the reader is on, at most 200 characters.
 	CurrentPath string
@@ -119,9 +121,6 @@ type Request struct {
 	// question.
 	Regenerate bool
 }
-
-// Filter narrows what is searched to pages that carry these values.
-type Filter struct{ Version, Language, Tag string }
 
 // Role is who speaks.
 type Role uint8

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	defaultTTL = 30 * 24 * time.Hour
 	cacheBytes = 16 << 20 // of memory for threads in use
 
 	// storeTimeout bounds how long a reply waits for the store.
@@ -25,16 +24,6 @@ const (
 	// every reply waits for one that hangs.
 	pause = 5 * time.Second
 )
-
-// Options of a Keeper. The zero value is the defaults.
-type Options struct {
-	// Off keeps nothing: threads get ids, and no turns.
-	Off bool
-	// TTL is how long a thread is kept after its last turn. Default: 30 days.
-	TTL time.Duration
-	// Log takes failures of the store. Default: none.
-	Log *slog.Logger
-}
 
 // Keeper keeps threads in a store. It is safe for concurrent use.
 //
@@ -46,7 +35,8 @@ type Options struct {
 // same moment, one of the turns may be lost.
 type Keeper struct {
 	store store.Store
-	opts  Options
+	ttl   time.Duration // after the last turn; 0 keeps nothing: threads get ids, and no turns
+	log   *slog.Logger
 
 	cache  *cache
 	seed   maphash.Seed
@@ -55,16 +45,10 @@ type Keeper struct {
 	paused atomic.Int64 // until this time, in Unix ns
 }
 
-// NewKeeper returns a Keeper. A nil store is the same as Options.Off.
-func NewKeeper(s store.Store, o Options) *Keeper {
-	if o.TTL <= 0 {
-		o.TTL = defaultTTL
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	o.Off = o.Off || s == nil
-	return &Keeper{store: s, opts: o, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
+// NewKeeper returns a Keeper that keeps threads in a store for a time after their
+// last turn; 0 keeps nothing. The log takes failures of the store.
+func NewKeeper(s store.Store, ttl time.Duration, log *slog.Logger) *Keeper {
+	return &Keeper{store: s, ttl: ttl, log: log, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
 }
 
 // Open returns the thread with an id, and true, if it is known, not expired,
@@ -72,10 +56,10 @@ func NewKeeper(s store.Store, o Options) *Keeper {
 // with its first turn. It can't fail: errors of the store are logged and
 // counted (Failures). The caller may change what it gets.
 //
-// With Options.Off an id that CheckID accepts is returned as it is, so that a
+// If nothing is kept, an id that CheckID accepts is returned as it is, so that a
 // client's conversation keeps its id.
 func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
-	if k.opts.Off {
+	if k.ttl == 0 {
 		t := newThread(o)
 		if CheckID(id) == nil {
 			t.ID = id
@@ -103,7 +87,7 @@ func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known
 // cut. After an error of the store the turn is kept in memory, and stored when
 // the store works again.
 func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, regenerate bool) error {
-	if k.opts.Off {
+	if k.ttl == 0 {
 		return nil
 	}
 	key, ok := keyOf(o.Organization, id)
@@ -147,7 +131,7 @@ func newThread(o Owner) *Thread {
 	}
 }
 
-func (k *Keeper) expired(t *Thread) bool { return time.Since(t.Updated) >= k.opts.TTL }
+func (k *Keeper) expired(t *Thread) bool { return time.Since(t.Updated) >= k.ttl }
 
 // lock locks a thread. The function that it returns unlocks it.
 func (k *Keeper) lock(key string) func() {
@@ -184,7 +168,7 @@ func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
 	}
 	stored, err := decode(data, key)
 	if err != nil {
-		k.opts.Log.Warn("a stored thread can't be read", "key", key, "error", err)
+		k.log.Warn("a stored thread can't be read", "key", key, "error", err)
 		return held, nil
 	}
 	if entry.unsaved && held != nil && held.Updated.After(stored.Updated) {
@@ -195,7 +179,7 @@ func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
 
 func (k *Keeper) hold(c cached) {
 	if lost := k.cache.put(c); lost > 0 {
-		k.opts.Log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
+		k.log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
 	}
 }
 
@@ -222,6 +206,6 @@ func (k *Keeper) try(ctx context.Context, doing string, f func(context.Context) 
 	}
 	k.failed.Add(1)
 	k.paused.Store(time.Now().Add(pause).UnixNano())
-	k.opts.Log.Error("the storage of threads fails; replies go on", "operation", doing, "error", err)
+	k.log.Error("the storage of threads fails; replies go on", "operation", doing, "error", err)
 	return err
 }

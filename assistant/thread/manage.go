@@ -11,7 +11,7 @@ import (
 // who may see all of them; nil if there is none. The caller checks the site.
 func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, error) {
 	key, ok := keyOf(organization, id)
-	if k.opts.Off || !ok {
+	if k.ttl == 0 || !ok {
 		return nil, nil
 	}
 	defer k.lock(key)()
@@ -26,7 +26,7 @@ func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, er
 // One that is not there is no error.
 func (k *Keeper) Delete(ctx context.Context, organization, id string) error {
 	key, ok := keyOf(organization, id)
-	if k.opts.Off || !ok {
+	if k.ttl == 0 || !ok {
 		return nil
 	}
 	defer k.lock(key)()

@@ -18,7 +18,7 @@ const (
 // Run deletes expired threads every six hours, and stores the turns that the
 // store did not accept before, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
-	if k.opts.Off {
+	if k.ttl == 0 {
 		<-ctx.Done()
 		return
 	}
@@ -30,7 +30,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		select {
 		case <-sweep.C:
 			if _, err := k.sweep(ctx); err != nil && ctx.Err() == nil {
-				k.opts.Log.Warn("expired threads could not be deleted", "error", err)
+				k.log.Warn("expired threads could not be deleted", "error", err)
 			}
 			sweep.Reset(sweepInterval)
 		case <-save.C:
@@ -46,14 +46,14 @@ func (k *Keeper) Run(ctx context.Context) {
 // how many. It reads only those that were begun as long ago, and leaves alone
 // what is not a thread.
 func (k *Keeper) sweep(ctx context.Context) (deleted int, err error) {
-	if k.opts.Off {
+	if k.ttl == 0 {
 		return 0, nil
 	}
 	names, err := k.store.List(ctx, prefix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("listing %s: %w", prefix, err)
 	}
-	since := time.Now().Add(-k.opts.TTL).UTC().Format(dayFormat)
+	since := time.Now().Add(-k.ttl).UTC().Format(dayFormat)
 	for _, key := range names {
 		if day, ok := dayOf(key); !ok || day > since {
 			continue

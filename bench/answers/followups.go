@@ -31,8 +31,8 @@ func (r rewriter) Stream(_ context.Context, _ *assistant.Prompt, each func(*assi
 
 // way is a way to ask the second question of a conversation.
 // slack is how far recall after a first question may be below that of the same
-// question asked outright: four conversations of the set.
-const slack = .06
+// question asked outright: two conversations of the set.
+const slack = .03
 
 type way struct {
 	name     string

@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"contract":              {},
 	"assistant":             {"assistant/citation", "assistant/reply", "retrieval", "retrieval/language", "short"},
 	"assistant/citation":    {"retrieval"},
-	"assistant/reply":       {},
+	"assistant/reply":       {"retrieval"},
 	"assistant/thread":      {"short", "store"},
 	"model":                 {"assistant", "assistant/reply", "retrieval", "short", "store"},
 	"store":                 {},

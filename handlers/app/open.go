@@ -16,7 +16,6 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
-	"github.com/caddy-docs/caddy-docs/model"
 )
 
 // openSite gives a site its index, reply slots, budget and assistants.
@@ -76,8 +75,9 @@ func (a *App) openBudget(r *live) (*site.Budget, error) {
 	if budget == nil {
 		return nil, nil
 	}
-	o := model.BudgetOptions{Site: r.Name, Limit: budget.Limit(), Store: a.store, Log: a.lasting}
-	return share(&r.holds, fmt.Sprint("budget ", r.Name, o.Limit), func() (*site.Budget, error) { return site.NewBudget(o) })
+	return share(&r.holds, fmt.Sprint("budget ", r.Name, budget.Limit()), func() (*site.Budget, error) {
+		return site.NewBudget(r.Name, budget.Limit(), a.store, a.lasting)
+	})
 }
 
 // openReach finds out which pages of the site clients can open.

@@ -14,6 +14,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/model"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Budget is a site's budget. Configurations share it: a reload gives
@@ -31,11 +32,11 @@ type Budget struct {
 }
 
 // NewBudget makes the budget of a site.
-func NewBudget(o model.BudgetOptions) (*Budget, error) {
+func NewBudget(name string, limit model.Limit, in store.Store, log *slog.Logger) (*Budget, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	b, err := model.NewBudget(ctx, o)
-	return &Budget{Budget: b, site: o.Site, log: o.Log}, err
+	b, err := model.NewBudget(ctx, name, limit, in, log)
+	return &Budget{Budget: b, site: name, log: log}, err
 }
 
 // storeTimeout bounds one access to the storage outside of requests.

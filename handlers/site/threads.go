@@ -50,7 +50,7 @@ func (t *Threads) Destruct() error {
 // NewThreads returns the conversations in a store, which are kept for a time; 0:
 // not at all.
 func NewThreads(in store.Store, ttl time.Duration, log *slog.Logger) *Threads {
-	k := thread.NewKeeper(in, thread.Options{Off: ttl == 0, TTL: ttl, Log: log})
+	k := thread.NewKeeper(in, ttl, log)
 	return &Threads{Keeper: k, TTL: ttl, storing: make(chan struct{}, maxStoring)}
 }
 
