@@ -40,10 +40,7 @@ var readerLanguages, readerMatcher = func() (names []string, _ language.Matcher)
 // Texts returns the texts for readers in the language that a browser prefers, and
 // the language.
 func Texts(r *http.Request) (texts map[string]string, lang string) {
-	i := 0
-	if accepted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language")); err == nil && len(accepted) > 0 {
-		_, i, _ = readerMatcher.Match(accepted...)
-	}
+	_, i := language.MatchStrings(readerMatcher, r.Header.Get("Accept-Language"))
 	return readerTexts[readerLanguages[i]], readerLanguages[i]
 }
 

@@ -121,7 +121,7 @@ func (a API) admin(r *http.Request, what, name string, body []byte) (status int,
 	case "GET pages":
 		answer, err = a.Pages(ctx, name)
 	case "GET queries":
-		answer, err = a.Queries(ctx, name)
+		answer, err = a.queries(ctx, name)
 	case "GET keys":
 		answer, err = a.Shared().Keys.List(ctx)
 	case "POST keys":

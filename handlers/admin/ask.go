@@ -91,9 +91,9 @@ func (a API) Explain(ctx context.Context, name string, body []byte) (*assistant.
 	return r.Assistant().Explain(ctx, &assistant.Input{Request: req, RequestID: rand.Text()[:9]})
 }
 
-// Queries proposes queries to evaluate a site's search with, made from its
+// queries proposes queries to evaluate a site's search with, made from its
 // pages.
-func (a API) Queries(ctx context.Context, name string) ([]eval.Query, error) {
+func (a API) queries(ctx context.Context, name string) ([]eval.Query, error) {
 	r, err := a.site(name)
 	if err != nil {
 		return nil, err
