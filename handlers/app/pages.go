@@ -36,13 +36,8 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 		o.Server, o.Host, o.Prefix = p.server, p.sample(), p.pages
 		return
 	}
-	if serve(r.at) {
+	if serve(r.at) || slices.ContainsFunc(f.apiRoutes(r), serve) {
 		return
-	}
-	for _, p := range f.apiRoutes(r) {
-		if serve(p) {
-			return
-		}
 	}
 	o.Named = !known || r.at != nil && r.at.takesHost(u.Hostname()) && len(r.at.hosts) > 0
 }
