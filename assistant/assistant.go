@@ -37,7 +37,6 @@ type Assistant struct {
 	// answer from what it found. Default: 20 s.
 	Patience time.Duration
 
-	noTools                       atomic.Bool  // the model refused tools once
 	rewriteFailed, rewriteSkipped atomic.Int64 // in a row
 }
 

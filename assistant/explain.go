@@ -44,7 +44,7 @@ func (a *Assistant) Explain(ctx context.Context, in *Input) (*Explanation, error
 		e.Tokens += e.Passages[i].Tokens
 	}
 	if a.Model != nil {
-		e.Prompt = r.prompt(!a.noTools.Load()).Messages
+		e.Prompt = r.prompt(true).Messages
 	}
 	return e, nil
 }

@@ -88,9 +88,9 @@ func (r *run) askModel(ctx context.Context) error {
 		r.out.thoughts.links = r.found.checker(ctx)
 	}
 	deadline := time.Now().Add(cmp.Or(r.a.Patience, defaultPatience))
-	for round := 0; ; {
+	for round := 0; ; round++ {
 		last := round == maxRounds || round > 0 && time.Now().After(deadline)
-		tools := !last && !r.a.noTools.Load() && r.found.err == nil
+		tools := !last && r.found.err == nil
 		p := r.prompt(tools)
 		if last { // in the last result, since roles must alternate
 			p.Messages[len(p.Messages)-1].Content += "\n\nAnswer now from what you have found. No more searches are possible."
@@ -102,10 +102,6 @@ func (r *run) askModel(ctx context.Context) error {
 			return r.out.pass(d)
 		})
 		if err != nil {
-			if tools && round == 0 && r.out.text.Len() == 0 && refusesTools(err) {
-				r.a.noTools.Store(true)
-				continue
-			}
 			return err
 		}
 		r.account(c)
@@ -127,7 +123,6 @@ func (r *run) askModel(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		round++
 	}
 }
 

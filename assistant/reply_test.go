@@ -187,19 +187,6 @@ func TestToolsEndAfterThreeRounds(t *testing.T) {
 	}
 }
 
-func TestAModelThatRefusesToolsIsAskedWithoutThem(t *testing.T) {
-	m := &script{rounds: []round{{err: fmt.Errorf("400: this model does not support tools: %w", ErrModel)}, {text: good}}}
-	a := acme(m)
-	for range 2 {
-		if _, rec := mustReply(t, a, ask("How do I install Acme on Linux?")); rec.text() != good {
-			t.Errorf("%q", rec.text())
-		}
-	}
-	if m.calls != 3 || len(m.prompts[0].Tools) == 0 || len(m.prompts[1].Tools) != 0 || len(m.prompts[2].Tools) != 0 {
-		t.Errorf("%d calls", m.calls)
-	}
-}
-
 func TestWhatAReplyTellsAboutItself(t *testing.T) {
 	for _, c := range []struct {
 		name, question, answer string

@@ -37,13 +37,6 @@ const (
 	readTokens   = 2500 // of a page that is read
 )
 
-// refusesTools reports whether a model's error is about tools. It is then asked
-// without them, now and later.
-func refusesTools(err error) bool {
-	s := strings.ToLower(err.Error())
-	return strings.Contains(s, "tool") || strings.Contains(s, "function call") || strings.Contains(s, "functions")
-}
-
 // sendTool sends a call, whose input is {argument: value}, and the passages
 // that it found: small, since clients send them back with every later turn.
 func (r *run) sendTool(name, argument, value string, ps []Passage) {
