@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 	"handlers/observe":      {"assistant", "model"},
 	"handlers/reach":        {"retrieval"},
 	"handlers/caddyfile":    {"access", "handlers", "handlers/options", "handlers/ui"},
-	"handlers/command":      {"access", "agents", "assistant", "contract", "dashboard", "encoding", "handlers/admin", "handlers/app", "handlers/options", "insights", "model", "retrieval", "retrieval/eval", "short"},
+	"handlers/command":      {"access", "agents", "assistant", "assistant/reply", "contract", "dashboard", "encoding", "encoding/datastream", "encoding/uimessage", "handlers/admin", "handlers/app", "handlers/options", "insights", "model", "retrieval", "retrieval/eval", "short"},
 	"agents":                {"short"},
 	"contract":              {},
 	"assistant":             {"assistant/citation", "assistant/reply", "retrieval", "retrieval/language", "short"},

@@ -48,7 +48,7 @@ func Fill(cmd *cobra.Command) {
 	flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
 	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 	flags.BoolVar(&t.json, "json", false, "Print JSON")
-	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), mcpCommand(t), reportCommand(t), versionCommand(t))
+	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), mcpCommand(t), mockCommand(t), reportCommand(t), versionCommand(t))
 	t.finish(cmd)
 }
 
