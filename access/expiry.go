@@ -31,10 +31,10 @@ func ParseExpiry(s string, now time.Time) (time.Time, error) {
 
 func parseExpiry(s string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(s[:len(s)-1], 10, 16); err == nil {
-		hours := map[byte]time.Duration{'h': 1, 'd': 24, 'w': 7 * 24}
+		hours := map[byte]int{'h': 1, 'd': 24, 'w': 7 * 24}
 		switch unit := s[len(s)-1]; {
 		case hours[unit] > 0:
-			return now.Add(time.Duration(n) * hours[unit] * time.Hour), nil
+			return now.Add(time.Duration(int(n)*hours[unit]) * time.Hour), nil
 		case unit == 'y':
 			return now.AddDate(int(n), 0, 0), nil
 		}

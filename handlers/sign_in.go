@@ -70,7 +70,7 @@ func (s *SignIn) Validate() error {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		c.Fail("issuer", "%q must be the URL of an identity provider, like https://id.acme.com", s.Issuer)
 	case u.Scheme == "http" && !access.IsLoopback(u.Hostname()):
-		c.Fail("issuer", "%q must begin with https://: whoever is between could sign in as anyone", s.Issuer)
+		c.Fail("issuer", "%q must begin with https://: an attacker in between could sign in as anyone", s.Issuer)
 	}
 	if strings.ContainsAny(s.Audience, " {}") {
 		c.Fail("audience", "%q must be a URL or a name, without spaces and placeholders", s.Audience)

@@ -157,7 +157,7 @@ func (r *Site) OriginListed(origin string) bool {
 }
 
 // OwnOrigin reports whether an origin is that of the site's URL. While the site
-// runs on localhost, so does any front end there: each has a port of its own.
+// runs on localhost, so does any front end there: each has its own port.
 func (r *Site) OwnOrigin(origin string) bool {
 	return r.origin != "" && (strings.EqualFold(origin, r.origin) || onLoopback(r.origin) && onLoopback(origin))
 }
