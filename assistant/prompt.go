@@ -95,11 +95,6 @@ func (r *briefing) rules(tooled bool) string {
 func (r *briefing) userMessage() string {
 	q := r.q
 	var b strings.Builder
-	size := 512 + len(q.asked)
-	for _, p := range r.found.passages[:r.given] {
-		size += 256 + len(p.Text)
-	}
-	b.Grow(size)
 	b.WriteString("Key: " + r.key + "\n\n" + r.conversation())
 	switch {
 	case r.found.err != nil:
