@@ -351,7 +351,10 @@ func dashboardQueries(s *insights.Store, end time.Time, threads []string) []stor
 		_, err := s.Feedback(ctx, in, insights.Query{Period: p, Feedback: "down", Comments: true, State: insights.New})
 		return err
 	})
-	add("feedback by page", func(ctx context.Context, _ int) error { _, err := s.FeedbackPages(ctx, in, insights.Query{Period: p}); return err })
+	add("feedback by page", func(ctx context.Context, _ int) error {
+		_, err := s.FeedbackPages(ctx, in, insights.Query{Period: p})
+		return err
+	})
 	add("slowest replies", func(ctx context.Context, _ int) error { _, err := s.Slowest(ctx, in, p, 5); return err })
 	add("key use", func(ctx context.Context, _ int) error { _, err := s.KeyUse(ctx, in, p); return err })
 	add("audit", func(ctx context.Context, _ int) error { _, err := s.Audit(ctx, in, insights.Query{}); return err })

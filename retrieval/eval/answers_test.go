@@ -31,14 +31,16 @@ func TestAnswersAreCheckedByRules(t *testing.T) {
 	}{
 		{
 			"an answer that has everything", "Run `docs  KEY create` ([Keys](https://docs.acme.com/keys#create), [source](https://github.com/acme)).", "partly",
-			Question{Facts: []string{"docs key create", "no such thing|run"}, Pages: []string{"/keys", "other"}}, nil,
+			Question{Facts: []string{"docs key create", "no such thing|run"}, Pages: []string{"/keys", "other"}},
+			nil,
 		},
 		{"a fact that is a part of a word", "The keys.", "yes", Question{Facts: []string{"key"}}, []string{`the fact "key" is missing`}},
 		{"another page", "See [x](https://docs.acme.com/install).", "yes", Question{Pages: []string{"keys"}}, []string{"no link to keys"}},
 		{"an answer where there is none", "Yes!", "yes", Question{}, []string{`answered is "yes", not no`}},
 		{"a claim that is too much", "Yes!", "yes", Question{Answered: "partly|no"}, []string{`answered is "yes", not partly or no`}},
 		{
-			"links to nothing and elsewhere", "[a](https://docs.acme.com/keys#gone) [b](https://docs.acme.com/gone) <https://evil.example/> ![i](https://evil.example/i.png)", "no", Question{},
+			"links to nothing and elsewhere", "[a](https://docs.acme.com/keys#gone) [b](https://docs.acme.com/gone) <https://evil.example/> ![i](https://evil.example/i.png)", "no",
+			Question{},
 			[]string{"dead link: https://docs.acme.com/keys#gone", "dead link: https://docs.acme.com/gone", "foreign link: https://evil.example/", "foreign link: https://evil.example/i.png"},
 		},
 	} {
