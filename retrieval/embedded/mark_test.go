@@ -103,20 +103,24 @@ func FuzzMark(f *testing.F) {
 
 func BenchmarkSearchMarked(b *testing.B) {
 	docs := library(3000, 1)
-	x := opened(b, Options{}, docs...)
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		d := docs[i%len(docs)]
-		i++
-		q := retrieval.Query{Text: d.Title + " " + d.Sections[0].Heading, Limit: retrieval.MaxHits}
-		hits, err := x.Search(context.Background(), q)
-		if err != nil {
-			b.Fatal(err)
-		}
-		mark := x.Mark(q)
-		for _, h := range hits[:min(10, len(hits))] {
-			mark(h.Document.Sections[h.Section].Text)
-		}
+	for texts, dir := range map[string]string{"held": "", "read": b.TempDir()} {
+		b.Run(texts, func(b *testing.B) {
+			x := opened(b, Options{Dir: dir}, docs...)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				d := docs[i%len(docs)]
+				i++
+				q := retrieval.Query{Text: d.Title + " " + d.Sections[0].Heading, Limit: retrieval.MaxHits, Shown: 10}
+				hits, err := x.Search(context.Background(), q)
+				if err != nil {
+					b.Fatal(err)
+				}
+				mark := x.Mark(q)
+				for _, h := range hits[:min(10, len(hits))] {
+					mark(h.Content())
+				}
+			}
+		})
 	}
 }
