@@ -159,9 +159,11 @@ func (q *inquiry) searchText(shown []reply.Context) string {
 	var b strings.Builder
 	b.WriteString(text)
 	add := func(from string, n int) {
-		for _, t := range newTerms(short.Bytes(from, 8000), q.language, have, n) {
-			b.WriteByte(' ')
-			b.WriteString(t.word)
+		for _, t := range terms(short.Bytes(from, 8000), q.language) {
+			if n > 0 && !have[t.stem] {
+				n, have[t.stem] = n-1, true
+				b.WriteString(" " + t.word)
+			}
 		}
 	}
 	if points(q.asked, n) {
@@ -218,18 +220,6 @@ func wordCount(text string, n int) int {
 		return n
 	}
 	return (n + 2) / 3
-}
-
-// newTerms returns up to n terms of a text that are not in have, and adds them to
-// have.
-func newTerms(text string, l language.Language, have map[string]bool, n int) (out []term) {
-	for _, t := range terms(text, l) {
-		if len(out) < n && !have[t.stem] {
-			have[t.stem] = true
-			out = append(out, t)
-		}
-	}
-	return out
 }
 
 // condense shortens a long message to its beginning and end: the question is

@@ -12,9 +12,6 @@ import (
 type term struct {
 	word string // as it was written
 	stem string // what is compared
-	// name is true for what looks like an identifier (reverse_proxy, tls.go,
-	// HTTP3): such words say more than others.
-	name bool
 }
 
 // terms returns the words of a text that carry meaning, in order and with
@@ -52,7 +49,7 @@ func appendTerms(out []term, word string, l language.Language) []term {
 	if !name && isStopWord(lower, l) {
 		return out
 	}
-	out = append(out, term{word: word, stem: l.Stem(lower), name: name})
+	out = append(out, term{word: word, stem: l.Stem(lower)})
 	if name {
 		// The parts of an identifier, too: "reverse_proxy" is asked for as
 		// "reverse proxy".
