@@ -175,26 +175,21 @@ func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused ma
 	return nil
 }
 
-// rarest returns the words that the fewest documents have. With the matching
-// strategy "frequency", only documents with all of them are found.
-func (x *index) rarest(words []string, hitsOf func(d map[string]json.RawMessage, word string) float64) map[string]bool {
-	least, out := len(x.documents)+1, map[string]bool{}
+// byRarity sorts words by how many documents have them. With the matching
+// strategy "frequency", documents need the rarest word, and those with more of
+// the next ones are first.
+func (x *index) byRarity(words []string, hitsOf func(d map[string]json.RawMessage, word string) float64) []string {
+	holders := map[string]int{}
 	for _, w := range words {
-		n := 0
 		for _, d := range x.documents {
 			if hitsOf(d, w) > 0 {
-				n++
+				holders[w]++
 			}
 		}
-		if n < least {
-			least = n
-			clear(out)
-		}
-		if n == least {
-			out[w] = true
-		}
 	}
-	return out
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return holders[w] == 0 })
+	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
+	return words
 }
 
 func (x *index) search(q query, conditions []Condition, merged bool, at int) []map[string]any {
@@ -221,15 +216,15 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 	// hitsOf returns how well a document has a word.
 	hitsOf := func(d map[string]json.RawMessage, word string) float64 {
 		for i, field := range fields {
-			if slices.ContainsFunc(x.alike(word), func(w string) bool { return strings.Contains(strings.ToLower(text(d, field)), w) }) {
+			if slices.ContainsFunc(x.alike(word), func(w string) bool { return has(text(d, field), field, w) }) {
 				return 1 - float64(i)/4
 			}
 		}
 		return 0
 	}
-	rarest := map[string]bool{}
+	everything := len(words) == 0 && q.Hybrid == nil
 	if q.MatchingStrategy == "frequency" {
-		rarest = x.rarest(words, hitsOf)
+		words = x.byRarity(words, hitsOf)
 	}
 	var found []scored
 	for _, id := range x.order {
@@ -240,17 +235,17 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 		hits := 0.0
 		for _, w := range words {
 			has := hitsOf(d, w)
-			if hits += has; has == 0 && rarest[w] {
-				hits = 0
+			if has == 0 && q.MatchingStrategy == "frequency" {
 				break
 			}
+			hits += has
 		}
 		f := scored{id: id}
 		if len(words) > 0 && hits > 0 {
 			f.value = (1 - ratio) * hits / float64(len(words))
 		}
-		if len(words) == 0 && q.Hybrid == nil {
-			f.value = 1 // no words are all documents
+		if everything {
+			f.value = 1
 		}
 		if q.Hybrid != nil && q.Vector != nil {
 			if sim := similarity(q.Vector, d["_vectors"], q.Hybrid.Embedder); sim > 0 && ratio*sim > f.value {
@@ -297,6 +292,16 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 		out = append(out, hit)
 	}
 	return out
+}
+
+// has reports whether a text has a word: as a whole one where the text is of
+// terms.
+func has(text, field, word string) bool {
+	text = strings.ToLower(text)
+	if strings.HasPrefix(field, "terms.") {
+		return strings.Contains(" "+strings.Trim(text, "\" ")+" ", " "+word+" ")
+	}
+	return strings.Contains(text, word)
 }
 
 // text returns a field of a document, or of an object in it.
