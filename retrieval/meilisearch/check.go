@@ -8,15 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // keyActions are what the key for indexing needs. A key for some indexes may
 // neither ask for the version nor see how a swap ended.
 const keyActions = "the actions documents.*, indexes.*, settings.*, tasks.get, stats.get and version, for all indexes"
-
-// embedderTimeout is how long Check waits for a server's embedder.
-const embedderTimeout = 3 * time.Second
 
 // Finding is the result of one check.
 type Finding struct {
@@ -162,7 +158,7 @@ func (s *replica) checkEmbedder(ctx context.Context, uid string, embedders map[s
 			"give it the source openAi, ollama, rest or huggingFace, or write: embedder <url> <model>")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, embedderTimeout)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	_, err := s.search(ctx, s.searchKey, []searchRequest{{IndexUID: uid, Query: "documentation", Limit: 1, Hybrid: &hybrid{name, 1}}})
 	found := e.source

@@ -128,6 +128,12 @@ func baseLanguage(tag string) string {
 // are not in before, which may be nil, are read.
 func (x *Index) newContent(outlines []*retrieval.Document, before *content, vectors func(int) [][]float32) (*content, error) {
 	c := &content{outlines: outlines, pages: make([]pageState, len(outlines)), byPage: make(map[string]int, len(outlines)), vectors: vectors}
+	if before != nil {
+		// The servers may have vectors where this process has none.
+		if c.mean = before.mean; before.adopted {
+			before = nil // nothing of it is on disk
+		}
+	}
 	table, known := x.tableFor(outlines, before)
 	for i, d := range outlines {
 		if _, twice := c.byPage[d.Page]; twice {
@@ -142,20 +148,16 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 			continue
 		}
 		full, err := x.stored(d)
+		if err == nil && !unchanged {
+			c.pages[i], err = x.analyze(full)
+		}
 		if err != nil {
 			return nil, err
 		}
 		table.Add(full)
-		if !unchanged {
-			if c.pages[i], err = x.analyze(full); err != nil {
-				return nil, err
-			}
-		}
 	}
 	c.index(x)
-	if c.measure(); before != nil && c.mean == nil {
-		c.mean = before.mean // the servers may have vectors still
-	}
+	c.measure()
 	c.table, c.statistics = table, embedded.NewStatistics(table, x.wording)
 	return c, nil
 }
@@ -267,9 +269,11 @@ func (c *content) measure() {
 			}
 		}
 	}
-	c.mean = nil
-	for _, x := range sum {
-		c.mean = append(c.mean, float32(x/float64(count)))
+	if len(sum) > 0 {
+		c.mean = make([]float32, len(sum))
+	}
+	for i, x := range sum {
+		c.mean[i] = float32(x / float64(count))
 	}
 }
 

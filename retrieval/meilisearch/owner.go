@@ -63,8 +63,7 @@ func (e *ownerError) remedy() string {
 // document reads a document of the state's index, which stays as it is if there
 // is none.
 func document[T any](ctx context.Context, s *replica, id string, to *T) error {
-	query := documentQuery{Limit: 1, IDs: []string{id}}
-	err := documents(ctx, s.server, s.site.uidPrefix+stateIndex, query, func(found *T) { *to = *found })
+	err := documents(ctx, s.server, s.site.uidPrefix+stateIndex, documentQuery{Limit: 1, IDs: []string{id}}, func(found *T) { *to = *found })
 	if indexNotFound(err) {
 		return nil
 	}

@@ -295,7 +295,7 @@ func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Que
 	queries := keywordQueriesOf(n.statistics, q)
 	wanted := x.uidPrefix + baseLanguage(n.statistics.Wanted(&q))
 	s.mu.Lock()
-	all := maps.Clone(s.dimensions)
+	all := s.dimensions // which is not changed
 	s.mu.Unlock()
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		if c.indexes[uid].view {

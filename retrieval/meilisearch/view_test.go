@@ -177,21 +177,25 @@ func TestVectorsInTheServerAreKeptAndReadBack(t *testing.T) {
 	has := embedded()
 	o.Dir = t.TempDir()
 	joined := open(t, o)
+	eventually(t, "it begins with the state in the server", func() bool { return len(joined.Documents()) == len(docs) })
 	changed := append(docs[:3:3], page("install", "Install", "Packages: Install it with brew.", "Build: Build it with make."))
 	replace(t, joined, changed, nil)
+	if hits := search(t, joined, retrieval.Query{Text: "upstream"}); len(hits) == 0 || hits[0].Document.Sections[hits[0].Section].Text == "" {
+		t.Errorf("the process that joined finds %v", pages(hits))
+	}
 	if n := embedded(); has == 0 || n != has-1 {
 		t.Errorf("of %d vectors, %d are left after a page of two sections changed, one of them with a vector", has, n)
 	}
-	var pages []string
+	var names []string
 	var sections []int
 	for _, d := range changed {
 		for i := range d.Sections {
-			pages, sections = append(pages, d.Page), append(sections, i)
+			names, sections = append(names, d.Page), append(sections, i)
 		}
 	}
-	for i, v := range joined.Vectors(t.Context(), pages, sections) {
-		if (v == nil) != (pages[i] == "install") {
-			t.Errorf("section %d of %s: %v", sections[i], pages[i], v)
+	for i, v := range joined.Vectors(t.Context(), names, sections) {
+		if (v == nil) != (names[i] == "install") {
+			t.Errorf("section %d of %s: %v", sections[i], names[i], v)
 		}
 	}
 	// So does a rebuild.
