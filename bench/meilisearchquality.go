@@ -15,7 +15,7 @@ import (
 
 // maxLoss is how much lower than that of the embedded index the nDCG@10 of
 // Meilisearch may be.
-const maxLoss = .03
+const maxLoss = .02
 
 // benchQuality compares the order of results in Meilisearch with that in the
 // embedded index: of the manual, with the queries that its links, titles and
