@@ -85,7 +85,7 @@ var questions = map[string]map[string]string{
 		"make a page rank higher":                "/ranking",
 		"typos":                                  "/ranking /search",
 		"starter questions":                      "/caddyfile /widget",
-		"tell the assistant about our product":   "/caddyfile /models",
+		"tell the assistant about our product":   "/assistant /caddyfile /models",
 		"images and alt text":                    "/pages",
 		"mdx components":                         "/pages /recipes/mdx",
 		"hidden page":                            "/pages /private",
@@ -129,7 +129,7 @@ func TestTheManualsSearchFindsWhatItsReadersAskFor(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d first, %d in the first three", reader, first, len(asked), top)
-		if top*100 < len(asked)*85 || first*100 < len(asked)*60 {
+		if top*100 < len(asked)*95 || first*100 < len(asked)*60 {
 			t.Errorf("%s: %d of %d questions find their page first, %d in the first three", reader, first, len(asked), top)
 		}
 	}
