@@ -19,14 +19,8 @@ func (s *Site) edit(p *Page) string {
 }
 
 // edits are the addresses at which pages are edited, by the names of the pages.
-func (q *request) edits(names []string) (map[string]string, error) {
+func (q *request) edits() (map[string]string, error) {
 	edits := map[string]string{}
-	if !strings.Contains(q.site.EditURL, "{source}") {
-		for _, name := range names {
-			edits[name] = q.site.edit(&Page{Name: name})
-		}
-		return edits, nil
-	}
 	pages, err := q.d.server.Pages(q.Context(), q.site.Name)
 	for i := range pages {
 		edits[pages[i].Name] = q.site.edit(&pages[i])

@@ -96,16 +96,12 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 // is close depends on the model, and is measured by how close two of them are
 // that have nothing to do with each other, as most have.
 func alike(vectors [][]float32) (groups [][]int) {
-	near := make([][]float64, len(vectors))
-	var all []float64
+	all, near := []float64{0}, make([][]float64, len(vectors))
 	for i, a := range vectors {
 		for _, b := range vectors[:i] {
 			near[i] = append(near[i], cosine(a, b))
 		}
 		all = append(all, near[i]...)
-	}
-	if len(all) == 0 {
-		all = []float64{0}
 	}
 	slices.Sort(all)
 	usual := all[len(all)/2]

@@ -103,7 +103,7 @@ func gap(q *request) error {
 			return err
 		}
 	}
-	if data.Edit, err = q.edits(data.Pages); err != nil && !errors.Is(err, retrieval.ErrNotReady) {
+	if data.Edit, err = q.edits(); err != nil && !errors.Is(err, retrieval.ErrNotReady) {
 		return err
 	}
 	answer := ""
