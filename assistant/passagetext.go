@@ -19,24 +19,18 @@ func passageText(d *retrieval.Document, section int, query string, budget int, l
 	case budget < leastTokens:
 		return ""
 	}
-	return cut(text, stems(query, l), budget, l)
+	return cut(text, distinct(terms(query, l)), budget, l)
 }
 
 // cut keeps the blocks (paragraphs, lists, whole code blocks) around the one
 // that holds most terms of the query, within the budget. What is left out is
 // marked.
-func cut(text string, wanted map[string]bool, budget int, l language.Language) string {
+func cut(text string, wanted []term, budget int, l language.Language) string {
 	blocks := splitBlocks(text)
 	best, bestScore := 0, -1.0
 	for i, b := range blocks {
-		held := 0
-		for stem := range stems(short.Bytes(b.text, 4000), l) {
-			if wanted[stem] {
-				held++
-			}
-		}
 		// Of two blocks with the same terms the earlier one introduces the other.
-		if s := float64(held) - float64(i)/float64(len(blocks)); s > bestScore {
+		if s := float64(len(heldTerms(short.Bytes(b.text, 4000), wanted, l))) - float64(i)/float64(len(blocks)); s > bestScore {
 			best, bestScore = i, s
 		}
 	}

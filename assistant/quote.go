@@ -154,7 +154,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 	}
 	for _, c := range cs {
 		s := &c.document.Sections[c.section]
-		own, above := stems(s.Heading, l), stems(strings.Join(s.Path, " "), l)
+		own, above := heldTerms(s.Heading, asked, l), heldTerms(strings.Join(s.Path, " "), asked, l)
 		headed := 0.
 		for _, t := range asked {
 			if own[t.stem] {
@@ -189,10 +189,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 func heldTerms(text string, asked []term, l language.Language) map[string]bool {
 	held := make(map[string]bool)
 	for word := range fields(text) {
-		// A stem begins like its word, so that few of a long text's words need
-		// the stemmer. Names are also compared by their parts.
-		initial := strings.ToLower(word[:1])
-		if word[0] < utf8.RuneSelf && !isName(word) && !slices.ContainsFunc(asked, func(t term) bool { return strings.HasPrefix(t.stem, initial) }) {
+		if !slices.ContainsFunc(asked, func(t term) bool { return mayHold(word, t.stem) }) {
 			continue
 		}
 		for _, t := range appendTerms(nil, word, l) {
@@ -202,6 +199,27 @@ func heldTerms(text string, asked []term, l language.Language) map[string]bool {
 		}
 	}
 	return held
+}
+
+// mayHold reports whether a word may have a stem: few words of a long text need
+// the stemmer. A stem begins like its word, or like a part of it.
+func mayHold(word, stem string) bool {
+	if stem == "" {
+		return false
+	}
+	n := min(2, len(stem))
+	if word[0] >= utf8.RuneSelf || stem[0] >= utf8.RuneSelf || len(word) < 4 || stem[n-1] >= utf8.RuneSelf || stem[n-1] == 'i' { // dying: die
+		n = 1
+	}
+	if word[0] >= utf8.RuneSelf || strings.EqualFold(word[:n], stem[:n]) {
+		return true
+	}
+	for i := 1; i+n <= len(word); i++ {
+		if c := word[i-1]; (c < '0' || c > '9' && c|0x20 < 'a' || c|0x20 > 'z') && strings.EqualFold(word[i:i+n], stem[:n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // excerpt is the section, or the best of its units with what is around it, as

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -183,6 +184,26 @@ func TestLinesEndBetweenWords(t *testing.T) {
 	} {
 		if got := shortened(text, 12); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Most words of a text are left out before the stemmer; none of them is asked for.
+func TestTermsAreHeldAsTheyAreStemmed(t *testing.T) {
+	text := "Dying servers lie: `reverse_proxy` and rate_limit, HTTP/3 in 2-D, Caddy's skies, news.txt, größere Schlüssel, 設定を変更する, api.v1/tokens, (keys)."
+	for _, question := range []string{"Is a server dying, or does it lie?", "reverse proxy limits of HTTP/3?", "What news of the sky, token and key?", "Größe der Schlüssel", "設定の変更"} {
+		for _, l := range []language.Language{language.English, language.German, language.Japanese} {
+			asked, want := distinct(terms(question, l)), map[string]bool{}
+			for _, have := range terms(text, l) {
+				for _, a := range asked {
+					if a.stem == have.stem {
+						want[a.stem] = true
+					}
+				}
+			}
+			if got := heldTerms(text, asked, l); !maps.Equal(got, want) {
+				t.Errorf("%q in %s: %v, want %v", question, l, got, want)
+			}
 		}
 	}
 }
