@@ -38,8 +38,7 @@ type record struct {
 	Version  string   `json:"version"`
 	Language []string `json:"language"`
 	Tags     []string `json:"tags"`
-	// Terms are the words by which this package finds the section, nil in a
-	// view.
+	// Terms are the words by which this package finds the section; a view has none.
 	Terms *embedded.Terms `json:"terms,omitempty"`
 	// Vector says what the vector that this process sent is of, "" if it sent
 	// none, failedVector if the embedder in the server's settings failed.

@@ -33,12 +33,10 @@ type replica struct {
 	behind   time.Time
 	// compared is when the server was compared with the content, and drifted is
 	// true if somebody seems to have changed its indexes since.
-	compared time.Time
-	drifted  bool
-	// badState is true if the state there can't be used: it is written again.
-	// stateSent is when this process wrote it.
-	badState  bool
-	stateSent time.Time
+	compared  time.Time
+	drifted   bool
+	badState  bool      // the state there can't be used, and is written again
+	stateSent time.Time // by this process
 	// sending is what an update in progress does, nil if there is none.
 	sending *progress
 	// dimensions of the vectors in each index: 0 if the server's embedder makes

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -351,11 +352,11 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) 
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		text := embedded.Token(stem)
+		tokens := []string{embedded.Token(stem)}
 		for _, other := range rest {
-			text += " " + embedded.Token(other)
+			tokens = append(tokens, embedded.Token(other))
 		}
-		out = append(out, text)
+		out = append(out, strings.Join(tokens, " "))
 	}
 	return out
 }
