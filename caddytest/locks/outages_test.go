@@ -258,6 +258,14 @@ func TestWhereASiteIsServedIsReadFromTheConfiguration(t *testing.T) {
 			"url https://docs.acme.test", "http://docs.acme.test:0 {\nsearch acme\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
 			"locks off", "locks off",
 		},
+		"a block that has the folder without a lock, before that with the API": {
+			"", "http://a.acme.test:0 {\nroot * FOLDER\nfile_server\n}\nhttp://docs.acme.test:0 {\nroot * FOLDER\nsearch acme\nrespond /internal/* 403\nfile_server\n}\n", "docs.acme.test", false,
+			"", "",
+		},
+		"a block that has the folder without a lock, at another address": {
+			"", "http://127.0.0.9:0 {\nbind 127.0.0.9\nroot * FOLDER\nfile_server\n}\nhttp://docs.acme.test:0 {\nroot * FOLDER\nsearch acme\nrespond /internal/* 403\nfile_server\n}\n", "docs.acme.test", false,
+			"", "",
+		},
 		"a server that asks another one, behind a login": {
 			"url https://docs.acme.test", "http://docs.acme.test:0 {\nsearch acme\n@out not path /v1/*\nbasic_auth @out {\nreader " + readerHash + "\n}\nreverse_proxy 127.0.0.1:1\n}\n", "docs.acme.test", false,
 			"", "",
