@@ -100,14 +100,14 @@ func checkClientsSaw(t *testing.T, out []byte, base string, clients int) {
 func TestPublishedClients(t *testing.T) {
 	s, _ := startForAgents(t, "")
 	t.Run("Python", func(t *testing.T) {
-		if out, err := exec.Command("python3", "-c", "import mcp").CombinedOutput(); err != nil {
-			t.Skipf("python3 with mcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
+		if out, err := exec.Command("python3", "-c", "import fastmcp, mcp").CombinedOutput(); err != nil {
+			t.Skipf("python3 with mcp and fastmcp is not installed: pip install -r caddytest/requirements.txt (%s)", npm.Last(out))
 		}
 		out, err := runClient(t, "python3", "client.py", s.Base+"/mcp")
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkClientsSaw(t, out, s.Base, 1)
+		checkClientsSaw(t, out, s.Base, 2)
 	})
 	t.Run("TypeScript", func(t *testing.T) {
 		installClients(t)
