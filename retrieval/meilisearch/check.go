@@ -110,7 +110,7 @@ func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex,
 
 	settings, err := s.settings(ctx, ix.uid)
 	embedders := settings.embedders()
-	if err == nil && s.site.differ(ix, settings) {
+	if err == nil && settingsDiffer(s, ix, settings) {
 		err = errors.New("differ from those that this module sets")
 	}
 	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+s.site.options.Site+", and don't change them by hand") && settings == nil {

@@ -68,14 +68,14 @@ const (
 	failedToMake            // the embedder in the server's settings failed
 )
 
-// held returns what record.Vector says.
-func (x *Index) held(vector string) heldVector {
+// heldOf returns what record.Vector says.
+func heldOf(s *replica, vector string) heldVector {
 	switch vector {
 	case "":
 		return noVector
 	case failedVector:
 		return failedToMake
-	case x.vectorMark:
+	case s.site.vectorMark:
 		return ownVector
 	}
 	return otherVector

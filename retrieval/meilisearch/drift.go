@@ -43,7 +43,7 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 		if err != nil {
 			return nil, err
 		}
-		if s.site.differ(ix, settings) {
+		if settingsDiffer(s, ix, settings) {
 			all = append(all, "the settings of "+uid+" differ")
 		}
 		s.mu.Lock()
@@ -71,10 +71,10 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 	return all, nil
 }
 
-// differ reports whether an index has other settings than it should have.
-func (x *Index) differ(ix *languageIndex, live settings) bool {
-	want := x.settingsOf(ix)
-	x.keepVectors(ix, want, live.embedders())
+// settingsDiffer reports whether an index has other settings than it should have.
+func settingsDiffer(s *replica, ix *languageIndex, live settings) bool {
+	want := s.site.settingsOf(ix)
+	s.keepVectors(ix, want, live.embedders())
 	return live.lacks(want)
 }
 

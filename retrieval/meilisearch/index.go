@@ -188,7 +188,13 @@ func Open(o Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
 	if c := x.target.Load(); c != nil && x.local != nil && x.local.Documents() == nil {
-		x.background.Go(func() { x.fillFallback(ctx, c) })
+		x.background.Go(func() { // an earlier run had no fallback
+			if err := x.replaceFallback(ctx, c.outlines, nil); err != nil {
+				x.log.Warn("the fallback can't be filled; it is when pages change", "error", err)
+				return
+			}
+			x.noVectors.Store(c.mean != nil)
+		})
 	}
 	for _, s := range x.servers {
 		x.background.Go(func() { s.watch(ctx) })
@@ -452,16 +458,6 @@ func (x *Index) SetPublic(public func(*retrieval.Document) bool) {
 			s.setOutdated(true)
 		}
 	}
-}
-
-// fillFallback gives the pages of an earlier run, which had no fallback, to the
-// index inside the process.
-func (x *Index) fillFallback(ctx context.Context, c *content) {
-	if err := x.replaceFallback(ctx, c.outlines, nil); err != nil {
-		x.log.Warn("the fallback can't be filled; it is when pages change", "error", err)
-		return
-	}
-	x.noVectors.Store(c.mean != nil)
 }
 
 // Vectors returns vectors that a server has of sections of the current pages, by

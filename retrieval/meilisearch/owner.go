@@ -70,10 +70,10 @@ func document[T any](ctx context.Context, s *replica, id string, to *T) error {
 	return err
 }
 
-// owner returns who this process writes for, nobody if nobody is named.
-func (x *Index) owner(ctx context.Context) (o Owner, err error) {
-	if x.options.Owner != nil {
-		if o, err = x.options.Owner(ctx); err != nil {
+// ownerOf returns who this process writes for, nobody if nobody is named.
+func ownerOf(ctx context.Context, s *replica) (o Owner, err error) {
+	if s.site.options.Owner != nil {
+		if o, err = s.site.options.Owner(ctx); err != nil {
 			err = fmt.Errorf("finding out whose indexes these are: %w", err)
 		}
 	}
@@ -83,7 +83,7 @@ func (x *Index) owner(ctx context.Context) (o Owner, err error) {
 // checkOwner reads the mark of a server, without an ID if there is none, and
 // fails if the indexes belong to somebody else.
 func (s *replica) checkOwner(ctx context.Context) (m mark, err error) {
-	owner, err := s.site.owner(ctx)
+	owner, err := ownerOf(ctx, s)
 	if err != nil {
 		return m, err
 	}
@@ -125,7 +125,7 @@ func (u *update) claim(ctx context.Context) (mark, error) {
 
 // writeMark makes this process's owner the owner, with the documents given.
 func (u *update) writeMark(ctx context.Context, m mark, parts ...any) error {
-	owner, err := u.site.owner(ctx)
+	owner, err := ownerOf(ctx, u.replica)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 		}
 		return nil, false, err
 	}
-	hits, err = s.site.rank(c, n, q, results)
+	hits, err = ranked(s, c, n, q, results)
 	return hits, keywordOnly, err
 }
 
@@ -168,7 +168,7 @@ var (
 // find returns what a server finds by keywords and, at the same time, by
 // vectors.
 func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
-	keyword, semantic := s.site.requests(s, c, n, q, filter)
+	keyword, semantic := requestsOf(s, c, n, q, filter)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, s.searchKey, keyword)
 		return results, s.site.ratio > 0 && (q.Vector != nil || s.site.options.Embedder != "" || s.site.options.Model != "" && c.mean != nil), err
@@ -289,10 +289,11 @@ func (s *server) search(ctx context.Context, key string, requests []searchReques
 	return found.Results, nil
 }
 
-// requests returns keyword and semantic requests. The index of the language that
+// requestsOf returns keyword and semantic requests. The index of the language that
 // is wanted has most of the candidates. The server's own hybrid search is not
 // used: it compares scores of both kinds, which have different scales.
-func (x *Index) requests(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
+func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
+	x := s.site
 	queries := keywordQueriesOf(n.statistics, q)
 	wanted := x.uidPrefix + baseLanguage(n.statistics.Wanted(&q))
 	s.mu.Lock()
@@ -361,8 +362,9 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) 
 	return out
 }
 
-// rank makes hits of a server's results.
-func (x *Index) rank(c *content, n *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+// ranked makes hits of a server's results.
+func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
+	x := s.site
 	mean, lowest := 0.0, 1.0
 	v := unit(q.Vector)
 	if len(v) == len(c.mean) {

@@ -216,7 +216,7 @@ func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*pla
 			return nil, err
 		}
 		p.embedders = live.embedders()
-		u.site.keepVectors(ix, p.settings, p.embedders)
+		u.keepVectors(ix, p.settings, p.embedders)
 		p.newSettings = live.lacks(p.settings)
 		p.settings.keep(live)
 	}
@@ -255,10 +255,10 @@ func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*pla
 
 // keepVectors adds to the settings the embedder of the vectors that an index
 // has, of sections of which this process has none.
-func (x *Index) keepVectors(ix *languageIndex, s settings, embedders map[string]embedder) {
+func (s *replica) keepVectors(ix *languageIndex, want settings, embedders map[string]embedder) {
 	e := embedders[vectorName]
-	if x.options.Embedder == "" && !ix.view && s["embedders"] == nil && e.source == userProvided && e.dimensions > 0 {
-		s.expectVectors(e.dimensions)
+	if s.site.options.Embedder == "" && !ix.view && want["embedders"] == nil && e.source == userProvided && e.dimensions > 0 {
+		want.expectVectors(e.dimensions)
 	}
 }
 
@@ -330,7 +330,7 @@ func (s *replica) vectorsOf(ctx context.Context, uid string, ids []string) (map[
 		query := documentQuery{Limit: vectorPage, IDs: list, Fields: []string{"id", "vector"}, RetrieveVectors: true}
 		err := documents(ctx, s.server, uid, query, func(r *record) {
 			id, ok := parseID(r.ID)
-			if v := r.Vectors[vectorName]; ok && v != nil && len(v.Embeddings) == 1 && s.site.held(r.Vector) == ownVector {
+			if v := r.Vectors[vectorName]; ok && v != nil && len(v.Embeddings) == 1 && heldOf(s, r.Vector) == ownVector {
 				found[id] = v.Embeddings[0]
 			}
 		})

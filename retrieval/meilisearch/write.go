@@ -65,7 +65,7 @@ func (s *replica) ids(ctx context.Context, ix *languageIndex) (held map[recordID
 		text, _ := d.ID.(string)
 		if id, ok := parseID(text); ok {
 			vector, _ := d.Vector.(string)
-			held[id] = s.site.held(vector)
+			held[id] = heldOf(s, vector)
 		} else {
 			unknown = append(unknown, fmt.Sprint(d.ID))
 		}
