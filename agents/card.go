@@ -43,7 +43,8 @@ func Card(about About) ([]byte, error) {
 		// The registry takes 100 characters.
 		cardSchema, strings.Join(host, ".") + "/" + about.Name, short.Runes(about.Title, 100),
 		short.Runes(cmp.Or(short.Line(about.Description), "Search and read the documentation of "+about.Title), 100),
-		cmp.Or(strings.TrimPrefix(about.Release, "v"), "0.0.0"), about.URL, []remote{{"streamable-http", about.URL + "/mcp"}},
+		cmp.Or(strings.TrimPrefix(about.Release, "v"), "0.0.0"), about.URL,
+		[]remote{{"streamable-http", about.URL + "/mcp"}},
 	})
 	return b.Bytes(), err
 }
