@@ -237,7 +237,9 @@ func (s *Server) embed(x *index, documents []map[string]json.RawMessage) map[str
 			_ = json.Unmarshal(d["text"], &text)
 			texts, of = append(texts, title+" "+heading+" "+text), append(of, d)
 		}
+		s.mu.Unlock() // searches are answered meanwhile
 		made, err := e.embed(context.Background(), texts)
+		s.mu.Lock()
 		if err != nil || s.denied(e.text("url")) {
 			return problem(vectorEmbeddingError, name)
 		}

@@ -67,7 +67,7 @@ func New() *Server {
 	s := &Server{Key: "admin", ScopedKey: "scoped", SearchKey: "search", ViewKey: "view", version: "1.50.0", indexes: map[string]*index{}, calls: map[string]int{}}
 	s.keys = map[string]rights{
 		s.Key: {actions: []string{"*"}}, s.SearchKey: {indexes: "_docs-", actions: []string{"search"}},
-		s.ViewKey: {indexes: "docs-", actions: []string{"search"}},
+		s.ViewKey:   {indexes: "docs-", actions: []string{"search"}},
 		s.ScopedKey: {indexes: "docs-", actions: []string{"documents.*", "indexes.*", "settings.*", "tasks.get", "stats.get", "search"}},
 	}
 	mux := http.NewServeMux()
