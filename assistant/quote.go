@@ -67,7 +67,7 @@ type verdict struct {
 // quoted, for readers to judge; "yes" needs more.
 func (f *findings) judge() verdict {
 	asked, l := f.q.askedTerms(), f.q.language
-	v := verdict{answered: "no", nearest: candidates(f.byScore())}
+	v := verdict{answered: "no", nearest: candidates(f.byScore(), quotedPages)}
 	if len(v.nearest) == 0 {
 		return v
 	}
@@ -98,13 +98,13 @@ func (f *findings) judge() verdict {
 	return v
 }
 
-// candidates are the sections of the pages that were found.
-func candidates(best []Passage) []*candidate {
+// candidates are the sections of the first pages that were found.
+func candidates(best []Passage, pages int) []*candidate {
 	var out []*candidate
 	seen := make(map[string]bool)
 	for i := range best {
 		d := best[i].document
-		if seen[d.Page] || len(seen) == quotedPages {
+		if seen[d.Page] || len(seen) == pages {
 			continue
 		}
 		seen[d.Page] = true

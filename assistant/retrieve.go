@@ -16,6 +16,7 @@ const (
 	spareHits       = 10 // asked for beyond twice those wanted
 	promptPassages  = 14 // found ones that a model gets; clients get the sources they want
 	filledPassages  = 20 // those with further sections of their pages
+	filledPages     = 3  // whose further sections are looked at
 	nearPages       = 8  // that a model gets the titles of
 )
 

@@ -12,7 +12,7 @@ import (
 
 // The widget's tag is put into pages alike in all versions of HTTP.
 func TestTheTagStandsInPagesOfEveryHTTPVersion(t *testing.T) {
-	const tag = `<script src="/v1/widget/acme.js" defer></script></head>`
+	const tag = `<script src="/v1/widget/acme.js" defer></script>`
 	s := newSecure(t)
 	caddytest.Write(t, s.root, map[string]string{"plain.html": "<!doctype html><html><head><title>Plain</title></head><body><h1>Plain</h1></body></html>\n"})
 	s.loaded(s.TryLoad(s.caddyfile("", "", "root * "+s.root+"\n\tfile_server", "\t\twidget inject")))

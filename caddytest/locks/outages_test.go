@@ -102,8 +102,9 @@ func TestAnOutagePublishesNothing(t *testing.T) {
 	}
 	caddytest.Until(t, "the pages have changed", func() bool {
 		for _, r := range w.rows {
-			for _, p := range caddytest.App(t).Site(r.site).Reach.Pages() {
-				if last := p.Document.Sections; len(last) == 0 || !strings.Contains(last[len(last)-1].Text, "has changed") {
+			for _, d := range caddytest.App(t).Site(r.site).Index.Documents() {
+				d, err := caddytest.App(t).Site(r.site).Index.Page(t.Context(), d.Page)
+				if err != nil || d == nil || !strings.Contains(d.Sections[len(d.Sections)-1].Text, "has changed") {
 					return false
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ import (
 )
 
 const widgetTag = `<script src="/v1/widget/acme.js" defer></script>`
+
+// linksForAgents stand after the tag, where llms serves Markdown.
+var linksForAgents = regexp.MustCompile(`<link rel="alternate" type="text/markdown" href="[^"]*"><link rel="llms-txt" href="[^"]*">`)
+
+func withoutLinks(body []byte) string { return string(linksForAgents.ReplaceAll(body, nil)) }
 
 const homePage = "<!doctype html>\n<html><head><title>Home</title></head><body><h1>Home</h1></body></html>\n"
 
@@ -98,11 +104,11 @@ func TestTheTagStandsInPages(t *testing.T) {
 		"/icons.html":    strings.Replace(files["icons.html"], "</head><body>", widgetTag+"</head><body>", 1), // as Starlight's
 	} {
 		r := getWith(s, path, navigation)
-		if string(r.Body) != want {
+		if withoutLinks(r.Body) != want {
 			t.Errorf("%s: %.300q, want %.300q", path, r.Body, want)
 		}
-		if n := r.Header.Get("Content-Length"); n != strconv.Itoa(len(want)) {
-			t.Errorf("%s: length %s of %d bytes", path, n, len(want))
+		if n := r.Header.Get("Content-Length"); n != strconv.Itoa(len(r.Body)) {
+			t.Errorf("%s: length %s of %d bytes", path, n, len(r.Body))
 		}
 		head := s.Do(caddytest.Request{Method: "HEAD", Path: path, Key: "-", Header: navigation})
 		if head.Status != 200 || len(head.Body) != 0 || strings.Contains(want, widgetTag) && head.Header.Get("ETag") != r.Header.Get("ETag") {
@@ -186,7 +192,7 @@ func TestTheTagGoesWithOtherDirectives(t *testing.T) {
 			s := startBlock(t, files, directives)
 			for _, path := range []string{"/", "/long.html"} {
 				r := getWith(s, path, navigation)
-				if body := unzipped(t, r); strings.Count(body, widgetTag) != 1 || !strings.Contains(body, widgetTag+"</head>") {
+				if body := withoutLinks([]byte(unzipped(t, r))); strings.Count(body, widgetTag) != 1 || !strings.Contains(body, widgetTag+"</head>") {
 					t.Errorf("%s: %.300q", path, body)
 				}
 				again := getWith(s, path, map[string]string{"Accept": "text/html", "Accept-Encoding": "gzip", "If-None-Match": r.Header.Get("ETag")})
@@ -206,7 +212,7 @@ func TestTheTagGoesWithOtherDirectives(t *testing.T) {
 	t.Run("templates", func(t *testing.T) {
 		s := startBlock(t, files, "\ttemplates\n\tencode gzip\n\tfile_server")
 		r := getWith(s, "/t.html", navigation)
-		if body := unzipped(t, r); !strings.Contains(body, "<title>From a template</title>"+widgetTag+"</head><body>") {
+		if body := withoutLinks([]byte(unzipped(t, r))); !strings.Contains(body, "<title>From a template</title>"+widgetTag+"</head><body>") {
 			t.Errorf("%q", body)
 		}
 	})
