@@ -133,7 +133,7 @@ var meiliKeys = []struct {
 	actions                []string
 }{
 	{"TEST_MEILI_KEY", "11111111-1111-4111-8111-111111111111", "*", []string{"documents.*", "indexes.*", "settings.*", "tasks.get", "stats.get", "version"}},
-	{"TEST_MEILI_SEARCH_KEY", "22222222-2222-4222-8222-222222222222", "docs-*", []string{"search"}},
+	{"TEST_MEILI_SEARCH_KEY", "22222222-2222-4222-8222-222222222222", "_docs-*", []string{"search"}},
 }
 
 // realMeili is a process.
