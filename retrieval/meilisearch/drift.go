@@ -140,6 +140,9 @@ func (x *Index) Restore(ctx context.Context, all bool) (restored []string, err e
 			restored = append(restored, s.url+": "+f)
 		}
 		errs = append(errs, err)
+		if x.target.Load() != c { // other pages are public meanwhile
+			s.setOutdated(true)
+		}
 	}
 	return restored, errors.Join(errs...)
 }

@@ -441,21 +441,22 @@ func (x *Index) SetPublic(public func(*retrieval.Document) bool) {
 		return
 	}
 	x.public.Store(&public)
-	c := x.target.Load()
-	if !c.writes() {
-		return
-	}
-	next := *c
-	next.index(x)
-	for uid, ix := range c.indexes {
-		if !ix.view {
-			next.indexes[uid] = ix // with its dimensions
+	for c := x.target.Load(); c.writes(); c = x.target.Load() {
+		next := *c
+		next.index(x)
+		for uid, ix := range c.indexes {
+			if !ix.view {
+				next.indexes[uid] = ix // with its dimensions
+			}
 		}
-	}
-	same := maps.EqualFunc(c.indexes, next.indexes, func(a, b *languageIndex) bool { return slices.Equal(a.pages, b.pages) })
-	if !same && x.target.CompareAndSwap(c, &next) {
-		for _, s := range x.servers {
-			s.setOutdated(true)
+		if maps.EqualFunc(c.indexes, next.indexes, func(a, b *languageIndex) bool { return slices.Equal(a.pages, b.pages) }) {
+			return
+		}
+		if x.target.CompareAndSwap(c, &next) {
+			for _, s := range x.servers {
+				s.setOutdated(true)
+			}
+			return
 		}
 	}
 }

@@ -90,6 +90,11 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 	}
 	started := time.Now()
 	c := s.site.target.Load()
+	defer func() {
+		if s.site.target.Load() != c { // other pages are public meanwhile
+			s.setOutdated(true)
+		}
+	}()
 	if drifted {
 		// Another Caddy may have been in the middle of an update.
 		found, err := s.drift(ctx, c)

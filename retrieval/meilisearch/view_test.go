@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
 
@@ -99,6 +101,32 @@ func TestAViewHasThePublicPagesOnly(t *testing.T) {
 	if f := finding(openIndex(t, o).Check(t.Context()), "view_key"); f == nil || f.Err == nil || !strings.Contains(f.Err.Error(), "locked pages") || f.Do == "" {
 		t.Errorf("the doctor of a key that opens everything: %+v", f)
 	}
+}
+
+// A page that is locked while a view is written leaves it.
+func TestAPageThatIsLockedDuringAnUpdateLeavesTheView(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	x := open(t, meilisearch.Options{
+		URLs: []string{s.URL}, Key: s.Key, ViewKey: s.ViewKey, Site: "acme", Dir: t.TempDir(), Log: quiet(), CheckInterval: time.Hour,
+	})
+	replace(t, x, site(), nil)
+	reached, locked := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.Break(func(r *http.Request) *meiliserver.Fault {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/docs-acme-und/documents") {
+			once.Do(func() {
+				close(reached)
+				<-locked
+			})
+		}
+		return nil
+	})
+	x.SetPublic(func(*retrieval.Document) bool { return true })
+	<-reached
+	x.SetPublic(func(d *retrieval.Document) bool { return d.Page != "install" })
+	close(locked)
+	eventually(t, "the view has the sections of three pages", func() bool { return s.Indexes()["docs-acme-und"] == 7 })
 }
 
 // openIndex is open, where a test has another open.
