@@ -10,38 +10,47 @@ import (
 // Condition is one comparison of a filter.
 type Condition struct {
 	Attribute, Value string
-	// Values are those of IN, and of NOT IN, with Not.
-	Values []string
-	Not    bool
+	// Values are those of IN. With Empty, an empty value matches, too.
+	Values     []string
+	Empty, Not bool
 }
 
 var errFilter = errors.New("not a filter")
 
 // ParseFilter parses conditions joined by AND, with the server's rules for
-// quoted values.
+// quoted values. Of OR, it knows "(x IS EMPTY OR x IN [...])".
 func ParseFilter(s string) ([]Condition, error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
 	}
 	var out []Condition
 	for {
-		s = strings.TrimLeft(s, " ")
+		var c Condition
+		s, c.Not = strings.CutPrefix(strings.TrimLeft(s, " "), "NOT ")
+		s, c.Empty = strings.CutPrefix(s, "(")
 		n := strings.IndexAny(s, " =")
 		if n <= 0 {
 			return nil, errFilter
 		}
-		c := Condition{Attribute: s[:n]}
+		c.Attribute = s[:n]
 		s = strings.TrimLeft(s[n:], " ")
+		var ok bool
+		if s, ok = strings.CutPrefix(s, "IS EMPTY OR "+c.Attribute+" "); ok != c.Empty {
+			return nil, errFilter
+		}
 		var err error
-		if s, c.Not = strings.CutPrefix(s, "NOT "); strings.HasPrefix(s, "IN [") {
-			c.Values, s, err = list(s[len("IN ["):])
-		} else if c.Not || !strings.HasPrefix(s, "=") {
+		if list, ok := strings.CutPrefix(s, "IN ["); ok {
+			c.Values, s, err = values(list)
+		} else if c.Empty || !strings.HasPrefix(s, "=") {
 			return nil, errFilter
 		} else {
 			c.Value, s, err = quoted(strings.TrimLeft(s[1:], " "))
 		}
 		if err != nil {
 			return nil, err
+		}
+		if s, ok = strings.CutPrefix(s, ")"); ok != c.Empty {
+			return nil, errFilter
 		}
 		out = append(out, c)
 		s = strings.TrimLeft(s, " ")
@@ -56,20 +65,20 @@ func ParseFilter(s string) ([]Condition, error) {
 	}
 }
 
-// list parses values up to a closing bracket.
-func list(s string) (values []string, rest string, err error) {
-	values = []string{}
+// values parses values up to a closing bracket.
+func values(s string) (list []string, rest string, err error) {
+	list = []string{}
 	if rest, ok := strings.CutPrefix(s, "]"); ok {
-		return values, rest, nil
+		return list, rest, nil
 	}
 	for {
 		var v string
 		if v, s, err = quoted(strings.TrimLeft(s, ", ")); err != nil {
 			return nil, "", err
 		}
-		values = append(values, v)
+		list = append(list, v)
 		if rest, ok := strings.CutPrefix(s, "]"); ok {
-			return values, rest, nil
+			return list, rest, nil
 		}
 	}
 }

@@ -141,6 +141,9 @@ func (s *Server) searchOne(ctx context.Context, raw json.RawMessage, k rights, a
 	}) {
 		return nil, problem("invalid_search_filter", q.Filter)
 	}
+	if set, ok := x.settings["distinctAttribute"].(string); ok && q.Distinct == "" {
+		q.Distinct = set
+	}
 	if q.Distinct != "" && !slices.Contains(x.settings["filterableAttributes"].([]any), any(q.Distinct)) {
 		return nil, problem("invalid_search_distinct", q.Distinct)
 	}
@@ -217,7 +220,7 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 	hitsOf := func(d map[string]json.RawMessage, word string) float64 {
 		for i, field := range fields {
 			if slices.ContainsFunc(x.alike(word), func(w string) bool { return has(text(d, field), field, w) }) {
-				return 1 - float64(i)/4
+				return max(1-float64(i)/4, .1)
 			}
 		}
 		return 0
@@ -266,7 +269,7 @@ func (x *index) search(q query, conditions []Condition, merged bool, at int) []m
 			if seen[value] {
 				continue
 			}
-			seen[value] = true
+			seen[value] = value != `""` // documents without a value are all distinct
 		}
 		if len(out) == q.Limit {
 			break
@@ -347,6 +350,9 @@ func matches(d map[string]json.RawMessage, conditions []Condition) bool {
 			wanted = []string{c.Value}
 		}
 		found := slices.ContainsFunc(values, func(v string) bool {
+			if v == "" {
+				return c.Empty // no value equals it
+			}
 			return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(v, w) })
 		})
 		if found == c.Not {

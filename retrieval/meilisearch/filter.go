@@ -39,9 +39,9 @@ func pageFilter(in, out []*retrieval.Document) (expression string, ok bool) {
 	if len(out) == 0 {
 		return "", true
 	}
-	named, others, operator := in, out, " IN "
+	named, others, operator := in, out, ""
 	if len(out) < len(in) {
-		named, others, operator = out, in, " NOT IN "
+		named, others, operator = out, in, "NOT "
 	}
 	if len(named) > maxFilterPages {
 		return "", false
@@ -51,12 +51,30 @@ func pageFilter(in, out []*retrieval.Document) (expression string, ok bool) {
 		if len(d.Page) > maxFilterValue {
 			return "", false
 		}
-		names[i], lower[strings.ToLower(d.Page)] = quote(d.Page), true
+		names[i], lower[strings.ToLower(d.Page)] = d.Page, true
 	}
 	if slices.ContainsFunc(others, func(d *retrieval.Document) bool { return lower[strings.ToLower(d.Page)] }) {
 		return "", false
 	}
-	return "page" + operator + "[" + strings.Join(names, ", ") + "]", true
+	return operator + pagesNamed(names...), true
+}
+
+// pagesNamed returns an expression that the pages with the names match. An empty
+// value matches nothing: the front page, whose name is empty, is asked for
+// otherwise.
+func pagesNamed(names ...string) string {
+	front := slices.Contains(names, "")
+	quoted := make([]string, 0, len(names))
+	for _, name := range names {
+		if name != "" {
+			quoted = append(quoted, quote(name))
+		}
+	}
+	expression := "page IN [" + strings.Join(quoted, ", ") + "]"
+	if front {
+		return "(page IS EMPTY OR " + expression + ")"
+	}
+	return expression
 }
 
 // and returns an expression that matches what both do. An empty one matches

@@ -98,7 +98,7 @@ func (x *Index) whole(ctx context.Context, c *content, d *retrieval.Document) (*
 	for _, s := range x.order() {
 		out := *d
 		out.Sections, out.Outline = make([]retrieval.Section, len(d.Sections)), false
-		found, err := s.search(ctx, s.searchKey, []searchRequest{{IndexUID: uid, Filter: "page = " + quote(d.Page), Limit: maxPageSections, Attributes: pageAttributes}})
+		found, err := s.search(ctx, s.searchKey, []searchRequest{{IndexUID: uid, Filter: pagesNamed(d.Page), Limit: maxPageSections, Attributes: pageAttributes}})
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -3,9 +3,13 @@ package meilisearch_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	sdk "github.com/meilisearch/meilisearch-go"
+
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
 // A search that is narrowed to some pages finds them however many others are
@@ -48,5 +52,45 @@ func TestTheServerSearchesThePagesOfASetOnly(t *testing.T) {
 				t.Errorf("%d pages are found, want %d", len(got), min(want, q.Limit))
 			}
 		})
+	}
+}
+
+// The front page has no name, and a server matches no empty values.
+func TestTheFrontPageIsFoundWherePagesAreNamed(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.ViewKey, o.SearchKey = clientKeys(t, o)
+	x := open(t, o)
+	front := page("", "Welcome", "One: The zebra upstream.", "Two: A zebra again.")
+	docs := append(site(), front)
+	x.SetPublic(func(*retrieval.Document) bool { return true })
+	replace(t, x, docs, nil)
+	search := func(x *meilisearch.Index, text string, in ...string) []string {
+		t.Helper()
+		set := &retrieval.PageSet{Has: func(page string) bool { return slices.Contains(in, page) }}
+		return pages(search(t, x, retrieval.Query{Text: text, Pages: set}))
+	}
+	o.Dir = t.TempDir()
+	joined := open(t, o)
+	eventually(t, "it begins with the state in the server", func() bool { return len(joined.Documents()) == len(docs) })
+	for name, x := range map[string]*meilisearch.Index{"a process with the pages": x, "one without": joined} {
+		if got := search(x, "zebra", ""); !slices.Contains(got, "") {
+			t.Errorf("%s: the front page alone: %q are found", name, got)
+		}
+		if got := search(x, "zebra", "", "install"); !slices.Contains(got, "") {
+			t.Errorf("%s: the front page of two: %q are found", name, got)
+		}
+		if got := search(x, "upstream", "guide/proxy", "guide/files", "guide/tls", "install"); len(got) == 0 || slices.Contains(got, "") {
+			t.Errorf("%s: the others: %q are found", name, got)
+		}
+	}
+	found, err := sdk.New(o.URLs[0], sdk.WithAPIKey(o.ViewKey)).MultiSearch(&sdk.MultiSearchRequest{Queries: []*sdk.SearchRequest{
+		{IndexUID: strings.TrimPrefix(uidOf(o), "_"), Query: "zebra", AttributesToRetrieve: []string{"page"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits := found.Results[0].Hits; len(hits) != 1 || string(hits[0]["page"]) != `"/"` {
+		t.Errorf("the view returns %v", hits)
 	}
 }

@@ -290,7 +290,8 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 				at = next
 				r := newRecord(d, at.section, words[at.section].Terms)
 				if p.view {
-					r.Terms = nil
+					// The server neither filters by an empty value nor groups by it.
+					r.Terms, r.Page = nil, cmp.Or(r.Page, "/")
 				} else if p.dimensions > 0 {
 					r.Vectors[vectorName] = nil // the server requires a value for every record
 					v := stored[u.content.pages[at.page].IDs[at.section]]
