@@ -84,8 +84,8 @@ func fields(text string) func(yield func(string) bool) {
 				return true
 			}
 			w := text[start:end]
-			if kind == 1 {
-				w = strings.Trim(w, "-./:")
+			for w != "" && strings.IndexByte("-./:", w[len(w)-1]) >= 0 { // none begins with one
+				w = w[:len(w)-1]
 			}
 			start = -1
 			return w == "" || yield(w)
