@@ -314,7 +314,7 @@ func TestOfTwoCaddysOnOneMeilisearchOneIsKilledInTheMiddleOfAReindex(t *testing.
 			m := newMeili(t)
 			g := newGate(t, m)
 			root := caddytest.AcmeFolder(t)
-			s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(root))
+			s := caddytest.Start(t, meiliIndex(m.address(), ""), caddytest.Site(root, "rate_limit off"))
 			s.Ready("acme")
 			waitForSections(t, m, acmeSections)
 
