@@ -334,6 +334,8 @@ func conversation() []step {
 			"vector": "v", "_vectors": object{"docs": vector},
 		}
 	}
+	four := document("four", "Install", "Build it from source.", nil)
+	four["version"] = ""
 	embedding := func(v ...float64) object {
 		return object{"embeddings": [][]float64{v}, "regenerate": false}
 	}
@@ -381,7 +383,7 @@ func conversation() []step {
 			document("one", "Reverse proxy", "Requests go to an upstream server.", embedding(1, 0, 0)),
 			document("two", "File server", "Lists a folder as a page of the server.", embedding(0, 1, 0)),
 			document("three", "Automatic HTTPS", "Certificates are obtained and renewed.", embedding(.6, .8, 0)),
-			document("four", "Install", "Build it from source.", nil),
+			four,
 		}, ""},
 		step{"adding to an index that is not there", "POST", "/indexes/" + b + "/documents?primaryKey=id", "admin", []object{{"id": "one"}}, ""},
 		step{"two indexes", "GET", "/indexes?limit=1000", "admin", nil, ""},
@@ -438,6 +440,10 @@ func conversation() []step {
 		step{"by a ratio that is none", "POST", "/multi-search", "search", search(object{"q": "x", "hybrid": object{"semanticRatio": 2, "embedder": "docs"}}), ""},
 		step{"with a filter", "POST", "/multi-search", "search", search(object{"q": "server", "filter": `tags = "HTTP"`}), ""},
 		step{"with a filter that nothing passes", "POST", "/multi-search", "search", search(object{"q": "server", "filter": `tags = "x\\\" OR version = \"2.x"`}), ""},
+		step{"with a filter by an empty value", "POST", "/multi-search", "search", search(object{"filter": `version IN [""]`}), ""},
+		step{"with a filter by an empty value or another", "POST", "/multi-search", "search", search(object{"filter": `tags = "http" AND (version IS EMPTY OR version IN ["1.x"])`}), ""},
+		step{"with a filter by neither", "POST", "/multi-search", "search", search(object{"filter": `NOT (version IS EMPTY OR version IN ["1.x"])`}), ""},
+		step{"with a filter by those without an empty value", "POST", "/multi-search", "search", search(object{"filter": `NOT version IN ["2.x"]`}), ""},
 		step{"with a filter that is none", "POST", "/multi-search", "search", search(object{"q": "server", "filter": `tags "x"`}), ""},
 		step{"with a filter by what can't be filtered", "POST", "/multi-search", "search", search(object{"q": "server", "filter": `title = "x"`}), ""},
 		step{"in an index that is not there", "POST", "/multi-search", "search", search(object{"indexUid": prefix + "none"}), ""},
