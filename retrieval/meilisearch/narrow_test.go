@@ -94,3 +94,26 @@ func TestTheFrontPageIsFoundWherePagesAreNamed(t *testing.T) {
 		t.Errorf("the view returns %v", hits)
 	}
 }
+
+// Pages that name no language are in the one that a query wants as likely as
+// those that name it.
+func TestPagesWithoutALanguageAreNoOthers(t *testing.T) {
+	t.Parallel()
+	var docs []*retrieval.Document
+	for i := range 100 {
+		docs = append(docs, page(fmt.Sprint("p/", i), "Proxy", "One: How the upstream of this proxy is found"))
+	}
+	docs = append(docs, page("en", "English", "One: How the words of this page are found"), page("de", "Deutsch", "One: Wie der proxy die upstreams findet"))
+	docs[100].Language, docs[101].Language = "en", "de"
+	x := open(t, options(t))
+	replace(t, x, docs, nil)
+	for name, q := range map[string]retrieval.Query{
+		"no language": {Text: "proxy"},
+		"English":     {Text: "proxy", Prefer: retrieval.Filter{Language: "en"}},
+	} {
+		q.Limit = 100
+		if n := len(search(t, x, q)); n < 100 {
+			t.Errorf("%s: %d pages are found", name, n)
+		}
+	}
+}

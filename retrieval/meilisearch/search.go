@@ -30,8 +30,8 @@ const (
 	// leastShare is the share of the IDF that the words have from the last of
 	// them on.
 	leastShare = .2
-	// otherShare is which share of the candidates an index has that is not in
-	// the language that is wanted.
+	// otherShare is which share of the candidates an index has that is in
+	// another language than the one that is wanted.
 	otherShare = .2
 	// narrowedFactor is how many times more they are asked for if the query is
 	// narrowed to pages that are too many to name, since the server searches all
@@ -295,7 +295,8 @@ func (s *server) search(ctx context.Context, key string, requests []searchReques
 func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
 	x := s.site
 	queries := keywordQueriesOf(n.statistics, q)
-	wanted := x.uidPrefix + baseLanguage(n.statistics.Wanted(&q))
+	language := n.statistics.Wanted(&q)
+	wanted, unknown := x.uidPrefix+baseLanguage(language), x.uidPrefix+baseLanguage("")
 	s.mu.Lock()
 	all := s.dimensions // which is not changed
 	s.mu.Unlock()
@@ -308,7 +309,7 @@ func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filte
 			request.Attributes = pageAttributes
 		}
 		asked, share := queries, 1.
-		if c.indexes[wanted] != nil && uid != wanted {
+		if language != "" && c.indexes[wanted] != nil && uid != wanted && uid != unknown {
 			asked, share = queries[:min(1, len(queries))], otherShare
 		}
 		for i, text := range asked {
