@@ -46,7 +46,7 @@ func newKey() string {
 	return hex.EncodeToString(b[:])
 }
 
-// briefing is what a model is told.
+// briefing is what a model gets.
 type briefing struct {
 	site       *Site
 	in         *Input

@@ -468,7 +468,7 @@ func TestOfTwoFilesOfOnePageHTMLWins(t *testing.T) {
 }
 
 // menuIngester leaves out the lines that all pages of a sample have. It keeps
-// their text by its length, which stands for a hash.
+// their text by its length, which is used as a hash.
 type menuIngester struct {
 	lineIngester
 	learned int

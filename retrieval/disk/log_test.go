@@ -26,7 +26,7 @@ func TestTheLogKeepsDataOnce(t *testing.T) {
 		t.Errorf("what was never put: %v", err)
 	}
 
-	// Another process reads it, if it is told where it is.
+	// Another process reads it once it knows where it is.
 	refs, err := s.Retain([]string{"a", "b"})
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("%v, %v", refs, err)
