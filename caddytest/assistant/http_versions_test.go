@@ -37,6 +37,12 @@ func TestTheTagStandsInPagesOfEveryHTTPVersion(t *testing.T) {
 			}
 			return res, string(body)
 		}
+		// The page's links for agents change its text and ETag: they are there
+		// once the page is indexed.
+		caddytest.Until(t, "the page is indexed", func() bool {
+			_, body := do("GET")
+			return strings.Contains(body, `rel="llms-txt"`)
+		})
 		got, body := do("GET")
 		length := strconv.Itoa(len(body))
 		if got.StatusCode != 200 || "h"+strconv.Itoa(got.ProtoMajor) != name || strings.Count(body, tag) != 1 || got.Header.Get("Content-Length") != length {
