@@ -29,7 +29,7 @@ type Issuer struct {
 	ClientID, ClientSecret string
 
 	mu        sync.Mutex
-	provider  *oidc.Provider // nil until the provider has answered
+	keys      oidc.KeySet // nil until the provider has answered
 	endpoints issuerEndpoints
 	err       error // of the last attempt
 	retry     time.Time
@@ -69,7 +69,7 @@ func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string
 	if token == "" || len(token) > maxAccessToken {
 		return nil, ErrToken
 	}
-	provider, endpoints, err := i.discover()
+	keys, endpoints, err := i.discover()
 	if err != nil {
 		return nil, fmt.Errorf("the identity provider %s: %w", i.URL, err)
 	}
@@ -77,7 +77,7 @@ func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string
 	if i.ClientID != "" {
 		claims, err = i.introspect(ctx, endpoints.Introspection, token, audience)
 	} else {
-		claims, err = verifyJWT(ctx, provider, token, audience)
+		claims, err = i.verifyJWT(ctx, keys, token, audience)
 	}
 	if err != nil {
 		return nil, err
@@ -88,8 +88,23 @@ func (i *Issuer) Claims(ctx context.Context, token, audience string) (map[string
 	return claims, nil
 }
 
+// fetchedKeys keeps the error of a provider whose keys can't be fetched, which
+// the verifier makes one of the token.
+type fetchedKeys struct {
+	oidc.KeySet
+	err error
+}
+
+func (k *fetchedKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	payload, err := k.KeySet.VerifySignature(ctx, jwt)
+	if cause := errors.Unwrap(err); cause != nil { // errors of tokens have none
+		k.err = cause
+	}
+	return payload, err
+}
+
 // verifyJWT checks a token by the provider's keys.
-func verifyJWT(ctx context.Context, provider *oidc.Provider, token, audience string) (claims map[string]any, err error) {
+func (i *Issuer) verifyJWT(ctx context.Context, keys oidc.KeySet, token, audience string) (claims map[string]any, err error) {
 	// RFC 9068 has at+jwt, and most providers JWT or nothing. Other types are for
 	// other purposes, such as logout+jwt.
 	head, _, _ := strings.Cut(token, ".")
@@ -104,7 +119,11 @@ func verifyJWT(ctx context.Context, provider *oidc.Provider, token, audience str
 	if !slices.Contains([]string{"", "jwt", "at+jwt"}, kind) {
 		return nil, fmt.Errorf("%w: it is a %q, not an access token", ErrToken, kind)
 	}
-	verified, err := provider.Verifier(&oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms}).Verify(ctx, token)
+	fetched := &fetchedKeys{KeySet: keys}
+	verified, err := oidc.NewVerifier(i.URL, fetched, &oidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms}).Verify(ctx, token)
+	if fetched.err != nil {
+		return nil, fmt.Errorf("the keys of the identity provider %s: %w", i.URL, fetched.err)
+	}
 	if err == nil {
 		err = verified.Claims(&claims)
 	}
@@ -157,16 +176,17 @@ func (i *Issuer) introspect(ctx context.Context, endpoint, token, audience strin
 }
 
 // discover reads the provider's metadata, once.
-func (i *Issuer) discover() (*oidc.Provider, issuerEndpoints, error) {
+func (i *Issuer) discover() (oidc.KeySet, issuerEndpoints, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.provider != nil {
-		return i.provider, i.endpoints, nil
+	if i.keys != nil {
+		return i.keys, i.endpoints, nil
 	}
 	if time.Now().Before(i.retry) {
 		return nil, issuerEndpoints{}, i.err
 	}
-	provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), issuerClient), i.URL)
+	ctx := oidc.ClientContext(context.Background(), issuerClient)
+	provider, err := oidc.NewProvider(ctx, i.URL)
 	var found issuerEndpoints
 	if err == nil {
 		err = provider.Claims(&found)
@@ -180,6 +200,6 @@ func (i *Issuer) discover() (*oidc.Provider, issuerEndpoints, error) {
 		i.err, i.retry = err, time.Now().Add(issuerPause)
 		return nil, issuerEndpoints{}, err
 	}
-	i.provider, i.endpoints = provider, found
-	return provider, found, nil
+	i.keys, i.endpoints = oidc.NewRemoteKeySet(ctx, found.Keys), found
+	return i.keys, found, nil
 }

@@ -218,13 +218,44 @@ func TestAProviderThatIsDownOrIsAnotherProvesNothing(t *testing.T) {
 	}
 }
 
+// While the keys can't be fetched, no token is right or wrong.
+func TestAProviderWhoseKeysAreAwayIsToBlame(t *testing.T) {
+	i, key := startIssuer(t)
+	var away atomic.Bool
+	before := issuerClient
+	issuerClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if away.Load() && r.URL.Path == "/keys" {
+			return nil, errors.New("no route to host")
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	t.Cleanup(func() { issuerClient = before })
+	token := signAs(t, key, map[string]any{"alg": "ES256", "kid": "k"}, map[string]any{"iss": i.URL, "aud": audience, "sub": "mia", "exp": time.Now().Add(time.Minute).Unix()})
+	away.Store(true)
+	if _, err := i.Claims(t.Context(), token, audience); err == nil || errors.Is(err, ErrToken) || !strings.Contains(err.Error(), "no route to host") {
+		t.Errorf("without the keys: %v", err)
+	}
+	away.Store(false)
+	if claims, err := i.Claims(t.Context(), token, audience); err != nil || claims["sub"] != "mia" {
+		t.Errorf("with the keys again: %v %v", claims, err)
+	}
+	away.Store(true)
+	if _, err := i.Claims(t.Context(), token, audience); err != nil {
+		t.Errorf("with kept keys: %v", err)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func FuzzAccessToken(f *testing.F) {
 	i := &Issuer{URL: "http://127.0.0.1:1", retry: time.Now().Add(time.Hour), err: errors.New("down")}
-	p := (&oidc.ProviderConfig{IssuerURL: i.URL, JWKSURL: "http://127.0.0.1:1/keys"}).NewProvider(f.Context())
+	keys := &oidc.StaticKeySet{}
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
 	f.Add("a.b.c")
 	f.Fuzz(func(t *testing.T, token string) {
-		if claims, err := verifyJWT(t.Context(), p, token, audience); err == nil {
+		if claims, err := i.verifyJWT(t.Context(), keys, token, audience); err == nil {
 			t.Errorf("%q proves %v", token, claims)
 		}
 	})
