@@ -93,6 +93,7 @@ func TestASlowSitemapLeavesTheLastIndex(t *testing.T) {
 	s := caddytest.Start(t, docs, "http://:0 {\n\tsearch acme\n}\n")
 	s.Ready("acme")
 	slow.Store(true)
+	defer slow.Store(false) // or the site's end waits for the request
 	for name, again := range map[string]func(){
 		"a restart": func() {
 			if err := caddy.Stop(); err != nil {
