@@ -202,6 +202,7 @@ var bad = []struct{ field, value, says string }{
 	{"MeilisearchIndex.urls", `["m:7700"]`, `"m:7700"`},
 	{"MeilisearchIndex.prefix", `"Docs_"`, `prefix: "Docs_" must be lower-case letters`},
 	{"MeilisearchIndex.semantic_ratio", `2`, `semantic_ratio: 2 must be from 0`},
+	{"MeilisearchIndex.ranking", `"caddy"`, `ranking: "caddy" must be server`},
 	{"MeilisearchIndex.fallback", `"meilisearch"`, `fallback: "meilisearch" must be embedded`},
 	{"MeilisearchIndex.embedder", `"http://e/v1"`, `embedder: "http://e/v1" must be a name`},
 	{"OpenAIEmbedder.url", `"e/v1"`, `url: "e/v1" must be a URL`},

@@ -43,6 +43,7 @@ func meilisearchWords(m *options.MeilisearchIndex) []word {
 		secretWord("view_key", "{env.MEILI_VIEW_KEY}", &m.ViewKey),
 		textWord("prefix", "<name>", "docs-staging", &m.Prefix),
 		ratioWord("semantic_ratio", "0.5", &m.SemanticRatio),
+		textWord("ranking", "server", "server", &m.Ranking),
 		textWord("fallback", "embedded", "embedded", &m.Fallback),
 		textWord("embedder", "<name>", "default", &m.Embedder),
 	}

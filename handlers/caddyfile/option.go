@@ -67,6 +67,7 @@ type option struct {
 //				view_key <placeholder>
 //				prefix <name>
 //				semantic_ratio <0-1>
+//				ranking server
 //				fallback embedded
 //				embedder <name>
 //			}

@@ -40,6 +40,10 @@ type MeilisearchIndex struct {
 	// the embedder's, else 0.5.
 	SemanticRatio *float64 `json:"semantic_ratio,omitempty"`
 
+	// Set to "server" to leave the order of results to Meilisearch: its hybrid
+	// search, ranking rules, typo settings and synonyms. Default: Caddy ranks them.
+	Ranking string `json:"ranking,omitempty"`
+
 	// Set to "embedded" to answer from an index inside the process while no
 	// server answers. Default: search fails then.
 	Fallback string `json:"fallback,omitempty"`
@@ -80,7 +84,7 @@ func (m *MeilisearchIndex) OpenIndex(o IndexOptions) (retrieval.Index, error) {
 func (m *MeilisearchIndex) options(o IndexOptions) meilisearch.Options {
 	options := meilisearch.Options{
 		URLs: m.URLs, Prefix: m.Prefix, Site: o.Site, Key: m.APIKey, SearchKey: m.SearchKey, ViewKey: m.ViewKey, Model: o.Model,
-		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, Fallback: m.Fallback == "embedded",
+		SemanticRatio: cmp.Or(m.SemanticRatio, o.SemanticRatio), Embedder: m.Embedder, ServerRanking: m.Ranking == "server", Fallback: m.Fallback == "embedded",
 		Dir: o.Dir, Synonyms: o.Synonyms, StopWords: o.StopWords, Log: o.Log, Owner: o.Owner,
 	}
 	if o.Locker != nil {
@@ -105,6 +109,7 @@ func (m *MeilisearchIndex) Validate() error {
 		}
 	}
 	c.semanticRatio(m.SemanticRatio)
+	c.OneOf("ranking", m.Ranking, "server")
 	c.OneOf("fallback", m.Fallback, "embedded")
 	if m.Prefix != "" && !indexPrefix.MatchString(m.Prefix) {
 		c.Fail("prefix", "%q must be lower-case letters, digits and dashes, beginning with a letter, at most 40, like docs-staging", m.Prefix)

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
@@ -46,6 +48,8 @@ type Options struct {
 	// Embedder is the name of an embedder in the settings of the servers'
 	// indexes, which then makes all vectors.
 	Embedder string
+	// ServerRanking leaves the order of results to the servers' own search.
+	ServerRanking bool
 	// Fallback makes this process answer searches when no server does.
 	Fallback bool
 	// Dir keeps the pages between runs. See embedded.Options.
@@ -345,7 +349,7 @@ func (x *Index) stored(d *retrieval.Document) (*retrieval.Document, error) {
 	var full retrieval.Document
 	data, err := x.store.Get(storeKey(d))
 	if err == nil {
-		err = json.Unmarshal(data, &full)
+		err = jsonv2.Unmarshal(data, &full, lenient)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("page %q: %w", d.Page, err)
@@ -404,7 +408,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		if unlock, err = x.lockServers(waiting); timed.Err() != nil {
 			return context.Cause(timed)
 		} else if err != nil {
-			x.log.Info("another Caddy writes to the Meilisearch servers; the new pages are sent later", "sections", c.sections, "lock", err)
+			x.log.Info("the Meilisearch servers are being written already; the new pages are sent later", "sections", c.sections, "lock", err)
 			reachable = false
 		}
 	} else {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -765,5 +766,41 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	s.Break(nil)
 	if f := find(bad.Check(t.Context()), "keys"); f == nil || f.Err == nil {
 		t.Errorf("a wrong key: %+v", f)
+	}
+}
+
+// As long as one Caddy writes, however slowly, another one does not: its pages
+// wait, and it says so.
+func TestASlowWriterKeepsTheLock(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	l := &locks{}
+	log, text := logged()
+	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Locker: l, Log: log}
+	slow, other := open(t, o), open(t, o)
+	writes, release := make(chan struct{}), make(chan struct{})
+	var sent atomic.Int64
+	s.Break(func(r *http.Request) *meiliserver.Fault {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") && !strings.Contains(r.URL.Path, "_state") && sent.Add(1) == 1 {
+			close(writes)
+			<-release
+		}
+		return nil
+	})
+	done := make(chan error, 1)
+	go func() { done <- slow.Replace(t.Context(), site(), nil) }()
+	<-writes
+	more := append(site(), page("new", "New", "One: Something new."))
+	replace(t, other, more, nil) // returns although nothing could be written
+	if n := sent.Load(); n != 1 || !strings.Contains(text(), "are being written already") {
+		t.Errorf("the other one has sent %d batches; the log: %s", n-1, text())
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the pages that waited are written", func() bool { return held(s)["_docs-acme-und"] == 10 })
+	if l.most != 1 {
+		t.Errorf("%d held the lock at once", l.most)
 	}
 }

@@ -71,7 +71,7 @@ func (s *replica) adopt(ctx context.Context) {
 	case err == nil && c != nil:
 		c.adopted = true
 		if s.site.target.CompareAndSwap(nil, c) {
-			s.site.log.Info("searches are answered with what another process has indexed", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
+			s.site.log.Info("searches are answered with what the server says is indexed, until the pages are read", "server", s.url, "pages", len(c.outlines), "sections", c.sections)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 	maxWords = 10
 	// How many sections a server is asked for: by vectors, and by keywords, at
 	// most as many of the latter with each of the queries.
-	semanticCandidates = 100
+	semanticCandidates = 50
 	keywordCandidates  = 240
 	// keywordQueries is with how many queries it is asked by keywords.
 	keywordQueries = 5
@@ -141,7 +141,11 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 	if err != nil {
 		return nil, false, err
 	}
-	results, keywordOnly, err := s.find(ctx, c, n, q, filter)
+	find, order := s.find, ranked
+	if s.site.options.ServerRanking {
+		find, order = s.findInOrder, inOrder
+	}
+	results, keywordOnly, err := find(ctx, c, n, q, filter)
 	if err != nil {
 		if (unavailable(err) || unauthorized(err)) && s.failed(began, err) {
 			s.site.log.Warn("a Meilisearch server does not answer; it is asked again when it does", "server", s.url, "error", err)
@@ -154,7 +158,7 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 		}
 		return nil, false, err
 	}
-	hits, err = ranked(s, c, n, q, results)
+	hits, err = order(s, c, n, q, results)
 	return hits, keywordOnly, err
 }
 
@@ -171,7 +175,7 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 	keyword, semantic := requestsOf(s, c, n, q, filter)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, s.searchKey, keyword)
-		return results, s.site.ratio > 0 && (q.Vector != nil || s.site.options.Embedder != "" || s.site.options.Model != "" && c.mean != nil), err
+		return results, s.wantsVectors(c, q), err
 	}
 	var similar []result
 	var ok bool
@@ -200,6 +204,12 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 		results, err = s.search(ctx, s.searchKey, keyword)
 	}
 	return append(results, similar...), !ok, err
+}
+
+// wantsVectors reports whether a search should use vectors.
+func (s *replica) wantsVectors(c *content, q retrieval.Query) bool {
+	o := &s.site.options
+	return s.site.ratio > 0 && (q.Vector != nil || o.Embedder != "" || o.Model != "" && c.mean != nil)
 }
 
 // searchEmbedded searches with queries that the server's embedder embeds. ok
@@ -245,6 +255,10 @@ type searchRequest struct {
 	MatchingStrategy   string    `json:"matchingStrategy,omitempty"`
 	Attributes         []string  `json:"attributesToRetrieve,omitempty"`
 	RankingScoreDetail bool      `json:"showRankingScoreDetails,omitempty"`
+	RankingScore       bool      `json:"showRankingScore,omitempty"`
+	Distinct           string    `json:"distinct,omitempty"`
+	// share is which share of the candidates the index has.
+	share float64
 }
 
 type hybrid struct {
@@ -256,11 +270,13 @@ type hybrid struct {
 type result struct {
 	Hits     []hit
 	semantic bool
+	share    float64 // of the request
 }
 
 // hit is a section that a server found.
 type hit struct {
 	record
+	Score   float64 `json:"_rankingScore"`
 	Details struct {
 		// VectorSort has (1+cosine)/2, or null for a section without a vector.
 		VectorSort struct{ Similarity *float64 }
@@ -284,58 +300,77 @@ func (s *server) search(ctx context.Context, key string, requests []searchReques
 		return nil, &ServerError{URL: s.url, Status: http.StatusOK, cause: fmt.Errorf("%d results for %d requests", len(found.Results), len(requests))}
 	}
 	for i := range requests {
-		found.Results[i].semantic = requests[i].Hybrid != nil
+		found.Results[i].semantic, found.Results[i].share = requests[i].Hybrid != nil, requests[i].share
 	}
 	return found.Results, nil
 }
 
-// requestsOf returns keyword and semantic requests. The index of the language that
-// is wanted has most of the candidates. The server's own hybrid search is not
-// used: it compares scores of both kinds, which have different scales.
+// requestsOf returns keyword and semantic requests. The server's own hybrid
+// search is not used: it compares scores of both kinds, which have different
+// scales.
 func requestsOf(s *replica, c *content, n *narrowedSet, q retrieval.Query, filter string) (keyword, semantic []searchRequest) {
-	x := s.site
 	queries := keywordQueriesOf(n.statistics, q)
-	language := n.statistics.Wanted(&q)
-	wanted, unknown := x.uidPrefix+baseLanguage(language), x.uidPrefix+baseLanguage("")
-	s.mu.Lock()
-	all := s.dimensions // which is not changed
-	s.mu.Unlock()
-	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
-		if c.indexes[uid].view {
-			continue
-		}
-		request := searchRequest{IndexUID: uid, Attributes: slim, Filter: and(filter, n.filter)}
-		if c.adopted {
-			request.Attributes = pageAttributes
-		}
-		asked, share := queries, 1.
-		if language != "" && c.indexes[wanted] != nil && uid != wanted && uid != unknown {
-			asked, share = queries[:min(1, len(queries))], otherShare
+	for _, request := range s.indexRequests(c, n, q, filter) {
+		asked := queries
+		if request.share < 1 {
+			asked = queries[:min(1, len(queries))]
 		}
 		for i, text := range asked {
 			r := request
-			r.Query, r.MatchingStrategy, r.Limit = text, "frequency", n.candidates(keywordCandidates, share)
+			r.Query, r.MatchingStrategy, r.Limit = text, "frequency", n.candidates(keywordCandidates, r.share)
 			if i > 0 {
-				r.Limit = n.candidates(keywordCandidates/keywordQueries, share)
+				r.Limit = n.candidates(keywordCandidates/keywordQueries, r.share)
 			}
 			keyword = append(keyword, r)
 		}
 		r := request
-		r.Limit, r.RankingScoreDetail, r.Hybrid = n.candidates(semanticCandidates, share), true, &hybrid{vectorName, 1}
-		dimensions, known := all[uid]
-		switch {
-		case x.ratio == 0:
-			continue
-		case x.options.Embedder != "" && (!known || dimensions == 0):
-			r.Query, r.Hybrid.Embedder = q.Text, x.options.Embedder
-		case x.options.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
-			r.Vector = q.Vector
-		default:
-			continue
+		if r.Limit, r.RankingScoreDetail = n.candidates(semanticCandidates, r.share), true; s.addVector(&r, q, 1) {
+			semantic = append(semantic, r)
 		}
-		semantic = append(semantic, r)
 	}
 	return keyword, semantic
+}
+
+// indexRequests returns a request for each index. That of the language that is
+// wanted has most of the candidates.
+func (s *replica) indexRequests(c *content, n *narrowedSet, q retrieval.Query, filter string) (requests []searchRequest) {
+	x := s.site
+	language := n.statistics.Wanted(&q)
+	wanted, unknown := x.uidPrefix+baseLanguage(language), x.uidPrefix+baseLanguage("")
+	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
+		if c.indexes[uid].view {
+			continue
+		}
+		r := searchRequest{IndexUID: uid, Attributes: slim, Filter: and(filter, n.filter), share: 1}
+		if c.adopted {
+			r.Attributes = pageAttributes
+		}
+		if language != "" && c.indexes[wanted] != nil && uid != wanted && uid != unknown {
+			r.share = otherShare
+		}
+		requests = append(requests, r)
+	}
+	return requests
+}
+
+// addVector makes a request a semantic one. ok is false if the index has no
+// vectors for the query.
+func (s *replica) addVector(r *searchRequest, q retrieval.Query, ratio float64) (ok bool) {
+	x := s.site
+	s.mu.Lock()
+	dimensions, known := s.dimensions[r.IndexUID]
+	s.mu.Unlock()
+	switch {
+	case x.ratio == 0:
+		return false
+	case x.options.Embedder != "" && (!known || dimensions == 0):
+		r.Query, r.Hybrid = q.Text, &hybrid{x.options.Embedder, ratio}
+	case x.options.Embedder == "" && q.Vector != nil && (!known || dimensions == len(q.Vector)):
+		r.Vector, r.Hybrid = q.Vector, &hybrid{vectorName, ratio}
+	default:
+		return false
+	}
+	return true
 }
 
 // keywordQueriesOf returns the keyword queries for a search. A server finds only

@@ -13,12 +13,16 @@ import (
 
 type settings map[string]any
 
-// operators are the settings that an operator may make. A new index gets them
-// from the one that it replaces.
-var operators = []string{"dictionary", "distinctAttribute", "faceting", "nonSeparatorTokens", "searchCutoffMs", "separatorTokens", "sortableAttributes"}
+// operators are the settings that an operator may make, with those of ordering
+// that this package doesn't make. A new index gets them from the one that it
+// replaces.
+var operators = append([]string{"dictionary", "distinctAttribute", "faceting", "nonSeparatorTokens", "searchCutoffMs", "separatorTokens", "sortableAttributes"}, ordering...)
 
 // filterable are the attributes of filters, sorted as the server returns them.
 var filterable = []string{"language", "page", "tags", "version"}
+
+// termsOf are the attributes that are searched where this package ranks.
+var termsOf = []string{"terms.title", "terms.heading", "terms.text"}
 
 // displayed are the attributes of a view, sorted as the server returns them.
 var displayed = []string{
@@ -35,32 +39,43 @@ func (x *Index) settingsOf(ix *languageIndex) settings {
 	s := settings{
 		"filterableAttributes": filterable,
 		"pagination":           settings{"maxTotalHits": 1000},
-		"stopWords":            []string{},
 	}
-	if ix.view {
-		s["searchableAttributes"] = []string{"title", "heading", "keywords", "headings", "breadcrumbs", "description", "text", "tags"} // in order of weight
-		s["displayedAttributes"] = displayed
-		s["distinctAttribute"] = "page"
-		s["typoTolerance"] = settings{"disableOnNumbers": true} // 2.11 is not 2.12
-		s["synonyms"] = synonyms(append(words.Abbreviations(), x.options.Synonyms...))
+	byServer := x.options.ServerRanking && !ix.view
+	if byServer || ix.view {
+		s["searchableAttributes"] = searchable
 		if l := locales[ix.language]; l != "" {
 			s["localizedAttributes"] = []settings{{"locales": []string{l}, "attributePatterns": []string{"*"}}}
+		}
+	}
+	if ix.view {
+		s["displayedAttributes"] = displayed
+		s["distinctAttribute"] = "page"
+		s["stopWords"] = []string{}
+		s["typoTolerance"] = settings{"disableOnNumbers": true} // 2.11 is not 2.12
+		s["synonyms"] = synonyms(append(words.Abbreviations(), x.options.Synonyms...))
+		return s
+	}
+	s["displayedAttributes"] = []string{"*"}
+	if x.options.Embedder == "" && ix.dimensions > 0 {
+		s.expectVectors(ix.dimensions)
+	}
+	if byServer {
+		if len(x.options.Synonyms) > 0 {
+			s["synonyms"] = synonyms(x.options.Synonyms)
 		}
 		return s
 	}
 	// Terms are stems, which are corrected and completed before they are sent, and
 	// have no order. The server need not prepare for what is not asked.
-	s["searchableAttributes"] = []string{"terms.title", "terms.heading", "terms.text"}
-	s["displayedAttributes"] = []string{"*"}
+	s["searchableAttributes"] = termsOf
+	s["localizedAttributes"] = nil
 	s["rankingRules"] = []string{"words", "attribute", "exactness"}
 	s["typoTolerance"] = settings{"enabled": false}
 	s["proximityPrecision"] = "byAttribute"
 	s["prefixSearch"] = "disabled"
 	s["facetSearch"] = false
 	s["synonyms"] = settings{}
-	if x.options.Embedder == "" && ix.dimensions > 0 {
-		s.expectVectors(ix.dimensions)
-	}
+	s["stopWords"] = []string{}
 	return s
 }
 
@@ -90,18 +105,22 @@ func synonyms(sets [][]string) map[string][]string {
 
 // lacks reports whether an index with the settings s must get others.
 func (s settings) lacks(want settings) bool {
-	data, err := json.Marshal(want)
-	if err != nil {
-		panic(err) // strings, numbers and lists
-	}
-	var plain map[string]any
-	_ = json.Unmarshal(data, &plain)
-	for name, v := range plain {
-		if name == "synonyms" && !reflect.DeepEqual(v, s[name]) || !contains(s[name], v) {
+	for name, v := range want.plain() {
+		if v != nil && (name == "synonyms" && !reflect.DeepEqual(v, s[name]) || !contains(s[name], v)) {
 			return true
 		}
 	}
 	return false
+}
+
+// plain returns settings as a server returns them.
+func (s settings) plain() (plain map[string]any) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings, numbers and lists
+	}
+	_ = json.Unmarshal(data, &plain)
+	return plain
 }
 
 // contains reports whether have has all values of want.
@@ -122,8 +141,8 @@ func contains(have, want any) bool {
 // keep adds what an operator has set in an index that a new one replaces.
 func (s settings) keep(live settings) settings {
 	for _, name := range operators {
-		if v := live[name]; v != nil && s[name] == nil {
-			s[name] = v
+		if _, made := s[name]; !made && live[name] != nil {
+			s[name] = live[name]
 		}
 	}
 	return s

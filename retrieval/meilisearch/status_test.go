@@ -1,13 +1,19 @@
 package meilisearch_test
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	sdk "github.com/meilisearch/meilisearch-go"
 
 	"github.com/caddy-docs/caddy-docs/caddytest/meiliserver"
+	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
@@ -65,5 +71,103 @@ func TestTheStatusShowsWhatIsWrong(t *testing.T) {
 	o.Key = "wrong"
 	if st := open(t, o).Status(t.Context())[0]; !strings.Contains(st.Error, "does not know the api_key") {
 		t.Errorf("a wrong key: %+v", st)
+	}
+}
+
+// While a server is filled, the status shows how far it is.
+func TestTheStatusShowsTheProgressOfAFill(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	var docs []*retrieval.Document
+	const pages, sections = 100, 41 // in several requests
+	for i := range pages {
+		docs = append(docs, page(fmt.Sprint("p/", i), "Page", slices.Repeat([]string{"One: Something."}, sections)...))
+	}
+	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()})
+	var requests atomic.Int64
+	second, release := make(chan struct{}), make(chan struct{})
+	s.Break(func(r *http.Request) *meiliserver.Fault {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") && !strings.Contains(r.URL.Path, "_state") && requests.Add(1) == 2 {
+			close(second)
+			<-release
+		}
+		return nil
+	})
+	done := make(chan error, 1)
+	go func() { done <- x.Replace(t.Context(), docs, nil) }()
+	<-second
+	st := x.Status(t.Context())[0]
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if st.Sent == 0 || st.Sent >= st.Sending || st.Sending != pages*sections || st.Rate <= 0 {
+		t.Errorf("while it is filled: %+v", st)
+	}
+	if line := st.String(); !strings.Contains(line, fmt.Sprintf("; %d of 4100 sections sent, ", st.Sent)) || !strings.Contains(line, " a second") {
+		t.Errorf("for people: %s", line)
+	}
+	if st := x.Status(t.Context())[0]; st.Sent+st.Sending != 0 || !strings.Contains(st.String(), "up to date") {
+		t.Errorf("afterwards: %+v", st)
+	}
+}
+
+// However many searches fail, an outage is one line of the log, its end another,
+// and the searches are counted.
+func TestAnOutageIsOneEventAndACounter(t *testing.T) {
+	t.Parallel()
+	s := fake(t)
+	log, text := logged()
+	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: log})
+	replace(t, x, site(), nil)
+	for outage := 1; outage <= 2; outage++ {
+		s.Break(meiliserver.Down)
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for range 50 {
+					if _, err := x.Search(t.Context(), retrieval.Query{Text: "upstream", Limit: 5}); !errors.Is(err, retrieval.ErrUnavailable) {
+						t.Errorf("a search of a server that is down: %v", err)
+					}
+				}
+			})
+		}
+		clients.Wait()
+		if n := strings.Count(text(), "a Meilisearch server does not answer"); n != outage {
+			t.Errorf("%d lines about %d outages", n, outage)
+		}
+		if got := x.Counts(); got.Failed != uint64(400*outage) {
+			t.Errorf("counted %+v", got)
+		}
+		s.Break(nil)
+		eventually(t, "the server is searched again", func() bool {
+			return strings.Count(text(), "a Meilisearch server answers again") == outage
+		})
+	}
+}
+
+// A search without the vector that this process's embedder should have made is
+// one by keywords only; without an embedder, it is not.
+func TestSearchesWhoseEmbedderFailedAreCounted(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]meilisearch.Counts{"m": {Answered: 1, KeywordOnly: 2}, "": {Answered: 3}} {
+		o := options(t)
+		o.Model = model
+		x := open(t, o)
+		vectors := vectorsOf(site())
+		query := retrieval.Query{Text: "upstream"}
+		if model == "" {
+			vectors = nil
+		} else {
+			query.Vector = vectors[0][0]
+		}
+		replace(t, x, site(), vectors)
+		search(t, x, query)
+		for range 2 { // the embedder fails, or there is none
+			search(t, x, retrieval.Query{Text: "upstream"})
+		}
+		if got := x.Counts(); got != want {
+			t.Errorf("with the model %q: counted %+v, want %+v", model, got, want)
+		}
 	}
 }

@@ -207,9 +207,10 @@ type plan struct {
 func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*plan, error) {
 	p := &plan{languageIndex: ix, exists: exists, settings: u.site.settingsOf(ix), newSettings: true, dimensions: noDimensions}
 	own := u.site.options.Embedder
+	var live settings
 	if exists {
-		live, err := u.settings(ctx, ix.uid)
-		if err != nil {
+		var err error
+		if live, err = u.settings(ctx, ix.uid); err != nil {
 			return nil, err
 		}
 		if p.held, p.remove, err = u.ids(ctx, ix); err != nil {
@@ -218,8 +219,11 @@ func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*pla
 		p.embedders = live.embedders()
 		u.keepVectors(ix, p.settings, p.embedders)
 		p.newSettings = live.lacks(p.settings)
-		p.settings.keep(live)
 	}
+	if u.site.options.ServerRanking && !ix.view {
+		p.settings.beginOrder(live)
+	}
+	p.settings.keep(live)
 	if e, ok := p.settings["embedders"].(settings); ok {
 		p.dimensions = e[vectorName].(settings)["dimensions"].(int)
 	}
