@@ -17,7 +17,7 @@ import (
 // are loaded by readers of that language besides.
 const (
 	maxLoader = 3000
-	maxAll    = 13100
+	maxAll    = 12750
 )
 
 func zipped(t *testing.T, b []byte) int {

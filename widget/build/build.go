@@ -13,14 +13,12 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
-	"github.com/tdewolff/minify/v2"
-	"github.com/tdewolff/minify/v2/js"
 )
 
 // Build bundles the sources in dir (widget/src) and returns the files of dist
 // by name: loader.js, which names the others, and the chunks, whose names hold
-// the hashes of their contents. The texts of all languages share one hash, so
-// that the loader needs no list of names.
+// the hashes of their contents, whatever their variables are called. The texts
+// of all languages share one hash, so that the loader needs no list of names.
 func Build(dir string) (map[string][]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -37,7 +35,7 @@ func Build(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	main, err := rename("export default $=>{" + script + "}")
+	main, err := rename([]byte("export default $=>{" + script + "}"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +46,8 @@ func Build(dir string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.files["loader.js"], err = rename(script)
+	b.files["loader.js"], err = rename([]byte(script))
 	return b.files, err
-}
-
-// rename gives variables shorter names: esbuild gives no name twice in nested
-// functions, also where the inner one can hide the outer one.
-func rename(script string) ([]byte, error) {
-	var out bytes.Buffer
-	err := (&js.Minifier{}).Minify(minify.New(), &out, strings.NewReader(script), nil)
-	return append(out.Bytes(), '\n'), err
 }
 
 type builder struct {

@@ -21,7 +21,16 @@ func TestDistIsBuiltFromTheSources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(committed, built[e.Name()]) {
+		want := built[e.Name()]
+		if filepath.Ext(e.Name()) == ".js" && bytes.ContainsAny(want, "=") { // code, whose names were chosen by trial
+			if committed, err = rename(committed); err == nil {
+				want, err = rename(want)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(committed, want) {
 			t.Errorf("dist/%s is not what the sources make; run go generate ./widget", e.Name())
 		}
 		delete(built, e.Name())
