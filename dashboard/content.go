@@ -10,15 +10,23 @@ import (
 
 // Page is a page of a site.
 type Page struct {
-	Name             string // as the insights have it: its path without slashes around it
-	URL, File, Title string
-	Sections         int
-	Language         string
-	Version          string
-	// State is public, locked, not served, duplicate or unknown, Why the reason.
-	State, Why string
+	Name     string `json:"-"` // as the insights have it: its path without slashes around it
+	URL      string `json:"url"`
+	File     string `json:"file"`
+	Title    string `json:"title"`
+	Sections int    `json:"sections"`
+	// Anchors are those of the sections that have one.
+	Anchors  []string `json:"anchors,omitempty"`
+	Language string   `json:"language,omitempty"`
+	Version  string   `json:"version,omitempty"`
+	// Kind is what the page is, "" if it is current documentation.
+	Kind string `json:"kind,omitempty"`
+	// State is public, locked, not served, duplicate or unknown, and Why the
+	// reason for it, if there is one to give.
+	State string `json:"state"`
+	Why   string `json:"why,omitempty"`
 	// Edit is where it is edited, "" if that is not known.
-	Edit string
+	Edit string `json:"-"`
 }
 
 func content(q *request) error {

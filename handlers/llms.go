@@ -77,9 +77,18 @@ func (l *LLMs) Provision(ctx caddy.Context) error {
 		return err
 	}
 	l.asks = &ClientLimit{Zone: "docs_llms_ask", MaxEvents: asksPerHour, Window: caddy.Duration(time.Hour)}
-	// A site without encode would send megabytes as they are.
-	l.encode = &encode.Encode{EncodingsRaw: caddy.ModuleMap{"gzip": nil, "zstd": nil}, Prefer: []string{"zstd", "gzip"}}
+	l.encode = newEncode("zstd", "gzip") // a site without encode would send megabytes as they are
 	return errors.Join(l.asks.Provision(ctx), l.encode.Provision(ctx), l.Define.Provision())
+}
+
+// newEncode returns a handler that compresses responses in the first of the ways
+// that the client takes. It is to be provisioned.
+func newEncode(ways ...string) *encode.Encode {
+	e := &encode.Encode{EncodingsRaw: caddy.ModuleMap{}, Prefer: ways}
+	for _, way := range ways {
+		e.EncodingsRaw[way] = nil
+	}
+	return e
 }
 
 // Cleanup releases the counts.

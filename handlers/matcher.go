@@ -3,7 +3,6 @@ package handlers
 import (
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/handlers/site"
 )
 
 // MatchAPI is http.matchers.docs_api. It matches requests to the API and no
@@ -74,11 +74,7 @@ func (m *MatchAPI) MatchWithError(r *http.Request) (bool, error) {
 // second docs directive in the block.
 func (m *MatchAPI) elsewhere(r *http.Request, e endpoint) bool {
 	server, _ := r.Context().Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, host, e.site)
+	return m.app.AwaitStart(r.Context()) && m.app.ServesAPI(server, site.WithoutPort(r.Host), e.site)
 }
 
 // reads reports whether a GET or HEAD is for the API and not for a page of that

@@ -1,12 +1,13 @@
 package handlers
 
 import (
-	"io"
+	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/encode"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -24,11 +25,19 @@ type Search struct {
 	// The longest request body, in bytes, from 1,000 to 100,000,000. Default:
 	// 1,000,000.
 	MaxBody int64 `json:"max_body,omitempty"`
+
+	encode *encode.Encode
 }
 
 // CaddyModule returns the Caddy module information.
 func (Search) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_search", New: func() caddy.Module { return new(Search) }}
+}
+
+// Provision finds the app.
+func (s *Search) Provision(ctx caddy.Context) (err error) {
+	s.encode = newEncode("gzip")
+	return errors.Join(s.encode.Provision(ctx), s.KeyedRoute.Provision(ctx))
 }
 
 // Validate checks the configuration.
@@ -67,12 +76,13 @@ func (s *Search) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhtt
 		if reach.Incomplete(ctx) {
 			w.Header().Set("X-Results-Incomplete", "true")
 		}
-		// An error means that the client is gone.
-		if q.NoContent { // a keystroke
-			_ = zip(w, r, func(w io.Writer) error { return encoding.EncodeResults(w, results) })
+		write := func(w http.ResponseWriter, _ *http.Request) error {
+			_ = encoding.EncodeResults(w, results) // an error means that the client is gone
 			return nil
 		}
-		_ = encoding.EncodeResults(w, results)
-		return nil
+		if q.NoContent { // a keystroke
+			return s.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(write))
+		}
+		return write(w, r)
 	})
 }

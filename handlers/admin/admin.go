@@ -181,7 +181,12 @@ func (a API) site(name string) (*site.Site, error) {
 	for i, r := range all {
 		names[i] = r.Name
 	}
-	return nil, adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, FirstOf(names))
+	return nil, noSite(name, names)
+}
+
+// noSite is the error for a site that is not among all.
+func noSite(name string, all []string) error {
+	return adminError(http.StatusNotFound, "there is no site %q; there are: %s", name, FirstOf(all))
 }
 
 // FirstOf lists names for an error, the first ones if there are many.

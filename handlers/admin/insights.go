@@ -95,9 +95,6 @@ func (a API) Erase(ctx context.Context, name string, e insights.Erasure) (done i
 	if err != nil {
 		return done, err
 	}
-	if err := e.Check(); err != nil {
-		return done, err
-	}
 	s, closed, err := a.Recorded().Store(ctx)
 	if err != nil {
 		return done, err

@@ -2,7 +2,7 @@ package admin
 
 import (
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
@@ -11,6 +11,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+	"golang.org/x/sync/errgroup"
 )
 
 // Status is what GET /docs/status on the admin API answers.
@@ -62,6 +63,22 @@ type SiteStatus struct {
 	Refused site.RefusedStatus `json:"refused"`
 }
 
+// Named returns the statuses of some sites, or an error for an unknown one.
+func (s *Status) Named(names ...string) (sites []SiteStatus, err error) {
+	var all []string
+	for i := range s.Sites {
+		all = append(all, s.Sites[i].Name)
+	}
+	for _, name := range names {
+		i := slices.Index(all, name)
+		if i < 0 {
+			return nil, noSite(name, all)
+		}
+		sites = append(sites, s.Sites[i])
+	}
+	return sites, nil
+}
+
 // Status returns the status of the sites and of what they use.
 func (a API) Status() Status {
 	s := Status{
@@ -90,9 +107,9 @@ func (a API) Status() Status {
 	return s
 }
 
+// serversTimeout is how long a status waits for search servers, and
+// serversAtOnce the number of sites that it asks about at a time.
 const (
-	// serversTimeout is how long a status waits for search servers, and
-	// serversAtOnce the number of sites that it asks about at a time.
 	serversTimeout = 2 * time.Second
 	serversAtOnce  = 8
 )
@@ -102,21 +119,18 @@ const (
 func askServers(sites []*site.Site, statuses []SiteStatus) {
 	ctx, cancel := context.WithTimeout(context.Background(), serversTimeout)
 	defer cancel()
-	slots := make(chan struct{}, serversAtOnce)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(serversAtOnce)
 	for i, r := range sites {
 		if r.Index == nil {
 			continue
 		}
-		index, ok := r.Index.Index.(*meilisearch.Index)
-		if !ok {
-			continue
+		if index, ok := r.Index.Index.(*meilisearch.Index); ok {
+			group.Go(func() error {
+				statuses[i].Servers = index.Status(ctx)
+				return nil
+			})
 		}
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			statuses[i].Servers = index.Status(ctx)
-		})
 	}
-	group.Wait()
+	_ = group.Wait() // none fails
 }

@@ -51,14 +51,16 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 		return nil, err
 	}
 	settings := site.IndexSettings{
-		Site: r.Name, Config: r.Config, Dir: filepath.Join(a.DataDir, r.Name), Indexes: a.indexes, Embedders: a.embedders, SemanticRatio: a.semanticRatio(),
-		Locker: a.store, Owner: a.store.indexOwner, Watcher: a.watcher, Started: a.served.Done(), Log: a.lasting,
+		IndexOptions: options.IndexOptions{
+			Site: r.Name, Dir: filepath.Join(a.DataDir, r.Name), SemanticRatio: a.semanticRatio(), Locker: a.store, Owner: a.store.indexOwner, Log: a.lasting,
+		},
+		Config: r.Config, Indexes: a.indexes, Embedders: a.embedders, Watcher: a.watcher, Started: a.served.Done(),
 	}
 	_, settings.Reload = shared.References("slots " + r.Name) // which each live site has
 	if settings.Reload {
 		shared.Range(func(_, v any) bool {
 			if x, ok := v.(held[*site.Index]); ok && x.value.Dir == settings.Dir {
-				settings.Running = x.value
+				settings.Running = x.value.Index
 			}
 			return true
 		})

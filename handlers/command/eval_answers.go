@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/assistant"
-	"github.com/caddy-docs/caddy-docs/handlers/admin"
+	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/model"
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
@@ -52,7 +52,7 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 			return err
 		}
 	}
-	var pages []admin.PageStatus
+	var pages []dashboard.Page
 	if err := t.call(ctx, http.MethodGet, path("pages", site), nil, &pages); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
@@ -41,16 +40,14 @@ func index(ctx context.Context, t *target, site string, wait, full bool, out io.
 		return err
 	}
 	wait = wait || t.app != nil // nothing else would end it
-	var sites []string
-	for _, s := range st.Sites {
-		if site == "" || s.Name == site {
-			sites = append(sites, s.Name)
+	sites := st.Sites
+	if site != "" || len(sites) == 0 {
+		if sites, err = st.Named(site); err != nil {
+			return err
 		}
 	}
-	if len(sites) == 0 {
-		return unknownSite(site, st)
-	}
-	for _, name := range sites {
+	for _, s := range sites {
+		name := s.Name
 		at := path("index", name) + fmt.Sprintf("?full=%t&wait=%t", full, wait)
 		if !wait {
 			if err := t.call(ctx, http.MethodPost, at, nil, nil); err != nil {
@@ -94,14 +91,6 @@ func printReport(t *target, out io.Writer, name string, report retrieval.Report)
 		return fmt.Errorf("%s: held back: %s", name, report.Held)
 	}
 	return nil
-}
-
-func unknownSite(site string, st admin.Status) error {
-	names := make([]string, len(st.Sites))
-	for i, s := range st.Sites {
-		names[i] = s.Name
-	}
-	return fmt.Errorf("there is no site %q; there are: %s", site, admin.FirstOf(names))
 }
 
 // progress shows the progress of a refresh on a terminal until stop is called.

@@ -100,10 +100,8 @@ func createKey(ctx context.Context, t *target, k access.Key, force bool, out io.
 // unless force allows one without a site.
 func completeKey(k *access.Key, st admin.Status, force bool) error {
 	var organizations []string
-	for _, name := range k.Sites {
-		if !slices.ContainsFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name }) {
-			return unknownSite(name, st)
-		}
+	if _, err := st.Named(k.Sites...); err != nil {
+		return err
 	}
 	for _, s := range st.Sites {
 		if len(k.Sites) == 0 || slices.Contains(k.Sites, s.Name) {

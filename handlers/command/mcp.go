@@ -2,13 +2,11 @@ package command
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/caddy-docs/caddy-docs/agents"
 	"github.com/caddy-docs/caddy-docs/contract"
-	"github.com/caddy-docs/caddy-docs/handlers/admin"
 )
 
 func mcpCommand(t *target) *cobra.Command {
@@ -26,11 +24,11 @@ namespace of the site's host, which the registry proves by DNS or HTTP.`,
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == args[0] })
-			if i < 0 {
-				return unknownSite(args[0], st)
+			named, err := st.Named(args[0])
+			if err != nil {
+				return err
 			}
-			s := st.Sites[i]
+			s := named[0]
 			if s.URL == "" {
 				return errors.New("the site has no URL; write url in its block")
 			}

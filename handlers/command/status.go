@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/admin"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -43,16 +44,11 @@ shown; --all shows each.`,
 				fmt.Fprintf(cmd.ErrOrStderr(), "No running Caddy answers at %s; this is the state of the configuration.\n", t.asked)
 				server = ""
 			}
-			var sites []admin.SiteStatus
-			for _, name := range args {
-				i := slices.IndexFunc(st.Sites, func(s admin.SiteStatus) bool { return s.Name == name })
-				if i < 0 {
-					return unknownSite(name, st)
-				}
-				sites = append(sites, st.Sites[i])
-			}
 			if len(args) > 0 {
-				st.Sites, all = sites, true
+				if st.Sites, err = st.Named(args...); err != nil {
+					return err
+				}
+				all = true
 			}
 			return t.print(cmd.OutOrStdout(), struct {
 				Server string `json:"server,omitempty"`
@@ -201,8 +197,8 @@ func pagesCommand(t *target) *cobra.Command {
 	return &cobra.Command{
 		Use: "pages SITE", Short: "Lists a site's pages, and who can open them", Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd, t, http.MethodGet, path("pages", args[0]), nil, func(out io.Writer, pages []admin.PageStatus) {
-				table(out, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tKIND\tWHY", pages, func(p admin.PageStatus) []any {
+			return show(cmd, t, http.MethodGet, path("pages", args[0]), nil, func(out io.Writer, pages []dashboard.Page) {
+				table(out, "STATE\tURL\tTITLE\tSECTIONS\tLANGUAGE\tVERSION\tKIND\tWHY", pages, func(p dashboard.Page) []any {
 					return []any{p.State, p.URL, short.Excerpt(p.Title, 40), p.Sections, p.Language, p.Version, p.Kind, p.Why}
 				})
 			})

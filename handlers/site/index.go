@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/certmagic"
-
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -77,31 +75,22 @@ const idleSite = time.Minute
 // nothing on disk is loaded for, while the running configuration serves.
 const reloadWait = 10 * time.Second
 
-// IndexSettings are those of NewIndex.
+// IndexSettings are those of NewIndex. The folder of IndexOptions is that of all
+// the site's data.
 type IndexSettings struct {
-	Site   string
-	Config *options.Site
-	// Dir is the folder for the site's data.
-	Dir       string
+	options.IndexOptions
+	Config    *options.Site
 	Indexes   options.IndexOpener
 	Embedders options.EmbedderOpener // nil for none
-	// SemanticRatio is the embedder's weight of semantic search, nil for the
-	// default.
-	SemanticRatio *float64
-	Locker        certmagic.Locker
-	Owner         func(context.Context) (meilisearch.Owner, error)
-	Watcher       *source.Watcher
+	Watcher   *source.Watcher
 	// Limit has room for the refreshes at a time, for a site of folders; nil for
 	// others.
 	Limit chan struct{}
-	// Reload is true if the site is served already, Running the index of the
-	// running configuration, which this one replaces.
-	Reload  bool
-	Running *Index
+	// Reload is true if the site is served already.
+	Reload bool
 	// Started ends once requests are accepted. Before that, nothing is loaded or
 	// read, unless in a reload. nil: they are.
 	Started <-chan struct{}
-	Log     *slog.Logger
 }
 
 // NewIndex makes a site's index and begins to refresh it. It waits for that only
@@ -123,13 +112,8 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	o := options.IndexOptions{
-		Site: b.Site, Dir: filepath.Join(dir, "index"), Synonyms: s.Synonyms, StopWords: s.StopWords, SemanticRatio: b.SemanticRatio,
-		Locker: b.Locker, Owner: b.Owner, Log: log,
-	}
-	if b.Running != nil {
-		o.Running = b.Running.Index
-	}
+	o := b.IndexOptions
+	o.Dir, o.Synonyms, o.StopWords, o.Log = filepath.Join(dir, "index"), s.Synonyms, s.StopWords, log
 	if b.Limit != nil && b.Embedders == nil { // embedding reads the texts
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.Refresher.Refresh(ctx) }() } // its errors are in the log

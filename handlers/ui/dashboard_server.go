@@ -45,17 +45,6 @@ func (s *dashboardServer) Sites() (sites []dashboard.Site) {
 	return sites
 }
 
-// Pages implements dashboard.Server.
-func (s *dashboardServer) Pages(ctx context.Context, site string) (pages []dashboard.Page, err error) {
-	all, err := s.API.Pages(ctx, site)
-	for _, p := range all {
-		pages = append(pages, dashboard.Page{
-			Name: p.Page, URL: p.URL, File: p.File, Title: p.Title, Sections: p.Sections, Language: p.Language, Version: p.Version, State: p.State, Why: p.Why,
-		})
-	}
-	return pages, err
-}
-
 // Vectors implements dashboard.Server.
 func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []string) ([][]float32, error) {
 	live := s.Site(site)
@@ -192,16 +181,13 @@ func (s *dashboardServer) RevokeKey(ctx context.Context, id string) error {
 func describeSite(st *admin.Status, of *admin.SiteStatus) dashboard.Site {
 	site := dashboard.Site{
 		Name: of.Name, Organization: of.Organization, Title: of.Title, URL: of.URL, API: of.API,
-		Index: of.Index, Model: st.Model, Embedder: st.Embedder, EditURL: of.EditURL,
+		Index: of.Index, Model: st.Model, Embedder: st.Embedder, EditURL: of.EditURL, Pages: (*dashboard.PageCounts)(of.Pages),
 	}
 	for _, m := range st.Models {
 		site.Models = append(site.Models, dashboard.Model{Name: m.Model, Down: m.Breaker == "open", Until: m.Until})
 	}
 	if st.ThreadsTTL > 0 {
 		site.Threads = options.Days(time.Duration(st.ThreadsTTL * float64(time.Second)))
-	}
-	if p := of.Pages; p != nil {
-		site.Pages = &dashboard.PageCounts{Public: p.Public, Locked: p.Locked, NotServed: p.NotServed, Duplicate: p.Duplicate, Unknown: p.Unknown}
 	}
 	if b := of.Budget; b != nil {
 		for _, q := range []dashboard.Quota{{Of: "tokens", Used: b.SpentTokens, Limit: b.Tokens}, {Of: "requests", Used: b.SpentRequests, Limit: b.Requests}} {
