@@ -291,7 +291,7 @@ func FuzzSecret(f *testing.F) {
 		if fixed != regexp.MustCompile(`^svc_dsc_[A-Za-z0-9_-]{16,248}$`).MatchString(s) || fixed && strings.HasSuffix(s, "\n") {
 			t.Fatalf("%q: fixed %v", s, fixed)
 		}
-		ks := NewKeys(nil, nil, nil)
+		ks := NewKeys(nil, nil, quiet)
 		if _, ok := ks.Authenticate(s); ok {
 			t.Fatalf("%q opens", s)
 		}

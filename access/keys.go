@@ -51,11 +51,8 @@ type Keys struct {
 }
 
 // NewKeys returns Keys that has only the fixed keys until Reload or Run is
-// called. A nil store has no keys.
+// called.
 func NewKeys(s store.Store, fixed []*Key, log *slog.Logger) *Keys {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	ks := &Keys{store: s, log: log, stored: map[string]*Key{}, written: map[string]int64{}}
 	ks.SetFixed(fixed)
 	return ks
@@ -138,9 +135,6 @@ func (ks *Keys) Len() int { return len(*ks.byHash.Load()) }
 // Run keeps the keys up to date until ctx ends. It reads the store every few
 // seconds, and writes times of last use every few minutes and at the end.
 func (ks *Keys) Run(ctx context.Context) {
-	if ks.store == nil {
-		return
-	}
 	refresh := time.NewTicker(refreshInterval)
 	defer refresh.Stop()
 	use := time.NewTicker(useInterval)
@@ -161,9 +155,6 @@ func (ks *Keys) Run(ctx context.Context) {
 
 // Reload reads the store now. If that fails, the keys don't change.
 func (ks *Keys) Reload(ctx context.Context) error {
-	if ks.store == nil {
-		return nil
-	}
 	ks.mu.Lock()
 	defer ks.mu.Unlock()
 	err := ks.read(ctx)

@@ -47,8 +47,10 @@ func add(t testing.TB, ks *Keys, made *Key) error {
 	return err
 }
 
+var quiet = slog.New(slog.DiscardHandler)
+
 func TestAuthenticate(t *testing.T) {
-	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "acme"})}, nil)
+	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "acme"})}, quiet)
 	secret, made := create(t, ks, Key{Organization: "other", Expires: time.Now().Add(time.Hour)})
 	for name, tt := range map[string]struct{ token, want string }{
 		"a fixed key":               {fixedSecret, "acme"},
@@ -72,7 +74,7 @@ func TestAuthenticate(t *testing.T) {
 
 func TestAuthenticateReadsNoStorage(t *testing.T) {
 	store := &memory{}
-	ks := NewKeys(store, nil, nil)
+	ks := NewKeys(store, nil, quiet)
 	secret, _ := create(t, ks, Key{Organization: "acme"})
 	gets := store.gets
 	for range 100 {
@@ -86,7 +88,7 @@ func TestAuthenticateReadsNoStorage(t *testing.T) {
 
 func TestAKeyStopsWhenItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ks := NewKeys(&memory{}, nil, nil)
+		ks := NewKeys(&memory{}, nil, quiet)
 		secret, _ := create(t, ks, Key{Organization: "acme", Expires: time.Now().Add(time.Hour)})
 		time.Sleep(time.Hour - time.Second)
 		if _, ok := ks.Authenticate(secret); !ok {
@@ -102,7 +104,7 @@ func TestAKeyStopsWhenItExpires(t *testing.T) {
 func TestNewAndRevokedKeysTakeEffectInRunningServersWithinTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		server, command := NewKeys(store, nil, nil), NewKeys(store, nil, nil)
+		server, command := NewKeys(store, nil, quiet), NewKeys(store, nil, quiet)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go server.Run(ctx)
@@ -174,7 +176,7 @@ func TestKeysRemainValidWhileStorageFails(t *testing.T) {
 
 func TestAKeyMissingFromAListIsValidUntilItsRecordIsGone(t *testing.T) {
 	store := &memory{}
-	ks := NewKeys(store, nil, nil)
+	ks := NewKeys(store, nil, quiet)
 	secret, made := create(t, ks, Key{Organization: "acme"})
 	store.listed = func([]string) []string { return nil }
 	if err := ks.Reload(t.Context()); err != nil {
@@ -250,7 +252,7 @@ func TestFilesThatAreNoKeysAreIgnored(t *testing.T) {
 func TestLastUseIsWrittenSeldomAndNeverBringsARevokedKeyBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		ks, other := NewKeys(store, []*Key{fixedKey(t, Key{Organization: "acme"})}, nil), NewKeys(store, nil, nil)
+		ks, other := NewKeys(store, []*Key{fixedKey(t, Key{Organization: "acme"})}, quiet), NewKeys(store, nil, quiet)
 		secret, made := create(t, ks, Key{Organization: "acme"})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -297,7 +299,7 @@ func TestLastUseIsWrittenSeldomAndNeverBringsARevokedKeyBack(t *testing.T) {
 func TestRunWritesLastUseAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		ks := NewKeys(store, nil, nil)
+		ks := NewKeys(store, nil, quiet)
 		secret, made := create(t, ks, Key{Organization: "acme"})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -314,7 +316,7 @@ func TestRunWritesLastUseAtItsEnd(t *testing.T) {
 
 func TestFailedWritesOfLastUseAreTriedAgain(t *testing.T) {
 	store := &memory{}
-	ks := NewKeys(store, nil, nil)
+	ks := NewKeys(store, nil, quiet)
 	secret, made := create(t, ks, Key{Organization: "acme"})
 	ks.Authenticate(secret)
 	store.fail(errDown)
@@ -327,7 +329,7 @@ func TestFailedWritesOfLastUseAreTriedAgain(t *testing.T) {
 }
 
 func TestListShowsNoSecretsAndOnlyCopies(t *testing.T) {
-	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "zeta", Name: "fixed"})}, nil)
+	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "zeta", Name: "fixed"})}, quiet)
 	secret, _ := create(t, ks, Key{Organization: "acme", Sites: []string{"a"}, Name: "web"})
 	ks.Authenticate(secret)
 	keys, err := ks.List(t.Context())
@@ -349,7 +351,7 @@ func TestListShowsNoSecretsAndOnlyCopies(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	store := &memory{}
 	fixed := fixedKey(t, Key{Organization: "acme"})
-	ks := NewKeys(store, []*Key{fixed}, nil)
+	ks := NewKeys(store, []*Key{fixed}, quiet)
 	for _, id := range []string{"kaaaa1111", "kaaaa2222", "kbbbb3333"} {
 		if err := store.Put(t.Context(), recordKey(id), fmt.Appendf(nil, `{"id":%q,"organization":"acme","sha256":%q}`, id, Hash(id))); err != nil {
 			t.Fatal(err)
@@ -382,7 +384,7 @@ func TestRevoke(t *testing.T) {
 }
 
 func TestPreflightsAreAnsweredFromTheUnionOfASitesKeys(t *testing.T) {
-	ks := NewKeys(&memory{}, nil, nil)
+	ks := NewKeys(&memory{}, nil, quiet)
 	create(t, ks, Key{Organization: "acme", Origins: []string{"https://a.com"}})
 	create(t, ks, Key{Organization: "acme", Sites: []string{"docs"}, Origins: []string{"https://b.com"}})
 	create(t, ks, Key{Organization: "other"})
@@ -409,7 +411,7 @@ func TestPreflightsAreAnsweredFromTheUnionOfASitesKeys(t *testing.T) {
 }
 
 func TestSetFixedReplacesTheFixedKeysAlone(t *testing.T) {
-	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "old"})}, nil)
+	ks := NewKeys(&memory{}, []*Key{fixedKey(t, Key{Organization: "old"})}, quiet)
 	secret, _ := create(t, ks, Key{Organization: "acme"})
 	ks.SetFixed([]*Key{fixedKey(t, Key{Organization: "new"})})
 	if k, ok := ks.Authenticate(fixedSecret); !ok || k.Organization != "new" {
@@ -427,33 +429,13 @@ func TestSetFixedReplacesTheFixedKeysAlone(t *testing.T) {
 	}
 }
 
-func TestKeysWithoutAStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ks := NewKeys(nil, []*Key{fixedKey(t, Key{Organization: "acme"})}, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		go ks.Run(ctx)
-		if _, ok := ks.Authenticate(fixedSecret); !ok {
-			t.Error("the fixed key does not work")
-		}
-		_, made, _ := Make(Key{Organization: "acme"}, time.Now())
-		if err := add(t, ks, made); err == nil {
-			t.Error("a key was added and not stored")
-		}
-		if keys, err := ks.List(ctx); err != nil || len(keys) != 1 {
-			t.Error(keys, err)
-		}
-		cancel()
-		synctest.Wait()
-	})
-}
-
 func TestKeysAreBounded(t *testing.T) {
 	store := &memory{values: map[string]string{}}
 	for i := range maxKeys + 5 {
 		id := fmt.Sprintf("k%06d", i)
 		store.values[recordKey(id)] = fmt.Sprintf(`{"id":%q,"organization":"acme","sha256":%q}`, id, Hash(id))
 	}
-	ks := NewKeys(store, nil, nil)
+	ks := NewKeys(store, nil, quiet)
 	for range 2 {
 		if err := ks.Reload(t.Context()); err != nil {
 			t.Fatal(err)
@@ -466,18 +448,18 @@ func TestKeysAreBounded(t *testing.T) {
 
 func TestARecordThatVanishesWhileItIsReadIsNoError(t *testing.T) {
 	store := &memory{values: map[string]string{}, listed: func([]string) []string { return []string{"docs/keys/kgone1.json"} }}
-	if err := NewKeys(store, nil, nil).Reload(t.Context()); err != nil {
+	if err := NewKeys(store, nil, quiet).Reload(t.Context()); err != nil {
 		t.Error(err)
 	}
 	store.getErr = errDown
-	if err := NewKeys(store, nil, nil).Reload(t.Context()); !errors.Is(err, errDown) || errors.Is(err, fs.ErrNotExist) {
+	if err := NewKeys(store, nil, quiet).Reload(t.Context()); !errors.Is(err, errDown) || errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
 	store := &memory{values: map[string]string{}}
-	ks := NewKeys(store, nil, nil)
+	ks := NewKeys(store, nil, quiet)
 	for range 100 {
 		create(b, ks, Key{Organization: "acme"})
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,7 +35,7 @@ func testKeys() *access.Keys {
 		}
 		fixed = append(fixed, f)
 	}
-	return access.NewKeys(nil, fixed, nil)
+	return access.NewKeys(nil, fixed, slog.New(slog.DiscardHandler))
 }
 
 // testKeyAuth is KeyAuth with its own keys instead of the app's.
