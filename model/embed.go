@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,10 +25,7 @@ type EmbedderOptions struct {
 	// Dimensions asks for shorter vectors, if the model supports it; default
 	// the model's own.
 	Dimensions int
-	// Batch is the most texts in a request, default 64.
-	Batch int
-	// Client sends the requests; default one with limits on dialing, TLS and
-	// headers.
+	// Client sends the requests; default newClient's.
 	Client *http.Client
 	// Log gets the retries; default none.
 	Log *slog.Logger
@@ -59,20 +57,8 @@ var prefixes = []struct{ family, query, passage string }{
 
 // NewEmbedder checks the options. It doesn't connect.
 func NewEmbedder(o EmbedderOptions) (*Embedder, error) {
-	if o.Dimensions < 0 || o.Batch < 0 {
-		return nil, errors.New("dimensions and batch size of an embedder must not be negative")
-	}
-	if o.Batch == 0 {
-		o.Batch = 64
-	}
-	if o.Client == nil {
-		o.Client = newClient()
-	}
-	o.Client = withoutRedirects(o.Client)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	e, err := newEndpoint(o.Endpoint, o.Client)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	e, err := newEndpoint(o.Endpoint, withoutRedirects(o.Client))
 	if err != nil {
 		return nil, fmt.Errorf("embedder: %w", err)
 	}
@@ -113,6 +99,7 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 }
 
 const (
+	maxBatch      = 64      // texts in a request
 	maxTextBytes  = 6000    // of a text, which is cut there: some 2,000 tokens, which every common model takes
 	maxBatchBytes = 200_000 // of the texts of a request
 	embedTries    = 4
@@ -146,7 +133,7 @@ func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([]
 		if t == "" {
 			continue // endpoints refuse empty texts
 		}
-		if len(batch) == e.o.Batch || size+len(t) > maxBatchBytes {
+		if len(batch) == maxBatch || size+len(t) > maxBatchBytes {
 			if err := flush(); err != nil {
 				return nil, err
 			}
@@ -257,7 +244,7 @@ func (e *Embedder) check(v []float32) error {
 		return e.endpoint.fail(Malformed, "an empty vector")
 	}
 	n := int64(len(v))
-	if want := int64(e.o.Dimensions); want > 0 && n != want {
+	if want := int64(e.o.Dimensions); want != 0 && n != want {
 		return e.endpoint.fail(Malformed, "the model returns %d dimensions instead of %d: remove dimensions from its options, or use a model that can shorten its vectors", n, want)
 	}
 	if !e.dims.CompareAndSwap(0, n) && e.dims.Load() != n {

@@ -45,10 +45,10 @@ func TestTextsAreEmbeddedInOrderAndInBatches(t *testing.T) {
 		srv.ServeHTTP(w, r)
 	})
 	texts := []string{"install the server", "", "  ", "configure tls", "a\xffb", strings.Repeat("ä", 4000)}
-	for i := range 20 {
+	for i := range 140 {
 		texts = append(texts, fmt.Sprint("page number ", i))
 	}
-	got, err := embedder(t, h, EmbedderOptions{Batch: 10}).Embed(t.Context(), texts)
+	got, err := embedder(t, h, EmbedderOptions{}).Embed(t.Context(), texts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestTextsAreEmbeddedInOrderAndInBatches(t *testing.T) {
 			t.Errorf("text %d has another's vector", i)
 		}
 	}
-	if len(inputs) != 3 || len(inputs[0]) != 10 {
+	if len(inputs) != 3 || len(inputs[0]) != maxBatch {
 		t.Errorf("%d requests", len(inputs))
 	}
 }

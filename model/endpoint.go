@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,10 +87,11 @@ func newClient() *http.Client {
 	}}
 }
 
-// withoutRedirects returns a copy of the client that follows no redirects: a
-// redirected POST becomes a GET, or takes the key elsewhere.
+// withoutRedirects returns a copy of the client, newClient's for nil, that
+// follows no redirects: a redirected POST becomes a GET, or takes the key
+// elsewhere.
 func withoutRedirects(c *http.Client) *http.Client {
-	clone := *c
+	clone := *cmp.Or(c, newClient())
 	clone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &clone
 }

@@ -10,6 +10,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,8 +31,8 @@ type Options struct {
 	Idle time.Duration
 	// MaxTokens bounds a reply where the prompt doesn't; default 1500.
 	MaxTokens int
-	// Client sends the requests; default one with limits on dialing, TLS and
-	// headers. It must have no Timeout, which would end replies.
+	// Client sends the requests; default newClient's. A Timeout of it would end
+	// replies.
 	Client *http.Client
 	// Log gets the failures; default none.
 	Log *slog.Logger
@@ -64,28 +65,11 @@ func New(o Options) (*Chain, error) {
 	if len(o.Endpoints) == 0 {
 		return nil, errors.New("a model needs a URL and a name, such as: llm https://api.openai.com/v1 gpt-5-mini")
 	}
-	if o.FirstToken < 0 || o.Idle < 0 || o.MaxTokens < 0 {
-		return nil, errors.New("time limits and max_tokens of a model must not be negative")
-	}
-	if o.FirstToken == 0 {
-		o.FirstToken = 10 * time.Second
-	}
-	if o.Idle == 0 {
-		o.Idle = 30 * time.Second
-	}
-	if o.MaxTokens == 0 {
-		o.MaxTokens = 1500
-	}
-	if o.Client == nil {
-		o.Client = newClient()
-	}
-	if o.Client.Timeout != 0 {
-		return nil, errors.New("the HTTP client of a model must have no Timeout: it would end replies")
-	}
+	o.FirstToken = cmp.Or(o.FirstToken, 10*time.Second)
+	o.Idle = cmp.Or(o.Idle, 30*time.Second)
+	o.MaxTokens = cmp.Or(o.MaxTokens, 1500)
 	o.Client = withoutRedirects(o.Client)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Observe == nil {
 		o.Observe = func(Attempt) {}
 	}

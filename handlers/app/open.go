@@ -31,9 +31,7 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 	if m == nil {
 		r.SetModel(nil, options.Answers{})
 	} else {
-		if r.Budget, err = a.openBudget(r); err != nil {
-			return err
-		}
+		r.Budget = a.openBudget(r)
 		r.SetModel(m, a.models.Answers())
 	}
 	r.goBackground(r.Reach.Run)
@@ -72,12 +70,12 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 }
 
 // openBudget finds or makes the budget of a site; nil where there is none.
-func (a *App) openBudget(r *live) (*site.Budget, error) {
+func (a *App) openBudget(r *live) *site.Budget {
 	budget := a.models.Answers().Budget
 	if budget == nil {
-		return nil, nil
+		return nil
 	}
-	return share(&r.holds, fmt.Sprint("budget ", r.Name, budget.Limit()), func() (*site.Budget, error) {
+	return shareNew(&r.holds, fmt.Sprint("budget ", r.Name, budget.Limit()), func() *site.Budget {
 		return site.NewBudget(r.Name, budget.Limit(), a.store, a.lasting)
 	})
 }

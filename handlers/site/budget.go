@@ -32,11 +32,10 @@ type Budget struct {
 }
 
 // NewBudget makes the budget of a site.
-func NewBudget(name string, limit model.Limit, in store.Store, log *slog.Logger) (*Budget, error) {
+func NewBudget(name string, limit model.Limit, in store.Store, log *slog.Logger) *Budget {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	b, err := model.NewBudget(ctx, name, limit, in, log)
-	return &Budget{Budget: b, site: name, log: log}, err
+	return &Budget{Budget: model.NewBudget(ctx, name, limit, in, log), site: name, log: log}
 }
 
 // storeTimeout bounds one access to the storage outside of requests.
