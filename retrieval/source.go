@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// MaxPage is the size of the largest page that is read, in bytes.
+const MaxPage = 12 << 20
+
 // File is a file or URL of a source that may be a page.
 type File struct {
 	// Path is the slash path below the source's root, or the URL of a page of

@@ -126,9 +126,8 @@ func (f *folders) refuse(refused map[string]string) {
 func (f *folders) run(ctx context.Context) {
 	f.app.Go(f.announce)
 	changes := make(chan struct{}, 1)
-	mode, _ := source.ParseWatchMode(f.Site.Watch)
 	parent := &source.Folder{
-		Root: f.Parent(), Flat: true, Mode: mode, Interval: time.Duration(f.Site.PollInterval),
+		Root: f.Parent(), Flat: true, Mode: f.Site.Watch, Interval: time.Duration(f.Site.PollInterval),
 		Watcher: f.app.watcher, Log: f.app.ctx.Slogger(),
 	}
 	f.app.Go(func(ctx context.Context) {

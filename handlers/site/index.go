@@ -229,16 +229,12 @@ func openSource(s *options.Site, in *ingest.Ingester, watcher *source.Watcher, l
 		}
 		return &source.Sitemap{
 			URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
-			Interval: time.Duration(s.PollInterval), MaxPage: ingest.MaxBytes,
+			Interval: time.Duration(s.PollInterval),
 		}, nil
 	}
-	mode, err := source.ParseWatchMode(s.Watch)
-	if err != nil {
-		return nil, err
-	}
 	return &source.Folder{
-		Root: s.Root, Wants: in.Wants, MaxPage: ingest.MaxBytes,
-		Mode: mode, Interval: time.Duration(s.PollInterval), Watcher: watcher, Log: log,
+		Root: s.Root, Wants: in.Wants, Mode: s.Watch,
+		Interval: time.Duration(s.PollInterval), Watcher: watcher, Log: log,
 	}, nil
 }
 

@@ -48,15 +48,8 @@ type Scope struct {
 	Paths []string
 }
 
-// MaxBytes is the size of the largest page that is read.
-const MaxBytes = 12 << 20
-
-var (
-	// ErrTooLarge is returned for a page of more than MaxBytes.
-	ErrTooLarge = fmt.Errorf("page is larger than %d MB: split it, or exclude it", MaxBytes>>20)
-	// ErrBinary is returned for a file that is not text.
-	ErrBinary = errors.New("file is binary, not text: rename or exclude it")
-)
+// ErrBinary is returned for a file that is not text.
+var ErrBinary = errors.New("file is binary, not text: rename or exclude it")
 
 // errSkip is wrapped by the error for a page that is not meant to be found.
 var errSkip = errors.New("page is left out")
@@ -170,8 +163,8 @@ func formatOf(file string) string {
 // slashes, or the absolute URL of an HTML page that was fetched. The document
 // is nil, without error, for a page that is not meant to be found: a draft,
 // noindex, a redirect, an error page, an empty page. Warnings name what could
-// not be read as written. The error is ErrTooLarge or ErrBinary; nothing else
-// stops a page from being read. data is not kept.
+// not be read as written. The error is ErrBinary; nothing else stops a page from
+// being read. data is not kept.
 func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
 	doc, _, warnings, err := in.document(file, data, nil)
 	if errors.Is(err, errSkip) {
@@ -183,9 +176,6 @@ func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []s
 // document is Document with what was read, and the reason why a page is skipped.
 // site is the URL of the site if the configuration has none.
 func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retrieval.Document, r *reading, warnings []string, err error) {
-	if len(data) > MaxBytes {
-		return nil, nil, nil, ErrTooLarge
-	}
 	f := formatOf(file)
 	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, in.repeated.Load().sum, data)}
 	if u, ok := absolute(file); ok {

@@ -69,9 +69,6 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, ErrBinary) {
 		t.Errorf("binary: %v", err)
 	}
-	if _, _, err := mustNew(t, Options{}).Document("a.md", make([]byte, MaxBytes+1)); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("large: %v", err)
-	}
 }
 
 var _ retrieval.Ingester = (*Ingester)(nil)

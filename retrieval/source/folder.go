@@ -4,7 +4,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +17,6 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
-
-// defaultMaxPage is the default of Folder.MaxPage and Sitemap.MaxPage.
-const defaultMaxPage = 20 << 20
 
 // young is the age up to which a file's time stamp proves nothing: file
 // systems store times in steps of up to two seconds, so a second write in the
@@ -41,13 +37,12 @@ type Folder struct {
 	Root string
 	// Wants filters by path below the root. Nil: everything.
 	Wants func(file string) bool
-	// MaxPage is the size in bytes above which a page is reported instead of
-	// read. Default: 20 MB.
-	MaxPage int64
-	// Mode is how changes are noticed. Default: Events.
-	Mode WatchMode
-	// Interval is the time between two listings in mode Poll, and if Events
-	// falls back to it. Default: 10 s.
+	// Mode is how changes are noticed: by the operating system's notifications
+	// (inotify, kqueue, …), unless it is "poll", for network file systems, which
+	// don't report changes made on another machine, or "off".
+	Mode string
+	// Interval is the time between two listings if the folder is polled.
+	// Default: 10 s.
 	Interval time.Duration
 	// Flat makes Watch notice changes of the directory's own entries only, not
 	// of those in the directories below it.
@@ -98,13 +93,12 @@ func (s *folderSnapshot) Current() bool {
 	return err == nil && os.SameFile(then, now)
 }
 
-// Read reads a page of at most MaxPage bytes.
+// Read reads a page of at most retrieval.MaxPage bytes.
 func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval.Content, error) {
-	limit := cmp.Or(s.folder.MaxPage, defaultMaxPage)
-	if file.Size > limit {
-		return retrieval.Content{}, tooLarge(limit)
+	if file.Size > retrieval.MaxPage {
+		return retrieval.Content{}, errTooLarge
 	}
-	data, err := s.read(filepath.FromSlash(file.Path), limit)
+	data, err := s.read(filepath.FromSlash(file.Path))
 	switch {
 	case systemError(err) != nil:
 		err = fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
@@ -114,7 +108,7 @@ func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval
 	return retrieval.Content{Data: data}, err
 }
 
-func (s *folderSnapshot) read(name string, limit int64) ([]byte, error) {
+func (s *folderSnapshot) read(name string) ([]byte, error) {
 	// Without O_NONBLOCK a pipe put in the page's place would block forever.
 	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -128,15 +122,18 @@ func (s *folderSnapshot) read(name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		return nil, tooLarge(limit)
-	}
-	return data, err
+	return readPage(f)
 }
 
-func tooLarge(limit int64) error {
-	return fmt.Errorf("is larger than %d MB; not read", limit>>20)
+// errTooLarge is the error of a page of more than retrieval.MaxPage bytes.
+var errTooLarge = fmt.Errorf("is larger than %d MB: split it, or exclude it", retrieval.MaxPage>>20)
+
+func readPage(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, retrieval.MaxPage+1))
+	if err == nil && len(data) > retrieval.MaxPage {
+		return nil, errTooLarge
+	}
+	return data, err
 }
 
 // systemError returns err if it says nothing about the file: the process or
@@ -172,7 +169,7 @@ func (f *Folder) ReadPage(file string) ([]byte, error) {
 	}
 	s := folderSnapshot{folder: f, root: root}
 	defer s.Close()
-	data, err := s.read(filepath.FromSlash(file), cmp.Or(f.MaxPage, defaultMaxPage))
+	data, err := s.read(filepath.FromSlash(file))
 	if err != nil {
 		return nil, fmt.Errorf("reading page %q: %w", file, err)
 	}

@@ -219,11 +219,11 @@ func TestSnapshotOfAFolder(t *testing.T) {
 func TestReadingAPage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.md", strings.Repeat("0123456789", 10_000))
-	write(t, dir, "large.md", strings.Repeat("x", 200_001))
+	write(t, dir, "large.md", strings.Repeat("x", retrieval.MaxPage+1))
 	write(t, dir, "gone.md", "x")
 	write(t, dir, "grown.md", "x")
 	write(t, dir, "pipe.md", "x")
-	f := &Folder{Root: dir, MaxPage: 200_000}
+	f := &Folder{Root: dir}
 	s := snapshot(t, f)
 	file := map[string]retrieval.File{}
 	for _, f := range s.Files() {
@@ -232,7 +232,7 @@ func TestReadingAPage(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "gone.md")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "grown.md", strings.Repeat("x", 300_000))
+	write(t, dir, "grown.md", strings.Repeat("x", retrieval.MaxPage+1))
 	os.Remove(filepath.Join(dir, "pipe.md"))
 	if err := MakePipe(filepath.Join(dir, "pipe.md")); err != nil {
 		t.Skip(err)
@@ -408,17 +408,6 @@ func TestWatchingAFolder(t *testing.T) {
 	after(func() { write(t, root, "guide/c.md", "y") })
 	after(func() { must(os.Rename(filepath.Join(base, "releases/1"), filepath.Join(base, "releases/0"))) })
 	after(func() { must(os.Rename(filepath.Join(base, "releases/0"), filepath.Join(base, "releases/1"))) })
-}
-
-func TestWatchModes(t *testing.T) {
-	for text, want := range map[string]WatchMode{"": Events, "events": Events, "poll": Poll, "off": Off} {
-		if got, err := ParseWatchMode(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-	if _, err := ParseWatchMode("sometimes"); err == nil || !strings.Contains(err.Error(), "events, poll or off") {
-		t.Errorf("error %v", err)
-	}
 }
 
 func BenchmarkSnapshotOf100000Files(b *testing.B) {

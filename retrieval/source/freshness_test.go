@@ -224,7 +224,7 @@ func TestBadFilesAreNamedAndTheRestIsFound(t *testing.T) {
 	for _, p := range status.Problems {
 		named[p.File] = p.Reason
 	}
-	if !strings.Contains(named["large.html"], "larger than 20 MB") || !strings.Contains(named["binary.md"], "binary") {
+	if !strings.Contains(named["large.html"], "larger than 12 MB") || !strings.Contains(named["binary.md"], "binary") {
 		t.Errorf("problems %v", named)
 	}
 	put(t, root, "more.md", "# More\n\nzebra\n")

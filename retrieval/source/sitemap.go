@@ -72,9 +72,6 @@ type Sitemap struct {
 	AllowPrivate bool
 	// Interval is the time between two looks. Default: 1 h.
 	Interval time.Duration
-	// MaxPage is the size in bytes above which a page is reported instead of
-	// read. Default: 20 MB.
-	MaxPage int64
 
 	listTimeout time.Duration // 0: defaultListTimeout
 }

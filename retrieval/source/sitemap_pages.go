@@ -1,11 +1,9 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -103,13 +101,12 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	if t := response.Header.Get("Content-Type"); !isHTML(t) {
 		return none, fmt.Errorf("%w: its content type is %q", retrieval.ErrNotPage, t)
 	}
-	limit := cmp.Or(s.sitemap.MaxPage, defaultMaxPage)
-	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
-	if err != nil {
-		return none, fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
+	data, err := readPage(response.Body)
+	if err != nil && err != errTooLarge {
+		err = fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
 	}
-	if int64(len(data)) > limit {
-		return none, tooLarge(limit)
+	if err != nil {
+		return none, err
 	}
 	content := retrieval.Content{Data: data}
 	tag := response.Header.Get("ETag") + "\n" + response.Header.Get("Last-Modified")

@@ -294,7 +294,7 @@ func TestFetchingPages(t *testing.T) {
 		{name: "noindex for another crawler", page: html("X-Robots-Tag", "otherbot: noindex", 200, "x"), want: "x"},
 		{name: "other rules beside noindex", page: html("X-Robots-Tag", "max-snippet: 20, noindex", 200, "x"), is: retrieval.ErrNotPage},
 		{name: "a PDF is no page", page: html("Content-Type", "application/pdf", 200, "%PDF"), is: retrieval.ErrNotPage},
-		{name: "a large page is named", page: html("", "", 200, strings.Repeat("x", 3<<20)), text: "larger than 2 MB"},
+		{name: "a large page is named", page: html("", "", 200, strings.Repeat("x", retrieval.MaxPage+1)), text: "larger than 12 MB"},
 		{name: "a redirect to another host", page: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL+"/secret", http.StatusFound)
 		}, is: retrieval.ErrNotPage},
@@ -330,7 +330,6 @@ func TestFetchingPages(t *testing.T) {
 			site.text("/robots.txt", "User-agent: *\nDisallow: /forbidden\n")
 			site.set("/other", html("", "", 200, "other"))
 			source := site.sitemap()
-			source.MaxPage = 2 << 20
 			source.Wants = func(page string) bool { return !strings.Contains(page, "/excluded") }
 			snap, err := source.Snapshot(t.Context())
 			if err != nil {

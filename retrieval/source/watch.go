@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -15,32 +14,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 )
-
-// WatchMode is how a folder's changes are noticed.
-type WatchMode int
-
-const (
-	// Events uses the operating system's notifications (inotify, kqueue, …).
-	Events WatchMode = iota
-	// Poll lists the folder at an interval. It is for network file systems,
-	// which don't report changes made on another machine.
-	Poll
-	// Off notices nothing.
-	Off
-)
-
-// ParseWatchMode reads "events", "poll" or "off". "" is Events.
-func ParseWatchMode(s string) (WatchMode, error) {
-	switch s {
-	case "", "events":
-		return Events, nil
-	case "poll":
-		return Poll, nil
-	case "off":
-		return Off, nil
-	}
-	return 0, fmt.Errorf("unknown watch mode %q: write events, poll or off", s)
-}
 
 const (
 	defaultInterval = 10 * time.Second
@@ -63,10 +36,10 @@ const (
 func (f *Folder) Watch(ctx context.Context, changed func()) error {
 	interval := cmp.Or(f.Interval, defaultInterval)
 	switch f.Mode {
-	case Off:
+	case "off":
 		<-ctx.Done()
 		return nil
-	case Poll:
+	case "poll":
 		return poll(ctx, interval, changed)
 	}
 	log := cmp.Or(f.Log, slog.Default())
