@@ -94,6 +94,9 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 		return err
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
+	if !m.RequireKey {
+		m.app.OfferMCP(m.Sites)
+	}
 	m.servers = make(map[string]mcpServer)
 	if m.SignIn != nil {
 		if err := m.SignIn.provision(); err != nil {

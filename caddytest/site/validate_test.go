@@ -241,7 +241,7 @@ var bad = []struct{ field, value, says string }{
 	{"Widget.shortcut", `"hyper+k"`, `shortcut: "hyper+k" must be keys like mod+k`},
 	{"Widget.placeholder", `"` + strings.Repeat("x", 201) + `"`, `placeholder: has 201 characters, at most 200 are possible`},
 	{"Widget.title", `"` + strings.Repeat("x", 201) + `"`, `title: has 201 characters, at most 200 are possible`},
-	{"Widget.features", `["chat"]`, `features: "chat" must be search, ask, feedback or page_feedback`},
+	{"Widget.features", `["chat"]`, `features: "chat" must be search, ask, feedback, page_feedback or page_menu`},
 	{"Widget.features", `["ask","ask"]`, `features: ask is named twice`},
 	{"Widget.strings", `{"de":"no-such-file.json"}`, `strings: de: open no-such-file.json`},
 	{"Widget.strings", `{"english":"x.json"}`, `strings: `},

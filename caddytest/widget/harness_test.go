@@ -195,7 +195,7 @@ func (s *stand) serve(w http.ResponseWriter, r *http.Request, proxy http.Handler
 		}
 		b, _ := json.Marshal(config)
 		_, _ = w.Write(widget.Loader(b))
-	case strings.HasPrefix(r.URL.Path, "/v"):
+	case strings.HasPrefix(r.URL.Path, "/v"), r.Header.Get("Accept") == "text/markdown":
 		proxy.ServeHTTP(w, r)
 	default:
 		s.page(w, r)
@@ -349,7 +349,7 @@ func (b *tab) prepare(script string) page.ScriptIdentifier {
 
 // helpers are functions for the tests' expressions.
 const helpers = `
-globalThis.root = () => document.querySelector('caddy-docs')?.shadowRoot
+globalThis.root = () => document.querySelector('html > caddy-docs')?.shadowRoot
 globalThis.$ = s => root()?.querySelector(s)
 globalThis.$$ = s => [...root()?.querySelectorAll(s) ?? []]
 // Without the marks that isolate the direction of what readers wrote.

@@ -110,6 +110,13 @@ func testLooks(t *testing.T, s *stand) {
 					b.is(`$('dialog').getBoundingClientRect().width === innerWidth && $('dialog').getBoundingClientRect().height === innerHeight`)
 				}
 				b.is(`$('.turns').scrollWidth <= $('.turns').clientWidth + 1`) // nothing makes it wide
+				b.visit("/config", `{"features":["search","ask","page_menu"],"mcp":true}`)
+				b.until(`document.querySelector('h1 + caddy-docs')`)
+				js[bool](b, `globalThis.menu = document.querySelector('h1 + caddy-docs').shadowRoot, menu.querySelector('button').click(), true`)
+				b.until(`menu.querySelector('.menu:popover-open')`)
+				b.is(`document.documentElement.scrollWidth <= innerWidth`)
+				b.is(`[...menu.querySelectorAll('button, a')].every(e => e.offsetHeight >= ` + map[bool]string{true: "44", false: "24"}[size.touch] + `)`)
+				state("page-menu")
 				b.calm()
 			})
 		}

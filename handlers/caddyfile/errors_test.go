@@ -437,7 +437,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"widget with an unknown feature": {
 			inBlock("\tdocs_widget acme {\n\t\tfeatures search chat\n\t}"),
-			`features: "chat" must be search, ask, feedback or page_feedback; write: features search|ask|feedback|page_feedback..., like: features search ask, at Caddyfile:3`,
+			`features: "chat" must be search, ask, feedback, page_feedback or page_menu; write: features search|ask|feedback|page_feedback|page_menu..., like: features search ask, at Caddyfile:3`,
 		},
 		"docs with only search and words of replies": {
 			inBlock("\tdocs acme {\n\t\tonly search\n\t\tfinish_event auto\n\t}"),

@@ -50,7 +50,7 @@ func (s *settings) widgetWords() []word {
 		textWord("shortcut", "<keys>|off", "mod+k", &w.Shortcut),
 		textWord("placeholder", "<text>", `"Search the docs"`, &w.Placeholder),
 		textWord("title", "<text>", `"Acme docs"`, &w.Title),
-		listWord("features", "search|ask|feedback|page_feedback...", "search ask", &w.Features),
+		listWord("features", "search|ask|feedback|page_feedback|page_menu...", "search ask", &w.Features),
 		{name: "strings", forms: is("<language> <file>", "de ./widget.de.json"), repeat: true, parse: func(l line) error {
 			args, err := l.between(2, 2)
 			if err != nil {

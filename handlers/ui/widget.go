@@ -78,7 +78,7 @@ type Widget struct {
 	Title string `json:"title,omitempty"`
 
 	// What the box offers: search, ask, feedback (on answers), page_feedback
-	// (on pages). Default: search, ask and feedback.
+	// (on pages), page_menu (below the heading of a page). Default: search, ask and feedback.
 	Features []string `json:"features,omitempty"`
 
 	// The texts of the box by language: the name of a JSON file with the texts
@@ -193,7 +193,7 @@ func (wd *Widget) Validate() error {
 		if slices.Contains(wd.Features[:i], f) {
 			c.Fail("features", "%s is named twice", f)
 		}
-		c.OneOf("features", cmp.Or(f, " "), "search", "ask", "feedback", "page_feedback")
+		c.OneOf("features", cmp.Or(f, " "), "search", "ask", "feedback", "page_feedback", "page_menu")
 	}
 	for name := range wd.Strings {
 		if language.Of(name) == "" {
@@ -262,7 +262,11 @@ func (wd *Widget) config(site *site.Site) ([]byte, error) {
 		Site    string                       `json:"site"`
 		Strings map[string]map[string]string `json:"strings,omitempty"` // in place of the files
 		Support string                       `json:"support,omitempty"`
-	}{settings, site.Name, widget.Label(wd.strings, site.Pages().Languages()), supportLink(site.Config.SupportURL)})
+		MCP     bool                         `json:"mcp,omitempty"`
+	}{
+		settings, site.Name, widget.Label(wd.strings, site.Pages().Languages()), supportLink(site.Config.SupportURL),
+		wd.App().OffersMCP(site.Name) && slices.Contains(wd.Features, "page_menu"),
+	})
 }
 
 // supportLink returns a support_url with a place for the conversation's ID.

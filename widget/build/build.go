@@ -28,21 +28,23 @@ func Build(dir string) (map[string][]byte, error) {
 	if err := b.texts(); err != nil {
 		return nil, err
 	}
-	// The bundle is a function of what the loader hands over. It has no
-	// exports, so it can be wrapped whole.
-	b.define["CONTEXT"] = "$"
-	script, err := b.bundle("main.ts", api.FormatESModule)
-	if err != nil {
-		return nil, err
+	for _, entry := range []struct{ name, context string }{{"menu", "MENU"}, {"main", "CONTEXT"}} { // main names menu
+		// The bundle is a function of what is handed over. It has no exports, so it
+		// can be wrapped whole.
+		b.define[entry.context] = "$"
+		script, err := b.bundle(entry.name+".ts", api.FormatESModule)
+		if err != nil {
+			return nil, err
+		}
+		chunk, err := rename([]byte("export default $=>{" + script + "}"))
+		if err != nil {
+			return nil, err
+		}
+		name := entry.name + "-" + hash(chunk) + ".js"
+		b.files[name] = chunk
+		b.define["__DOCS_"+strings.ToUpper(entry.name)+"__"] = quote(name)
 	}
-	main, err := rename([]byte("export default $=>{" + script + "}"))
-	if err != nil {
-		return nil, err
-	}
-	name := "main-" + hash(main) + ".js"
-	b.files[name] = main
-	b.define["__DOCS_MAIN__"] = quote(name)
-	script, err = b.bundle("loader.ts", api.FormatIIFE)
+	script, err := b.bundle("loader.ts", api.FormatIIFE)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +114,11 @@ func (b *builder) texts() error {
 		}
 		b.lists[language] = strings.TrimSpace(out.String())
 		all.Write([]byte(b.lists[language]))
+		if language == "en" { // the last texts are in menu.ts, which few sites load
+			own := strings.Index(b.lists["en"], quote(texts["use"]))
+			b.define["MENU_TEXTS"] = "[" + b.lists["en"][own:]
+			b.lists["en"] = b.lists["en"][:own-1] + "]"
+		}
 	}
 	suffix := "-" + base32.StdEncoding.EncodeToString(all.Sum(nil))[:8] + ".js"
 	for _, language := range languages {

@@ -6,7 +6,7 @@ import * as ask from './ask'
 import { mainOf, unmark } from './highlight'
 import { icons } from './icons'
 import { pageFeedback } from './page'
-import { adopt, config, dialog, h, name, press, root, s, selected, started } from './parts'
+import { adopt, base, config, dialog, h, name, press, root, s, selected, started } from './parts'
 import * as search from './search'
 import type { Mode } from './types'
 
@@ -128,3 +128,4 @@ if (linked) {
   if (query) search.hint(query)
 } else if (panel) show('ask')
 if (has('page_feedback')) pageFeedback()
+if (has('page_menu')) import(base + '/v1/widget/' + __DOCS_MENU__).then(m => m.default([CONTEXT, s, mainOf]))

@@ -21,6 +21,7 @@ export interface Config {
   support?: string
   starters?: string[]
   events?: string
+  mcp?: boolean // the site has an MCP server for everyone
 }
 
 /** Context is what the loader hands to the rest: in a list, whose places cost
@@ -31,6 +32,8 @@ export type Context = [
   h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, lens: string,
   root: ShadowRoot, config: Config, base: string, texts: object, dialog: HTMLDialogElement, selected: string, started: (api: Api) => void,
 ]
+
+export type MenuContext = [context: Context, s: string[], mainOf: () => Element]
 
 export interface Api {
   open(mode?: Mode): void
