@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -112,7 +113,8 @@ func TestARotatedKeyOfTheEmbedderIsUsedAfterAReloadAndNothingIsEmbeddedAgain(t *
 		st := caddytest.App(t).Status().Sites[0].Index
 		return !st.Checked.IsZero() && st.Embeddings != nil && st.Embeddings.Total > 0 && st.Embeddings.Done == st.Embeddings.Total
 	}
-	caddytest.Until(t, "the pages have vectors", embedded)
+	// All are known before they are in the index.
+	caddytest.Until(t, "the index has vectors", func() bool { return embedded() && strings.Contains(s.Log(), "vectors published") })
 	rotate()
 	before := m.Embedded()
 	caddytest.Until(t, "the pages were looked at again", embedded)
