@@ -46,8 +46,8 @@ type Assistant struct {
 	FinishEvent string `json:"finish_event,omitempty"`
 
 	// The most replies in progress at a time for a site, from 1 to 1,000,000.
-	// Further ones wait up to two seconds, then get 503. Where routes of one
-	// site differ, that of the first request applies. Default: 5000.
+	// Further ones wait up to two seconds, then get 503. Routes of one site with
+	// the same number share it; others count their own replies. Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
 
 	// How long a client may leave what was sent unread before its reply is

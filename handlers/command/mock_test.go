@@ -6,7 +6,28 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// A slow reply takes a second for each event, and any other takes none.
+func TestTheMockIsSlowWhenAsked(t *testing.T) {
+	handler, err := newMock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for question, least := range map[string]time.Duration{"slow": 5 * time.Second, "how?": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			start, w := time.Now(), httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v2/assistant/any/message",
+				strings.NewReader(`{"fp":"anonymous","messages":[{"id":"1","role":"user","parts":[{"type":"text","text":"`+question+`"}]}]}`)))
+			took := time.Since(start)
+			if took < least || least == 0 && took > 0 || !strings.Contains(w.Body.String(), `"finishReason":"stop"`) {
+				t.Errorf("%s took %s: %s", question, took, w.Body)
+			}
+		})
+	}
+}
 
 // The mock answers each question with the kind of reply that it names, in both
 // versions, and to pages of every origin.

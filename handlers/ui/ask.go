@@ -38,7 +38,8 @@ type Ask struct {
 	handlers.Route
 
 	// The most replies in progress at a time for a site, from 1 to 1,000,000,
-	// together with those of docs_assistant. Default: 5000.
+	// together with those of docs_assistant where it has the same number.
+	// Default: 5000.
 	MaxConcurrentReplies int `json:"max_concurrent_replies,omitempty"`
 
 	log *zap.Logger
