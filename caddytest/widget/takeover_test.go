@@ -199,7 +199,7 @@ func testTakeover(t *testing.T, s *stand) {
 		b.do(chromedp.Navigate(s.URL + "/own/menu"))
 		b.until(`window.Docs && seen('.button')`)
 		b.is(`getComputedStyle($('.button')).backgroundColor === 'rgb(179, 0, 89)'`)
-		js[bool](b, `document.body.style.fontFamily = 'fantasy', document.querySelector('main a').style.color = '#ffd400', document.body.className = 'x', true`)
+		js[bool](b, `document.querySelector('main').insertAdjacentHTML('afterbegin', '<p><a class="btn" href="/" style="color:#fff">Start</a></p>'), document.body.style.fontFamily = 'fantasy', document.querySelector('main a:not(.btn)').style.color = '#ffd400', document.body.className = 'x', true`)
 		b.until(`getComputedStyle($('.button')).fontFamily === 'fantasy' && getComputedStyle($('.button')).backgroundColor === 'rgb(255, 212, 0)'`)
 		b.open()
 		b.ask("How do I install in this color?")
