@@ -92,31 +92,41 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	return vectors, nil
 }
 
-// alike groups vectors: each belongs to the first one that it is close to. What
-// is close depends on the model, and is measured by how close two of them are
-// that have nothing to do with each other, as most have.
+// alike groups vectors: the two groups that are closest on average become one,
+// as long as they are close. What is close depends on the model, and is measured
+// by how close two vectors are that have nothing to do with each other, as most
+// have.
 func alike(vectors [][]float32) (groups [][]int) {
 	all, near := []float64{0}, make([][]float64, len(vectors))
 	for i, a := range vectors {
 		for _, b := range vectors[:i] {
 			near[i] = append(near[i], cosine(a, b))
 		}
-		all = append(all, near[i]...)
+		all, groups = append(all, near[i]...), append(groups, []int{i})
 	}
 	slices.Sort(all)
 	usual := all[len(all)/2]
-	least := usual + (1-usual)*closeness
-next:
-	for i := range vectors {
-		for g := range groups {
-			if near[i][groups[g][0]] >= least {
-				groups[g] = append(groups[g], i)
-				continue next
+	for {
+		best, into, from := usual+(1-usual)*closeness, 0, 0
+		for i, a := range groups {
+			for j, b := range groups[:i] {
+				average := 0.
+				for _, x := range a {
+					for _, y := range b {
+						average += near[max(x, y)][min(x, y)] / float64(len(a)*len(b))
+					}
+				}
+				if average >= best {
+					best, into, from = average, j, i
+				}
 			}
 		}
-		groups = append(groups, []int{i})
+		if from == 0 {
+			return groups
+		}
+		groups[into] = slices.Sorted(slices.Values(append(groups[into], groups[from]...)))
+		groups = slices.Delete(groups, from, from+1)
 	}
-	return groups
 }
 
 // closeness is how far from the usual similarity to that of equal texts one

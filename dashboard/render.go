@@ -233,6 +233,14 @@ var functions = template.FuncMap{
 			ID, Action, State, Note string
 		}{v, id, action, state, note}
 	},
+	// ending is of a list: more of it and its files, or why it is empty and what to do
+	// then: "begin" with the box, or see the whole list at a path.
+	"ending": func(v *view, title, text, then string) any {
+		return struct {
+			V                 *view
+			Title, Text, Then string
+		}{v, title, text, then}
+	},
 	"icon": icon,
 }
 

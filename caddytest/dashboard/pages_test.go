@@ -65,6 +65,7 @@ func (s *suite) run(t *testing.T) {
 		"Conversations":           testConversations,
 		"Feedback":                testFeedback,
 		"Lists":                   testLists,
+		"By keyboard alone":       testKeyboardAlone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,6 +139,57 @@ func testKeyboard(b *tab) {
 	js[bool](b, `$('.number a').focus() ?? true`)
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until(`text('h1') === 'Searches' && text('.tabs [aria-current]') === 'Top'`)
+}
+
+// testKeyboardAlone goes through every control of the pages by Tab. Each shows
+// that it has the focus, and none keeps it.
+func testKeyboardAlone(t *testing.T, s *suite) {
+	if !s.rest {
+		return
+	}
+	b := newTab(t, s.Server, "mia")
+	pages := []string{"", "unanswered", "unanswered?by=page", "searches", "conversations", "feedback", "feedback?by=page", "keys", "content", "try", "audit"}
+	for _, page := range pages {
+		b.visit("/acme/acme-docs/" + page)
+		b.until(`document.readyState === 'complete' && $('main h1')`)
+		js[bool](b, `globalThis.walked = [], globalThis.all = $$('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]').filter(e => !e.disabled && e.checkVisibility()), true`)
+		for range 500 { // a field for a date has several stops
+			b.do(chromedp.KeyEvent(kb.Tab))
+			problem := js[string](b, `(e => {
+				if (e === document.body || e === document.documentElement || e === walked[0] && walked.length > 1) return 'end'
+				if (e === walked.at(-1)) return ++globalThis.times > 8 ? 'it keeps the focus' : ''
+				globalThis.times = 0
+				walked.push(e)
+				const { outlineStyle, outlineWidth } = getComputedStyle(e), { top, bottom } = e.getBoundingClientRect()
+				return !e.matches(':focus-visible') || outlineStyle === 'none' || parseFloat(outlineWidth) < 2 ? 'no focus is seen'
+					: bottom <= 0 || top >= innerHeight ? 'it is out of view' : ''
+			})(document.activeElement)`)
+			if problem == "end" {
+				break
+			}
+			if problem != "" {
+				t.Errorf("%s: %s: %s", page, problem, js[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+				break
+			}
+		}
+		if missed := js[[]string](b, `all.filter(e => !walked.includes(e)).map(e => e.outerHTML.slice(0, 120))`); len(missed) > 0 {
+			t.Errorf("%s: Tab does not reach %q", page, missed)
+		}
+	}
+	b.visit("/acme/acme-docs/feedback")
+	b.until(`document.readyState === 'complete' && $('[name=comments]')`)
+	js[bool](b, `$('.dates summary').focus() ?? true`)
+	b.do(chromedp.KeyEvent(" "))
+	b.until(`$('.dates details').open`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.is(`document.activeElement.name === 'from'`)
+	js[bool](b, `$('[name=comments]').focus() ?? true`)
+	b.do(chromedp.KeyEvent(" "))
+	b.is(`$('[name=comments]').checked`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	b.is(`document.activeElement.textContent === 'Filter'`)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.until(`location.search.includes('comments=1')`)
 }
 
 // eachWay runs a test in each of the suite's ways.
