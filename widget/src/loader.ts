@@ -86,7 +86,7 @@ if (!window.Docs) {
     if (!host.isConnected) page.append(host)
     const body = document.body ?? page
     const look = getComputedStyle(body)
-    const link = body.querySelector(':is(main,[role=main]) p a:not([class*=btn],[class*=button])')
+    const link = body.querySelector(':is(main,[role=main]) p a:not([class*=btn])')
     const set = (name: string, value: any) => host.style.setProperty(name, value ?? '')
     set('--docs-accent', accent)
     set('--page-accent', link && getComputedStyle(link).color)
