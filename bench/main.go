@@ -65,7 +65,9 @@ type bench struct {
 	sections int
 	sets     string
 	snippets int
-	profile  string
+	// repositories is a folder with those of public documentation.
+	repositories string
+	profile      string
 
 	dir   string // temporary
 	caddy string // the binary, "" before it is built
@@ -135,6 +137,7 @@ func run(ctx context.Context, args []string) error {
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
 	f.IntVar(&b.sections, "sections", 200000, "meilisearch: sections of the large site")
 	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv); evidence: of folders of built sites")
+	f.StringVar(&b.repositories, "repositories", "", "meilisearch: a folder with the repositories of answers -public, open-telemetry/opentelemetry.io and withastro/docs, for large sites")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
 	wanted := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {

@@ -16,7 +16,10 @@ import (
 )
 
 // meilisearchServer is the server of the meilisearch suite.
-type meilisearchServer struct{ url, key string }
+type meilisearchServer struct {
+	url, key string
+	dir      string // of its data, "" if it was not started here
+}
 
 // startMeilisearch starts the program that MEILISEARCH_BIN names, or returns
 // the server of MEILISEARCH_URL and MEILISEARCH_KEY. Without any of them it
@@ -25,7 +28,7 @@ func (b *bench) startMeilisearch(ctx context.Context) (*meilisearchServer, error
 	bin := os.Getenv("MEILISEARCH_BIN")
 	if bin == "" {
 		if address := os.Getenv("MEILISEARCH_URL"); address != "" {
-			return &meilisearchServer{strings.TrimRight(address, "/"), os.Getenv("MEILISEARCH_KEY")}, nil
+			return &meilisearchServer{url: strings.TrimRight(address, "/"), key: os.Getenv("MEILISEARCH_KEY")}, nil
 		}
 		return nil, nil
 	}
@@ -37,12 +40,12 @@ func (b *bench) startMeilisearch(ctx context.Context) (*meilisearchServer, error
 	if err != nil {
 		return nil, err
 	}
-	m := &meilisearchServer{"http://" + addr, "bench-master-key-0123456789"}
+	m := &meilisearchServer{"http://" + addr, "bench-master-key-0123456789", filepath.Join(dir, "data")}
 	if err := os.Setenv("MEILISEARCH_KEY", m.key); err != nil { // Caddy reads it
 		return nil, err
 	}
 	p, err := b.start(ctx, "meilisearch", dir, []string{"MEILI_MASTER_KEY=" + m.key}, bin,
-		"--http-addr", addr, "--db-path", filepath.Join(dir, "data"), "--no-analytics", "--log-level", "WARN")
+		"--http-addr", addr, "--db-path", m.dir, "--no-analytics", "--log-level", "WARN")
 	if err != nil {
 		return nil, err
 	}
@@ -111,15 +114,8 @@ func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
 	if err := m.embedded(ctx, "benchvectors", sections); err != nil {
 		return err
 	}
-	bare := &variant{name: hybrid, server: &server{addr: strings.TrimPrefix(m.url, "http://")}}
-	for _, q := range questions {
-		body := jsonOf(map[string]any{
-			"q": q, "vector": wordVector(q), "hybrid": map[string]any{"embedder": "docs", "semanticRatio": .5},
-			"limit": 10, "attributesToRetrieve": []string{"url", "title", "heading", "breadcrumbs", "text"},
-		})
-		head := fmt.Sprintf("POST /indexes/_docs-benchvectors-und/search HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", bare.addr, m.key, len(body))
-		bare.requests = append(bare.requests, append([]byte(head), body...))
-	}
+	bare := m.bare("benchvectors", questions)
+	bare.name = hybrid
 	all = append(all, bare)
 	c := series{}
 	for round := range max(b.rounds, 3) + 1 {
@@ -147,6 +143,20 @@ func (b *bench) benchLatency(ctx context.Context, m *meilisearchServer) error {
 	table(fmt.Sprintf("Latency with Meilisearch %s: %d sections, %d questions, one client, through real Caddys", m.version(ctx), sections, len(questions)),
 		[]string{"search", "p50, ms", "p99, ms", "p50 ÷ the hybrid query's"}, rows)
 	return nil
+}
+
+// bare has hybrid queries to the server's index of a site.
+func (m *meilisearchServer) bare(site string, questions []string) *variant {
+	bare := &variant{server: &server{addr: strings.TrimPrefix(m.url, "http://")}}
+	for _, q := range questions {
+		body := jsonOf(map[string]any{
+			"q": q, "vector": wordVector(q), "hybrid": map[string]any{"embedder": "docs", "semanticRatio": .5},
+			"limit": 10, "attributesToRetrieve": []string{"url", "title", "heading", "breadcrumbs", "text"},
+		})
+		head := fmt.Sprintf("POST /indexes/_docs-%s-und/search HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", site, bare.addr, m.key, len(body))
+		bare.requests = append(bare.requests, append([]byte(head), body...))
+	}
+	return bare
 }
 
 // embedded waits until all sections of a site have vectors in the server.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/caddy-docs/caddy-docs/bench/answers"
 	"github.com/caddy-docs/caddy-docs/bench/ranking"
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
@@ -19,7 +20,8 @@ const maxLoss = .02
 
 // benchQuality compares the order of results in Meilisearch with that in the
 // embedded index: of the manual, with the queries that its links, titles and
-// headings give, and of the sets that -sets names.
+// headings give, of the sets that -sets names, and of large sites whose
+// repositories are in the folder of -repositories.
 func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
 	manual, err := ranking.Generated("../docs")
 	if err != nil {
@@ -44,70 +46,103 @@ func (b *bench) benchQuality(ctx context.Context, m *meilisearchServer) error {
 		}
 		sets = append(sets, s)
 	}
+	if b.repositories != "" {
+		files, questions, err := answers.Joined(ctx, b.repositories)
+		if err != nil {
+			return fmt.Errorf("-repositories: %w", err)
+		}
+		hard, err := ranking.Hard(ctx, b.repositories, files, questions)
+		if err != nil {
+			return fmt.Errorf("-repositories: %w", err)
+		}
+		sets = append(sets, hard...)
+	}
 	var rows [][]string
 	var opened *pair
 	defer func() { opened.close(m) }()
 	for _, s := range sets {
 		if opened == nil || opened.corpus != s.Corpus {
 			opened.close(m)
-			if opened, err = m.open(ctx, s.Corpus, s.Documents); err != nil {
+			if opened, err = m.open(ctx, &s); err != nil {
 				return err
 			}
 		}
 		row := []string{s.Name}
 		for _, vectors := range []bool{false, true} {
-			inside, there, n, err := opened.compare(ctx, &s, vectors, b.short)
+			if vectors && s.KeywordsOnly {
+				row = append(row, "", "", "", "")
+				continue
+			}
+			means, n, err := opened.compare(ctx, &s, vectors, b.short)
 			if err != nil {
 				return err
 			}
 			if !vectors {
-				row = append(row, fmt.Sprint(n))
+				row = append(row, fmt.Sprint(opened.sections), fmt.Sprint(n))
 			}
-			row = append(row, fmt.Sprintf("%.3f", inside), fmt.Sprintf("%.3f", there), result(there-inside, fmt.Sprintf("≥ −%v", maxLoss), there-inside >= -maxLoss))
+			inside, there, server := means[0], means[1], means[2]
+			row = append(row, fmt.Sprintf("%.3f", inside), fmt.Sprintf("%.3f", there),
+				result(there-inside, fmt.Sprintf("≥ −%v", maxLoss), there-inside >= -maxLoss), fmt.Sprintf("%.3f", server))
 		}
 		rows = append(rows, row)
 	}
 	table(fmt.Sprintf("nDCG@10 of the same pages and vectors, in the process and in Meilisearch %s", m.version(ctx)),
-		[]string{"set", "queries", "keywords, in the process", "Meilisearch", "difference", "with vectors, in the process", "Meilisearch", "difference"}, rows)
+		[]string{
+			"set", "sections", "queries", "keywords, in the process", "Meilisearch", "difference", "ranking server",
+			"with vectors, in the process", "Meilisearch", "difference", "ranking server",
+		}, rows)
 	return nil
 }
 
-// pair is one corpus in both indexes.
+// pair is one corpus in both indexes, the latter in the module's order and in the
+// server's.
 type pair struct {
-	corpus string
-	inside *embedded.Index
-	there  *meilisearch.Index
+	corpus        string
+	sections      int
+	inside        *embedded.Index
+	there, server *meilisearch.Index
 }
 
 // qualitySite is the site of the compared indexes.
 const qualitySite = "benchquality"
 
-func (m *meilisearchServer) open(ctx context.Context, corpus string, documents []*retrieval.Document) (*pair, error) {
-	vectors := make([][][]float32, len(documents))
-	for i, d := range documents {
-		for _, s := range d.Sections {
-			vectors[i] = append(vectors[i], wordVector(d.Title+" "+s.Heading+" "+s.Text))
+func (m *meilisearchServer) open(ctx context.Context, s *ranking.Set) (*pair, error) {
+	p := &pair{corpus: s.Corpus}
+	vectors := make([][][]float32, len(s.Documents))
+	for i, d := range s.Documents {
+		p.sections += len(d.Sections)
+		for _, section := range d.Sections {
+			if !s.KeywordsOnly {
+				vectors[i] = append(vectors[i], wordVector(d.Title+" "+section.Heading+" "+section.Text))
+			}
 		}
 	}
-	p := &pair{corpus: corpus}
+	of := func(i int) [][]float32 { return vectors[i] }
+	if s.KeywordsOnly {
+		of = nil
+	}
 	var err error
 	if p.inside, err = embedded.Open(embedded.Options{}); err != nil {
 		return nil, err
 	}
-	quiet := slog.New(slog.DiscardHandler)
-	if p.there, err = meilisearch.Open(meilisearch.Options{URLs: []string{m.url}, Key: m.key, Site: qualitySite, Log: quiet}); err != nil {
+	if err := p.inside.Replace(ctx, s.Documents, of); err != nil {
 		return nil, err
 	}
-	of := func(i int) [][]float32 { return vectors[i] }
-	if err = p.inside.Replace(ctx, documents, of); err == nil {
-		err = p.there.Replace(ctx, documents, of)
+	for site, to := range map[string]**meilisearch.Index{qualitySite: &p.there, qualitySite + "server": &p.server} {
+		o := meilisearch.Options{URLs: []string{m.url}, Key: m.key, Site: site, ServerRanking: to == &p.server, Log: slog.New(slog.DiscardHandler)}
+		if *to, err = meilisearch.Open(o); err != nil {
+			return nil, err
+		}
+		if err := (*to).Replace(ctx, s.Documents, of); err != nil {
+			return nil, err
+		}
 	}
-	return p, err
+	return p, nil
 }
 
-// compare returns the mean nDCG@10 of both indexes for n queries: with short,
+// compare returns the mean nDCG@10 of all indexes for n queries: with short,
 // for every fourth.
-func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool) (inside, there float64, n int, err error) {
+func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool) (means [3]float64, n int, err error) {
 	for i, q := range s.Queries {
 		if len(s.Grades[q.ID]) == 0 || short && i%4 > 0 {
 			continue
@@ -116,23 +151,23 @@ func (p *pair) compare(ctx context.Context, s *ranking.Set, vectors, short bool)
 		if vectors {
 			search.Vector = wordVector(q.Text)
 		}
-		for index, sum := range map[retrieval.Index]*float64{p.inside: &inside, p.there: &there} {
+		n++
+		for j, index := range []retrieval.Index{p.inside, p.there, p.server} {
 			hits, err := index.Search(ctx, search)
 			if err != nil {
-				return 0, 0, 0, err
+				return means, 0, err
 			}
-			*sum += s.NDCG10(q, hits)
+			means[j] += (s.NDCG10(q, hits) - means[j]) / float64(n)
 		}
-		n++
 	}
-	return ratio(inside, float64(n)), ratio(there, float64(n)), n, nil
+	return means, n, nil
 }
 
 func (p *pair) close(m *meilisearchServer) {
 	if p == nil {
 		return
 	}
-	_ = p.there.Close()
-	_ = p.inside.Close()
+	_, _, _ = p.there.Close(), p.server.Close(), p.inside.Close()
 	m.drop(qualitySite)
+	m.drop(qualitySite + "server")
 }

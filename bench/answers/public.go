@@ -63,12 +63,8 @@ func readPublic[T any](name string) ([]T, error) {
 // openPublic opens the sites of a part, or of all with part 0. Repositories that
 // are not in a folder are fetched into it.
 func openPublic(ctx context.Context, folder string, part int) (map[string]*publicSite, error) {
-	data, err := public.ReadFile("public/sites.json")
+	sites, err := readSites()
 	if err != nil {
-		return nil, err
-	}
-	var sites []*publicSite
-	if err := json.Unmarshal(data, &sites); err != nil {
 		return nil, err
 	}
 	if folder == "" {
@@ -89,6 +85,14 @@ func openPublic(ctx context.Context, folder string, part int) (map[string]*publi
 		out[s.Name] = s
 	}
 	return out, nil
+}
+
+func readSites() (sites []*publicSite, err error) {
+	data, err := public.ReadFile("public/sites.json")
+	if err == nil {
+		err = json.Unmarshal(data, &sites)
+	}
+	return sites, err
 }
 
 func (s *publicSite) url() string { return "https://" + s.Name + ".test" }

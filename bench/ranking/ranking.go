@@ -154,6 +154,8 @@ type Set struct {
 	Queries   []eval.Query
 	// Grades are those of pages, by the ID of the query.
 	Grades eval.Qrels
+	// KeywordsOnly is true if the queries are not for vectors.
+	KeywordsOnly bool
 }
 
 // ReadSet reads a folder with queries.jsonl, qrels.tsv, and the pages in corpus,
@@ -166,7 +168,7 @@ func ReadSet(folder string) (Set, error) {
 	}
 	pages, err := readFolder(s.Corpus)
 	if err == nil {
-		s.Documents, err = documentsOf(pages, nil)
+		s.Documents, err = documentsOf(pages, ingest.Options{})
 	}
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", folder, err)
@@ -184,7 +186,7 @@ func Generated(folder string) (Set, error) {
 	s := Set{Name: filepath.Base(folder), Corpus: folder, Grades: eval.Qrels{}}
 	pages, err := readFolder(folder)
 	if err == nil {
-		s.Documents, err = documentsOf(pages, nil)
+		s.Documents, err = documentsOf(pages, ingest.Options{})
 	}
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", folder, err)
@@ -241,7 +243,7 @@ func (r *run) site(ctx context.Context, s site, repos string) (all scores, err e
 	if err != nil {
 		return all, fmt.Errorf("%s: %w; clone it: git clone --bare https://github.com/%s %s", s.name, err, s.repo, filepath.Join(repos, path.Base(s.repo)))
 	}
-	documents, err := documentsOf(pages, s.include)
+	documents, err := documentsOf(pages, ingest.Options{Include: s.include})
 	if err != nil {
 		return all, err
 	}
@@ -351,8 +353,11 @@ func readFolder(folder string) (map[string][]byte, error) {
 }
 
 // documentsOf reads pages as the module does.
-func documentsOf(files map[string][]byte, include []string) ([]*retrieval.Document, error) {
-	in, err := ingest.New(ingest.Options{URL: "https://docs.test", Include: include, Languages: []ingest.Scope{{Value: "en"}}})
+func documentsOf(files map[string][]byte, o ingest.Options) ([]*retrieval.Document, error) {
+	if o.URL = "https://docs.test"; o.Languages == nil {
+		o.Languages = []ingest.Scope{{Value: "en"}}
+	}
+	in, err := ingest.New(o)
 	if err != nil {
 		return nil, err
 	}
