@@ -45,7 +45,7 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 			if len(v) != m.dim {
 				return nil, fmt.Errorf("page %q has a vector of %d dimensions where others have %d: embed all pages with one model", d.Page, len(v), m.dim)
 			}
-			if unit := normalized(v); unit != nil {
+			if unit := Normalized(v); unit != nil {
 				m.values = append(m.values, unit...)
 				m.section = append(m.section, section+uint32(j))
 			}
@@ -58,8 +58,8 @@ func newMatrix(docs []*retrieval.Document, vectors func(document int) [][]float3
 	return m, nil
 }
 
-// normalized returns a vector at length 1, nil if it has no direction.
-func normalized(v []float32) []float32 {
+// Normalized returns a vector at length 1, nil if it has no direction.
+func Normalized(v []float32) []float32 {
 	sum := 0.
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -114,7 +114,7 @@ type similarity struct {
 // compare computes the similarity of all sections, nil if the vector has no
 // direction.
 func (m *matrix) compare(ctx context.Context, vector []float32, s *scratch) (*similarity, error) {
-	query := normalized(vector)
+	query := Normalized(vector)
 	if query == nil {
 		return nil, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -251,7 +250,7 @@ func (c *content) measure() {
 				continue
 			}
 			for j, v := range c.vectors(i) {
-				if v = unit(v); v == nil || j >= len(p.IDs) {
+				if v = embedded.Normalized(v); v == nil || j >= len(p.IDs) {
 					continue
 				}
 				if p.Embedded == nil {
@@ -312,22 +311,6 @@ func (c *content) changes(ix *languageIndex, held map[recordID]heldVector, diffe
 	}
 	slices.Sort(remove)
 	return add, remove
-}
-
-// unit returns a vector at length 1, nil if it has no direction.
-func unit(v []float32) []float32 {
-	sum := 0.0
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil
-	}
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(float64(x) / math.Sqrt(sum))
-	}
-	return out
 }
 
 // storeKey is where the store has a page as it is read, which its own hash

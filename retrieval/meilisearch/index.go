@@ -90,13 +90,6 @@ type Timeouts struct {
 	Embedder time.Duration
 }
 
-func (t *Timeouts) setDefaults() {
-	t.Probe = cmp.Or(t.Probe, time.Second)
-	t.Search = cmp.Or(t.Search, 1800*time.Millisecond)
-	t.Server = cmp.Or(t.Server, 800*time.Millisecond)
-	t.Embedder = cmp.Or(t.Embedder, retrieval.DefaultQueryDeadline)
-}
-
 // Index implements retrieval.Index.
 type Index struct {
 	options               Options
@@ -151,7 +144,9 @@ func Open(o Options) (*Index, error) {
 	}
 	o.Prefix = cmp.Or(o.Prefix, "docs")
 	o.CheckInterval = cmp.Or(o.CheckInterval, defaultCheckInterval)
-	o.Timeouts.setDefaults()
+	t := &o.Timeouts
+	t.Probe, t.Search = cmp.Or(t.Probe, time.Second), cmp.Or(t.Search, 1800*time.Millisecond)
+	t.Server, t.Embedder = cmp.Or(t.Server, 800*time.Millisecond), cmp.Or(t.Embedder, retrieval.DefaultQueryDeadline)
 	x := &Index{
 		options: o, log: o.Log, uidPrefix: uidPrefix(o.Prefix, o.Site), viewPrefix: viewPrefix(o.Prefix, o.Site), vectorMark: vectorMark(o.Model), ratio: .5,
 		writing: make(chan struct{}, 1), warned: map[string]time.Time{},

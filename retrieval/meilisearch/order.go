@@ -35,22 +35,22 @@ func (s settings) beginOrder(live settings) {
 // pages, best first, each with its best section.
 func (s *replica) findInOrder(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
 	requests := s.indexRequests(c, n, q, filter)
-	semantic := false
+	keywordOnly = s.wantsVectors(c, q)
 	for i := range requests {
 		r := &requests[i]
 		r.Query, r.Limit, r.Distinct, r.RankingScore = q.Text, n.candidates(max(q.Limit, 1), 1), "page", true
-		semantic = s.addVector(r, q, s.site.ratio) || semantic
+		keywordOnly = !s.addVector(r, q, s.site.ratio) && keywordOnly
 	}
 	results, err = s.search(ctx, s.searchKey, requests)
-	if semantic && noVectors(err) {
+	if noVectors(err) {
 		s.site.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, err)
 		for i := range requests {
 			requests[i].Vector, requests[i].Hybrid = nil, nil
 		}
-		semantic = false
+		keywordOnly = true
 		results, err = s.search(ctx, s.searchKey, requests)
 	}
-	return results, !semantic && s.wantsVectors(c, q), err
+	return results, keywordOnly, err
 }
 
 // inOrder makes hits of a server's results, in its order. Lists of several

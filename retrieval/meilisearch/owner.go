@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -130,7 +131,7 @@ func (u *update) writeMark(ctx context.Context, m mark, parts ...any) error {
 		return err
 	}
 	m.ID, m.Owner, m.Name = markID, owner.ID, owner.Name
-	if err := u.add(ctx, u.site.uidPrefix+stateIndex, append(parts, m)); err != nil {
+	if err := u.task(ctx, http.MethodPost, documentsPath(u.site.uidPrefix+stateIndex), append(parts, m)); err != nil {
 		return fmt.Errorf("writing whose indexes these are: %w", err)
 	}
 	return nil

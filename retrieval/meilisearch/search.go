@@ -402,7 +402,7 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) 
 func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results []result) ([]retrieval.Hit, error) {
 	x := s.site
 	mean, lowest := 0.0, 1.0
-	v := unit(q.Vector)
+	v := embedded.Normalized(q.Vector)
 	if len(v) == len(c.mean) {
 		for i, m := range c.mean {
 			mean += float64(v[i]) * float64(m)

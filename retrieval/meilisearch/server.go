@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/version"
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -212,11 +212,6 @@ func (s *server) task(ctx context.Context, method, path string, body any) error 
 	return s.await(ctx, number)
 }
 
-// add adds documents to an index, which is created if it is missing.
-func (s *server) add(ctx context.Context, uid string, documents any) error {
-	return s.task(ctx, http.MethodPost, documentsPath(uid), documents)
-}
-
 // documentsPath is where documents are added. The primary key is that of all
 // indexes.
 func documentsPath(uid string) string { return "/indexes/" + uid + "/documents?primaryKey=id" }
@@ -281,20 +276,10 @@ func (s *server) down() (err error, probe bool) { //nolint:revive // the error i
 	return s.err, s.err != nil && time.Since(s.probed) >= probeInterval
 }
 
-// older compares the first two numbers of versions. A version that can't be
-// read is old.
-func older(version, than string) bool {
-	a, b := numbers(version), numbers(than)
-	return a[0] < b[0] || a[0] == b[0] && a[1] < b[1]
-}
-
-func numbers(version string) (n [2]int) {
-	for i, field := range strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3) {
-		if i < len(n) {
-			n[i], _ = strconv.Atoi(field)
-		}
-	}
-	return n
+// older compares versions, which have the form of Go's. One that can't be read is
+// old.
+func older(v, than string) bool {
+	return version.Compare("go"+strings.TrimPrefix(v, "v"), "go"+than) < 0
 }
 
 // failed keeps why a call failed that began at a time. It reports whether the

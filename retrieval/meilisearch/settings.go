@@ -105,22 +105,18 @@ func synonyms(sets [][]string) map[string][]string {
 
 // lacks reports whether an index with the settings s must get others.
 func (s settings) lacks(want settings) bool {
-	for name, v := range want.plain() {
+	data, err := json.Marshal(want)
+	if err != nil {
+		panic(err) // strings, numbers and lists
+	}
+	var plain map[string]any
+	_ = json.Unmarshal(data, &plain)
+	for name, v := range plain {
 		if v != nil && (name == "synonyms" && !reflect.DeepEqual(v, s[name]) || !contains(s[name], v)) {
 			return true
 		}
 	}
 	return false
-}
-
-// plain returns settings as a server returns them.
-func (s settings) plain() (plain map[string]any) {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // strings, numbers and lists
-	}
-	_ = json.Unmarshal(data, &plain)
-	return plain
 }
 
 // contains reports whether have has all values of want.

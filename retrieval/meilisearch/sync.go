@@ -300,7 +300,7 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 					r.Vectors[vectorName] = nil // the server requires a value for every record
 					v := stored[u.content.pages[at.page].IDs[at.section]]
 					if u.content.pages[at.page].embedded(at.section) && at.section < len(vectors) {
-						v = unit(vectors[at.section])
+						v = embedded.Normalized(vectors[at.section])
 					}
 					if len(v) == p.dimensions {
 						r.Vectors[vectorName], r.Vector = &vector{Embeddings: [][]float32{v}}, u.site.vectorMark
