@@ -158,7 +158,7 @@ func repeat(script []byte, rounds int) ([]byte, error) {
 		return out.Len()
 	}
 	const letters = "etnsoiarclduhmfpgvbjywOxCEkASMFTzDNLRPHIBVWUKqYGXQZJ_$"
-	random := rand.New(rand.NewSource(1))
+	random := rand.New(rand.NewSource(1)) //nolint:gosec // the same names each time
 	best := size()
 	for range rounds {
 		v := n.places[random.Intn(len(n.places))]
