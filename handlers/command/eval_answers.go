@@ -19,6 +19,10 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/eval"
 )
 
+// judgeTime bounds the wait for a judge's first token: a small machine reads the
+// passages for minutes.
+const judgeTime = 10 * time.Minute
+
 // readResults reads results of an earlier run; there are none without a file.
 func readResults(name string) ([]eval.Result, error) {
 	results, err := readFile(name, eval.ReadResults)
@@ -66,7 +70,10 @@ func evaluateAnswers(ctx context.Context, t *target, args []string, f evalFlags,
 		run.Pages[p.URL] = p.Anchors
 	}
 	if f.judge != "" {
-		chain, err := model.New(model.Options{Endpoints: []model.Endpoint{{URL: f.judge, Model: args[1], APIKey: os.Getenv("JUDGE_API_KEY")}}})
+		chain, err := model.New(model.Options{
+			Endpoints:  []model.Endpoint{{URL: f.judge, Model: args[1], APIKey: os.Getenv("JUDGE_API_KEY")}},
+			FirstToken: judgeTime, Idle: judgeTime,
+		})
 		if err != nil {
 			return err
 		}
