@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
@@ -14,7 +15,24 @@ const maxUnverified = 20
 // unverified returns the identifiers in the answer's code that are neither in
 // a passage nor in what the reader or the operator wrote.
 func (r *run) unverified() []string {
-	code := citation.Code(r.out.text.String())
+	known := ""
+	var out []string
+	for id := range identifiers(citation.Code(r.out.text.String())) {
+		if known == "" { // most answers have no names in code
+			known = r.known()
+		}
+		if strings.Contains(known, strings.ToLower(id)) || slices.ContainsFunc(out, func(o string) bool { return strings.EqualFold(o, id) }) {
+			continue
+		}
+		if out = append(out, id); len(out) == maxUnverified {
+			break
+		}
+	}
+	return out
+}
+
+// known is what the model could have its names from, in lower case.
+func (r *run) known() string {
 	given := []string{r.q.asked, r.site.Instructions}
 	for _, p := range r.found.passages {
 		given = append(given, p.Title, p.Text, p.URL)
@@ -27,20 +45,7 @@ func (r *run) unverified() []string {
 			given = append(given, m.Text)
 		}
 	}
-	known := strings.ToLower(strings.Join(given, "\n"))
-	var out []string
-	seen := make(map[string]bool)
-	for id := range identifiers(code) {
-		lower := strings.ToLower(id)
-		if seen[lower] || strings.Contains(known, lower) {
-			continue
-		}
-		seen[lower] = true
-		if out = append(out, id); len(out) == maxUnverified {
-			break
-		}
-	}
-	return out
+	return strings.ToLower(strings.Join(given, "\n"))
 }
 
 var (

@@ -204,15 +204,15 @@ func heldTerms(text string, asked []term, l language.Language) map[string]bool {
 // mayHold reports whether a word may have a stem: few words of a long text need
 // the stemmer. A stem begins like its word, or like a part of it.
 func mayHold(word, stem string) bool {
-	if stem == "" {
-		return false
+	n := min(1, len(stem))
+	if len(word) > 3 && len(stem) > 1 {
+		n = min(3, len(stem)/2+1)
 	}
-	n := min(2, len(stem))
-	if word[0] >= utf8.RuneSelf || stem[0] >= utf8.RuneSelf || len(word) < 4 || stem[n-1] >= utf8.RuneSelf || stem[n-1] == 'i' { // dying: die
-		n = 1
+	for n > 1 && (word[n-1] >= utf8.RuneSelf || stem[n-1] >= utf8.RuneSelf || stem[n-1] == 'i') { // größer: gross; dying: die
+		n--
 	}
 	if word[0] >= utf8.RuneSelf || strings.EqualFold(word[:n], stem[:n]) {
-		return true
+		return n > 0
 	}
 	for i := 1; i+n <= len(word); i++ {
 		if c := word[i-1]; (c < '0' || c > '9' && c|0x20 < 'a' || c|0x20 > 'z') && strings.EqualFold(word[i:i+n], stem[:n]) {

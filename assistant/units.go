@@ -122,6 +122,10 @@ func (p *part) markdown(room int, value func(string) float64, url string) string
 	return out + "[…]"
 }
 
+// nearlyBest is the share of the best item's value from which others of a long
+// list are quoted with it.
+const nearlyBest = .6
+
 // valuable returns the items that hold nearly as much of what is asked as the
 // best one, in their order.
 func valuable(items []string, room int, value func(string) float64) []string {
@@ -134,7 +138,7 @@ func valuable(items []string, room int, value func(string) float64) []string {
 	var out []string
 	for i, item := range items {
 		n := utf8.RuneCountInString(item)
-		if values[i] >= .6*best && (n <= room || len(out) == 0) {
+		if values[i] >= nearlyBest*best && (n <= room || len(out) == 0) {
 			out = append(out, item)
 			room -= n
 		}
