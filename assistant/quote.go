@@ -67,7 +67,8 @@ type verdict struct {
 // quoted, for readers to judge; "yes" needs more.
 func (f *findings) judge() verdict {
 	asked, l := f.q.askedTerms(), f.q.language
-	v := verdict{answered: "no", nearest: candidates(f.byScore(), quotedPages)}
+	paragraphs := func(s *retrieval.Section) []unit { return split(s.Marked()) }
+	v := verdict{answered: "no", nearest: candidates(f.byScore(), quotedPages, paragraphs)}
 	if len(v.nearest) == 0 {
 		return v
 	}
@@ -98,8 +99,9 @@ func (f *findings) judge() verdict {
 	return v
 }
 
-// candidates are the sections of the first pages that were found.
-func candidates(best []Passage, pages int) []*candidate {
+// candidates are the sections of the first pages that were found, in units that
+// divide makes.
+func candidates(best []Passage, pages int, divide func(*retrieval.Section) []unit) []*candidate {
 	var out []*candidate
 	seen := make(map[string]bool)
 	for i := range best {
@@ -112,7 +114,7 @@ func candidates(best []Passage, pages int) []*candidate {
 			c := &candidate{document: d, section: j, score: best[i].Score}
 			c.rank = slices.IndexFunc(best, func(p Passage) bool { return p.document == d && p.section == j })
 			if j < quotedSections || c.rank >= 0 {
-				c.units = split(d.Sections[j].Marked())
+				c.units = divide(&d.Sections[j])
 			}
 			if c.rank >= 0 || len(c.units) > 0 {
 				out = append(out, c)
