@@ -84,7 +84,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 	if !ok || e.api != apiAssistant {
 		return next.ServeHTTP(w, r)
 	}
-	site, key, err := a.admit(w, r, e.site)
+	site, key, err := a.admit(w, r, e.site, a.Anonymous)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *Assistant) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddy
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	body, err := readMessages(w, r, a.MaxBody)
+	body, err := readJSON(w, r, a.MaxBody, maxFiles)
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,8 @@ func decode(w http.ResponseWriter, r *http.Request, version int, body []byte) (r
 		if v2 := v2Path(r); v2 != "" {
 			h.Set("Link", "<"+v2+`>; rel="successor-version"`)
 		}
-		req, err = encoding.DecodeRequest(body, encoding.V1)
-	} else {
-		req, err = encoding.DecodeRequest(body, encoding.V2)
 	}
-	if err != nil {
+	if req, err = encoding.DecodeRequest(body, encoding.Version(version)); err != nil {
 		return nil, badRequest(err)
 	}
 	return req, nil

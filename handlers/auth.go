@@ -89,7 +89,7 @@ func accept(r *http.Request, id identity) (caddyauth.User, bool, error) {
 		Metadata: map[string]string{
 			"organization": key.Organization,
 			"sites":        strings.Join(key.Sites, ","),
-			"client":       client(r.Context()),
+			"client":       client(r),
 			"share":        share,
 		},
 	}, true, nil
@@ -138,8 +138,8 @@ func sourceOf(r *http.Request) string {
 // IdentityOf returns the key that KeyAuth accepted, and false if there was
 // none.
 func IdentityOf(r *http.Request) (*access.Key, bool) {
-	id, ok := reach.Kept(r, identityKey).(identity)
-	return id.key, ok && id.key != nil
+	id, _ := reach.Kept(r, identityKey).(identity)
+	return id.key, id.key != nil
 }
 
 // askerOf names the sender of a request that was admitted.
@@ -152,9 +152,12 @@ func askerOf(r *http.Request, key *access.Key) site.Asker {
 }
 
 // client returns the name by which a request's client is counted.
-func client(ctx context.Context) string {
-	address, _ := caddyhttp.GetVar(ctx, caddyhttp.ClientIPVarKey).(string)
-	return access.Client(address)
+func client(r *http.Request) string { return access.Client(address(r)) }
+
+// address returns the IP of a request's client, respecting trusted_proxies.
+func address(r *http.Request) string {
+	ip, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	return ip
 }
 
 var _ caddyauth.Authenticator = (*KeyAuth)(nil) // interface guard

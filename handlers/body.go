@@ -37,20 +37,14 @@ const (
 // readBody reads a JSON body whole, before the reply streams: HTTP/1 notices a
 // client that went away only once its body was read.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	limit = cmp.Or(limit, defaultMaxBody)
-	return readJSON(w, r, limit, limit)
+	return readJSON(w, r, limit, 0)
 }
 
-// readMessages is readBody for messages. It skips files that are not text, and
-// the limit is for the rest.
-func readMessages(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	limit = cmp.Or(limit, defaultMaxBody)
-	return readJSON(w, r, limit, max(limit, maxFiles))
-}
-
-// readJSON reads a body of at most whole bytes. If that is more than limit,
-// files are skipped, and limit is for the rest.
+// readJSON is readBody for a body that may have files. It skips those that are
+// not text while it reads up to whole bytes, and the limit is for the rest.
 func readJSON(w http.ResponseWriter, r *http.Request, limit, whole int64) ([]byte, error) {
+	limit = cmp.Or(limit, defaultMaxBody)
+	whole = max(limit, whole)
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))) {
 		return nil, Fail(http.StatusUnsupportedMediaType, "not_json", "the body must be JSON: send the header Content-Type: application/json", nil)

@@ -34,12 +34,7 @@ type ClientLimit struct {
 	// share one count, which survives config reloads. Required.
 	Zone string `json:"zone"`
 
-	// The number of requests that a client may send within any window, from 1
-	// to 1,000,000. Required.
-	MaxEvents int `json:"max_events"`
-
-	// The length of the sliding window: whole seconds, from 1s to 31d. Required.
-	Window caddy.Duration `json:"window"`
+	Limit // of each client; required
 
 	limiter *access.Limiter
 	log     *zap.Logger
@@ -67,12 +62,7 @@ func (c *ClientLimit) Validate() error {
 	if c.Zone == "" {
 		check.Fail("zone", "is missing; write a name for the count, like docs_search_ip")
 	}
-	if c.MaxEvents < 1 || c.MaxEvents > maxLimitEvents {
-		check.Fail("max_events", "%d must be from 1 to %d", c.MaxEvents, maxLimitEvents)
-	}
-	if err := checkWindow(time.Duration(c.Window)); err != nil {
-		check.Fail("window", "%v", err)
-	}
+	check.Add(c.Limit.Validate())
 	return check.Err()
 }
 
@@ -87,7 +77,7 @@ func (c *ClientLimit) poolKey() string {
 }
 
 func (c *ClientLimit) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	name := client(r.Context())
+	name := client(r)
 	left, wait := c.limiter.Take(name)
 	w.Header().Set("RateLimit", rateLimit("ip", max(left, 0), wait))
 	if left >= 0 {

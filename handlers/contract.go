@@ -62,16 +62,7 @@ func (c *Contract) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyh
 	}
 	c.app.AwaitStart(r.Context())
 	site, path := siteAt(c.app, nil, r)
-	hasFile := func() bool {
-		if site == nil {
-			return false
-		}
-		release, ok := site.Acquire()
-		if ok {
-			defer release()
-		}
-		return ok && site.HasFile(path)
-	}
+	hasFile := func() bool { return site != nil && site.HasFile(path) }
 	return unlessFile(w, r, next, hasFile, func() error {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set(releaseHeader, contract.Release())

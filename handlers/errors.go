@@ -125,11 +125,6 @@ func RequestID(r *http.Request) string {
 func writeError(w http.ResponseWriter, r *http.Request, status int, id string, err error) {
 	message, code := describe(status, err, w.Header().Get("Retry-After"))
 	w.Header().Del("Content-Length")
-	if r.Method == http.MethodHead {
-		jsonHeader(w.Header())
-		w.WriteHeader(status)
-		return
-	}
 	writeJSON(w, status, struct {
 		Error     string `json:"error"`
 		Code      string `json:"code"`

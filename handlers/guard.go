@@ -128,19 +128,15 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 // organizationLeft adds to the RateLimit header of a request that was over its
 // organization's limit. caddy-ratelimit reports what is left only then.
 func organizationLeft(h http.Header, r *http.Request) {
-	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	if !ok {
-		return
-	}
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err == nil && exceeded(repl) == site.OverOrganizationLimit {
+	if err == nil && exceeded(r) == site.OverOrganizationLimit {
 		h.Add("RateLimit", rateLimit("organization", 0, time.Duration(seconds)*time.Second))
 	}
 }
 
 // exceeded returns the limit that refused a request, "" if none of this module's did.
-func exceeded(repl *caddy.Replacer) string {
-	zone, _ := repl.GetString("http.rate_limit.exceeded.name")
+func exceeded(r *http.Request) string {
+	zone, _ := reach.Kept(r, "http.rate_limit.exceeded.name").(string)
 	for _, by := range []string{site.OverClientLimit, site.OverOrganizationLimit} {
 		if strings.HasPrefix(zone, "docs_") && strings.Contains(zone, "_"+by+"_") {
 			return by
@@ -153,12 +149,8 @@ func exceeded(repl *caddy.Replacer) string {
 // which limit refused it.
 func (g *Guard) countLimited(r *http.Request, e endpoint, status int) {
 	if status == http.StatusTooManyRequests {
-		if repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok {
-			if by := exceeded(repl); by != "" {
-				if live := g.app.Site(e.site); live != nil {
-					g.app.Shared().Limits.Refused(live, e.api, by)
-				}
-			}
+		if by, live := exceeded(r), g.app.Site(e.site); by != "" && live != nil {
+			g.app.Shared().Limits.Refused(live, e.api, by)
 		}
 		return
 	}
@@ -204,8 +196,8 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 	origin := r.Header.Get("Origin")
 	// Whether the origin may use the key that was sent is checked once that
 	// key is known (admit).
-	allowed := origin != "" && (sameHost(r, origin) || g.originAllowed(e.site, origin))
-	if allowed {
+	live := g.app.Site(e.site)
+	if origin != "" && (sameHost(r, origin) || live != nil && live.OriginAllowed(origin)) {
 		allow(h, origin)
 	}
 	if r.Method == http.MethodOptions {
@@ -221,13 +213,6 @@ func (g *Guard) serve(w http.ResponseWriter, r *http.Request, e endpoint, next c
 		h.Set("RateLimit-Policy", g.RateLimitPolicy)
 	}
 	return next.ServeHTTP(w, r)
-}
-
-// originAllowed reports whether pages of an origin may use a site's API with
-// some key.
-func (g *Guard) originAllowed(name, origin string) bool {
-	live := g.app.Site(name)
-	return live != nil && live.OriginAllowed(origin)
 }
 
 // releaseHeader has the version of this module.

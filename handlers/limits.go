@@ -11,6 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	caddyrl "github.com/mholt/caddy-ratelimit"
+
+	"github.com/caddy-docs/caddy-docs/handlers/options"
 )
 
 const (
@@ -30,23 +32,17 @@ type Limit struct {
 	Window caddy.Duration `json:"window"`
 }
 
-// Check returns an error if the limit is out of bounds. The error says what to
-// write instead.
-func (l Limit) Check() error {
+// Validate returns an error if the limit is out of bounds. It says what to write
+// instead.
+func (l Limit) Validate() error {
+	c := new(options.Checker)
 	if l.MaxEvents < 1 || l.MaxEvents > maxLimitEvents {
-		return fmt.Errorf("%d requests: must be 1 to %d", l.MaxEvents, maxLimitEvents)
+		c.Fail("max_events", "%d must be from 1 to %d", l.MaxEvents, maxLimitEvents)
 	}
-	if err := checkWindow(time.Duration(l.Window)); err != nil {
-		return fmt.Errorf("window %w", err)
+	if w := time.Duration(l.Window); w < minLimitWindow || w > maxLimitWindow || w%time.Second != 0 {
+		c.Fail("window", "%s must be whole seconds, from %s to 31d", w, minLimitWindow)
 	}
-	return nil
-}
-
-func checkWindow(w time.Duration) error {
-	if w < minLimitWindow || w > maxLimitWindow || w%time.Second != 0 {
-		return fmt.Errorf("%s must be whole seconds, from %s to 31d", w, minLimitWindow)
-	}
-	return nil
+	return c.Err()
 }
 
 // Limits are those of one API, search or assistant. A nil Limit means that
@@ -103,7 +99,7 @@ func (l Limits) Handlers(api string) []json.RawMessage {
 	var handlers []json.RawMessage
 	if ip := l.IP; ip != nil {
 		handlers = append(handlers, caddyconfig.JSONModuleObject(&ClientLimit{
-			Zone: zone("ip", *ip), MaxEvents: ip.MaxEvents, Window: ip.Window,
+			Zone: zone("ip", *ip), Limit: *ip,
 		}, "handler", "docs_client_limit", nil))
 	}
 	if o := l.Organization; o != nil {
@@ -140,7 +136,7 @@ func organizationLimit(policy string) (l Limit) {
 		seconds := 0
 		if n, _ := fmt.Sscanf(p, `"organization";q=%d;w=%d`, &l.MaxEvents, &seconds); n == 2 {
 			l.Window = caddy.Duration(time.Duration(seconds) * time.Second)
-			if l.Check() == nil {
+			if l.Validate() == nil {
 				return l
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +46,9 @@ import (
 // The site's own files win: each of these is served only where the site would
 // answer 404, or with an HTML page for a path at which no file is. A page is
 // served as Markdown only to a request that the site's own routes answer with
-// 200, and lists only to those that may open the front page. Responses to requests for
-// pages get a Link to their Markdown and Vary: Accept. All other requests pass.
+// 200, and lists only to clients that may open the front page. Responses to
+// requests for pages get a Link to their Markdown and Vary: Accept. All other
+// requests pass.
 type LLMs struct {
 	Route
 
@@ -76,17 +78,17 @@ func (l *LLMs) Provision(ctx caddy.Context) error {
 	if err := l.Route.Provision(ctx); err != nil {
 		return err
 	}
-	l.asks = &ClientLimit{Zone: "docs_llms_ask", MaxEvents: asksPerHour, Window: caddy.Duration(time.Hour)}
+	l.asks = &ClientLimit{Zone: "docs_llms_ask", Limit: Limit{asksPerHour, caddy.Duration(time.Hour)}}
 	l.encode = newEncode("zstd", "gzip") // a site without encode would send megabytes as they are
 	return errors.Join(l.asks.Provision(ctx), l.encode.Provision(ctx), l.Define.Provision())
 }
 
-// newEncode returns a handler that compresses responses in the first of the ways
-// that the client takes. It is to be provisioned.
-func newEncode(ways ...string) *encode.Encode {
-	e := &encode.Encode{EncodingsRaw: caddy.ModuleMap{}, Prefer: ways}
-	for _, way := range ways {
-		e.EncodingsRaw[way] = nil
+// newEncode returns a handler that compresses responses with the first of the
+// encodings that the client accepts. The caller provisions it.
+func newEncode(encodings ...string) *encode.Encode {
+	e := &encode.Encode{EncodingsRaw: caddy.ModuleMap{}, Prefer: encodings}
+	for _, name := range encodings {
+		e.EncodingsRaw[name] = nil
 	}
 	return e
 }
@@ -277,18 +279,14 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 		}
 		return errNotFound
 	}
-	h := w.Header()
-	if live.Reach.View().IsPublic(d) {
+	h, public := w.Header(), live.Reach.View().IsPublic(d)
+	if public {
 		l.public(h)
 	}
-	switch {
-	case negotiated:
-		// Shared caches often ignore Vary: Accept.
+	if negotiated || !public { // shared caches often ignore Vary: Accept
 		h.Set("Cache-Control", "private, no-cache")
-	case !live.Reach.View().IsPublic(d):
-		h.Set("Cache-Control", "private, no-cache")
-		h.Set("X-Robots-Tag", "noindex")
-	default:
+	}
+	if !negotiated {
 		h.Set("X-Robots-Tag", "noindex")
 	}
 	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
@@ -314,7 +312,7 @@ func (l *LLMs) public(h http.Header) {
 // see it. Pages of other origins can't read it: the reader's address may open
 // more than a stranger's.
 func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, base string, d *retrieval.Document, question string) error {
-	if left, wait := l.asks.limiter.Take(client(r.Context())); left < 0 {
+	if left, wait := l.asks.limiter.Take(client(r)); left < 0 {
 		return overLimit(w, wait)
 	}
 	ctx := AsReader(r)
@@ -334,13 +332,12 @@ func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, b
 // withDirective puts a line before the text of a page that leads agents to
 // the list of all pages.
 func withDirective(md []byte, base string) []byte {
-	const mark = "\n---\n\n"
-	i := bytes.Index(md, []byte(mark))
-	if i < 0 {
+	mark := []byte("\n---\n\n")
+	head, text, ok := bytes.Cut(md, mark)
+	if !ok {
 		return md
 	}
-	i += len(mark)
-	return bytes.Join([][]byte{md[:i], []byte("> All pages of this documentation: " + base + "/llms.txt\n\n"), md[i:]}, nil)
+	return slices.Concat(head, mark, []byte("> All pages of this documentation: "+base+"/llms.txt\n\n"), text)
 }
 
 // full serves the public pages one after the other, without holding them.

@@ -114,8 +114,7 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 
 // limit is a limit with a count that all routes with the same limit share.
 func (m *MCP) limit(ctx caddy.Context, zone string, l *Limit, events int) (*ClientLimit, error) {
-	l = cmp.Or(l, &Limit{events, caddy.Duration(time.Hour)})
-	c := &ClientLimit{Zone: zone, MaxEvents: l.MaxEvents, Window: l.Window}
+	c := &ClientLimit{Zone: zone, Limit: *cmp.Or(l, &Limit{events, caddy.Duration(time.Hour)})}
 	return c, c.Provision(ctx)
 }
 
@@ -137,7 +136,7 @@ func (m *MCP) Validate() error {
 	c.Add(m.Define.Validate())
 	for field, l := range map[string]*Limit{"client_limit": m.ClientLimit, "tool_limit": m.ToolLimit} {
 		if l != nil {
-			c.Within(field, l.Check())
+			c.Within(field, l.Validate())
 		}
 	}
 	if m.SignIn != nil {
@@ -300,7 +299,7 @@ func (m *MCP) signIn(w http.ResponseWriter, r *http.Request, name string) error 
 		return unknownSite()
 	}
 	if m.clients != nil { // before anything is asked of the provider
-		if left, wait := m.clients.limiter.Take(client(r.Context())); left < 0 {
+		if left, wait := m.clients.limiter.Take(client(r)); left < 0 {
 			return overLimit(w, wait)
 		}
 	}
@@ -315,7 +314,7 @@ func (m *MCP) count(w http.ResponseWriter, r *http.Request, live *site.Site, too
 	for i, tool := range tools {
 		left, wait := 0, time.Duration(0)
 		if i > 0 || m.SignIn == nil { // signIn has counted the first
-			left, wait = m.clients.limiter.Take(client(r.Context()))
+			left, wait = m.clients.limiter.Take(client(r))
 		}
 		if left >= 0 && tool != "" {
 			left, wait = m.tools.limiter.Take(live.Name + " " + tool)

@@ -130,7 +130,7 @@ func (rt *KeyedRoute) keyed(
 	if !ok || e.api != api {
 		return next.ServeHTTP(w, r)
 	}
-	live, key, err := rt.admit(w, r, e.site)
+	live, key, err := rt.admit(w, r, e.site, rt.Anonymous)
 	if err != nil {
 		return err
 	}
@@ -144,10 +144,6 @@ func (rt *KeyedRoute) keyed(
 	}
 	defer release()
 	return answer(live, askerOf(r, key), body)
-}
-
-func (rt *KeyedRoute) admit(w http.ResponseWriter, r *http.Request, name string) (*site.Site, *access.Key, error) {
-	return rt.Route.admit(w, r, name, rt.Anonymous)
 }
 
 // Interface guards of all handlers. What Caddy provisions and validates by an

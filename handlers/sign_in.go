@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,11 +193,7 @@ func (s *SignIn) person(w http.ResponseWriter, r *http.Request, live *site.Site,
 		w.Header().Set("WWW-Authenticate", challenge)
 		return Fail(http.StatusUnauthorized, "unauthorized", "sign in to read this documentation: clients of MCP do so by the header WWW-Authenticate", nil)
 	}
-	audience := s.Audience
-	if audience == "" {
-		audience = address
-	}
-	claims, err := s.issuer.Claims(r.Context(), bearer, audience)
+	claims, err := s.issuer.Claims(r.Context(), bearer, cmp.Or(s.Audience, address))
 	if errors.Is(err, access.ErrToken) {
 		log.Debug("an access token was refused", zap.String("site", live.Name), zap.Error(err))
 		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)

@@ -22,17 +22,15 @@ var readerTexts = func() (texts map[string]map[string]string) {
 	return texts
 }()
 
-// readerLanguages are those of readerTexts, and what matches them with a
+// readerLanguages are those of readerTexts, and readerMatcher matches them with a
 // browser's. The first, English, is for all other readers.
 var readerLanguages, readerMatcher = func() (names []string, _ language.Matcher) {
+	names = append(names, "en")
 	tags := []language.Tag{language.English}
 	for _, name := range slices.Sorted(maps.Keys(readerTexts)) {
 		if name != "en" {
-			tags = append(tags, language.Make(name))
+			names, tags = append(names, name), append(tags, language.Make(name))
 		}
-	}
-	for _, tag := range tags {
-		names = append(names, tag.String())
 	}
 	return names, language.NewMatcher(tags)
 }()

@@ -58,12 +58,6 @@ func (t *Token) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp
 	return nil
 }
 
-// address returns the IP of a request's client, respecting trusted_proxies.
-func address(r *http.Request) string {
-	ip, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
-	return ip
-}
-
 // authenticateToken is Authenticate for a browser token.
 func (ka *KeyAuth) authenticateToken(w http.ResponseWriter, r *http.Request, text string) (caddyauth.User, bool, error) {
 	refuse := func(code, message string) (caddyauth.User, bool, error) {

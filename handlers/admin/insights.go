@@ -172,7 +172,7 @@ func (a API) audit(ctx context.Context, in insights.Scope, what, target string) 
 		err = s.AddAudit(ctx, insights.Audit{Scope: in, Who: "caddy docs", What: what, Target: target})
 	}
 	if err != nil {
-		a.Shared().Log.Warn("the audit trail lacks an entry", zap.String("what", what), zap.String("target", target), zap.Error(err))
+		a.Shared().Log.Warn("can't write to the audit trail", zap.String("what", what), zap.String("target", target), zap.Error(err))
 	}
 }
 

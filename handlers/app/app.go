@@ -242,7 +242,7 @@ func (a *App) Start() (err error) {
 		return err
 	}
 	a.model.Store(model)
-	a.set(sites)
+	a.byName.Store(&sites)
 	a.ready()
 	a.found.announceDashboards(a.log)
 	a.Go(a.shared.Keys.Run)
@@ -277,7 +277,7 @@ func (a *App) AwaitStart(ctx context.Context) bool {
 		case <-ctx.Done():
 		}
 	}
-	return a.known()
+	return a.byName.Load() != nil
 }
 
 // Go runs f until the app stops.

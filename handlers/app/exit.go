@@ -25,11 +25,11 @@ type exit struct {
 }
 
 // Handle implements caddyevents.Handler for the events that this configuration
-// has started, and that it stops. When the process ends, new requests are refused from the end of
-// shutdown_delay on, and replies in progress get until shortly before
-// grace_period, or StopTimeout, and then end with an error in the stream. A
-// reload leaves replies alone, except over HTTP/3 with a grace_period, after
-// which Caddy cuts them.
+// has started, and that it stops. When the process ends, new requests are
+// refused once shutdown_delay is over. Replies in progress may continue until
+// shortly before grace_period, or StopTimeout, ends; then they end with an error
+// in the stream. A reload leaves replies alone, except over HTTP/3 with a
+// grace_period, after which Caddy cuts them.
 func (a *App) Handle(_ context.Context, e caddy.Event) error {
 	if e.Name() == "started" {
 		a.serve()

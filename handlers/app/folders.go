@@ -23,7 +23,7 @@ const (
 	// goneAfter is how long a site's folder must be missing before the site is
 	// closed: a deploy may rename it.
 	goneAfter = 2 * time.Second
-	// folderQuiet is how long no folder must come or go before a look.
+	// folderQuiet is how long the directory must be quiet before it is listed.
 	folderQuiet = 250 * time.Millisecond
 )
 
@@ -50,7 +50,7 @@ type FolderStatus struct {
 	Held string `json:"held,omitempty"`
 }
 
-// list returns the names of the folders.
+// list returns the names of the subdirectories.
 func (f *folders) list() (names []string, err error) {
 	entries, err := os.ReadDir(f.Parent())
 	if err != nil {
@@ -179,12 +179,12 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 	f.mu.Unlock()
 	if held != "" {
 		if before != held {
-			f.app.log.Warn("no site is closed while their folders are missing as a whole", zap.String("folders", f.Folders), zap.String("reason", held))
+			f.app.log.Warn("the folders of all sites are missing; the sites stay open", zap.String("folders", f.Folders), zap.String("reason", held))
 		}
 		return false
 	}
 
-	sites := f.app.copied()
+	sites := f.app.sites()
 	here := make(map[string]bool, len(names))
 	for _, name := range names {
 		here[name] = true
@@ -207,7 +207,7 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 		}
 		delete(f.missing, name)
 		f.close(r)
-		f.app.log.Info("a site is closed: its folder is gone", zap.String("site", name))
+		f.app.log.Info("site closed: its folder is gone", zap.String("site", name))
 	}
 
 	found, refused := f.newSites(names, sites)
@@ -220,8 +220,8 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 			refused[r.Name] = err.Error()
 			continue
 		}
-		f.app.add(r)
-		f.app.log.Info("a site is opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
+		f.app.change(func(sites map[string]*live) { sites[r.Name] = r })
+		f.app.log.Info("site opened: its folder is new", zap.String("site", r.Name), zap.String("root", r.Config.Root))
 	}
 	f.refuse(refused)
 	return again
@@ -230,11 +230,11 @@ func (f *folders) sync(ctx context.Context) (again bool) {
 // close ends a site. Its data is removed, so that a later site of
 // the same name begins with none of its pages.
 func (f *folders) close(r *live) {
-	f.app.remove(r)
+	f.app.change(func(sites map[string]*live) { delete(sites, r.Name) })
 	r.close()
 	observe.Forget(r.Name)
 	if err := os.RemoveAll(filepath.Join(f.app.DataDir, r.Name)); err != nil {
-		f.app.log.Warn("the data of a site that is gone can't be removed", zap.String("site", r.Name), zap.Error(err))
+		f.app.log.Warn("can't remove the data of a closed site", zap.String("site", r.Name), zap.Error(err))
 	}
 }
 

@@ -47,43 +47,26 @@ func (r *live) close() error {
 
 // registry has the sites of a configuration that requests are answered for.
 type registry struct {
-	mu     sync.RWMutex
-	byName map[string]*live // nil before Start
+	changing sync.Mutex
+	byName   atomic.Pointer[map[string]*live] // nil before Start; the map never changes
 }
 
-// set sets the sites.
-func (g *registry) set(sites map[string]*live) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.byName = maps.Clone(sites)
+// sites returns the sites by name, for reading.
+func (g *registry) sites() map[string]*live {
+	if sites := g.byName.Load(); sites != nil {
+		return *sites
+	}
+	return nil
 }
 
-// add adds a site.
-func (g *registry) add(r *live) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.byName[r.Name] = r
-}
-
-// remove removes a site.
-func (g *registry) remove(r *live) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.byName, r.Name)
-}
-
-// known reports whether the sites were set.
-func (g *registry) known() bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.byName != nil
-}
-
-// copied returns the sites by name.
-func (g *registry) copied() map[string]*live {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return maps.Clone(g.byName)
+// change applies f to a copy of the sites, which then replaces them.
+func (g *registry) change(f func(sites map[string]*live)) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	sites := make(map[string]*live)
+	maps.Copy(sites, g.sites())
+	f(sites)
+	g.byName.Store(&sites)
 }
 
 // sorted returns sites in the order of their names.
@@ -92,7 +75,7 @@ func sorted(sites map[string]*live) []*live {
 }
 
 // all returns the sites in the order of their names, none before the start.
-func (g *registry) all() []*live { return sorted(g.copied()) }
+func (g *registry) all() []*live { return sorted(g.sites()) }
 
 // All returns the sites in the order of their names, none before the start.
 func (g *registry) All() (sites []*site.Site) {
@@ -111,18 +94,12 @@ func (g *registry) Site(name string) *site.Site {
 	return nil
 }
 
-func (g *registry) get(name string) *live {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	return g.byName[name]
-}
+func (g *registry) get(name string) *live { return g.sites()[name] }
 
 // at returns the sites whose URL has a host.
 func (g *registry) at(host string) (sites []*live) {
 	host = site.WithoutPort(host)
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	for _, r := range g.byName {
+	for _, r := range g.sites() {
 		if r.Host() == host {
 			sites = append(sites, r)
 		}

@@ -23,7 +23,9 @@ import (
 // for commands that work without Start.
 func (a *App) FindSites() error {
 	sites, err := a.resolve()
-	a.set(sites)
+	if err == nil {
+		a.byName.Store(&sites)
+	}
 	return err
 }
 

@@ -253,19 +253,9 @@ func (s *settings) contentSignalWord() word {
 
 // signInWord is the word sign_in: the identity provider of the MCP server.
 func (s *settings) signInWord() word {
-	in := &handlers.SignIn{Headers: map[string]string{}}
+	in := new(handlers.SignIn)
 	words := []word{
-		{name: "header", field: "headers", repeat: true, forms: is("<name> <claim>", "Remote-User preferred_username"), parse: func(l line) error {
-			args, err := l.between(2, 2)
-			if err != nil {
-				return err
-			}
-			if in.Headers[args[0]] != "" {
-				return l.refuse("%s is written twice; keep one", args[0])
-			}
-			in.Headers[args[0]] = args[1]
-			return nil
-		}},
+		pairWord("header", "headers", "<name> <claim>", "Remote-User preferred_username", &in.Headers),
 		textWord("audience", "<audience>", "https://docs.acme.com", &in.Audience),
 		listWord("scopes", "<scope>...", "openid profile", &in.Scopes),
 		{name: "introspect", field: "client_id", forms: is("<client_id> <placeholder>", "docs {env.DOCS_CLIENT_SECRET}"), parse: func(l line) error {

@@ -457,7 +457,7 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"rate_limit of no requests": {
 			inBlock("\tsearch {\n\t\trate_limit ip 0 1m\n\t}"),
-			`rate_limit: 0 requests: must be 1 to 1000000; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
+			`rate_limit: 0 must be from 1 to 1000000; write: rate_limit organization|ip <n> <window>, or: rate_limit distributed, or: rate_limit off, like: rate_limit ip 600 1m, at Caddyfile:3`,
 		},
 		"rate_limit with a window that is none": {
 			inBlock("\tsearch {\n\t\trate_limit ip 600 minute\n\t}"),

@@ -97,7 +97,12 @@ func parseLimit(events, window string) (limit handlers.Limit, err error) {
 		return limit, fmt.Errorf("window %q is not a duration", window)
 	}
 	limit.Window = caddy.Duration(length)
-	return limit, limit.Check()
+	if wrong := fieldErrors(limit.Validate()); len(wrong) > 0 && wrong[0].Field == "window" {
+		err = errors.New("window " + wrong[0].Problem)
+	} else if len(wrong) > 0 {
+		err = errors.New(wrong[0].Problem)
+	}
+	return limit, err
 }
 
 // distributedWords are those of caddy-ratelimit's own directive.
@@ -112,14 +117,10 @@ func distributedWords(d *caddyrl.DistributedRateLimiting) []word {
 // validate checks the values of caddy-ratelimit's fields, which has no bounds
 // itself.
 func (s *limits) validate() error {
-	var errs []error
-	check := func(field string, d caddy.Duration, least time.Duration) {
-		if t := time.Duration(d); t != 0 && (t < least || t > 365*24*time.Hour) {
-			errs = append(errs, &options.FieldError{Field: field, Problem: fmt.Sprintf("%s must be from %s to 365d", t, least)})
-		}
-	}
-	check("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond)
-	check("write_interval", s.Distributed.WriteInterval, 100*time.Millisecond)
-	check("purge_age", s.Distributed.PurgeAge, time.Minute)
-	return errors.Join(errs...)
+	const most = 365 * 24 * time.Hour
+	c := new(options.Checker)
+	c.Duration("read_interval", s.Distributed.ReadInterval, 100*time.Millisecond, most)
+	c.Duration("write_interval", s.Distributed.WriteInterval, 100*time.Millisecond, most)
+	c.Duration("purge_age", s.Distributed.PurgeAge, time.Minute, most)
+	return c.Err()
 }

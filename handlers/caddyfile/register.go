@@ -14,11 +14,11 @@ import (
 )
 
 // Register adds the global option and the directives to the Caddyfile
-// adapter. Each directive comes before templates: behind basic_auth, so that
-// private documentation stays private, behind encode, which compresses pages
-// that got the widget's tag, and before templates, handle and route, which make
-// those pages, would run Markdown, or would take the API's requests. assistant and search come before
-// docs, so that one of them next to docs has its own settings.
+// adapter. Each directive comes after basic_auth, so that private documentation
+// stays private, and after encode, which compresses pages with the widget's tag.
+// It comes before templates, handle and route, which make those pages, would run
+// Markdown, or would take the API's requests. assistant and search come before
+// docs, so that one of them next to docs has separate settings.
 func Register() {
 	httpcaddyfile.RegisterGlobalOption("docs", parseOption)
 	for _, api := range []string{apiAssistant, apiSearch, directiveWidget, directiveMCP, directiveLLMs} {

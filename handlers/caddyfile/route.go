@@ -75,8 +75,7 @@ func (p *part) among(only []string) bool {
 	return slices.Contains(only, p.only)
 }
 
-// mcp is the MCP server. Only on the site's own paths it defines the site:
-// docs_api does so elsewhere.
+// mcp is the handler of the MCP server.
 func (s *settings) mcp() any {
 	return &handlers.MCP{
 		Route: s.serving(), RequireKey: s.mcpKey, SignIn: s.signIn, Unlimited: s.limits.off, ClientLimit: s.limits.IP, ToolLimit: s.limits.Organization,

@@ -32,10 +32,10 @@ func (s *settings) widgetWord() word {
 func (s *settings) injectWord() word {
 	return word{name: "inject", forms: is("[on|off]", "on"), parse: func(l line) error {
 		args, err := l.between(0, 1)
-		if err == nil && len(args) == 1 && args[0] != "on" && args[0] != "off" {
-			err = l.refuse("%q must be on or off", args[0])
+		s.widget.Inject = true
+		if err == nil && len(args) == 1 {
+			s.widget.Inject, err = l.isOn(args[0])
 		}
-		s.widget.Inject = len(args) == 0 || args[0] == "on"
 		return err
 	}}
 }
@@ -51,20 +51,7 @@ func (s *settings) widgetWords() []word {
 		textWord("placeholder", "<text>", `"Search the docs"`, &w.Placeholder),
 		textWord("title", "<text>", `"Acme docs"`, &w.Title),
 		listWord("features", "search|ask|feedback|page_feedback|page_menu...", "search ask", &w.Features),
-		{name: "strings", forms: is("<language> <file>", "de ./widget.de.json"), repeat: true, parse: func(l line) error {
-			args, err := l.between(2, 2)
-			if err != nil {
-				return err
-			}
-			if w.Strings[args[0]] != "" {
-				return l.refuse("%s has a file already; keep one", args[0])
-			}
-			if w.Strings == nil {
-				w.Strings = map[string]string{}
-			}
-			w.Strings[args[0]] = args[1]
-			return nil
-		}},
+		pairWord("strings", "strings", "<language> <file>", "de ./widget.de.json", &w.Strings),
 		textWord("conversations", "session|local|off", "local", &w.Conversations),
 		listWord("starters", "<question>...", `"How do I install it?"`, &w.Starters),
 		textWord("events", "plain|text", "text", &w.Events),

@@ -75,14 +75,36 @@ func listWord(name, args, example string, to *[]string) word {
 	}}
 }
 
+// pairWord is a word with a name and its value, which may repeat with other
+// names.
+func pairWord(name, field, args, example string, to *map[string]string) word {
+	return word{name: name, field: field, forms: is(args, example), repeat: true, parse: func(l line) error {
+		pair, err := l.between(2, 2)
+		if err != nil {
+			return err
+		}
+		if (*to)[pair[0]] != "" {
+			return l.refuse("%s is written twice; keep one", pair[0])
+		}
+		if *to == nil {
+			*to = map[string]string{}
+		}
+		(*to)[pair[0]] = pair[1]
+		return nil
+	}}
+}
+
 // switchWord is a word with the argument on or off.
 func switchWord(name string, to *bool) word {
-	return valueWord(name, "on|off", "on", to, func(l line, s string) (bool, error) {
-		if s != "on" && s != "off" {
-			return false, l.refuse("%q must be on or off", s)
-		}
-		return s == "on", nil
-	})
+	return valueWord(name, "on|off", "on", to, line.isOn)
+}
+
+// isOn reads on or off.
+func (l line) isOn(s string) (bool, error) {
+	if s != "on" && s != "off" {
+		return false, l.refuse("%q must be on or off", s)
+	}
+	return s == "on", nil
 }
 
 // numberWord is a word with a whole number. In JSON, 0 is the default.

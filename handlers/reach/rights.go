@@ -169,7 +169,7 @@ func (r *rights) try(v *View) (canaries int) {
 		}
 		for _, l := range rest { // each page may have its own readers
 			for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
-				if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
+				if r.site.running.Err() != nil || time.Now().After(r.until) || slices.Contains(r.locks(), l.number) {
 					break
 				}
 				r.wait(r.site.running, r.page(p))
@@ -179,24 +179,16 @@ func (r *rights) try(v *View) (canaries int) {
 	return canaries
 }
 
-// has reports whether the reader has opened something behind a lock.
-func (r *rights) has(lock int32) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.opened[lock]) > 0
-}
-
 // wait waits for a check. It reports whether it was done in time.
 func (r *rights) wait(ctx context.Context, c *check) bool {
 	select {
 	case <-c.done:
-		return true
-	default:
+	case <-ctx.Done():
 	}
 	select {
 	case <-c.done:
 		return true
-	case <-ctx.Done():
+	default:
 		return false
 	}
 }
@@ -455,7 +447,7 @@ func (s *Site) awaitComplete(ctx context.Context) bool {
 		}
 		select {
 		case s.wake <- struct{}{}:
-		default: // it is to look already
+		default: // a look is due already
 		}
 		select {
 		case <-v.replaced:

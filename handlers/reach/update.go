@@ -88,7 +88,7 @@ func (s *Site) Tick() {
 	}
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is to look already
+	default: // a look is due already
 	}
 }
 

@@ -75,8 +75,7 @@ const idleSite = time.Minute
 // nothing on disk is loaded for, while the running configuration serves.
 const reloadWait = 10 * time.Second
 
-// IndexSettings are those of NewIndex. The folder of IndexOptions is that of all
-// the site's data.
+// IndexSettings are the options of NewIndex. Dir holds all data of the site.
 type IndexSettings struct {
 	options.IndexOptions
 	Config    *options.Site

@@ -34,34 +34,37 @@ const refusedWindow = 24 * time.Hour
 type Limits struct {
 	mu      sync.Mutex
 	allowed map[RateLimit]*access.Limiter
-	refused map[string]*access.Limiter // by the limit
+	// Requests that limits refused. These counters have no limit.
+	overClient, overOrganization *access.Limiter
 }
 
 // NewLimits returns counts that begin at zero.
 func NewLimits() *Limits {
-	return &Limits{allowed: make(map[RateLimit]*access.Limiter), refused: make(map[string]*access.Limiter)}
-}
-
-// counter returns the counter of a key. It has no limit.
-func counter[K comparable](u *Limits, counters map[K]*access.Limiter, key K, window time.Duration) *access.Limiter {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c := counters[key]
-	if c == nil {
-		c = access.NewLimiter(math.MaxInt32, window)
-		counters[key] = c
+	return &Limits{
+		allowed:    make(map[RateLimit]*access.Limiter),
+		overClient: access.NewLimiter(math.MaxInt32, refusedWindow), overOrganization: access.NewLimiter(math.MaxInt32, refusedWindow),
 	}
-	return c
 }
 
 // Allowed counts a request that the limit of its organization allowed.
 func (u *Limits) Allowed(organization string, limit RateLimit) {
-	counter(u, u.allowed, limit, limit.Window).Take(organization)
+	u.mu.Lock()
+	c := u.allowed[limit]
+	if c == nil {
+		c = access.NewLimiter(math.MaxInt32, limit.Window)
+		u.allowed[limit] = c
+	}
+	u.mu.Unlock()
+	c.Take(organization)
 }
 
 // Refused counts a request to a part of the API of a site that a limit refused.
 func (u *Limits) Refused(r *Site, api, by string) {
-	counter(u, u.refused, by, refusedWindow).Take(r.Organization)
+	c := u.overOrganization
+	if by == OverClientLimit {
+		c = u.overClient
+	}
+	c.Take(r.Organization)
 	observe.Metrics.Limited.WithLabelValues(r.Name, api, by).Inc()
 }
 
@@ -87,7 +90,7 @@ type RefusedStatus struct {
 // windows.
 func (u *Limits) Status(organization string) (used []LimitStatus, refused RefusedStatus) {
 	u.mu.Lock()
-	allowed, over := maps.Clone(u.allowed), maps.Clone(u.refused)
+	allowed := maps.Clone(u.allowed)
 	u.mu.Unlock()
 	for l, c := range allowed {
 		if n := c.Used(organization); n > 0 {
@@ -97,11 +100,5 @@ func (u *Limits) Status(organization string) (used []LimitStatus, refused Refuse
 	slices.SortFunc(used, func(a, b LimitStatus) int {
 		return cmp.Or(cmp.Compare(a.API, b.API), cmp.Compare(a.Events, b.Events), cmp.Compare(a.Window, b.Window))
 	})
-	count := func(by string) int {
-		if c := over[by]; c != nil {
-			return c.Used(organization)
-		}
-		return 0
-	}
-	return used, RefusedStatus{Client: count(OverClientLimit), Organization: count(OverOrganizationLimit)}
+	return used, RefusedStatus{Client: u.overClient.Used(organization), Organization: u.overOrganization.Used(organization)}
 }

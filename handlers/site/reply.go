@@ -56,9 +56,9 @@ func (r *Site) Reply(from Asker, version int, req *reply.Request, requestID stri
 	}
 }
 
-// Run has the site's assistant reply, in the context of a request of HTTP/1, 2 or
-// 3: within the write timeout of its server, with ErrTimeLimit afterwards, and until replies
-// must end because the process does, with ErrStopping.
+// Run has the site's assistant reply, in the context of a request over HTTP/1, 2
+// or 3. The reply ends with ErrTimeLimit before the server's write timeout, and
+// with ErrStopping when the process is about to end.
 func (r *Reply) Run(ctx context.Context, protoMajor int, sink reply.Sink) {
 	g := observe.Metrics.Open.WithLabelValues(r.Site.Name)
 	g.Inc()
