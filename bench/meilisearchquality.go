@@ -167,7 +167,9 @@ func (p *pair) close(m *meilisearchServer) {
 	if p == nil {
 		return
 	}
-	_, _, _ = p.there.Close(), p.server.Close(), p.inside.Close()
+	_ = p.there.Close()
+	_ = p.server.Close()
+	_ = p.inside.Close()
 	m.drop(qualitySite)
 	m.drop(qualitySite + "server")
 }
