@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,6 +21,7 @@ const Prefix = "svc_dsc_"
 const (
 	randomLength   = 32
 	checksumLength = 6
+	minFixed       = 16 // characters after Prefix
 	maxSecret      = 256
 	maxKeyName     = 100
 	maxNarrowed    = 100 // sites, and origins, of one key
@@ -92,13 +92,21 @@ func NewFixed(hash string, k Key) (*Key, error) {
 	return &k, k.complete(sum, time.Time{})
 }
 
-var secretForm = regexp.MustCompile(`^` + Prefix + `[A-Za-z0-9_-]{16,248}$`)
-
-// CheckFixed returns an error if secret can't be a key of the configuration.
-// The error doesn't contain the secret.
+// CheckFixed returns an error if secret can't be a key of the configuration,
+// which is svc_dsc_ and at least 16 of A-Z a-z 0-9 _ -. The error doesn't
+// contain the secret.
 func CheckFixed(secret string) error {
-	if !secretForm.MatchString(secret) {
-		return errors.New("a key is " + Prefix + " and 16 to 248 of A-Z a-z 0-9 _ -")
+	body, ok := strings.CutPrefix(secret, Prefix)
+	switch {
+	case !ok:
+		return fmt.Errorf("a key starts with %s", Prefix)
+	case len(secret) > maxSecret:
+		return fmt.Errorf("a key has at most %d characters, this has %d", maxSecret, len(secret))
+	case len(body) < minFixed:
+		return fmt.Errorf("a key has at least %d characters after %s, this has %d", minFixed, Prefix, len(body))
+	}
+	if i := strings.IndexFunc(body, func(r rune) bool { return !isKeyRune(r) }); i >= 0 {
+		return fmt.Errorf("a key consists of A-Z a-z 0-9 _ -, but character %d after %s is none of these", i+1, Prefix)
 	}
 	return nil
 }
@@ -168,6 +176,10 @@ func parseHash(s string) (sum [sha256.Size]byte, err error) {
 		return [sha256.Size]byte(b), nil
 	}
 	return sum, fmt.Errorf("sha256 of a key: must be %d hex digits", 2*len(sum))
+}
+
+func isKeyRune(r rune) bool {
+	return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-'
 }
 
 // checksum returns the CRC-32 of body in base 62.

@@ -95,13 +95,13 @@ func TestCheckFixed(t *testing.T) {
 	for secret, want := range map[string]string{
 		"svc_dsc_0123456789abcdef":            "",
 		"svc_dsc_A-z_0123456789abcdef":        "",
-		"svc_dsc_0123456789abcde":             "16 to 248",
-		"svc_dsc_":                            "16 to 248",
-		"sk-0123456789abcdef":                 "a key is svc_dsc_",
-		"":                                    "a key is svc_dsc_",
-		"svc_dsc_0123456789abcdé f":           "A-Z a-z 0-9 _ -",
-		"svc_dsc_0123456789abcdef\n":          "A-Z a-z 0-9 _ -",
-		"svc_dsc_" + strings.Repeat("a", 300): "16 to 248",
+		"svc_dsc_0123456789abcde":             "at least 16 characters after svc_dsc_, this has 15",
+		"svc_dsc_":                            "at least 16",
+		"sk-0123456789abcdef":                 "starts with svc_dsc_",
+		"":                                    "starts with svc_dsc_",
+		"svc_dsc_0123456789abcdé f":           "character 15 after svc_dsc_ is none of these",
+		"svc_dsc_0123456789abcdef\n":          "character 17",
+		"svc_dsc_" + strings.Repeat("a", 300): "at most 256",
 	} {
 		err := CheckFixed(secret)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -102,9 +101,6 @@ func OriginOf(address string) string {
 	return o.String()
 }
 
-// odd matches names with underscores: they aren't valid host names, but exist.
-var odd = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
-
 func normalHost(host string) (string, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" {
@@ -121,7 +117,8 @@ func normalHost(host string) (string, error) {
 	if err == nil {
 		return ascii, nil
 	}
-	if !odd.MatchString(host) {
+	// Names with underscores aren't valid host names, but exist.
+	if strings.ContainsFunc(host, func(r rune) bool { return r != '.' && !isKeyRune(r) }) {
 		return "", err
 	}
 	return strings.ToLower(host), nil

@@ -2,7 +2,6 @@ package encoding
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -181,9 +180,11 @@ func DecodeRequest(body []byte, version Version) (*reply.Request, error) {
 	return r, nil
 }
 
-func validThreadID(id string) bool { return len(id) <= maxThreadID && threadID.MatchString(id) }
-
-var threadID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+func validThreadID(id string) bool {
+	return id != "" && len(id) <= maxThreadID && strings.IndexFunc(id, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
+	}) < 0
+}
 
 // read returns what is used of a message; known is false for roles that are
 // ignored.

@@ -192,7 +192,7 @@ var bad = []struct{ field, value, says string }{
 	{"Scope.value", `"/v2/*"`, `versions: "/v2/*" must come before its globs`},
 	{"Scope.paths", `["v2/*"]`, `versions: "v2/*" must start with a slash`},
 	{"FixedKey.sha256", `"abc"`, `sha256`},
-	{"FixedKey.key", `"secret"`, `a key is svc_dsc_`},
+	{"FixedKey.key", `"secret"`, `a key starts with svc_dsc_`},
 	{"FixedKey.name", `"` + strings.Repeat("long ", 30) + `"`, `name`},
 	{"FixedKey.organization", `"Acme Inc"`, `"Acme Inc"`},
 	{"FixedKey.sites", `["docs.acme.com"]`, `"docs.acme.com"`},

@@ -189,7 +189,15 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 		},
 		"a key without its prefix": {
 			inDocs("\t\tkey 0123456789abcdef"),
-			`key: a key is svc_dsc_ and 16 to 248 of A-Z a-z 0-9 _ -; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+			`key: a key starts with svc_dsc_; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key that is too short": {
+			inDocs("\t\tkey svc_dsc_012345"),
+			`key: a key has at least 16 characters after svc_dsc_, this has 6; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
+		},
+		"a key with a character that no key has": {
+			inDocs("\t\tkey svc_dsc_0123456789abc.def"),
+			`key: a key consists of A-Z a-z 0-9 _ -, but character 14 after svc_dsc_ is none of these; write: key <key>|<placeholder>, like: key svc_dsc_0123456789abcdef, at Caddyfile:3`,
 		},
 		"a key twice": {
 			inDocs("\t\tkey svc_dsc_0123456789abcdef\n\t\tkey svc_dsc_0123456789abcdef"),

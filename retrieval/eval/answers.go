@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -181,14 +180,19 @@ func plain(s string) string {
 
 // hasWords reports whether a text has a phrase that is no part of other words.
 func hasWords(text, phrase string) bool {
-	pattern := regexp.QuoteMeta(phrase)
-	if startsWord.MatchString(phrase) {
-		pattern = `\b` + pattern
+	word := func(s string, at int) bool {
+		return at >= 0 && at < len(s) && (s[at] == '_' || s[at] >= '0' && s[at] <= '9' || s[at] >= 'a' && s[at] <= 'z')
 	}
-	if endsWord.MatchString(phrase) {
-		pattern += `\b`
+	for i := 0; phrase != ""; i++ {
+		n := strings.Index(text[i:], phrase)
+		if n < 0 {
+			return false
+		}
+		i += n
+		end := i + len(phrase)
+		if !(word(text, i-1) && word(phrase, 0)) && !(word(text, end) && word(phrase, len(phrase)-1)) {
+			return true
+		}
 	}
-	return regexp.MustCompile(pattern).MatchString(text)
+	return true
 }
-
-var startsWord, endsWord = regexp.MustCompile(`^\w`), regexp.MustCompile(`\w$`)
