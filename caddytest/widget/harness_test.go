@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -499,6 +500,7 @@ func (b *tab) ask(question string) {
 	b.until(`$('.ask textarea') && $('.ask textarea') === root().activeElement`)
 	b.write(question)
 	b.enter()
+	b.until(`$('.turn:last-child')?.textContent.includes(` + strconv.Quote(question) + `)`) // or answered sees the turn before
 }
 
 // answered waits until the last answer has ended.

@@ -95,10 +95,13 @@ func testLooks(t *testing.T, s *stand) {
 				b.until(`seen('.why')`)
 				b.click(".sources summary")
 				state("ask-feedback")
-				b.ask("It breaks off")
-				b.answered()
-				b.is(`$('.turn:last-child .problem').getBoundingClientRect().bottom <= $('.turns').getBoundingClientRect().bottom`) // a new turn comes into view
-				state("ask-error")
+				// Five that break off in a row, of all tabs, would open the model's breaker.
+				if scheme == "light" {
+					b.ask("It breaks off")
+					b.answered()
+					b.is(`$('.turn:last-child .problem').getBoundingClientRect().bottom <= $('.turns').getBoundingClientRect().bottom`) // a new turn comes into view
+					state("ask-error")
+				}
 				if !size.touch {
 					// A page whose root has another font size, as mdBook's, has the same box.
 					js[bool](b, `document.documentElement.style.fontSize = '10px', true`)

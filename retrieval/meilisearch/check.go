@@ -26,7 +26,7 @@ type Finding struct {
 // contents and settings of the site's indexes. It changes nothing.
 func (x *Index) Check(ctx context.Context) (findings []Finding) {
 	for _, s := range x.servers {
-		s.checkServer(ctx, func(what, found string, err error, do string) bool {
+		checkServer(ctx, s, func(what, found string, err error, do string) bool {
 			findings = append(findings, Finding{s.url + " " + what, found, err, do})
 			return err == nil
 		})
@@ -37,7 +37,7 @@ func (x *Index) Check(ctx context.Context) (findings []Finding) {
 // addFinding adds a finding and reports whether all is well.
 type addFinding func(what, found string, err error, do string) bool
 
-func (s *replica) checkServer(ctx context.Context, add addFinding) {
+func checkServer(ctx context.Context, s *replica, add addFinding) {
 	err := s.probe(ctx)
 	switch {
 	case errors.Is(err, errTooOld):
@@ -96,11 +96,11 @@ func (s *replica) checkServer(ctx context.Context, add addFinding) {
 			add("index "+uid, "", errors.New("doesn't exist yet"), "wait some seconds; if it is still missing, see the log")
 			continue
 		}
-		s.checkIndex(ctx, c, c.indexes[uid], add)
+		checkIndex(ctx, s, c, c.indexes[uid], add)
 	}
 }
 
-func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex, add addFinding) {
+func checkIndex(ctx context.Context, s *replica, c *content, ix *languageIndex, add addFinding) {
 	found, err := s.compareSections(ctx, c, ix)
 	if err == nil && found != "" {
 		err = errors.New(found)
@@ -119,7 +119,7 @@ func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex,
 	if ix.view {
 		return
 	}
-	s.checkEmbedder(ctx, ix.uid, embedders, add)
+	checkEmbedder(ctx, s, ix.uid, embedders, add)
 	_, err = s.search(ctx, s.searchKey, []searchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1}})
 	add("search in "+ix.uid, "works", err, "see the server's log")
 	if key := s.site.options.ViewKey; key != "" {
@@ -135,7 +135,7 @@ func (s *replica) checkIndex(ctx context.Context, c *content, ix *languageIndex,
 }
 
 // checkEmbedder checks what makes an index's vectors.
-func (s *replica) checkEmbedder(ctx context.Context, uid string, embedders map[string]embedder, add addFinding) {
+func checkEmbedder(ctx context.Context, s *replica, uid string, embedders map[string]embedder, add addFinding) {
 	name := s.site.options.Embedder
 	if name == "" {
 		found := "none: keyword search"

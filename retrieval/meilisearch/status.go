@@ -69,7 +69,7 @@ func (s *replica) statusOf(ctx context.Context) ServerStatus {
 	st := ServerStatus{URL: s.url}
 	c := s.site.target.Load()
 	if c != nil && err == nil {
-		if st.Indexes, err = s.statusOfIndexes(ctx, c); err == nil {
+		if st.Indexes, err = statusOfIndexes(ctx, s, c); err == nil {
 			err = s.addTasks(ctx, c, &st)
 		}
 	}
@@ -94,7 +94,7 @@ func (s *replica) statusOf(ctx context.Context) ServerStatus {
 	return st
 }
 
-func (s *replica) statusOfIndexes(ctx context.Context, c *content) ([]IndexStatus, error) {
+func statusOfIndexes(ctx context.Context, s *replica, c *content) ([]IndexStatus, error) {
 	var indexes []IndexStatus
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		st := IndexStatus{UID: uid, Wanted: c.indexes[uid].sections}
