@@ -180,8 +180,11 @@ func testTakeover(t *testing.T, s *stand) {
 		b.open()
 		js[bool](b, `{
 			const real = window.fetch
-			const released = new Promise(release => globalThis.release = release)
-			window.fetch = (...all) => released.then(() => real(...all))
+			globalThis.hold = () => {
+				const released = new Promise(release => globalThis.release = release)
+				window.fetch = (...all) => released.then(() => real(...all))
+			}
+			hold()
 			$('.search .input').value = 'install'
 			$('.search .input').dispatchEvent(new InputEvent('input'))
 		}; true`)
@@ -189,8 +192,9 @@ func testTakeover(t *testing.T, s *stand) {
 		js[bool](b, `release(), true`)
 		b.until(`$$('.result').length > 1`)
 		b.is(`$('.results').ariaBusy === 'false'`)
-		js[bool](b, `$('[role=option]').click(), true`)
-		b.is(`text('.turn .note') === 'Writing …' && $('.turn .note').getBoundingClientRect().bottom < innerHeight`)
+		js[bool](b, `hold(), $('[role=option]').click(), true`)
+		b.until(`text('.turn .note') === 'Writing …' && $('.turn .note').getBoundingClientRect().bottom < innerHeight`)
+		js[bool](b, `release(), true`)
 		b.answered()
 		b.calm()
 	})
