@@ -94,9 +94,6 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 		return err
 	}
 	m.guard = &Guard{app: m.app, log: m.log}
-	if !m.RequireKey {
-		m.app.OfferMCP(m.Sites)
-	}
 	m.servers = make(map[string]mcpServer)
 	if m.SignIn != nil {
 		if err := m.SignIn.provision(); err != nil {
@@ -125,6 +122,9 @@ func (m *MCP) Cleanup() error {
 	}
 	return errors.Join(m.clients.Cleanup(), m.tools.Cleanup())
 }
+
+// WantsKey reports whether the server is for clients with a key alone.
+func (m *MCP) WantsKey() bool { return m.RequireKey }
 
 // DefinedSite returns the site that this route defines, nil for none.
 func (m *MCP) DefinedSite() *options.Definition { return m.Define }

@@ -238,6 +238,33 @@ func TestTheTagGoesWithOtherDirectives(t *testing.T) {
 	})
 }
 
+// The page's menu leads to an MCP server only where the site has one for everyone.
+func TestThePagesMenuKnowsTheMCPServer(t *testing.T) {
+	root := caddytest.Folder(t, map[string]string{"index.html": homePage})
+	block := func(host, words string) string {
+		return "http://" + host + ":0 {\n\troot " + root + "\n\tdocs acme {\n\t\turl http://localhost\n" + words + "\n\t\twidget inject {\n\t\t\tfeatures search page_menu\n\t\t}\n\t}\n\tfile_server\n}\n"
+	}
+	for name, c := range map[string]struct {
+		caddyfile string
+		want      bool
+	}{
+		"by default":              {block("localhost", ""), true},
+		"with a key":              {block("localhost", "\t\tmcp key"), false},
+		"off":                     {block("localhost", "\t\tmcp off"), false},
+		"that of another host":    {block("localhost", "\t\tmcp off") + "http://other.test:0 {\n\tdocs_mcp\n}\n", false},
+		"that of the site's name": {block("localhost", "\t\tmcp off") + "http://other.test:0 {\n\tdocs_mcp acme\n}\n", true},
+		"a menu is not wanted":    {strings.Replace(block("localhost", ""), " page_menu", "", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.Start(t, "", c.caddyfile)
+			s.Ready("acme")
+			if body := string(getWith(s, "/v1/widget/acme.js", nil).Body); strings.Contains(body, `"mcp":true`) != c.want {
+				t.Errorf("the script: %.300s", body)
+			}
+		})
+	}
+}
+
 func TestAProxiedPageStreamsOnceItsHeadIsThere(t *testing.T) {
 	step := make(chan struct{})
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

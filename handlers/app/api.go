@@ -45,6 +45,13 @@ func (a *App) ServesAPI(server *caddyhttp.Server, host, site string) bool {
 	})
 }
 
+// OffersMCP reports whether a site has an MCP server that wants no key. It is for
+// use after AwaitStart.
+func (a *App) OffersMCP(site string) bool {
+	r := a.get(site)
+	return r != nil && slices.ContainsFunc(a.found.mcps, func(p *place) bool { return p.serves(r) })
+}
+
 // base is the URL that the API of a site is below at this route, without a
 // host if none is known.
 func (p *place) base(h *caddyhttp.App, r *live) string {

@@ -55,7 +55,6 @@ type App struct {
 	folders []*folders
 	found   *routeSites // what the routes define and serve; set by resolve
 	routes  *reach.Routes
-	mcp     []string // the sites whose MCP server is open to everyone, "" for all
 
 	// holds is released by Cleanup.
 	holds holder

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/options"
@@ -21,19 +20,6 @@ func (a *App) Recorded() *Insights { return &a.recorded }
 
 // Storage returns Caddy's storage.
 func (a *App) Storage() *Store { return a.store }
-
-// OfferMCP notes that a route has the MCP server of sites, of all if none is named.
-func (a *App) OfferMCP(sites []string) {
-	if len(sites) == 0 {
-		sites = []string{""}
-	}
-	a.mcp = append(a.mcp, sites...)
-}
-
-// OffersMCP reports whether a site has an MCP server that wants no key.
-func (a *App) OffersMCP(site string) bool {
-	return slices.Contains(a.mcp, site) || slices.Contains(a.mcp, "")
-}
 
 // Indexes returns the module that opens indexes.
 func (a *App) Indexes() options.IndexOpener { return a.indexes }

@@ -31,7 +31,11 @@ func (a *App) openSite(r *live, m *Model) (err error) {
 	if m == nil {
 		r.SetModel(nil, options.Answers{})
 	} else {
-		r.Budget = a.openBudget(r)
+		if budget := a.models.Answers().Budget; budget != nil {
+			r.Budget = shareNew(&r.holds, fmt.Sprint("budget ", r.Name, budget.Limit()), func() *site.Budget {
+				return site.NewBudget(r.Name, budget.Limit(), a.store, a.lasting)
+			})
+		}
 		r.SetModel(m, a.models.Answers())
 	}
 	r.goBackground(r.Reach.Run)
@@ -67,17 +71,6 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 		settings.Limit = a.refreshing
 	}
 	return share(&r.holds, "index "+hash, func() (*site.Index, error) { return site.NewIndex(settings) })
-}
-
-// openBudget finds or makes the budget of a site; nil where there is none.
-func (a *App) openBudget(r *live) *site.Budget {
-	budget := a.models.Answers().Budget
-	if budget == nil {
-		return nil
-	}
-	return shareNew(&r.holds, fmt.Sprint("budget ", r.Name, budget.Limit()), func() *site.Budget {
-		return site.NewBudget(r.Name, budget.Limit(), a.store, a.lasting)
-	})
 }
 
 // openReach finds out which pages of the site clients can open.

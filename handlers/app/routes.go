@@ -136,9 +136,10 @@ type routeSites struct {
 	all     *place // serves all sites, nil for none
 	apis    []*place
 	folders []*place // where file servers are
-	// dashboards are the routes of docs_dashboard.
-	dashboards []*place
-	errs       []error
+	// dashboards are the routes of docs_dashboard, and mcps those of MCP servers
+	// that want no key.
+	dashboards, mcps []*place
+	errs             []error
 }
 
 // findRoutes walks the routes of all servers. It works on the provisioned
@@ -207,6 +208,14 @@ func (f *routeSites) walk(routes caddyhttp.RouteList, at place, invoked []string
 					f.walk(caddyhttp.RouteList{*r}, here, append(slices.Clip(invoked), h.Name))
 				}
 			default:
+				if m, ok := handler.(interface {
+					NamedSites() []string
+					WantsKey() bool
+				}); ok && !m.WantsKey() {
+					open := here
+					open.sites = m.NamedSites()
+					f.mcps = append(f.mcps, &open)
+				}
 				if h, ok := handler.(interface{ DefinedSite() *options.Definition }); ok {
 					if d := h.DefinedSite(); d != nil {
 						f.define(d, here)
