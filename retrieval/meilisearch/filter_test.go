@@ -62,7 +62,7 @@ func TestNamesOfIndexes(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	for v, old := range map[string]bool{"1.18.0": false, "1.17.9": true, "0.30.0": true, "2.0.0": false, "1.50.0": false, "v1.18": false, "": true, "x": true} {
+	for v, old := range map[string]bool{"1.18.0": false, "1.17.9": true, "0.30.0": true, "2.0.0": false, "1.50.0": false, "v1.18": false, "1.50.0-rc.1": false, "1.17.9-rc.1": true, "": true, "x": true} {
 		if older(v, minimumVersion) != old {
 			t.Errorf("%q older: %v", v, !old)
 		}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -778,15 +777,7 @@ func TestASlowWriterKeepsTheLock(t *testing.T) {
 	log, text := logged()
 	o := meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Locker: l, Log: log}
 	slow, other := open(t, o), open(t, o)
-	writes, release := make(chan struct{}), make(chan struct{})
-	var sent atomic.Int64
-	s.Break(func(r *http.Request) *meiliserver.Fault {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") && !strings.Contains(r.URL.Path, "_state") && sent.Add(1) == 1 {
-			close(writes)
-			<-release
-		}
-		return nil
-	})
+	sent, writes, release := holdSections(s, 1)
 	done := make(chan error, 1)
 	go func() { done <- slow.Replace(t.Context(), site(), nil) }()
 	<-writes

@@ -35,22 +35,22 @@ func (s settings) beginOrder(live settings) {
 // pages, best first, each with its best section.
 func (s *replica) findInOrder(ctx context.Context, c *content, n *narrowedSet, q retrieval.Query, filter string) (results []result, keywordOnly bool, err error) {
 	requests := s.indexRequests(c, n, q, filter)
-	keywordOnly = s.wantsVectors(c, q)
+	semantic := false
 	for i := range requests {
 		r := &requests[i]
 		r.Query, r.Limit, r.Distinct, r.RankingScore = q.Text, n.candidates(max(q.Limit, 1), 1), "page", true
-		keywordOnly = !s.addVector(r, q, s.site.ratio) && keywordOnly
+		semantic = s.addVector(r, q, s.site.ratio) || semantic
 	}
-	results, err = s.search(ctx, s.searchKey, requests)
-	if noVectors(err) {
-		s.site.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, err)
+	if semantic {
+		if results, ok, err := s.searchSemantic(ctx, requests); ok || err != nil {
+			return results, false, err
+		}
 		for i := range requests {
 			requests[i].Vector, requests[i].Hybrid = nil, nil
 		}
-		keywordOnly = true
-		results, err = s.search(ctx, s.searchKey, requests)
 	}
-	return results, keywordOnly, err
+	results, err = s.search(ctx, s.searchKey, requests)
+	return results, wantsVectors(s.site, c, q), err
 }
 
 // inOrder makes hits of a server's results, in its order. Lists of several

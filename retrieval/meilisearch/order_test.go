@@ -1,9 +1,11 @@
 package meilisearch_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/meilisearch/meilisearch-go"
 
@@ -79,5 +81,29 @@ func TestTheOrderCanBeTheServers(t *testing.T) {
 	}
 	if got := pages(search(t, x, retrieval.Query{Text: "upstreem"})); len(got) == 0 || got[0] != "guide/proxy" {
 		t.Errorf("afterwards, upstreem finds %q", got)
+	}
+}
+
+// An embedder of the server's that fails or hangs leaves the words to its order.
+func TestTheServersOrderNeedsNoEmbedder(t *testing.T) {
+	t.Parallel()
+	e := embedding(t)
+	o := options(t)
+	o.ServerRanking, o.Embedder, o.Timeouts = true, "mine", patient
+	o.Timeouts.Embedder = 4 * time.Second // it hangs below
+	x := open(t, o)
+	replace(t, x, site(), nil)
+	setEmbedder(t, o, "mine", sources(e)["rest"])
+	eventually(t, "the embedder is seen", func() bool { x.CheckSoon(); return findsZebra(t, x) })
+	for name, hang := range map[string]bool{"fails": false, "hangs": true} {
+		e.set(http.StatusUnauthorized, hang)
+		before, answered := x.Counts(), pages(search(t, x, retrieval.Query{Text: "upstream"}))
+		if got := x.Counts(); !slices.Equal(answered, []string{"guide/proxy"}) || got.KeywordOnly != before.KeywordOnly+1 || got.Failed != 0 {
+			t.Errorf("the embedder %s: upstream finds %q, counted %+v after %+v", name, answered, got, before)
+		}
+		e.set(0, false)
+	}
+	if counts, ok := x.EmbedderCounts(); !ok || counts.Failed+counts.Late != 2 {
+		t.Errorf("counted %+v", counts)
 	}
 }

@@ -175,28 +175,17 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 	keyword, semantic := requestsOf(s, c, n, q, filter)
 	if len(semantic) == 0 {
 		results, err = s.search(ctx, s.searchKey, keyword)
-		return results, s.wantsVectors(c, q), err
+		return results, wantsVectors(s.site, c, q), err
 	}
 	var similar []result
 	var ok bool
 	var failure error
 	var group sync.WaitGroup
-	group.Go(func() {
-		if s.site.options.Embedder != "" {
-			similar, ok = s.searchEmbedded(ctx, semantic)
-		} else {
-			similar, failure = s.search(ctx, s.searchKey, semantic)
-			ok = failure == nil
-		}
-	})
+	group.Go(func() { similar, ok, failure = s.searchSemantic(ctx, semantic) })
 	if s.site.ratio < 1 { // else keywords are asked only if vectors fail
 		results, err = s.search(ctx, s.searchKey, keyword)
 	}
 	group.Wait()
-	if noVectors(failure) {
-		s.site.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, failure)
-		failure = nil
-	}
 	if err = cmp.Or(err, failure); err != nil {
 		return nil, false, err
 	}
@@ -207,9 +196,24 @@ func (s *replica) find(ctx context.Context, c *content, n *narrowedSet, q retrie
 }
 
 // wantsVectors reports whether a search should use vectors.
-func (s *replica) wantsVectors(c *content, q retrieval.Query) bool {
-	o := &s.site.options
-	return s.site.ratio > 0 && (q.Vector != nil || o.Embedder != "" || o.Model != "" && c.mean != nil)
+func wantsVectors(x *Index, c *content, q retrieval.Query) bool {
+	o := &x.options
+	return x.ratio > 0 && (q.Vector != nil || o.Embedder != "" || o.Model != "" && c.mean != nil)
+}
+
+// searchSemantic searches by vectors. Without an error, ok is false if the server
+// has no vectors for the query, or its embedder makes none in time.
+func (s *replica) searchSemantic(ctx context.Context, requests []searchRequest) (results []result, ok bool, err error) {
+	if s.site.options.Embedder != "" {
+		results, ok = s.searchEmbedded(ctx, requests)
+		return results, ok, nil
+	}
+	results, err = s.search(ctx, s.searchKey, requests)
+	if noVectors(err) {
+		s.site.warn("a Meilisearch server has no vectors for this query; searches use keywords only", s.url, err)
+		return nil, false, nil
+	}
+	return results, err == nil, err
 }
 
 // searchEmbedded searches with queries that the server's embedder embeds. ok

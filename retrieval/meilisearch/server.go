@@ -276,10 +276,11 @@ func (s *server) down() (err error, probe bool) { //nolint:revive // the error i
 	return s.err, s.err != nil && time.Since(s.probed) >= probeInterval
 }
 
-// older compares versions, which have the form of Go's. One that can't be read is
-// old.
+// older compares versions, which have the form of Go's up to a "-". One that can't
+// be read is old.
 func older(v, than string) bool {
-	return version.Compare("go"+strings.TrimPrefix(v, "v"), "go"+than) < 0
+	numbers, _, _ := strings.Cut(strings.TrimPrefix(v, "v"), "-")
+	return version.Compare("go"+numbers, "go"+than) < 0
 }
 
 // failed keeps why a call failed that began at a time. It reports whether the

@@ -74,6 +74,20 @@ func TestTheStatusShowsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// holdSections makes a server hold one of the requests with sections until release
+// is closed. They are counted, and held is closed when that one came.
+func holdSections(s *meiliserver.Server, which int64) (sent *atomic.Int64, held, release chan struct{}) {
+	sent, held, release = new(atomic.Int64), make(chan struct{}), make(chan struct{})
+	s.Break(func(r *http.Request) *meiliserver.Fault {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") && !strings.Contains(r.URL.Path, "_state") && sent.Add(1) == which {
+			close(held)
+			<-release
+		}
+		return nil
+	})
+	return sent, held, release
+}
+
 // While a server is filled, the status shows how far it is.
 func TestTheStatusShowsTheProgressOfAFill(t *testing.T) {
 	t.Parallel()
@@ -84,15 +98,7 @@ func TestTheStatusShowsTheProgressOfAFill(t *testing.T) {
 		docs = append(docs, page(fmt.Sprint("p/", i), "Page", slices.Repeat([]string{"One: Something."}, sections)...))
 	}
 	x := open(t, meilisearch.Options{URLs: []string{s.URL}, Key: s.Key, Site: "acme", Dir: t.TempDir(), Log: quiet()})
-	var requests atomic.Int64
-	second, release := make(chan struct{}), make(chan struct{})
-	s.Break(func(r *http.Request) *meiliserver.Fault {
-		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") && !strings.Contains(r.URL.Path, "_state") && requests.Add(1) == 2 {
-			close(second)
-			<-release
-		}
-		return nil
-	})
+	_, second, release := holdSections(s, 2)
 	done := make(chan error, 1)
 	go func() { done <- x.Replace(t.Context(), docs, nil) }()
 	<-second
