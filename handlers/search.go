@@ -34,7 +34,7 @@ func (Search) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.docs_search", New: func() caddy.Module { return new(Search) }}
 }
 
-// Provision finds the app.
+// Provision finds the app and prepares the compression of replies to keystrokes.
 func (s *Search) Provision(ctx caddy.Context) (err error) {
 	s.encode = newEncode("gzip")
 	return errors.Join(s.encode.Provision(ctx), s.KeyedRoute.Provision(ctx))

@@ -10,9 +10,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 )
 
-// Joined returns the files of all public sites whose repositories are in a
-// folder as those of one site, each below the name of its own, without
-// translations, and the questions about them. Relevant are files.
+// Joined makes one site of all public sites, whose repositories are in a folder.
+// It returns the files without translations, each site's in a folder with its
+// name, and the questions about them, whose Relevant are files.
 func Joined(ctx context.Context, folder string) (files map[string][]byte, questions []eval.Query, err error) {
 	sites, err := readSites()
 	if err != nil {

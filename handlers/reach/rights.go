@@ -169,7 +169,7 @@ func (r *rights) try(v *View) (canaries int) {
 		}
 		for _, l := range rest { // each page may have its own readers
 			for _, p := range l.canaries(maxExplored/len(rest)+each, turn) {
-				if r.site.running.Err() != nil || time.Now().After(r.until) || slices.Contains(r.locks(), l.number) {
+				if r.site.running.Err() != nil || time.Now().After(r.until) || r.has(l.number) {
 					break
 				}
 				r.wait(r.site.running, r.page(p))
@@ -177,6 +177,13 @@ func (r *rights) try(v *View) (canaries int) {
 		}
 	}()
 	return canaries
+}
+
+// has reports whether the reader has opened something behind a lock.
+func (r *rights) has(lock int32) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.opened[lock]) > 0
 }
 
 // wait waits for a check. It reports whether it was done in time.
