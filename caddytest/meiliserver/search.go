@@ -167,10 +167,17 @@ func (s *Server) embedQuery(ctx context.Context, x *index, q *query) (refused ma
 		s.mu.Unlock() // other requests are served meanwhile
 		made, err := e.embed(ctx, []string{q.Q})
 		s.mu.Lock()
-		if err != nil || s.denied(e.text("url")) {
+		words := q.Hybrid.SemanticRatio < 1
+		switch failed := err != nil || s.denied(e.text("url")); {
+		case failed && words: // 1.50.0 answers by them then
+			q.Hybrid = nil
+			return nil
+		case failed:
 			return problem(vectorEmbeddingError, q.Hybrid.Embedder)
+		case !words:
+			q.Q = ""
 		}
-		q.Vector, q.Q = made[0], ""
+		q.Vector = made[0]
 	}
 	if n, ok := e["dimensions"].(float64); ok && len(q.Vector) != int(n) {
 		return problem("invalid_vector_dimensions", n, len(q.Vector))
