@@ -74,7 +74,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	passages := flags.Int("passage-tokens", 0, "with -draw, tokens of passages that the endpoint gets (default: as the assistant, 6000)")
 	tokens := flags.Int("max-tokens", 0, "with -draw, tokens of an answer of the endpoint (default: as the assistant, 1500)")
 	sets := flags.Bool("public", false, "measure only the sets of questions about public documentation")
-	part := flags.Int("part", 0, "of the sets of -public: 1 to 3 were used to develop the assistant, 4 and 5 are held out, 6 is asked once (default: all)")
+	part := flags.Int("part", 0, "of the sets of -public: 1 to 3 were used to develop the assistant, 4 and 5 are held out, 6 and 7 were asked once (default: all)")
 	repositories := flags.String("repositories", "", "directory of the Git repositories of -public, as OWNER/NAME; missing ones are fetched (default: in the user's cache)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

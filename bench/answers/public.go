@@ -34,8 +34,8 @@ type publicSite struct {
 	Folder     string   `json:"folder"`
 	Languages  []string `json:"languages"` // folders of translations
 	// Part is 1 to 3 for sites whose questions the assistant was developed with,
-	// 4 or 5 for those held out, and 6 for
-	// those that were written before the last changes and asked once after them.
+	// 4 or 5 for those held out, and 6 or 7 for those that were written before
+	// they were asked once.
 	Part int `json:"part"`
 
 	index     *embedded.Index

@@ -57,7 +57,7 @@ type quoteTally struct {
 }
 
 const (
-	publicParts = 6
+	publicParts = 7
 
 	whole      = .85 // of a block's pairs of words, to be quoted whole
 	mostPoints = 3
@@ -102,7 +102,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 		}
 	}
 	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	for i, name := range []string{"tuned on", "tuned on", "tuned on", "held out", "held out", "asked once"} {
+	for i, name := range []string{"tuned on", "tuned on", "tuned on", "held out", "held out", "asked once", "asked once"} {
 		t := &parts[i]
 		if t.questions == 0 {
 			continue
