@@ -61,3 +61,19 @@ func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte,
 	fmt.Fprintf(&b, "---\n\nThe whole page: %s\n\nAll pages of this documentation: %s\n", page, all)
 	return []byte(b.String()), nil
 }
+
+// Missing is what a program gets, as Markdown, where no page is that it may read.
+// It doesn't repeat the path that was asked for: links of others choose it.
+func Missing(nearest []Page, base string) string {
+	var b strings.Builder
+	b.WriteString("# 404: there is no such page\n\n")
+	if len(nearest) > 0 {
+		b.WriteString("The nearest pages of this documentation:\n\n")
+		for _, p := range nearest {
+			b.WriteString(p.line() + "\n")
+		}
+		fmt.Fprintf(&b, "\nTo search it, add ?ask= and a question to one of these URLs: %s?ask=how+to\n\n", nearest[0].Markdown)
+	}
+	fmt.Fprintf(&b, "All pages of this documentation: %s/llms.txt\n", base)
+	return b.String()
+}

@@ -152,14 +152,19 @@ func sectionsOf(site Site, pages []Page) (first, others []*section) {
 				first = append(first, s)
 			}
 		}
-		line := "- [" + escape(short.Line(p.Title)) + "](" + p.Markdown + ")"
-		if d := short.Excerpt(p.Description, maxDescription); d != "" {
-			line += ": " + d
-		}
-		s.add(line)
+		s.add(p.line())
 		s.pages = append(s.pages, i)
 	}
 	return first, others
+}
+
+// line is a page in a list.
+func (p Page) line() string {
+	line := "- [" + escape(short.Line(p.Title)) + "](" + p.Markdown + ")"
+	if d := short.Excerpt(p.Description, maxDescription); d != "" {
+		line += ": " + d
+	}
+	return line
 }
 
 func (s *section) add(line string) {

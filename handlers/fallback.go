@@ -16,16 +16,22 @@ import (
 // sites answer that are made of one page. hasFile reports whether there is a
 // file, which may be HTML.
 func unlessFile(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, hasFile func() bool, serve func() error) error {
-	s := holdResponse(w, func(status int, h http.Header) bool {
+	return unless(w, r, next, serve, func(status int, h http.Header) bool {
 		media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-		return status != http.StatusNotFound && (status != http.StatusOK || !strings.EqualFold(media, "text/html") || hasFile())
+		return status == http.StatusNotFound || status == http.StatusOK && strings.EqualFold(media, "text/html") && !hasFile()
 	})
+}
+
+// unless gives the request to the site, and calls serve if its response, 404 for
+// none, is missing by its header.
+func unless(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, serve func() error, missing func(int, http.Header) bool) error {
+	s := holdResponse(w, func(status int, h http.Header) bool { return !missing(status, h) })
 	err := next.ServeHTTP(s, r)
 	if s.dropped {
 		return serve()
 	}
 	var he caddyhttp.HandlerError
-	if s.status == 0 && (err == nil || errors.As(err, &he) && he.StatusCode == http.StatusNotFound) {
+	if s.status == 0 && (err == nil || errors.As(err, &he) && he.StatusCode == http.StatusNotFound) && missing(http.StatusNotFound, nil) {
 		return serve()
 	}
 	s.release()

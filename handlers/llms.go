@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -42,6 +44,9 @@ import (
 //	/llms-full.txt   the text of the public pages of the site's language and
 //	                 newest version, with the others in /llms-full/*.txt
 //	/sitemap.xml     the URLs of all public pages
+//
+// Where the site answers 404 to a program, one that prefers Markdown or asks for
+// a path with .md, it gets the nearest public pages as Markdown, with that status.
 //
 // The site's own files win: each of these is served only where the site would
 // answer 404, or with an HTML page for a path at which no file is. A page is
@@ -133,8 +138,40 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
-	hasFile := func() bool { return live.HasFile(path) }
 	ctx := AsReader(r)
+	if !wantsMarkdown(r) && !strings.HasSuffix(path, ".md") {
+		return l.serve(ctx, w, r, live, path, next)
+	}
+	// The same for a page that this client can't open, if its lock responds with 404.
+	return unless(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		return l.serve(ctx, w, r, live, path, next)
+	}), func() error {
+		l.missing(w, r, live, path)
+		return nil
+	}, func(status int, _ http.Header) bool {
+		return status == http.StatusNotFound && live.Known() && live.Reach.Refuses(ctx) == 0
+	})
+}
+
+// missing responds to a program that asked for a page that isn't there.
+func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, live *site.Site, path string) {
+	base := baseURL(live, r)
+	text := agents.Missing(live.Pages().Nearest(base, path), base)
+	h := w.Header()
+	h.Set("Content-Type", "text/markdown; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache") // shared caches would send it to browsers, too
+	h.Add("Vary", "Accept")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, text) // an error means that the client is gone
+	}
+}
+
+// serve is ServeHTTP for a path of a site.
+func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, live *site.Site, path string, next caddyhttp.Handler) error {
+	hasFile := func() bool { return live.HasFile(path) }
 	if serve := l.file(live, strings.TrimPrefix(path, live.Prefix()+"/")); serve != nil {
 		return unlessFile(w, r, next, hasFile, func() error {
 			if status := live.Reach.Refuses(ctx); status != 0 {

@@ -77,6 +77,7 @@ func TestSite(t *testing.T) {
 	s, root := startForAgents(t, "")
 	for name, test := range map[string]func(*testing.T, *caddytest.Server){
 		"locked pages as Markdown":     lockedPages,
+		"pages that aren't there":      missingPages,
 		"the page endpoint":            pageEndpoint,
 		"tools in both eras":           toolsInBothEras,
 		"tools take what models write": toolsTakeWhatModelsWrite,
@@ -159,6 +160,42 @@ func TestPagesAsMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	caddytest.Until(t, "the page is gone", func() bool { return getPage(s, "/guide/install.md").Status == http.StatusNotFound })
+}
+
+// Where the site answers 404, programs get the nearest pages, and people what
+// the site has for them.
+func missingPages(t *testing.T, s *caddytest.Server) {
+	for path, nearest := range map[string]string{
+		"/install.md": "/guide/install.html.md", "/guide/instal.md": "/guide/install.html.md", "/v1x/guide/upgrading": "/guide/upgrade.html.md",
+		"/reference/api": "/api.html.md", "/hiden/page.html": "/hidden/page.md", "/zzz.md": "",
+	} {
+		r := getPage(s, path, "Accept", forMarkdown)
+		if r.Status != http.StatusNotFound || r.Header.Get("Content-Type") != "text/markdown; charset=utf-8" || !strings.Contains(string(r.Body), s.Base+"/llms.txt") {
+			t.Errorf("%s: %d %v %s", path, r.Status, r.Header, r.Body)
+		}
+		_, list, _ := strings.Cut(string(r.Body), "\n- [")
+		_, first, _ := strings.Cut(list, "](")
+		if first, _, _ = strings.Cut(first, ")"); nearest != "" && first != s.Base+nearest || nearest == "" && first != "" {
+			t.Errorf("%s: the nearest page is %q, want %q", path, first, nearest)
+		}
+		if r.Header.Get("Cache-Control") != "private, no-cache" || r.Header.Get("Vary") != "Accept" {
+			t.Errorf("%s: %v", path, r.Header)
+		}
+	}
+	for _, accept := range []string{"", "*/*", "text/html,*/*;q=0.8", "text/html, text/markdown"} {
+		if r := getPage(s, "/guide/instal", "Accept", accept); r.Status != http.StatusNotFound || len(r.Body) > 0 {
+			t.Errorf("for people, %q: %d %s", accept, r.Status, r.Body)
+		}
+	}
+	if r := s.Do(caddytest.Request{Method: "HEAD", Path: "/guide/instal.md", Key: "-"}); r.Status != http.StatusNotFound || len(r.Body) > 0 {
+		t.Errorf("HEAD: %d %s", r.Status, r.Body)
+	}
+	// No locked page is named, not even to those who can open it.
+	for _, header := range [][]string{{}, {"Authorization", agentsLogin}} {
+		if r := getPage(s, "/secret.md", header...); r.Status != http.StatusNotFound || strings.Contains(strings.ToLower(string(r.Body)), "secret") {
+			t.Errorf("%q: %d %s", header, r.Status, r.Body)
+		}
+	}
 }
 
 func lockedPages(t *testing.T, s *caddytest.Server) {

@@ -36,7 +36,8 @@ type Pages struct {
 	languages, versions []string
 	newest              string
 
-	llms atomic.Pointer[llms] // nil until it is asked for
+	llms  atomic.Pointer[llms] // nil until it is asked for
+	names names
 }
 
 // llms is llms.txt and its parts, for one URL of the site.

@@ -1,0 +1,98 @@
+package site
+
+import (
+	"cmp"
+	"math"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/caddy-docs/caddy-docs/agents"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
+)
+
+// names finds public pages by the words of their paths and titles.
+type names struct {
+	once  sync.Once
+	pages map[string][]int32 // by word, places in Public
+	count []int32            // of each page's words
+	list  *words.List
+}
+
+const (
+	maxNearest    = 5 // pages
+	maxUnknown    = 8 // words of a path that no page has
+	maxCorrection = 3 // words of pages for one that none has
+	minBeginning  = 6 // letters of a word whose beginning is looked up
+)
+
+// Nearest returns the public pages whose paths and titles are most like a path
+// that no page has, most alike first. Locked pages are left out for every
+// reader: what is named here must not depend on whether one of them is at the
+// path.
+func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
+	s.names.once.Do(s.countNames)
+	n := &s.names
+	scores := make([]float64, len(s.Public))
+	add := func(word string, weight float64) {
+		in := n.pages[word]
+		for _, i := range in {
+			scores[i] += weight * math.Log(1+float64(len(s.Public))/float64(len(in)))
+		}
+	}
+	looked := 0
+	words.Split(pagePath(path), func(word string, plain bool) {
+		if len(n.pages[word]) > 0 {
+			add(word, 1)
+			return
+		}
+		if looked++; !plain || looked > maxUnknown {
+			return
+		}
+		similar := n.list.Suggest(word, false)
+		if letters := []rune(word); len(similar) == 0 && len(letters) >= minBeginning {
+			similar = n.list.Complete(string(letters[:len(letters)*2/3])) // upgrading, upgrade
+		}
+		for _, other := range similar[:min(len(similar), maxCorrection)] {
+			add(other.Text, float64(other.Weight))
+		}
+	})
+	var best []int // a few of them: the first place is for the highest score
+	for i := range scores {
+		if scores[i] == 0 {
+			continue
+		}
+		scores[i] /= math.Sqrt(float64(n.count[i]))
+		at, _ := slices.BinarySearchFunc(best, i, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+		if at < maxNearest {
+			best = slices.Insert(best, at, i)[:min(len(best)+1, maxNearest)]
+		}
+	}
+	for _, i := range best {
+		d := s.Public[i]
+		pages = append(pages, agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL))})
+	}
+	return pages
+}
+
+func (s *Pages) countNames() {
+	n := &s.names
+	n.pages, n.count = map[string][]int32{}, make([]int32, len(s.Public))
+	for i, d := range s.Public {
+		p := ""
+		if u, err := url.Parse(d.URL); err == nil {
+			p = pagePath(u.Path)
+		}
+		words.Split(p+" "+d.Title, func(word string, _ bool) {
+			if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {
+				n.pages[word] = append(in, int32(i))
+				n.count[i]++
+			}
+		})
+	}
+	all, counts := make([]string, 0, len(n.pages)), make([]uint32, 0, len(n.pages))
+	for word, in := range n.pages {
+		all, counts = append(all, word), append(counts, uint32(len(in)))
+	}
+	n.list = words.NewList(all, counts)
+}

@@ -1,0 +1,56 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// manyPages are those of a large manual, with some thousand words.
+func manyPages() *Pages {
+	s := &Pages{site: &Site{Config: &options.Site{}}}
+	verbs := strings.Fields("install configure upgrade deploy monitor restore export migrate secure debug")
+	for i := range 2000 {
+		name := fmt.Sprintf("%s-%s%d", verbs[i%len(verbs)], strings.Repeat(string(rune('a'+i%26)), 3+i%5), i)
+		s.Public = append(s.Public, &retrieval.Document{Title: strings.ReplaceAll(name, "-", " the "), URL: fmt.Sprintf("/part%d/%s", i%40, name)})
+	}
+	return s
+}
+
+func TestTheNearestPageIsTheOneThatWasMeant(t *testing.T) {
+	s := &Pages{site: &Site{Config: &options.Site{}}}
+	for _, name := range []string{"", "guide/install", "guide/install/linux", "de/guide/install", "guide/upgrade", "reference/command-line", "reference/file-server", "api/file-systems"} {
+		s.Public = append(s.Public, &retrieval.Document{Title: strings.ReplaceAll(name, "/", " "), URL: "/" + name})
+	}
+	for asked, want := range map[string]string{
+		"/guide/instal.md":              "guide/install",    // a typing error
+		"/install":                      "guide/install",    // a folder left out
+		"/docs/2.x/guide/install.html":  "guide/install",    // an older URL
+		"/de/guide/instalieren":         "de/guide/install", // its language
+		"/guides/upgrading/":            "guide/upgrade",    // another form of the word
+		"/cli/commandline":              "reference/command-line",
+		"/api/fileserver":               "reference/file-server",
+		"/xyzzy":                        "none",
+		"/" + strings.Repeat("a/", 500): "none",
+	} {
+		got := "none"
+		if pages := s.Nearest("https://acme.com", asked); len(pages) > 0 {
+			got = strings.TrimSuffix(strings.TrimPrefix(pages[0].Markdown, "https://acme.com/"), ".md")
+		}
+		if got != want {
+			t.Errorf("%.60s: %s, want %s", asked, got, want)
+		}
+	}
+}
+
+func BenchmarkNearest(b *testing.B) {
+	s := manyPages()
+	s.Nearest("https://acme.com", "/")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Nearest("https://acme.com", "/docs/latest/part7/instal-aaa1200")
+	}
+}
