@@ -472,13 +472,16 @@ func (s *Site) awaitComplete(ctx context.Context) bool {
 func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
 	wait, cancel := context.WithTimeout(ctx, ReaderWait)
 	defer cancel()
+	open = make([]retrieval.Hit, 0, min(len(hits), enough))
 	listed := make(map[uint64]bool) // sections, by their sums: a locked page may be a copy of a public one
 	add := func(h retrieval.Hit) {
 		sum := h.Document.Sections[h.Section].Sum
 		if s.rights == nil || sum == 0 || !listed[sum] {
 			open = append(open, h)
 		}
-		listed[sum] = true
+		if s.rights != nil {
+			listed[sum] = true
+		}
 	}
 	for i := 0; i < len(hits) && len(open) < enough; i++ {
 		if i%checksAtOnce == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
@@ -44,6 +45,7 @@ type generation struct {
 
 	lexicon  []words.Word // of the words of all generations
 	narrowed narrowed
+	asked    atomic.Pointer[askedQuery] // the last one
 
 	warnMisfit sync.Once
 }

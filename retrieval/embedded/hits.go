@@ -21,6 +21,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	type candidate struct {
 		page, section uint32
 		value         float32
+		at            int // in the list, for a stable order
 	}
 	g.prefer(q, scopes, s)
 	g.foldCopies(q, scopes, s)
@@ -28,19 +29,20 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 	if q.Shown > 0 && q.Threshold == 0 {
 		shown = q.Shown
 	}
-	var list []candidate
+	list := make([]candidate, 0, 2*q.Limit)
 	// Of some pages, all sections are on others. There may be thousands of them.
 	for n := q.Limit; n <= 16*q.Limit; n *= 4 {
 		list = list[:0]
-		seen := map[uint64]bool{} // sections, by their sums
+		seen := make(map[uint64]bool, 2*q.Limit) // sections, by their sums
 		pages := s.bestPages(n)
 		for i, page := range pages {
 			var first, second candidate
 			var focus func(uint32) float32
 			sections := g.docs[page].Sections
 			folds := q.Open == nil || q.Open.Has(g.docs[page].Page)
-			listed := func(c candidate) bool { return folds && seen[sections[c.section-g.first[page]].Sum] }
+			listed := func(section uint32) bool { return folds && seen[sections[section-g.first[page]].Sum] }
 			add := func(c candidate) {
+				c.at = len(list)
 				list = append(list, c)
 				if sum := sections[c.section-g.first[page]].Sum; folds && sum != 0 {
 					seen[sum] = true
@@ -51,16 +53,18 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 			}
 			for at, to := g.sectionsOf(page); at < to; at++ {
 				v := s.section[at]
-				if v == 0 || listed(candidate{section: at}) {
+				if v == 0 {
 					continue
 				}
 				if focus != nil {
 					v += s.scale * focus(at)
 				}
-				if v = max(v, least); v > first.value {
-					first, second = candidate{page, at, v}, first
-				} else if v > second.value {
-					second = candidate{page, at, v}
+				switch v = max(v, least); {
+				case v <= second.value || listed(at):
+				case v > first.value:
+					first, second = candidate{page: page, section: at, value: v}, first
+				default:
+					second = candidate{page: page, section: at, value: v}
 				}
 			}
 			if first.value == 0 {
@@ -69,7 +73,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 			second.value *= secondSection * s.value[page] / first.value
 			first.value = s.value[page]
 			add(first)
-			if second.value > 0 && !listed(second) {
+			if second.value > 0 && !listed(second.section) {
 				add(second)
 			}
 		}
@@ -77,7 +81,7 @@ func (g *generation) hits(q *retrieval.Query, p *parsedQuery, similar *similarit
 			break
 		}
 	}
-	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.value, a.value) })
+	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.value, a.value), a.at-b.at) })
 	hits := make([]retrieval.Hit, 0, min(len(list), q.Limit))
 	score := 1.0
 	for i, c := range list[:min(len(list), q.Limit)] {

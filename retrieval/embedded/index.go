@@ -165,7 +165,7 @@ func (x *Index) Search(ctx context.Context, q retrieval.Query) ([]retrieval.Hit,
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
 	g = g.only(q.Pages)
-	hits, err := g.search(ctx, &q, x.wording, x.ratio, s)
+	hits, err := g.search(ctx, &q, g.parsed(&q, x.wording), x.ratio, s)
 	for i := range hits {
 		if h := &hits[i]; g.texts != nil && err == nil && (q.Shown == 0 || i < q.Shown) {
 			h.Text, err = g.texts[g.byPage[h.Document.Page]].Load().section(h.Section)

@@ -33,8 +33,7 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 		return func(string) []retrieval.Span { return nil }
 	}
 	g = g.only(q.Pages)
-	p := g.parse(&q, x.wording)
-	return p.marker(func(e expansion) (texts []string) {
+	return g.parsed(&q, x.wording).marker(func(e expansion) (texts []string) {
 		for _, form := range g.forms.of(e.term) {
 			texts = append(texts, g.lexicon[form].Text)
 		}

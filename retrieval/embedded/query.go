@@ -158,6 +158,25 @@ func (p *parsedQuery) semanticShare(ratio float64) float32 {
 	return share + (r-1)*(1-share)
 }
 
+// askedQuery is a query as it was parsed.
+type askedQuery struct {
+	text, language string
+	question       bool
+	wording        *words.Wording
+	parsed         parsedQuery
+}
+
+// parsed is parse, or what it returned if the last query was the same: Mark
+// follows Search.
+func (g *generation) parsed(q *retrieval.Query, w *words.Wording) *parsedQuery {
+	if a := g.asked.Load(); a != nil && a.text == q.Text && a.language == q.Prefer.Language && a.question == q.Question && a.wording == w {
+		return &a.parsed
+	}
+	a := &askedQuery{q.Text, q.Prefer.Language, q.Question, w, g.parse(q, w)}
+	g.asked.Store(a)
+	return &a.parsed
+}
+
 // parse reads a query. Its stop words are those of its language, of the
 // preferred one if its words show none.
 func (v *vocabulary) parse(q *retrieval.Query, w *words.Wording) parsedQuery {

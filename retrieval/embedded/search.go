@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // scratch holds the scores of one search. It is pooled, since they are as
@@ -33,18 +32,17 @@ func zeroed(s []float32, n int) []float32 {
 }
 
 // search ranks the sections of a generation for a query.
-func (g *generation) search(ctx context.Context, q *retrieval.Query, w *words.Wording, ratio float64, s *scratch) ([]retrieval.Hit, error) {
-	p := g.parse(q, w)
+func (g *generation) search(ctx context.Context, q *retrieval.Query, p *parsedQuery, ratio float64, s *scratch) ([]retrieval.Hit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	g.scoreWords(&p, s)
+	g.scoreWords(p, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	scopes := g.judge(q, &p)
+	scopes := g.judge(q, p)
 	allowed := g.filtered(q.Filter, scopes)
-	g.rank(&p, scopes, allowed, s)
+	g.rank(p, scopes, allowed, s)
 	var similar *similarity
 	if ratio > 0 && g.vectors.fits(q.Vector) {
 		var err error
@@ -53,7 +51,7 @@ func (g *generation) search(ctx context.Context, q *retrieval.Query, w *words.Wo
 		}
 		g.fuse(similar, scopes, allowed, p.semanticShare(ratio), s)
 	}
-	return g.hits(q, &p, similar, scopes, s), nil
+	return g.hits(q, p, similar, scopes, s), nil
 }
 
 // scoreWords scores sections, pages, titles, paths and headings by the words
@@ -206,7 +204,15 @@ func (g *generation) prefer(q *retrieval.Query, scopes []judgement, s *scratch) 
 
 // bestPages returns the n pages with the highest values, best first.
 func (s *scratch) bestPages(n int) []uint32 {
-	order := func(a, b uint32) int { return cmp.Or(cmp.Compare(s.value[b], s.value[a]), cmp.Compare(a, b)) }
+	order := func(a, b uint32) int {
+		switch v, w := s.value[a], s.value[b]; {
+		case v > w:
+			return -1
+		case v < w:
+			return 1
+		}
+		return cmp.Compare(a, b)
+	}
 	top := make([]uint32, 0, n+1)
 	for _, page := range s.order {
 		if len(top) == n && order(top[n-1], page) < 0 {

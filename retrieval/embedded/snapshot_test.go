@@ -217,7 +217,7 @@ func FuzzSnapshot(f *testing.F) {
 			q.Vector = make([]float32, g.vectors.dim)
 			q.Vector[0] = 1
 		}
-		if _, err := g.search(context.Background(), &q, new(words.Wording), DefaultSemanticRatio, &scratch{}); err != nil {
+		if _, err := g.search(context.Background(), &q, g.parsed(&q, new(words.Wording)), DefaultSemanticRatio, &scratch{}); err != nil {
 			t.Error(err)
 		}
 	})
