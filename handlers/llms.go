@@ -194,7 +194,11 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	}
 	base := baseURL(live, r)
 	markdown := site.Absolute(base, live.MarkdownURL(d.URL))
-	reach.Keep(r, linksKey, `<link rel="alternate" type="text/markdown" href="`+html.EscapeString(markdown)+`"><link rel="llms-txt" href="`+html.EscapeString(base)+`/llms.txt">`)
+	all := html.EscapeString(base + "/llms.txt")
+	reach.Keep(r, linksKey, [2]string{
+		`<link rel="alternate" type="text/markdown" href="` + html.EscapeString(markdown) + `"><link rel="llms-txt" href="` + all + `">`,
+		`<docs-agents hidden><a href="` + all + `">For AI agents: the list of all pages, as Markdown</a></docs-agents>`,
+	})
 	negotiated := func() error { return l.page(w, r, live, d, true) }
 	if !wantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
@@ -212,14 +216,17 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 	})
 }
 
-// linksKey is what a request for a page keeps the elements under that lead from
-// its head to its Markdown and to llms.txt.
+// linksKey is what a request for a page keeps the links under that lead to its
+// Markdown and to llms.txt.
 const linksKey = "docs_links"
 
-// LinksOf returns those elements, "" if nothing serves them.
-func LinksOf(r *http.Request) string {
-	links, _ := reach.Kept(r, linksKey).(string)
-	return links
+// LinksOf returns elements for the head of a page and one for the beginning of
+// its body, "" if nothing serves what they link. Programs that turn a page into
+// text leave its head out, and see the one in the body; people don't. No style
+// of a site is for an element of this name.
+func LinksOf(r *http.Request) (head, body string) {
+	links, _ := reach.Kept(r, linksKey).([2]string)
+	return links[0], links[1]
 }
 
 // siteAt returns the site that a request is for, and the path in it: of the

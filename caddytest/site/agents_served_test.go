@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -183,7 +184,15 @@ func TestTheServerCardIsWhereCrawlersLook(t *testing.T) {
 }
 
 func TestPagesWithTheTagLeadToLLMs(t *testing.T) {
-	s, _ := startForAgents(t, "widget inject")
+	s, root := startForAgents(t, "widget inject")
+	caddytest.Write(t, root, map[string]string{"guide/body.html": "<!doctype html><html lang=en><head><title>Body</title></head>\n<!-- x --><body class=a><main><h1>Body</h1><p>Text of it.</p></main></body></html>"})
+	caddytest.Until(t, "the page is public", func() bool { return getPage(s, "/guide/body.md").Status == http.StatusOK })
+	link := `</head>
+<!-- x --><body class=a><docs-agents hidden><a href="` + s.Base + `/llms.txt">For AI agents: the list of all pages, as Markdown</a></docs-agents><main>`
+	page := getPage(s, "/guide/body.html", "Accept", "text/html")
+	if n := page.Header.Get("Content-Length"); !strings.Contains(string(page.Body), link) || n != "" && n != strconv.Itoa(len(page.Body)) {
+		t.Errorf("lacks %s: %v %s", link, page.Header, page.Body)
+	}
 	body := string(getPage(s, "/guide/install.html", "Accept", "text/html").Body)
 	for _, link := range []string{`<link rel="alternate" type="text/markdown" href="` + s.Base + `/guide/install.html.md">`, `<link rel="llms-txt" href="` + s.Base + `/llms.txt">`} {
 		if !strings.Contains(body, link) {

@@ -24,8 +24,8 @@ import (
 
 const widgetTag = `<script src="/v1/widget/acme.js" defer></script>`
 
-// linksForAgents stand after the tag, where llms serves Markdown.
-var linksForAgents = regexp.MustCompile(`<link rel="alternate" type="text/markdown" href="[^"]*"><link rel="llms-txt" href="[^"]*">`)
+// linksForAgents stand after the tag and in the body, where llms serves Markdown.
+var linksForAgents = regexp.MustCompile(`<link rel="alternate" type="text/markdown" href="[^"]*"><link rel="llms-txt" href="[^"]*">|<docs-agents hidden>.*?</docs-agents>`)
 
 func withoutLinks(body []byte) string { return string(linksForAgents.ReplaceAll(body, nil)) }
 

@@ -40,11 +40,13 @@ func (wd *Widget) inject(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if site == nil {
 		return next.ServeHTTP(w, r)
 	}
-	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+handlers.APIWidget+"/"+site.Name+".js") + `" defer></script>` + handlers.LinksOf(r)
-	sum := sha256.Sum256([]byte(tag))
+	tag := `<script src="` + html.EscapeString(stripped(r)+"/v1/"+handlers.APIWidget+"/"+site.Name+".js") + `" defer></script>`
+	links, link := handlers.LinksOf(r)
+	tag += links
+	sum := sha256.Sum256([]byte(tag + link))
 	in := &injector{
 		ResponseWriterWrapper: &caddyhttp.ResponseWriterWrapper{ResponseWriter: w},
-		r:                     r, site: site, tag: tag, suffix: suffixName + hex.EncodeToString(sum[:3]),
+		r:                     r, site: site, tag: tag, link: link, suffix: suffixName + hex.EncodeToString(sum[:3]),
 	}
 	restore := in.prepare(r)
 	err := next.ServeHTTP(in, r)
@@ -59,6 +61,7 @@ type injector struct {
 	r      *http.Request
 	site   *site.Site
 	tag    string
+	link   string // for the beginning of the body
 	suffix string // of ETags
 
 	state    injection
@@ -232,31 +235,31 @@ func (in *injector) look(whole bool) error {
 	head := readHead(in.head, whole)
 	switch {
 	case head.at >= 0 && (head.hasTag || !head.document || in.refused(head.policies)):
-		return in.release("", 0)
+		return in.release(nil)
+	case head.more && !in.flushing && in.link != "" && len(in.head) <= maxHead: // the link waits, a page that is streamed doesn't
+	case head.at >= 0 && head.body > 0:
+		return in.release(slices.Concat(in.head[:head.at], []byte(in.tag), in.head[head.at:head.body], []byte(in.link), in.head[head.body:]))
 	case head.at >= 0:
-		return in.release(in.tag, head.at)
+		return in.release(slices.Concat(in.head[:head.at], []byte(in.tag), in.head[head.at:]))
 	case len(in.head) > maxHead || whole:
-		return in.release("", 0)
+		return in.release(nil)
 	}
 	in.next = len(in.head) + len(in.head)/4 + 1 // not again for every byte
 	return nil
 }
 
-// release sends what was held back, with the tag at a place in it.
-func (in *injector) release(tag string, at int) error {
-	h := in.Header()
-	if tag != "" {
+// release sends what was held back, or that with the tag, nil for no tag.
+func (in *injector) release(changed []byte) error {
+	h, held := in.Header(), in.head
+	if changed != nil {
 		if n, err := strconv.Atoi(h.Get("Content-Length")); err == nil {
-			h.Set("Content-Length", strconv.Itoa(n+len(tag)))
+			h.Set("Content-Length", strconv.Itoa(n+len(changed)-len(held)))
 		}
 		in.change()
+		held = changed
 	}
-	in.pass()
-	held := in.head
 	in.head = nil
-	if tag != "" {
-		held = slices.Insert(held, at, []byte(tag)...)
-	}
+	in.pass()
 	if _, err := in.ResponseWriterWrapper.Write(held); err != nil { //nolint:gosec // the page, as the handler behind wrote it
 		return err
 	}

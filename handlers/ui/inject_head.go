@@ -72,9 +72,20 @@ func refusing(policy, host string) string {
 // pageHead is what the beginning of a page says.
 type pageHead struct {
 	at       int  // where the tag belongs, -1 if that is not known yet
+	body     int  // where the body begins, 0 if it does not follow
+	more     bool // it may follow
 	document bool // it is a page, and no part of one
 	hasTag   bool
 	policies []string // in meta elements
+}
+
+// end is the head of a page in which something else begins at a place.
+func (h pageHead) end(at, body int) pageHead {
+	if h.at < 0 {
+		h.at = at
+	}
+	h.body = body
+	return h
 }
 
 // inHead are the elements that a head may have. Any other one ends it.
@@ -107,7 +118,10 @@ func readHead(page []byte, whole bool) pageHead {
 		}
 		switch kind {
 		case html.ErrorToken:
-			if whole {
+			switch {
+			case head.at >= 0:
+				head.more = !whole
+			case whole:
 				head.at = len(page)
 			}
 			return head
@@ -117,20 +131,20 @@ func readHead(page []byte, whole bool) pageHead {
 			text := z.Raw()
 			last := at+size == len(page) && !whole
 			if !raw && !last && bytes.ContainsFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && r != '\ufeff' }) {
-				head.at = at
-				return head
+				return head.end(at, 0)
 			}
 		case html.EndTagToken:
 			raw = false
-			if name, _ := z.TagName(); string(name) == "head" {
+			if name, _ := z.TagName(); string(name) == "head" && head.at < 0 {
 				head.at = at
-				return head
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			token := z.Token()
-			if !slices.Contains(inHead, token.Data) {
-				head.at = at
-				return head
+			switch {
+			case token.Data == "body":
+				return head.end(at, at+size)
+			case head.at >= 0 || !slices.Contains(inHead, token.Data):
+				return head.end(at, 0)
 			}
 			raw = kind == html.StartTagToken && slices.Contains([]string{"title", "script", "style"}, token.Data)
 			switch token.Data {
