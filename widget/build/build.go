@@ -28,7 +28,7 @@ func Build(dir string) (map[string][]byte, error) {
 	if err := b.texts(); err != nil {
 		return nil, err
 	}
-	for _, entry := range []struct{ name, context string }{{"menu", "MENU"}, {"main", "CONTEXT"}} { // main names menu
+	for _, entry := range []struct{ name, context string }{{"page", "PAGE"}, {"main", "CONTEXT"}} { // main names page
 		// The bundle is a function of what is handed over. It has no exports, so it
 		// can be wrapped whole.
 		b.define[entry.context] = "$"
@@ -38,6 +38,9 @@ func Build(dir string) (map[string][]byte, error) {
 		}
 		chunk, err := rename([]byte("export default $=>{" + script + "}"))
 		if err != nil {
+			return nil, err
+		}
+		if chunk, err = arrange(chunk, 5000); err != nil {
 			return nil, err
 		}
 		name := entry.name + "-" + hash(chunk) + ".js"
@@ -114,9 +117,9 @@ func (b *builder) texts() error {
 		}
 		b.lists[language] = strings.TrimSpace(out.String())
 		all.Write([]byte(b.lists[language]))
-		if language == "en" { // the last texts are in menu.ts, which few sites load
-			own := strings.Index(b.lists["en"], quote(texts["use"]))
-			b.define["MENU_TEXTS"] = "[" + b.lists["en"][own:]
+		if language == "en" { // the last texts are in page.ts, which few sites load
+			own := strings.Index(b.lists["en"], quote(texts["helpful"]))
+			b.define["PAGE_TEXTS"] = "[" + b.lists["en"][own:]
 			b.lists["en"] = b.lists["en"][:own-1] + "]"
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"math/rand"
@@ -140,6 +141,69 @@ func (n *names) swap(v int, name string) bool {
 	return !slices.ContainsFunc(changed, func(v int) bool { return !n.fits(v) })
 }
 
+// zipper returns a function that measures a script, in bytes after gzip -9.
+func zipper() func(script []byte) int {
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level is valid
+	return func(script []byte) int {
+		out.Reset()
+		zip.Reset(&out)
+		_, _ = zip.Write(script) // memory doesn't fail
+		_ = zip.Close()
+		return out.Len()
+	}
+}
+
+// arrange puts the functions of a chunk before everything else that it does, in
+// an order that makes it smaller for gzip, by trial: what is alike is closer then.
+func arrange(script []byte, rounds int) ([]byte, error) {
+	tree, err := js.Parse(parse.NewInputBytes(bytes.Clone(script)), js.Options{})
+	if err != nil {
+		return nil, err
+	}
+	chunk := tree.List[0].(*js.ExportStmt).Decl.(*js.ArrowFunc)
+	var functions [][]byte
+	for _, statement := range chunk.Body.List {
+		v, ok := statement.(*js.VarDecl)
+		if !ok {
+			continue
+		}
+		v.List = slices.DeleteFunc(v.List, func(e js.BindingElement) bool {
+			if _, ok := e.Default.(*js.ArrowFunc); !ok {
+				return false
+			}
+			var one strings.Builder
+			js.VarDecl{TokenType: js.VarToken, List: []js.BindingElement{e}}.JS(&one)
+			text, failed := minified(one.String(), true)
+			err = cmp.Or(err, failed)
+			functions = append(functions, bytes.TrimRight(text, ";\n"))
+			return true
+		})
+	}
+	rest, failed := minified(tree.JSString(), true)
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, err
+	}
+	head, body, _ := bytes.Cut(rest, []byte("{"))
+	put := func() []byte {
+		return slices.Concat(head, []byte("{"), bytes.Join(functions, []byte(";")), []byte(";"), body)
+	}
+	size := zipper()
+	best := size(put())
+	random := rand.New(rand.NewSource(1)) //nolint:gosec // the same order each time
+	for range rounds {
+		from, to := random.Intn(len(functions)), random.Intn(len(functions))
+		before := slices.Clone(functions)
+		functions = slices.Insert(slices.Delete(functions, from, from+1), to, before[from])
+		if now := size(put()); now <= best {
+			best = now
+		} else {
+			functions = before
+		}
+	}
+	return minified(string(put()), true) // one list of variables
+}
+
 // repeat chooses names that make a script smaller for gzip, by trial: the more
 // its functions look like each other, the less they take. It tries as many
 // changes as there are rounds, the same ones each time.
@@ -148,18 +212,10 @@ func repeat(script []byte, rounds int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	zip, _ := gzip.NewWriterLevel(nil, gzip.BestCompression) // the level is valid
-	size := func() int {
-		out.Reset()
-		zip.Reset(&out)
-		_, _ = zip.Write(n.script()) // memory doesn't fail
-		_ = zip.Close()
-		return out.Len()
-	}
+	size := zipper()
 	const letters = "etnsoiarclduhmfpgvbjywOxCEkASMFTzDNLRPHIBVWUKqYGXQZJ_$"
 	random := rand.New(rand.NewSource(1)) //nolint:gosec // the same names each time
-	best := size()
+	best := size(n.script())
 	for range rounds {
 		v := n.places[random.Intn(len(n.places))]
 		name := n.of[n.places[random.Intn(len(n.places))]]
@@ -172,7 +228,7 @@ func repeat(script []byte, rounds int) ([]byte, error) {
 		}
 		before := slices.Clone(n.of)
 		if n.swap(v, name) {
-			if now := size(); now <= best {
+			if now := size(n.script()); now <= best {
 				best = now
 				continue
 			}

@@ -1,5 +1,5 @@
 // What the parts of the widget share.
-import { config, dialog, fill, s } from './parts'
+import { config, dialog, fill, put, s } from './parts'
 import type { Problem } from './api'
 
 export const has = (feature: string) => RegExp(`\\b${feature}\\b`).test(config.features ?? 'search,ask,feedback')
@@ -10,8 +10,8 @@ const status = dialog.querySelector('output')!
 /** say shows a text in the status line, which screen readers announce. */
 export const say = (text: string) => {
   // Emptied first, so that the same sentence is read twice.
-  status.textContent = ''
-  setTimeout(() => { status.textContent = text }, 99)
+  put(status)
+  setTimeout(put, 99, status, text)
 }
 
 /** emit dispatches docs:name on the document. The reader's own words go along
@@ -37,7 +37,7 @@ export const unlink = () => {
   if (linked && url.pathname === location.pathname) history.replaceState(history.state, '', url)
   linked = false
 }
-export let linked = !!(question || query)
+export let linked: unknown = question || query
 
 /** stays reports whether a click on a link opens it beside the page. */
 export const stays = (e: MouseEvent, link: HTMLAnchorElement) => link.target || e.ctrlKey || e.metaKey || e.shiftKey

@@ -24,7 +24,7 @@ interface Turn {
 let talk: Turn[] = []
 let thread: string | undefined
 let running: AbortController | undefined
-let quote: { type: string, value: string, path: string } | undefined
+let quote: { type: string, value: string, path: string }[] | undefined
 const fp = config.conversations === 'off' ? 'anonymous' : kept('fp') ?? 'w' + Math.random()
 kept('fp', fp)
 
@@ -50,7 +50,7 @@ const run = (controller?: AbortController) => {
 }
 
 const save = () => {
-  talk.splice(0, talk.length - 30)
+  talk = talk.slice(-30)
   kept('talk', { thread, talk })
 }
 
@@ -65,7 +65,7 @@ const next = (question: string) => press(question, '', () => send(question), 'bu
 
 /** context shows what goes along with the question. */
 const context = (value?: string) => {
-  quote = value ? { type: 'textSelection', value: value.slice(0, 8000), path: location.pathname.slice(0, 200) } : undefined
+  quote = value ? [{ type: 'textSelection', value: value.slice(0, 8000), path: location.pathname.slice(0, 200) }] : undefined
   put(chips, quote ? h('span.chip', {}, '“' + value!.slice(0, 40) + '”', press(s[T.clear], icons.close, () => context()))
     : !talk[0] && press(s[T.page], '', () => {
       context(mainOf().innerText)
@@ -118,9 +118,8 @@ export const send = async (question: string, replaced?: Turn) => {
   const own = new AbortController()
   run(own)
   if (replaced) talk.pop()
-  const before = talk.slice(-4)
   const turn: Turn = { question, answer: '', sources: [] }
-  const about = quote && [quote]
+  const about = quote
   talk.push(turn)
   // The turns before lose what only the last one has.
   const [e, end, render] = draw()!
@@ -138,7 +137,8 @@ export const send = async (question: string, replaced?: Turn) => {
     const response = await post('/v2/assistant/{}/message', {
       fp, threadId: thread, currentPath: location.pathname.slice(0, 200), context: about,
       trigger: replaced?.answer && 'regenerate-message',
-      messages: [...before.flatMap(t => [message('user', t.question), message('assistant', t.answer)]), message('user', question)],
+      messages: talk.slice(-5).flatMap(t => [['user', t.question], ['assistant', t.answer]])
+        .slice(0, -1).map(([role, text]) => ({ role, parts: [{ type: 'text', text }] })),
     }, { signal: own.signal })
     await read(response.body!, events => {
       for (const event of events) {
@@ -199,8 +199,6 @@ export const fresh = () => {
   draw()
   input.focus()
 }
-
-const message = (role: string, text: string) => ({ role, parts: [{ type: 'text', text }] })
 
 addEventListener('pagehide', save) // half an answer is kept
 run()

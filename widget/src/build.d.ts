@@ -10,10 +10,10 @@ declare const T: { readonly [name in keyof typeof import('./strings/en.json')]: 
 /** CONTEXT is the argument of the function in which the build wraps main.ts. */
 declare const CONTEXT: import('./types').Context
 
-/** MENU is what main.ts hands to menu.ts, and the build puts its name into
- * __DOCS_MENU__. */
-declare const MENU: import('./types').MenuContext
-declare const __DOCS_MENU__: string
+/** PAGE is what main.ts hands to page.ts, and the build puts its name into
+ * __DOCS_PAGE__. */
+declare const PAGE: import('./types').PageContext
+declare const __DOCS_PAGE__: string
 
-/** MENU_TEXTS are the last texts of strings/en.json, from "use" on. */
-declare const MENU_TEXTS: string[]
+/** PAGE_TEXTS are the last texts of strings/en.json, from "helpful" on. */
+declare const PAGE_TEXTS: string[]

@@ -4,10 +4,6 @@ import { emit, explain, say } from './app'
 import { icons } from './icons'
 import { h, press, put, s } from './parts'
 
-// The texts of the ratings follow each other, and so do those of the reasons.
-const ratings = ['up', 'down'] as const
-const reasons = ['wrong', 'incomplete', 'unclear']
-
 /** feedback returns two buttons and the form that they open. rated is called
  * with a rating, and returns what it is for. */
 export const feedback = (rated: (rating: string | null) => object, rating: string | null = null): HTMLElement[] => {
@@ -27,16 +23,17 @@ export const feedback = (rated: (rating: string | null) => object, rating: strin
     })
     emit('feedback', { rating, reasons }, { comment })
   }
-  const buttons = ratings.map((value, i) => press(s[T.good + i], icons.thumb, () => {
+  // The texts of the ratings follow each other, and so do those of the reasons.
+  const buttons = ['up', 'down'].map((value, i) => press(s[T.good + i], icons.thumb, () => {
     rating = rating === value ? null : value
     show()
     send()
     form.hidden = !rating
     // Only a vote down has reasons.
-    put(form, i > 0 && reasons.map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
+    put(form, i > 0 && ['wrong', 'incomplete', 'unclear'].map((value, i) => h('label.chip', {}, h('input', { type: 'checkbox', value }), s[T.wrong + i])), h('div.field', {}, note), h('button.chip', {}, s[T.send]))
     form.scrollIntoView({ block: 'nearest' })
   }, `button.icon.${value}`))
-  const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating + '') + '' })
+  const show = () => buttons.forEach(b => { b.ariaPressed = b.part.contains(rating!) as any })
   show()
   return [...buttons, form]
 }

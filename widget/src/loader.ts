@@ -19,7 +19,7 @@ const script = document.currentScript as HTMLScriptElement
 // A router or a second tag may run the script again.
 if (!window.Docs) {
   const config: Config = { ...__DOCS_CONFIG__, ...script.dataset }
-  const { accent, position, replace, shortcut = 'mod+k', site, strings, theme = 'auto' } = config
+  const { accent = '', position, replace, shortcut = 'mod+k', site, strings, theme = 'auto' } = config
   const base = script.src.split('/v1/widget/')[0]
   const page = document.documentElement
   const language = (page.lang || navigator.language).slice(0, 2).toLowerCase()
@@ -39,7 +39,7 @@ if (!window.Docs) {
   const load = () => main ??= Promise.all([
     chunk(__DOCS_MAIN__), language !== 'en' && chunk(language + __DOCS_STRINGS__).catch(() => 0),
   ]).then(([m, texts]) => {
-    const context: Context = [h, put, icon, adopt, lens, root, config, base, { ...texts?.default, ...own }, dialog, selected, started => { api = started }]
+    const context: Context = [h, put, icon, adopt, chunk, root, config, base, { ...texts?.default, ...own }, dialog, selected, started => { api = started }]
     m.default(context)
   }).catch(() => {
     main = undefined
@@ -87,7 +87,7 @@ if (!window.Docs) {
     const body = document.body ?? page
     const look = getComputedStyle(body)
     const link = body.querySelector(':is(main,[role=main]) p a:not([class*=btn])')
-    const set = (name: string, value: any) => host.style.setProperty(name, value ?? '')
+    const set = (name: string, value: string | null) => host.style.setProperty(name, value)
     set('--docs-accent', accent)
     set('--page-accent', link && getComputedStyle(link).color)
     set('--page-font', look.fontFamily)

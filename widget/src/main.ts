@@ -3,10 +3,10 @@ import css from './main.css'
 import { authorize } from './api'
 import { emit, has, linked, query, question, say, stays, tab } from './app'
 import * as ask from './ask'
+import { feedback } from './feedback'
 import { mainOf, unmark } from './highlight'
 import { icons } from './icons'
-import { pageFeedback } from './page'
-import { adopt, base, config, dialog, h, name, press, root, s, selected, started } from './parts'
+import { adopt, chunk, config, dialog, h, name, press, put, root, s, selected, started } from './parts'
 import * as search from './search'
 import type { Mode } from './types'
 
@@ -50,8 +50,7 @@ const x = head.lastChild as HTMLElement
 name(x, s[T.close])
 dialog.ariaLabel = config.title ?? s[T.search]
 x.onclick = close
-head.prepend(...modes)
-x.before(tools)
+put(head, modes, tools, x)
 dialog.append(search.list, ask.view)
 // A click beside the box closes it, and so does a link that is followed.
 dialog.onclick = e => {
@@ -68,7 +67,7 @@ dialog.onclose = () => {
   emit('close')
 }
 // A phone's keyboard covers the page and leaves its height as it is.
-visualViewport?.addEventListener('resize', () => dialog.style.setProperty('--height', visualViewport!.height * visualViewport!.scale + 'px'))
+visualViewport!.addEventListener('resize', () => dialog.style.setProperty('--height', visualViewport!.height * visualViewport!.scale + 'px'))
 
 /** show opens the dialog and shows one of its views. */
 export const show = (wanted: Mode) => {
@@ -78,11 +77,11 @@ export const show = (wanted: Mode) => {
   say('')
   search.view.hidden = search.list.hidden = asks
   ask.view.hidden = tools.hidden = !asks
-  for (const b of modes) b.ariaPressed = b.part.contains(mode + '-mode') + ''
+  for (const b of modes) b.ariaPressed = b.part.contains(mode + '-mode') as any
   if (!(shown && dialog.open)) {
     shown = true
     ask.opened(typed ? selected : getSelection() + '')
-    dialog.className = dialog.part.value = panel ? 'dialog panel' : 'dialog'
+    dialog.className = dialog.part.value = 'dialog' + (panel ? ' panel' : '')
     if (panel) {
       dialog.show()
       room()
@@ -109,7 +108,7 @@ started({
     show('search')
     search.fillIn(query)
   },
-  ask(question = '') {
+  ask(question) {
     show('ask')
     ask.fillIn(question)
   },
@@ -127,5 +126,4 @@ if (linked) {
   ask.fillIn(question)
   if (query) search.hint(query)
 } else if (panel) show('ask')
-if (has('page_feedback')) pageFeedback()
-if (has('page_menu')) import(base + '/v1/widget/' + __DOCS_MENU__).then(m => m.default([CONTEXT, s, mainOf]))
+if (/page_/.test(config.features!)) chunk(__DOCS_PAGE__).then(m => m.default([CONTEXT, s, mainOf, has, tab, feedback]))

@@ -1,9 +1,6 @@
 // A menu below the heading of the page: copy it, open it in an assistant,
-// connect to its MCP server. It is a chunk of its own: most sites have none.
-import css from './menu.css'
-
-const [[h, put, , adopt, , root, config, base], s, mainOf] = MENU
-MENU_TEXTS.forEach((text, i) => { s[T.use + i] ??= text })
+// connect to its MCP server.
+import { base, config, h, mainOf, put, root, s } from './page'
 
 const here = () => location.origin + location.pathname
 
@@ -26,43 +23,44 @@ const markdown = async () => {
   return response.text()
 }
 
-const box = h('div.menu', { popover: 'auto', ariaLive: 'polite' })
-box.onbeforetoggle = e => {
-  if (e.newState !== 'open') return
-  const { left, bottom } = button.getBoundingClientRect()
-  box.style.left = Math.max(0, Math.min(left, innerWidth - 300)) + scrollX + 'px'
-  box.style.top = bottom + scrollY + 4 + 'px'
-  const question = encodeURIComponent(s[T.read].replace('{q}', here()))
-  put(box, copier(s[T.markdown], markdown), ['Claude|https://claude.ai/new?q=', 'ChatGPT|https://chatgpt.com/?prompt=', 'Cursor|https://cursor.com/link/prompt?text='].map(row => {
-    const [name, href] = row.split('|')
-    return h('a.option', { href: href + question, target: '_blank', rel: 'noreferrer' }, s[T.openIn].replace('{q}', name))
-  }), config.mcp && copier(s[T.mcp], () => new URL(base + '/v1/mcp/' + config.site, location.href).href))
-}
-const button = h('button.chip', {}, s[T.use], ' ▾')
-button.popoverTargetElement = box
-
-const host = document.createElement('caddy-docs')
-const shadow = host.attachShadow({ mode: 'open' })
-shadow.adoptedStyleSheets = root.adoptedStyleSheets
-adopt(shadow, css)
-put(shadow, button, box)
-
-// The colors are those of the box; a router may replace the heading.
-const watch = new MutationObserver(() => keep())
-const keep = () => {
-  if (!window.Docs) { // Docs.destroy
-    watch.disconnect()
-    host.remove()
-    return
+export const menu = () => {
+  const box = h('div.menu', { popover: 'auto', ariaLive: 'polite' })
+  box.onbeforetoggle = e => {
+    if (e.newState !== 'open') return
+    const { left, bottom } = button.getBoundingClientRect()
+    box.style.left = Math.max(0, Math.min(left, innerWidth - 300)) + scrollX + 'px'
+    box.style.top = bottom + scrollY + 4 + 'px'
+    const question = encodeURIComponent(s[T.read].replace('{q}', here()))
+    put(box, copier(s[T.markdown], markdown), ['Claude|https://claude.ai/new?q=', 'ChatGPT|https://chatgpt.com/?prompt=', 'Cursor|https://cursor.com/link/prompt?text='].map(row => {
+      const [name, href] = row.split('|')
+      return h('a.option', { href: href + question, target: '_blank', rel: 'noreferrer' }, s[T.openIn].replace('{q}', name))
+    }), config.mcp && copier(s[T.mcp], () => new URL(base + '/v1/mcp/' + config.site, location.href).href))
   }
-  host.style.cssText = (root.host as HTMLElement).style.cssText
-  host.isConnected || mainOf().querySelector('h1')?.after(host)
+  const button = h('button.chip', {}, s[T.use], ' ▾')
+  button.popoverTargetElement = box
+
+  const host = document.createElement('caddy-docs')
+  const shadow = host.attachShadow({ mode: 'open' })
+  shadow.adoptedStyleSheets = root.adoptedStyleSheets
+  put(shadow, button, box)
+
+  // The colors are those of the box; a router may replace the heading.
+  const watch = new MutationObserver(() => keep())
+  const keep = () => {
+    if (!window.Docs) { // Docs.destroy
+      watch.disconnect()
+      host.remove()
+      return
+    }
+    host.style.cssText = (root.host as HTMLElement).style.cssText
+    host.isConnected || mainOf().querySelector('h1')?.after(host)
+  }
+  const start = () => {
+    watch.observe(document, { childList: true, subtree: true })
+    watch.observe(root.host, { attributes: true })
+    keep()
+  }
+  // A framework that takes over the page's HTML must find it as it was sent.
+  if (document.readyState === 'complete') start()
+  else addEventListener('load', start)
 }
-const start = () => {
-  watch.observe(document, { childList: true, subtree: true })
-  watch.observe(root.host, { attributes: true })
-  keep()
-}
-// A framework that takes over the page's HTML must find it as it was sent.
-if (document.readyState === 'complete') start()
-else addEventListener('load', start)

@@ -1,10 +1,14 @@
-// Whether a page helped: asked at its end, once in a tab.
-import { tab } from './app'
-import { feedback } from './feedback'
-import { h, put, root, s } from './parts'
+// What is in the page itself, on the sites that want it: its menu, and at its end
+// whether it helped, asked once in a tab. It is a chunk of its own: most sites
+// have neither.
+import { menu } from './menu'
+import css from './page.css'
 
-export const pageFeedback = () => {
-  const bar = h('div.page-feedback')
+export const [[h, put, , adopt, , root, config, base], s, mainOf, has, tab, feedback] = PAGE
+PAGE_TEXTS.forEach((text, i) => { s[T.helpful + i] ??= text })
+
+const pageFeedback = () => {
+  const bar = h('div.chip.page-feedback')
   let path = ''
   const look = () => {
     const here = location.pathname
@@ -22,3 +26,7 @@ export const pageFeedback = () => {
   addEventListener('scroll', look)
   look()
 }
+
+adopt(root, css)
+if (has('page_feedback')) pageFeedback()
+if (has('page_menu')) menu()

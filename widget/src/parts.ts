@@ -1,7 +1,7 @@
 // What the loader has made is not loaded again: it hands its functions over.
 import english from './strings/en.json'
 
-export const [h, put, icon, adopt, lens, root, config, base, texts, dialog, selected, started] = CONTEXT
+export const [h, put, icon, adopt, chunk, root, config, base, texts, dialog, selected, started] = CONTEXT
 
 /** s are the texts: the build makes a list of strings/en.json. */
 export const s: string[] = Object.assign(english as unknown as string[], texts)

@@ -33,7 +33,7 @@ export const input = Object.assign(view.querySelector('input')!, {
   oninput() {
     asking.data = fill(s[T.askThis], input.value.trim())
     clearTimeout(timer)
-    timer = setTimeout(() => search(), 80)
+    timer = setTimeout(search, 80)
   },
   async onkeydown(e: KeyboardEvent) {
     const { key } = e
@@ -49,7 +49,7 @@ export const input = Object.assign(view.querySelector('input')!, {
     if (stale) await search()
     const chosen = options[active] as HTMLAnchorElement | undefined
     if (!chosen || stale && !chosen.href) return
-    chosen.target = e.ctrlKey || e.metaKey ? '_blank' : ''
+    if (e.ctrlKey || e.metaKey) chosen.target = '_blank'
     chosen.click()
     chosen.target = ''
   },
@@ -63,10 +63,10 @@ const asking = new Text()
  * Enter takes the first of the others, if there is one. */
 const fillList = (parts: Parameters<typeof put>[1][], question?: string) => {
   const asks = question && has('ask')
-  if (asks) asking.data = fill(s[T.askThis], question)
+  asking.data = fill(s[T.askThis], question!)
   put(list, asks && action(asking, icons.ask, () => ask(), h('kbd', {}, '⇧↵')), parts)
-  input.ariaExpanded = !!list.firstChild + ''
   options = [...list.querySelectorAll<HTMLElement>('[role=option]')]
+  input.ariaExpanded = !!options[0] as any
   select(question ? Math.min(asks ? 1 : 0, options.length - 1) : -1)
 }
 
@@ -74,7 +74,7 @@ const select = (i: number) => {
   active = i
   options.forEach((o, n) => {
     o.id = 'o' + n
-    o.ariaSelected = (n === i) + ''
+    o.ariaSelected = (n === i) as any
   })
   input.setAttribute('aria-activedescendant', options[i]?.id ?? '')
   options[i]?.scrollIntoView({ block: 'nearest' })
@@ -114,7 +114,7 @@ export const search = async (offset?: number) => {
   if (query === found && !offset) return
   const { signal } = running = new AbortController()
   unlink()
-  list.ariaBusy = 'true'
+  list.ariaBusy = true as any
   try {
     const response = await post('/v1/search/{}', { query, pageSize: 7, fields: ['snippet'], offset }, { signal })
     const more: Item[] = await response.json()
@@ -135,7 +135,7 @@ export const search = async (offset?: number) => {
     found = ''
     say(explain(problem as Problem))
   }
-  list.ariaBusy = 'false'
+  list.ariaBusy = false as any
 }
 
 const option = (item: Item) => {
@@ -184,8 +184,7 @@ export const hint = (query: string) => {
 
 /** focus is for the search field. typed: the reader is typing in it. */
 export const focus = (typed: boolean) => {
-  if (!input.value) start()
-  else if (typed) search()
+  if (typed || !input.value) search()
   if (!typed) input.select()
   input.focus()
 }
@@ -201,9 +200,9 @@ interface Resume { path?: string, words?: string[], panel?: boolean }
 /** arrive marks the words of a search on the page that it has led to. It
  * returns whether a panel was open on the page before. */
 export const arrive = (resume: Resume | undefined = tab('resume')) => {
-  if (resume?.words && resume.path === location.pathname) {
+  if (resume?.path === location.pathname) {
     tab('resume', '')
-    mark([...new Set(resume.words)])
+    mark(resume.words!)
   }
   return resume?.panel
 }

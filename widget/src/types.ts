@@ -1,4 +1,5 @@
 // What the loader and the rest share. docs.d.ts is the part that sites see.
+import type * as app from './app'
 import type * as dom from './dom'
 
 export type Mode = 'search' | 'ask'
@@ -29,11 +30,14 @@ export interface Config {
  * ones; dialog has the search field already, and selected
  * was selected on the page when it opened; started gets what the rest can do. */
 export type Context = [
-  h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, lens: string,
+  h: typeof dom.h, put: typeof dom.put, icon: typeof dom.icon, adopt: typeof dom.adopt, chunk: (name: string) => Promise<any>,
   root: ShadowRoot, config: Config, base: string, texts: object, dialog: HTMLDialogElement, selected: string, started: (api: Api) => void,
 ]
 
-export type MenuContext = [context: Context, s: string[], mainOf: () => Element]
+export type PageContext = [
+  context: Context, s: string[], mainOf: () => Element,
+  has: typeof app.has, tab: typeof app.tab, feedback: typeof import('./feedback').feedback,
+]
 
 export interface Api {
   open(mode?: Mode): void
