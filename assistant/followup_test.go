@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
+	"github.com/caddy-docs/caddy-docs/retrieval/language"
 )
 
 func TestWhatAFollowUpIsAbout(t *testing.T) {
@@ -35,5 +36,21 @@ func TestWhatAFollowUpIsAbout(t *testing.T) {
 				t.Errorf("searched for %q and %q", e.Query, e.Other)
 			}
 		})
+	}
+}
+
+func TestARepeatedQuestionIsNoRewrite(t *testing.T) {
+	q := &inquiry{asked: "and not write it to disk but keep its permalink?", earlier: []reply.Message{
+		userSaid("How do I keep a page out of page collections?"), assistantSaid("Set `list: never`."),
+	}}
+	q.language = q.detect(language.English)
+	for text, want := range map[string]bool{
+		"How do I keep a page out of page collections?":                          false,
+		"How do I keep a page out of collections?":                               false,
+		"How do I keep the permalink of a page, but not write the page to disk?": true,
+	} {
+		if usable, _ := q.rewrittenAs(text); usable != want {
+			t.Errorf("%q is usable: %t", text, usable)
+		}
 	}
 }

@@ -74,8 +74,11 @@ func (f *findings) judge() verdict {
 	}
 	weights := rate(v.nearest, asked, l)
 	v.value = func(text string) (sum float64) {
-		for stem := range heldTerms(text, asked, l) {
-			sum += weights[stem]
+		held := heldTerms(text, asked, l)
+		for _, t := range asked { // in one order: equal texts have equal sums
+			if held[t.stem] {
+				sum += weights[t.stem]
+			}
 		}
 		return sum
 	}

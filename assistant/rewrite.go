@@ -97,14 +97,17 @@ func (q *inquiry) rewrittenAs(s string) (usable, sure bool) {
 		}
 	}
 	for _, m := range q.earlier[max(0, len(q.earlier)-4):] {
-		shared := 0
+		said, shared := 0, 0
 		for w := range stems(short.Bytes(m.Text, 4000), q.language) {
-			if have[w] && !own[w] {
-				shared++
+			if have[w] {
+				said++
+				if !own[w] {
+					shared++
+				}
 			}
 		}
 		added += shared
-		if m.Role == reply.User && shared < len(have) { // not the earlier question itself
+		if m.Role == reply.User && said < len(have) { // not the earlier question itself
 			subject += shared
 		}
 	}

@@ -122,12 +122,7 @@ func (p *part) markdown(room int, value func(string) float64, url string) string
 	return out + "[…]"
 }
 
-// nearlyBest is the share of the best item's value from which others of a long
-// list are quoted with it.
-const nearlyBest = .6
-
-// valuable returns the items that hold nearly as much of what is asked as the
-// best one, in their order.
+// valuable returns the items that hold most of what is asked, in their order.
 func valuable(items []string, room int, value func(string) float64) []string {
 	best := 0.
 	values := make([]float64, len(items))
@@ -138,7 +133,7 @@ func valuable(items []string, room int, value func(string) float64) []string {
 	var out []string
 	for i, item := range items {
 		n := utf8.RuneCountInString(item)
-		if values[i] >= nearlyBest*best && (n <= room || len(out) == 0) {
+		if values[i] == best && (n <= room || len(out) == 0) {
 			out = append(out, item)
 			room -= n
 		}

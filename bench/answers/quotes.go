@@ -311,14 +311,14 @@ func flat(s string) string {
 type parsedAnswer struct {
 	quotes []parsedQuote
 	links  []string
-	lines  []string // of the links
+	lines  []string // of the links, below their titles
 }
 
-type parsedQuote struct{ url, text string }
+type parsedQuote struct{ title, url, text string }
 
 var (
-	quotedHeading = regexp.MustCompile(`^\*\*\[.*\]\((\S+)\)\*\*$`)
-	listedLink    = regexp.MustCompile(`^- \[.*?\]\((\S+?)\):?(.*)`)
+	quotedHeading = regexp.MustCompile(`^\*\*\[(.*)\]\((\S+)\)\*\*$`)
+	listedLink    = regexp.MustCompile(`^- \[(.*?)\]\((\S+?)\):?(.*)`)
 )
 
 func parseAnswer(text string) (a parsedAnswer) {
@@ -328,11 +328,11 @@ func parseAnswer(text string) (a parsedAnswer) {
 			fenced = !fenced
 		}
 		if m := quotedHeading.FindStringSubmatch(line); m != nil && !fenced {
-			a.quotes = append(a.quotes, parsedQuote{url: m[1]})
+			a.quotes = append(a.quotes, parsedQuote{title: m[1], url: m[2]})
 			continue
 		}
-		if m := listedLink.FindStringSubmatch(line); m != nil && !fenced && strings.Contains(m[1], ".test/") {
-			a.links, a.lines = append(a.links, m[1]), append(a.lines, m[2])
+		if m := listedLink.FindStringSubmatch(line); m != nil && !fenced && strings.Contains(m[2], ".test/") {
+			a.links, a.lines = append(a.links, m[2]), append(a.lines, m[1]+"\n"+m[3])
 			continue
 		}
 		if n := len(a.quotes); n > 0 {
@@ -347,7 +347,7 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 		t := &targets[i]
 		var shown strings.Builder
 		for _, q := range a.quotes {
-			shown.WriteString(q.text + "\n\n")
+			shown.WriteString(q.title + "\n" + q.text + "\n\n")
 			switch {
 			case slices.Contains(t.sections, q.url):
 				points = max(points, 2)
