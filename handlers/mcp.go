@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -125,6 +126,14 @@ func (m *MCP) Cleanup() error {
 
 // WantsKey reports whether the server is for clients with a key alone.
 func (m *MCP) WantsKey() bool { return m.RequireKey }
+
+// PersonHeaders are the headers that locks see of a person who has signed in.
+func (m *MCP) PersonHeaders() []string {
+	if m.SignIn == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m.SignIn.Headers))
+}
 
 // DefinedSite returns the site that this route defines, nil for none.
 func (m *MCP) DefinedSite() *options.Definition { return m.Define }

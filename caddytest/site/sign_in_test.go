@@ -84,6 +84,34 @@ func startHandbook(t *testing.T, issuer, more string) *caddytest.Server {
 	return s
 }
 
+// A lock that believes the headers of sign_in from anyone is open to anyone:
+// doctor tries it.
+func TestTheDoctorFindsLocksThatBelieveHeadersOfStrangers(t *testing.T) {
+	for name, test := range map[string]struct{ lock, value string }{
+		"any value":  {"@staff {\n\tpath /staff/*\n\tnot header Remote-User *\n}\nrespond @staff 403", "x"},
+		"one value":  {"@staff {\n\tpath /staff/*\n\tnot header Remote-Groups staff\n}\nrespond @staff 403", "staff"},
+		"a pattern":  {"@staff {\n\tpath /staff/*\n\tnot header_regexp Remote-Groups (^|,)hr-staff(,|$)\n}\nrespond @staff 403", "hr-staff"},
+		"expression": {"@staff `path('/staff/*') && !{header.Remote-Groups}.contains('boss')`\nrespond @staff 404", "boss"},
+		"in handle":  {"handle /staff/* {\n\t@in header Remote-Groups *staff*\n\thandle @in {\n\t\tfile_server\n\t}\n\thandle {\n\t\trespond 403\n\t}\n}", "staff"},
+		"right":      {"@in {\n\tpath /staff/*\n\tnot docs_signed_in\n}\nrequest_header @in -Remote-Groups\n@staff {\n\tpath /staff/*\n\tnot header Remote-Groups staff\n}\nrespond @staff 403", ""},
+		"closed":     {"respond /staff/* 403", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := caddytest.Start(t, "", fmt.Sprintf("http://localhost:0 {\n\troot * %q\n%s\ndocs handbook {\n\tmcp {\n\t\tsign_in http://localhost:1 {\n\t\t\theader Remote-User sub\n\t\t\theader Remote-Groups groups\n\t\t}\n\t}\n}\nfile_server\n}\n", caddytest.Folder(t, handbook), test.lock))
+			waitForLocks(t, s)
+			found := ""
+			for _, check := range caddytest.App(t).Doctor(t.Context()) {
+				if check.What == "site handbook locks" {
+					found = check.Found + " " + check.Do
+				}
+			}
+			if test.value == "" && found != "" || test.value != "" && (!strings.Contains(found, fmt.Sprintf("/staff/bands.html opens for a stranger who sends the headers of sign_in with %q", test.value)) || !strings.Contains(found, "docs_signed_in")) {
+				t.Errorf("doctor: %s", found)
+			}
+		})
+	}
+}
+
 // startProvider runs the identity provider and returns its URL.
 func startProvider(t *testing.T, tokens string) string {
 	t.Helper()

@@ -125,6 +125,12 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 		c.add(name+" index", nil, fmt.Sprintf("%d pages, %d sections, checked %s", st.Pages, st.Sections, st.Checked.Format(time.DateTime)), "")
 	}
 	checkPages(r, c)
+	sctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	if page, value := r.Reach.Spoofed(sctx); page != "" {
+		c.add(name+" locks", fmt.Errorf("%s opens for a stranger who sends the headers of sign_in with %q", page, value), "",
+			"send every request that docs_signed_in does not match through the login, which must remove these headers; see the manual's page Agents")
+	}
 	if w := r.RefusedWidget.Load(); w != nil {
 		c.add(name+" widget", fmt.Errorf("the Content-Security-Policy of %s refuses it: %s", w.Page, w.Directive), "",
 			"add 'self' to script-src and connect-src of that policy (and remove 'strict-dynamic'), or put a tag with its nonce into the pages; see the manual's page Widget")
