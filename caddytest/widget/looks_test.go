@@ -141,6 +141,7 @@ func testLooks(t *testing.T, s *stand) {
 		b.ask("How do I install Acme?")
 		b.answered()
 		b.is(`getComputedStyle($('.code')).direction === 'ltr'`)
+		b.is(`getComputedStyle($('.question')).direction === 'ltr'`) // English, as it was asked
 		b.shoot("rtl")
 		b.calm()
 	})

@@ -29,7 +29,7 @@ const take = (name: string) => {
 /** question and query are in the address of the page. A site's own page of
  * results, which has the form for them, keeps its query. */
 export const question = take('ask')
-export const query = location.href.startsWith(document.querySelector<HTMLInputElement>('[name=q]')?.form?.action!) ? null : take('q')
+export const query = !location.href.startsWith(document.querySelector<HTMLInputElement>('[name=q]')?.form?.action!) && take('q')
 
 /** unlink takes them out of it, once they are sent: a reload begins with the
  * page. */

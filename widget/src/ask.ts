@@ -85,7 +85,7 @@ const submit = () => {
 const add = (turn: Turn) => {
   const body = h('div.answer')
   const end = h('div.end')
-  const e = h('div.turn', {}, h('p.question', {}, turn.question), body, end)
+  const e = h('div.turn', { dir: 'auto' }, h('p.question', {}, turn.question), body, end)
   const show = renderer(body)
   const again = () => send(turn.question, turn)
   const render = (grows?: boolean) => {

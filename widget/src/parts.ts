@@ -8,7 +8,7 @@ export const s: string[] = Object.assign(english as unknown as string[], texts)
 
 /** fill replaces {n} or {q} in a text. What readers wrote may run the other way
  * than the text around it. */
-export const fill = (text: string, value: string | number) => text.replace(/\{(\w)\}/, (_, name) => name === 'q' ? '\u2068' + value + '\u2069' : value + '')
+export const fill = (text: string, value: string | number) => text.replace(/\{\w\}/, mark => mark === '{q}' ? '\u2068' + value + '\u2069' : value + '')
 
 /** name gives a button its accessible name, which is shown as a tooltip. */
 export const name = (button: HTMLElement, label: string) => {
