@@ -1,10 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/caddy-docs/caddy-docs/insights"
@@ -64,13 +67,13 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 	return found, nil
 }
 
-// vectors are those of the wordings. Each is embedded once.
+// vectors are those of the questions' subjects. Each is embedded once.
 func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
-	vectors, missing := make([][]float32, len(gaps)), []string{}
-	for i := range gaps {
-		var ok bool
-		if vectors[i], ok = q.d.vectors.Get(gaps[i].Wording); !ok {
-			missing = append(missing, gaps[i].Wording)
+	vectors, missing, places := make([][]float32, len(gaps)), []string{}, []int{}
+	for i, g := range gaps {
+		subject, ok := q.site.subject(g.Wording), false
+		if vectors[i], ok = q.d.vectors.Get(subject); !ok {
+			missing, places = append(missing, subject), append(places, i)
 		}
 	}
 	if len(missing) == 0 {
@@ -83,14 +86,27 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range vectors {
-		if vectors[i] == nil {
-			vectors[i], made = made[0], made[1:]
-			q.d.vectors.Put(gaps[i].Wording, vectors[i], 1)
-		}
+	for n, i := range places {
+		vectors[i] = made[n]
+		q.d.vectors.Put(missing[n], made[n], 1)
 	}
 	return vectors, nil
 }
+
+// subject is a question without the words of the site's name, which are what
+// the questions about it have in common.
+func (s *Site) subject(question string) string {
+	names := nameWord.FindAllString(strings.ToLower(s.Name+" "+s.Title), -1)
+	rest := nameWord.ReplaceAllStringFunc(question, func(word string) string {
+		if slices.Contains(names, strings.ToLower(word)) {
+			return ""
+		}
+		return word
+	})
+	return cmp.Or(strings.TrimSpace(rest), question)
+}
+
+var nameWord = regexp.MustCompile(`[\pL\pN]{3,}`)
 
 // alike groups vectors: the two groups that are closest on average become one,
 // as long as they are close. What is close depends on the model, and is measured
@@ -131,7 +147,7 @@ func alike(vectors [][]float32) (groups [][]int) {
 
 // closeness is how far from the usual similarity to that of equal texts one
 // must be.
-const closeness = .4
+const closeness = .25
 
 func cosine(a, b []float32) float64 {
 	var dot, aa, bb float64

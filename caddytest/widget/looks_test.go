@@ -120,7 +120,7 @@ func testLooks(t *testing.T, s *stand) {
 				b.is(`document.documentElement.scrollWidth <= innerWidth`)
 				b.is(`[...menu.querySelectorAll('button, a')].every(e => e.offsetHeight >= ` + map[bool]string{true: "44", false: "24"}[size.touch] + `)`)
 				state("page-menu")
-				b.visit("/config", `{"features":["search","page_feedback"]}`)
+				b.visit("/install", `{"features":["search","page_feedback"]}`)
 				b.until(`$('.page-feedback')`)
 				js[bool](b, `scrollTo(0, 1e6), true`)
 				b.until(`seen('.page-feedback')`)
