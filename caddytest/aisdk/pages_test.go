@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -101,7 +102,10 @@ func copyExamples(t *testing.T) (dir string, pages []string) {
 			pages = append(pages, page)
 		}
 		copied(filepath.Join(chat, "tsconfig.json"), filepath.Join(sub, "tsconfig.json"))
-		copied(filepath.Join(chat, "docs.ts"), filepath.Join(sub, "docs.ts"))
+		shared, err := os.ReadFile(filepath.Join(chat, "docs.ts"))
+		check(err)
+		shared = bytes.ReplaceAll(shared, []byte("../../contract/"), []byte("../../../../contract/"))
+		check(os.WriteFile(filepath.Join(sub, "docs.ts"), shared, 0o600))
 	}
 	return dir, pages
 }

@@ -30,11 +30,6 @@ const (
 declare const input: string
 declare const sendMessage: import('@ai-sdk/react').UseChatHelpers<import('ai').UIMessage>['sendMessage']
 `
-	transport = `
-import { DefaultChatTransport } from 'ai'
-declare const threads: Map<string, string>
-new DefaultChatTransport({
-`
 	sentence = `
 declare function sentence(error: Error): string
 `
@@ -68,11 +63,8 @@ func TestTheManualsTypeScriptCompiles(t *testing.T) {
 				majors = []int{4}
 				code = sentence + code
 			}
-			switch {
-			case strings.HasPrefix(code, "sendMessage("):
+			if strings.HasPrefix(code, "sendMessage(") {
 				code = hook + code
-			case strings.HasPrefix(code, "prepareSendMessagesRequest"):
-				code = transport + code + "})"
 			}
 			name := fmt.Sprintf("%s-%d.%s", strings.TrimSuffix(filepath.Base(page), ".md"), i+1, m[1])
 			for _, major := range majors {
@@ -106,8 +98,9 @@ func compile(t *testing.T, major int, files map[string]string) ([]byte, error) {
 			"strict": true, "noEmit": true, "skipLibCheck": true, "target": "ES2022", "lib": []string{"ES2022", "DOM", "DOM.Iterable"},
 			"module": "ESNext", "moduleResolution": "Bundler", "jsx": "react-jsx", "types": []string{},
 			"paths": map[string][]string{
-				"ai":            {fmt.Sprintf("../ai%d", major)},
-				"@ai-sdk/react": {fmt.Sprintf("../react%d", major)},
+				"ai":                {fmt.Sprintf("../ai%d", major)},
+				"@ai-sdk/react":     {fmt.Sprintf("../react%d", major)},
+				"caddy-docs-client": {"../../../../contract/client"},
 			},
 		},
 		"include": []string{"*"},
