@@ -44,7 +44,7 @@ func (g *generation) explain(q *retrieval.Query, p *parsedQuery, similar *simila
 		second = keywordSecond * values[len(values)-2]
 	}
 	if s.headingHits[section] > (1-rounding)*known {
-		verbatim = known * p.headed(&g.docs[page].Sections[section-from])
+		verbatim = known * p.headed()(&g.docs[page].Sections[section-from])
 	}
 	add := func(name string, v float32) {
 		if v != 0 {

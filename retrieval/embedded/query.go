@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -106,23 +107,56 @@ func (p *parsedQuery) names(title string) bool {
 	return slices.Equal(p.plain, words.Plain(words.Unnumbered(title)))
 }
 
-// headed returns what a section's heading adds that is a query of several
-// words, or has them in order, or is written like an identifier of one word. An
-// anchor that is the query marks what it names.
-func (p *parsedQuery) headed(s *retrieval.Section) float32 {
+// headed returns a function of what a section's heading adds that is a query of
+// several words, or has them in order, or is written like an identifier of one
+// word. An anchor that is the query marks what it names. Thousands of pages may
+// have the same heading, so each is read once.
+func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 	if len(p.plain) < 2 {
-		if p.marked && words.Unnumbered(s.Heading) == p.text {
-			return headingVerbatim
+		return func(s *retrieval.Section) float32 {
+			if p.marked && strings.HasSuffix(s.Heading, p.text) && words.Unnumbered(s.Heading) == p.text {
+				return headingVerbatim
+			}
+			return 0
 		}
-		return 0
 	}
-	switch heading := strings.Join(words.Plain(words.Unnumbered(s.Heading)), " "); {
-	case strings.EqualFold(s.Anchor, p.text), p.phrase != "" && heading == p.phrase:
-		return headingVerbatim
-	case p.phrase != "" && strings.Contains(" "+heading+" ", " "+p.phrase+" "):
-		return headingVerbatim / 2
+	letters := 0 // a heading that has the query has as many
+	for _, r := range p.text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
 	}
-	return 0
+	read := map[string]float32{}
+	return func(s *retrieval.Section) float32 {
+		switch {
+		case strings.EqualFold(s.Anchor, p.text):
+			return headingVerbatim
+		case p.phrase == "" || len(s.Heading) < letters || plainASCII(s.Heading) && !strings.Contains(strings.ToLower(s.Heading), p.plain[0]):
+			return 0
+		}
+		v, ok := read[s.Heading]
+		if !ok {
+			switch heading := strings.Join(words.Plain(words.Unnumbered(s.Heading)), " "); {
+			case heading == p.phrase:
+				v = headingVerbatim
+			case strings.Contains(" "+heading+" ", " "+p.phrase+" "):
+				v = headingVerbatim / 2
+			}
+			read[s.Heading] = v
+		}
+		return v
+	}
+}
+
+// plainASCII reports whether the plain words of a text are parts of it, but for
+// case.
+func plainASCII(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= utf8.RuneSelf || c == '\'' {
+			return false
+		}
+	}
+	return true
 }
 
 // mostGain returns the gain of a word's best expansion.

@@ -130,7 +130,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 	if p.keywords() {
 		evidence, secondShare = keywordEvidence, keywordSecond
 	}
-	known := p.knownIDF()
+	known, headed := p.knownIDF(), p.headed()
 	var best, bestPage float32
 	for page := range uint32(len(g.docs)) {
 		if s.page[page] == 0 || allowed != nil && !allowed[page] {
@@ -146,7 +146,7 @@ func (g *generation) rank(p *parsedQuery, scopes []judgement, allowed []bool, s 
 			}
 			v += title + headingBonus*likeness(headings[i], known, headingIDF[i])
 			if headings[i] > (1-rounding)*known {
-				v += known * p.headed(&g.docs[page].Sections[i])
+				v += known * headed(&g.docs[page].Sections[i])
 			}
 			sections[i] = v
 			if v > first {

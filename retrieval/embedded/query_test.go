@@ -1,0 +1,32 @@
+package embedded
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
+)
+
+// What is left out without reading a heading's words would have added nothing.
+func TestHeadingsThatAreLeftOutAddNothing(t *testing.T) {
+	headings := []string{"How to run it", "Don't do it", "dont do it", "useData for a page", "Use Data", "file_server", "The File Server", "1.2 File server", "ﬁle server", "Über uns", "HTTP/3 server", "how-to run", "C++ server run"}
+	for _, query := range headings {
+		p := parsedQuery{plain: words.Plain(query), text: query}
+		p.phrase = strings.Join(p.plain, " ")
+		for _, heading := range headings {
+			want := float32(0)
+			switch in := strings.Join(words.Plain(words.Unnumbered(heading)), " "); {
+			case len(p.plain) < 2:
+				continue
+			case in == p.phrase:
+				want = headingVerbatim
+			case strings.Contains(" "+in+" ", " "+p.phrase+" "):
+				want = headingVerbatim / 2
+			}
+			if got := p.headed()(&retrieval.Section{Heading: heading}); got != want {
+				t.Errorf("%q in %q: %v, want %v", query, heading, got, want)
+			}
+		}
+	}
+}
