@@ -52,6 +52,27 @@ func TestAPageIsFoundOnceInTheReadersLanguage(t *testing.T) {
 	}
 }
 
+// Eastern languages have no stop words between spaces: their script shows them.
+// The translation that has the words is shown, not the original that has one of
+// them.
+func TestAScriptShowsTheLanguageOfAQuery(t *testing.T) {
+	of := func(language, title, text string) *retrieval.Document {
+		page := language + "/fonts"
+		return &retrieval.Document{Page: page, URL: "/" + page, Language: language, Title: title, Sections: []retrieval.Section{{Text: text}}}
+	}
+	x := opened(t, Options{}, of("en", "Fonts", "Add fonts."), of("ja", "フォント", "fonts フォントをサイトに追加します。設定"),
+		of("ko", "글꼴", "fonts 글꼴을 사이트에 추가합니다."), of("zh", "字体", "fonts 把字体添加到网站。設定"))
+	for _, c := range []struct{ query, prefer, want string }{
+		{"fonts フォントを追加", "", "ja/fonts"}, {"fonts 글꼴", "", "ko/fonts"}, {"fonts 添加字体", "", "zh/fonts"},
+		{"fonts フォント", "en", "ja/fonts"}, {"fonts 設定", "", "zh/fonts"}, {"fonts 設定", "ja", "ja/fonts"}, {"fonts", "", "en/fonts"},
+	} {
+		got := pages(search(t, x, retrieval.Query{Text: c.query, Prefer: retrieval.Filter{Language: c.prefer}}))
+		if !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%q by readers of %q finds %v, want %s", c.query, c.prefer, got, c.want)
+		}
+	}
+}
+
 // A page that only some can open neither hides a public copy nor is hidden.
 func TestLockedPagesHideNoCopies(t *testing.T) {
 	docs := fonts()

@@ -240,7 +240,7 @@ func (v *vocabulary) parse(q *retrieval.Query, w *words.Wording) parsedQuery {
 		p.marked = p.marked || !unicode.IsLetter(r) || i > 0 && unicode.IsUpper(r)
 	}
 	if strings.ContainsFunc(p.text, func(r rune) bool { return unicode.IsSpace(r) || r > unicode.MaxASCII }) { // useData isn't English
-		p.language = v.languageOf(p.words)
+		p.language = v.languageOf(q, p.words)
 	}
 	p.words = withoutStops(w, p.words, len(p.plain), cmp.Or(p.language, language.Of(q.Prefer.Language), language.English))
 	// "file server" also finds fileserver, and prefers file_server.
@@ -313,9 +313,16 @@ func distinct(name string, others bool) bool {
 	return strings.ContainsFunc(name, func(r rune) bool { return r != '-' && r != '\'' && r != '’' && !unicode.IsLower(r) })
 }
 
-// languageOf returns the language with the most stop words of a query among
-// those of the index, "" where none leads.
-func (v *vocabulary) languageOf(words []queryWord) language.Language {
+// languageOf returns the language of a query among those of the index: that of
+// its eastern script, or else the one with the most stop words, "" where none
+// leads. Chinese characters alone may be Japanese.
+func (v *vocabulary) languageOf(q *retrieval.Query, words []queryWord) language.Language {
+	switch l := language.Detect(q.Text, ""); {
+	case l == language.Chinese && language.Of(q.Prefer.Language) == language.Japanese:
+		return language.Japanese
+	case (l == language.Chinese || l == language.Japanese || l == language.Korean) && slices.Contains(v.languages, l):
+		return l
+	}
 	best, most := language.Language(""), 0
 	for _, l := range v.languages {
 		n := 0
