@@ -71,8 +71,10 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	vectors, missing, places := make([][]float32, len(gaps)), []string{}, []int{}
 	for i, g := range gaps {
-		subject, ok := q.site.subject(g.Wording), false
-		if vectors[i], ok = q.d.vectors.Get(subject); !ok {
+		subject := q.site.subject(g.Wording)
+		if known, ok := q.d.vectors.Get(subject); ok {
+			vectors[i] = known
+		} else {
 			missing, places = append(missing, subject), append(places, i)
 		}
 	}

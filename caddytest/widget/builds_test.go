@@ -50,9 +50,7 @@ var builds = []struct {
 
 // The sites are built here, with the search of their generator in place.
 func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a browser takes seconds to start")
-	}
+	loadAxe(t)
 	for _, build := range builds {
 		t.Run(build.name, func(t *testing.T) {
 			command := strings.Fields(build.command)
@@ -88,6 +86,10 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 			b.until(`$$('.result').length > 0`)
 			b.key(kb.ArrowRight) // turns the page in mdBook
 			b.is(`location.pathname === ` + quote(path))
+			for _, scheme := range []string{"light", "dark"} {
+				b.media("prefers-color-scheme", scheme)
+				b.axe(build.name+", "+scheme, "caddy-docs")
+			}
 			opened("click")
 			js[bool](b, `document.activeElement.blur(), true`)
 			for _, key := range build.keys {

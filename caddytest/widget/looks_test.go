@@ -14,9 +14,9 @@ import (
 	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
-// axe checks that axe-core finds nothing on the page. It comes by DevTools:
-// Trusted Types would refuse it as a script of the page.
-func (b *tab) axe(state string) {
+// axe checks that axe-core finds nothing in what a selector of the page matches.
+// It comes by DevTools: Trusted Types would refuse it as a script of the page.
+func (b *tab) axe(state, within string) {
 	b.t.Helper()
 	if axe == "" {
 		b.t.Skip("axe-core is not installed")
@@ -24,7 +24,7 @@ func (b *tab) axe(state string) {
 	if !js[bool](b, `Boolean(window.axe)`) {
 		js[bool](b, axe+"\n;true")
 	}
-	found := js[[]string](b, `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`)
+	found := js[[]string](b, `axe.run(` + quote(within) + `, { resultTypes: ['violations'] }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`)
 	for _, f := range found {
 		b.t.Errorf("axe, %s: %s", state, f)
 	}
@@ -64,7 +64,7 @@ func testLooks(t *testing.T, s *stand) {
 				b.media("prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
 				state := func(name string) {
 					b.t.Helper()
-					b.axe(name)
+					b.axe(name, "html")
 					b.shoot(fmt.Sprintf("%s-%s-%s", name, size.name, scheme))
 				}
 				b.visit("/", `{"starters":["How do I install Acme?"],"support":"/help?thread={t}"}`)

@@ -18,7 +18,7 @@ func testPlainPage(t *testing.T, s *stand) {
 			b.media("prefers-color-scheme", scheme)
 			look := func(state string) {
 				t.Helper()
-				b.axe(state)
+				b.axe(state, "html")
 				b.is(`document.documentElement.scrollWidth <= innerWidth`)
 				b.shoot(fmt.Sprintf("plain-%s-%d-%s", state, width, scheme))
 			}

@@ -167,7 +167,7 @@ func testTakeover(t *testing.T, s *stand) {
 		b.key("k", chromedp.ModifierCtrl)
 		b.key("install")
 		b.until(`text('.status') === 'Offline' && $('.search .input').value === 'install' && location.pathname === '/'`)
-		b.axe("offline")
+		b.axe("offline", "html")
 		b.network(0)
 		b.key("e")
 		b.until(`$$('.result').length > 1 && $('.search .input').value === 'installe'`)
