@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +111,41 @@ func TestTheDoctorFindsLocksThatBelieveHeadersOfStrangers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While the provider's keys can't be fetched, a right token is no error of the
+// client's, and opens nothing.
+func TestWithoutTheProvidersKeysNoPageOpens(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k", Algorithm: oidc.ES256}}}
+	var there atomic.Bool
+	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/.well-known/openid-configuration" || there.Load() {
+			provider.ServeHTTP(w, r)
+			return
+		}
+		http.Error(w, "maintenance", http.StatusBadGateway)
+	}))
+	t.Cleanup(idp.Close)
+	provider.SetIssuer(idp.URL)
+	s := startHandbook(t, idp.URL, "")
+	claims, _ := json.Marshal(map[string]any{
+		"iss": idp.URL, "aud": s.Base + "/mcp", "sub": "mia", "exp": time.Now().Add(time.Hour).Unix(), "preferred_username": "mia", "groups": []string{"staff"},
+	})
+	token := oidctest.SignIDToken(key, "k", oidc.ES256, string(claims))
+	for range 2 {
+		r := askHandbook(s, "/mcp", token, nil)
+		if r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || r.Header.Get("WWW-Authenticate") != "" || strings.Contains(string(r.Body), "four thousand") {
+			t.Errorf("without the keys: %d %v %s", r.Status, r.Header, r.Body)
+		}
+	}
+	there.Store(true)
+	caddytest.Until(t, "the staff find the salary bands", func() bool {
+		return strings.Contains(string(askHandbook(s, "/mcp", token, nil).Body), "four thousand")
+	})
 }
 
 // startProvider runs the identity provider and returns its URL.
