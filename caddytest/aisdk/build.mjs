@@ -2,5 +2,5 @@
 import { build } from 'vite'
 
 for (const root of process.argv.slice(2)) {
-  await build({ root, base: './', logLevel: 'error', build: { reportCompressedSize: false } })
+  await build({ root, base: './', logLevel: 'error', build: { reportCompressedSize: false, outDir: process.env.OUT ?? 'dist' } })
 }
