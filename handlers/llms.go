@@ -165,7 +165,7 @@ func (l *LLMs) missing(w http.ResponseWriter, r *http.Request, live *site.Site, 
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(http.StatusNotFound)
 	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, text) // an error means that the client is gone
+		_, _ = io.WriteString(w, text) //nolint:gosec // Markdown, with nosniff; an error means that the client is gone
 	}
 }
 
