@@ -98,13 +98,8 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 // subject is a question without the words of the site's name, which are what
 // the questions about it have in common.
 func (s *Site) subject(question string) string {
-	names := nameWord.FindAllString(strings.ToLower(s.Name+" "+s.Title), -1)
-	rest := nameWord.ReplaceAllStringFunc(question, func(word string) string {
-		if slices.Contains(names, strings.ToLower(word)) {
-			return ""
-		}
-		return word
-	})
+	names := strings.Join(nameWord.FindAllString(s.Name+" "+s.Title, -1), "|")
+	rest := regexp.MustCompile(`(?i)\b(`+names+`)\b`).ReplaceAllString(question, "")
 	return cmp.Or(strings.TrimSpace(rest), question)
 }
 
