@@ -311,7 +311,7 @@ func flat(s string) string {
 type parsedAnswer struct {
 	quotes []parsedQuote
 	links  []string
-	lines  []string // of the links, below their titles
+	lines  []parsedQuote // of the links
 }
 
 type parsedQuote struct{ title, url, text string }
@@ -332,7 +332,7 @@ func parseAnswer(text string) (a parsedAnswer) {
 			continue
 		}
 		if m := listedLink.FindStringSubmatch(line); m != nil && !fenced && strings.Contains(m[2], ".test/") {
-			a.links, a.lines = append(a.links, m[2]), append(a.lines, m[1]+"\n"+m[3])
+			a.links, a.lines = append(a.links, m[2]), append(a.lines, parsedQuote{title: m[1], text: m[3]})
 			continue
 		}
 		if n := len(a.quotes); n > 0 {
@@ -347,7 +347,7 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 		t := &targets[i]
 		var shown strings.Builder
 		for _, q := range a.quotes {
-			shown.WriteString(q.title + "\n" + q.text + "\n\n")
+			shown.WriteString(t.shown(q) + "\n\n")
 			switch {
 			case slices.Contains(t.sections, q.url):
 				points = max(points, 2)
@@ -355,7 +355,7 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 				points = max(points, 1)
 			}
 		}
-		if slices.ContainsFunc(a.lines, t.in) {
+		if slices.ContainsFunc(a.lines, func(q parsedQuote) bool { return t.in(t.shown(q)) }) {
 			return mostPoints
 		}
 		if t.in(shown.String()) {
@@ -369,6 +369,15 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 		}
 	}
 	return points
+}
+
+// shown is a quote or line as readers see it. A title may have a fact, but no
+// part of a block.
+func (t *target) shown(q parsedQuote) string {
+	if len(t.facts) == 0 {
+		return q.text
+	}
+	return q.title + "\n" + q.text
 }
 
 func onPage(address string, d *retrieval.Document) bool {
