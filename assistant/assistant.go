@@ -152,7 +152,7 @@ type Result struct {
 	// Retrieval and FirstToken are the times from the start of Reply.
 	Retrieval, FirstToken time.Duration
 	Passages              int
-	// Nearest is the page of the first passage, CitedPages are those that the
+	// Nearest is the page of the best passage, CitedPages are those that the
 	// answer links to.
 	Nearest    string
 	CitedPages []string
