@@ -148,8 +148,8 @@ func (p *parsedQuery) headed() func(*retrieval.Section) float32 {
 	}
 }
 
-// plainASCII reports whether the plain words of a text are parts of it, but for
-// case.
+// plainASCII reports whether the plain words of a text are parts of it, except for
+// their case.
 func plainASCII(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= utf8.RuneSelf || c == '\'' {
