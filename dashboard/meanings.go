@@ -70,8 +70,9 @@ func (q *request) meanings(store *insights.Store, query insights.Query) ([]meani
 // vectors are those of the questions' subjects. Each is embedded once.
 func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	vectors, missing, places := make([][]float32, len(gaps)), []string{}, []int{}
+	subjectOf := q.site.subjects()
 	for i, g := range gaps {
-		subject := q.site.subject(g.Wording)
+		subject := subjectOf(g.Wording)
 		if known, ok := q.d.vectors.Get(subject); ok {
 			vectors[i] = known
 		} else {
@@ -95,12 +96,13 @@ func (q *request) vectors(gaps []insights.Gap) ([][]float32, error) {
 	return vectors, nil
 }
 
-// subject is a question without the words of the site's name, which are what
-// the questions about it have in common.
-func (s *Site) subject(question string) string {
-	names := strings.Join(nameWord.FindAllString(s.Name+" "+s.Title, -1), "|")
-	rest := regexp.MustCompile(`(?i)\b(`+names+`)\b`).ReplaceAllString(question, "")
-	return cmp.Or(strings.TrimSpace(rest), question)
+// subjects returns a function that takes the words of the site's name out of a
+// question: they are what the questions about it have in common.
+func (s *Site) subjects() func(question string) string {
+	names := regexp.MustCompile(`(?i)\b(` + strings.Join(nameWord.FindAllString(s.Name+" "+s.Title, -1), "|") + `)\b`)
+	return func(question string) string {
+		return cmp.Or(strings.TrimSpace(names.ReplaceAllString(question, "")), question)
+	}
 }
 
 var nameWord = regexp.MustCompile(`[\pL\pN]{3,}`)

@@ -31,10 +31,10 @@ func BenchmarkQuestionsByMeaning(b *testing.B) {
 			}
 			var questions []string
 			var of []int
-			site := &Site{Name: strings.TrimSuffix(filepath.Base(file), ".txt")}
+			subjectOf := (&Site{Name: strings.TrimSuffix(filepath.Base(file), ".txt")}).subjects()
 			for i, group := range strings.Split(string(text), "\n\n") {
 				for question := range strings.Lines(strings.TrimSpace(group)) {
-					questions, of = append(questions, site.subject(strings.TrimSpace(question))), append(of, i)
+					questions, of = append(questions, subjectOf(strings.TrimSpace(question))), append(of, i)
 				}
 			}
 			body, _ := json.Marshal(map[string]any{"input": questions, "model": "test"})

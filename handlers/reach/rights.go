@@ -475,13 +475,14 @@ func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all
 	open = make([]retrieval.Hit, 0, min(len(hits), enough))
 	listed := make(map[uint64]bool) // sections, by their sums: a locked page may be a copy of a public one
 	add := func(h retrieval.Hit) {
-		sum := h.Document.Sections[h.Section].Sum
-		if s.rights == nil || sum == 0 || !listed[sum] {
-			open = append(open, h)
-		}
 		if s.rights != nil {
+			sum := h.Document.Sections[h.Section].Sum
+			if sum != 0 && listed[sum] {
+				return
+			}
 			listed[sum] = true
 		}
+		open = append(open, h)
 	}
 	for i := 0; i < len(hits) && len(open) < enough; i++ {
 		if i%checksAtOnce == 0 {

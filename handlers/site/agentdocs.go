@@ -88,9 +88,14 @@ func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page
 	public := d.site.Pages().Public
 	offset = min(offset, len(public))
 	for _, p := range public[offset:min(offset+n, len(public))] {
-		pages = append(pages, agents.Page{Title: p.Title, Description: p.Description, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
+		pages = append(pages, d.site.listed(d.base, p))
 	}
 	return pages, len(public)
+}
+
+// listed is a page in a list for agents.
+func (r *Site) listed(base string, d *retrieval.Document) agents.Page {
+	return agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, r.MarkdownURL(d.URL))}
 }
 
 // What a search that found nothing names instead.

@@ -69,8 +69,7 @@ func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
 		}
 	}
 	for _, i := range best {
-		d := s.Public[i]
-		pages = append(pages, agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL))})
+		pages = append(pages, s.site.listed(base, s.Public[i]))
 	}
 	return pages
 }
