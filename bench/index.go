@@ -43,12 +43,9 @@ type indexed struct {
 
 // readSite ingests a folder of pages.
 func readSite(root string) ([]*retrieval.Document, error) {
-	in, err := ingest.New(ingest.Options{})
-	if err != nil {
-		return nil, err
-	}
+	in := ingest.New(ingest.Options{})
 	var docs []*retrieval.Document
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -28,10 +28,7 @@ func Joined(ctx context.Context, folder string) (files map[string][]byte, questi
 		for _, l := range s.Languages {
 			options.Exclude = append(options.Exclude, "/"+l, "/"+l+"/*")
 		}
-		in, err := ingest.New(options)
-		if err != nil {
-			return nil, nil, err
-		}
+		in := ingest.New(options)
 		of, err := s.files(ctx, dir, in)
 		if err != nil {
 			return nil, nil, err

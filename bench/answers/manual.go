@@ -53,14 +53,11 @@ func openFrozen(ctx context.Context) (*embedded.Index, error) {
 
 // openManual reads a folder of pages into an index, as a site does.
 func openManual(ctx context.Context, folder fs.FS) (*embedded.Index, error) {
-	in, err := ingest.New(ingest.Options{
+	in := ingest.New(ingest.Options{
 		URL: siteURL, Anchors: "goldmark", Languages: []ingest.Scope{{Value: "en"}}, Exclude: []string{"/_site/*"},
 	})
-	if err != nil {
-		return nil, err
-	}
 	var documents []*retrieval.Document
-	err = fs.WalkDir(folder, ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(folder, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !in.Wants(name) {
 			return err
 		}

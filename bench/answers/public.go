@@ -116,10 +116,7 @@ func (s *publicSite) open(ctx context.Context, dir string) error {
 		options.Languages = append(options.Languages, ingest.Scope{Value: l, Paths: []string{"/" + l, "/" + l + "/*"}})
 	}
 	options.Languages = append(options.Languages, ingest.Scope{Value: "en"})
-	in, err := ingest.New(options)
-	if err != nil {
-		return err
-	}
+	in := ingest.New(options)
 	files, err := s.files(ctx, dir, in)
 	if err != nil {
 		return err

@@ -357,10 +357,7 @@ func documentsOf(files map[string][]byte, o ingest.Options) ([]*retrieval.Docume
 	if o.URL = "https://docs.test"; o.Languages == nil {
 		o.Languages = []ingest.Scope{{Value: "en"}}
 	}
-	in, err := ingest.New(o)
-	if err != nil {
-		return nil, err
-	}
+	in := ingest.New(o)
 	var documents []*retrieval.Document
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

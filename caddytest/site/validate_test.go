@@ -174,6 +174,8 @@ var bad = []struct{ field, value, says string }{
 	{"Site.languages", `[{"value":"english_uk!"}]`, `languages: "english_uk!" must be a language tag`},
 	{"Site.include", `["guide/*"]`, `include: "guide/*" must start with a slash`},
 	{"Site.exclude", `["/blog["]`, `exclude: "/blog[" has a [ without ]`},
+	{"Site.exclude", `["/a b"]`, `exclude: "/a b" must be a path without white space and #anchor`},
+	{"Site.exclude", `["/blog/***"]`, `with * for a part of a segment or ** for several segments`},
 	{"Site.anchors", `"githb"`, `anchors: "githb" must be github, gitlab, goldmark, pandoc or none`},
 	{"Site.watch", `"sometimes"`, `watch: "sometimes" must be events, poll or off`},
 	{"Site.locks", `"sometimes"`, `locks: "sometimes" must be on or off`},

@@ -233,6 +233,8 @@ func (c *Checker) globs(field string, globs []string) {
 			c.Fail(field, "%q must start with a slash, like /%s", g, g)
 		case err != nil:
 			c.Fail(field, "%q has a [ without ], or ends in a backslash", g)
+		case strings.ContainsAny(g, " \t\r\n#") || strings.Contains(g, "***"):
+			c.Fail(field, "%q must be a path without white space and #anchor, with * for a part of a segment or ** for several segments", g)
 		}
 		c.literal(field, g)
 	}

@@ -96,18 +96,12 @@ type IndexSettings struct {
 // in a reload, and not for servers.
 func NewIndex(b IndexSettings) (*Index, error) {
 	s, dir, log := b.Config, b.Dir, b.Log.With("site", b.Site)
-	in, err := ingest.New(ingest.Options{
+	in := ingest.New(ingest.Options{
 		URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
 		Versions: scopes(s.Versions), Languages: scopes(s.Languages), Kinds: scopes(s.Kinds),
 		Include: s.Include, Exclude: s.Exclude,
 	})
-	if err != nil {
-		return nil, err
-	}
-	src, err := openSource(s, in, b.Watcher, log)
-	if err != nil {
-		return nil, err
-	}
+	src := openSource(s, in, b.Watcher, log)
 	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
@@ -117,6 +111,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		o.Idle = idleSite
 		o.Lost = func() { go func() { _, _ = c.Refresher.Refresh(ctx) }() } // its errors are in the log
 	}
+	var err error
 	if b.Embedders != nil {
 		if c.Embedder, err = b.Embedders.OpenEmbedder(log); err != nil {
 			cancel()
@@ -215,26 +210,18 @@ func ReturnMemory(sections int) {
 func scopes(in []options.Scope) []ingest.Scope {
 	out := make([]ingest.Scope, len(in))
 	for i, s := range in {
-		out[i] = ingest.Scope{Value: s.Value, Paths: s.Paths}
+		out[i] = ingest.Scope(s)
 	}
 	return out
 }
 
 // openSource is the folder or the sitemap that a site's pages come from.
-func openSource(s *options.Site, in *ingest.Ingester, watcher *source.Watcher, log *slog.Logger) (retrieval.Source, error) {
+func openSource(s *options.Site, in *ingest.Ingester, watcher *source.Watcher, log *slog.Logger) retrieval.Source {
+	interval := time.Duration(s.PollInterval)
 	if s.Sitemap != "" {
-		if _, err := source.ParseSitemapURL(s.Sitemap); err != nil {
-			return nil, err
-		}
-		return &source.Sitemap{
-			URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate,
-			Interval: time.Duration(s.PollInterval),
-		}, nil
+		return &source.Sitemap{URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate, Interval: interval}
 	}
-	return &source.Folder{
-		Root: s.Root, Wants: in.Wants, Mode: s.Watch,
-		Interval: time.Duration(s.PollInterval), Watcher: watcher, Log: log,
-	}, nil
+	return &source.Folder{Root: s.Root, Wants: in.Wants, Mode: s.Watch, Interval: interval, Watcher: watcher, Log: log}
 }
 
 // acquire holds the index unless it is closed.

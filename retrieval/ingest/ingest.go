@@ -68,33 +68,17 @@ type Ingester struct {
 	repeated                   atomic.Pointer[repetition] // what Use was given last
 }
 
-// New compiles the options. Its errors say which value is wrong and what to
-// write instead.
-func New(o Options) (*Ingester, error) {
-	in := &Ingester{options: o}
-	switch o.Anchors {
-	case "", "github", "gitlab", "pandoc", "goldmark", "none":
-	default:
-		return nil, fmt.Errorf("anchors %q: write github, gitlab, pandoc, goldmark or none", o.Anchors)
-	}
-	var errs [6]error
-	in.base, errs[0] = siteURL(o.URL)
-	in.include, errs[1] = compileGlobs("include", o.Include)
-	in.exclude, errs[2] = compileGlobs("exclude", o.Exclude)
-	in.versions, errs[3] = compileScopes("version", o.Versions)
-	in.languages, errs[4] = compileScopes("language", o.Languages)
-	in.kinds, errs[5] = compileScopes("kind", o.Kinds)
-	if err := cmp.Or(errs[:]...); err != nil {
-		return nil, err
+// New compiles the options, which the configuration has checked.
+func New(o Options) *Ingester {
+	in := &Ingester{
+		options: o, base: siteURL(o.URL), include: compileGlobs(o.Include), exclude: compileGlobs(o.Exclude),
+		versions: compileScopes(o.Versions), languages: compileScopes(o.Languages), kinds: compileScopes(o.Kinds),
 	}
 	o.Include, o.Exclude = nil, nil // they choose pages, they change none
-	options, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("hashing the site's options: %w", err)
-	}
+	options, _ := json.Marshal(o)   // texts always marshal
 	in.fingerprint = append([]byte(revision+"\n"), options...)
 	in.repeated.Store(new(repetition))
-	return in, nil
+	return in
 }
 
 // Fingerprint changes with every setting, and every release of this package,

@@ -10,11 +10,7 @@ import (
 
 func mustNew(t testing.TB, o Options) *Ingester {
 	t.Helper()
-	in, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return New(o)
 }
 
 func read(t testing.TB, o Options, file, data string) *retrieval.Document {

@@ -22,10 +22,7 @@ func TestCodeAndImagesAreMarked(t *testing.T) {
 			"HashMap<K, V> is ok.\n\nBadge Other\n\nThen", "`HashMap<K, V>` is `ok`.\n\n\n\nThen",
 		},
 	} {
-		in, err := New(Options{URL: "https://docs.acme.com"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := New(Options{URL: "https://docs.acme.com"})
 		d, _, err := in.Document(c.file, []byte(c.in))
 		if err != nil || len(d.Sections) != 1 {
 			t.Fatalf("%s: %v %+v", c.name, err, d)

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -9,22 +8,12 @@ import (
 )
 
 // siteURL parses a site's URL. The result's path ends in a slash.
-func siteURL(s string) (*url.URL, error) {
-	if s == "" {
-		return &url.URL{Path: "/"}, nil
-	}
+func siteURL(s string) *url.URL {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, fmt.Errorf("url %q: write the whole URL of the site, like https://docs.example.com", s)
+	if err != nil {
+		u = new(url.URL)
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("url %q: write it without query and #anchor", s)
-	}
-	if !strings.HasSuffix(u.Path, "/") {
-		u.Path += "/"
-	}
-	u.RawPath = ""
-	return u, nil
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, "/") + "/"}
 }
 
 // Wants reports whether file, a path below the root or the URL of a page, is

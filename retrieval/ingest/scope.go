@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -19,26 +18,11 @@ type scope struct {
 	globs globs
 }
 
-func compileScopes(word string, scopes []Scope) ([]scope, error) {
-	var out []scope
-	fallback := ""
+func compileScopes(scopes []Scope) (out []scope) {
 	for _, s := range scopes {
-		if s.Value == "" {
-			return nil, fmt.Errorf("%s without a value: write %s VALUE /path/*", word, word)
-		}
-		globs, err := compileGlobs(word+" "+s.Value, s.Paths)
-		if err != nil {
-			return nil, err
-		}
-		if len(globs) == 0 {
-			if fallback != "" {
-				return nil, fmt.Errorf("%s %q: %q already is the default; write paths behind one of them", word, s.Value, fallback)
-			}
-			fallback = s.Value
-		}
-		out = append(out, scope{s.Value, globs})
+		out = append(out, scope{s.Value, compileGlobs(s.Paths)})
 	}
-	return out, nil
+	return out
 }
 
 // choose returns the value of the first scope whose paths match, else the

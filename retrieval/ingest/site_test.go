@@ -10,10 +10,7 @@ import (
 
 // The titles of pages above may be for others than those who can open the page.
 func TestPagesGetTheNamesOfTheirFolders(t *testing.T) {
-	in, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := New(Options{})
 	given := []*retrieval.Document{
 		{Page: "", Title: "Home", Hash: "0"},
 		{Page: "guide", Title: "The guide", Hash: "1"},
@@ -105,10 +102,7 @@ func TestLinksLeadToPagesOfTheSite(t *testing.T) {
 // Pages name as x-default the page for readers of any language: here the
 // English one, though most pages are Turkish and the front page says nothing.
 func TestTheDefaultLanguageIsThatOfXDefault(t *testing.T) {
-	in, err := New(Options{URL: "https://docs.acme.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := New(Options{URL: "https://docs.acme.com"})
 	page := func(file, language string) *retrieval.Document {
 		doc, _, err := in.Document(file, []byte(`<html lang="`+language+`"><head><title>Tabs</title>
 			<link rel="alternate" hreflang="tr" href="/tr/tabs.html">
@@ -130,10 +124,7 @@ func TestTheDefaultLanguageIsThatOfXDefault(t *testing.T) {
 
 // Pages of a site that is built for another host have absolute links.
 func TestXDefaultPagesOfAnotherHost(t *testing.T) {
-	in, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := New(Options{})
 	for file, want := range map[string]bool{"tabs/index.html": true, "da/tabs/index.html": false} {
 		page := "https://docs.acme.com/" + strings.TrimSuffix(file, "index.html")
 		doc, _, err := in.Document(file, []byte(`<html lang="en"><head><title>Tabs</title><link rel="canonical" href="`+page+`">

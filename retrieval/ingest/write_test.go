@@ -129,10 +129,7 @@ func FuzzWrittenMarkdown(f *testing.F) {
 		f.Add("a.mdx", []byte(s))
 		f.Add("a.md", []byte(s))
 	}
-	in, err := New(Options{URL: "https://docs.example.com"})
-	if err != nil {
-		f.Fatal(err)
-	}
+	in := New(Options{URL: "https://docs.example.com"})
 	f.Fuzz(func(t *testing.T, file string, data []byte) {
 		doc, _, err := in.Document(file, data)
 		if err != nil || doc == nil {

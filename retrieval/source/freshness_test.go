@@ -34,10 +34,7 @@ type site struct {
 func serve(t testing.TB, dir string, from func(*ingest.Ingester) retrieval.Source) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	reader, err := ingest.New(ingest.Options{URL: "https://docs.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := ingest.New(ingest.Options{URL: "https://docs.example.com"})
 	index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
 	if err != nil {
 		t.Fatal(err)
@@ -362,8 +359,7 @@ func TestARestartAnswersFromDiskAndReadsNothing(t *testing.T) {
 	}
 	run := func() (*embedded.Index, *retrieval.Refresher) {
 		t.Helper()
-		reader, err := ingest.New(ingest.Options{})
-		must(t, err)
+		reader := ingest.New(ingest.Options{})
 		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
 		must(t, err)
 		index.Restore(t.Context(), func(int, int) {})
@@ -401,8 +397,7 @@ func TestPagesThatTheConfigurationNoLongerIncludesAreNotHeldBack(t *testing.T) {
 		include []string
 		pages   int
 	}{{nil, 21}, {[]string{"/api/**"}, 1}, {nil, 21}, {[]string{"/nothing/**"}, 0}} {
-		reader, err := ingest.New(ingest.Options{Include: c.include})
-		must(t, err)
+		reader := ingest.New(ingest.Options{Include: c.include})
 		index, err := embedded.Open(embedded.Options{Dir: filepath.Join(dir, "index")})
 		must(t, err)
 		report, err := retrieval.NewRefresher(retrieval.RefresherOptions{

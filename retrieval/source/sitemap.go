@@ -84,7 +84,7 @@ func (s *Sitemap) Watch(ctx context.Context, changed func()) error {
 // Snapshot fetches robots.txt and the sitemaps. It fails if any of them can't
 // be read: an incomplete list would look like deletions.
 func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
-	site, err := ParseSitemapURL(s.URL)
+	site, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
 	}

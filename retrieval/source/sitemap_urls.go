@@ -6,18 +6,6 @@ import (
 	"strings"
 )
 
-// ParseSitemapURL checks the URL of a sitemap.
-func ParseSitemapURL(sitemap string) (*url.URL, error) {
-	u, err := url.Parse(sitemap)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("sitemap %q: write the whole URL, like https://docs.example.com/sitemap.xml", sitemap)
-	}
-	if u.User != nil {
-		return nil, fmt.Errorf("sitemap of %q: a URL with a user name is not supported", u.Host)
-	}
-	return u, nil
-}
-
 // hostOf is a host with its port, unless that is 80 or 443: http and https of
 // one name are one host.
 func hostOf(u *url.URL) string {
