@@ -91,6 +91,9 @@ type Site struct {
 	// Instructions are the operator's additions to the prompt.
 	Instructions string
 	SupportURL   string
+	// PublicURL returns the URL of a page that anyone can open, "" for any other:
+	// passages link to these, and to pages that were found. Nil: they have no links.
+	PublicURL func(page string) string
 	// AllowLinks are hosts besides the site's own that answers may link to.
 	AllowLinks []string
 	// Version and Language are the site's defaults, "" for none.

@@ -24,6 +24,8 @@ func TestTheManualShowsWhatAModelIsTold(t *testing.T) {
 	}{
 		{"a first question", ask("How do I install Acme on Linux?"), []round{{text: good}}, func(a *Assistant) {
 			a.Site.SupportURL, a.Site.Instructions = "https://acme.com/help", "Call the reader by no name."
+			link(a, 0, "Linux", retrieval.Link{Page: "install", Anchor: "linux"})
+			link(a, 1, "package", retrieval.Link{Page: "packages"})
 		}},
 		{"a follow-up question with selected text", func() *Input {
 			in := ask("and how long does this wait?", install...)

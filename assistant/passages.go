@@ -27,7 +27,7 @@ type Passage struct {
 
 // passage makes a passage of a section, unless it has no text within the budget.
 func (f *findings) passage(d *retrieval.Document, section int, score float64, query string, budget int) (p Passage, ok bool) {
-	text := passageText(d, section, query, budget, f.q.language)
+	text := f.passageText(d, section, query, budget)
 	return Passage{
 		URL: sectionURL(d, section), Title: sectionTitle(d, section), Score: score, Tokens: Tokens(text), Text: text,
 		document: d, section: section,
@@ -138,7 +138,7 @@ func (f *findings) whole(ctx context.Context, h *retrieval.Hit) *retrieval.Docum
 // covered reports whether a section's text is already in a passage, in out or
 // of an earlier search for the same reply.
 func (f *findings) covered(out []Passage, d *retrieval.Document, section int) bool {
-	text := strings.TrimSpace(d.Sections[section].Marked())
+	text := f.text(d, section)
 	in := func(p Passage) bool {
 		return p.document.Page == d.Page && (p.section == section || text != "" && strings.Contains(p.Text, text))
 	}

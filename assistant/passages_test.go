@@ -120,3 +120,65 @@ func TestFurtherPassagesBecomeSourcesIfTheyAreCited(t *testing.T) {
 		t.Errorf("%d sources, cited %q, kept %q", len(sources), res.Cited, res.Sources)
 	}
 }
+
+// link makes a link of a word in a section of the site's first page, all of whose
+// pages but the last are public.
+func link(a *Assistant, section int, word string, to retrieval.Link) {
+	x := a.Search.(*fakeIndex)
+	d := x.documents[0]
+	s := &d.Sections[section]
+	s.Marks = retrieval.Marks(nil).Append(strings.Index(s.Text, word), retrieval.MarkLink, 0).Append(len(word), retrieval.MarkLinkEnd, len(d.Links))
+	d.Links = append(d.Links, to)
+	a.Site.PublicURL = func(page string) string {
+		if page == "api" || strings.Contains(page, "gone") {
+			return ""
+		}
+		return "https://docs.acme.com/" + page
+	}
+}
+
+func TestPassagesLinkOnlyToPagesThatTheReaderCanOpen(t *testing.T) {
+	for _, c := range []struct {
+		name, question string
+		to             retrieval.Link
+		want           string // for Linux
+		tool           string
+	}{
+		{"a public page", "Which systems?", retrieval.Link{Page: "guide/tls"}, "[Linux](/guide/tls)", ""},
+		{"a section", "Which systems?", retrieval.Link{Page: "guide/tls", Anchor: "own-certificate"}, "[Linux](/guide/tls#own-certificate)", ""},
+		{"a page that is not public", "Which systems?", retrieval.Link{Page: "api"}, "Linux", ""},
+		{"a page that is not public, found for this reader", "Which systems take a query?", retrieval.Link{Page: "api", Anchor: "search"}, "[Linux](/api#search)", ""},
+		{"a page that is gone", "Which systems?", retrieval.Link{Page: "gone"}, "Linux", ""},
+		{"a long address", "Which systems?", retrieval.Link{Page: strings.Repeat("long", 60)}, "Linux", ""},
+		{"a long anchor", "Which systems?", retrieval.Link{Page: "guide/tls", Anchor: strings.Repeat("long", 60)}, "Linux", ""},
+		{"an address that would end the link", "Which systems?", retrieval.Link{Page: "guide/tls", Anchor: "a) b"}, "Linux", ""},
+		{"a page that the model reads", "Teeth?", retrieval.Link{Page: "guide/tls"}, "[Linux](/guide/tls)", "install"},
+	} {
+		m := &script{rounds: []round{{text: good}}}
+		if c.tool != "" {
+			m.rounds = []round{{calls: []ToolCall{{ID: "c", Name: "read_page", Arguments: fmt.Sprintf(`{"page":%q}`, c.tool)}}}, {text: good}}
+		}
+		a := acme(m)
+		link(a, 0, "Linux", c.to)
+		mustReply(t, a, ask(c.question))
+		p := m.prompts[len(m.prompts)-1].Messages
+		if text := p[len(p)-1].Content; !strings.Contains(text, "Acme runs on "+c.want+", macOS") {
+			t.Errorf("%s: %s", c.name, text)
+		}
+	}
+	a := acme(nil)
+	link(a, 0, "Linux", retrieval.Link{Page: "guide/tls"})
+	if _, rec := mustReply(t, a, ask("Which systems does Acme run on?")); !strings.Contains(rec.text(), "Acme runs on Linux, macOS") {
+		t.Errorf("a quote has links: %s", rec.text())
+	}
+}
+
+func TestALinkIsNotCutInTwo(t *testing.T) {
+	for cut, want := range map[string]string{
+		"see [a](/a) and [b](/b": "see [a](/a) and", "see [a](/a) and": "see [a](/a) and", "a](b": "", "see [a": "see [a",
+	} {
+		if got := wholeLinks(cut); got != want {
+			t.Errorf("%q: %q, want %q", cut, got, want)
+		}
+	}
+}

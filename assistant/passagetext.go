@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
@@ -11,8 +12,8 @@ import (
 
 // passageText is a section's text, cut to its best part if it is long; "" if
 // that does not fit.
-func passageText(d *retrieval.Document, section int, query string, budget int, l language.Language) string {
-	text := cmp.Or(strings.TrimSpace(d.Sections[section].Marked()), d.Sections[section].Heading)
+func (f *findings) passageText(d *retrieval.Document, section int, query string, budget int) string {
+	text, l := cmp.Or(f.text(d, section), d.Sections[section].Heading), f.q.language
 	switch {
 	case Tokens(text) <= budget:
 		return text
@@ -20,6 +21,41 @@ func passageText(d *retrieval.Document, section int, query string, budget int, l
 		return ""
 	}
 	return cut(text, distinct(terms(query, l)), budget, l)
+}
+
+// longestLink bounds the address of a link in a passage, in bytes.
+const longestLink = 200
+
+// text is a section as the model reads it: with its code, and the links to pages
+// that the reader can open.
+func (f *findings) text(d *retrieval.Document, section int) string {
+	return strings.TrimSpace(d.Sections[section].Marked(func(i int) string {
+		if i >= len(d.Links) || f.publicURL == nil {
+			return ""
+		}
+		l := d.Links[i]
+		path, known := f.paths[l.Page]
+		if !known {
+			path = f.know(l.Page, f.publicURL(l.Page))
+		}
+		if path == "" || l.Anchor == "" {
+			return path
+		}
+		if path += "#" + l.Anchor; len(path) > longestLink || strings.ContainsAny(path, " ()<>[]") {
+			return ""
+		}
+		return path
+	}))
+}
+
+// know keeps the path of a page that the reader can open, "" for another, and
+// returns it.
+func (f *findings) know(page, address string) (path string) {
+	if u, err := url.Parse(address); err == nil && len(address) <= longestLink && !strings.ContainsAny(address, " ()<>[]") {
+		path = u.EscapedPath()
+	}
+	f.paths[page] = path
+	return path
 }
 
 // cut keeps the blocks (paragraphs, lists, whole code blocks) around the one
@@ -40,7 +76,7 @@ func cut(text string, wanted []term, budget int, l language.Language) string {
 		if blocks[best].kind == partCode {
 			return ""
 		}
-		return clipTokens(blocks[best].text, budget) + " […]"
+		return wholeLinks(clipTokens(blocks[best].text, budget)) + " […]"
 	}
 	from, to = around(from, to, len(blocks), budget-tokens, func(i int) int { return Tokens(blocks[i].text) })
 	var b strings.Builder
@@ -57,6 +93,14 @@ func cut(text string, wanted []term, budget int, l language.Language) string {
 		b.WriteString("\n\n[…]")
 	}
 	return b.String()
+}
+
+// wholeLinks is a text that was cut, without a link that has no end.
+func wholeLinks(text string) string {
+	if i := strings.LastIndex(text, "]("); i >= 0 && !strings.Contains(text[i:], ")") {
+		return strings.TrimRight(text[:max(0, strings.LastIndexByte(text[:i], '['))], " ")
+	}
+	return text
 }
 
 // around grows the range from, to of n blocks, whose sizes are known, by their

@@ -67,7 +67,7 @@ type verdict struct {
 // quoted, for readers to judge; "yes" needs more.
 func (f *findings) judge() verdict {
 	asked, l := f.q.askedTerms(), f.q.language
-	paragraphs := func(s *retrieval.Section) []unit { return split(s.Marked()) }
+	paragraphs := func(s *retrieval.Section) []unit { return split(s.Marked(nil)) }
 	v := verdict{answered: "no", nearest: candidates(f.byScore(), quotedPages, paragraphs)}
 	if len(v.nearest) == 0 {
 		return v

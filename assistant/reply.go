@@ -33,7 +33,10 @@ func (a *Assistant) newRun(in *Input, sink reply.Sink) *run {
 	r := &run{a: a, res: &Result{}, out: output{sink: sink, started: time.Now()}}
 	r.incomplete = func() bool { return in.Incomplete != nil && in.Incomplete() }
 	r.briefing.site, r.in, r.key = &a.Site, in, newKey()
-	r.found = &findings{index: a.Search, budget: cmp.Or(a.PassageTokens, defaultTokens)}
+	r.found = &findings{index: a.Search, budget: cmp.Or(a.PassageTokens, defaultTokens), paths: map[string]string{}}
+	if a.Model != nil {
+		r.found.publicURL = a.Site.PublicURL
+	}
 	r.found.links = citation.Site{URL: a.Site.URL, SupportURL: a.Site.SupportURL, AllowLinks: a.Site.AllowLinks}
 	return r
 }

@@ -29,6 +29,9 @@ type findings struct {
 	near     []*retrieval.Document // further pages that were found
 	links    citation.Site         // what the answer may link to
 	err      error                 // of the search
+
+	publicURL func(page string) string // see Site.PublicURL; nil without a model
+	paths     map[string]string        // of pages, as links in passages have them, "" for none
 }
 
 // retrieve finds the passages that the answer may rest on.
@@ -55,7 +58,7 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (
 	find := func(text string) ([]retrieval.Hit, error) {
 		q := query
 		q.Text = text
-		return f.index.Search(ctx, q)
+		return f.find(ctx, q)
 	}
 	hits, err := find(query.Text)
 	if err != nil {
@@ -95,11 +98,22 @@ func (f *findings) search(ctx context.Context, n, filled int, rewritten func() (
 	return nil
 }
 
+// find searches, and keeps the paths of what it finds: the reader can open it.
+func (f *findings) find(ctx context.Context, q retrieval.Query) ([]retrieval.Hit, error) {
+	hits, err := f.index.Search(ctx, q)
+	for _, h := range hits {
+		if h.Document != nil {
+			f.know(h.Document.Page, h.Document.URL)
+		}
+	}
+	return hits, err
+}
+
 // again searches for the model. It adds what is not among the passages yet.
 func (f *findings) again(ctx context.Context, text string) ([]Passage, error) {
 	query := f.q.query
 	query.Text, query.Limit = text, 20
-	hits, err := f.index.Search(ctx, query)
+	hits, err := f.find(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -160,8 +160,7 @@ func (f *findings) read(ctx context.Context, name, anchor string) ([]Passage, er
 	var b strings.Builder
 	left := readTokens
 	for i := from; i < len(d.Sections); i++ {
-		s := &d.Sections[i]
-		text := strings.TrimSpace(s.Marked())
+		s, text := &d.Sections[i], f.text(d, i)
 		if n := Tokens(text) + 8; n > left && i > from {
 			b.WriteString("[…]\n")
 			if s.Anchor != "" {
@@ -169,7 +168,7 @@ func (f *findings) read(ctx context.Context, name, anchor string) ([]Passage, er
 			}
 			break
 		} else if n > left {
-			text = clipTokens(text, left) + " […]"
+			text = wholeLinks(clipTokens(text, left)) + " […]"
 		}
 		left -= Tokens(text) + 8
 		if s.Heading != "" {

@@ -154,8 +154,8 @@ type Section struct {
 	// line, list items begin with "- ", and code is in Markdown fences with its
 	// language.
 	Text string
-	// Marks are what of Text is inline code or an image. An index may leave
-	// them out.
+	// Marks are what of Text is inline code, an image or a link. An index may
+	// leave them out.
 	Marks Marks
 	// Sum is equal for sections with the same heading and words.
 	Sum uint64

@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 )
+
+// promptLinks match the links of passages.
+var promptLinks = regexp.MustCompile(`\[([^\[\]]*)\]\(/[^()\s]*\)`)
 
 // prompts measures what a model is given for the questions: whether the page
 // that answers is among the passages, and what answers is in them.
@@ -16,7 +20,7 @@ func (s *suite) prompts(ctx context.Context, out io.Writer, sites map[string]*pu
 	if err != nil {
 		return err
 	}
-	asked, page, passage, tokens, passages := 0, 0, 0, 0, 0
+	asked, page, passage, tokens, passages, links := 0, 0, 0, 0, 0, 0
 	for i := range questions {
 		q := &questions[i]
 		site := sites[q.Site]
@@ -36,6 +40,9 @@ func (s *suite) prompts(ctx context.Context, out io.Writer, sites map[string]*pu
 		}
 		asked++
 		passages += len(e.Passages)
+		for _, p := range e.Passages {
+			links += len(promptLinks.FindAllString(p.Text, -1))
+		}
 		for _, m := range e.Prompt {
 			n, err := vocabulary.Count(m.Content)
 			if err != nil {
@@ -55,7 +62,7 @@ func (s *suite) prompts(ctx context.Context, out io.Writer, sites map[string]*pu
 			var text strings.Builder
 			for _, p := range e.Passages {
 				if onPage(p.URL, t.document) {
-					text.WriteString(p.Text + "\n\n")
+					text.WriteString(promptLinks.ReplaceAllString(p.Text, "$1") + "\n\n")
 				}
 			}
 			return t.in(text.String())
@@ -75,6 +82,6 @@ func (s *suite) prompts(ctx context.Context, out io.Writer, sites map[string]*pu
 	n := float64(asked)
 	s.share("the answering page is in the prompt", float64(page)/n, .92)
 	s.share("the answer is in the prompt", float64(passage)/n, .88)
-	s.row("passages, tokens of the prompt", fmt.Sprintf("%.1f, %.0f", float64(passages)/n, float64(tokens)/n), "", true)
+	s.row("passages, links in them, tokens of the prompt", fmt.Sprintf("%.1f, %.1f, %.0f", float64(passages)/n, float64(links)/n, float64(tokens)/n), "", true)
 	return s.table.Flush()
 }

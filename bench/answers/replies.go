@@ -13,6 +13,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/assistant/reply"
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/stream"
+	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 )
 
 // sink keeps a reply's text and counts what else came.
@@ -45,10 +46,19 @@ func (s *suite) assistant(m assistant.Model) *assistant.Assistant {
 	return &assistant.Assistant{
 		Site: assistant.Site{
 			Name: "manual", Title: "caddy-docs", URL: siteURL, Language: "en",
-			SupportURL: supportURL, AllowLinks: []string{allowedHost},
+			SupportURL: supportURL, AllowLinks: []string{allowedHost}, PublicURL: publicURL(s.index),
 		},
 		Search: s.index, Model: m,
 	}
+}
+
+// publicURL knows all pages of an index.
+func publicURL(x *embedded.Index) func(page string) string {
+	urls := map[string]string{}
+	for _, d := range x.Documents() {
+		urls[d.Page] = d.URL
+	}
+	return func(page string) string { return urls[page] }
 }
 
 func asking(question string, before ...reply.Message) *assistant.Input {

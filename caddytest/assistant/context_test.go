@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/modelserver"
 	"github.com/caddy-docs/caddy-docs/caddytest/stream"
 )
 
@@ -86,5 +88,41 @@ func TestContextDoesNotPullTheSearchAway(t *testing.T) {
 	t.Logf("%d questions: the right page is first for %d alone; with context of another page it falls for %d and rises for %d", len(questionsWithContext), first, fell, rose)
 	if first < 20 || fell > 1 {
 		t.Errorf("the context pulls the search away for %d questions", fell)
+	}
+}
+
+// What a model is given links to the pages that the reader can open, and says
+// nothing of where others are.
+func TestAPromptLinksOnlyToPagesThatTheReaderCanOpen(t *testing.T) {
+	m, url := caddytest.StartModel(t)
+	m.Always(modelserver.Reply{Text: "Read it."})
+	text := func(about string) string {
+		return "<p>" + about + " " + strings.Repeat("Crews check every valve before they open a tank. ", 8) + "</p>"
+	}
+	dir := caddytest.Folder(t, map[string]string{
+		"index.html":         page("Rockets", "en", text("Rockets fly.")),
+		"fuel.html":          page("Fuel", "en", text(`Read <a href="tour.html#top">the tour</a>, <a href="internal/plan.html">the plan</a> and <a href="none.html">the rest</a> about kerosene.`)),
+		"tour.html":          page("Tour", "en", text("A walk around.")),
+		"internal/plan.html": page("Plan", "en", text("The secret is thorium.")),
+	})
+	hash := "$2a$04$g0ENMs0qKsGT6qHYUhSqj.9WAgrgoQ6.SD/3KExvytz85gg4HL44W" // reader:secret
+	s := caddytest.Start(t, caddytest.LLM(url, "scripted", ""), "http://:0 {\n\troot * "+dir+"\n\tbasic_auth /internal/* {\n\t\treader "+hash+"\n\t}\n\tdocs acme "+dir+"\n\tfile_server\n}\n")
+	s.Ready("acme")
+	for _, c := range []struct{ question, login, want string }{
+		{"What about kerosene?", "", "Read [the tour](/tour.html#top), the plan and the rest about kerosene."},
+		{"What about kerosene and thorium?", "", "Read [the tour](/tour.html#top), the plan and the rest about kerosene."},
+		{"What about kerosene and thorium?", "Basic cmVhZGVyOnNlY3JldA==", "Read [the tour](/tour.html#top), [the plan](/internal/plan.html) and the rest about kerosene."},
+	} {
+		path, body := caddytest.Message(2, c.question, nil)
+		header := map[string]string{}
+		if c.login != "" {
+			header["X-API-Key"], header["Authorization"] = caddytest.Key, c.login
+		}
+		if r := s.Do(caddytest.Request{Path: path, Body: body, Header: header}); r.Status != http.StatusOK {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		if user := m.Last().Text("user"); !strings.Contains(user, c.want) || strings.Contains(user, "thorium. Crews") != (c.login != "") {
+			t.Errorf("%q with %q: the model was not given %q:\n%s", c.question, c.login, c.want, user)
+		}
 	}
 }

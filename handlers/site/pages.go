@@ -158,6 +158,14 @@ func (s *Pages) At(p string) *retrieval.Document {
 	return d
 }
 
+// publicURL is the URL of a public page by its name, "" for any other.
+func (s *Pages) publicURL(page string) string {
+	if d := s.At(s.site.Prefix() + "/" + page); d != nil && d.Page == page && s.view.IsPublic(d) {
+		return d.URL
+	}
+	return ""
+}
+
 // AtMarkdown returns the page whose Markdown is at a path that ends with
 // .md: /x.md is the page at /x, /x/ or /x.html, and so are /x/index.md and
 // /x.html.md.

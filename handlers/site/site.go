@@ -105,6 +105,7 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 		return &assistant.Assistant{
 			Site: assistant.Site{
 				Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.InstructionText(), SupportURL: s.SupportURL,
+				PublicURL:  func(page string) string { return r.Pages().publicURL(page) },
 				AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,
 				Suggestions: s.Suggestions, SuggestionsFence: s.SuggestionsFence, StarterQuestions: s.StarterQuestions,
 			},

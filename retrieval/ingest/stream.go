@@ -25,6 +25,7 @@ const (
 	imageBegins                    // around the alternative text of an image
 	imageEnds                      //
 	sectionMark                    // a section begins or continues: its number, markEnd
+	linkMark                       // a link begins: its number, markEnd; or ends: markEnd
 )
 
 // asSyntax marks what only Markdown has.
@@ -38,12 +39,15 @@ func between(open, text, end string) string { return asSyntax(open) + text + asS
 
 func startOf(section int) string { return "\xfe" + strconv.Itoa(section) + "\xf9" }
 
-// sectionAt reads the number behind a sectionMark, and returns the index of its
-// end.
-func sectionAt(s string, i int) (section, end int) {
+// numberAt reads the number behind a sectionMark or linkMark, -1 for none, and
+// returns the index of its end.
+func numberAt(s string, i int) (number, end int) {
 	end = i + strings.IndexByte(s[i:], markEnd)
-	section, _ = strconv.Atoi(s[i+1 : end])
-	return section, end
+	number, err := strconv.Atoi(s[i+1 : end])
+	if err != nil {
+		number = -1
+	}
+	return number, end
 }
 
 // markdownOf returns what is written as Markdown, without the headings of the
@@ -61,11 +65,11 @@ func markdownOf(s string, without map[int]bool) []byte {
 			out = append(out, '\\')
 		case c == quoteMark:
 			out = append(out, "> "...)
-		case c == plainOnly:
+		case c == plainOnly || c == linkMark:
 			i = closing(s, i)
 		case c == sectionMark:
 			var n int
-			if n, i = sectionAt(s, i); without[n] && i+1 < len(s) && s[i+1] == syntax {
+			if n, i = numberAt(s, i); without[n] && i+1 < len(s) && s[i+1] == syntax {
 				i = closing(s, i+1)
 				out = bytes.TrimRight(out, "\n")
 				out = append(out, "\n\n"[:min(2, len(out))]...)
@@ -82,7 +86,7 @@ func markdownOf(s string, without map[int]bool) []byte {
 func closing(s string, i int) int {
 	for depth := 0; i < len(s); i++ {
 		switch s[i] {
-		case syntax, plainOnly, sectionMark:
+		case syntax, plainOnly, sectionMark, linkMark:
 			depth++
 		case markEnd:
 			if depth--; depth == 0 {
@@ -118,6 +122,7 @@ type cutter struct {
 	begin int  // of what is marked, -1 outside
 	last  int  // end of the last marked part
 	image bool // what is marked
+	link  int  // that began last
 	line  int  // begin of the line
 	fence string
 	// crossed: something was left out since the last letter, so white space
@@ -145,8 +150,16 @@ func (c *cutter) cut(s string) {
 			}
 		case sectionMark:
 			c.finish()
-			c.current, i = sectionAt(s, i)
+			c.current, i = numberAt(s, i)
 			c.crossed = true
+		case linkMark:
+			var link int
+			if link, i = numberAt(s, i); link >= 0 {
+				c.link = link
+				c.point(retrieval.MarkLink, 0)
+			} else {
+				c.point(retrieval.MarkLinkEnd, c.link)
+			}
 		case '\n':
 			c.newline()
 		case ' ':
@@ -163,10 +176,22 @@ func (c *cutter) cut(s string) {
 // mark ends what is marked.
 func (c *cutter) mark() {
 	if c.begin >= 0 && len(c.out) > c.begin {
-		c.marks = c.marks.Append(c.begin-c.last, len(c.out)-c.begin, c.image)
+		kind := retrieval.MarkCode
+		if c.image {
+			kind = retrieval.MarkImage
+		}
+		c.marks = c.marks.Append(c.begin-c.last, kind, len(c.out)-c.begin)
 		c.last = len(c.out)
 	}
 	c.begin = -1
+}
+
+// point marks where a link begins or ends.
+func (c *cutter) point(kind, value int) {
+	if c.begin < 0 && len(c.out) >= c.last { // not within code, nor behind white space that was left out
+		c.marks = c.marks.Append(len(c.out)-c.last, kind, value)
+		c.last = len(c.out)
+	}
 }
 
 // newline ends a line, and a section that is long enough. What is marked ends

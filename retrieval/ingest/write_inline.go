@@ -285,10 +285,14 @@ func nextRune(n *html.Node) rune {
 
 // code writes a code span, as a link if a single link is all of it.
 func (w *writer) code(l *inline, n *html.Node) {
+	kept := len(w.links)
 	w.inner(l, n, inline{single: true, plain: true}, func(text string, _ bool) string {
 		s := codeSpan(text)
 		if links := findAll(n, func(n *html.Node) bool { return n.DataAtom == atom.A }); len(links) == 1 && textOf(links[0]) == text {
 			if href := w.address(attr(links[0], "href")); href != "" {
+				if len(w.links) > kept {
+					s = w.linked(s)
+				}
 				s = between("[", s, "]("+href+")")
 			}
 		}
@@ -324,14 +328,17 @@ func (w *writer) link(l *inline, n *html.Node) {
 	}
 	href := w.address(attr(n, "href"))
 	w.inner(l, n, inline{single: true}, func(s string, _ bool) string {
-		w.keepLink(attr(n, "href"), plainOf(s))
+		kept := w.keepLink(attr(n, "href"), plainOf(s))
 		switch {
 		case href == "" || strings.Contains(s, "](") && s[0] != imageBegins:
 			return s
 		case s == href && !strings.ContainsAny(s, " <>") && strings.Contains(s, "://"):
 			return between("<", s, ">")
 		}
-		return between("[", linkText(s), "]("+href+")")
+		if s = linkText(s); kept {
+			s = w.linked(s)
+		}
+		return between("[", s, "]("+href+")")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -130,7 +131,7 @@ func images(s string) string {
 	within := false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c == syntax:
+		case c == syntax || c == linkMark:
 			i = closing(s, i)
 		case c == imageBegins || c == imageEnds:
 			within = c == imageBegins
@@ -438,18 +439,26 @@ func (w *writer) target(href string) *url.URL {
 // have thousands.
 const maxLinks = 500
 
-func (w *writer) keepLink(href, text string) {
+// keepLink keeps a link to a page of the site, and returns whether it did.
+func (w *writer) keepLink(href, text string) bool {
 	text = clean(text)
 	if text == "" || len(text) > 200 || w.quiet || len(w.links) == maxLinks {
-		return
+		return false
 	}
 	u := w.target(href)
 	if u == nil {
-		return
+		return false
 	}
-	if page, anchor, ok := w.in.link(w.base, u); ok {
+	page, anchor, ok := w.in.link(w.base, u)
+	if ok {
 		w.links = append(w.links, retrieval.Link{Page: page, Anchor: anchor, Text: text})
 	}
+	return ok
+}
+
+// linked marks the text of the link that was kept last.
+func (w *writer) linked(text string) string {
+	return "\xff" + strconv.Itoa(len(w.links)-1) + "\xf9" + text + "\xff\xf9"
 }
 
 func hasLetter(s string) bool {
