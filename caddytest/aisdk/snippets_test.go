@@ -59,7 +59,7 @@ func TestTheManualsTypeScriptCompiles(t *testing.T) {
 			count++
 			code := m[2]
 			majors := []int{5, 6, 7}
-			if strings.Contains(code, "/v1/assistant/") || strings.HasPrefix(code, "// 4\n") {
+			if strings.Contains(code, "/v1/assistant/") && !strings.Contains(code, "DefaultChatTransport") || strings.HasPrefix(code, "// 4\n") {
 				majors = []int{4}
 				code = sentence + code
 			}
