@@ -22,11 +22,11 @@ func (r *run) conclude(context.Context) error {
 			r.sendSources(r.found.passages[i : i+1])
 		}
 	}
-	cited, unanswered := len(r.cited()) > 0, r.out.answer.marks.first || len(r.found.passages) == 0
+	cited, unanswered := len(r.cited()) > 0, r.out.answer.marks.First || len(r.found.passages) == 0
 	switch {
 	case unanswered:
 		r.res.Answered = "no"
-	case cited && !r.out.answer.marks.seen:
+	case cited && !r.out.answer.marks.Seen:
 		r.res.Answered = "yes"
 	default:
 		r.res.Answered = "partly"

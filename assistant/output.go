@@ -30,7 +30,7 @@ type output struct {
 // checked is a model's text that is checked while it streams.
 type checked struct {
 	links *citation.Checker // nil until there is a text
-	marks marks             // of a model that says that the docs don't answer
+	marks citation.Marks    // of a model that says that the docs don't answer
 }
 
 const maxAnswer = 256 << 10

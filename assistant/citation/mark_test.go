@@ -1,4 +1,4 @@
-package assistant
+package citation
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func TestTheMarkIsFoundHoweverItIsWritten(t *testing.T) {
 
 func TestLittleIsHeldBackForAMark(t *testing.T) {
 	for _, piece := range []string{"[", "*", "&#91;", "【", "[no-", "no-answer", "&", "[&#", "(no-answer", "[no-answer]"} {
-		var m marks
+		var m Marks
 		for range 200 {
 			if m.Append(nil, []byte(piece)); len(m.held) > maxMark {
 				t.Fatalf("%q repeated: %d bytes are held back", piece, len(m.held))
@@ -49,10 +49,10 @@ func TestLittleIsHeldBackForAMark(t *testing.T) {
 
 // unmarked passes a text on in pieces of so many characters.
 func unmarked(text string, size int) (string, bool) {
-	var m marks
+	var m Marks
 	var out []byte
 	for piece := range slices.Chunk([]rune(text), size) {
 		out = m.Append(out, []byte(string(piece)))
 	}
-	return string(m.End(out)), m.seen
+	return string(m.End(out)), m.Seen
 }

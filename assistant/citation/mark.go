@@ -1,4 +1,4 @@
-package assistant
+package citation
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// unansweredMark begins what a model's reply says of what the documentation
+// Unanswered begins what a model's reply says of what the documentation
 // doesn't answer. It is removed before the reader gets it, in whatever brackets
 // or code the model writes it.
-const unansweredMark = "[[no-answer]]"
+const Unanswered = "[[no-answer]]"
 
 // A mark begins with openers and ends with closers, or is bare, where nothing
 // is before it.
@@ -20,10 +20,10 @@ const (
 	joiners = "-_\\‑–"
 )
 
-// marks finds the mark in a streamed text, and leaves it out.
-type marks struct {
-	seen  bool
-	first bool // nothing is before it
+// Marks finds the mark in a streamed text, and leaves it out.
+type Marks struct {
+	Seen  bool
+	First bool // nothing is before it
 	last  byte // passed on last that is no space, 0 at the beginning
 	held  []byte
 }
@@ -32,7 +32,7 @@ type marks struct {
 const maxMark = 80
 
 // Append takes a piece of the text and appends what is decided to dst.
-func (m *marks) Append(dst, text []byte) []byte {
+func (m *Marks) Append(dst, text []byte) []byte {
 	if len(m.held) > 0 {
 		m.held = append(m.held, text...)
 		text = m.held
@@ -41,9 +41,9 @@ func (m *marks) Append(dst, text []byte) []byte {
 }
 
 // End appends what was held back.
-func (m *marks) End(dst []byte) []byte { return m.scan(dst, m.held, true) }
+func (m *Marks) End(dst []byte) []byte { return m.scan(dst, m.held, true) }
 
-func (m *marks) scan(dst, s []byte, final bool) []byte {
+func (m *Marks) scan(dst, s []byte, final bool) []byte {
 	i := 0
 	for i < len(s) {
 		n := m.next(s[i:])
@@ -59,8 +59,8 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 			m.held = append(m.held[:0], s[i:]...)
 			return dst
 		case length > 0 && !open:
-			m.first = m.first || !m.seen && m.last == 0
-			m.seen = true
+			m.First = m.First || !m.Seen && m.last == 0
+			m.Seen = true
 			i += length
 		default:
 			_, size := utf8.DecodeRune(s[i:])
@@ -75,7 +75,7 @@ func (m *marks) scan(dst, s []byte, final bool) []byte {
 
 // next returns where in s a mark may begin next. What the check of the links
 // doesn't hold back is looked at only where a sentence may begin.
-func (m *marks) next(s []byte) int {
+func (m *Marks) next(s []byte) int {
 	for i, c := range s {
 		switch c {
 		case '[', '{', '<', '\\', '\xE3', '\xEF': // the last two begin 【 and ［
@@ -94,7 +94,7 @@ func (m *marks) next(s []byte) int {
 	return len(s)
 }
 
-func (m *marks) pass(c byte) {
+func (m *Marks) pass(c byte) {
 	if c != ' ' {
 		m.last = c
 	}
