@@ -22,18 +22,6 @@ const maxIndex = 50_000
 // maxDescription is the length of a page's description in llms.txt.
 const maxDescription = 300
 
-// Site is what the files say of the site.
-type Site struct {
-	// Title is the site's name for readers.
-	Title string
-	// Description is a sentence or two: that of the front page.
-	Description string
-	// URL is the site's URL without a slash at its end. llms.txt is below it.
-	URL string
-	// Language and Version are those of the pages that come first.
-	Language, Version string
-}
-
 // Page is a public page.
 type Page struct {
 	Title, Description string
@@ -67,7 +55,7 @@ const (
 // who reads llms.txt as a whole has no use for each page in ten languages. full
 // has the pages of the files with whole texts: "llms-full.txt" those of llms.txt,
 // and files like "llms-full/language-fr.txt" the others.
-func Index(site Site, pages []Page) (files map[string]string, full map[string][]int) {
+func Index(site About, pages []Page) (files map[string]string, full map[string][]int) {
 	sections, others := sectionsOf(site, pages)
 	files, full = map[string]string{}, map[string][]int{fullFile: nil}
 	for _, s := range sections {
@@ -119,7 +107,7 @@ const (
 	othersTitle = "Other languages and versions"
 )
 
-func indexHead(site Site, pages int) string {
+func indexHead(site About, pages int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\n", short.Line(site.Title), cmp.Or(short.Line(site.Description), "The documentation of "+short.Line(site.Title)+"."))
 	fmt.Fprintf(&b, "Each link below leads to a page as Markdown. Every page of %s has this form at its URL with .md, or with the header Accept: text/markdown. All %d pages in one file: %s/%s\n", site.URL, pages, site.URL, fullFile)
@@ -127,7 +115,7 @@ func indexHead(site Site, pages int) string {
 }
 
 // sectionsOf groups pages: those of the site's language and version, and others.
-func sectionsOf(site Site, pages []Page) (first, others []*section) {
+func sectionsOf(site About, pages []Page) (first, others []*section) {
 	byTitle := map[string]*section{}
 	slugs := map[string]bool{"others": true}
 	for i, p := range pages {
@@ -173,7 +161,7 @@ func (s *section) add(line string) {
 }
 
 // move puts the lines of a section into files, and leaves the links to these.
-func (s *section) move(site Site, files map[string]string) {
+func (s *section) move(site About, files map[string]string) {
 	count, parts := len(s.lines), s.split()
 	s.lines, s.size = nil, 0
 	for i, part := range parts {

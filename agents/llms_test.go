@@ -8,7 +8,7 @@ import (
 )
 
 func TestIndexListsPagesBySection(t *testing.T) {
-	files, full := Index(Site{Title: "Acme", Description: "Docs of\nAcme.", URL: "https://docs.acme.com", Language: "en", Version: "2.x"}, []Page{
+	files, full := Index(About{Title: "Acme", Description: "Docs of\nAcme.", URL: "https://docs.acme.com", Language: "en", Version: "2.x"}, []Page{
 		{Title: "Welcome", Markdown: "https://docs.acme.com/index.md"},
 		{Title: "Set [up]", Description: "How to set up.", Markdown: "https://docs.acme.com/guide/set-up.md", Section: "Guide", Language: "en-US", Version: "2.x"},
 		{Title: "Installer", Markdown: "https://docs.acme.com/fr/guide.md", Section: "Guide", Language: "fr", Version: "2.x"},
@@ -68,7 +68,7 @@ Each link below leads to a page as Markdown. Every page of https://docs.acme.com
 }
 
 func TestIndexHasASummaryWithoutADescription(t *testing.T) {
-	files, _ := Index(Site{Title: "Acme"}, nil)
+	files, _ := Index(About{Title: "Acme"}, nil)
 	if got := files["llms.txt"]; !strings.HasPrefix(got, "# Acme\n\n> The documentation of Acme.\n\n") {
 		t.Errorf("it begins with %q", got)
 	}
@@ -83,7 +83,7 @@ func TestLongIndexesAreSplitIntoLinkedParts(t *testing.T) {
 		}
 		pages = append(pages, Page{Title: fmt.Sprintf("Page %d", i), Description: strings.Repeat("word ", 30), Markdown: fmt.Sprintf("https://x.example/p%d.md", i), Section: section})
 	}
-	files, _ := Index(Site{Title: "X", URL: "https://x.example"}, pages)
+	files, _ := Index(About{Title: "X", URL: "https://x.example"}, pages)
 	listed := 0
 	for name, text := range files {
 		if n := utf8.RuneCountInString(text); n > maxIndex {

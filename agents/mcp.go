@@ -54,7 +54,7 @@ type PageText struct {
 	Markdown []byte
 }
 
-// About describes the site to clients.
+// About describes the site to clients, and in llms.txt.
 type About struct {
 	// Name is the site's name in the configuration, Title the one for readers.
 	Name, Title, Description string
@@ -62,6 +62,8 @@ type About struct {
 	URL string
 	// Languages and Versions are those of the pages, the favored ones first.
 	Languages, Versions []string
+	// Language and Version are those of the pages that come first in llms.txt.
+	Language, Version string
 	// Full adds arguments that the contract of OpenAI's connectors doesn't know.
 	Full bool
 	// Release is the version of this module.

@@ -17,7 +17,7 @@ import (
 
 // Assistant replies for one site. It is safe for concurrent use.
 type Assistant struct {
-	Site   Site
+	Site   Settings
 	Search Searcher
 	// Model writes the answers. Without one they are extractive: they quote
 	// the passages.
@@ -82,8 +82,8 @@ type Searcher interface {
 	Page(ctx context.Context, page string) (*retrieval.Document, error)
 }
 
-// Site is what a reply knows about its site.
-type Site struct {
+// Settings are what a reply knows about its site.
+type Settings struct {
 	// Name is the site's {domain}; Title what readers call it.
 	Name, Title string
 	// URL is the site's own, "" if unknown.

@@ -246,7 +246,7 @@ func pieces(text string, size int) [][]byte {
 }
 
 func acme(m Model) *Assistant {
-	return &Assistant{Site: Site{Name: "acme", Title: "Acme", URL: "https://docs.acme.com", Language: "en"}, Search: docs(), Model: m}
+	return &Assistant{Site: Settings{Name: "acme", Title: "Acme", URL: "https://docs.acme.com", Language: "en"}, Search: docs(), Model: m}
 }
 
 func ask(question string, more ...reply.Message) *Input {

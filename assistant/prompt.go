@@ -48,7 +48,7 @@ func newKey() string {
 
 // briefing is what a model gets.
 type briefing struct {
-	site       *Site
+	site       *Settings
 	in         *Input
 	q          *inquiry
 	found      *findings

@@ -27,7 +27,7 @@ type findings struct {
 	budget   int                   // tokens of all passages
 	passages []Passage             // in the order of their sources
 	near     []*retrieval.Document // further pages that were found
-	links    citation.Site         // what the answer may link to
+	links    citation.Rules        // what the answer may link to
 	err      error                 // of the search
 
 	publicURL func(page string) string // see Site.PublicURL; nil without a model

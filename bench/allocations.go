@@ -65,7 +65,7 @@ func newInMemory(tokens int) (*inMemory, error) {
 		return nil, err
 	}
 	t.assistant = &assistant.Assistant{
-		Site: assistant.Site{Name: "bench", URL: "https://bench.invalid"}, Search: nothing{}, Model: chain,
+		Site: assistant.Settings{Name: "bench", URL: "https://bench.invalid"}, Search: nothing{}, Model: chain,
 		Log: slog.New(slog.DiscardHandler), MaxTokens: 1 << 20,
 	}
 	return t, nil

@@ -22,7 +22,7 @@ import (
 // byte decides, up to maxHold bytes. None of them may cross a line. All other
 // text comes out at once.
 type Checker struct {
-	site  *Site
+	site  *Rules
 	pages map[string]*retrieval.Document // looked up so far
 
 	blocks blocks
@@ -38,7 +38,7 @@ const maxHold = 1024
 
 // NewChecker returns a Checker for an answer of a site. The site may change
 // between calls, as further passages are found.
-func NewChecker(site *Site) *Checker {
+func NewChecker(site *Rules) *Checker {
 	c := &Checker{site: site, pages: make(map[string]*retrieval.Document), cited: make(map[string]bool)}
 	c.reset()
 	return c

@@ -8,7 +8,7 @@ import (
 )
 
 // acme is a small site.
-func acme() *Site {
+func acme() *Rules {
 	pages := make(map[string]*retrieval.Document)
 	add := func(name string, anchors ...string) {
 		d := &retrieval.Document{Page: name, URL: "https://docs.acme.com/" + name}
@@ -21,7 +21,7 @@ func acme() *Site {
 	add("guide/proxy", "reverse-proxy", "timeouts")
 	add("guide/tls", "", "own-certificate")
 	add("api", "search")
-	return &Site{
+	return &Rules{
 		URL: "https://docs.acme.com", SupportURL: "https://help.acme.io/", AllowLinks: []string{"github.com", "*.acme.com", "status.acme.io:8443"},
 		Current:  pages["guide/tls"],
 		Passages: []Passage{{Page: pages["install"], URL: "https://docs.acme.com/install#linux", Title: "Install › Linux", Text: "Get it from https://quoted.net/acme."}},

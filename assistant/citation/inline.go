@@ -272,7 +272,7 @@ func (n *inline) meansOutside(s []byte, whole, full bool) bool {
 		m, partial := scheme(s)
 		return !isAlnum(n.last()) && (m > 0 || partial && !whole)
 	case '.', '@', '/', ':': // what joint passes on otherwise than it is, in text where nothing may be linked
-		text := inline{check: &Checker{site: new(Site)}, line: bytes.Clone(n.line[max(0, len(n.line)-longestJoint):])}
+		text := inline{check: &Checker{site: new(Rules)}, line: bytes.Clone(n.line[max(0, len(n.line)-longestJoint):])}
 		from := len(text.line)
 		used := text.joint(s, whole, full)
 		return used == 0 || !bytes.Equal(text.line[from:], s[:used])

@@ -10,8 +10,8 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Site says what answers may link to.
-type Site struct {
+// Rules say what answers may link to.
+type Rules struct {
 	// URL is the site's own, "" if unknown: links then lead to the hosts of
 	// Passages.
 	URL string
@@ -39,7 +39,7 @@ type Passage struct {
 const maxLookups = 100
 
 // title names a URL that is linked without a text.
-func (s *Site) title(url string) string {
+func (s *Rules) title(url string) string {
 	for i := range s.Passages {
 		if s.Passages[i].URL == url {
 			return s.Passages[i].Title
@@ -51,11 +51,11 @@ func (s *Site) title(url string) string {
 
 // quotes reports whether a URL is in the text of a passage: what the pages say
 // to type is shown as it is, though as code.
-func (s *Site) quotes(url string) bool {
+func (s *Rules) quotes(url string) bool {
 	return slices.ContainsFunc(s.Passages, func(p Passage) bool { return strings.Contains(p.Text, url) })
 }
 
-func (s *Site) isOwnHost(host string) bool {
+func (s *Rules) isOwnHost(host string) bool {
 	if base, err := url.Parse(s.URL); err == nil && base.Host != "" {
 		return strings.EqualFold(base.Host, host)
 	}
@@ -65,7 +65,7 @@ func (s *Site) isOwnHost(host string) bool {
 	})
 }
 
-func (s *Site) isAllowed(u *url.URL) bool {
+func (s *Rules) isAllowed(u *url.URL) bool {
 	host := u.Hostname()
 	if strings.Contains(host, "..") || strings.ContainsFunc(host, func(r rune) bool { return r < 0x80 && !isAlnum(byte(r)) && !strings.ContainsRune("-._", r) }) {
 		return false // no host has such a name

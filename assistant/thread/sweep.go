@@ -17,7 +17,7 @@ const (
 
 // Run deletes expired threads every six hours, and stores the turns that the
 // store did not accept before, until ctx ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Conversations) Run(ctx context.Context) {
 	if k.ttl == 0 {
 		<-ctx.Done()
 		return
@@ -45,7 +45,7 @@ func (k *Keeper) Run(ctx context.Context) {
 // sweep deletes the threads whose last turn is older than the TTL, and returns
 // how many. It reads only those that were begun as long ago, and leaves alone
 // what is not a thread.
-func (k *Keeper) sweep(ctx context.Context) (deleted int, err error) {
+func (k *Conversations) sweep(ctx context.Context) (deleted int, err error) {
 	if k.ttl == 0 {
 		return 0, nil
 	}
@@ -72,7 +72,7 @@ func (k *Keeper) sweep(ctx context.Context) (deleted int, err error) {
 	return deleted, nil
 }
 
-func (k *Keeper) sweepOne(ctx context.Context, key string) (bool, error) {
+func (k *Conversations) sweepOne(ctx context.Context, key string) (bool, error) {
 	defer k.lock(key)()
 	gone := false
 	err := k.try(ctx, "expiring", func(ctx context.Context) error {
@@ -97,7 +97,7 @@ func (k *Keeper) sweepOne(ctx context.Context, key string) (bool, error) {
 }
 
 // save stores the turns that the store did not accept before.
-func (k *Keeper) save(ctx context.Context) {
+func (k *Conversations) save(ctx context.Context) {
 	for _, key := range k.cache.unsaved() {
 		if !k.saveOne(ctx, key) {
 			return
@@ -105,7 +105,7 @@ func (k *Keeper) save(ctx context.Context) {
 	}
 }
 
-func (k *Keeper) saveOne(ctx context.Context, key string) bool {
+func (k *Conversations) saveOne(ctx context.Context, key string) bool {
 	defer k.lock(key)()
 	c, ok := k.cache.get(key)
 	if !ok || !c.unsaved {

@@ -188,7 +188,7 @@ func git(ctx context.Context, dir string, in io.Reader, args ...string) ([]byte,
 
 func (s *publicSite) assistant(m assistant.Model) *assistant.Assistant {
 	return &assistant.Assistant{
-		Site:   assistant.Site{Name: s.Name, Title: s.Name, URL: s.url(), Language: "en", PublicURL: publicURL(s.index)},
+		Site:   assistant.Settings{Name: s.Name, Title: s.Name, URL: s.url(), Language: "en", PublicURL: publicURL(s.index)},
 		Search: s.index, Model: m,
 	}
 }

@@ -44,7 +44,7 @@ func (s *sink) answer() string { return string(s.text) }
 
 func (s *suite) assistant(m assistant.Model) *assistant.Assistant {
 	return &assistant.Assistant{
-		Site: assistant.Site{
+		Site: assistant.Settings{
 			Name: "manual", Title: "caddy-docs", URL: siteURL, Language: "en",
 			SupportURL: supportURL, AllowLinks: []string{allowedHost}, PublicURL: publicURL(s.index),
 		},

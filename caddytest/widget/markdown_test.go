@@ -105,7 +105,7 @@ func testMarkdown(t *testing.T, s *stand) {
 	var checkers []*citation.Checker
 	var checked []string
 	for _, c := range cases {
-		checker := citation.NewChecker(&citation.Site{URL: "https://docs.acme.com", AllowLinks: []string{"github.com"}, Page: func(string) *retrieval.Document { return nil }})
+		checker := citation.NewChecker(&citation.Rules{URL: "https://docs.acme.com", AllowLinks: []string{"github.com"}, Page: func(string) *retrieval.Document { return nil }})
 		checkers = append(checkers, checker)
 		checked = append(checked, string(checker.End(checker.Append(nil, []byte(c.Markdown)))))
 	}

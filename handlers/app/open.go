@@ -74,7 +74,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 }
 
 // openReach finds out which pages of the site clients can open.
-func (a *App) openReach(r *live, index *site.Index) (*reach.Site, error) {
+func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 	o := reach.Options{
 		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage(),
 		Open: r.Config.Locks == "off", Log: a.ctx.Slogger().With("site", r.Name),

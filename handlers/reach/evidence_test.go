@@ -61,21 +61,21 @@ func TestFewWordsOfAMenuProveNothing(t *testing.T) {
 	menu := "<nav>Buy more milk <a>Home</a></nav>"
 	d := &retrieval.Document{Title: "Plan", File: "plan.md", Sections: []retrieval.Section{{Text: "Buy more milk"}}}
 	for body, want := range map[string]bool{"<p>Log in": false, "<p>Not here": false} {
-		s := &Site{}
+		s := &Gate{}
 		w := &walls{look: func(_ string, use func(answer)) error { use(htmlAnswer(menu + body)); return nil }}
 		if got := s.proves(t.Context(), htmlAnswer(menu+"<p>Log in"), d, w, "/plan"); got != want {
 			t.Errorf("after %q it is %t", body, got)
 		}
 	}
 	plain := &walls{look: func(_ string, use func(answer)) error { use(htmlAnswer("nothing")); return nil }}
-	if !(&Site{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, plain, "/plan") {
+	if !(&Gate{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, plain, "/plan") {
 		t.Error("the page's own text proves nothing")
 	}
 	down := &walls{look: func(string, func(answer)) error { return t.Context().Err() }}
-	if (&Site{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, down, "/plan") {
+	if (&Gate{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, down, "/plan") {
 		t.Error("few words prove a page while nothing else answers")
 	}
-	file := &Site{Options: Options{File: func(string) ([]byte, error) { return []byte("<p>Log in"), nil }}}
+	file := &Gate{Options: Options{File: func(string) ([]byte, error) { return []byte("<p>Log in"), nil }}}
 	if !file.proves(t.Context(), htmlAnswer("<p>Log in"), d, down, "/plan") {
 		t.Error("the file's own bytes prove nothing")
 	}

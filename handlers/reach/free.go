@@ -19,7 +19,7 @@ type freePath struct {
 
 // Free reports whether the site has nothing at a path: it answers a stranger
 // with 404, not at all, or as it answers for a page that does not exist.
-func (s *Site) Free(ctx context.Context, path string) bool {
+func (s *Gate) Free(ctx context.Context, path string) bool {
 	if s.inside == nil {
 		return true
 	}

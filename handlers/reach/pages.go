@@ -145,7 +145,7 @@ func bare(p string) string {
 }
 
 // candidates are the paths that a page may be served at, the likeliest first.
-func (s *Site) candidates(d *retrieval.Document) []string {
+func (s *Gate) candidates(d *retrieval.Document) []string {
 	var paths []string
 	add := func(p string) {
 		if p != "" && !slices.Contains(paths, p) {
@@ -186,10 +186,10 @@ func unescape(p string) string {
 func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
 // root is the path of the site's front page, which ends with a slash.
-func (s *Site) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
+func (s *Gate) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
 
 // absolute is the URL of a path, in the form of Document.URL.
-func (s *Site) absolute(p string) string {
+func (s *Gate) absolute(p string) string {
 	if s.base.Host == "" {
 		return escape(p)
 	}

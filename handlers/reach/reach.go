@@ -23,7 +23,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-// Options are the options of a Site.
+// Options are the options of a Gate.
 type Options struct {
 	Routes *Routes
 	HTTP   *caddyhttp.App
@@ -51,8 +51,8 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Site is a site as one configuration of this Caddy serves it.
-type Site struct {
+// Gate is a site as one configuration of this Caddy serves it.
+type Gate struct {
 	Options
 	base   *url.URL
 	inside *inside // nil: the site is served elsewhere
@@ -188,7 +188,7 @@ func (m moved) document(d *retrieval.Document) *retrieval.Document {
 }
 
 // New returns the site. Nothing is asked before Run.
-func New(o Options) (*Site, error) {
+func New(o Options) (*Gate, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func New(o Options) (*Site, error) {
 	if o.URL == "" {
 		base.Path = o.Prefix
 	}
-	s := &Site{Options: o, base: base, wake: make(chan struct{}, 1), readers: make(map[readerHash]*rights)}
+	s := &Gate{Options: o, base: base, wake: make(chan struct{}, 1), readers: make(map[readerHash]*rights)}
 	s.running, s.stop = context.WithCancel(context.Background())
 	server, host := o.Server, cmp.Or(o.Host, base.Host, "localhost")
 	if server == nil {
@@ -216,10 +216,10 @@ func New(o Options) (*Site, error) {
 }
 
 // View returns what may be searched now.
-func (s *Site) View() *View { return s.view.Load() }
+func (s *Gate) View() *View { return s.view.Load() }
 
 // Pages returns the pages with their states, by URL.
-func (s *Site) Pages() []Page {
+func (s *Gate) Pages() []Page {
 	v := s.View()
 	var all []Page
 	for _, d := range s.Documents() {
@@ -240,14 +240,14 @@ func (s *Site) Pages() []Page {
 	return all
 }
 
-func (s *Site) newView(documents []*retrieval.Document) *View {
+func (s *Gate) newView(documents []*retrieval.Document) *View {
 	v := &View{Complete: true, found: &s.found, pages: make(map[string]*Page, len(documents)), documents: documents, replaced: make(chan struct{})}
 	v.byURL = sync.OnceValue(v.pagesByURL)
 	return v
 }
 
 // publish makes the view of the states.
-func (s *Site) publish(documents []*retrieval.Document) {
+func (s *Gate) publish(documents []*retrieval.Document) {
 	old, v := s.View(), s.newView(documents)
 	s.mu.Lock()
 	for _, d := range documents {
@@ -291,7 +291,7 @@ func (s *Site) publish(documents []*retrieval.Document) {
 }
 
 // showComplete calls onView with a view that is complete.
-func (s *Site) showComplete(v *View) {
+func (s *Gate) showComplete(v *View) {
 	if s.OnView != nil && v.Complete {
 		s.OnView(v)
 	}

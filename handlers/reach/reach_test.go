@@ -97,7 +97,7 @@ var discard = slog.New(slog.DiscardHandler)
 const base = "http://docs.acme.com:8080"
 
 // site is what the files of a folder are, behind a block.
-func site(t *testing.T, block string, docs []*retrieval.Document) *Site {
+func site(t *testing.T, block string, docs []*retrieval.Document) *Gate {
 	t.Helper()
 	ctx, app := provision(t, block)
 	s, err := New(Options{Routes: NewRoutes(ctx), HTTP: app, URL: base, Documents: func() []*retrieval.Document { return docs }, File: fileOf(block), Log: discard})
@@ -116,7 +116,7 @@ func askOnce(ctx context.Context, in *inside, path string) (got answer, err erro
 
 // settle asks for all pages, also again for those that a busy machine was too
 // slow for.
-func settle(t *testing.T, s *Site) {
+func settle(t *testing.T, s *Gate) {
 	t.Helper()
 	for range 10 {
 		s.Update(t.Context())
@@ -128,7 +128,7 @@ func settle(t *testing.T, s *Site) {
 }
 
 // expire lets all answers be old.
-func (s *Site) expire() {
+func (s *Gate) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, p := range s.pages {
@@ -718,7 +718,7 @@ func TestPagesAreAskedForAgainAtDifferentTimes(t *testing.T) {
 
 func BenchmarkATickWithoutAnythingToDo(b *testing.B) {
 	docs := documents(base, "a.html", "b.html", "c.html", "d.html", "e.html", "f.html", "g.html", "h.html", "i.html", "j.html", "k.html", "l.html", "m.html", "n.html", "o.html", "p.html", "q.html", "r.html", "s.html", "t.html")
-	s := &Site{pages: make(map[string]*Page)}
+	s := &Gate{pages: make(map[string]*Page)}
 	now := time.Now()
 	for _, d := range docs {
 		s.pages[d.Page] = &Page{Document: d, asking: asking{due: now.Add(maxAge)}}

@@ -48,7 +48,7 @@ const (
 
 // rights are what a reader could open in the last half minute.
 type rights struct {
-	site  *Site
+	site  *Gate
 	who   *reader
 	until time.Time
 	slots chan struct{} // holds an element for each request
@@ -88,7 +88,7 @@ type check struct {
 }
 
 // rightsOf returns the rights of a reader.
-func (s *Site) rightsOf(v *visit) *rights {
+func (s *Gate) rightsOf(v *visit) *rights {
 	hash, now := v.hash(), time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (r *rights) ask(kind, name string, p *Page) *check {
 
 // missing is a page that the site does not have. It could be at as many paths as
 // those that it has.
-func (s *Site) missing(name string) *Page {
+func (s *Gate) missing(name string) *Page {
 	d := &retrieval.Document{Page: name, URL: s.absolute(s.root() + name), File: name}
 	if documents := s.Documents(); len(documents) > 0 {
 		file := documents[len(documents)-1].File
@@ -356,7 +356,7 @@ func (r *rights) locks() (open []int32) {
 
 // find asks for a page as a reader, at the paths in order, up to the first that
 // refuses or has the page. With proof the response must have its text.
-func (s *Site) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, status int, err error) {
+func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, paths []string, proof bool) (open bool, status int, err error) {
 	w := &walls{look: func(path string, use func(answer)) error {
 		return s.inside.ask(ctx, s.inside.readers, insideTimeout, path, who, use)
 	}}
@@ -404,7 +404,7 @@ type Search struct {
 
 // Searched returns what the reader of a context may search: the public pages,
 // and those behind locks that the reader has opened something behind.
-func (s *Site) Searched(ctx context.Context) *Search {
+func (s *Gate) Searched(ctx context.Context) *Search {
 	if !s.awaitComplete(ctx) {
 		setIncomplete(ctx)
 	}
@@ -440,7 +440,7 @@ func (s *Site) Searched(ctx context.Context) *Search {
 
 // awaitComplete waits a moment for a view of the pages that the index has now.
 // It reports whether there is one.
-func (s *Site) awaitComplete(ctx context.Context) bool {
+func (s *Gate) awaitComplete(ctx context.Context) bool {
 	wait, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
 	for {
@@ -550,7 +550,7 @@ func (s *Search) locked(d *retrieval.Document) *Page {
 // their own request for it, which is also made for pages that are public, and
 // for name if there is no such page, so that missing pages take as long as
 // locked ones.
-func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
+func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) bool {
 	s.awaitComplete(ctx)
 	v := s.View()
 	if v.Elsewhere {
@@ -582,7 +582,7 @@ func (s *Site) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 
 // CanOpenAll reports whether the reader of the context can open the pages at
 // all URLs. A URL of no page counts as locked.
-func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
+func (s *Gate) CanOpenAll(ctx context.Context, urls []string) bool {
 	s.awaitComplete(ctx)
 	v := s.View()
 	for _, u := range urls {
@@ -601,7 +601,7 @@ func (s *Site) CanOpenAll(ctx context.Context, urls []string) bool {
 
 // AnyLocked reports whether a page at one of the URLs is not public, as a URL of
 // no page.
-func (s *Site) AnyLocked(urls []string) bool {
+func (s *Gate) AnyLocked(urls []string) bool {
 	v := s.View()
 	return !v.Elsewhere && slices.ContainsFunc(urls, func(u string) bool {
 		pages := v.at(u)
@@ -610,7 +610,7 @@ func (s *Site) AnyLocked(urls []string) bool {
 }
 
 // Saw notes that a page was just served to the reader of the context.
-func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
+func (s *Gate) Saw(ctx context.Context, d *retrieval.Document) {
 	visit := visitOf(ctx)
 	if p := s.View().pages[d.Page]; visit != nil && p.shows(d) && p.locked() {
 		s.rightsOf(visit).page(p) // asked for, as a 200 may be a login form
@@ -621,7 +621,7 @@ func (s *Site) Saw(ctx context.Context, d *retrieval.Document) {
 // context its front page, although strangers get it: they are on a list of
 // addresses, say, and get nothing by other ways either. It is 0 for others.
 // Without an answer in time, it is what it was.
-func (s *Site) Refuses(ctx context.Context) (status int) {
+func (s *Gate) Refuses(ctx context.Context) (status int) {
 	visit := visitOf(ctx)
 	if s.inside == nil || visit == nil {
 		return 0

@@ -22,7 +22,7 @@ import (
 // behindGate is a site of many pages behind one handler, which decides by path
 // and cookie, as an authentication server does.
 type behindGate struct {
-	*Site
+	*Gate
 	docs []*retrieval.Document
 
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ func newBehindGate(t *testing.T, files []string, opens func(path, cookie string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Site = s
+	g.Gate = s
 	next := s.inside.chain
 	s.inside.chain = caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		if !strings.HasPrefix(r.URL.Path, "/locked/") {
@@ -277,9 +277,9 @@ func TestAnOutageOpensAndClosesNothing(t *testing.T) {
 	renew := func() {
 		g.expire()
 		for range 2 * len(g.docs) {
-			g.Site.mu.Lock()
+			g.Gate.mu.Lock()
 			g.rest = time.Time{}
-			g.Site.mu.Unlock()
+			g.Gate.mu.Unlock()
 			g.Update(t.Context())
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // Spoofed returns a locked page that opens for a stranger who sends the headers
 // that prove a person, and one value that opens it; "" for none. The values are
 // the words of the configuration's matchers that look at such a header.
-func (s *Site) Spoofed(ctx context.Context) (page, value string) {
+func (s *Gate) Spoofed(ctx context.Context) (page, value string) {
 	if s.inside == nil || s.HTTP == nil {
 		return "", ""
 	}

@@ -41,7 +41,7 @@ func patience(failures int) time.Duration {
 }
 
 // Run keeps the states of the pages up to date until ctx ends.
-func (s *Site) Run(ctx context.Context) {
+func (s *Gate) Run(ctx context.Context) {
 	defer s.stop()
 	if s.inside == nil {
 		s.showComplete(s.View())
@@ -82,7 +82,7 @@ func Ticks(ctx context.Context, each func()) {
 }
 
 // Tick lets Run go on if a page is due, or may be.
-func (s *Site) Tick() {
+func (s *Gate) Tick() {
 	if s.inside == nil || s.isSettled(s.Documents(), time.Now()) {
 		return
 	}
@@ -93,7 +93,7 @@ func (s *Site) Tick() {
 }
 
 // isSettled reports whether none of the documents is due.
-func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
+func (s *Gate) isSettled(documents []*retrieval.Document, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return SameDocuments(documents, s.seen) && now.Before(s.then)
@@ -101,7 +101,7 @@ func (s *Site) isSettled(documents []*retrieval.Document, now time.Time) bool {
 
 // Update asks for the pages that are new, changed, or were asked for too long
 // ago, and returns when their states are known, or are known to be late.
-func (s *Site) Update(ctx context.Context) {
+func (s *Gate) Update(ctx context.Context) {
 	if s.inside == nil {
 		return
 	}
@@ -142,7 +142,7 @@ const manyPages = 200
 // askNew asks for pages that are new or changed. Those that give no answer in
 // time may be slow only beside each other: they are asked for once more, with
 // fewer beside them and more patience, until several in a row give none again.
-func (s *Site) askNew(ctx context.Context, documents, due []*retrieval.Document) {
+func (s *Gate) askNew(ctx context.Context, documents, due []*retrieval.Document) {
 	late, _ := s.askAll(ctx, documents, due, atOnce(), 0)
 	if len(late) == 0 {
 		return
@@ -158,7 +158,7 @@ func (s *Site) askNew(ctx context.Context, documents, due []*retrieval.Document)
 func atOnce() int { return min(insideAtOnce, 4*runtime.GOMAXPROCS(0)) }
 
 // mark notes whether pages are to be asked for once more.
-func (s *Site) mark(late []*retrieval.Document, again bool) {
+func (s *Gate) mark(late []*retrieval.Document, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = true
@@ -172,7 +172,7 @@ func (s *Site) mark(late []*retrieval.Document, again bool) {
 // askAll asks for pages, atOnce of them at the same time, and returns those that
 // gave no answer in time. It ends when giveUp in a row gave none, if that is not
 // 0. back reports that a page has an answer that had none.
-func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
+func (s *Gate) askAll(ctx context.Context, documents, due []*retrieval.Document, atOnce, giveUp int) (late []*retrieval.Document, back bool) {
 	w := &walls{look: func(path string, use func(answer)) error {
 		return s.inside.ask(ctx, s.inside.background, insideTimeout, path, stranger, use)
 	}}
@@ -222,7 +222,7 @@ func (s *Site) askAll(ctx context.Context, documents, due []*retrieval.Document,
 }
 
 // unanswered returns the documents whose pages gave no answer.
-func (s *Site) unanswered(documents []*retrieval.Document) (all []*retrieval.Document) {
+func (s *Gate) unanswered(documents []*retrieval.Document) (all []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range documents {
@@ -236,7 +236,7 @@ func (s *Site) unanswered(documents []*retrieval.Document) (all []*retrieval.Doc
 // due returns the documents to ask for, those that are new or changed and
 // those whose answers are old, and forgets the pages that are gone. Old answers
 // are renewed a few at a time.
-func (s *Site) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
+func (s *Gate) due(documents []*retrieval.Document, now time.Time) (due, again []*retrieval.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !SameDocuments(documents, s.seen) {
@@ -270,7 +270,7 @@ func (s *Site) due(documents []*retrieval.Document, now time.Time) (due, again [
 
 // see keeps what is known of another generation of documents, and forgets the
 // rest. The caller holds the lock.
-func (s *Site) see(documents []*retrieval.Document) {
+func (s *Gate) see(documents []*retrieval.Document) {
 	pages := make(map[string]*Page, len(documents))
 	for _, d := range documents {
 		if p := s.pages[d.Page]; p.shows(d) {
@@ -302,7 +302,7 @@ func SameDocuments(a, b []*retrieval.Document) bool {
 
 // look asks for a page as a stranger. known is what is known of it, perhaps of
 // another content. inTime reports that there was an answer, if only an error.
-func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
+func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *walls) (p *Page, inTime bool) {
 	p = &Page{Document: d, State: NotServed, URL: d.URL}
 	p.due = time.Now().Add(maxAge/2 + spread(d.URL))
 	proof, failures := uint64(0), 0
@@ -372,7 +372,7 @@ func (s *Site) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 }
 
 // proves reports whether an answer has a page's own text.
-func (s *Site) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
+func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
 	if s.File != nil && !strings.Contains(d.File, "://") {
 		if file, err := s.File(d.File); err == nil && sameBytes(a, file) {
 			return true
@@ -431,7 +431,7 @@ func (w *walls) own(candidate string, all pairs) (own pairs, ok bool) {
 }
 
 // failed logs the first page that gives no answer repeatedly.
-func (s *Site) failed(p *Page, why string) {
+func (s *Gate) failed(p *Page, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.failures < 3 || s.reportedFailing {
@@ -443,7 +443,7 @@ func (s *Site) failed(p *Page, why string) {
 
 // report logs the states of the first complete view, if an operator should
 // know of them.
-func (s *Site) report() {
+func (s *Gate) report() {
 	v := s.View()
 	if s.reported || !v.Complete || len(v.pages) == 0 {
 		return

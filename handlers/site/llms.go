@@ -25,9 +25,8 @@ func (s *Pages) LLMs(base string) (files map[string]string, full map[string][]in
 }
 
 func (s *Pages) writeLLMs(base string) (files map[string]string, full map[string][]int) {
-	site := agents.Site{Title: s.site.Title(), URL: base}
-	site.Language, site.Version = s.favored()
-	site.Description = s.description
+	about := s.About(base)
+	about.Language, about.Version = s.favored()
 	pages := make([]agents.Page, len(s.Public))
 	for i, d := range s.Public {
 		pages[i] = agents.Page{
@@ -35,7 +34,7 @@ func (s *Pages) writeLLMs(base string) (files map[string]string, full map[string
 			Section: partOf(d), Language: cmp.Or(s.untranslated(d, s.Public[0]), d.Language), Version: d.Version,
 		}
 	}
-	return agents.Index(site, pages)
+	return agents.Index(about, pages)
 }
 
 // languageFolder is the name of a folder with the pages of a language.

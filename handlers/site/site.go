@@ -37,7 +37,7 @@ type Site struct {
 
 	// What the site has while it is open.
 	Index  *Index
-	Reach  *reach.Site
+	Reach  *reach.Gate
 	Budget *Budget // nil: no bound
 	// Slots are the replies in progress, by their bound: a *semaphore.Weighted.
 	// They outlive a reload, with the replies that hold them.
@@ -103,7 +103,7 @@ func (r *Site) SetModel(model assistant.Model, o options.Answers) {
 	s, prefer := r.Config, r.Prefer()
 	quoting := func() *assistant.Assistant {
 		return &assistant.Assistant{
-			Site: assistant.Site{
+			Site: assistant.Settings{
 				Name: r.Name, Title: s.Name, URL: s.URL, Instructions: s.InstructionText(), SupportURL: s.SupportURL,
 				PublicURL:  func(page string) string { return r.Pages().publicURL(page) },
 				AllowLinks: s.AllowLinks, Version: prefer.Version, Language: prefer.Language,

@@ -33,7 +33,7 @@ const (
 // began before a reload appends to the same memory that the next question
 // reads.
 type Threads struct {
-	*thread.Keeper
+	*thread.Conversations
 	// TTL is how long conversations are kept; 0: not at all.
 	TTL     time.Duration
 	storing chan struct{} // holds an element for each turn that is being stored
@@ -50,8 +50,8 @@ func (t *Threads) Destruct() error {
 // NewThreads returns the conversations in a store, which are kept for a time; 0:
 // not at all.
 func NewThreads(in store.Store, ttl time.Duration, log *slog.Logger) *Threads {
-	k := thread.NewKeeper(in, ttl, log)
-	return &Threads{Keeper: k, TTL: ttl, storing: make(chan struct{}, maxStoring)}
+	k := thread.New(in, ttl, log)
+	return &Threads{Conversations: k, TTL: ttl, storing: make(chan struct{}, maxStoring)}
 }
 
 // keep stores a turn, as far as the client received it. It waits a moment, so

@@ -13,9 +13,9 @@ import (
 // generation is one state of the index. It never changes.
 type generation struct {
 	docs      []*retrieval.Document
-	texts     []*pageTexts  // of docs, nil if docs have them
-	words     []*words.Page // of docs, in the same order
-	wordsUsed int           // how many different ones
+	texts     []*pageTexts       // of docs, nil if docs have them
+	words     []*words.PageWords // of docs, in the same order
+	wordsUsed int                // how many different ones
 	byPage    map[string]uint32
 	first     []uint32 // page → its first section; one more at the end
 
@@ -51,7 +51,7 @@ type generation struct {
 }
 
 // newGeneration inverts the words of documents.
-func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*words.Page, lexicon []words.Word, vectors *matrix) *generation {
+func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*words.PageWords, lexicon []words.Word, vectors *matrix) *generation {
 	g := &generation{docs: docs, texts: texts, words: counted, lexicon: lexicon, byPage: make(map[string]uint32, len(docs)), first: make([]uint32, 1, len(docs)+1)}
 	places := make([]uint32, len(lexicon)) // of each word
 	for i, d := range docs {
@@ -193,7 +193,7 @@ func (g *generation) invertInto(term []uint32, terms int, found []FoundPage) {
 // countAll counts the words of documents. Those that the old generation has
 // already are not counted again.
 func countAll(ctx context.Context, c *contents, old *generation) error {
-	c.words = make([]*words.Page, len(c.docs))
+	c.words = make([]*words.PageWords, len(c.docs))
 	for i, d := range c.docs {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -214,7 +214,7 @@ func countAll(ctx context.Context, c *contents, old *generation) error {
 
 // wordsOf returns the words of a document that has not changed since the
 // generation, else nil.
-func (g *generation) wordsOf(d *retrieval.Document) *words.Page {
+func (g *generation) wordsOf(d *retrieval.Document) *words.PageWords {
 	if g == nil || d.Hash == "" {
 		return nil
 	}

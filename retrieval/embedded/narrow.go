@@ -46,7 +46,7 @@ func (g *generation) only(pages *retrieval.PageSet) *generation {
 func (g *generation) narrow(pages *retrieval.PageSet) *generation {
 	var docs []*retrieval.Document
 	var texts []*pageTexts
-	var counted []*words.Page
+	var counted []*words.PageWords
 	var vectors *matrix
 	if g.vectors != nil {
 		vectors = &matrix{dim: g.vectors.dim}

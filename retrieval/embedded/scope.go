@@ -20,7 +20,7 @@ type scope struct {
 }
 
 // scopesOf returns the scopes of pages, and the number of each page's.
-func scopesOf(docs []*retrieval.Document, counted []*words.Page) (scopes []scope, of []uint32) {
+func scopesOf(docs []*retrieval.Document, counted []*words.PageWords) (scopes []scope, of []uint32) {
 	numbers := map[scope]uint32{}
 	of = make([]uint32, len(docs))
 	for i, d := range docs {

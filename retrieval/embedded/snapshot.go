@@ -53,7 +53,7 @@ type snapshotStart struct {
 // snapshotPage follows for each page.
 type snapshotPage struct {
 	Document *retrieval.Document // without texts
-	Words    *words.Page         // nil on all pages, or on none
+	Words    *words.PageWords    // nil on all pages, or on none
 	Ends     []uint32            // of the texts that follow, see texts
 	// Sections are those with a vector; Vectors has these one after another.
 	Sections []int
@@ -63,10 +63,10 @@ type snapshotPage struct {
 // contents are what a snapshot holds.
 type contents struct {
 	docs    []*retrieval.Document
-	texts   []*pageTexts   // of docs, nil if docs have them
-	words   []*words.Page  // of docs, nil if they are not counted yet
-	lexicon *words.Lexicon // of words
-	vectors *matrix        // nil without vectors
+	texts   []*pageTexts       // of docs, nil if docs have them
+	words   []*words.PageWords // of docs, nil if they are not counted yet
+	lexicon *words.Lexicon     // of words
+	vectors *matrix            // nil without vectors
 }
 
 // save writes a snapshot to a folder, where the texts are from then on.
@@ -212,7 +212,7 @@ func decode(ctx context.Context, f io.ReaderAt, size int64, progress func(done, 
 	var (
 		docs     []*retrieval.Document
 		stored   []*pageTexts
-		counts   []*words.Page
+		counts   []*words.PageWords
 		matrix   = matrix{dim: start.Dimension}
 		sections uint32
 	)

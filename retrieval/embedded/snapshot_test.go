@@ -193,7 +193,7 @@ func FuzzSnapshot(f *testing.F) {
 		for _, d := range g.docs {
 			c.docs, c.texts = append(c.docs, withoutTexts(d)), append(c.texts, newTexts(d))
 		}
-		for _, c.words = range [][]*words.Page{g.words, nil} {
+		for _, c.words = range [][]*words.PageWords{g.words, nil} {
 			b.Reset()
 			if err := encode(&b, c, make([]*texts, len(docs))); err != nil {
 				f.Fatal(err)

@@ -216,7 +216,7 @@ func (s *Statistics) candidates(p *parsedQuery, found []FoundPage) *generation {
 	for i, f := range found {
 		d := *f.Document
 		d.Sections = make([]retrieval.Section, len(f.Sections))
-		counted := &words.Page{Language: language.Language(f.Language)}
+		counted := &words.PageWords{Language: language.Language(f.Language)}
 		var titleIDF, slugIDF float32
 		for j, section := range f.Sections {
 			c, _ := words.Decode(section.Counts, numbers)

@@ -22,7 +22,7 @@ const maxFieldWords = 20_000
 const minDetect = 250
 
 // Word is a word as it is written in a text of one language. Its fields, like
-// those of Page, are what a snapshot of an index holds.
+// those of PageWords, are what a snapshot of an index holds.
 type Word struct {
 	Text, Stem string
 	Language   language.Language
@@ -60,8 +60,8 @@ func (x *Lexicon) set(w Word, n uint32) {
 	x.numbers[w.Language][w.Text] = n
 }
 
-// Page has the words of a document with how often they occur in which fields.
-type Page struct {
+// PageWords has the words of a document with how often they occur in which fields.
+type PageWords struct {
 	Hash     string // of the document
 	Language language.Language
 	// Head are the words of the fields that all sections share.
@@ -97,7 +97,7 @@ type SectionWord struct {
 }
 
 // Lengths returns the plain words of all headings and of all texts.
-func (c *Page) Lengths() (heading, text uint32) {
+func (c *PageWords) Lengths() (heading, text uint32) {
 	for i := range c.Sections {
 		heading += c.Sections[i].Heading
 		text += c.Sections[i].Text
@@ -107,7 +107,7 @@ func (c *Page) Lengths() (heading, text uint32) {
 
 // Places adds to each word the number of sections, and of pages whose shared
 // fields, that hold it.
-func (c *Page) Places(of []uint32) {
+func (c *PageWords) Places(of []uint32) {
 	for i := range c.Head {
 		of[c.Head[i].Word]++
 	}
@@ -120,7 +120,7 @@ func (c *Page) Places(of []uint32) {
 
 // Check reports what would make the words useless for a document and a lexicon
 // of so many words.
-func (c *Page) Check(d *retrieval.Document, lexicon int) error {
+func (c *PageWords) Check(d *retrieval.Document, lexicon int) error {
 	if len(c.Sections) != len(d.Sections) {
 		return errors.New("words don't match sections")
 	}
@@ -140,8 +140,8 @@ func (c *Page) Check(d *retrieval.Document, lexicon int) error {
 }
 
 // Count counts the words of a document.
-func Count(d *retrieval.Document, lexicon *Lexicon) *Page {
-	out := &Page{Hash: d.Hash, Language: languageOf(d), Sections: make([]Section, len(d.Sections))}
+func Count(d *retrieval.Document, lexicon *Lexicon) *PageWords {
+	out := &PageWords{Hash: d.Hash, Language: languageOf(d), Sections: make([]Section, len(d.Sections))}
 	out.countHead(d, lexicon)
 	var counted []SectionWord
 	index := map[string]int{}
@@ -205,7 +205,7 @@ func Unnumbered(heading string) string {
 }
 
 // countHead counts the words of the fields that all sections share.
-func (c *Page) countHead(d *retrieval.Document, lexicon *Lexicon) {
+func (c *PageWords) countHead(d *retrieval.Document, lexicon *Lexicon) {
 	index := map[string]int{}
 	n := 0
 	field := func(text string, length *uint32, count func(*HeadWord, bool)) {

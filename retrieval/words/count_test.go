@@ -7,7 +7,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
-func counted() (*retrieval.Document, *Page, *Lexicon) {
+func counted() (*retrieval.Document, *PageWords, *Lexicon) {
 	d := &retrieval.Document{
 		Page: "guide/file-server", Title: "File servers", Description: "How files are served.", Keywords: []string{"static"}, Language: "en",
 		Sections: []retrieval.Section{
@@ -93,10 +93,10 @@ func TestDecodedCountsAreThoseOfTheWantedTerms(t *testing.T) {
 
 func TestDamagedWordsAreRefused(t *testing.T) {
 	d, page, lexicon := counted()
-	for name, damage := range map[string]func(c *Page){
-		"a section is missing":      func(c *Page) { c.Sections = c.Sections[:1] },
-		"a word that is none":       func(c *Page) { c.Head[0].Word = 999 },
-		"a section's word likewise": func(c *Page) { c.Sections[0].Words = []byte{0xff, 0x7f, 4} },
+	for name, damage := range map[string]func(c *PageWords){
+		"a section is missing":      func(c *PageWords) { c.Sections = c.Sections[:1] },
+		"a word that is none":       func(c *PageWords) { c.Head[0].Word = 999 },
+		"a section's word likewise": func(c *PageWords) { c.Sections[0].Words = []byte{0xff, 0x7f, 4} },
 	} {
 		c := *page
 		c.Head, c.Sections = slices.Clone(page.Head), slices.Clone(page.Sections)

@@ -84,7 +84,7 @@ func StemHash(stem string) uint32 {
 }
 
 // Encode returns the counts of a page's sections.
-func Encode(c *Page, lexicon *Lexicon) [][]byte {
+func Encode(c *PageWords, lexicon *Lexicon) [][]byte {
 	hashes := make([]uint32, len(lexicon.Words))
 	for i := range hashes {
 		hashes[i] = StemHash(lexicon.Words[i].Stem)
@@ -148,7 +148,7 @@ func merged[W any](words []W, hash func(W) uint32, add func(*W, W)) []W {
 
 // Counts are what is encoded of a section, with some terms only.
 type Counts struct {
-	Page    Page // without sections
+	Page    PageWords // without sections
 	Section Section
 	// Title, Slug and Heading are the hashes of all terms of the fields that a
 	// query can be like.

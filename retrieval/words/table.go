@@ -142,7 +142,7 @@ type Averages struct {
 }
 
 // AddPage adds the lengths of a page, or removes them if by is -1.
-func (m *Averages) AddPage(c *Page, by float64) {
+func (m *Averages) AddPage(c *PageWords, by float64) {
 	m.Title.add(c.Title, by)
 	m.Description.add(c.Description, by)
 	m.Keywords.add(c.Keywords, by)

@@ -109,7 +109,7 @@ func answers(t *Thread) string {
 	return strings.Join(s, " ")
 }
 
-func add(t *testing.T, k *Keeper, id string, o Owner, answer string) {
+func add(t *testing.T, k *Conversations, id string, o Owner, answer string) {
 	t.Helper()
 	if err := k.Append(t.Context(), id, o, Turn{Question: "q", Answer: answer}, false); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func add(t *testing.T, k *Keeper, id string, o Owner, answer string) {
 }
 
 // begin makes a thread with one turn, "a".
-func begin(t *testing.T, k *Keeper, o Owner) string {
+func begin(t *testing.T, k *Conversations, o Owner) string {
 	t.Helper()
 	th, known := k.Open(t.Context(), "", o)
 	if known || len(th.Turns) > 0 {
@@ -129,11 +129,11 @@ func begin(t *testing.T, k *Keeper, o Owner) string {
 
 func TestAThreadGoesOnHereAndInOtherProcessesAndAfterARestart(t *testing.T) {
 	store := &memory{}
-	here, there := NewKeeper(store, month, quiet), NewKeeper(store, month, quiet)
+	here, there := New(store, month, quiet), New(store, month, quiet)
 	id := begin(t, here, reader)
 	add(t, there, id, reader, "b")
 	add(t, here, id, reader, "c")
-	for name, k := range map[string]*Keeper{"here": here, "there": there, "after a restart": NewKeeper(store, month, quiet)} {
+	for name, k := range map[string]*Conversations{"here": here, "there": there, "after a restart": New(store, month, quiet)} {
 		th, known := k.Open(t.Context(), id, reader)
 		if !known || th.ID != id || answers(th) != "a b c" {
 			t.Errorf("%s: known %v, %q", name, known, answers(th))
@@ -145,7 +145,7 @@ func TestAThreadGoesOnHereAndInOtherProcessesAndAfterARestart(t *testing.T) {
 }
 
 func TestUnknownAndForeignIDsStartANewThread(t *testing.T) {
-	k := NewKeeper(&memory{}, month, quiet)
+	k := New(&memory{}, month, quiet)
 	id := begin(t, k, reader)
 	anonymous := begin(t, k, Owner{"acme", "docs", Anonymous})
 	for name, tt := range map[string]struct {
@@ -183,7 +183,7 @@ func TestUnknownAndForeignIDsStartANewThread(t *testing.T) {
 
 func TestAThreadIsKnownFromItsFirstReplyOn(t *testing.T) {
 	store := &memory{}
-	k := NewKeeper(store, month, quiet)
+	k := New(store, month, quiet)
 	first, _ := k.Open(t.Context(), "", reader)
 	// The client read the id in the stream, and asks before the turn is stored.
 	second, known := k.Open(t.Context(), first.ID, reader)
@@ -200,7 +200,7 @@ func TestAThreadIsKnownFromItsFirstReplyOn(t *testing.T) {
 
 func TestTurnsOfOneThreadAtOnceAreAllKept(t *testing.T) {
 	store := &memory{}
-	k := NewKeeper(store, month, quiet)
+	k := New(store, month, quiet)
 	id := begin(t, k, reader)
 	var wg sync.WaitGroup
 	for i := range 30 {
@@ -218,7 +218,7 @@ func TestTurnsOfOneThreadAtOnceAreAllKept(t *testing.T) {
 }
 
 func TestTheCallerMayChangeWhatItGets(t *testing.T) {
-	k := NewKeeper(&memory{}, month, quiet)
+	k := New(&memory{}, month, quiet)
 	id := begin(t, k, reader)
 	th, _ := k.Open(t.Context(), id, reader)
 	th.Turns[0].Answer = "changed"
@@ -230,7 +230,7 @@ func TestTheCallerMayChangeWhatItGets(t *testing.T) {
 func TestThreadsExpireAfterTheirLastTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, 10*24*time.Hour, quiet)
+		k := New(store, 10*24*time.Hour, quiet)
 		id, idle := begin(t, k, reader), begin(t, k, reader)
 		for range 5 { // 40 days, in which only one goes on
 			time.Sleep(8 * 24 * time.Hour)
@@ -263,7 +263,7 @@ func TestThreadsExpireAfterTheirLastTurn(t *testing.T) {
 
 func TestAThreadThatWasDeletedIsForgotten(t *testing.T) {
 	store := &memory{}
-	k := NewKeeper(store, month, quiet)
+	k := New(store, month, quiet)
 	id := begin(t, k, reader)
 	name, _ := keyOf("acme", id)
 	if err := store.Delete(t.Context(), name); err != nil {
@@ -278,7 +278,7 @@ func TestRepliesGoOnWhileStorageFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		store := &memory{}
-		k := NewKeeper(store, month, slog.New(slog.NewTextHandler(&log, nil)))
+		k := New(store, month, slog.New(slog.NewTextHandler(&log, nil)))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); k.Run(ctx) }()
@@ -307,7 +307,7 @@ func TestRepliesGoOnWhileStorageFails(t *testing.T) {
 
 		store.set(nil, 0)
 		time.Sleep(time.Minute) // Run stores what is missing
-		if th, known := NewKeeper(store, month, quiet).Open(t.Context(), id, reader); !known || answers(th) != "a b" {
+		if th, known := New(store, month, quiet).Open(t.Context(), id, reader); !known || answers(th) != "a b" {
 			t.Errorf("after the storage came back: known %v %q", known, answers(th))
 		}
 		cancel()
@@ -318,7 +318,7 @@ func TestRepliesGoOnWhileStorageFails(t *testing.T) {
 func TestAStorageThatHangsDelaysRepliesOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, month, quiet)
+		k := New(store, month, quiet)
 		id := begin(t, k, reader)
 		store.set(nil, time.Hour)
 		start := time.Now()
@@ -336,7 +336,7 @@ func TestAStorageThatHangsDelaysRepliesOnceInAWhile(t *testing.T) {
 func TestAClientThatGoesAwayIsNoFailureOfTheStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{delay: time.Second}
-		k := NewKeeper(store, month, quiet)
+		k := New(store, month, quiet)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		k.Open(ctx, newID(time.Now()), reader)
@@ -349,7 +349,7 @@ func TestAClientThatGoesAwayIsNoFailureOfTheStorage(t *testing.T) {
 func TestRunStoresAtItsEndWhatWasMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, month, quiet)
+		k := New(store, month, quiet)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); k.Run(ctx) }()
@@ -371,7 +371,7 @@ func TestRunStoresAtItsEndWhatWasMissing(t *testing.T) {
 func TestRunSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, 24*time.Hour, quiet)
+		k := New(store, 24*time.Hour, quiet)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); k.Run(ctx) }()
@@ -393,7 +393,7 @@ func TestRunSweeps(t *testing.T) {
 
 func TestSweepReturnsFailures(t *testing.T) {
 	store := &memory{}
-	k := NewKeeper(store, time.Nanosecond, quiet)
+	k := New(store, time.Nanosecond, quiet)
 	begin(t, k, reader)
 	store.set(errDown, 0)
 	if _, err := k.sweep(t.Context()); !errors.Is(err, errDown) {
@@ -405,7 +405,7 @@ func TestSweepReturnsFailures(t *testing.T) {
 	if _, err := k.sweep(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if n, err := NewKeeper(&memory{}, month, quiet).sweep(t.Context()); n != 0 || err != nil {
+	if n, err := New(&memory{}, month, quiet).sweep(t.Context()); n != 0 || err != nil {
 		t.Error("an empty store", n, err)
 	}
 }
@@ -414,7 +414,7 @@ func TestWhatCannotBeReadStartsANewThreadAndIsSweptInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		store := &memory{values: map[string]string{}}
-		k := NewKeeper(store, 24*time.Hour, slog.New(slog.NewTextHandler(&log, nil)))
+		k := New(store, 24*time.Hour, slog.New(slog.NewTextHandler(&log, nil)))
 		for _, data := range []string{"", "{", "null", "[]", `{"id":"other"}`, strings.Repeat("x", maxBytes+1)} {
 			id := newID(time.Now())
 			name, _ := keyOf("acme", id)
@@ -436,7 +436,7 @@ func TestWhatCannotBeReadStartsANewThreadAndIsSweptInTime(t *testing.T) {
 func TestThreadsOffKeepsNothingButIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, 0, quiet)
+		k := New(store, 0, quiet)
 		th, known := k.Open(t.Context(), "", reader)
 		if known || !ownID.MatchString(th.ID) {
 			t.Errorf("%v %q", known, th.ID)
@@ -462,7 +462,7 @@ func TestThreadsOffKeepsNothingButIDs(t *testing.T) {
 		if store.calls != 0 {
 			t.Errorf("%d calls of the store", store.calls)
 		}
-		if th, _ := NewKeeper(nil, 0, quiet).Open(t.Context(), "", reader); th == nil {
+		if th, _ := New(nil, 0, quiet).Open(t.Context(), "", reader); th == nil {
 			t.Error("no store is not off")
 		}
 	})
@@ -471,7 +471,7 @@ func TestThreadsOffKeepsNothingButIDs(t *testing.T) {
 func TestMemoryForThreadsIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	store := &memory{}
-	k := NewKeeper(store, month, slog.New(slog.NewTextHandler(&log, nil)))
+	k := New(store, month, slog.New(slog.NewTextHandler(&log, nil)))
 	k.cache.max = 100_000
 	var ids []string
 	for range 1000 {
@@ -499,7 +499,7 @@ func TestMemoryForThreadsIsBounded(t *testing.T) {
 func TestStoredFormIsStable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}
-		k := NewKeeper(store, month, quiet)
+		k := New(store, month, quiet)
 		th, _ := k.Open(t.Context(), "", reader)
 		turn := Turn{Question: "How?", Answer: "So.", Sources: []string{"https://acme.com/a"}, Answered: "yes", Model: "m", Partial: true}
 		if err := k.Append(t.Context(), th.ID, reader, turn, false); err != nil {
@@ -516,7 +516,7 @@ func TestStoredFormIsStable(t *testing.T) {
 }
 
 func BenchmarkTurn(b *testing.B) {
-	k := NewKeeper(&memory{}, month, quiet)
+	k := New(&memory{}, month, quiet)
 	th, _ := k.Open(b.Context(), "", reader)
 	turn := Turn{Question: "How do I set it up?", Answer: strings.Repeat("word ", 300)}
 	b.ReportAllocs()
@@ -554,7 +554,7 @@ func (s *timed) Delete(ctx context.Context, key string) error {
 func TestNoReplyWaitsLongerForTheStorageThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &timed{memory: &memory{}}
-		k := NewKeeper(store, time.Hour, quiet)
+		k := New(store, time.Hour, quiet)
 		id := begin(t, k, reader)
 		begin(t, k, reader)
 		if err := k.Delete(t.Context(), "acme", id); err != nil {

@@ -25,7 +25,7 @@ const (
 	pause = 5 * time.Second
 )
 
-// Keeper keeps threads in a store. It is safe for concurrent use.
+// Conversations are the threads in a store. They are safe for concurrent use.
 //
 // The store is asked each time, since another process may have added a turn.
 // While it fails, threads are read from memory and new turns are kept there:
@@ -33,7 +33,7 @@ const (
 // reply on, since the client has the id before the turn is stored. Processes
 // that share a store do not lock it: if two add a turn to one thread at the
 // same moment, one of the turns may be lost.
-type Keeper struct {
+type Conversations struct {
 	store store.Store
 	ttl   time.Duration // after the last turn; 0 keeps nothing: threads get ids, and no turns
 	log   *slog.Logger
@@ -45,10 +45,10 @@ type Keeper struct {
 	paused atomic.Int64 // until this time, in Unix ns
 }
 
-// NewKeeper returns a Keeper that keeps threads in a store for a time after their
+// New returns the threads in a store, which are kept for a time after their
 // last turn; 0 keeps nothing. The log takes failures of the store.
-func NewKeeper(s store.Store, ttl time.Duration, log *slog.Logger) *Keeper {
-	return &Keeper{store: s, ttl: ttl, log: log, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
+func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
+	return &Conversations{store: s, ttl: ttl, log: log, cache: newCache(cacheBytes), seed: maphash.MakeSeed()}
 }
 
 // Open returns the thread with an id, and true, if it is known, not expired,
@@ -58,7 +58,7 @@ func NewKeeper(s store.Store, ttl time.Duration, log *slog.Logger) *Keeper {
 //
 // If nothing is kept, an id that CheckID accepts is returned as it is, so that a
 // client's conversation keeps its id.
-func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
+func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
 	if k.ttl == 0 {
 		t := newThread(o)
 		if CheckID(id) == nil {
@@ -86,7 +86,7 @@ func (k *Keeper) Open(ctx context.Context, id string, o Owner) (t *Thread, known
 // returns: it replaces the others. Texts too long for a thread are
 // cut. After an error of the store the turn is kept in memory, and stored when
 // the store works again.
-func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, regenerate bool) error {
+func (k *Conversations) Append(ctx context.Context, id string, o Owner, turn Turn, regenerate bool) error {
 	if k.ttl == 0 {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (k *Keeper) Append(ctx context.Context, id string, o Owner, turn Turn, rege
 
 // Read returns a thread of an organization, no matter who asked, for somebody
 // who may see all of them; nil if there is none. The caller checks the site.
-func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, error) {
+func (k *Conversations) Read(ctx context.Context, organization, id string) (*Thread, error) {
 	key, ok := keyOf(organization, id)
 	if k.ttl == 0 || !ok {
 		return nil, nil
@@ -137,7 +137,7 @@ func (k *Keeper) Read(ctx context.Context, organization, id string) (*Thread, er
 
 // Delete deletes a thread of an organization, from memory and from the store.
 // One that is not there is no error.
-func (k *Keeper) Delete(ctx context.Context, organization, id string) error {
+func (k *Conversations) Delete(ctx context.Context, organization, id string) error {
 	key, ok := keyOf(organization, id)
 	if k.ttl == 0 || !ok {
 		return nil
@@ -152,7 +152,7 @@ func (k *Keeper) Delete(ctx context.Context, organization, id string) error {
 }
 
 // Failures returns how often the store has failed.
-func (k *Keeper) Failures() uint64 { return k.failed.Load() }
+func (k *Conversations) Failures() uint64 { return k.failed.Load() }
 
 func newThread(o Owner) *Thread {
 	now := time.Now().UTC()
@@ -162,10 +162,10 @@ func newThread(o Owner) *Thread {
 	}
 }
 
-func (k *Keeper) expired(t *Thread) bool { return time.Since(t.Updated) >= k.ttl }
+func (k *Conversations) expired(t *Thread) bool { return time.Since(t.Updated) >= k.ttl }
 
 // lock locks a thread. The function that it returns unlocks it.
-func (k *Keeper) lock(key string) func() {
+func (k *Conversations) lock(key string) func() {
 	mu := &k.locks[maphash.String(k.seed, key)%uint64(len(k.locks))]
 	mu.Lock()
 	return mu.Unlock
@@ -174,7 +174,7 @@ func (k *Keeper) lock(key string) func() {
 // load returns the latest of what the store and memory have of a thread, nil
 // if that is nothing. The error is the store's, if memory had nothing either.
 // The caller holds the thread's lock.
-func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
+func (k *Conversations) load(ctx context.Context, key string) (*Thread, error) {
 	var held *Thread
 	entry, ok := k.cache.get(key)
 	if ok {
@@ -208,7 +208,7 @@ func (k *Keeper) load(ctx context.Context, key string) (*Thread, error) {
 	return stored, nil
 }
 
-func (k *Keeper) hold(c cached) {
+func (k *Conversations) hold(c cached) {
 	if lost := k.cache.put(c); lost > 0 {
 		k.log.Error("turns are lost: the storage fails and the memory for threads is full", "threads", lost)
 	}
@@ -216,13 +216,13 @@ func (k *Keeper) hold(c cached) {
 
 var errPaused = errors.New("the storage failed within the last seconds and is not asked again yet")
 
-func (k *Keeper) put(ctx context.Context, key string, data []byte) error {
+func (k *Conversations) put(ctx context.Context, key string, data []byte) error {
 	return k.try(ctx, "writing", func(ctx context.Context) error { return k.store.Put(ctx, key, data) })
 }
 
 // try asks the store, with a time limit since replies wait for the lock
 // meanwhile, and not right after it failed.
-func (k *Keeper) try(ctx context.Context, doing string, f func(context.Context) error) error {
+func (k *Conversations) try(ctx context.Context, doing string, f func(context.Context) error) error {
 	if time.Now().UnixNano() < k.paused.Load() {
 		return errPaused
 	}
