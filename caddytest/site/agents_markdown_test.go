@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -405,6 +406,65 @@ func TestATextThatNobodyHasReadIsNotServed(t *testing.T) {
 		}
 		if got := texts(); strings.Contains(got, "secret") || strings.Contains(got, "The open text") != (text == "The open text.") {
 			t.Errorf("while the file says %q: %s", text, got)
+		}
+	}
+}
+
+// Where a lock responds with 404, a client can't tell a locked page from a
+// missing one: status, headers and body are the same in every form.
+func TestALockedPageIsAMissingOneWhereItsLockIs404(t *testing.T) {
+	files := maps.Clone(agentFiles)
+	files["internal/plan.html"] = "<h1>Plan</h1><p>Of the year."
+	files["internal/notes.md"] = "# Notes\n\nOf the year."
+	s := caddytest.Start(t, "", fmt.Sprintf(`http://localhost:0 {
+	root * %q
+	@out {
+		path /internal/*
+		not header Cookie *staff*
+	}
+	respond @out 404
+	docs acme
+	encode
+	file_server
+}
+`, caddytest.Folder(t, files)))
+	waitForLocks(t, s)
+	caddytest.AllAsked(t, "acme")
+	if r := getPage(s, "/internal/plan.html", "Cookie", "staff"); r.Status != http.StatusOK {
+		t.Fatalf("a reader of the page gets %d", r.Status)
+	}
+	face := func(q caddytest.Request, name string) string {
+		r := s.Do(q)
+		header := r.Header.Clone()
+		header.Del("Date")
+		header.Del("RateLimit")
+		body := regexp.MustCompile(`"requestId":"[^"]*"`).ReplaceAllString(string(r.Body), "")
+		return strings.ReplaceAll(fmt.Sprintf("%d %v\n%s", r.Status, header, body), name, "NAME")
+	}
+	for _, locked := range []string{"plan", "notes"} {
+		missing := strings.Repeat("q", len(locked))
+		for _, extension := range []string{"", "/", ".html", ".md", ".md?ask=year", ".html.md"} {
+			for _, accept := range []string{"", "*/*", "text/html", forMarkdown, "application/json"} {
+				for _, method := range []string{http.MethodGet, http.MethodHead} {
+					ask := func(name string) string {
+						return face(caddytest.Request{Method: method, Path: "/internal/" + name + extension, Key: "-", Header: map[string]string{"Accept": accept}}, name)
+					}
+					if a, b := ask(locked), ask(missing); a != b || !strings.HasPrefix(a, "404 ") {
+						t.Errorf("%s /internal/%s%s, Accept %q:\n%s\na missing page:\n%s", method, locked, extension, accept, a, b)
+					}
+				}
+			}
+		}
+		for path, body := range map[string]string{
+			"/v1/page/acme": `{"path":"internal/%s"}`,
+			"/mcp":          `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"/internal/%s.html"}}}`,
+		} {
+			ask := func(name string) string {
+				return face(caddytest.Request{Path: path, Body: fmt.Sprintf(body, name)}, name)
+			}
+			if a, b := ask(locked), ask(missing); a != b {
+				t.Errorf("%s:\n%s\na missing page:\n%s", path, a, b)
+			}
 		}
 	}
 }

@@ -325,18 +325,35 @@ func TestSchemathesisFindsNothing(t *testing.T) {
 	t.Log(text[max(0, len(text)-1500):])
 }
 
-// clientOfTypes calls the API with the types that openapi-typescript makes.
+// clientOfTypes has a request of each operation, by the types that
+// openapi-typescript makes: one that is left out is an error.
 const clientOfTypes = `import type { components, operations } from './api'
 
-type Body<T> = T extends { requestBody: { content: { 'application/json': infer B } } } ? B : never
-export const search: Body<operations['search']> = { query: 'install' }
-export const ask: Body<operations['askAssistant']> = { fp: 'anonymous', messages: [{ role: 'user', parts: [{ type: 'text', text: 'install' }] }] }
-export const ask1: Body<operations['askAssistantV1']> = { fp: 'anonymous', messages: [{ role: 'user', content: 'install' }] }
+type Parameters = { path?: unknown, query?: unknown }
+type Body<T> = [T] extends [{ content: infer C }] ? ([T] extends [never] ? unknown : { body: C[keyof C] }) : unknown
+type Call<T extends { parameters: Parameters, requestBody?: unknown }> = Pick<T['parameters'], 'path' | 'query'> & Body<T['requestBody'] & {}>
+
+const path = { domain: 'acme' }, chat = { domain: 'acme', chatId: 'c' }
+const list = { jsonrpc: '2.0' as const, id: 1, method: 'tools/list' }
+export const calls: { [O in keyof operations]: Call<operations[O]> } = {
+  search: { path, body: { query: 'install' } },
+  page: { path, body: { path: 'guide/install' } },
+  askAssistant: { path, body: { fp: 'anonymous', messages: [{ role: 'user', parts: [{ type: 'text', text: 'install' }] }] } },
+  askAssistantV1: { path, body: { fp: 'anonymous', messages: [{ role: 'user', content: 'install' }] } },
+  resumeReply: { path: chat }, resumeStreamV1: { path: chat }, resumeReplyV1: { path, query: { chatId: 'c' } },
+  feedback: { path, body: { path: 'guide/install', rating: 'up' } },
+  event: { path, body: { type: 'search', query: 'install' } },
+  token: { path }, widget: { path }, askPage: { path }, askPageAnswer: { path, body: { q: 'install' } },
+  mcp: { path, body: list }, mcpFull: { path, body: list },
+  openapi: {}, types: {},
+}
+// @ts-expect-error the query is required
+export const empty: Call<operations['search']> = { path, body: {} }
 export const url = (r: components['schemas']['SearchResult']): string | undefined => r.metadata.url
 `
 
-// Types that a generator makes with its default options take requests with the
-// required fields alone.
+// Types that a generator makes with its default options take requests of all
+// operations with the required fields alone.
 func TestGeneratedTypesTakeTheRequiredFieldsAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Node")
@@ -360,18 +377,42 @@ func TestGeneratedTypesTakeTheRequiredFieldsAlone(t *testing.T) {
 	}
 }
 
-// clientInPython searches with the package that openapi-python-client makes.
+// clientInPython calls each operation by the package that openapi-python-client
+// makes, with the required fields alone, and prints how many there are.
 const clientInPython = `
-import sys
-from documentation_api_client import AuthenticatedClient
-from documentation_api_client.api.search import search
-from documentation_api_client.models import SearchRequest
+import importlib, pkgutil, sys
+from documentation_api_client import AuthenticatedClient, api, models as m
 
 client = AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2])
-print(search.sync('acme', client=client, body=SearchRequest(query='install'))[0].metadata.url)
+question = [m.PartV2(type_='text', text='install')]
+tools = m.JSONRPCRequest(jsonrpc='2.0', id=1, method='tools/list')
+calls = {
+    'search': dict(body=m.SearchRequest(query='install')),
+    'page': dict(body=m.PageRequest(path='guide/install')),
+    'ask_assistant': dict(body=m.MessageRequestV2(fp='anonymous', messages=[m.MessageV2(role='user', parts=question)])),
+    'ask_assistant_v1': dict(body=m.MessageRequestV1(fp='anonymous', messages=[m.MessageV1(role=m.MessageV1Role.USER, content='install')])),
+    'resume_reply': dict(chat_id='c'), 'resume_reply_v1': dict(chat_id='c'), 'resume_stream_v1': dict(chat_id='c'),
+    'feedback': dict(body=m.FeedbackRequest(path='guide/install', rating=m.FeedbackRequestRatingType1.UP)),
+    'event': dict(body=m.EventRequest(type_=m.EventRequestType.SEARCH, query='install')),
+    'token': dict(origin=sys.argv[1]), 'widget': {}, 'ask_page': {}, 'ask_page_answer': dict(body=m.AskForm(q='install')),
+    'mcp': dict(body=tools), 'mcp_full': dict(body=tools),
+    'openapi': {}, 'types': {},
+}
+found = {}
+for module in pkgutil.walk_packages(api.__path__, api.__name__ + '.'):
+    if module.ispkg:
+        continue
+    name = module.name.split('.')[-1]
+    domain = {} if '.contract.' in module.name else {'domain': 'acme'}
+    response = importlib.import_module(module.name).sync_detailed(**domain, **calls[name], client=client)
+    assert response.status_code in (200, 204), (name, response)
+    found[name] = response.parsed
+assert '/guide/install' in found['search'][0].metadata.url and found['page'].path == 'guide/install'
+assert '"finish"' in found['ask_assistant_v1'] and found['token'].token and found['mcp'].result, found
+print(len(found))
 `
 
-func TestAGeneratedPythonClientSearches(t *testing.T) {
+func TestAGeneratedPythonClientCallsEachOperation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs Python")
 	}
@@ -385,9 +426,21 @@ func TestAGeneratedPythonClientSearches(t *testing.T) {
 	if err != nil || strings.Contains(string(out), "WARNING") {
 		t.Fatalf("%v: %s", err, out)
 	}
+	var doc openapiDocument
+	if err := json.Unmarshal([]byte(caddytest.ReadFile(t, file)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	operations := 0
+	for _, item := range doc.Paths {
+		for method := range item {
+			if method != "parameters" {
+				operations++
+			}
+		}
+	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(program), "python"), "-c", clientInPython, s.Base, caddytest.Key)
 	cmd.Dir = dir
-	if out, err = cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "/guide/install") {
-		t.Errorf("%v: %s", err, out)
+	if out, err = cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != strconv.Itoa(operations) {
+		t.Errorf("%d operations, %v: %s", operations, err, out)
 	}
 }
