@@ -4,13 +4,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
-// maxRecord bounds what is read from the store for a key.
+// maxRecord bounds what is read from the store for a key or a secret.
 const maxRecord = 16 << 10
 
 const (
@@ -38,11 +39,8 @@ func Record(k *Key) ([]byte, error) {
 // parseRecord reads what Record returned. Storage is shared with other
 // programs and backups, so its content isn't trusted.
 func parseRecord(data []byte) (*Key, error) {
-	if len(data) > maxRecord {
-		return nil, fmt.Errorf("%d bytes: a key's record has at most %d", len(data), maxRecord)
-	}
 	r := record{Key: new(Key)}
-	if err := json.Unmarshal(data, &r); err != nil {
+	if err := store.Decode(data, maxRecord, &r); err != nil {
 		return nil, err
 	}
 	if !keyID.MatchString(r.ID) {

@@ -267,7 +267,7 @@ func (ts *Tokens) load(ctx context.Context, name string) (s signingSecret, err e
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(data, &s); err != nil || len(s.Secret) != secretSize {
+	if err := store.Decode(data, maxRecord, &s); err != nil || len(s.Secret) != secretSize {
 		return s, fmt.Errorf("it is damaged; delete it: %w", cmp.Or(err, errors.New("it has another length")))
 	}
 	return s, nil

@@ -330,7 +330,7 @@ func (l *Logins) read(ctx context.Context, key string, into any) (ok bool, err e
 	if err != nil {
 		return false, fmt.Errorf("reading a login: %w", err)
 	}
-	return len(data) <= maxLogin && json.Unmarshal(data, into) == nil, nil
+	return store.Decode(data, maxLogin, into) == nil, nil
 }
 
 func (l *Logins) remove(ctx context.Context, key string) error {

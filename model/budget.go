@@ -68,6 +68,7 @@ const (
 	// shareAfter is how old the view of other processes' spending may be.
 	shareAfter   = 15 * time.Second
 	storeTimeout = 5 * time.Second
+	maxRecord    = 1 << 10 // bytes
 )
 
 // NewBudget reads what was spent of a site's budget in this window. A failure of
@@ -245,7 +246,7 @@ func (b *Budget) look(ctx context.Context) {
 		}
 		v, err := b.store.Get(ctx, key)
 		var r record
-		if err != nil || json.Unmarshal(v, &r) != nil || r.Tokens < 0 || r.Requests < 0 {
+		if err != nil || store.Decode(v, maxRecord, &r) != nil || r.Tokens < 0 || r.Requests < 0 {
 			continue
 		}
 		switch {

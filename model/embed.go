@@ -99,49 +99,32 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 }
 
 const (
-	maxBatch      = 64      // texts in a request
-	maxTextBytes  = 6000    // of a text, which is cut there: some 2,000 tokens, which every common model takes
-	maxBatchBytes = 200_000 // of the texts of a request
-	embedTries    = 4
-	embedTimeout  = 60 * time.Second
-	queryTimeout  = 10 * time.Second // of a single text: usually a reader waits for it
+	maxBatch     = 64   // texts in a request
+	maxTextBytes = 6000 // of a text, which is cut there: some 2,000 tokens, which every common model takes
+	embedTries   = 4
+	embedTimeout = 60 * time.Second
+	queryTimeout = 10 * time.Second // of a single text: usually a reader waits for it
 )
 
 // embed embeds texts in batches, with a prefix before each.
 func (e *Embedder) embed(ctx context.Context, prefix string, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
-	var batch []string
-	var positions []int
-	size := 0
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
+	var inputs []string
+	var places []int // of the inputs in texts
+	for i, t := range texts {
+		t = short.Bytes(strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD")), maxTextBytes)
+		if t != "" { // endpoints refuse empty texts
+			inputs, places = append(inputs, prefix+t), append(places, i)
 		}
-		got, err := e.batch(ctx, batch, len(texts) > 1)
+	}
+	for n := 0; n < len(inputs); n += maxBatch {
+		got, err := e.batch(ctx, inputs[n:min(n+maxBatch, len(inputs))], len(texts) > 1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, v := range got {
-			vectors[positions[i]] = v
+			vectors[places[n+i]] = v
 		}
-		batch, positions, size = batch[:0], positions[:0], 0
-		return nil
-	}
-	for i, t := range texts {
-		t = strings.TrimSpace(strings.ToValidUTF8(t, "\uFFFD"))
-		t = short.Bytes(t, maxTextBytes)
-		if t == "" {
-			continue // endpoints refuse empty texts
-		}
-		if len(batch) == maxBatch || size+len(t) > maxBatchBytes {
-			if err := flush(); err != nil {
-				return nil, err
-			}
-		}
-		batch, positions, size = append(batch, prefix+t), append(positions, i), size+len(t)
-	}
-	if err := flush(); err != nil {
-		return nil, err
 	}
 	for i, v := range vectors {
 		if v == nil {

@@ -23,8 +23,6 @@ const (
 	// concurrentBatches is small enough for servers on CPUs.
 	concurrentBatches = 2
 	batchTimeout      = 2 * time.Minute
-	batchAttempts     = 4
-	batchRetry        = 500 * time.Millisecond // doubled with each attempt
 	// probeText finds out whether an embedder that refuses a batch refuses
 	// every text.
 	probeText = "documentation"
@@ -130,7 +128,7 @@ func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 	for i, t := range batch {
 		keys[i], texts[i] = t.key, t.text
 	}
-	vectors, err := e.request(ctx, texts, batchAttempts)
+	vectors, err := e.request(ctx, texts)
 	if err == nil {
 		e.put(keys, vectors)
 		return nil
@@ -138,7 +136,7 @@ func (e *embeddings) embed(ctx context.Context, batch []shortText) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if _, probe := e.request(ctx, []string{probeText}, 1); probe != nil {
+	if _, probe := e.request(ctx, []string{probeText}); probe != nil {
 		return err
 	}
 	if half := len(batch) / 2; half > 0 {
@@ -167,32 +165,17 @@ func (e *embeddings) put(keys []disk.Key, vectors [][]float32) {
 	}
 }
 
-// request calls the embedder, several times if it fails.
-func (e *embeddings) request(ctx context.Context, texts []string, attempts int) (vectors [][]float32, err error) {
-	for try := range attempts {
-		if try > 0 {
-			wait(ctx, batchRetry<<(try-1))
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		timed, cancel := context.WithTimeout(ctx, batchTimeout)
-		began := time.Now()
-		vectors, err = e.refresher.options.Embedder.Embed(timed, texts)
-		cancel()
-		if err == nil {
-			err = disk.CheckVectors(vectors, len(texts))
-		}
-		slow := time.Since(began) > slowBatch
-		if n := e.batchSize.Load(); slow && int64(len(texts)) >= n {
-			e.batchSize.CompareAndSwap(n, max(n/2, 1))
-		}
-		if err == nil {
-			return vectors, nil
-		}
-		if slow {
-			return nil, err // the next attempt would take as long
-		}
+// request calls the embedder, which tries again itself where that helps.
+func (e *embeddings) request(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	began := time.Now()
+	vectors, err := e.refresher.options.Embedder.Embed(ctx, texts)
+	if n := e.batchSize.Load(); time.Since(began) > slowBatch && int64(len(texts)) >= n {
+		e.batchSize.CompareAndSwap(n, max(n/2, 1))
 	}
-	return nil, err
+	if err == nil {
+		err = disk.CheckVectors(vectors, len(texts))
+	}
+	return vectors, err
 }

@@ -2,7 +2,11 @@
 // storage.
 package store
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
 
 // Store keeps small values by key. Several processes may share it. Keys
 // consist of a-z 0-9 - _ . and slashes.
@@ -18,4 +22,13 @@ type Store interface {
 	// may return fs.ErrNotExist. The keys can include others' keys, such as
 	// temporary files, which callers skip.
 	List(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Decode reads what is stored as JSON, of at most so many bytes: other programs
+// may write to the storage.
+func Decode(data []byte, most int, into any) error {
+	if len(data) > most {
+		return fmt.Errorf("%d bytes, at most %d are possible", len(data), most)
+	}
+	return json.Unmarshal(data, into)
 }

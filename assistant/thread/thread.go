@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/short"
+	"github.com/caddy-docs/caddy-docs/store"
 )
 
 // Anonymous is the fingerprint of clients that don't identify their readers.
@@ -196,11 +197,8 @@ func (t *Thread) add(turn Turn, regenerate bool) ([]byte, error) {
 // decode reads the thread that is stored under key. Other programs may write
 // to the store, so what it holds is checked.
 func decode(data []byte, key string) (*Thread, error) {
-	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%d bytes are more than %d", len(data), maxBytes)
-	}
 	t := new(Thread)
-	if err := json.Unmarshal(data, t); err != nil {
+	if err := store.Decode(data, maxBytes, t); err != nil {
 		return nil, err
 	}
 	if t.ID != idOf(key) {

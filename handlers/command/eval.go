@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,16 +183,7 @@ func printEvaluation(t *target, out io.Writer, r eval.Report, d *eval.Difference
 			Difference *eval.Difference   `json:"difference,omitempty"`
 		}{r, map[string]float64{"p50Milliseconds": p50, "p99Milliseconds": p99}, d})
 	}
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "group\tqueries\tnDCG@10\tMRR@10\trecall@5\tno hit\t")
-	line := func(name string, m eval.Metrics) {
-		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t\n", name, m.Queries, m.NDCG10, m.MRR10, m.Recall5, m.NoHit)
-	}
-	for _, g := range slices.Sorted(maps.Keys(r.Groups)) {
-		line(cmp.Or(g, "-"), r.Groups[g])
-	}
-	line("all", r.All)
-	w.Flush()
+	r.WriteTable(out)
 	fmt.Fprintf(out, "\nsearch time: p50 %.2f ms, p99 %.2f ms\n", p50, p99)
 	if r.Unjudged > 0 {
 		fmt.Fprintf(out, "%d queries have no judgements and were left out\n", r.Unjudged)

@@ -162,8 +162,8 @@ func (s *firstSite) found() string {
 }
 
 func (s *firstSite) notes() (notes []string) {
-	if s.recipe != "" {
-		notes = append(notes, "what to watch with "+s.generator+": "+recipe(s.recipe))
+	if s.generator != "" && s.generator != "HTML" {
+		notes = append(notes, "what to watch with "+s.generator+": "+recipe(strings.ToLower(s.generator)))
 	}
 	if s.unset() {
 		notes = append(notes, "the model was not checked: set "+s.ModelKey+" where Caddy runs, to its API key")

@@ -24,10 +24,10 @@ type firstSite struct {
 	Widget          bool
 
 	// What was found in Root. The generator is "HTML" or "Markdown" if it is not
-	// known, recipe its page of the manual below recipes/.
-	generator, recipe string
-	cleanURLs         bool
-	notFound          bool // it has 404.html
+	// known.
+	generator string
+	cleanURLs bool
+	notFound  bool // it has 404.html
 }
 
 // complete checks the answers and fills in what follows from them.

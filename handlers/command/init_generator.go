@@ -13,9 +13,7 @@ import (
 
 // generator is a program that builds documentation sites.
 type generator struct {
-	name string
-	// recipe is the page of the manual below recipes/.
-	recipe string
+	name string // also that of its page of the manual below recipes/
 	// config are the files by which its sources are known, output is where it
 	// writes the site, and build is how.
 	config, output []string
@@ -25,17 +23,17 @@ type generator struct {
 }
 
 var generators = []generator{
-	{name: "Docusaurus", recipe: "docusaurus", config: []string{"docusaurus.config.*"}, output: []string{"build"}, build: "npm run build", mark: `content="Docusaurus `},
+	{name: "Docusaurus", config: []string{"docusaurus.config.*"}, output: []string{"build"}, build: "npm run build", mark: `content="Docusaurus `},
 	{
-		name: "VitePress", recipe: "vitepress", config: []string{".vitepress/config.*", "docs/.vitepress/config.*"},
+		name: "VitePress", config: []string{".vitepress/config.*", "docs/.vitepress/config.*"},
 		output: []string{".vitepress/dist", "docs/.vitepress/dist"}, build: "npx vitepress build", mark: `content="VitePress `,
 	},
-	{name: "Starlight", recipe: "starlight", config: []string{"astro.config.*"}, output: []string{"dist"}, build: "npm run build", mark: `content="Starlight `},
-	{name: "MkDocs", recipe: "mkdocs", config: []string{"mkdocs.yml"}, output: []string{"site"}, build: "mkdocs build", mark: `content="mkdocs-`},
-	{name: "Sphinx", recipe: "sphinx", config: []string{"conf.py"}, output: []string{"_build/html", "build/html"}, build: "make html", mark: "documentation_options.js"},
-	{name: "mdBook", recipe: "mdbook", config: []string{"book.toml"}, output: []string{"book"}, build: "mdbook build", mark: "<!-- Book generated using mdBook"},
-	{name: "Hugo", recipe: "hugo", config: []string{"hugo.toml", "hugo.yaml", "hugo.json"}, output: []string{"public"}, build: "hugo", mark: `content="Hugo `},
-	{name: "Jekyll", recipe: "jekyll", config: []string{"_config.yml"}, output: []string{"_site"}, build: "bundle exec jekyll build", mark: `content="Jekyll `},
+	{name: "Starlight", config: []string{"astro.config.*"}, output: []string{"dist"}, build: "npm run build", mark: `content="Starlight `},
+	{name: "MkDocs", config: []string{"mkdocs.yml"}, output: []string{"site"}, build: "mkdocs build", mark: `content="mkdocs-`},
+	{name: "Sphinx", config: []string{"conf.py"}, output: []string{"_build/html", "build/html"}, build: "make html", mark: "documentation_options.js"},
+	{name: "mdBook", config: []string{"book.toml"}, output: []string{"book"}, build: "mdbook build", mark: "<!-- Book generated using mdBook"},
+	{name: "Hugo", config: []string{"hugo.toml", "hugo.yaml", "hugo.json"}, output: []string{"public"}, build: "hugo", mark: `content="Hugo `},
+	{name: "Jekyll", config: []string{"_config.yml"}, output: []string{"_site"}, build: "bundle exec jekyll build", mark: `content="Jekyll `},
 }
 
 // maxLooked is how many files of a folder are examined.
@@ -63,7 +61,7 @@ func (s *firstSite) lookAt() error {
 	case len(html)+markdown == 0:
 		return fmt.Errorf("%s has no pages (.html, .md or .mdx files); name the folder of the built site", s.Root)
 	case len(html) == 0:
-		s.generator, s.recipe = "Markdown", "markdown"
+		s.generator = "Markdown"
 		return nil
 	}
 	s.generator = "HTML"
@@ -73,8 +71,8 @@ func (s *firstSite) lookAt() error {
 	for _, name := range html[:min(len(html), 40)] {
 		text := startOf(filepath.Join(s.Root, name))
 		for _, g := range generators {
-			if s.recipe == "" && strings.Contains(text, g.mark) {
-				s.generator, s.recipe = g.name, g.recipe
+			if s.generator == "HTML" && strings.Contains(text, g.mark) {
+				s.generator = g.name
 			}
 		}
 		c, d := links(s.Root, filepath.ToSlash(name), text)

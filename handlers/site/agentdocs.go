@@ -85,17 +85,18 @@ func (d *agentDocs) page(ctx context.Context, address string) (*agents.PageText,
 }
 
 func (d *agentDocs) pages(_ context.Context, offset, n int) (pages []agents.Page, total int) {
-	public := d.site.Pages().Public
-	offset = min(offset, len(public))
-	for _, p := range public[offset:min(offset+n, len(public))] {
-		pages = append(pages, d.site.listed(d.base, p))
+	now := d.site.Pages()
+	total = len(now.Public)
+	offset = min(offset, total)
+	for _, p := range now.Public[offset:min(offset+n, total)] {
+		pages = append(pages, now.listed(d.base, p))
 	}
-	return pages, len(public)
+	return pages, total
 }
 
 // listed is a page in a list for agents.
-func (r *Site) listed(base string, d *retrieval.Document) agents.Page {
-	return agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, r.MarkdownURL(d.URL))}
+func (s *Pages) listed(base string, d *retrieval.Document) agents.Page {
+	return agents.Page{Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL))}
 }
 
 // What a search that found nothing names instead.

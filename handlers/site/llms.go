@@ -29,10 +29,8 @@ func (s *Pages) writeLLMs(base string) (files map[string]string, full map[string
 	about.Language, about.Version = s.favored()
 	pages := make([]agents.Page, len(s.Public))
 	for i, d := range s.Public {
-		pages[i] = agents.Page{
-			Title: d.Title, Description: d.Description, Markdown: Absolute(base, s.site.MarkdownURL(d.URL)),
-			Section: partOf(d), Language: cmp.Or(s.untranslated(d, s.Public[0]), d.Language), Version: d.Version,
-		}
+		pages[i] = s.listed(base, d)
+		pages[i].Section, pages[i].Language, pages[i].Version = partOf(d), cmp.Or(s.untranslated(d, s.Public[0]), d.Language), d.Version
 	}
 	return agents.Index(about, pages)
 }

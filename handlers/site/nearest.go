@@ -69,7 +69,7 @@ func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
 		}
 	}
 	for _, i := range best {
-		pages = append(pages, s.site.listed(base, s.Public[i]))
+		pages = append(pages, s.listed(base, s.Public[i]))
 	}
 	return pages
 }

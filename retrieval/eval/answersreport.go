@@ -124,24 +124,18 @@ func sum(results []Result, prices [3]float64) (s Summary) {
 
 // Write writes a report as a table, with the failures of at most so many answers.
 func (r *AnswersReport) Write(out io.Writer, most int) {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "group\tquestions\tpassed\tfaithful\tcomplete\tagreement\tcharacters\tfirst token, p50\tp95\ttokens in\tcached\tout\tcost\t")
-	line := func(name string, s Summary) {
+	const heads = "questions\tpassed\tfaithful\tcomplete\tagreement\tcharacters\tfirst token, p50\tp95\ttokens in\tcached\tout\tcost"
+	writeGroups(out, heads, r.Groups, r.All, func(s Summary) string {
 		judged := func(share float64) string {
 			if s.Judged == 0 {
 				return "-"
 			}
 			return fmt.Sprintf("%.3f", share)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.3f\t%s\t%s\t%s\t%d\t%d ms\t%d ms\t%d\t%d\t%d\t%.4f\t\n", name, s.Questions, s.Passed,
+		return fmt.Sprintf("%d\t%.3f\t%s\t%s\t%s\t%d\t%d ms\t%d ms\t%d\t%d\t%d\t%.4f", s.Questions, s.Passed,
 			judged(s.Faithful), judged(s.Complete), judged(s.Agreement), s.Characters, s.FirstToken, s.FirstTokenP95,
 			s.Tokens.Input, s.Tokens.Cached, s.Tokens.Output, s.Cost)
-	}
-	for _, g := range slices.Sorted(maps.Keys(r.Groups)) {
-		line(cmp.Or(g, "-"), r.Groups[g])
-	}
-	line("all", r.All)
-	w.Flush()
+	})
 	if r.Difference != nil {
 		r.Difference.Write(out, "passed", 3)
 	}
@@ -151,6 +145,17 @@ func (r *AnswersReport) Write(out io.Writer, most int) {
 		}
 		fmt.Fprintf(out, "  %s: %s\n        %s\n", f.Question.ID, f.Question.Question, strings.Join(f.Failures, "\n        "))
 	}
+}
+
+// writeGroups writes a table with a line for each group, and one for all.
+func writeGroups[T any](out io.Writer, heads string, groups map[string]T, all T, cells func(T) string) {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "group\t"+heads+"\t")
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		fmt.Fprintln(w, cmp.Or(g, "-")+"\t"+cells(groups[g])+"\t")
+	}
+	fmt.Fprintln(w, "all\t"+cells(all)+"\t")
+	w.Flush()
 }
 
 // WriteJUnit writes results for programs that read reports of tests.

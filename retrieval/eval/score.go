@@ -2,6 +2,8 @@ package eval
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -129,6 +131,13 @@ func Score(queries []Query, qrels Qrels, run Run, worst int) Report {
 	slices.SortStableFunc(r.Worst, func(a, b Failure) int { return cmp.Compare(a.NDCG10, b.NDCG10) })
 	r.Worst = r.Worst[:min(len(r.Worst), max(worst, 0))]
 	return r
+}
+
+// WriteTable writes the measures of each group and of all queries.
+func (r *Report) WriteTable(out io.Writer) {
+	writeGroups(out, "queries\tnDCG@10\tMRR@10\trecall@5\tno hit", r.Groups, r.All, func(m Metrics) string {
+		return fmt.Sprintf("%d\t%.4f\t%.4f\t%.4f\t%.4f", m.Queries, m.NDCG10, m.MRR10, m.Recall5, m.NoHit)
+	})
 }
 
 func (m *Metrics) add(x Metrics) {
