@@ -19,6 +19,36 @@ func Malformed(w http.ResponseWriter, body []byte) bool {
 	return true
 }
 
+// MaxBatch is how many messages a request may have. Only the protocol's revision
+// 2025-03-26 has batches.
+const MaxBatch = 20
+
+// Tools returns for each message of a request the tool that it calls, "" for
+// other messages and "other" for unknown tools. Names are compared as the SDK
+// does, with their case: what is not counted here must not be called there.
+func Tools(body []byte) (tools []string) {
+	var batch []json.RawMessage
+	if json.Unmarshal(body, &batch) != nil {
+		batch = []json.RawMessage{body}
+	}
+	for _, message := range batch {
+		var call, params map[string]json.RawMessage
+		var method, name string
+		_ = json.Unmarshal(message, &call) // other messages have no tool
+		_ = json.Unmarshal(call["method"], &method)
+		_ = json.Unmarshal(call["params"], &params)
+		_ = json.Unmarshal(params["name"], &name)
+		switch {
+		case method != "tools/call":
+			name = ""
+		case name != "search" && name != "fetch":
+			name = "other"
+		}
+		tools = append(tools, name)
+	}
+	return tools
+}
+
 func writeRefusal(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) {
 	var text string
 	var number int64

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"html"
@@ -16,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,17 +127,13 @@ func (l *LLMs) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 	if reach.IsInside(r) || r.Method != http.MethodGet && r.Method != http.MethodHead || !l.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	live, path := siteAt(l.app, l.Sites, r)
+	live, path, release := hold(l.app, l.Sites, r)
 	if live == nil {
-		return next.ServeHTTP(w, r)
-	}
-	release, ok := live.Acquire()
-	if !ok {
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
 	ctx := AsReader(r)
-	if !wantsMarkdown(r) && !strings.HasSuffix(path, ".md") {
+	if !agents.WantsMarkdown(r) && !strings.HasSuffix(path, ".md") {
 		return l.serve(ctx, w, r, live, path, next)
 	}
 	// The same for a page that this client can't open, if its lock responds with 404.
@@ -200,7 +194,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		`<docs-agents hidden><a href="` + all + `">For AI agents: the list of all pages, as Markdown</a></docs-agents>`,
 	})
 	negotiated := func() error { return l.page(w, r, live, d, true) }
-	if !wantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
+	if !agents.WantsMarkdown(r) || !live.Reach.View().IsPublic(d) && !live.CanOpen(ctx, path, d) {
 		negotiated = nil
 	}
 	return whenServed(w, r, next, negotiated, func(h http.Header) {
@@ -208,9 +202,7 @@ func (l *LLMs) serve(ctx context.Context, w http.ResponseWriter, r *http.Request
 		if negotiated == nil {
 			h.Add("Link", "<"+markdown+`>; rel="alternate"; type="text/markdown"`)
 			h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-			if len(l.ContentSignal) > 0 {
-				h.Set("Content-Signal", strings.Join(l.ContentSignal, ", "))
-			}
+			l.signal(h)
 			live.Reach.Saw(ctx, d)
 		}
 	})
@@ -244,6 +236,17 @@ func siteAt(a *app.App, sites []string, r *http.Request) (live *site.Site, path 
 		}
 	}
 	return live, path
+}
+
+// hold is siteAt with the site held until release, nil for one that ends.
+func hold(a *app.App, sites []string, r *http.Request) (live *site.Site, path string, release func()) {
+	if live, path = siteAt(a, sites, r); live != nil {
+		var ok bool
+		if release, ok = live.Acquire(); !ok {
+			live = nil
+		}
+	}
+	return live, path, release
 }
 
 // baseURL is the site's URL without a slash at its end: the configured one,
@@ -334,7 +337,7 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 		h.Set("X-Robots-Tag", "noindex")
 	}
 	h.Add("Link", "<"+base+`/llms.txt>; rel="llms-txt"`)
-	md = withDirective(md, base)
+	md = agents.LeadToList(md, base)
 	h.Set("X-Markdown-Tokens", strconv.Itoa(agents.Tokens(string(md))))
 	return l.encode.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		serveText(w, r, "text/markdown; charset=utf-8", md)
@@ -342,11 +345,15 @@ func (l *LLMs) page(w http.ResponseWriter, r *http.Request, live *site.Site, d *
 	}))
 }
 
-// public lets pages of every origin read a response that everyone gets, and
-// says what the operator allows others to do with it.
+// public lets pages of every origin read a response that everyone gets.
 func (l *LLMs) public(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "ETag, Link, X-Markdown-Tokens")
+	l.signal(h)
+}
+
+// signal says what the operator allows others to do with a response.
+func (l *LLMs) signal(h http.Header) {
 	if len(l.ContentSignal) > 0 {
 		h.Set("Content-Signal", strings.Join(l.ContentSignal, ", "))
 	}
@@ -373,17 +380,6 @@ func (l *LLMs) answer(w http.ResponseWriter, r *http.Request, live *site.Site, b
 	return nil
 }
 
-// withDirective puts a line before the text of a page that leads agents to
-// the list of all pages.
-func withDirective(md []byte, base string) []byte {
-	mark := []byte("\n---\n\n")
-	head, text, ok := bytes.Cut(md, mark)
-	if !ok {
-		return md
-	}
-	return slices.Concat(head, mark, []byte("> All pages of this documentation: "+base+"/llms.txt\n\n"), text)
-}
-
 // full serves the public pages one after the other, without holding them.
 func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, name string) error {
 	if !live.Known() {
@@ -404,12 +400,10 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, nam
 	sum := sha256.Sum256([]byte(now.Tag + base + name))
 	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
 	h.Set("ETag", tag)
-	for match := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if match = strings.TrimPrefix(strings.TrimSpace(match), "W/"); match == tag || match == "*" {
-			h.Del("Content-Type")
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		h.Del("Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
 	}
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
@@ -430,24 +424,11 @@ func (l *LLMs) full(w http.ResponseWriter, r *http.Request, live *site.Site, nam
 	return nil
 }
 
-// maxSitemap is the number of URLs that a sitemap may have.
-const maxSitemap = 50_000
-
 // sitemap serves the URLs of the public pages.
 func (l *LLMs) sitemap(w http.ResponseWriter, r *http.Request, live *site.Site) error {
 	if !live.Known() {
 		return notYet(w)
 	}
-	base := baseURL(live, r)
-	pages := live.Pages().Public
-	var b bytes.Buffer
-	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
-	for _, d := range pages[:min(len(pages), maxSitemap)] {
-		b.WriteString("<url><loc>")
-		_ = xml.EscapeText(&b, []byte(site.Absolute(base, d.URL)))
-		b.WriteString("</loc></url>\n")
-	}
-	b.WriteString("</urlset>\n")
-	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), b.Bytes())
+	serveText(w, r, cmp.Or(w.Header().Get("Content-Type"), "application/xml"), live.Pages().Sitemap(baseURL(live, r)))
 	return nil
 }

@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -185,12 +184,8 @@ func (m *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.H
 	if !strings.HasSuffix(path, "/mcp") && !isDiscovery(path) && !slices.Contains(cardPaths, path) || !m.app.AwaitStart(r.Context()) {
 		return next.ServeHTTP(w, r)
 	}
-	live, path := siteAt(m.app, m.Sites, r)
+	live, path, release := hold(m.app, m.Sites, r)
 	if live == nil {
-		return next.ServeHTTP(w, r)
-	}
-	release, ok := live.Acquire()
-	if !ok {
 		return next.ServeHTTP(w, r)
 	}
 	defer release()
@@ -270,9 +265,9 @@ func (m *MCP) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	if agents.Malformed(w, body) {
 		return nil
 	}
-	tools, err := toolsOf(body)
-	if err != nil {
-		return err
+	tools := agents.Tools(body)
+	if len(tools) > agents.MaxBatch {
+		return Fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("a batch may have at most %d messages", agents.MaxBatch), nil)
 	}
 	if err := m.count(w, r, live, tools); err != nil {
 		return err
@@ -333,39 +328,6 @@ func (m *MCP) count(w http.ResponseWriter, r *http.Request, live *site.Site, too
 		}
 	}
 	return nil
-}
-
-// maxBatch is how many messages a request may have. Only the protocol's
-// revision 2025-03-26 has batches.
-const maxBatch = 20
-
-// toolsOf returns for each message of a request the tool that it calls, "" for
-// other messages and "other" for unknown tools. Names are compared as the SDK
-// does, with their case: what is not counted here must not be called there.
-func toolsOf(body []byte) (tools []string, err error) {
-	var batch []json.RawMessage
-	if json.Unmarshal(body, &batch) != nil {
-		batch = []json.RawMessage{body}
-	}
-	if len(batch) > maxBatch {
-		return nil, Fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("a batch may have at most %d messages", maxBatch), nil)
-	}
-	for _, message := range batch {
-		var call, params map[string]json.RawMessage
-		var method, name string
-		_ = json.Unmarshal(message, &call) // other messages have no tool
-		_ = json.Unmarshal(call["method"], &method)
-		_ = json.Unmarshal(call["params"], &params)
-		_ = json.Unmarshal(params["name"], &name)
-		switch {
-		case method != "tools/call":
-			name = ""
-		case name != "search" && name != "fetch":
-			name = "other"
-		}
-		tools = append(tools, name)
-	}
-	return tools, nil
 }
 
 // maxServers bounds the servers of a route: the URL of a site without one in

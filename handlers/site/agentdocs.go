@@ -26,7 +26,10 @@ type agentDocs struct {
 // caller holds the site (Acquire).
 func (r *Site) AgentDocs(base string) agents.Docs {
 	d := &agentDocs{r, base}
-	return agents.Docs{Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages, Nearby: d.nearby}
+	return agents.Docs{
+		Search: d.search, Incomplete: reach.Incomplete, Page: d.page, Pages: d.pages,
+		Nearby: func(text string) ([]string, []agents.Page) { return r.Pages().nearby(base, text) },
+	}
 }
 
 type keyIDKey struct{}
@@ -106,30 +109,19 @@ const (
 	maxParts     = 12
 )
 
-func (d *agentDocs) nearby(text string) (spellings []string, parts []agents.Page) {
-	var all []string
-	seen := map[string]bool{}
-	for _, p := range d.site.Pages().Public {
-		for _, s := range p.Sections {
-			words.Split(p.Title+" "+s.Heading, func(word string, _ bool) {
-				if !seen[word] {
-					seen[word] = true
-					all = append(all, word)
-				}
-			})
-		}
-		if part := partOf(p); part != "" && !seen["\n"+part] && len(parts) < maxParts {
-			seen["\n"+part] = true
-			parts = append(parts, agents.Page{Section: part, Markdown: Absolute(d.base, d.site.MarkdownURL(p.URL))})
-		}
-	}
-	list := words.NewList(all, slices.Repeat([]uint32{1}, len(all)))
+func (s *Pages) nearby(base, text string) (spellings []string, parts []agents.Page) {
 	asked := words.Plain(text)
 	for _, word := range asked[:min(len(asked), maxCorrected)] {
-		for _, s := range list.Suggest(word, false) {
-			if len(spellings) < maxSpellings && !slices.Contains(spellings, s.Text) {
-				spellings = append(spellings, s.Text)
+		for _, other := range s.words().list.Suggest(word, false) {
+			if len(spellings) < maxSpellings && !slices.Contains(spellings, other.Text) {
+				spellings = append(spellings, other.Text)
 			}
+		}
+	}
+	for _, p := range s.Public {
+		part := partOf(p)
+		if named := func(other agents.Page) bool { return other.Section == part }; part != "" && len(parts) < maxParts && !slices.ContainsFunc(parts, named) {
+			parts = append(parts, agents.Page{Section: part, Markdown: Absolute(base, s.site.MarkdownURL(p.URL))})
 		}
 	}
 	return spellings, parts

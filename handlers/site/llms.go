@@ -35,6 +35,15 @@ func (s *Pages) writeLLMs(base string) (files map[string]string, full map[string
 	return agents.Index(about, pages)
 }
 
+// Sitemap returns sitemap.xml.
+func (s *Pages) Sitemap(base string) []byte {
+	urls := make([]string, len(s.Public))
+	for i, d := range s.Public {
+		urls[i] = Absolute(base, d.URL)
+	}
+	return agents.Sitemap(urls)
+}
+
 // languageFolder is the name of a folder with the pages of a language.
 var languageFolder = regexp.MustCompile(`^(?i)[a-z]{2}(-[a-z]{2,4})?$`)
 

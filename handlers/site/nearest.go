@@ -11,11 +11,12 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
-// names finds public pages by the words of their paths and titles.
+// names are the words of public pages, of which those of paths and titles find
+// the pages.
 type names struct {
 	once  sync.Once
-	pages map[string][]int32 // by word, places in Public
-	count []int32            // of each page's words
+	pages map[string][]int32 // by word, places in Public; none for words of headings alone
+	count []int32            // of each page's words in its path and title
 	list  *words.List
 }
 
@@ -31,8 +32,7 @@ const (
 // reader: what is named here must not depend on whether one of them is at the
 // path.
 func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
-	s.names.once.Do(s.countNames)
-	n := &s.names
+	n := s.words()
 	scores := make([]float64, len(s.Public))
 	add := func(word string, weight float64) {
 		in := n.pages[word]
@@ -53,6 +53,7 @@ func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
 		if letters := []rune(word); len(similar) == 0 && len(letters) >= minBeginning {
 			similar = n.list.Complete(string(letters[:len(letters)*2/3])) // upgrading, upgrade
 		}
+		similar = slices.DeleteFunc(similar, func(other words.Suggestion) bool { return len(n.pages[other.Text]) == 0 })
 		for _, other := range similar[:min(len(similar), maxCorrection)] {
 			add(other.Text, float64(other.Weight))
 		}
@@ -74,24 +75,37 @@ func (s *Pages) Nearest(base, path string) (pages []agents.Page) {
 	return pages
 }
 
-func (s *Pages) countNames() {
+// words returns the words of the public pages, which are collected once.
+func (s *Pages) words() *names {
 	n := &s.names
-	n.pages, n.count = map[string][]int32{}, make([]int32, len(s.Public))
-	for i, d := range s.Public {
-		p := ""
-		if u, err := url.Parse(d.URL); err == nil {
-			p = pagePath(u.Path)
-		}
-		words.Split(p+" "+d.Title, func(word string, _ bool) {
-			if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {
-				n.pages[word] = append(in, int32(i))
-				n.count[i]++
+	n.once.Do(func() {
+		n.pages, n.count = map[string][]int32{}, make([]int32, len(s.Public))
+		for i, d := range s.Public {
+			p := ""
+			if u, err := url.Parse(d.URL); err == nil {
+				p = pagePath(u.Path)
 			}
-		})
-	}
-	all, counts := make([]string, 0, len(n.pages)), make([]uint32, 0, len(n.pages))
-	for word, in := range n.pages {
-		all, counts = append(all, word), append(counts, uint32(len(in)))
-	}
-	n.list = words.NewList(all, counts)
+			words.Split(p+" "+d.Title, func(word string, _ bool) {
+				if in := n.pages[word]; len(in) == 0 || in[len(in)-1] != int32(i) {
+					n.pages[word] = append(in, int32(i))
+					n.count[i]++
+				}
+			})
+		}
+		for _, d := range s.Public {
+			for _, section := range d.Sections {
+				words.Split(section.Heading, func(word string, _ bool) {
+					if _, ok := n.pages[word]; !ok {
+						n.pages[word] = nil
+					}
+				})
+			}
+		}
+		all, counts := make([]string, 0, len(n.pages)), make([]uint32, 0, len(n.pages))
+		for word, in := range n.pages {
+			all, counts = append(all, word), append(counts, uint32(max(len(in), 1)))
+		}
+		n.list = words.NewList(all, counts)
+	})
+	return n
 }

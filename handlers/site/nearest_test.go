@@ -46,6 +46,25 @@ func TestTheNearestPageIsTheOneThatWasMeant(t *testing.T) {
 	}
 }
 
+// Words of headings are named by a search that found nothing, but lead a path to
+// no page.
+func TestWordsOfHeadingsAreNamedAndLeadNoPathAstray(t *testing.T) {
+	site := &Site{Config: &options.Site{}}
+	s := &Pages{site: site, Public: []*retrieval.Document{
+		{Title: "Thrust", URL: "/thrust", Breadcrumbs: []string{"Guide"}, Sections: []retrieval.Section{{Heading: "Calibration"}}},
+		{Title: "Fuel", URL: "/fuel", Breadcrumbs: []string{"Guide"}},
+	}}
+	if got := s.Nearest("", "/calibratoin"); len(got) > 0 {
+		t.Errorf("near to a word of a heading: %+v", got)
+	}
+	for asked, want := range map[string]string{"calibratoin": "calibration", "thrvst": "thrust", "xyzzy": ""} {
+		spellings, parts := s.nearby("", asked)
+		if got := strings.Join(spellings, " "); got != want || len(parts) != 1 || parts[0].Section != "Guide" || parts[0].Markdown != "/thrust.md" {
+			t.Errorf("%s: %q, parts %+v", asked, got, parts)
+		}
+	}
+}
+
 func BenchmarkNearest(b *testing.B) {
 	s := manyPages()
 	s.Nearest("https://acme.com", "/")

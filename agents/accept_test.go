@@ -1,4 +1,4 @@
-package handlers
+package agents
 
 import (
 	"net/http"
@@ -15,7 +15,7 @@ func TestWantsMarkdown(t *testing.T) {
 		"text/html;q=0.5, text/markdown": true, "text/markdown;q=0": false, "text/markdown;q=x, */*": false,
 		"text/html,text/markdown,*/*;q=0.8": false, // this module's own requests
 	} {
-		if got := wantsMarkdown(&http.Request{Header: http.Header{"Accept": {accept}}}); got != want {
+		if got := WantsMarkdown(&http.Request{Header: http.Header{"Accept": {accept}}}); got != want {
 			t.Errorf("%q: %v", accept, got)
 		}
 	}

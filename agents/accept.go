@@ -1,4 +1,4 @@
-package handlers
+package agents
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// wantsMarkdown reports whether a request prefers Markdown to HTML: it names
+// WantsMarkdown reports whether a request prefers Markdown to HTML: it names
 // text/markdown, with a quality not below that of HTML, and before it if they
 // are equal. Clients that only accept everything get HTML.
-func wantsMarkdown(r *http.Request) bool {
+func WantsMarkdown(r *http.Request) bool {
 	markdown, html := -1.0, -1.0
 	first := false // Markdown came before HTML
 	for i, part := range strings.SplitN(strings.Join(r.Header.Values("Accept"), ","), ",", 101) {
