@@ -56,12 +56,12 @@ func New(s store.Store, ttl time.Duration, log *slog.Logger) *Conversations {
 // with its first turn. It can't fail: errors of the store are logged and
 // counted (Failures). The caller may change what it gets.
 //
-// If nothing is kept, an id that CheckID accepts is returned as it is, so that a
+// If nothing is kept, an id that checkID accepts is returned as it is, so that a
 // client's conversation keeps its id.
 func (k *Conversations) Open(ctx context.Context, id string, o Owner) (t *Thread, known bool) {
 	if k.ttl == 0 {
 		t := newThread(o)
-		if CheckID(id) == nil {
+		if checkID(id) == nil {
 			t.ID = id
 		}
 		return t, false

@@ -98,10 +98,10 @@ var (
 	isLabel = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// CheckID returns an error for what can't be a thread id: more than 128
+// checkID returns an error for what can't be a thread id: more than 128
 // characters, or others than A–Z a–z 0–9 _ -. Ids of other services pass; they
 // are unknown here.
-func CheckID(id string) error {
+func checkID(id string) error {
 	if !anyID.MatchString(id) {
 		return errors.New("threadId must be an id that an earlier reply gave (1 to 128 of A-Z a-z 0-9 _ -); leave it out to start a thread")
 	}

@@ -14,7 +14,7 @@ func TestIDsAreUnguessableAndHoldTheirDay(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := newID(noon)
-		if !ownID.MatchString(id) || CheckID(id) != nil || seen[id] {
+		if !ownID.MatchString(id) || checkID(id) != nil || seen[id] {
 			t.Fatalf("id %q", id)
 		}
 		seen[id] = true
@@ -59,12 +59,12 @@ func TestNothingFromAClientFormsAPath(t *testing.T) {
 
 func TestCheckID(t *testing.T) {
 	for _, id := range []string{newID(noon), "a", "thread-of_another-Service1", strings.Repeat("a", 128)} {
-		if err := CheckID(id); err != nil {
+		if err := checkID(id); err != nil {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
 	for _, id := range []string{"", " ", "a b", "../x", "a\n", "é", "a\x00", strings.Repeat("a", 129)} {
-		if err := CheckID(id); err == nil || !strings.Contains(err.Error(), "threadId must be") {
+		if err := checkID(id); err == nil || !strings.Contains(err.Error(), "threadId must be") {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

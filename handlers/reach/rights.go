@@ -17,9 +17,9 @@ import (
 const (
 	// openedFor is how long what a reader could open holds.
 	openedFor = 30 * time.Second
-	// ReaderWait is how long a search or a page waits for checks of a reader. They
+	// readerWait is how long a search or a page waits for checks of a reader. They
 	// go on in the background, up to checkPatience, for the reader's next request.
-	ReaderWait    = 1500 * time.Millisecond
+	readerWait    = 1500 * time.Millisecond
 	checkPatience = 30 * time.Second
 	// completeWait is how long the first searches after a start or reload wait
 	// for the pages to be asked for.
@@ -420,7 +420,7 @@ func (s *Gate) Searched(ctx context.Context) *Search {
 	if begins {
 		found.probes -= r.try(v)
 	}
-	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
 	var open []int32
 	select {
@@ -470,7 +470,7 @@ func (s *Gate) awaitComplete(ctx context.Context) bool {
 // Open returns the first hits, at most enough, that the reader can open. all
 // reports that the index has no further hits.
 func (s *Search) Open(ctx context.Context, hits []retrieval.Hit, enough int, all bool) (open []retrieval.Hit) {
-	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
 	open = make([]retrieval.Hit, 0, min(len(hits), enough))
 	listed := make(map[uint64]bool) // sections, by their sums: a locked page may be a copy of a public one
@@ -561,7 +561,7 @@ func (s *Gate) CanOpen(ctx context.Context, name string, d *retrieval.Document) 
 		return d != nil && v.IsPublic(d)
 	}
 	r := s.rightsOf(visit)
-	wait, cancel := context.WithTimeout(ctx, ReaderWait)
+	wait, cancel := context.WithTimeout(ctx, readerWait)
 	defer cancel()
 	var p *Page
 	if d != nil {
@@ -647,7 +647,7 @@ func (s *Gate) Refuses(ctx context.Context) (status int) {
 			}
 		})
 	})
-	wait, cancel := context.WithDeadline(ctx, c.began.Add(ReaderWait)) // requests that come later don't wait for a slow site
+	wait, cancel := context.WithDeadline(ctx, c.began.Add(readerWait)) // requests that come later don't wait for a slow site
 	defer cancel()
 	r.wait(wait, c)
 	return r.lastRefused()

@@ -252,7 +252,7 @@ func TestASlowLockMakesTheFirstSearchIncomplete(t *testing.T) {
 		g.wait.Store(int64(3 * time.Second))
 		ctx := readerWith(t, "slow")
 		began := time.Now()
-		if got := g.search(ctx, 10); len(got) != 1 || !Incomplete(ctx) || time.Since(began) > 2*ReaderWait {
+		if got := g.search(ctx, 10); len(got) != 1 || !Incomplete(ctx) || time.Since(began) > 2*readerWait {
 			t.Errorf("%q after %v, incomplete: %t", got, time.Since(began), Incomplete(ctx))
 		}
 		time.Sleep(10 * time.Second)
@@ -473,7 +473,7 @@ func TestASlowFrontPageIsWaitedForOnce(t *testing.T) {
 		}
 		g.wait.Store(int64(3 * time.Second))
 		time.Sleep(openedFor + time.Second)
-		if status, waited := refuses("denied"); status != http.StatusForbidden || waited != ReaderWait {
+		if status, waited := refuses("denied"); status != http.StatusForbidden || waited != readerWait {
 			t.Errorf("while the page takes long, with %d after %v", status, waited)
 		}
 		if status, waited := refuses("denied"); status != http.StatusForbidden || waited != 0 {

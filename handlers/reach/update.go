@@ -453,7 +453,7 @@ func (s *Gate) report() {
 	n := Count(pages)
 	if p := NoneOpens(pages); p != nil {
 		s.Log.Error("this Caddy serves the site, but none of its pages opens; search and assistant have nothing to show",
-			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", WaysOut, "see", "caddy docs doctor")
+			"pages", len(pages), "example", p.URL, "why", p.Why, "fix", waysOut, "see", "caddy docs doctor")
 		return
 	}
 	if p, exclude := FirstNotServed(pages); p != nil {
@@ -462,8 +462,8 @@ func (s *Gate) report() {
 	}
 }
 
-// WaysOut is what to write for a site that opens nowhere in this Caddy.
-const WaysOut = "serve the pages here; or if they are served elsewhere, write that URL: url https://…; or write: locks off, if everybody may read every page"
+// waysOut is what to write for a site that opens nowhere in this Caddy.
+const waysOut = "serve the pages here; or if they are served elsewhere, write that URL: url https://…; or write: locks off, if everybody may read every page"
 
 // NoneOpens returns an example if no page of a site is public, and none
 // refuses strangers either, as pages behind a login do.

@@ -98,7 +98,7 @@ func TestAJudgeIsAskedTwice(t *testing.T) {
 	a.Judge = &Model{
 		Name: "judge",
 		Ask: func(_ context.Context, rules, text string) (string, Tokens, error) {
-			if rules != JudgeRules || strings.Count(text, "<<<\n") != 4 || strings.Count(text, "\n>>>") != 4 || !strings.Contains(text, "passage") {
+			if rules != judgeRules || strings.Count(text, "<<<\n") != 4 || strings.Count(text, "\n>>>") != 4 || !strings.Contains(text, "passage") {
 				t.Errorf("the judge is asked %q", text)
 			}
 			n++

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// JudgeRules are the instructions of a model that judges answers.
+// judgeRules are the instructions of a model that judges answers.
 //
 //go:embed judge.md
-var JudgeRules string
+var judgeRules string
 
 // Model is a model that judges answers.
 type Model struct {
@@ -50,7 +50,7 @@ func (j *Model) judge(ctx context.Context, r *Result) error {
 	fence("Answer", r.Reply.Answer)
 	r.Judge, r.Verdicts = j.Name, nil
 	for range judgeRuns {
-		answer, tokens, err := j.Ask(ctx, JudgeRules, b.String())
+		answer, tokens, err := j.Ask(ctx, judgeRules, b.String())
 		r.Judging.Add(tokens)
 		if err != nil {
 			return fmt.Errorf("judging the answer to question %s: %w", r.Question.ID, err)

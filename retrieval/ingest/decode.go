@@ -23,7 +23,7 @@ func decode(data []byte, isHTML bool) ([]byte, error) {
 	// A stray NUL is dropped. Several near the beginning mean an image or
 	// archive with the wrong name.
 	if head := data[:min(len(data), 8<<10)]; bytes.Count(head, []byte{0}) > len(head)/1000 {
-		return nil, ErrBinary
+		return nil, errBinary
 	}
 	if !utf8.Valid(data) {
 		if isHTML {
@@ -35,7 +35,7 @@ func decode(data []byte, isHTML bool) ([]byte, error) {
 		}
 		if !utf8.Valid(data) {
 			if broken(data[:min(len(data), 8<<10)]) {
-				return nil, ErrBinary
+				return nil, errBinary
 			}
 			data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 		}

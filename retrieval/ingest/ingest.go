@@ -48,8 +48,8 @@ type Scope struct {
 	Paths []string
 }
 
-// ErrBinary is returned for a file that is not text.
-var ErrBinary = errors.New("file is binary, not text: rename or exclude it")
+// errBinary is returned for a file that is not text.
+var errBinary = errors.New("file is binary, not text: rename or exclude it")
 
 // errSkip is wrapped by the error for a page that is not meant to be found.
 var errSkip = errors.New("page is left out")
@@ -147,7 +147,7 @@ func formatOf(file string) string {
 // slashes, or the absolute URL of an HTML page that was fetched. The document
 // is nil, without error, for a page that is not meant to be found: a draft,
 // noindex, a redirect, an error page, an empty page. Warnings name what could
-// not be read as written. The error is ErrBinary; nothing else stops a page from
+// not be read as written. The error is errBinary; nothing else stops a page from
 // being read. data is not kept.
 func (in *Ingester) Document(file string, data []byte) (*retrieval.Document, []string, error) {
 	doc, _, warnings, err := in.document(file, data, nil)

@@ -62,7 +62,7 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 	if doc := read(t, Options{}, "a.html", `<title>A</title><noscript><meta http-equiv=refresh content="0; url=/plain"></noscript><p>x`); doc.Title != "A" {
 		t.Errorf("a page that sends readers without JavaScript elsewhere: %+v", doc)
 	}
-	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, ErrBinary) {
+	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, errBinary) {
 		t.Errorf("binary: %v", err)
 	}
 }

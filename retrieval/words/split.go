@@ -54,11 +54,11 @@ func Spans(text string, wanted *Beginnings, emit func(word string, plain bool, s
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case Unspaced(r):
+		case unspaced(r):
 			j := i + size
 			for j < len(text) {
 				r, n := utf8.DecodeRuneInString(text[j:])
-				if !Unspaced(r) {
+				if !unspaced(r) {
 					break
 				}
 				j += n
@@ -139,7 +139,7 @@ func (b *Beginnings) skip(text string, i int) int {
 func runEnd(text string, i int) int {
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if Letter(r) && !Unspaced(r) {
+		if Letter(r) && !unspaced(r) {
 			i += n
 			continue
 		}
@@ -147,7 +147,7 @@ func runEnd(text string, i int) int {
 			return i
 		}
 		next, _ := utf8.DecodeRuneInString(text[i+n:])
-		if !Letter(next) || Unspaced(next) || next == '_' {
+		if !Letter(next) || unspaced(next) || next == '_' {
 			return i
 		}
 		i += n
@@ -382,9 +382,9 @@ func Letter(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// Unspaced reports whether a rune is of a script that is written without
+// unspaced reports whether a rune is of a script that is written without
 // spaces between words, or, as Hangul, glues particles to them.
-func Unspaced(r rune) bool {
+func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
 }

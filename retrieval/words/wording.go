@@ -55,7 +55,7 @@ func NewWording(synonyms [][]string, stopWords []string) (*Wording, error) {
 		switch {
 		case len(split) == 0:
 			return nil, fmt.Errorf("stop_words: %q holds no word", name)
-		case len(split) > 1 && !Unspaced(first):
+		case len(split) > 1 && !unspaced(first):
 			return nil, fmt.Errorf("stop_words: %q is %d words; name each by itself", name, len(split))
 		case len(split) == 1: // longer runs of unspaced scripts are never a query's word
 			w.Stop[split[0]] = true
