@@ -222,6 +222,9 @@ func runPublic(ctx context.Context, out io.Writer, repositories string, part int
 	if err := s.publicFollowUps(ctx, out, sites, worst); err != nil {
 		return err
 	}
+	if err := s.quotesOfFollowUps(ctx, out, sites, worst); err != nil {
+		return err
+	}
 	return s.missed()
 }
 

@@ -138,18 +138,92 @@ func (s *suite) publicFollowUps(ctx context.Context, out io.Writer, sites map[st
 	return nil
 }
 
-func (w *turns) finds(ctx context.Context, site *publicSite, c *followUp) (ok bool, searched string, err error) {
+// quotesOfFollowUps measures without a model whether the answer to a second
+// question holds what answers it: of the conversations whose complete question is
+// one of the marked questions.
+func (s *suite) quotesOfFollowUps(ctx context.Context, out io.Writer, sites map[string]*publicSite, worst bool) error {
+	questions, err := readPublic[question]("questions.jsonl")
+	if err != nil {
+		return err
+	}
+	conversations, err := readPublic[followUp]("followups.jsonl")
+	if err != nil {
+		return err
+	}
+	var ways [2]quoteTally
+	var misses []string
+	for i := range conversations {
+		c := &conversations[i]
+		at := slices.IndexFunc(questions, func(q question) bool { return q.Site == c.Site && q.Question == c.Outright })
+		if at < 0 || sites[c.Site] == nil {
+			continue
+		}
+		site := sites[c.Site]
+		targets, err := site.targets(&questions[at])
+		if err != nil {
+			return err
+		}
+		var points [len(ways)]int
+		for j, w := range publicTurns()[:len(ways)] { // outright, and as a follow-up
+			in, err := w.input(ctx, site, c)
+			if err != nil {
+				return err
+			}
+			got := &sink{}
+			res, err := site.assistant(nil).Reply(ctx, in, got)
+			if err != nil {
+				return fmt.Errorf("asking %q: %w", w.second(c), err)
+			}
+			a := parseAnswer(got.answer())
+			points[j] = a.points(targets)
+			ways[j].add(&a, points[j], res.Answered, true)
+		}
+		if worst && points[1] < points[0] {
+			misses = append(misses, fmt.Sprintf("%s: %q after %q: %d points, %d asked outright", c.Site, c.Follow, c.First, points[1], points[0]))
+		}
+	}
+	n := float64(ways[0].questions)
+	if n == 0 {
+		return nil
+	}
+	s.table = tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(s.table, "\nQUOTES OF FOLLOW-UPS, %.0f conversations, no model\tMEASURED\tTARGET\t\n", n)
+	for i, name := range []string{"asked outright", "follow-up"} {
+		t := &ways[i]
+		s.row(name+": full, half, link, wrong", fmt.Sprint(t.byPoints[3], t.byPoints[2], t.byPoints[1], t.byPoints[0]), "", true)
+		s.row(name+": yes, yes that is wrong, false no", fmt.Sprint(t.yes, t.wrongYes, t.falseNo), "", true)
+	}
+	s.share("full, as a follow-up", float64(ways[1].byPoints[3])/n, float64(ways[0].byPoints[3])/n-.03)
+	s.share("full or half, as a follow-up", float64(ways[1].byPoints[3]+ways[1].byPoints[2])/n, float64(ways[0].byPoints[3]+ways[0].byPoints[2])/n-.03)
+	s.table.Flush()
+	for _, m := range misses {
+		fmt.Fprintln(out, m)
+	}
+	return nil
+}
+
+// input is the request of the second question. The first one was answered without
+// a model.
+func (w *turns) input(ctx context.Context, site *publicSite, c *followUp) (*assistant.Input, error) {
 	in := asking(w.second(c))
 	if w.first != nil {
 		first := &sink{}
 		res, err := site.assistant(nil).Reply(ctx, site.asking(c, w.first(c)), first)
 		if err != nil {
-			return false, "", errors.Join(fmt.Errorf("answering %q", w.first(c)), err)
+			return nil, errors.Join(fmt.Errorf("answering %q", w.first(c)), err)
 		}
 		in = asking(w.second(c), reply.Message{Role: reply.User, Text: w.first(c)},
 			reply.Message{Role: reply.Assistant, Text: res.Answer, Sources: first.sources})
 	}
 	in.Filter.Language = c.Language
+	return in, nil
+}
+
+func (w *turns) finds(ctx context.Context, site *publicSite, c *followUp) (ok bool, searched string, err error) {
+	in, err := w.input(ctx, site, c)
+	if err != nil {
+		return false, "", err
+	}
 	a := site.assistant(nil)
 	if w.model != nil {
 		a.Model = w.model(c)

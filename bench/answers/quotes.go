@@ -65,8 +65,7 @@ const (
 
 // quotes asks all questions without a model and gives points: 3 if the answer
 // is there whole, in a quote or in the line of a link, 2 if another part of its
-// section is quoted or its section is the first that is linked, 1 if its page is
-// linked.
+// section is quoted or its section is linked, 1 if its page is linked.
 func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*publicSite, worst bool) error {
 	questions, err := readPublic[question]("questions.jsonl")
 	if err != nil {
@@ -361,7 +360,7 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 		if t.in(shown.String()) {
 			return mostPoints
 		}
-		if len(a.quotes) == 0 && len(a.links) > 0 && slices.Contains(t.sections, a.links[0]) {
+		if slices.ContainsFunc(a.links, func(u string) bool { return slices.Contains(t.sections, u) }) {
 			points = max(points, 2)
 		}
 		if slices.ContainsFunc(a.links, func(u string) bool { return onPage(u, t.document) }) {
