@@ -85,11 +85,18 @@ func (f *findings) byScore() []Passage {
 }
 
 // askedTerms are the terms of the question, and those of the search text where
-// the question has hardly any or continues what was said before.
+// the question has hardly any or may continue what was said before.
 func (q *inquiry) askedTerms() []term {
-	own := distinct(q.terms)
-	if len(own) >= 2 && !q.leans {
-		return own
+	asked := distinct(q.terms)
+	own := len(asked)
+	switch {
+	case q.other != "":
+		asked = distinct(append(asked, terms(q.other, q.language)...))
+	case own < 2 || q.leans:
+		asked = distinct(append(asked, terms(q.query.Text, q.language)...))
 	}
-	return distinct(append(slices.Clone(own), terms(q.query.Text, q.language)...))
+	for i := range asked[own:] {
+		asked[own+i].before = true
+	}
+	return asked
 }

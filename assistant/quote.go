@@ -95,7 +95,11 @@ func (f *findings) judge() verdict {
 	if len(v.nearest) > 1 {
 		lead = min(lead, first.rating-v.nearest[1].rating)
 	}
-	sure := first.cover*float64(len(asked)) + sureLead*lead + sureScore*first.score
+	words := 0.
+	for i := range asked {
+		words += asked[i].share()
+	}
+	sure := first.cover*words + sureLead*lead + sureScore*first.score
 	if v.quoted == first && sure >= sureAnswers {
 		v.answered = "yes"
 	}
@@ -154,7 +158,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 	weights := make(map[string]float64, len(asked))
 	all := 1e-9
 	for _, t := range asked {
-		weights[t.stem] = math.Log(1 + (n+1)/(frequency[t.stem]+.5))
+		weights[t.stem] = t.share() * math.Log(1+(n+1)/(frequency[t.stem]+.5))
 		all += weights[t.stem]
 	}
 	for _, c := range cs {

@@ -207,3 +207,19 @@ func TestTermsAreHeldAsTheyAreStemmed(t *testing.T) {
 		}
 	}
 }
+
+// Words of the conversation help to find what a follow-up question is about, but
+// what it asks itself counts more.
+func TestAFollowUpIsQuotedByItsOwnWords(t *testing.T) {
+	x := onePage("")
+	x.documents[0].Sections = []retrieval.Section{
+		{Anchor: "keys", Heading: "Keys", Level: 2, Text: "Keys open the site of an organization."},
+		{Anchor: "life", Heading: "Lifetime", Level: 2, Text: "They expire after ninety days."},
+	}
+	a := acme(nil)
+	a.Search = x
+	_, rec := mustReply(t, a, ask("and when do they expire?", userSaid("What are keys?"), assistantSaid("Keys open the site.")))
+	if text := rec.text(); !strings.Contains(text, "ninety days.\n\nSee also") {
+		t.Errorf("quoted: %s", text)
+	}
+}

@@ -12,6 +12,17 @@ import (
 type term struct {
 	word string // as it was written
 	stem string // what is compared
+	// before: it is not of the question but of the conversation before it, and
+	// counts half.
+	before bool
+}
+
+// share is what a term counts.
+func (t *term) share() float64 {
+	if t.before {
+		return .5
+	}
+	return 1
 }
 
 // terms returns the words of a text that carry meaning, in order and with

@@ -175,7 +175,7 @@ func (s *suite) quotesOfFollowUps(ctx context.Context, out io.Writer, sites map[
 				return fmt.Errorf("asking %q: %w", w.second(c), err)
 			}
 			a := parseAnswer(got.answer())
-			points[j] = a.points(targets)
+			points[j] = a.points(targets, res.Answered)
 			ways[j].add(&a, points[j], res.Answered, true)
 		}
 		if worst && points[1] < points[0] {

@@ -65,7 +65,8 @@ const (
 
 // quotes asks all questions without a model and gives points: 3 if the answer
 // is there whole, in a quote or in the line of a link, 2 if another part of its
-// section is quoted or its section is linked, 1 if its page is linked.
+// section is quoted or its section is one of the first two that are linked, unless
+// the answer claims to be in the quote, 1 if its page is linked.
 func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*publicSite, worst bool) error {
 	questions, err := readPublic[question]("questions.jsonl")
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *suite) quotes(ctx context.Context, out io.Writer, sites map[string]*pub
 			return fmt.Errorf("asking %q: %w", q.Question, err)
 		}
 		a := parseAnswer(got.answer())
-		points := a.points(targets)
+		points := a.points(targets, res.Answered)
 		if bySite[q.Site] == nil {
 			bySite[q.Site] = &quoteTally{}
 		}
@@ -341,7 +342,7 @@ func parseAnswer(text string) (a parsedAnswer) {
 	return a
 }
 
-func (a *parsedAnswer) points(targets []target) (points int) {
+func (a *parsedAnswer) points(targets []target, answered string) (points int) {
 	for i := range targets {
 		t := &targets[i]
 		var shown strings.Builder
@@ -360,7 +361,8 @@ func (a *parsedAnswer) points(targets []target) (points int) {
 		if t.in(shown.String()) {
 			return mostPoints
 		}
-		if slices.ContainsFunc(a.links, func(u string) bool { return slices.Contains(t.sections, u) }) {
+		first := a.links[:min(2, len(a.links))]
+		if answered != "yes" && slices.ContainsFunc(first, func(u string) bool { return slices.Contains(t.sections, u) }) {
 			points = max(points, 2)
 		}
 		if slices.ContainsFunc(a.links, func(u string) bool { return onPage(u, t.document) }) {
