@@ -25,5 +25,8 @@ export function docsTransport(options: DocsTransportOptions): {
   fetch: typeof fetch
 }
 
+/** Whether an answer was read to its end: a proxy can cut its stream without an error. */
+export function isComplete(message: { metadata?: any }): boolean
+
 /** The sentence of an error for the reader. */
 export function sentence(error: Error): string

@@ -17,6 +17,11 @@ export function docsTransport({ server, site, key, ...more }) {
   }
 }
 
+/** Whether an answer was read to its end: a proxy can cut its stream without an error. */
+export function isComplete(message) {
+  return message.metadata?.finishReason !== undefined
+}
+
 /** The sentence of an error, whose message is the whole body of a response. */
 export function sentence(error) {
   try {

@@ -187,6 +187,11 @@ func TestTheChatPagesOfTheExamples(t *testing.T) {
 					p.ask(caddytest.InstallQuestion)
 					p.shows("the answer of the second chat", "article.assistant:nth-of-type(2) p", "sudo acme-install")
 					p.inThreads(4, 2)
+					p.ask("Linux? cut this")
+					p.shows("that the answer was cut", "[role=alert]", "not complete")
+					p.press("Try again")
+					p.inThreads(6, 2)
+					p.shows("that it was cut again", "[role=alert]", "not complete")
 				}
 				p.ask(" ")
 				p.shows("the error as a sentence", "[role=alert]", "")
@@ -276,6 +281,10 @@ globalThis.fetch = async (...args) => {
   const response = await original(...args)
   const thread = response.headers.get('X-Thread-Id')
   if (thread) threads.push(thread)
+  if (String(args[1]?.body).includes('cut this')) { // as a proxy would
+    const text = await response.text()
+    return new Response(text.slice(0, text.indexOf('data: {"type":"finish"')), response)
+  }
   return response
 }
 `

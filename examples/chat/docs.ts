@@ -2,7 +2,7 @@
 // project, import 'caddy-docs-client', the package of a release.
 import { docsTransport } from '../../contract/client.js'
 
-export { sentence } from '../../contract/client.js'
+export { isComplete, sentence } from '../../contract/client.js'
 
 const server = import.meta.env.VITE_DOCS_SERVER ?? 'http://localhost:8080'
 const site = import.meta.env.VITE_DOCS_SITE ?? 'manual'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useChat } from '@ai-sdk/react'
 import { DefaultChatTransport, generateId } from 'ai'
-import { sentence, v2 } from '../docs'
+import { isComplete, sentence, v2 } from '../docs'
 
 const transport = new DefaultChatTransport(v2)
 
@@ -10,6 +10,8 @@ export function Chat() {
   const { messages, sendMessage, regenerate, stop, status, error } = useChat({ id, transport })
   const [question, setQuestion] = useState('')
   const busy = status === 'submitted' || status === 'streaming'
+  const last = messages.at(-1)
+  const cut = status === 'ready' && last?.role === 'assistant' && !isComplete(last)
   return (
     <main>
       {messages.map(message => (
@@ -22,6 +24,7 @@ export function Chat() {
         </article>
       ))}
       {error && <p role="alert">{sentence(error)}</p>}
+      {cut && <p role="alert">The answer is not complete. <button onClick={() => regenerate()}>Try again</button></p>}
       <form
         onSubmit={event => {
           event.preventDefault()
