@@ -36,8 +36,8 @@ func TestErrorsNameFileAndLineAndSayWhatToWrite(t *testing.T) {
 			`site acme: unknown word "exlude"; did you mean exclude?, at Caddyfile:5`,
 		},
 		"an unknown word that is near to none lists those that are": {
-			inSite("frobnicate 1"),
-			`site acme: unknown word "frobnicate"; it takes: root, sitemap, allow_private, url, organization, name, version, language, kind, include, exclude, clean_urls, anchors, watch, instructions, support_url, edit_url, allow_links, starter_questions, synonyms, stop_words, suggestions, locks, at Caddyfile:5`,
+			inDocs("\t\tkey svc_dsc_0123456789abcdef {\n\t\t\tfrobnicate 1\n\t\t}"),
+			`key: unknown word "frobnicate"; it takes: organization, sites, origins, name, at Caddyfile:4`,
 		},
 		"an unknown word in the docs option": {
 			inDocs("\t\tsit acme"),
