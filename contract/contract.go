@@ -19,11 +19,15 @@ var types []byte
 
 // OpenAPI returns the OpenAPI document of the API at a URL, like
 // https://docs.acme.com, with the name of a site there as the example of a
-// domain.
+// domain, and the server as that of an origin.
 func OpenAPI(server, site string) []byte {
+	scheme, rest, _ := strings.Cut(server, "://")
+	host, _, _ := strings.Cut(rest, "/")
 	url, _ := json.Marshal(server) // strings always marshal
+	origin, _ := json.Marshal(scheme + "://" + host)
 	names := strings.NewReplacer(
 		`"version": "0.0.0"`, `"version": "`+Release()+`"`, `"url": "https://docs.acme.com"`, `"url": `+string(url), `"example": "acme"`, `"example": "`+site+`"`,
+		`"example": "https://docs.acme.com"`, `"example": `+string(origin),
 	)
 	return []byte(names.Replace(document))
 }

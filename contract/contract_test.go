@@ -327,11 +327,11 @@ func TestTheDocumentNamesItsServerAndASite(t *testing.T) {
 	var doc struct {
 		Servers    []struct{ URL string }
 		Components struct {
-			Parameters struct{ Domain struct{ Example string } }
+			Parameters struct{ Domain, Origin struct{ Example string } }
 		}
 	}
 	if err := json.Unmarshal(OpenAPI(`https://docs.example/"api`, "handbook"), &doc); err != nil || len(doc.Servers) != 1 ||
-		doc.Servers[0].URL != `https://docs.example/"api` || doc.Components.Parameters.Domain.Example != "handbook" {
+		doc.Servers[0].URL != `https://docs.example/"api` || doc.Components.Parameters.Domain.Example != "handbook" || doc.Components.Parameters.Origin.Example != "https://docs.example" {
 		t.Errorf("%v: %v", err, doc)
 	}
 }

@@ -153,7 +153,7 @@ func toolsTakeWhatModelsWrite(t *testing.T, s *caddytest.Server) {
 		}
 	}
 	for tool, arguments := range map[string]map[string]any{"search": {}, "fetch": {"id": "https://other.example/x"}} {
-		if text, failed := callTool(t, session, tool, arguments); !failed || strings.HasPrefix(text, "{") {
+		if text, failed := callTool(t, session, tool, arguments); !failed || strings.HasPrefix(text, "{") || tool == "fetch" && !strings.Contains(text, "left out of the index") {
 			t.Errorf("%s %v: %v %s", tool, arguments, failed, text)
 		}
 	}

@@ -165,9 +165,6 @@ func TestTheExamplesAreTrue(t *testing.T) {
 	requests := doc.requests(t)
 	for _, q := range requests {
 		t.Run(q.name, func(t *testing.T) {
-			if _, ok := q.Header["Origin"]; ok {
-				q.Header["Origin"] = s.Base
-			}
 			if strings.Contains(q.Path, "/openapi.json") || strings.Contains(q.Path, "/types.d.ts") || strings.Contains(q.Path, "/ask/") {
 				q.Key = "-"
 			}
@@ -290,7 +287,7 @@ func TestTheLintersPass(t *testing.T) {
 	}
 }
 
-// Schemathesis makes requests from the document: its examples, values at its
+// Schemathesis makes requests from the document as it is served: its examples, values at its
 // bounds, wrong and random ones. No answer is a 5xx or one that the document
 // doesn't have.
 func TestSchemathesisFindsNothing(t *testing.T) {
@@ -301,26 +298,24 @@ func TestSchemathesisFindsNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("needs Schemathesis: pip install -r caddytest/requirements.txt")
 	}
-	s, file := startDocumented(t)
+	s, _ := startDocumented(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	dir := t.TempDir()
-	config := fmt.Sprintf("[parameters]\n\"path.domain\" = \"acme\"\n\"header.Origin\" = %q\n", s.Base)
-	if err := os.WriteFile(filepath.Join(dir, "schemathesis.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	// One worker: threads that parse Python at once can fail in Python 3.11
 	// (github.com/python/cpython/issues/106905).
-	cmd := exec.CommandContext(ctx, program, "run", file, "--url", s.Base,
+	cmd := exec.CommandContext(ctx, program, "run", s.Base+openapiPath,
 		"--phases", "examples,coverage,fuzzing", "--max-examples", "10", "--no-shrink", "--seed", "1", "--workers", "1",
 		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
 		"-H", "Authorization: Bearer "+caddytest.Key)
-	cmd.Dir = dir
+	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "PYTHONUTF8=1", "NO_COLOR=1")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
 	if err != nil {
 		t.Fatalf("%v: %s", err, text[max(0, len(text)-6000):])
+	}
+	if strings.Contains(text, "Authentication failed") || strings.Contains(text, "Missing test data") {
+		t.Errorf("an operation is never answered: %s", text)
 	}
 	t.Log(text[max(0, len(text)-1500):])
 }
