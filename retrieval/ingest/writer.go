@@ -399,28 +399,7 @@ func (w *writer) termAnchor(n *html.Node) string {
 	if !w.page || n.DataAtom != atom.Dt || w.terms == maxTerms || strings.IndexFunc(textOf(n), unicode.IsLetter) < 0 {
 		return ""
 	}
-	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n), definitionAnchor(n))
-}
-
-// definitionAnchor is the id of the target that the definition of a term begins
-// with.
-func definitionAnchor(term *html.Node) string {
-	n := term.NextSibling
-	for n != nil && n.Type == html.TextNode {
-		n = n.NextSibling
-	}
-	if n == nil || n.DataAtom != atom.Dd {
-		return ""
-	}
-	for n = range n.Descendants() {
-		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" {
-			break
-		}
-		if id := targetAnchor(n); n.DataAtom == atom.A && id != "" {
-			return id
-		}
-	}
-	return ""
+	return cmp.Or(anchorOf(attr(n, "id")), innerAnchor(n))
 }
 
 // target is the URL to which a link leads, nil if it is none.
