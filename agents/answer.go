@@ -1,11 +1,11 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/caddy-docs/caddy-docs/short"
 )
@@ -22,29 +22,19 @@ func Answer(ctx context.Context, docs Docs, question, page, all string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	of := func(h Hit) bool { address, _, _ := strings.Cut(h.URL, "#"); return address == page }
-	slices.SortStableFunc(hits, func(a, b Hit) int {
-		switch {
-		case of(a) == of(b):
+	place := func(h Hit) int {
+		if address, _, _ := strings.Cut(h.URL, "#"); address == page {
 			return 0
-		case of(a):
-			return -1
 		}
 		return 1
-	})
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(place(a), place(b)) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "> %s\n\n", question)
 	room := searchTokens
 	for _, h := range hits {
-		title := h.Title
-		if h.Heading != "" && h.Heading != h.Title {
-			title += " › " + h.Heading
-		}
-		text := h.Text
-		if n := Tokens(text); n > room {
-			text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
-		}
-		fmt.Fprintf(&b, "## [%s](%s)\n\n", escape(short.Line(title)), h.URL)
+		text := within(h.Text, room)
+		fmt.Fprintf(&b, "## [%s](%s)\n\n", escape(short.Line(h.name())), h.URL)
 		if room -= Tokens(text); text != "" {
 			b.WriteString(text + "\n\n")
 		}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,6 +44,14 @@ type Hit struct {
 	URL string
 	// Text is the section's text, Language and Version the page's.
 	Text, Language, Version string
+}
+
+// name is the title of a section with that of its page.
+func (h Hit) name() string {
+	if h.Heading == "" || h.Heading == h.Title {
+		return h.Title
+	}
+	return cmp.Or(h.Title, h.Heading) + " › " + h.Heading
 }
 
 // PageText is a page.
@@ -276,10 +283,7 @@ func (s *server) search(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 func (s *server) results(hits []Hit, room int) []searchResult {
 	results := make([]searchResult, 0, len(hits))
 	for i, h := range hits {
-		r := searchResult{ID: h.URL, Title: h.Title, URL: h.URL}
-		if h.Heading != "" && h.Heading != h.Title {
-			r.Title = cmp.Or(h.Title, h.Heading) + " › " + h.Heading
-		}
+		r := searchResult{ID: h.URL, Title: h.name(), URL: h.URL}
 		if s.about.Full {
 			r.Language, r.Version = h.Language, h.Version
 		}
@@ -294,12 +298,8 @@ func (s *server) results(hits []Hit, room int) []searchResult {
 		if room < leastText {
 			break
 		}
-		text := hits[i].Text
-		if n := Tokens(text); n > room {
-			text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
-		}
-		results[i].Text = text
-		room -= Tokens(text)
+		results[i].Text = within(hits[i].Text, room)
+		room -= Tokens(results[i].Text)
 	}
 	return results
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/short"
 )
 
 // withoutFrontMatter returns the text of a page that ingest wrote.
@@ -66,23 +68,15 @@ func lines(text string) func(yield func(string, bool) bool) {
 		fence := ""
 		for line := range strings.Lines(text) {
 			bare := strings.TrimLeft(strings.TrimRight(line, "\n"), " >")
+			inFence := fence != ""
 			switch {
-			case fence != "":
-				if strings.HasPrefix(bare, fence) && strings.Trim(bare, "`") == "" {
-					fence = ""
-				}
-				if !yield(line, true) {
-					return
-				}
-			case strings.HasPrefix(bare, "```"):
-				fence = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
-				if !yield(line, true) {
-					return
-				}
-			default:
-				if !yield(line, false) {
-					return
-				}
+			case !inFence && strings.HasPrefix(bare, "```"):
+				fence, inFence = bare[:len(bare)-len(strings.TrimLeft(bare, "`"))], true
+			case inFence && strings.HasPrefix(bare, fence) && strings.Trim(bare, "`") == "":
+				fence = ""
+			}
+			if !yield(line, inFence) {
+				return
 			}
 		}
 	}
@@ -98,6 +92,14 @@ func Tokens(s string) int {
 		}
 	}
 	return ascii*2/7 + (utf8.RuneCountInString(s) - ascii)
+}
+
+// within is the beginning of a text that fits into a number of tokens.
+func within(text string, room int) string {
+	if n := Tokens(text); n > room {
+		text = short.Runes(text, utf8.RuneCountInString(text)*room/n) + "…"
+	}
+	return text
 }
 
 // split cuts a text into parts of at most limit tokens: at headings and

@@ -68,6 +68,9 @@ func (c *ClientLimit) Validate() error {
 
 // Cleanup releases the count.
 func (c *ClientLimit) Cleanup() error {
+	if c == nil || c.limiter == nil { // not provisioned
+		return nil
+	}
 	_, err := clientLimiters.Delete(c.poolKey())
 	return err
 }

@@ -98,9 +98,6 @@ func newEncode(encodings ...string) *encode.Encode {
 
 // Cleanup releases the counts.
 func (l *LLMs) Cleanup() error {
-	if l.asks == nil || l.asks.limiter == nil {
-		return nil
-	}
 	return l.asks.Cleanup()
 }
 

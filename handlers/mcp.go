@@ -117,9 +117,6 @@ func (m *MCP) limit(ctx caddy.Context, zone string, l *Limit, events int) (*Clie
 
 // Cleanup releases the counts.
 func (m *MCP) Cleanup() error {
-	if m.clients == nil || m.tools == nil {
-		return nil
-	}
 	return errors.Join(m.clients.Cleanup(), m.tools.Cleanup())
 }
 

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -230,7 +231,7 @@ func (s *inside) follow(ctx context.Context, path string, c *reader, body *bytes
 			return answer{}, err
 		}
 		got := answer{
-			status: w.status, contentType: w.contentType(), path: target.Path, lock: int32(last),
+			status: w.status, contentType: cmp.Or(w.header.Get("Content-Type"), w.kind), path: target.Path, lock: int32(last),
 			hash: w.hash.Sum64() + uint64(w.read), body: body.Bytes(),
 		}
 		if w.status < 300 || w.status > 399 || w.header.Get("Location") == "" || redirects == maxRedirects {
@@ -285,9 +286,7 @@ func (s *inside) once(ctx context.Context, method string, target *url.URL, c *re
 	err = s.chain.ServeHTTP(w, r)
 	var failed caddyhttp.HandlerError
 	switch {
-	case err == nil || errors.Is(err, io.ErrShortWrite):
-		err = nil
-	case w.status != 0: // after the response began
+	case err == nil, errors.Is(err, io.ErrShortWrite), w.status != 0: // after the response began
 		err = nil
 	case errors.As(err, &failed) && failed.StatusCode != 0:
 		w.status, err = failed.StatusCode, nil
@@ -309,14 +308,6 @@ type response struct {
 	// first bytes, if the header has none.
 	read int
 	kind string
-}
-
-// contentType is the response's, or what clients take the body for.
-func (w *response) contentType() string {
-	if declared := w.header.Get("Content-Type"); declared != "" {
-		return declared
-	}
-	return w.kind
 }
 
 // Header implements http.ResponseWriter.
