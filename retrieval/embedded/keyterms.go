@@ -2,11 +2,9 @@ package embedded
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 const (
@@ -42,17 +40,6 @@ func (s *Statistics) Stems(q retrieval.Query, n int) (stems []string) {
 	}
 	slices.SortStableFunc(stems, func(a, b string) int { return cmp.Compare(holders[a], holders[b]) })
 	return stems
-}
-
-// Token returns a stem as one word for another engine, which splits words at
-// punctuation and scripts without spaces: those that it could split are a hash.
-func Token(stem string) string {
-	for _, r := range stem {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
-			return fmt.Sprintf("x%08x", words.StemHash(stem))
-		}
-	}
-	return stem
 }
 
 // Wanted returns the language of the pages that a query wants, "" if it wants

@@ -3,7 +3,6 @@ package embedded
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/language"
@@ -54,13 +53,13 @@ type FoundPage struct {
 	// Sections are what was found, by their number in the document.
 	Sections []FoundSection
 	// Traits are those of the whole page.
-	Traits
+	words.Traits
 }
 
 // FoundSection is a section that another engine found.
 type FoundSection struct {
 	Section int
-	// Counts are its words, see Words.
+	// Counts are its words, see words.Analyze.
 	Counts []byte
 	// Rank is its place, from 0, in the keyword search; below 0 it was found
 	// by its vector only.
@@ -81,68 +80,6 @@ func (p *FoundPage) Add(found FoundSection) {
 		}
 	}
 	p.Sections = append(p.Sections, found)
-}
-
-// Traits are what the ranking takes from all of a page.
-type Traits struct {
-	// Language is the language whose rules the words follow.
-	Language string `json:"language"`
-	// Words are those of all texts, Headings those of all headings.
-	Words    uint32 `json:"words"`
-	Headings uint32 `json:"headings"`
-}
-
-// Terms are the words of a section as the ranking compares them, each once and
-// separated by spaces, by the fields that hold them.
-type Terms struct {
-	Title   string `json:"title"` // also the slug and the keywords
-	Heading string `json:"heading"`
-	Text    string `json:"text"`
-}
-
-// Words are those of a section, for another engine to find it and for Rank.
-type Words struct {
-	Terms
-	// Counts are how often which field has which word.
-	Counts []byte
-}
-
-// Analyze returns the traits of a whole page, and the words of its sections.
-func Analyze(d *retrieval.Document) (Traits, []Words) {
-	var lex words.Lexicon
-	c := words.Count(d, &lex)
-	heading, text := c.Lengths()
-	traits := Traits{Language: string(c.Language), Words: text, Headings: heading}
-	out, counts := make([]Words, len(c.Sections)), words.Encode(c, &lex)
-	for i := range c.Sections {
-		var fields [3]strings.Builder
-		seen := map[string]bool{}
-		add := func(field int, word uint32) {
-			if stem := lex.Words[word].Stem; !seen[stem] {
-				seen[stem] = true
-				fields[field].WriteString(Token(stem))
-				fields[field].WriteByte(' ')
-			}
-		}
-		for _, w := range c.Head {
-			if w.Title+w.Keywords > 0 || w.InSlug {
-				add(0, w.Word)
-			}
-		}
-		for w := range c.Sections[i].All() {
-			if w.Heading > 0 {
-				add(1, w.Word)
-			}
-		}
-		for w := range c.Sections[i].All() {
-			add(2, w.Word)
-		}
-		for _, w := range c.Head {
-			add(2, w.Word)
-		}
-		out[i] = Words{Terms{fields[0].String(), fields[1].String(), fields[2].String()}, counts[i]}
-	}
-	return traits, out
 }
 
 // unranked is what a page is worth that only the other engine found by

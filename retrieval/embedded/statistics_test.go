@@ -41,7 +41,7 @@ func TestTokensAreWhatAnotherEngineIsAsked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var tokens []string
 			for _, stem := range x.Stems(retrieval.Query{Text: c.query, Question: true}, c.n) {
-				tokens = append(tokens, Token(stem))
+				tokens = append(tokens, words.Token(stem))
 			}
 			if got := strings.Join(tokens, " "); !strings.Contains(got, c.want) || strings.ContainsFunc(got, func(r rune) bool { return r > 'z' || r == '-' }) || strings.Contains(got, "qq") {
 				t.Errorf("%q gives %q, want %q", c.query, got, c.want)

@@ -44,7 +44,7 @@ func (c *content) writes() bool { return c != nil && !c.adopted }
 type pageState struct {
 	IDs      []recordID // by section
 	Embedded []bool     // which have a vector; nil: none
-	Traits   embedded.Traits
+	Traits   words.Traits
 }
 
 // recordID is the ID of a record; in the server it is in hexadecimal.
@@ -202,12 +202,12 @@ func (c *content) find(d *retrieval.Document) (at int, ok bool) {
 
 // analyze keeps on disk what the ranking reads of a page, and returns its state.
 func (x *Index) analyze(d *retrieval.Document) (pageState, error) {
-	traits, words := embedded.Analyze(d)
+	traits, terms := words.Analyze(d)
 	p := pageState{Traits: traits, IDs: make([]recordID, len(d.Sections))}
 	for j := range d.Sections {
-		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, words[j].Terms).ID))
+		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, terms[j].Terms).ID))
 	}
-	return p, x.store.Put(rankedKey(d), encodeRanked(d, words))
+	return p, x.store.Put(rankedKey(d), encodeRanked(d, terms))
 }
 
 // index finds the indexes of the pages.
@@ -321,10 +321,10 @@ func rankedKey(d *retrieval.Document) string { return "ranked\n" + d.Page + "\n"
 
 // encodeRanked writes of each section its sum, heading and counts, with their
 // lengths.
-func encodeRanked(d *retrieval.Document, words []embedded.Words) (data []byte) {
+func encodeRanked(d *retrieval.Document, terms []words.SectionTerms) (data []byte) {
 	for i := range d.Sections {
 		data = binary.LittleEndian.AppendUint64(data, d.Sections[i].Sum)
-		for _, field := range []string{d.Sections[i].Heading, string(words[i].Counts)} {
+		for _, field := range []string{d.Sections[i].Heading, string(terms[i].Counts)} {
 			data = append(binary.AppendUvarint(data, uint64(len(field))), field...)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
-	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // vectorName is the name, in an index's settings, of the embedder for vectors
@@ -39,7 +39,7 @@ type record struct {
 	Language []string `json:"language"`
 	Tags     []string `json:"tags"`
 	// Terms are the words by which this package finds the section; a view has none.
-	Terms *embedded.Terms `json:"terms,omitempty"`
+	Terms *words.Terms `json:"terms,omitempty"`
 	// Vector says what the vector that this process sent is of, "" if it sent
 	// none, failedVector if the embedder in the server's settings failed.
 	Vector  string             `json:"vector,omitempty"`
@@ -56,7 +56,7 @@ type vector struct {
 	Regenerate bool        `json:"regenerate"`
 }
 
-func newRecord(d *retrieval.Document, section int, terms embedded.Terms) *record {
+func newRecord(d *retrieval.Document, section int, terms words.Terms) *record {
 	s := &d.Sections[section]
 	r := &record{
 		URL: d.URL, Path: d.Page, Page: d.Page, Section: section, Title: d.Title, Heading: s.Heading, Headings: s.Path,

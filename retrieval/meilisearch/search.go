@@ -15,6 +15,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 // Limits of a search.
@@ -393,9 +394,9 @@ func keywordQueriesOf(s *embedded.Statistics, q retrieval.Query) (out []string) 
 		for len(rest) > 0 && s.IDF(rest[:1]) == s.IDF(stems[i:i+1]) {
 			rest = rest[1:]
 		}
-		tokens := []string{embedded.Token(stem)}
+		tokens := []string{words.Token(stem)}
 		for _, other := range rest {
-			tokens = append(tokens, embedded.Token(other))
+			tokens = append(tokens, words.Token(other))
 		}
 		out = append(out, strings.Join(tokens, " "))
 	}
@@ -449,10 +450,10 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 	}
 	for i := range list {
 		if c.adopted {
-			_, words := embedded.Analyze(list[i].Document)
+			_, terms := words.Analyze(list[i].Document)
 			for j := range list[i].Sections {
 				f := &list[i].Sections[j]
-				f.Counts = words[f.Section].Counts
+				f.Counts = terms[f.Section].Counts
 			}
 			continue
 		}

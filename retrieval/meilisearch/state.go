@@ -40,7 +40,7 @@ type stateHead struct {
 // statePage is an encoded page.
 type statePage struct {
 	Outline *retrieval.Document // without sections
-	Traits  embedded.Traits
+	Traits  words.Traits
 	// IDs are those of the pageState, one after the other: gob is slow with
 	// arrays. Embedded has a byte for each, 1 with a vector, or none.
 	IDs, Embedded []byte

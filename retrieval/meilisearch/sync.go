@@ -15,6 +15,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
+	"github.com/caddy-docs/caddy-docs/retrieval/words"
 )
 
 const (
@@ -273,7 +274,7 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 		at := location{page: -1}
 		var d *retrieval.Document
 		var vectors [][]float32
-		var words []embedded.Words
+		var terms []words.SectionTerms
 		for batch := range slices.Chunk(list, vectorPage) {
 			stored, err := u.storedVectors(ctx, p, batch)
 			if err != nil {
@@ -286,13 +287,13 @@ func (u *update) records(ctx context.Context, p *plan, list []location, finish f
 						yield(nil, err)
 						return
 					}
-					_, words = embedded.Analyze(d)
+					_, terms = words.Analyze(d)
 					if vectors = nil; u.content.vectors != nil {
 						vectors = u.content.vectors(next.page)
 					}
 				}
 				at = next
-				r := newRecord(d, at.section, words[at.section].Terms)
+				r := newRecord(d, at.section, terms[at.section].Terms)
 				if p.view {
 					// The server neither filters by an empty value nor groups by it.
 					r.Terms, r.Page = nil, cmp.Or(r.Page, "/")
