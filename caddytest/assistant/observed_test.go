@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +23,7 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 	m, url := caddytest.StartModel(t)
 	s := caddytest.Start(t, caddytest.LLM(url, "first", "fallback "+url+" second\nbudget 1000 requests per day")+"\nembedder "+url+" fake-embed", caddytest.MetricsSite(caddytest.AcmeFolder(t)))
 	s.Ready("acme")
-	byModel(m, map[string]modelserver.Reply{"first": {Status: 500}, "second": {Text: caddytest.ModelAnswer}})
+	byModel(m, map[string]modelserver.Reply{"first": {Status: 500}, "second": {Text: caddytest.ModelAnswer, Cached: 64}})
 	caddytest.Until(t, "the pages have vectors", func() bool {
 		e := caddytest.App(t).Status().Sites[0].Index.Embeddings
 		return e != nil && e.Total > 0 && e.Done == e.Total
@@ -30,7 +31,9 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 	// Counters live as long as the process, and tests share it.
 	before := s.Metrics(t)
 	for _, v := range caddytest.Versions {
-		s.Ask(t, v, caddytest.InstallQuestion, nil)
+		if r := s.Ask(t, v, caddytest.InstallQuestion, nil); v == 2 && !strings.Contains(fmt.Sprint(r.Finish), "cachedInputTokens:64") {
+			t.Errorf("the finish event has no cached tokens: %v", r.Finish)
+		}
 	}
 	m.Always(modelserver.Reply{Text: "one two", Fault: modelserver.Hang, After: 1})
 	open := s.OpenReply(t, http.DefaultClient, 2, caddytest.InstallQuestion, nil)
@@ -54,6 +57,7 @@ func TestMetricsTellOfEveryPartAndSurviveAReload(t *testing.T) {
 		`caddy_docs_model_first_token_seconds_count{` + endpoint + `model="second"}`:            2,
 		`caddy_docs_first_token_seconds_count{site="acme"}`:                                     2,
 		`caddy_docs_tokens_total{direction="output",site="acme"}`:                               2 * float64(len(modelserver.Tokens(caddytest.ModelAnswer))),
+		`caddy_docs_cached_tokens_total{site="acme"}`:                                           2 * 64,
 		`caddy_docs_open_streams{site="acme"}`:                                                  1,
 		`caddy_docs_query_embeddings_total{outcome="cached",site="acme"}`:                       2,
 		`caddy_docs_query_embeddings_total{outcome="embedded",site="acme"}`:                     1,

@@ -190,8 +190,8 @@ func (p *player) stream() error {
 	p.chunk("{}", quote(finish))
 	if !rp.NoUsage {
 		input := len(p.request.Body) / 4
-		p.buf = fmt.Appendf(p.buf, `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","model":%s,"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`+"\n\n",
-			quote(p.request.Model), input, p.sent, input+p.sent)
+		p.buf = fmt.Appendf(p.buf, `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","model":%s,"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}}`+"\n\n",
+			quote(p.request.Model), input, p.sent, input+p.sent, rp.Cached)
 	}
 	p.buf = append(p.buf, "data: [DONE]\n\n"...)
 	return p.flush()

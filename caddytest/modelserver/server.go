@@ -220,6 +220,8 @@ type Reply struct {
 	// NoUsage leaves usage out. Default: input counted at four bytes a token,
 	// output the tokens sent.
 	NoUsage bool
+	// Cached is how many tokens of the input were in a cache.
+	Cached int
 
 	// Status other than 200 (or 0) sends Header and Body, and nothing else.
 	Status int
