@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -66,14 +67,10 @@ type QueryVectors struct {
 
 // NewQueryVectors returns the QueryVectors of an embedder.
 func NewQueryVectors(o QueryVectorsOptions) *QueryVectors {
-	qv := &QueryVectors{
-		options: o, log: o.Log, breaker: NewEmbedderBreaker(),
+	return &QueryVectors{
+		options: o, log: cmp.Or(o.Log, slog.Default()), breaker: NewEmbedderBreaker(),
 		calls: make(chan struct{}, maxQueryCalls), recent: store.Recent[[]float32]{Max: queryCacheSize / 2},
 	}
-	if qv.log == nil {
-		qv.log = slog.Default()
-	}
-	return qv
 }
 
 // WithVector returns the query with the vector of its text, if it has none and

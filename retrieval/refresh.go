@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,14 +105,10 @@ type refreshCall struct {
 
 // NewRefresher returns a Refresher for an index.
 func NewRefresher(o RefresherOptions) *Refresher {
-	r := &Refresher{options: o, log: o.Log, locked: make(chan struct{}, 1)}
-	if r.log == nil {
-		r.log = slog.Default()
-	}
+	r := &Refresher{options: o, log: cmp.Or(o.Log, slog.Default()), locked: make(chan struct{}, 1), status: Status{State: Idle}}
 	if o.Site != "" {
 		r.log = r.log.With("site", o.Site)
 	}
-	r.status = Status{State: Idle}
 	if o.Embedder != nil {
 		r.embeddings = newEmbeddings(r)
 	}
