@@ -1,9 +1,7 @@
 package assistant
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/caddy-docs/caddy-docs/assistant/citation"
@@ -75,13 +73,6 @@ func (v *verdict) links() string {
 		}
 	}
 	return b.String()
-}
-
-// byScore returns the passages, best first.
-func (f *findings) byScore() []Passage {
-	best := slices.Clone(f.passages)
-	slices.SortStableFunc(best, func(a, b Passage) int { return cmp.Compare(b.Score, a.Score) })
-	return best
 }
 
 // askedTerms are the terms of the question, and those of the search text where

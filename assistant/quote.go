@@ -68,7 +68,7 @@ type verdict struct {
 func (f *findings) judge() verdict {
 	asked, l := f.q.askedTerms(), f.q.language
 	paragraphs := func(s *retrieval.Section) []unit { return split(s.Marked(nil)) }
-	v := verdict{answered: "no", nearest: candidates(f.byScore(), quotedPages, paragraphs)}
+	v := verdict{answered: "no", nearest: candidates(f.passages, quotedPages, paragraphs)}
 	if len(v.nearest) == 0 {
 		return v
 	}

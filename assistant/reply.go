@@ -123,8 +123,8 @@ func (r *run) finish(context.Context) error {
 // result completes the Result, however far the reply got.
 func (r *run) result() *Result {
 	r.res.Answer, r.res.FirstToken, r.res.Passages = r.out.text.String(), r.out.first, len(r.found.passages)
-	if best := r.found.byScore(); len(best) > 0 {
-		r.res.Nearest = best[0].document.Page
+	if len(r.found.passages) > 0 {
+		r.res.Nearest = r.found.passages[0].document.Page
 	}
 	for _, p := range r.found.passages {
 		if slices.Contains(r.res.Cited, p.ID) && !slices.Contains(r.res.CitedPages, p.document.Page) {
