@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -156,7 +157,9 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 		table.Add(full)
 	}
 	c.index(x)
-	c.measure()
+	if err := c.measure(x); err != nil {
+		return nil, err
+	}
 	c.table, c.statistics = table, embedded.NewStatistics(table, x.wording)
 	return c, nil
 }
@@ -235,8 +238,9 @@ func (c *content) add(page int, prefix string, view bool) {
 	ix.sections += len(c.pages[page].IDs)
 }
 
-// measure reads all vectors: for their lengths and mean.
-func (c *content) measure() {
+// measure reads all vectors: for their lengths and mean, and to keep them for
+// searches.
+func (c *content) measure(x *Index) error {
 	var sum []float64
 	count := 0
 	for _, ix := range c.indexes {
@@ -249,8 +253,12 @@ func (c *content) measure() {
 			if c.vectors == nil {
 				continue
 			}
+			var data []byte
 			for j, v := range c.vectors(i) {
-				if v = embedded.Normalized(v); v == nil || j >= len(p.IDs) {
+				if v = embedded.Normalized(v); j < len(p.IDs) {
+					data = appendVector(data, v)
+				}
+				if v == nil || j >= len(p.IDs) {
 					continue
 				}
 				if p.Embedded == nil {
@@ -266,6 +274,11 @@ func (c *content) measure() {
 				}
 				count++
 			}
+			if p.Embedded != nil {
+				if err := x.store.Put(vectorsKey(c.outlines[i], p, ix.dimensions, x.vectorMark), data); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if len(sum) > 0 {
@@ -274,6 +287,7 @@ func (c *content) measure() {
 	for i, x := range sum {
 		c.mean[i] = float32(x / float64(count))
 	}
+	return nil
 }
 
 // location is where a record comes from.
@@ -318,6 +332,55 @@ func (c *content) changes(ix *languageIndex, held map[recordID]heldVector, diffe
 func storeKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
 
 func rankedKey(d *retrieval.Document) string { return "ranked\n" + d.Page + "\n" + d.Hash }
+
+// vectorsKey is where the store has the vectors of a page's sections.
+func vectorsKey(d *retrieval.Document, p *pageState, dimensions int, mark string) string {
+	count := 0
+	for _, has := range p.Embedded {
+		if has {
+			count++
+		}
+	}
+	return fmt.Sprintf("vectors\n%s\n%s\n%s %d %d", d.Page, d.Hash, mark, dimensions, count)
+}
+
+// appendVector writes a vector of length 1, or none, as its largest number and
+// a byte for each: this changes a cosine by less than .002.
+func appendVector(data []byte, v []float32) []byte {
+	largest := float32(0)
+	for _, x := range v {
+		largest = max(largest, x, -x)
+	}
+	data = binary.LittleEndian.AppendUint32(data, math.Float32bits(largest))
+	for _, x := range v {
+		data = append(data, byte(int8(math.Round(float64(x/largest)*math.MaxInt8))))
+	}
+	return data
+}
+
+// addSimilarities compares a vector of length 1 with those of the sections that
+// were found by keywords alone.
+func addSimilarities(data []byte, v []float32, p *embedded.FoundPage) {
+	for section := 0; len(data) >= 4; section++ {
+		largest := math.Float32frombits(binary.LittleEndian.Uint32(data))
+		if data = data[4:]; largest == 0 {
+			continue
+		}
+		if len(data) < len(v) {
+			return
+		}
+		for i := range p.Sections {
+			if f := &p.Sections[i]; f.Section == section && f.Similarity == 0 {
+				var sum float32
+				for j, x := range v {
+					sum += x * float32(int8(data[j]))
+				}
+				f.Similarity = float64(sum * largest / math.MaxInt8)
+			}
+		}
+		data = data[len(v):]
+	}
+}
 
 // encodeRanked writes of each section its sum, heading and counts, with their
 // lengths.

@@ -449,6 +449,12 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 		mean = lowest
 	}
 	for i := range list {
+		if p := &c.pages[c.byPage[list[i].Document.Page]]; len(v) > 0 && len(v) == len(c.mean) && p.Embedded != nil {
+			// After an update of Caddy, the vectors are there when pages change.
+			if data, err := x.store.Get(vectorsKey(list[i].Document, p, len(v), x.vectorMark)); err == nil {
+				addSimilarities(data, v, &list[i])
+			}
+		}
 		if c.adopted {
 			_, terms := words.Analyze(list[i].Document)
 			for j := range list[i].Sections {

@@ -44,12 +44,13 @@ type statePage struct {
 	// IDs are those of the pageState, one after the other: gob is slow with
 	// arrays. Embedded has a byte for each, 1 with a vector, or none.
 	IDs, Embedded []byte
-	// Page and Ranked are where the store has them, only in the data folder.
-	Page, Ranked *disk.Ref
+	// Page, Ranked and Vectors are where the store has them, only in the data
+	// folder.
+	Page, Ranked, Vectors *disk.Ref
 }
 
 // encodeState writes the state of c. refs may be nil.
-func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
+func (x *Index) encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 	_, err := io.WriteString(w, stateHeader)
 	out, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 	g := gob.NewEncoder(out)
@@ -81,6 +82,9 @@ func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 		}
 		if at, ok := refs[rankedKey(d)]; ok {
 			p.Ranked = &at
+		}
+		if at, ok := refs[vectorsKey(d, state, len(c.mean), x.vectorMark)]; ok {
+			p.Vectors = &at
 		}
 		err = g.Encode(p)
 	}
@@ -136,6 +140,9 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 		if p.Ranked != nil {
 			refs[rankedKey(d)] = *p.Ranked
 		}
+		if p.Vectors != nil {
+			refs[vectorsKey(d, &state, len(c.mean), x.vectorMark)] = *p.Vectors
+		}
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
 	}
 	var table []byte
@@ -184,13 +191,13 @@ func (x *Index) restore() {
 
 // saveState writes the state to the data folder.
 func (x *Index) saveState(c *content) {
-	keys := make([]string, 0, 2*len(c.outlines))
-	for _, d := range c.outlines {
-		keys = append(keys, storeKey(d), rankedKey(d))
+	keys := make([]string, 0, 3*len(c.outlines))
+	for i, d := range c.outlines {
+		keys = append(keys, storeKey(d), rankedKey(d), vectorsKey(d, &c.pages[i], len(c.mean), x.vectorMark))
 	}
 	refs, err := x.store.Retain(keys)
 	if err == nil && x.options.Dir != "" {
-		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, refs) })
+		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return x.encodeState(w, c, refs) })
 		if err == nil {
 			x.store.Clean()
 		}
