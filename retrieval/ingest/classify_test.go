@@ -41,6 +41,7 @@ func TestPagesHaveKinds(t *testing.T) {
 const (
 	inEnglish    = "<p>To install the program you will need a computer that is connected to the network, and some time. " + "If you have both of them, then start with the first of the steps that are shown below. "
 	inPortuguese = "<p>Para instalar o programa você vai precisar de um computador que esteja conectado com a rede, e um pouco de tempo. " + "Se você tem os dois, então comece com o primeiro dos passos que são mostrados mais abaixo. "
+	inItalian    = "<p>Per installare il programma avrai bisogno di un computer che sia collegato alla rete, e di un po' di tempo. " + "Se hai tutti e due, allora comincia con il primo dei passi che sono mostrati più in basso. "
 )
 
 func TestThePagesTextDecidesWherePathAndLanguageLie(t *testing.T) {
@@ -50,6 +51,9 @@ func TestThePagesTextDecidesWherePathAndLanguageLie(t *testing.T) {
 		{"en/install.html", "en-GB", inEnglish, "en-GB", ""},
 		{"de/install.html", "de", inEnglish, "en", "de"},
 		{"install.html", "", inEnglish, "", ""},
+		{"it/install.html", "", inItalian, "it", ""},
+		{"it/install.html", "", inEnglish, "", ""}, // information technology
+		{"install.it.html", "", inItalian, "it", ""},
 		{"en/install.html", "en", "<p>Instale o programa.", "en", ""},
 		{"en/install.html", "en", "<pre>" + inPortuguese + inPortuguese + "</pre>", "en", ""},
 	} {

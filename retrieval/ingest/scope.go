@@ -43,16 +43,17 @@ func choose(scopes []scope, candidates []string, own, convention string) string 
 // page says of its content, frameLanguage what it says of itself.
 func (in *Ingester) setScope(doc *retrieval.Document, ownVersion, ownLanguage, frameLanguage string) {
 	candidates := in.candidates(doc.File)
-	version, language := conventional(doc.Page, doc.File)
-	if ambiguousLanguages.has(language) && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, language) }) {
-		language = ""
+	version, folder := conventional(doc.Page, doc.File)
+	if ambiguousLanguages.has(folder) && !slices.ContainsFunc(in.languages, func(s scope) bool { return strings.EqualFold(s.value, folder) }) &&
+		detected(doc, language.English) != language.Language(folder) {
+		folder = ""
 	}
 	doc.Version = choose(in.versions, candidates, clean(ownVersion), version)
-	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), language)
+	doc.Language = choose(in.languages, candidates, languageTag(ownLanguage), folder)
 	if !slices.ContainsFunc(in.languages, func(s scope) bool { return s.globs.match(candidates) }) {
 		doc.Language = spoken(doc)
 	}
-	for _, readers := range []string{language, languageTag(frameLanguage)} {
+	for _, readers := range []string{folder, languageTag(frameLanguage)} {
 		if readers != "" && doc.Language != "" && baseLanguage(readers) != baseLanguage(doc.Language) {
 			doc.Readers = readers
 			break
@@ -71,6 +72,15 @@ func spoken(doc *retrieval.Document) string {
 	if said == "" {
 		return doc.Language
 	}
+	if found := detected(doc, said); found != said {
+		return string(found)
+	}
+	return doc.Language
+}
+
+// detected returns the language of a page's prose, fallback unless it clearly is
+// another.
+func detected(doc *retrieval.Document, fallback language.Language) language.Language {
 	var prose strings.Builder
 	for i := range doc.Sections {
 		for n, text := range strings.Split(doc.Sections[i].Text, "```") {
@@ -80,13 +90,10 @@ func spoken(doc *retrieval.Document) string {
 		}
 	}
 	if prose.Len() < proofText {
-		return doc.Language
+		return fallback
 	}
 	text := prose.String()
-	if found := language.Detect(text[:min(len(text), 3*proofText)], said); found != said {
-		return string(found)
-	}
-	return doc.Language
+	return language.Detect(text[:min(len(text), 3*proofText)], fallback)
 }
 
 func baseLanguage(tag string) string {
