@@ -65,6 +65,7 @@ func TestAScriptShowsTheLanguageOfAQuery(t *testing.T) {
 	for _, c := range []struct{ query, prefer, want string }{
 		{"fonts フォントを追加", "", "ja/fonts"}, {"fonts 글꼴", "", "ko/fonts"}, {"fonts 添加字体", "", "zh/fonts"},
 		{"fonts フォント", "en", "ja/fonts"}, {"fonts 設定", "", "zh/fonts"}, {"fonts 設定", "ja", "ja/fonts"}, {"fonts", "", "en/fonts"},
+		{"how do I add fonts to my site", "", "en/fonts"}, {"how do I add fonts to my site", "ja", "ja/fonts"},
 	} {
 		got := pages(search(t, x, retrieval.Query{Text: c.query, Prefer: retrieval.Filter{Language: c.prefer}}))
 		if !slices.Equal(got, []string{c.want}) {

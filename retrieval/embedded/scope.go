@@ -84,6 +84,11 @@ func (p *parsedQuery) wanted(q *retrieval.Query) string {
 // judge judges the scopes for a query.
 func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
 	version, wanted := cmp.Or(q.Filter.Version, q.Prefer.Version), p.wanted(q)
+	reads := wanted // of translations that are found
+	if q.Filter.Language == "" && p.language == language.English {
+		// Readers of every language search for names and messages in English.
+		reads = languageTag(cmp.Or(q.Prefer.Language, wanted))
+	}
 	out := make([]judgement, len(g.scopes))
 	for i, s := range g.scopes {
 		j := &out[i]
@@ -100,10 +105,10 @@ func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
 			j.factor *= preferredFactor
 		}
 		switch { // 0 is best
-		case wanted == s.language:
-		case speaks(s.language, wanted):
+		case reads == s.language:
+		case speaks(s.language, reads):
 			j.order = 1 << languageShift
-		case speaks(s.readers, wanted):
+		case speaks(s.readers, reads):
 			j.order = 2 << languageShift
 		default:
 			j.order = 3 << languageShift
