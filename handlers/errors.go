@@ -8,6 +8,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/handlers/observe"
@@ -111,13 +113,28 @@ func stopping(w http.ResponseWriter, site string) error {
 }
 
 // RequestID returns Caddy's {http.request.uuid}, by which an operator finds a
-// request in all logs.
+// request in all logs. Where nothing has made it yet, it is made here: Caddy
+// would write it to the request's vars, which a connection that forward_auth no
+// longer needs may still be reading, and that ends the process.
 func RequestID(r *http.Request) string {
+	const placeholder, made = "http.request.uuid", "docs.request_id"
 	repl, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	if !ok {
 		return ""
 	}
-	id, _ := repl.GetString("http.request.uuid")
+	if id, ok := repl.GetString(made); ok {
+		return id
+	}
+	if caddyhttp.GetVar(r.Context(), "uuid") != nil {
+		id, _ := repl.GetString(placeholder)
+		return id
+	}
+	id := uuid.NewString()
+	repl.Set(made, id)
+	repl.Set(placeholder, id)
+	if extra, ok := r.Context().Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
+		extra.Set(zap.String("uuid", id))
+	}
 	return id
 }
 
