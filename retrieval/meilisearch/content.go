@@ -345,7 +345,7 @@ func vectorsKey(d *retrieval.Document, p *pageState, dimensions int, mark string
 }
 
 // appendVector writes a vector of length 1, or none, as its largest number and
-// a byte for each: this changes a cosine by less than .002.
+// a byte for each. With 384 numbers, this changes a cosine by about .0004.
 func appendVector(data []byte, v []float32) []byte {
 	largest := float32(0)
 	for _, x := range v {

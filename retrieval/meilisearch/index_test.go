@@ -221,6 +221,50 @@ func TestScoresAreThoseOfTheEmbeddedIndex(t *testing.T) {
 	}
 }
 
+// The server returns the similarities of the nearest sections alone.
+func TestSectionsFoundByWordsHaveTheirSimilarity(t *testing.T) {
+	t.Parallel()
+	docs, vectors := make([]*retrieval.Document, 120), make([][][]float32, 120)
+	for i := range docs {
+		text := "Text: common"
+		if i == 59 { // not among the nearest 50
+			text = "Text: zebra"
+		}
+		angle := float64(i) * .005
+		if i >= 60 {
+			angle = math.Pi / 2
+		}
+		docs[i] = page(fmt.Sprintf("p%d", i), fmt.Sprintf("Title%d", i), text)
+		vectors[i] = [][]float32{{float32(math.Cos(angle)), float32(math.Sin(angle)), 0}}
+	}
+	e, err := embedded.Open(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Replace(t.Context(), docs, of(vectors)); err != nil {
+		t.Fatal(err)
+	}
+	score := func(x retrieval.Index) float64 {
+		t.Helper()
+		for _, h := range search(t, x, retrieval.Query{Text: "zebra quagga okapi", Vector: []float32{1, 0, 0}, Limit: 200}) {
+			if h.Document.Page == "p59" {
+				return h.Score
+			}
+		}
+		t.Fatal("the section with the word is not found")
+		return 0
+	}
+	o := options(t)
+	x := open(t, o)
+	replace(t, x, docs, vectors)
+	want, got := score(e), score(x)
+	x.Close()
+	again := score(open(t, o))
+	if math.Abs(got-want) > .01 || math.Abs(again-want) > .01 {
+		t.Errorf("the score is %v, after a restart %v, that of the embedded index %v", got, again, want)
+	}
+}
+
 func TestOfAPageTwoSectionsAreFoundAtMost(t *testing.T) {
 	t.Parallel()
 	x := open(t, options(t))
