@@ -50,7 +50,7 @@ type statePage struct {
 }
 
 // encodeState writes the state of c. refs may be nil.
-func (x *Index) encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
+func encodeState(w io.Writer, c *content, mark string, refs map[string]disk.Ref) error {
 	_, err := io.WriteString(w, stateHeader)
 	out, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 	g := gob.NewEncoder(out)
@@ -83,7 +83,7 @@ func (x *Index) encodeState(w io.Writer, c *content, refs map[string]disk.Ref) e
 		if at, ok := refs[rankedKey(d)]; ok {
 			p.Ranked = &at
 		}
-		if at, ok := refs[vectorsKey(d, state, len(c.mean), x.vectorMark)]; ok {
+		if at, ok := refs[vectorsKey(d, state, len(c.mean), mark)]; ok {
 			p.Vectors = &at
 		}
 		err = g.Encode(p)
@@ -197,7 +197,7 @@ func (x *Index) saveState(c *content) {
 	}
 	refs, err := x.store.Retain(keys)
 	if err == nil && x.options.Dir != "" {
-		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return x.encodeState(w, c, refs) })
+		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, x.vectorMark, refs) })
 		if err == nil {
 			x.store.Clean()
 		}
