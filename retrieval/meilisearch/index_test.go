@@ -221,6 +221,26 @@ func TestScoresAreThoseOfTheEmbeddedIndex(t *testing.T) {
 	}
 }
 
+// Passages for models have their code and links, after a restart, too.
+func TestAPageHasItsMarksAndLinks(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	x := open(t, o)
+	d := page("a", "A", "One: See the other page.")
+	d.Links = []retrieval.Link{{Page: "b", Anchor: "c", Text: "the other page"}}
+	d.Sections[0].Marks = retrieval.Marks(nil).Append(4, retrieval.MarkLink, 0).Append(14, retrieval.MarkLinkEnd, 0)
+	replace(t, x, []*retrieval.Document{d}, nil)
+	x.Close()
+	got, err := open(t, o).Page(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := got.Sections[0].Marked(func(i int) string { return "/" + got.Links[i].Page + "#" + got.Links[i].Anchor })
+	if want := "See [the other page](/b#c)."; text != want {
+		t.Errorf("the passage is %q, want %q", text, want)
+	}
+}
+
 // The server returns the similarities of the nearest sections alone.
 func TestSectionsFoundByWordsHaveTheirSimilarity(t *testing.T) {
 	t.Parallel()
