@@ -127,6 +127,7 @@ func testLooks(t *testing.T, s *stand) {
 				state("page-feedback")
 				b.click(".page-feedback .down")
 				b.until(`seen('.page-feedback .why')`)
+				b.is(`$('.page-feedback').getBoundingClientRect().bottom <= $('.button').getBoundingClientRect().top || $('.page-feedback').getBoundingClientRect().right <= $('.button').getBoundingClientRect().left`)
 				state("page-feedback-note")
 				b.calm()
 			})
