@@ -41,6 +41,7 @@ func TestPagesHaveKinds(t *testing.T) {
 const (
 	inEnglish    = "<p>To install the program you will need a computer that is connected to the network, and some time. " + "If you have both of them, then start with the first of the steps that are shown below. "
 	inPortuguese = "<p>Para instalar o programa você vai precisar de um computador que esteja conectado com a rede, e um pouco de tempo. " + "Se você tem os dois, então comece com o primeiro dos passos que são mostrados mais abaixo. "
+	inIndonesian = "<p>Untuk memasang program ini Anda akan memerlukan sebuah komputer yang telah terhubung dengan jaringan, dan juga waktu. " + "Jika Anda sudah memiliki keduanya, maka mulailah dari yang pertama dalam daftar yang ada di bawah ini. "
 	inItalian    = "<p>Per installare il programma avrai bisogno di un computer che sia collegato alla rete, e di un po' di tempo. " + "Se hai tutti e due, allora comincia con il primo dei passi che sono mostrati più in basso. "
 )
 
@@ -54,6 +55,8 @@ func TestThePagesTextDecidesWherePathAndLanguageLie(t *testing.T) {
 		{"it/install.html", "", inItalian, "it", ""},
 		{"it/install.html", "", inEnglish, "", ""}, // information technology
 		{"install.it.html", "", inItalian, "it", ""},
+		{"id/install.html", "", inIndonesian, "id", ""},
+		{"id/install.html", "", inEnglish, "", ""},
 		{"en/install.html", "en", "<p>Instale o programa.", "en", ""},
 		{"en/install.html", "en", "<pre>" + inPortuguese + inPortuguese + "</pre>", "en", ""},
 	} {
