@@ -26,6 +26,11 @@ func (f *findings) passageText(d *retrieval.Document, section int, query string,
 // longestLink bounds the address of a link in a passage, in bytes.
 const longestLink = 200
 
+// linkable reports whether a link of a passage can have an address as it is.
+func linkable(address string) bool {
+	return len(address) <= longestLink && !strings.ContainsAny(address, " ()<>[]")
+}
+
 // text is a section as the model reads it: with its code, and the links to pages
 // that the reader can open.
 func (f *findings) text(d *retrieval.Document, section int) string {
@@ -41,7 +46,7 @@ func (f *findings) text(d *retrieval.Document, section int) string {
 		if path == "" || l.Anchor == "" {
 			return path
 		}
-		if path += "#" + l.Anchor; len(path) > longestLink || strings.ContainsAny(path, " ()<>[]") {
+		if path += "#" + l.Anchor; !linkable(path) {
 			return ""
 		}
 		return path
@@ -51,7 +56,7 @@ func (f *findings) text(d *retrieval.Document, section int) string {
 // know keeps the path of a page that the reader can open, "" for another, and
 // returns it.
 func (f *findings) know(page, address string) (path string) {
-	if u, err := url.Parse(address); err == nil && len(address) <= longestLink && !strings.ContainsAny(address, " ()<>[]") {
+	if u, err := url.Parse(address); err == nil && linkable(address) {
 		path = u.EscapedPath()
 	}
 	f.paths[page] = path

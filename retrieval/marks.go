@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Marks say which parts of a section's text are inline code, which stand for an
+// Marks say which parts of a section's text are inline code, which describe an
 // image, and where links begin and end: for each the bytes since the last one,
 // and four times its value, plus its kind, as varints.
 type Marks []byte

@@ -449,7 +449,8 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 		mean = lowest
 	}
 	for i := range list {
-		if p := &c.pages[c.byPage[list[i].Document.Page]]; len(v) > 0 && len(v) == len(c.mean) && p.Embedded != nil {
+		if p := &c.pages[c.byPage[list[i].Document.Page]]; len(v) > 0 && len(v) == len(c.mean) && p.Embedded != nil &&
+			slices.ContainsFunc(list[i].Sections, func(f embedded.FoundSection) bool { return f.Similarity == 0 }) {
 			// After an update of Caddy, the vectors are there when pages change.
 			if data, err := x.store.Get(vectorsKey(list[i].Document, p, len(v), x.vectorMark)); err == nil {
 				addSimilarities(data, v, &list[i])
