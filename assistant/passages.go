@@ -104,7 +104,7 @@ func (f *findings) fill(out []Passage, query string, n int) []Passage {
 		left -= out[i].Tokens
 	}
 	more := candidates(out, filledPages, func(s *retrieval.Section) []unit { return []unit{{parts: []part{{text: s.Text}}}} })
-	rate(more, distinct(terms(query, f.q.language)), f.q.language)
+	rate(more, newFinder(distinct(terms(query, f.q.language)), f.q.language))
 	slices.SortStableFunc(more, byRating)
 	for _, c := range more {
 		if len(out) == n || left < leastTokens {

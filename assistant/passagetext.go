@@ -69,9 +69,10 @@ func (f *findings) know(page, address string) (path string) {
 func cut(text string, wanted []term, budget int, l language.Language) string {
 	blocks := splitBlocks(text)
 	best, bestScore := 0, -1.0
+	found := newFinder(wanted, l)
 	for i, b := range blocks {
 		// Of two blocks with the same terms the earlier one introduces the other.
-		if s := float64(len(heldTerms(short.Bytes(b.text, 4000), wanted, l))) - float64(i)/float64(len(blocks)); s > bestScore {
+		if s := float64(len(found.in(short.Bytes(b.text, 4000)))) - float64(i)/float64(len(blocks)); s > bestScore {
 			best, bestScore = i, s
 		}
 	}

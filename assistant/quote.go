@@ -72,9 +72,10 @@ func (f *findings) judge() verdict {
 	if len(v.nearest) == 0 {
 		return v
 	}
-	weights := rate(v.nearest, asked, l)
+	found := newFinder(asked, l)
+	weights := rate(v.nearest, found)
 	v.value = func(text string) (sum float64) {
-		held := heldTerms(text, asked, l)
+		held := found.in(text)
 		for _, t := range asked { // in one order: equal texts have equal sums
 			if held[t.stem] {
 				sum += weights[t.stem]
@@ -142,30 +143,30 @@ func (c *candidate) quotable() bool {
 // rate rates the candidates by the share of what is asked that their units and
 // headings hold, and by their rank. Words that are in few units count more; rate
 // returns their weights.
-func rate(cs []*candidate, asked []term, l language.Language) map[string]float64 {
+func rate(cs []*candidate, f *finder) map[string]float64 {
 	frequency := make(map[string]float64)
 	n := 0.
 	for _, c := range cs {
 		for i := range c.units {
 			u := &c.units[i]
-			u.words = heldTerms(u.text(), asked, l)
+			u.words = f.in(u.text())
 			n++
 			for w := range u.words {
 				frequency[w]++
 			}
 		}
 	}
-	weights := make(map[string]float64, len(asked))
+	weights := make(map[string]float64, len(f.asked))
 	all := 1e-9
-	for _, t := range asked {
+	for _, t := range f.asked {
 		weights[t.stem] = t.share() * math.Log(1+(n+1)/(frequency[t.stem]+.5))
 		all += weights[t.stem]
 	}
 	for _, c := range cs {
 		s := &c.document.Sections[c.section]
-		own, above := heldTerms(s.Heading, asked, l), heldTerms(strings.Join(s.Path, " "), asked, l)
+		own, above := f.in(s.Heading), f.in(strings.Join(s.Path, " "))
 		headed := 0.
-		for _, t := range asked {
+		for _, t := range f.asked {
 			if own[t.stem] {
 				headed++
 			}
@@ -177,7 +178,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 				u = c.units[i]
 			}
 			cover := 0.
-			for _, t := range asked {
+			for _, t := range f.asked {
 				if u.words[t.stem] || own[t.stem] || above[t.stem] {
 					cover += weights[t.stem] / all
 				}
@@ -186,7 +187,7 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 				c.best, c.cover = i, cover
 			}
 		}
-		c.rating = c.cover + byHeading*headed/float64(max(1, len(asked)))
+		c.rating = c.cover + byHeading*headed/float64(max(1, len(f.asked)))
 		if c.rank >= 0 {
 			c.rating += byRank / float64(1+c.rank)
 		}
@@ -194,20 +195,43 @@ func rate(cs []*candidate, asked []term, l language.Language) map[string]float64
 	return weights
 }
 
-// heldTerms returns which stems of the asked terms a text holds.
-func heldTerms(text string, asked []term, l language.Language) map[string]bool {
+// finder finds terms in texts. It stems each word once.
+type finder struct {
+	asked []term
+	l     language.Language
+	words map[string][]string // the asked stems that a word has
+}
+
+func newFinder(asked []term, l language.Language) *finder {
+	return &finder{asked, l, make(map[string][]string)}
+}
+
+// in returns which stems of the asked terms a text holds.
+func (f *finder) in(text string) map[string]bool {
 	held := make(map[string]bool)
 	for word := range fields(text) {
-		if !slices.ContainsFunc(asked, func(t term) bool { return mayHold(word, t.stem) }) {
-			continue
+		has, known := f.words[word]
+		if !known {
+			has = f.stems(word)
+			f.words[word] = has
 		}
-		for _, t := range appendTerms(nil, word, l) {
-			if slices.ContainsFunc(asked, func(a term) bool { return a.stem == t.stem }) {
-				held[t.stem] = true
-			}
+		for _, stem := range has {
+			held[stem] = true
 		}
 	}
 	return held
+}
+
+func (f *finder) stems(word string) (has []string) {
+	if !slices.ContainsFunc(f.asked, func(t term) bool { return mayHold(word, t.stem) }) {
+		return nil
+	}
+	for _, t := range appendTerms(nil, word, f.l) {
+		if slices.ContainsFunc(f.asked, func(a term) bool { return a.stem == t.stem }) {
+			has = append(has, t.stem)
+		}
+	}
+	return has
 }
 
 // mayHold reports whether a word may have a stem: few words of a long text need

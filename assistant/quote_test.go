@@ -180,7 +180,7 @@ func TestLinesEndBetweenWords(t *testing.T) {
 		"one `two three` four": "one …",
 		"`one` two, three":     "`one` two …",
 		"install it:":          "install it …",
-		"無限に続く文字列が続いていく": "無限に続く文字列が続いて …",
+		"無限に続く文字列が続いていく":       "無限に続く文字列が続いて …",
 	} {
 		if got := shortened(text, 12); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -201,7 +201,7 @@ func TestTermsAreHeldAsTheyAreStemmed(t *testing.T) {
 					}
 				}
 			}
-			if got := heldTerms(text, asked, l); !maps.Equal(got, want) {
+			if got := newFinder(asked, l).in(text); !maps.Equal(got, want) {
 				t.Errorf("%q in %s: %v, want %v", question, l, got, want)
 			}
 		}
