@@ -249,6 +249,8 @@ func TestWrongCommandsShowTheUsage(t *testing.T) {
 		{[]string{"key", "list-all"}, []string{`there is no command "docs key list-all"`}},
 		{[]string{"key", "crate"}, []string{`there is no command "docs key crate"; did you mean create?`}},
 		{[]string{"key", "foo"}, []string{`there is no command "docs key foo"`, "create ", "list ", "revoke "}},
+		{[]string{"search", "acme", "x", "--explian"}, []string{"unknown flag: --explian; did you mean --explain?"}},
+		{[]string{"status", "--confg", "x"}, []string{"unknown flag: --confg; did you mean --config?"}},
 		{[]string{"search"}, []string{`search SITE "query"`, "--size"}},
 		{[]string{"search", "acme"}, []string{`search SITE "query"`}},
 		{[]string{"pages"}, []string{"pages SITE"}},

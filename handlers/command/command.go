@@ -20,6 +20,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/caddy-docs/caddy-docs/handlers/app"
 )
@@ -48,6 +49,7 @@ func Fill(cmd *cobra.Command) {
 	flags.StringVarP(&t.config, "config", "c", "", "The configuration to work with if no server runs")
 	flags.StringVarP(&t.adapter, "adapter", "a", "", "The adapter of the configuration (default: caddyfile for a Caddyfile)")
 	flags.BoolVar(&t.json, "json", false, "Print JSON")
+	cmd.SetFlagErrorFunc(noFlag)
 	cmd.AddCommand(initCommand(t), statusCommand(t), doctorCommand(t), indexCommand(t), pagesCommand(t), searchCommand(t), askCommand(t), evalCommand(t), keyCommand(t), loginCommand(t), insightsCommand(t), mcpCommand(t), mockCommand(t), reportCommand(t), versionCommand(t))
 	t.finish(cmd)
 }
@@ -108,6 +110,23 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("there is no command %q; did you mean %s?", cmd.CommandPath()+" "+args[0], strings.Join(near, " or "))
 	}
 	return fmt.Errorf("there is no command %q", cmd.CommandPath()+" "+args[0])
+}
+
+// noFlag adds the flag that was probably meant to the error for one that does not
+// exist.
+func noFlag(cmd *cobra.Command, err error) error {
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	flags := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if near := flags.SuggestionsFor("--" + missing.GetSpecifiedName()); len(near) > 0 {
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
 }
 
 // target is the server or configuration that a command works on.
