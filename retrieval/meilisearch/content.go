@@ -23,8 +23,10 @@ type content struct {
 	byPage   map[string]int
 	indexes  map[string]*languageIndex // by uid
 	sections int
-	// mean is the mean of the sections' vectors at length 1.
+	// mean is the mean of the sections' vectors at length 1, and mark the
+	// vectorMark of their model.
 	mean []float32
+	mark string
 	// table has the words of the site, statistics is what searches read of it.
 	table      *words.Table
 	statistics *embedded.Statistics
@@ -56,6 +58,16 @@ func (id recordID) String() string { return hex.EncodeToString(id[:]) }
 // embedded reports whether a section has a vector.
 func (p *pageState) embedded(section int) bool {
 	return section < len(p.Embedded) && p.Embedded[section]
+}
+
+// vectors is how many sections have a vector.
+func (p *pageState) vectors() (n int) {
+	for _, has := range p.Embedded {
+		if has {
+			n++
+		}
+	}
+	return n
 }
 
 // heldVector is what a server has of a section's vector.
@@ -130,8 +142,8 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 	c := &content{outlines: outlines, pages: make([]pageState, len(outlines)), byPage: make(map[string]int, len(outlines)), vectors: vectors}
 	if before != nil {
 		// The servers may have vectors where this process has none.
-		if c.mean = before.mean; before.adopted {
-			before = nil // nothing of it is on disk
+		if c.mean = before.mean; before.adopted || x.lost.Load() {
+			before = nil // it is not on disk
 		}
 	}
 	table, known := x.tableFor(outlines, before)
@@ -157,7 +169,7 @@ func (x *Index) newContent(outlines []*retrieval.Document, before *content, vect
 		table.Add(full)
 	}
 	c.index(x)
-	if err := c.measure(x); err != nil {
+	if err := c.measure(x, before); err != nil {
 		return nil, err
 	}
 	c.table, c.statistics = table, embedded.NewStatistics(table, x.wording)
@@ -238,54 +250,96 @@ func (c *content) add(page int, prefix string, view bool) {
 	ix.sections += len(c.pages[page].IDs)
 }
 
-// measure reads all vectors: for their lengths and mean, and to keep them for
-// searches.
-func (c *content) measure(x *Index) error {
+// measure reads vectors, keeps them for searches, and computes their mean. Those
+// of a page that is in before, which may be nil, with one of each section, are
+// not read again.
+func (c *content) measure(x *Index, before *content) error {
+	c.mark = x.vectorMark
+	known := map[int]bool{} // pages of before
 	var sum []float64
 	count := 0
-	for _, ix := range c.indexes {
-		for _, i := range ix.pages {
-			if ix.view {
-				break
-			}
-			p := &c.pages[i]
-			p.Embedded = nil
-			if c.vectors == nil {
+	if before != nil && before.mark == c.mark && len(before.mean) > 0 && c.vectors != nil {
+		for i, d := range c.outlines {
+			at, ok := before.find(d)
+			if !ok || before.pages[at].vectors() < max(len(d.Sections), 1) {
 				continue
 			}
-			var data []byte
-			for j, v := range c.vectors(i) {
-				if v = embedded.Normalized(v); j < len(p.IDs) {
-					data = appendVector(data, v)
-				}
-				if v == nil || j >= len(p.IDs) {
-					continue
-				}
-				if p.Embedded == nil {
-					p.Embedded = make([]bool, len(p.IDs))
-				}
-				p.Embedded[j] = true
-				ix.dimensions = len(v)
-				if sum == nil {
-					sum = make([]float64, len(v))
-				}
-				for k := range min(len(v), len(sum)) {
-					sum[k] += float64(v[k])
-				}
-				count++
-			}
-			if p.Embedded != nil {
-				if err := x.store.Put(vectorsKey(c.outlines[i], p, ix.dimensions, x.vectorMark), data); err != nil {
-					return err
+			if len(known) == 0 {
+				if v := c.vectors(i); len(v) == 0 || len(v[0]) != len(before.mean) {
+					return c.measure(x, nil) // the model's vectors have another length now
 				}
 			}
+			known[at] = true
+		}
+		sum = make([]float64, len(before.mean))
+		for at, d := range before.outlines {
+			p := &before.pages[at]
+			n := p.vectors()
+			for k, m := range before.mean {
+				sum[k] += float64(m) * float64(n)
+			}
+			if count += n; n == 0 || known[at] {
+				continue
+			}
+			data, err := x.store.Get(vectorsKey(d, p, len(sum), c.mark))
+			if err != nil {
+				return c.measure(x, nil)
+			}
+			eachVector(data, len(sum), func(_ int, scale float32, numbers []byte) {
+				for k, b := range numbers {
+					sum[k] -= float64(scale * float32(int8(b)))
+				}
+				count--
+			})
 		}
 	}
-	if len(sum) > 0 {
-		c.mean = make([]float32, len(sum))
+	for i, d := range c.outlines {
+		p := &c.pages[i]
+		if at, ok := before.find(d); ok && known[at] {
+			p.Embedded = before.pages[at].Embedded
+			continue
+		}
+		if p.Embedded = nil; c.vectors == nil {
+			continue
+		}
+		var data []byte
+		for j, v := range c.vectors(i) {
+			if v = embedded.Normalized(v); sum == nil && v != nil {
+				sum = make([]float64, len(v))
+			}
+			if j >= len(p.IDs) || len(v) != len(sum) {
+				v = nil
+			}
+			data = appendVector(data, v)
+			if v == nil {
+				continue
+			}
+			if p.Embedded == nil {
+				p.Embedded = make([]bool, len(p.IDs))
+			}
+			p.Embedded[j] = true
+			for k := range v {
+				sum[k] += float64(v[k])
+			}
+			count++
+		}
+		if p.Embedded == nil {
+			continue
+		}
+		if err := x.store.Put(vectorsKey(d, p, len(sum), c.mark), data); err != nil {
+			return err
+		}
 	}
-	for i, x := range sum {
-		c.mean[i] = float32(x / float64(count))
+	if count > 0 {
+		c.mean = make([]float32, len(sum))
+		for k := range sum {
+			c.mean[k] = float32(sum[k] / float64(count))
+		}
+	}
+	for i, d := range c.outlines {
+		if c.pages[i].Embedded != nil {
+			c.indexes[x.uidPrefix+baseLanguage(d.Language)].dimensions = len(sum)
+		}
 	}
 	return nil
 }
@@ -335,13 +389,7 @@ func rankedKey(d *retrieval.Document) string { return "ranked\n" + d.Page + "\n"
 
 // vectorsKey is where the store has the vectors of a page's sections.
 func vectorsKey(d *retrieval.Document, p *pageState, dimensions int, mark string) string {
-	count := 0
-	for _, has := range p.Embedded {
-		if has {
-			count++
-		}
-	}
-	return fmt.Sprintf("vectors\n%s\n%s\n%s %d %d", d.Page, d.Hash, mark, dimensions, count)
+	return fmt.Sprintf("vectors\n%s\n%s\n%s %d %d", d.Page, d.Hash, mark, dimensions, p.vectors())
 }
 
 // appendVector writes a vector of length 1, or none, as its largest number and
@@ -358,28 +406,36 @@ func appendVector(data []byte, v []float32) []byte {
 	return data
 }
 
-// addSimilarities compares a vector of length 1 with those of the sections that
-// were found by keywords alone.
-func addSimilarities(data []byte, v []float32, p *embedded.FoundPage) {
+// eachVector calls each with what appendVector wrote of a page's sections: each
+// number is a byte times scale.
+func eachVector(data []byte, dimensions int, each func(section int, scale float32, numbers []byte)) {
 	for section := 0; len(data) >= 4; section++ {
 		largest := math.Float32frombits(binary.LittleEndian.Uint32(data))
 		if data = data[4:]; largest == 0 {
 			continue
 		}
-		if len(data) < len(v) {
+		if len(data) < dimensions {
 			return
 		}
+		each(section, largest/math.MaxInt8, data[:dimensions])
+		data = data[dimensions:]
+	}
+}
+
+// addSimilarities compares a vector of length 1 with those of the sections that
+// were found by keywords alone.
+func addSimilarities(data []byte, v []float32, p *embedded.FoundPage) {
+	eachVector(data, len(v), func(section int, scale float32, numbers []byte) {
 		for i := range p.Sections {
 			if f := &p.Sections[i]; f.Section == section && f.Similarity == 0 {
 				var sum float32
 				for j, x := range v {
-					sum += x * float32(int8(data[j]))
+					sum += x * float32(int8(numbers[j]))
 				}
-				f.Similarity = float64(sum * largest / math.MaxInt8)
+				f.Similarity = float64(sum * scale)
 			}
 		}
-		data = data[len(v):]
-	}
+	})
 }
 
 // encodeRanked writes of each section its sum, heading and counts, with their

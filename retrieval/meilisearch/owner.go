@@ -151,7 +151,7 @@ func (u *update) finish(ctx context.Context, m mark) error {
 	var parts []any
 	if due {
 		var state bytes.Buffer
-		if err := encodeState(&state, u.content, u.site.vectorMark, nil); err != nil {
+		if err := encodeState(&state, u.content, nil); err != nil {
 			return err
 		}
 		for state.Len() > 0 {

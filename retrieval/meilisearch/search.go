@@ -408,7 +408,10 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 	x := s.site
 	mean, lowest := 0.0, 1.0
 	v := embedded.Normalized(q.Vector)
-	if len(v) == len(c.mean) {
+	if len(v) != len(c.mean) || c.mark != x.vectorMark {
+		v = nil
+	}
+	if v != nil {
 		for i, m := range c.mean {
 			mean += float64(v[i]) * float64(m)
 		}
@@ -449,10 +452,10 @@ func ranked(s *replica, c *content, n *narrowedSet, q retrieval.Query, results [
 		mean = lowest
 	}
 	for i := range list {
-		if p := &c.pages[c.byPage[list[i].Document.Page]]; len(v) > 0 && len(v) == len(c.mean) && p.Embedded != nil &&
+		if p := &c.pages[c.byPage[list[i].Document.Page]]; v != nil && p.Embedded != nil &&
 			slices.ContainsFunc(list[i].Sections, func(f embedded.FoundSection) bool { return f.Similarity == 0 }) {
 			// After an update of Caddy, the vectors are there when pages change.
-			if data, err := x.store.Get(vectorsKey(list[i].Document, p, len(v), x.vectorMark)); err == nil {
+			if data, err := x.store.Get(vectorsKey(list[i].Document, p, len(v), c.mark)); err == nil {
 				addSimilarities(data, v, &list[i])
 			}
 		}

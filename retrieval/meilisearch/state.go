@@ -34,6 +34,7 @@ var errState = errors.New("it is damaged, or of another version")
 type stateHead struct {
 	Pages      int
 	Mean       []float32
+	Mark       string         // of the vectors' model
 	Dimensions map[string]int // by language
 }
 
@@ -50,11 +51,11 @@ type statePage struct {
 }
 
 // encodeState writes the state of c. refs may be nil.
-func encodeState(w io.Writer, c *content, mark string, refs map[string]disk.Ref) error {
+func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 	_, err := io.WriteString(w, stateHeader)
 	out, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 	g := gob.NewEncoder(out)
-	head := stateHead{Pages: len(c.pages), Mean: c.mean, Dimensions: map[string]int{}}
+	head := stateHead{Pages: len(c.pages), Mean: c.mean, Mark: c.mark, Dimensions: map[string]int{}}
 	for _, ix := range c.indexes {
 		if !ix.view {
 			head.Dimensions[ix.language] = ix.dimensions
@@ -83,7 +84,7 @@ func encodeState(w io.Writer, c *content, mark string, refs map[string]disk.Ref)
 		if at, ok := refs[rankedKey(d)]; ok {
 			p.Ranked = &at
 		}
-		if at, ok := refs[vectorsKey(d, state, len(c.mean), mark)]; ok {
+		if at, ok := refs[vectorsKey(d, state, len(c.mean), c.mark)]; ok {
 			p.Vectors = &at
 		}
 		err = g.Encode(p)
@@ -115,7 +116,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 	if err := g.Decode(&head); err != nil {
 		return nil, nil, err
 	}
-	c = &content{byPage: map[string]int{}, mean: head.Mean, restored: true}
+	c = &content{byPage: map[string]int{}, mean: head.Mean, mark: head.Mark, restored: true}
 	refs = map[string]disk.Ref{}
 	for i := range head.Pages {
 		var p statePage
@@ -141,7 +142,7 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 			refs[rankedKey(d)] = *p.Ranked
 		}
 		if p.Vectors != nil {
-			refs[vectorsKey(d, &state, len(c.mean), x.vectorMark)] = *p.Vectors
+			refs[vectorsKey(d, &state, len(c.mean), c.mark)] = *p.Vectors
 		}
 		c.outlines, c.pages, c.byPage[d.Page] = append(c.outlines, d), append(c.pages, state), i
 	}
@@ -193,11 +194,11 @@ func (x *Index) restore() {
 func (x *Index) saveState(c *content) {
 	keys := make([]string, 0, 3*len(c.outlines))
 	for i, d := range c.outlines {
-		keys = append(keys, storeKey(d), rankedKey(d), vectorsKey(d, &c.pages[i], len(c.mean), x.vectorMark))
+		keys = append(keys, storeKey(d), rankedKey(d), vectorsKey(d, &c.pages[i], len(c.mean), c.mark))
 	}
 	refs, err := x.store.Retain(keys)
 	if err == nil && x.options.Dir != "" {
-		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, x.vectorMark, refs) })
+		err = disk.WriteFile(filepath.Join(x.options.Dir, stateFile), func(w io.Writer) error { return encodeState(w, c, refs) })
 		if err == nil {
 			x.store.Clean()
 		}
