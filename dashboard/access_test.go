@@ -17,12 +17,14 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // twoOrganizations is a server with a site of acme and one of rival.
 type twoOrganizations struct {
 	refreshed, added, revoked []string
 	pages                     []Page
+	links                     *links.Report
 	store                     *insights.Store
 	storeErr                  error
 	answers                   []Answer
@@ -76,6 +78,8 @@ func (s *twoOrganizations) Sites() []Site {
 }
 
 func (s *twoOrganizations) Pages(context.Context, string) ([]Page, error) { return s.pages, nil }
+
+func (s *twoOrganizations) Links(string) *links.Report { return s.links }
 
 func (*twoOrganizations) Search(context.Context, string, string) ([]encoding.Result, int, error) {
 	return []encoding.Result{{Metadata: encoding.Metadata{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}}, 1, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // Page is a page of a site.
@@ -45,6 +46,8 @@ func content(q *request) error {
 		State, Find string
 		Problems    []retrieval.Problem
 		More        int // of Problems
+		Links       []brokenLink
+		MoreLinks   int
 	}{
 		Ready: err == nil, States: map[string]int{}, State: query.Get("state"), Find: strings.TrimSpace(query.Get("find")),
 		Problems: index.Problems, More: index.ProblemCount - len(index.Problems),
@@ -64,8 +67,43 @@ func content(q *request) error {
 		}
 	}
 	data.Total = len(list)
+	data.Links = q.brokenLinks(found)
+	data.MoreLinks = len(data.Links) - linksShown
+	data.Links = data.Links[:min(len(data.Links), linksShown)]
 	return table[Page]{
 		columns: "url title state why sections language version",
 		cells:   func(p *Page) []any { return []any{p.URL, p.Title, p.State, p.Why, p.Sections, p.Language, p.Version} },
 	}.list(q, "pages", insights.Query{}, listed(list), data)
+}
+
+// linksShown is how many broken links the page lists.
+const linksShown = 50
+
+// brokenLink is a link that leads nowhere, and where its page is edited.
+type brokenLink struct {
+	*links.Broken
+	Edit string
+}
+
+// brokenLinks returns the broken links of a site. Only administrators see those
+// of pages that are not public, and those to sections of such pages: the visitor
+// may not be among their readers.
+func (q *request) brokenLinks(pages []Page) (broken []brokenLink) {
+	report := q.d.server.Links(q.site.Name)
+	if report == nil {
+		return nil
+	}
+	byName := make(map[string]*Page, len(pages))
+	for i := range pages {
+		byName[pages[i].Name] = &pages[i]
+	}
+	for i := range report.Broken {
+		b := &report.Broken[i]
+		from, to := byName[b.Name], byName[b.To]
+		if from == nil || !q.visitor.Admin && (from.State != "public" || to != nil && to.State != "public") {
+			continue
+		}
+		broken = append(broken, brokenLink{b, q.site.edit(from)})
+	}
+	return broken
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -114,6 +115,31 @@ func TestTitlesOfLockedPagesAreForAdministrators(t *testing.T) {
 			if got := strings.Contains(w.Body.String(), "secret plan"); got != sees {
 				t.Errorf("%s: %s: sees it: %t", name, path, got)
 			}
+		}
+	}
+}
+
+// A link on a locked page is text of that page, and whether a link to a section
+// of one leads somewhere says what is on it.
+func TestLinksOfLockedPagesAreForAdministrators(t *testing.T) {
+	s := &twoOrganizations{
+		pages: []Page{{Name: "secret", URL: "/secret", State: "locked"}, {Name: "", URL: "/", State: "public"}, {Name: "new", URL: "/new", State: "unknown"}},
+		links: &links.Report{Broken: []links.Broken{
+			{File: "index.html", Line: 7, Href: "/instal", Name: "", To: "instal"},
+			{File: "secret.html", Href: "/codename", Name: "secret", To: "codename"},
+			{File: "index.html", Href: "/secret#codename", Name: "", To: "secret", Section: true},
+			{File: "new.html", Href: "/codename", Name: "new", To: "codename"},
+			{File: "gone.html", Href: "/codename", Name: "gone", To: "codename"},
+		}},
+	}
+	d := newDashboard(s)
+	for name, sees := range map[string]int{"a viewer": 0, "a member": 0, "an admin": 3} {
+		body := ask(t, d, http.MethodGet, "/acme/acme-docs/content", visitors[name]).Body.String()
+		if got := strings.Count(body, "codename"); got != sees {
+			t.Errorf("%s sees %d links of locked pages", name, got)
+		}
+		if !strings.Contains(body, "index.html:7") || !strings.Contains(body, "/instal") {
+			t.Errorf("%s doesn't see the broken link of the public page", name)
 		}
 	}
 }

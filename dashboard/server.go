@@ -10,6 +10,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/encoding"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // Server is what the dashboard shows, and what its forms change.
@@ -19,6 +20,9 @@ type Server interface {
 	Sites() []Site
 	// Pages returns a site's pages by URL, or retrieval.ErrNotReady.
 	Pages(ctx context.Context, site string) ([]Page, error)
+	// Links returns what the last check of a site's links found, nil before it, and
+	// checks them again in the background if the pages have changed.
+	Links(site string) *links.Report
 	// Search returns the first results of a query as a stranger gets them, and
 	// how many there are. The error may wrap ErrRefused.
 	Search(ctx context.Context, site, query string) (results []encoding.Result, total int, err error)

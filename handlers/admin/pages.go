@@ -7,6 +7,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/dashboard"
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
 )
 
@@ -35,6 +36,22 @@ func (a API) Pages(ctx context.Context, name string) ([]dashboard.Page, error) {
 		pages = append(pages, page)
 	}
 	return pages, nil
+}
+
+// Links returns what a check of a site's links finds: the last one or, if it is to
+// be made again, one of the pages and what is served now.
+func (a API) Links(ctx context.Context, name string, again bool) (*links.Report, error) {
+	site, err := a.site(name)
+	if err != nil {
+		return nil, err
+	}
+	if !site.Index.Refresher.Status().Ready {
+		return nil, retrieval.ErrNotReady
+	}
+	if again {
+		site.Reach.Update(ctx)
+	}
+	return site.CheckLinks(ctx, again)
 }
 
 // Refresh looks for changes of a site's pages and waits until they are indexed.

@@ -87,6 +87,14 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 	if x, ok := index.Index.(*meilisearch.Index); ok {
 		o.OnView = func(v *reach.View) { x.SetPublic(v.IsPublic) }
 	}
+	if show := o.OnView; r.folder == nil { // of a thousand sites, those that somebody looks at are checked
+		o.OnView = func(v *reach.View) {
+			if show != nil {
+				show(v)
+			}
+			r.goBackground(r.LinksSoon)
+		}
+	}
 	a.found.findPages(r, &o)
 	return reach.New(o)
 }

@@ -59,7 +59,7 @@ func (t *target) prepare(ctx context.Context, path string) error {
 	}
 	what, site, _ := strings.Cut(strings.TrimPrefix(path, "/docs/"), "/")
 	switch what {
-	case "index", "pages", "queries", "search", "ask", "explain":
+	case "index", "pages", "check", "queries", "search", "ask", "explain":
 	default:
 		return nil
 	}

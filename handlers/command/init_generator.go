@@ -75,7 +75,7 @@ func (s *firstSite) lookAt() error {
 				s.generator = g.name
 			}
 		}
-		c, d := links(s.Root, filepath.ToSlash(name), text)
+		c, d := linkTargets(s.Root, filepath.ToSlash(name), text)
 		clean, dotted = clean+c, dotted+d
 	}
 	s.cleanURLs = clean > dotted
@@ -143,9 +143,9 @@ func startOf(name string) string {
 
 var linkForm = regexp.MustCompile(`<a\s[^>]*href="([^"#?:]+)[#?"]`)
 
-// links counts the links of a page to HTML files: those that name them without
+// linkTargets counts the links of a page to HTML files: those that name them without
 // .html, and those with it.
-func links(root, page, text string) (clean, dotted int) {
+func linkTargets(root, page, text string) (clean, dotted int) {
 	for _, m := range linkForm.FindAllStringSubmatch(text, -1) {
 		to := m[1]
 		if strings.HasPrefix(to, "//") || strings.HasSuffix(to, "/") {

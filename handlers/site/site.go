@@ -48,6 +48,7 @@ type Site struct {
 	served    atomic.Pointer[Pages]
 	answering *assistant.Assistant
 	quoting   *assistant.Assistant // without a model, for when the budget is spent
+	links     checkedLinks
 }
 
 // RefusedWidget is a page whose Content-Security-Policy refuses the widget, and

@@ -23,6 +23,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/handlers/site"
 	"github.com/caddy-docs/caddy-docs/insights"
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
 )
 
 // dashboardServer is what the dashboard shows of the app.
@@ -60,6 +61,16 @@ func (s *dashboardServer) Vectors(ctx context.Context, site string, texts []stri
 		return nil, nil
 	}
 	return live.Index.Embedder.Embed(ctx, texts)
+}
+
+// Links implements dashboard.Server.
+func (s *dashboardServer) Links(name string) *links.Report {
+	live := s.Site(name)
+	if live == nil {
+		return nil
+	}
+	s.Go(live.LinksSoon)
+	return live.Links()
 }
 
 // tryResults is how many results the dashboard shows.

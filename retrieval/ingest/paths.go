@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // siteURL parses a site's URL. The result's path ends in a slash.
@@ -162,4 +164,16 @@ func (in *Ingester) link(current, u *url.URL) (page, anchor string, ok bool) {
 		return "", "", false
 	}
 	return in.pageOf(u), u.Fragment, true
+}
+
+// Link returns where a link on a page leads: the URL, and the page and the
+// anchor there. ok is false for links to anything but pages of the site.
+func (in *Ingester) Link(d *retrieval.Document, href string) (u *url.URL, page, anchor string, ok bool) {
+	base := baseOf(d, nil)
+	u, err := base.Parse(strings.TrimSpace(href))
+	if err != nil {
+		return nil, "", "", false
+	}
+	page, anchor, ok = in.link(base, u)
+	return u, page, anchor, ok
 }

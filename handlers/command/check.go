@@ -1,0 +1,82 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/eval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
+)
+
+func checkCommand(t *target) *cobra.Command {
+	var junit string
+	cmd := &cobra.Command{
+		Use: "check SITE [--junit F]", Short: "Finds a site's links to pages and sections that don't exist", Args: takes(1, 1),
+		Long: `Finds the links of a site's pages that lead to pages or sections of the same site
+that don't exist, and prints each with the file and the line that it is in. What
+the index doesn't know is requested from the site itself, inside the process.
+What gives no clear answer is not reported as broken, only counted. Links to
+other sites and to files that are no pages are not checked.
+
+The exit status is 1 if a link is broken, for use in CI.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return check(cmd.Context(), t, args[0], junit, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&junit, "junit", "", "Where to write the results as JUnit XML")
+	return cmd
+}
+
+func check(ctx context.Context, t *target, site, junit string, out io.Writer) error {
+	var report links.Report
+	if err := t.call(ctx, http.MethodGet, path("check", site), nil, &report); err != nil {
+		return err
+	}
+	if junit != "" {
+		file, err := os.Create(junit)
+		if err != nil {
+			return err
+		}
+		if err := cmp.Or(eval.WriteJUnit(file, site, checkResults(&report)), file.Close()); err != nil {
+			return err
+		}
+	}
+	if err := t.print(out, report, func() { printCheck(out, &report) }); err != nil {
+		return err
+	}
+	if n := len(report.Broken); n > 0 {
+		return fmt.Errorf("%d broken links", n+report.More)
+	}
+	return nil
+}
+
+func printCheck(out io.Writer, r *links.Report) {
+	for i := range r.Broken {
+		b := &r.Broken[i]
+		fmt.Fprintf(out, "%s: %s: %s\n", printable(b.Where()), printable(b.Href), b.What())
+	}
+	if r.More > 0 {
+		fmt.Fprintf(out, "and %d more\n", r.More)
+	}
+	fmt.Fprintf(out, "%d links of %d pages, %d broken\n", r.Links, r.Pages, len(r.Broken)+r.More)
+	if r.NotChecked > 0 {
+		fmt.Fprintf(out, "%d targets could not be checked: this Caddy does not serve them, or they are locked\n", r.NotChecked)
+	}
+}
+
+// checkResults are the broken links as an evaluation has results, and one that
+// passes.
+func checkResults(r *links.Report) []eval.Result {
+	results := []eval.Result{{Question: eval.Question{ID: "links", Question: fmt.Sprintf("%d links of %d pages", r.Links, r.Pages), Group: "links"}}}
+	for i := range r.Broken {
+		b := &r.Broken[i]
+		results = append(results, eval.Result{Question: eval.Question{ID: b.Where(), Question: b.Href, Group: "links"}, Failures: []string{b.What()}})
+	}
+	return results
+}

@@ -1,0 +1,92 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/caddy-docs/caddy-docs/handlers/reach"
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/links"
+)
+
+// checkedLinks is what a check of the site's links found.
+type checkedLinks struct {
+	checking sync.Mutex // one check at a time
+	mu       sync.Mutex
+	report   *links.Report
+	pages    []*retrieval.Document // that were checked
+}
+
+// Links returns the last report of the site's links, nil before the first.
+func (r *Site) Links() *links.Report {
+	r.links.mu.Lock()
+	defer r.links.mu.Unlock()
+	return r.links.report
+}
+
+// CheckLinks checks the links of the pages as they are now, unless they were
+// checked already and again is false.
+func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error) {
+	l := &r.links
+	l.checking.Lock()
+	defer l.checking.Unlock()
+	pages := r.Index.Documents()
+	if report := r.Links(); report != nil && !again && reach.SameDocuments(pages, l.pages) {
+		return report, nil
+	}
+	report, err := links.Check(ctx, r.linked(ctx, pages))
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.report, l.pages = report, pages
+	return report, nil
+}
+
+func (r *Site) linked(ctx context.Context, pages []*retrieval.Document) links.Site {
+	view, ask := r.Reach.View(), r.Reach.Asker(ctx)
+	return links.Site{
+		Pages: pages, Whole: r.Index.Page, Resolve: r.Index.markdown.ingester.Link,
+		File: func(d *retrieval.Document) ([]byte, error) {
+			switch m := r.Index.markdown; {
+			case m.folder != nil:
+				return m.folder.ReadPage(d.File)
+			case m.fetched != nil:
+				return m.fetched.read(d)
+			}
+			return nil, fs.ErrNotExist
+		},
+		URL: func(d *retrieval.Document) string { return view.Document(d).URL },
+		Ask: func(ctx context.Context, path string, use func(bool, []byte)) links.Answer {
+			if strings.HasPrefix(path, "/v1/") || use == nil && r.hasPage(path) { // what this module serves, it serves to no request inside the process
+				return links.Present
+			}
+			return ask(ctx, path, use)
+		},
+	}
+}
+
+// LinksSoon checks the links of new pages. An error is that of a site that is
+// being closed, or of an index that does not answer: the next pages are checked
+// again.
+func (r *Site) LinksSoon(ctx context.Context) {
+	if _, err := r.CheckLinks(ctx, false); err != nil && !errors.Is(err, context.Canceled) {
+		r.Slog.Warn("links could not be checked", "site", r.Name, "error", err)
+	}
+}
+
+// hasPage reports whether the site's folder has a file for a path of the site,
+// also one that is not in the index, and from which a generator makes a page.
+func (r *Site) hasPage(p string) bool {
+	p = strings.TrimSuffix(p, "/")
+	for _, suffix := range []string{"", ".md", ".mdx", "/index.md", "/index.mdx", "/_index.md", "/README.md"} {
+		if r.HasFile(p + suffix) {
+			return true
+		}
+	}
+	return false
+}
