@@ -101,25 +101,24 @@ func checkServer(ctx context.Context, s *replica, add addFinding) {
 }
 
 func checkIndex(ctx context.Context, s *replica, c *content, ix *languageIndex, add addFinding) {
-	found, err := s.compareSections(ctx, c, ix)
-	if err == nil && found != "" {
-		err = errors.New(found)
+	u := update{replica: s, content: c}
+	p, err := u.plan(ctx, ix, true)
+	if err == nil && p.different != "" {
+		err = errors.New(p.different)
 	}
 	add("index "+ix.uid, fmt.Sprintf("%d sections", ix.sections), err,
 		"run: caddy docs index "+s.site.options.Site+"; if several Caddys share the server, they must serve the same pages")
-
-	settings, err := s.settings(ctx, ix.uid)
-	embedders := settings.embedders()
-	if err == nil && settingsDiffer(s, ix, settings) {
-		err = errors.New("differ from those that this module sets")
-	}
-	if !add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+s.site.options.Site+", and don't change them by hand") && settings == nil {
+	if p == nil {
 		return
 	}
+	if err = nil; p.newSettings {
+		err = errors.New("differ from those that this module sets")
+	}
+	add("settings of "+ix.uid, "correct", err, "run: caddy docs index "+s.site.options.Site+", and don't change them by hand")
 	if ix.view {
 		return
 	}
-	checkEmbedder(ctx, s, ix.uid, embedders, add)
+	checkEmbedder(ctx, s, ix.uid, p.embedders, add)
 	_, err = s.search(ctx, s.searchKey, []searchRequest{{IndexUID: ix.uid, Query: "documentation", Limit: 1}})
 	add("search in "+ix.uid, "works", err, "see the server's log")
 	if key := s.site.options.ViewKey; key != "" {

@@ -50,10 +50,10 @@ type pageState struct {
 	Traits   words.Traits
 }
 
-// recordID is the ID of a record; in the server it is in hexadecimal.
-type recordID [idSize]byte
+// recordID is the ID of a record; in the server it has 16 hexadecimal digits.
+type recordID = uint64
 
-func (id recordID) String() string { return hex.EncodeToString(id[:]) }
+func formatID(id recordID) string { return fmt.Sprintf("%016x", id) }
 
 // embedded reports whether a section has a vector.
 func (p *pageState) embedded(section int) bool {
@@ -68,29 +68,6 @@ func (p *pageState) vectors() (n int) {
 		}
 	}
 	return n
-}
-
-// heldVector is what a server has of a section's vector.
-type heldVector byte
-
-const (
-	noVector     heldVector = iota
-	ownVector               // of this process's model
-	otherVector             // of another model
-	failedToMake            // the embedder in the server's settings failed
-)
-
-// heldOf returns what record.Vector says.
-func heldOf(s *replica, vector string) heldVector {
-	switch vector {
-	case "":
-		return noVector
-	case failedVector:
-		return failedToMake
-	case s.site.vectorMark:
-		return ownVector
-	}
-	return otherVector
 }
 
 // vectorMark is what record.Vector says of the vectors of a model.
@@ -220,7 +197,7 @@ func (x *Index) analyze(d *retrieval.Document) (pageState, error) {
 	traits, terms := words.Analyze(d)
 	p := pageState{Traits: traits, IDs: make([]recordID, len(d.Sections))}
 	for j := range d.Sections {
-		_, _ = hex.Decode(p.IDs[j][:], []byte(newRecord(d, j, terms[j].Terms).ID))
+		p.IDs[j], _ = parseID(newRecord(d, j, terms[j].Terms).ID)
 	}
 	return p, x.store.Put(rankedKey(d), encodeRanked(d, terms))
 }
@@ -358,15 +335,18 @@ func (c *content) all(ix *languageIndex) []location {
 	return list
 }
 
-// changes compares the records that an index has with those that it should
-// have. It returns the ones to send, because they are missing or differ by their
-// vectors, and the IDs of those to remove.
-func (c *content) changes(ix *languageIndex, held map[recordID]heldVector, differ func(has heldVector, wanted bool) bool) (add []location, remove []string) {
+// changes compares the records that an index has, with their record.Vector, with
+// those that it should have. It returns the ones to send, because they are missing
+// or differ by their vectors, and the IDs of those to remove.
+func (c *content) changes(ix *languageIndex, held map[recordID]string, differ func(has string, wanted bool) bool) (add []location, remove []string, missing int) {
 	wanted := make(map[recordID]bool, ix.sections)
 	for _, at := range c.all(ix) {
 		p := &c.pages[at.page]
 		id := p.IDs[at.section]
 		has, ok := held[id]
+		if !ok {
+			missing++
+		}
 		if !ok || differ(has, p.embedded(at.section)) {
 			add = append(add, at)
 		}
@@ -374,11 +354,11 @@ func (c *content) changes(ix *languageIndex, held map[recordID]heldVector, diffe
 	}
 	for id := range held {
 		if !wanted[id] {
-			remove = append(remove, id.String())
+			remove = append(remove, formatID(id))
 		}
 	}
 	slices.Sort(remove)
-	return add, remove
+	return add, remove, missing
 }
 
 // storeKey is where the store has a page as it is read, which its own hash

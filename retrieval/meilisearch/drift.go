@@ -30,9 +30,8 @@ func (s *replica) comparisonIsDue() bool {
 	return time.Since(s.compared) >= s.site.options.CheckInterval
 }
 
-// differences compares the indexes of a server with c: settings and counts,
-// and with ids, each section.
-func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []string, err error) {
+// differences compares the settings and counts of a server's indexes with c.
+func (s *replica) differences(ctx context.Context, c *content) (all []string, err error) {
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
 		ix := c.indexes[uid]
 		settings, err := s.settings(ctx, uid)
@@ -43,7 +42,8 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 		if err != nil {
 			return nil, err
 		}
-		if settingsDiffer(s, ix, settings) {
+		want := s.site.settingsOf(ix)
+		if s.keepVectors(ix, want, settings.embedders()); settings.lacks(want) {
 			all = append(all, "the settings of "+uid+" differ")
 		}
 		s.mu.Lock()
@@ -52,43 +52,15 @@ func (s *replica) differences(ctx context.Context, c *content, ids bool) (all []
 		if e, ok := settings.embedders()[s.site.options.Embedder]; ok && e.source != userProvided && dimensions != 0 {
 			all = append(all, uid+" has the embedder now")
 		}
-		var found string
-		if ids {
-			found, err = s.compareSections(ctx, c, ix)
-		} else {
-			var stats indexStats
-			if stats, err = s.stats(ctx, uid); err == nil && stats.NumberOfDocuments != ix.sections {
-				found = fmt.Sprintf("has %d sections instead of %d", stats.NumberOfDocuments, ix.sections)
-			}
-		}
+		stats, err := s.stats(ctx, uid)
 		if err != nil && !indexNotFound(err) {
 			return nil, err
 		}
-		if found != "" {
-			all = append(all, uid+" "+found)
+		if err == nil && stats.NumberOfDocuments != ix.sections {
+			all = append(all, fmt.Sprintf("%s has %d sections instead of %d", uid, stats.NumberOfDocuments, ix.sections))
 		}
 	}
 	return all, nil
-}
-
-// settingsDiffer reports whether an index has other settings than it should have.
-func settingsDiffer(s *replica, ix *languageIndex, live settings) bool {
-	want := s.site.settingsOf(ix)
-	s.keepVectors(ix, want, live.embedders())
-	return live.lacks(want)
-}
-
-// compareSections compares the sections of an index.
-func (s *replica) compareSections(ctx context.Context, c *content, ix *languageIndex) (found string, err error) {
-	held, unknown, err := s.ids(ctx, ix)
-	if err != nil {
-		return "", err
-	}
-	missing, others := c.changes(ix, held, func(heldVector, bool) bool { return false })
-	if extra := len(others) + len(unknown); len(missing)+extra > 0 {
-		found = fmt.Sprintf("lacks %d of %d sections and has %d others", len(missing), ix.sections, extra)
-	}
-	return found, nil
 }
 
 // compare makes a server outdated if somebody has changed its indexes.
@@ -115,7 +87,7 @@ func (s *replica) drift(ctx context.Context, c *content) ([]string, error) {
 		s.site.warn("another Caddy has written other pages of this site to a Meilisearch server", s.url, errors.New("all Caddys that share a storage must serve the same pages"))
 		return nil, nil
 	}
-	return s.differences(ctx, c, false)
+	return s.differences(ctx, c)
 }
 
 // Restore compares each section on each server with the content, and corrects
@@ -155,21 +127,12 @@ func (s *replica) restoreServer(ctx context.Context, c *content, all bool) (foun
 	if lacking := s.lacks(); lacking != nil && len(lacking.Missing) > 0 {
 		return nil, lacking
 	}
-	if _, err := s.checkOwner(ctx); err != nil && !all {
-		return nil, err
-	}
-	if found, err = s.differences(ctx, c, true); err != nil {
-		return nil, err
-	}
-	if len(found) == 0 && !all {
-		return nil, nil
-	}
-	if len(found) > 0 {
-		s.site.log.Warn("the indexes of a Meilisearch server differ from the site; they are restored", "server", s.url, "found", found)
+	u := update{replica: s, content: c, rewrite: all}
+	if err = u.sync(ctx); len(u.found) > 0 {
+		s.site.log.Warn("the indexes of a Meilisearch server differ from the site; they are restored", "server", s.url, "found", u.found)
 	}
 	if all {
-		found = append(found, fmt.Sprintf("%d sections were written again", c.sections))
+		u.found = append(u.found, fmt.Sprintf("%d sections were written again", c.sections))
 	}
-	u := update{replica: s, content: c, rewrite: all}
-	return found, u.sync(ctx)
+	return u.found, err
 }

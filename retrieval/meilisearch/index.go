@@ -472,7 +472,7 @@ func (x *Index) Vectors(ctx context.Context, pages []string, sections []int) (fo
 	for i, page := range pages {
 		if n, ok := c.byPage[page]; ok && sections[i] < len(c.pages[n].IDs) {
 			id, uid := c.pages[n].IDs[sections[i]], x.uidPrefix+baseLanguage(c.outlines[n].Language)
-			ids[uid], at[id] = append(ids[uid], id.String()), i
+			ids[uid], at[id] = append(ids[uid], formatID(id)), i
 		}
 	}
 	for _, s := range x.order() {

@@ -3,7 +3,6 @@ package meilisearch
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -202,10 +201,8 @@ func (c *content) identity() string {
 	var sum recordID
 	for i := range c.pages {
 		for _, id := range c.pages[i].IDs {
-			for j := range sum {
-				sum[j] ^= id[j]
-			}
+			sum ^= id
 		}
 	}
-	return hex.EncodeToString(sum[:]) + fmt.Sprintf("-%d", c.sections)
+	return fmt.Sprintf("%016x-%d", sum, c.sections)
 }

@@ -2,7 +2,7 @@ package meilisearch
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -83,12 +83,9 @@ func newRecord(d *retrieval.Document, section int, terms words.Terms) *record {
 		panic(err) // strings and numbers always marshal
 	}
 	sum := sha256.Sum256(data)
-	r.ID, r.Vectors = hex.EncodeToString(sum[:idSize]), map[string]*vector{}
+	r.ID, r.Vectors = formatID(binary.BigEndian.Uint64(sum[:])), map[string]*vector{}
 	return r
 }
-
-// idSize is the length of an ID, in bytes; in the server it is in hexadecimal.
-const idSize = 8
 
 // section returns the record as a section.
 func (r *record) section() retrieval.Section {

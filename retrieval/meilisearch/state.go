@@ -22,7 +22,7 @@ import (
 // index of the server beside those of the languages.
 const (
 	stateFile   = "meilisearch.state"
-	stateHeader = "caddy-docs state 5\n"
+	stateHeader = "caddy-docs state 6\n"
 	// maxState limits what a damaged state can make us read.
 	maxState = 1 << 30
 )
@@ -41,10 +41,7 @@ type stateHead struct {
 // statePage is an encoded page.
 type statePage struct {
 	Outline *retrieval.Document // without sections
-	Traits  words.Traits
-	// IDs are those of the pageState, one after the other: gob is slow with
-	// arrays. Embedded has a byte for each, 1 with a vector, or none.
-	IDs, Embedded []byte
+	State   pageState
 	// Page, Ranked and Vectors are where the store has them, only in the data
 	// folder.
 	Page, Ranked, Vectors *disk.Ref
@@ -68,16 +65,7 @@ func encodeState(w io.Writer, c *content, refs map[string]disk.Ref) error {
 		}
 		o, state := *d, &c.pages[i]
 		o.Sections = nil
-		p := statePage{Outline: &o, Traits: state.Traits}
-		for j, id := range state.IDs {
-			p.IDs = append(p.IDs, id[:]...)
-			if state.Embedded != nil {
-				p.Embedded = append(p.Embedded, 0)
-				if state.embedded(j) {
-					p.Embedded[j] = 1
-				}
-			}
-		}
+		p := statePage{Outline: &o, State: *state}
 		if at, ok := refs[storeKey(d)]; ok {
 			p.Page = &at
 		}
@@ -123,18 +111,11 @@ func (x *Index) decodeState(r io.Reader) (c *content, refs map[string]disk.Ref, 
 		if err := g.Decode(&p); err != nil {
 			return nil, nil, err
 		}
-		d, n := p.Outline, len(p.IDs)/idSize
-		if d == nil || len(p.IDs) != n*idSize || len(p.Embedded) != 0 && len(p.Embedded) != n {
+		d, state := p.Outline, p.State
+		if d == nil || len(state.Embedded) > len(state.IDs) {
 			return nil, nil, errState
 		}
-		state := pageState{Traits: p.Traits, IDs: make([]recordID, n)}
-		for j := range state.IDs {
-			state.IDs[j] = recordID(p.IDs[j*idSize:])
-		}
-		for _, has := range p.Embedded {
-			state.Embedded = append(state.Embedded, has == 1)
-		}
-		d.SetOutline(n)
+		d.SetOutline(len(state.IDs))
 		if p.Page != nil {
 			refs[storeKey(d)] = *p.Page
 		}

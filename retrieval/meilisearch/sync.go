@@ -89,6 +89,8 @@ type update struct {
 	content *content
 	// rewrite writes everything, and to indexes of another owner.
 	rewrite bool
+	// found is what differed.
+	found []string
 }
 
 // sync makes a server's indexes of the site equal to c. If it is interrupted,
@@ -136,6 +138,15 @@ func (u *update) change(ctx context.Context) error {
 			return err
 		}
 		dimensions[uid], missingVectors = p.dimensions, missingVectors || p.missingVectors
+		switch {
+		case !p.exists:
+			u.found = append(u.found, uid+" is missing")
+		case p.newSettings:
+			u.found = append(u.found, "the settings of "+uid+" differ")
+		}
+		if p.exists && p.different != "" {
+			u.found = append(u.found, uid+" "+p.different)
+		}
 		if p.rebuild {
 			next, err := u.continued(ctx, p, begun)
 			if err != nil {
@@ -194,9 +205,11 @@ type plan struct {
 	newSettings bool
 	// rebuild: a new index is filled and swapped in.
 	rebuild bool
-	held    map[recordID]heldVector
+	held    map[recordID]string
 	add     []location
-	remove  []string // IDs
+	// different is which sections differ, "" if none do.
+	different string
+	remove    []string // IDs
 	// embedders are those of the index as it is.
 	embedders map[string]embedder
 	// dimensions and missingVectors: see replica.
@@ -232,22 +245,26 @@ func (u *update) plan(ctx context.Context, ix *languageIndex, exists bool) (*pla
 		p.dimensions = 0
 	}
 	c := u.content
-	add, remove := c.changes(ix, p.held, func(has heldVector, wanted bool) bool {
-		p.missingVectors = p.missingVectors || has == noVector && wanted && c.restored
+	mark := u.site.vectorMark
+	add, remove, missing := c.changes(ix, p.held, func(has string, wanted bool) bool {
+		p.missingVectors = p.missingVectors || has == "" && wanted && c.restored
 		switch {
 		case ix.view:
 			return false
 		case own != "":
-			return has == ownVector || has == otherVector || has == failedToMake && p.dimensions == 0
-		case has == otherVector:
+			return has != "" && (has != failedVector || p.dimensions == 0)
+		case has != "" && has != failedVector && has != mark: // of another model
 			return wanted && c.vectors != nil || u.site.options.Model != ""
 		}
-		return has != ownVector && wanted && c.vectors != nil
+		return has != mark && wanted && c.vectors != nil
 	})
 	for _, at := range add { // records that were lost with their vectors
 		p.missingVectors = p.missingVectors || c.restored && !ix.view && own == "" && c.pages[at.page].embedded(at.section)
 	}
 	p.add, p.remove = add, append(p.remove, remove...)
+	if missing+len(p.remove) > 0 {
+		p.different = fmt.Sprintf("lacks %d of %d sections and has %d others", missing, ix.sections, len(p.remove))
+	}
 	inPlace := own != "" || ix.view // an embedder's secret can't be copied to a new index
 	if n := len(p.add) + len(p.remove); !inPlace {
 		p.rebuild = !exists || p.newSettings || n > rebuildFrom && float64(n) > rebuildShare*float64(ix.sections)
@@ -322,8 +339,8 @@ func (u *update) storedVectors(ctx context.Context, p *plan, list []location) (m
 	var ids []string
 	for _, at := range list {
 		state := &u.content.pages[at.page]
-		if id := state.IDs[at.section]; p.held[id] == ownVector && (u.content.vectors == nil || !state.embedded(at.section)) {
-			ids = append(ids, id.String())
+		if id := state.IDs[at.section]; p.held[id] == u.site.vectorMark && (u.content.vectors == nil || !state.embedded(at.section)) {
+			ids = append(ids, formatID(id))
 		}
 	}
 	return u.vectorsOf(ctx, p.uid, ids)
@@ -336,7 +353,7 @@ func (s *replica) vectorsOf(ctx context.Context, uid string, ids []string) (map[
 		query := documentQuery{Limit: vectorPage, IDs: list, Fields: []string{"id", "vector"}, RetrieveVectors: true}
 		err := documents(ctx, s.server, uid, query, func(r *record) {
 			id, ok := parseID(r.ID)
-			if v := r.Vectors[vectorName]; ok && v != nil && len(v.Embeddings) == 1 && heldOf(s, r.Vector) == ownVector {
+			if v := r.Vectors[vectorName]; ok && v != nil && len(v.Embeddings) == 1 && r.Vector == s.site.vectorMark {
 				found[id] = v.Embeddings[0]
 			}
 		})

@@ -3,12 +3,12 @@ package meilisearch
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -59,13 +59,15 @@ func (s *replica) list(ctx context.Context) (live, filling, views []string, err 
 
 // ids returns the IDs of an index's records with their vectors, and those of
 // documents that are no records of this package.
-func (s *replica) ids(ctx context.Context, ix *languageIndex) (held map[recordID]heldVector, unknown []string, err error) {
-	held = make(map[recordID]heldVector, ix.sections)
+func (s *replica) ids(ctx context.Context, ix *languageIndex) (held map[recordID]string, unknown []string, err error) {
+	held = make(map[recordID]string, ix.sections)
 	err = documents(ctx, s.server, ix.uid, documentQuery{Limit: idPage, Fields: []string{"id", "vector"}}, func(d *struct{ ID, Vector any }) {
 		text, _ := d.ID.(string)
 		if id, ok := parseID(text); ok {
-			vector, _ := d.Vector.(string)
-			held[id] = heldOf(s, vector)
+			held[id], _ = d.Vector.(string)
+			if held[id] == s.site.vectorMark {
+				held[id] = s.site.vectorMark // one string
+			}
 		} else {
 			unknown = append(unknown, fmt.Sprint(d.ID))
 		}
@@ -75,8 +77,8 @@ func (s *replica) ids(ctx context.Context, ix *languageIndex) (held map[recordID
 
 // parseID reads an ID as the server has it.
 func parseID(text string) (id recordID, ok bool) {
-	n, err := hex.Decode(id[:], []byte(text[:min(len(text), 2*idSize)]))
-	return id, err == nil && n == idSize && id.String() == text
+	id, err := strconv.ParseUint(text, 16, 64)
+	return id, err == nil && formatID(id) == text
 }
 
 // continued returns the index, of those that were begun, that an interrupted
@@ -120,7 +122,9 @@ func (u *update) fill(ctx context.Context, uid string, p *plan, begun bool) erro
 		if err != nil {
 			return err
 		}
-		list, remove = u.content.changes(p.languageIndex, held, func(has heldVector, wanted bool) bool { return has != ownVector && wanted && u.content.vectors != nil })
+		list, remove, _ = u.content.changes(p.languageIndex, held, func(has string, wanted bool) bool {
+			return has != u.site.vectorMark && wanted && u.content.vectors != nil
+		})
 		remove = append(remove, unknown...)
 		u.site.log.Info("an update of a Meilisearch server that was interrupted is continued", "server", u.url, "index", p.uid, "sections", p.sections, "missing", len(list))
 	}
