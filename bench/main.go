@@ -16,6 +16,7 @@
 //	go -C bench run . widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
 //	go -C bench run . answers            # links and follow-up questions, over the manual
 //	go -C bench run . ranking            # nDCG@10 on other projects' documentation and on your own sets
+//	go -C bench run . moved GITDIR:FOLDER... # where moved pages are found, over histories of documentation
 //	go -C bench run . markdown FOLDER... # words lost and gained when pages are written as Markdown
 //
 // With -against REV, any of them also runs as of another commit, in turns with
@@ -118,6 +119,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if len(args) > 0 && args[0] == "markdown" {
 		return runMarkdown(args[1:])
+	}
+	if len(args) > 0 && args[0] == "moved" {
+		return runMoved(ctx, args[1:])
 	}
 	if len(args) > 0 && args[0] == "ranking" {
 		return ranking.Run(ctx, args[1:], os.Stdout)

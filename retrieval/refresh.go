@@ -58,6 +58,9 @@ type RefresherOptions struct {
 	Limit chan struct{}
 	// Log; nil: slog.Default().
 	Log *slog.Logger
+	// OnReplace, if not nil, is called when documents are about to replace those of
+	// Index, and what it returns once they have.
+	OnReplace func(ctx context.Context, documents []*Document) (replaced func())
 	// OnReport, if not nil, is called after each refresh. It must not block.
 	OnReport func(Report, error)
 	// OnVectors, if not nil, is called after new vectors of a site with so many

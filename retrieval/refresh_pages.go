@@ -398,10 +398,15 @@ func (r *Refresher) publish(ctx context.Context, documents []*Document) error {
 	if known > 0 {
 		vectors = func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
 	}
+	replaced := func() {}
+	if r.options.OnReplace != nil {
+		replaced = r.options.OnReplace(ctx, documents)
+	}
 	began := time.Now()
 	if err := r.options.Index.Replace(ctx, documents, vectors); err != nil {
 		return fmt.Errorf("publishing %d pages: %w", len(documents), err)
 	}
+	replaced()
 	if known > 0 {
 		known = r.embeddings.known(keys) // without those that were damaged
 	}

@@ -84,8 +84,11 @@ func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 		return nil, err
 	}
 	o.HTTP, _ = loaded.(*caddyhttp.App)
-	if x, ok := index.Index.(*meilisearch.Index); ok {
-		o.OnView = func(v *reach.View) { x.SetPublic(v.IsPublic) }
+	o.OnView = func(v *reach.View) {
+		index.Moved.View(index.Documents(), v.IsPublic)
+		if x, ok := index.Index.(*meilisearch.Index); ok {
+			x.SetPublic(v.IsPublic)
+		}
 	}
 	if show := o.OnView; r.folder == nil { // of a thousand sites, those that somebody looks at are checked
 		o.OnView = func(v *reach.View) {

@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval/embedded"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
 	"github.com/caddy-docs/caddy-docs/retrieval/meilisearch"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 	"github.com/caddy-docs/caddy-docs/store"
 )
@@ -30,6 +31,7 @@ type Index struct {
 	Embedder  retrieval.Embedder      // nil for none
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
 	markdown  *markdownPages
+	Moved     *moved.Memory // the site's former addresses
 	language  atomic.Pointer[pagesLanguage]
 	cancel    context.CancelFunc
 	// Looked is closed after the first refresh.
@@ -105,6 +107,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
+	c.Moved = moved.Open(filepath.Join(dir, "addresses.bin"), log)
 	o := b.IndexOptions
 	o.Dir, o.Synonyms, o.StopWords, o.Log = filepath.Join(dir, "index"), s.Synonyms, s.StopWords, log
 	if b.Limit != nil && b.Embedders == nil { // embedding reads the texts
@@ -138,6 +141,9 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	c.Refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
 		Site: b.Site, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.Index, Embedder: c.Embedder,
 		Dir: filepath.Join(dir, "pages"), Restore: restore, Limit: b.Limit, Log: b.Log,
+		OnReplace: func(ctx context.Context, documents []*retrieval.Document) func() {
+			return c.Moved.Replace(ctx, c.Index.Documents(), documents, c.Index.Page)
+		},
 		OnReport: func(report retrieval.Report, err error) {
 			c.refreshed(b.Site, report, err)
 			looked()

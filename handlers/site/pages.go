@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/agents"
@@ -38,6 +39,10 @@ type Pages struct {
 
 	llms  atomic.Pointer[llms] // nil until it is asked for
 	names names
+	moved struct {
+		once   sync.Once
+		locked bool // a page has moved behind a lock
+	}
 }
 
 // llms is llms.txt and its parts, for one URL of the site.

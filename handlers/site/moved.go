@@ -1,0 +1,113 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
+)
+
+// Moved is where a page went that was at a path of the site.
+type Moved struct {
+	// Proved reports that the page is now at the first of Pages: that has at least
+	// 90 % of its text, and no other has nearly as much.
+	Proved bool
+	// Pages are up to three pages that may be what the reader wants, the likeliest
+	// first. Their URLs have a fragment if the text is a part of the page.
+	Pages []*retrieval.Document
+}
+
+// Moved returns where the page at a path went, for which the site has nothing;
+// nothing if no page was there. Only pages are named that the reader of the
+// context can open.
+func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
+	s := r.Pages()
+	var places []moved.Place
+	open, proved := true, true
+	gone := r.Index.Moved.Find(moved.Address(path))
+	if below, ok := strings.CutPrefix(path, r.Reach.Prefix); gone == nil && ok { // documents may not know it
+		gone = r.Index.Moved.Find(moved.Address(below))
+	}
+	switch d := s.At(path); {
+	case d != nil && pathOf(d) != path: // at another form of its address
+		places = []moved.Place{{Address: moved.Address(d.URL)}}
+	case d == nil && gone != nil:
+		places, proved, open = gone.Places, gone.Proved, gone.Open
+	}
+	var first *retrieval.Document
+	for i, p := range places {
+		d := s.at(p.Address)
+		switch {
+		case d == nil:
+			continue
+		case s.view.IsPublic(d):
+			if !open && !s.view.Elsewhere {
+				continue // strangers never knew that the page was there
+			}
+		case i > 0:
+			continue
+		default:
+			first = d
+			if !r.Reach.CanOpen(ctx, path, d) {
+				continue
+			}
+		}
+		c := *d
+		if p.Anchor != "" {
+			c.URL += "#" + p.Anchor
+		}
+		m.Pages = append(m.Pages, &c)
+		m.Proved = m.Proved || i == 0 && proved
+	}
+	if first == nil && s.movedLocked() {
+		// It takes as long as for a page that has moved behind a lock.
+		r.Reach.CanOpen(ctx, path, nil)
+	}
+	return m
+}
+
+// Location is the URL of the first page, without its host: a request may have
+// come by another one.
+func (m Moved) Location() string {
+	u, err := url.Parse(m.Pages[0].URL)
+	if err != nil {
+		return m.Pages[0].URL
+	}
+	return (&url.URL{Path: u.Path, RawPath: u.RawPath, Fragment: u.Fragment}).String()
+}
+
+// pathOf is the path of a page's URL.
+func pathOf(d *retrieval.Document) string {
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
+
+// movedLocked reports whether any page has moved behind a lock.
+func (s *Pages) movedLocked() bool {
+	if s.view.Elsewhere || len(s.Public) == len(s.documents) {
+		return false
+	}
+	s.moved.once.Do(func() {
+		s.moved.locked = slices.ContainsFunc(s.site.Index.Moved.Pages(), func(p *moved.Page) bool {
+			if len(p.Places) == 0 {
+				return false
+			}
+			d := s.at(p.Places[0].Address)
+			return d != nil && !s.view.IsPublic(d)
+		})
+	})
+	return s.moved.locked
+}
+
+// at returns the page at an address that documents have, nil if there is none:
+// they may not know the path that the site is below.
+func (s *Pages) at(address string) *retrieval.Document {
+	return cmp.Or(s.At(address), s.At(s.site.Reach.Prefix+address))
+}

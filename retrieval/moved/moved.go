@@ -1,0 +1,224 @@
+// Package moved remembers the addresses that a site had, and finds out where the
+// text of a page went whose address is gone.
+package moved
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// Page is a page whose address is gone.
+type Page struct {
+	// Address is that of the page, as Address returns it.
+	Address string
+	// Title is what the page was called.
+	Title string
+	// Open reports that strangers could read the page.
+	Open bool
+	// Last is when the index last had the page.
+	Last time.Time
+	// Proved reports that the page is now at the first of its places: at least
+	// 90 % of its text is there, and no other page has nearly as much of it.
+	Proved bool
+	// Places are up to three where the page may be, the likeliest first. No page
+	// that is gone is one.
+	Places []Place
+}
+
+// Place is where the text of a page, or some of it, is now.
+type Place struct {
+	Address string
+	// Anchor is where the page begins if it has become a part of another.
+	Anchor string
+	// Share is how much of the page's text is there, 0–1.
+	Share float64
+}
+
+// Memory has the addresses of a site, the last 100,000, in a file with at most 200
+// bytes for each. While the site is served, only those that are gone are in
+// memory.
+type Memory struct {
+	path string // "" keeps all in memory
+	log  *slog.Logger
+
+	gone atomic.Pointer[map[string]*Page]
+
+	mu      sync.Mutex // guards the file
+	records map[string]*record
+	viewed  uint64 // identifies what View was last told
+	failed  bool
+}
+
+// Open returns the memory in a file, which is created when it is needed. A file
+// that can't be read is logged and replaced.
+func Open(path string, log *slog.Logger) *Memory {
+	m := &Memory{path: path, log: log}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.show(m.load())
+	return m
+}
+
+// Address is the address of a page by its URL: the path without what its forms
+// differ in, a slash at the end, index and an extension.
+func Address(pageURL string) string {
+	if u, err := url.Parse(pageURL); err == nil {
+		pageURL = u.Path
+	}
+	p := path.Clean("/" + pageURL)
+	switch ext := path.Ext(p); ext {
+	case ".html", ".htm", ".md", ".mdx":
+		p = strings.TrimSuffix(p, ext)
+	}
+	if p == "/index" {
+		return "/"
+	}
+	return strings.TrimSuffix(p, "/index")
+}
+
+// Find returns the page that was at an address, nil if none was, or one is.
+func (m *Memory) Find(address string) *Page { return (*m.gone.Load())[address] }
+
+// Pages returns all pages that are gone, by address.
+func (m *Memory) Pages() []*Page {
+	gone := *m.gone.Load()
+	list := make([]*Page, 0, len(gone))
+	for _, address := range slices.Sorted(maps.Keys(gone)) {
+		list = append(list, gone[address])
+	}
+	return list
+}
+
+// load returns the records, which the caller holds the lock for.
+func (m *Memory) load() map[string]*record {
+	if m.path == "" {
+		if m.records == nil {
+			m.records = map[string]*record{}
+		}
+		return m.records
+	}
+	records, err := load(m.path)
+	if err != nil {
+		m.log.Warn("the site's former addresses can't be read and are forgotten", "file", m.path, "error", err)
+	}
+	return records
+}
+
+func (m *Memory) save(records map[string]*record) {
+	err := save(m.path, records)
+	if err != nil && !m.failed {
+		m.log.Warn("the site's addresses can't be stored; those that move before the next start are forgotten then", "file", m.path, "error", err)
+	}
+	m.failed = err != nil
+	m.show(records)
+}
+
+// show makes the records those that are found. What moved several times is found
+// where it is in the end. That ends: an address that is followed was left before
+// the one that it led to.
+func (m *Memory) show(records map[string]*record) {
+	gone := map[string]*Page{}
+	for _, r := range records {
+		if r.Seen == 0 {
+			continue
+		}
+		p := &Page{Address: r.Address, Title: r.Title, Open: r.Open, Last: r.time(), Proved: r.Proved}
+		to, share := r, 1.
+		for to.Proved && records[to.To[0].address] != nil && records[to.To[0].address].Seen != 0 {
+			share *= float64(to.To[0].Share) / 100
+			to = records[to.To[0].address]
+			p.Proved, p.Open = p.Proved && to.Proved, p.Open && to.Open
+		}
+		for _, at := range to.To {
+			if now := records[at.address]; now != nil && now.Seen == 0 {
+				p.Places = append(p.Places, Place{Address: at.address, Anchor: at.Anchor, Share: share * float64(at.Share) / 100})
+			}
+		}
+		p.Proved = p.Proved && len(p.Places) > 0
+		gone[r.Address] = p
+	}
+	m.gone.Store(&gone)
+}
+
+// View tells the memory which pages of the index strangers can read.
+func (m *Memory) View(documents []*retrieval.Document, public func(*retrieval.Document) bool) {
+	h := fnv.New64a()
+	open := make(map[string]bool, len(documents))
+	for _, d := range documents {
+		a := Address(d.URL)
+		open[a] = public(d)
+		fmt.Fprintln(h, a, open[a])
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.Sum64() == m.viewed {
+		return
+	}
+	m.viewed = h.Sum64()
+	changed, records := false, m.load()
+	for a, is := range open {
+		if r := records[a]; r != nil && r.Open != is {
+			r.Open, changed = is, true
+		}
+	}
+	if changed {
+		m.save(records)
+	}
+}
+
+// Texts returns a page of the index with its texts.
+type Texts func(ctx context.Context, page string) (*retrieval.Document, error)
+
+// Replace tells the memory that a generation is about to replace another. The
+// function that it returns is called afterwards. texts are those of the index,
+// which has the old pages before and the new ones then.
+func (m *Memory) Replace(ctx context.Context, before, after []*retrieval.Document, texts Texts) (replaced func()) {
+	now := make(map[string]bool, len(after))
+	for _, d := range after {
+		now[Address(d.URL)] = true
+	}
+	var left []*retrieval.Document
+	for _, d := range before {
+		if !now[Address(d.URL)] {
+			left = append(left, d)
+		}
+	}
+	most := max(leastCompared, compared/max(1, len(left)))
+	lowest := make(map[string][]uint32, len(left))
+	for _, d := range left {
+		if whole, err := whole(ctx, d, texts); err == nil {
+			lowest[Address(d.URL)], _ = shinglesOf(whole, most)
+		}
+	}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		u := &update{ctx: ctx, records: m.load(), documents: after, texts: texts, lowest: lowest, names: newNames(after)}
+		u.note(before)
+		if u.run(time.Now()) {
+			m.save(u.records)
+		}
+		m.viewed = 0
+	}
+}
+
+func whole(ctx context.Context, d *retrieval.Document, texts Texts) (*retrieval.Document, error) {
+	if !d.Outline {
+		return d, nil
+	}
+	w, err := texts(ctx, d.Page)
+	return cmp.Or(w, d), err
+}

@@ -1,0 +1,104 @@
+package moved
+
+import (
+	"encoding/binary"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
+)
+
+// span is how many words in a row are one shingle.
+const span = 4
+
+// eachShingle calls do with the hashes of the shingles of a section: of each
+// span of its words, without case and punctuation. A shorter section is one.
+func eachShingle(s *retrieval.Section, do func(uint32)) {
+	var last [span]uint64
+	words := 0
+	word := func(h uint64) {
+		copy(last[:], last[1:])
+		last[span-1] = h
+		if words++; words >= span {
+			do(mix(&last))
+		}
+	}
+	eachWord(s.Heading, word)
+	eachWord(s.Text, word)
+	if words > 0 && words < span {
+		do(mix(&last))
+	}
+}
+
+func mix(words *[span]uint64) uint32 {
+	h := uint64(0)
+	for _, w := range words {
+		h = (h ^ w) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return uint32(h >> 32) //nolint:gosec // its upper half
+}
+
+// eachWord calls do with the hash of each word of a text. In scripts without
+// spaces, each letter is a word.
+func eachWord(text string, do func(uint64)) {
+	const seed, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h, in := uint64(seed), false
+	for i := 0; i < len(text); {
+		c := rune(text[i])
+		size, alone := 1, false
+		var letter bool
+		switch {
+		case c >= utf8.RuneSelf:
+			c, size = utf8.DecodeRuneInString(text[i:])
+			letter = unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsMark(c)
+			alone = letter && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+			c = unicode.ToLower(c)
+		case 'A' <= c && c <= 'Z':
+			c, letter = c|0x20, true
+		default:
+			letter = 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		}
+		if in && (!letter || alone) {
+			do(h)
+			h, in = seed, false
+		}
+		if letter {
+			h, in = (h^uint64(c))*prime, true //nolint:gosec // a rune is not negative
+		}
+		i += size
+	}
+	if in {
+		do(h)
+	}
+}
+
+// shinglesOf returns the different shingles of a page in order, at most the n
+// lowest, and how many there are.
+func shinglesOf(d *retrieval.Document, n int) (lowest []uint32, all int) {
+	for i := range d.Sections {
+		eachShingle(&d.Sections[i], func(h uint32) { lowest = append(lowest, h) })
+	}
+	slices.Sort(lowest)
+	lowest = slices.Compact(lowest)
+	all = len(lowest)
+	return slices.Clone(lowest[:min(n, all)]), all
+}
+
+// sketched is how many shingles are remembered of a page.
+const sketched = 24
+
+func encodeSketch(shingles []uint32) (sketch []byte) {
+	for _, h := range shingles[:min(len(shingles), sketched)] {
+		sketch = binary.LittleEndian.AppendUint32(sketch, h)
+	}
+	return sketch
+}
+
+func decodeSketch(sketch []byte) (shingles []uint32) {
+	for ; len(sketch) >= 4; sketch = sketch[4:] {
+		shingles = append(shingles, binary.LittleEndian.Uint32(sketch))
+	}
+	return shingles
+}
