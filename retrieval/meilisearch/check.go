@@ -52,9 +52,7 @@ func checkServer(ctx context.Context, s *replica, add addFinding) {
 		return
 	}
 	if err == nil {
-		s.mu.Lock()
-		version := s.version
-		s.mu.Unlock()
+		version := s.now().version
 		if older(version, recommendedVersion) {
 			version += "; " + recommendedVersion + " or later is recommended"
 		}
@@ -62,7 +60,7 @@ func checkServer(ctx context.Context, s *replica, add addFinding) {
 	}
 	err = s.checkRights(ctx, s.site.uidPrefix)
 	do := ""
-	if lacking := s.lacks(); err == nil && lacking != nil {
+	if lacking := s.now().lacking; err == nil && lacking != nil {
 		err, do = lacking, lacking.remedy(s.site.uidPrefix)
 	}
 	if !add("keys", "permit indexing and searching", err, do) {

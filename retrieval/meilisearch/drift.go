@@ -23,13 +23,6 @@ func (x *Index) CheckSoon() {
 	}
 }
 
-// comparisonIsDue reports whether to compare a server with the content now.
-func (s *replica) comparisonIsDue() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Since(s.compared) >= s.site.options.CheckInterval
-}
-
 // differences compares the settings and counts of a server's indexes with c.
 func (s *replica) differences(ctx context.Context, c *content) (all []string, err error) {
 	for _, uid := range slices.Sorted(maps.Keys(c.indexes)) {
@@ -46,10 +39,7 @@ func (s *replica) differences(ctx context.Context, c *content) (all []string, er
 		if s.keepVectors(ix, want, settings.embedders()); settings.lacks(want) {
 			all = append(all, "the settings of "+uid+" differ")
 		}
-		s.mu.Lock()
-		dimensions := s.dimensions[uid]
-		s.mu.Unlock()
-		if e, ok := settings.embedders()[s.site.options.Embedder]; ok && e.source != userProvided && dimensions != 0 {
+		if e, ok := settings.embedders()[s.site.options.Embedder]; ok && e.source != userProvided && s.now().dimensions[uid] != 0 {
 			all = append(all, uid+" has the embedder now")
 		}
 		stats, err := s.stats(ctx, uid)
@@ -124,7 +114,7 @@ func (s *replica) restoreServer(ctx context.Context, c *content, all bool) (foun
 		return nil, err
 	}
 	s.checkKeys(ctx)
-	if lacking := s.lacks(); lacking != nil && len(lacking.Missing) > 0 {
+	if lacking := s.now().lacking; lacking != nil && len(lacking.Missing) > 0 {
 		return nil, lacking
 	}
 	u := update{replica: s, content: c, rewrite: all}

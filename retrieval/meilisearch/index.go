@@ -231,11 +231,11 @@ func (x *Index) checkServers() error {
 // checkKeys checks what the keys of a server permit, and logs it if that has
 // changed.
 func (s *replica) checkKeys(ctx context.Context) {
-	before := s.lacks()
+	before := s.now().lacking
 	if s.checkRights(ctx, s.site.uidPrefix) != nil {
 		return // the next probe finds it down
 	}
-	switch lacking := s.lacks(); {
+	switch lacking := s.now().lacking; {
 	case lacking == nil && before != nil:
 		s.site.log.Info("the keys of a Meilisearch server permit everything now", "server", s.url)
 	case lacking != nil && (before == nil || before.Error() != lacking.Error()):
@@ -279,11 +279,7 @@ func (x *Index) Documents() []*retrieval.Document {
 // sections without vectors.
 func (x *Index) LacksVectors() bool {
 	c := x.target.Load()
-	return x.noVectors.Load() || c != nil && c.restored && slices.ContainsFunc(x.servers, func(s *replica) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.missingVectors
-	})
+	return x.noVectors.Load() || c != nil && c.restored && slices.ContainsFunc(x.servers, func(s *replica) bool { return s.now().missingVectors })
 }
 
 // Counts returns the counts of searches since the index was opened.
@@ -392,7 +388,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 		s.setOutdated(true)
 		s.updates.Record(nil) // new content is tried at once
 		s.checkAccess(timed, 0)
-		reachable = reachable || s.writable()
+		reachable = reachable || s.now().writable()
 	}
 	// The lock is held until the target has changed: no server may be brought
 	// up to date with the previous one in between.

@@ -19,7 +19,7 @@ const (
 // take time.
 func (s *replica) watch(ctx context.Context) {
 	for sleep(ctx, maintainInterval) {
-		if _, due := s.down(); due && s.probe(ctx) == nil {
+		if k := s.now(); k.down != nil && time.Since(k.probed) >= probeInterval && s.probe(ctx) == nil {
 			s.site.log.Info("a Meilisearch server answers again", "server", s.url)
 		}
 	}
@@ -30,11 +30,11 @@ func (s *replica) maintain(ctx context.Context) {
 	s.adopt(ctx)
 	for sleep(ctx, maintainInterval) {
 		s.adopt(ctx)
-		if down, _ := s.down(); down != nil {
+		if s.now().down != nil {
 			continue
 		}
 		s.check(ctx)
-		if outdated, _ := s.state(); !outdated || !s.site.target.Load().writes() || !s.writable() || !s.updates.Allow() {
+		if k := s.now(); !k.outdated || !s.site.target.Load().writes() || !k.writable() || !s.updates.Allow() {
 			continue
 		}
 		if err := s.bringUpToDate(ctx); err != nil && ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (s *replica) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	s.checkAccess(ctx, accessInterval)
-	if outdated, _ := s.state(); !outdated && s.site.target.Load().writes() && s.writable() && s.comparisonIsDue() {
+	if k := s.now(); !k.outdated && s.site.target.Load().writes() && k.writable() && time.Since(k.compared) >= s.site.options.CheckInterval {
 		s.compare(ctx)
 	}
 }
@@ -57,7 +57,7 @@ func (s *replica) check(ctx context.Context) {
 // adopt takes the state of the site from a server if this process has none, so
 // that it answers searches before it has read the site.
 func (s *replica) adopt(ctx context.Context) {
-	if down, _ := s.down(); down != nil || s.site.target.Load() != nil || !s.writable() {
+	if s.site.target.Load() != nil || !s.now().writable() {
 		return
 	}
 	m, err := s.checkOwner(ctx)
@@ -82,10 +82,8 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	s.mu.Lock()
-	outdated, drifted := s.outdated, s.drifted
-	s.mu.Unlock()
-	if !outdated {
+	k := s.now()
+	if !k.outdated {
 		return nil
 	}
 	started := time.Now()
@@ -95,7 +93,7 @@ func (s *replica) bringUpToDate(ctx context.Context) error {
 			s.setOutdated(true)
 		}
 	}()
-	if drifted {
+	if k.drifted {
 		// Another Caddy may have been in the middle of an update.
 		found, err := s.drift(ctx, c)
 		if err != nil {

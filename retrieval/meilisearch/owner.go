@@ -171,10 +171,7 @@ func (u *update) finish(ctx context.Context, m mark) error {
 
 // fetchState reads the state from a server, nil if it has none.
 func (s *replica) fetchState(ctx context.Context, m mark) (c *content, err error) {
-	s.mu.Lock()
-	bad := s.badState
-	s.mu.Unlock()
-	if bad {
+	if s.now().badState {
 		return nil, errState
 	}
 	var state bytes.Buffer

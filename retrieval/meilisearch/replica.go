@@ -21,9 +21,19 @@ type replica struct {
 
 	updates  retrieval.Breaker  // of bringing it up to date
 	embedder *retrieval.Breaker // of the embedder in its settings
+}
 
-	// The server's lock is that of the fields below.
-
+// known is what is known of a server and of the site on it.
+type known struct {
+	version string // "" while the key may not ask for it
+	down    error  // nil if it isn't
+	// answered is when the last successful probe began. What a call that began
+	// earlier says is outdated: the server may have been restarted since.
+	answered, probed time.Time
+	// lacking is what the keys may not do, nil if they may do everything, or if
+	// accessChecked, when that and the owner were asked for, is zero.
+	lacking       *keyError
+	accessChecked time.Time
 	// foreign is who else the site's indexes belong to, nil if that is not known
 	// of anybody.
 	foreign *ownerError
@@ -48,8 +58,9 @@ type replica struct {
 }
 
 func newReplica(site *Index, s *server) *replica {
+	s.outdated, s.behind = true, time.Now()
 	return &replica{
-		server: s, site: site, outdated: true, behind: time.Now(),
+		server: s, site: site,
 		updates:  retrieval.Breaker{After: 1, First: retryFirst, Last: retryLast},
 		embedder: retrieval.NewEmbedderBreaker(),
 	}
@@ -67,55 +78,46 @@ func (s *replica) setOutdated(outdated bool) {
 	}
 }
 
-// state returns whether the server is outdated, and why it is down.
-func (s *replica) state() (outdated bool, down error) {
+// now returns what is known now.
+func (s *server) now() known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.outdated, s.err
+	return s.known
 }
 
 // refusal returns why the server's indexes may not be written, except that it
 // is down.
-func (s *replica) refusal() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (k known) refusal() error {
 	switch {
-	case s.lacking != nil:
-		return s.lacking
-	case s.foreign != nil:
-		return s.foreign
+	case k.lacking != nil:
+		return k.lacking
+	case k.foreign != nil:
+		return k.foreign
 	}
 	return nil
 }
 
 // writable reports whether the server is up, its keys permit indexing, and the
 // indexes belong to nobody else.
-func (s *replica) writable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && (s.lacking == nil || len(s.lacking.Missing) == 0) && s.foreign == nil
+func (k known) writable() bool {
+	return k.down == nil && (k.lacking == nil || len(k.lacking.Missing) == 0) && k.foreign == nil
 }
 
 // searchable reports whether the server is up and may be searched.
-func (s *replica) searchable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && (s.lacking == nil || !s.lacking.MissingSearch) && s.foreign == nil
+func (k known) searchable() bool {
+	return k.down == nil && (k.lacking == nil || !k.lacking.MissingSearch) && k.foreign == nil
 }
 
 // checkAccess finds out what the keys permit and whose the indexes are, if that
 // was never asked, or was refused and is due to be asked again. It logs what it
 // finds.
 func (s *replica) checkAccess(ctx context.Context, after time.Duration) {
-	s.mu.Lock()
-	refused := s.lacking != nil || s.foreign != nil
-	due := s.err == nil && (s.accessChecked.IsZero() || refused && time.Since(s.accessChecked) >= after)
-	s.mu.Unlock()
-	if !due {
+	k := s.now()
+	if k.down != nil || !k.accessChecked.IsZero() && (k.refusal() == nil || time.Since(k.accessChecked) < after) {
 		return
 	}
 	s.checkKeys(ctx)
-	if s.lacks() == nil {
+	if s.now().lacking == nil {
 		_, _ = s.checkOwner(ctx)
 	}
 }

@@ -136,10 +136,3 @@ func (s *server) checkRights(ctx context.Context, prefix string) error {
 	}
 	return nil
 }
-
-// lacks returns what the server's keys may not do, or nil.
-func (s *server) lacks() *keyError {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lacking
-}

@@ -103,11 +103,11 @@ func allRefused(errs []error) bool {
 func (x *Index) order() (current []*replica) {
 	var outdated []*replica
 	for _, s := range x.servers {
-		if old, _ := s.state(); !s.searchable() {
-			continue
-		} else if old {
+		switch k := s.now(); {
+		case !k.searchable():
+		case k.outdated:
 			outdated = append(outdated, s)
-		} else {
+		default:
 			current = append(current, s)
 		}
 	}
@@ -117,10 +117,9 @@ func (x *Index) order() (current []*replica) {
 // downErrors returns why servers are down.
 func (x *Index) downErrors() (errs []error) {
 	for _, s := range x.servers {
-		if err := s.refusal(); err != nil {
+		k := s.now()
+		if err := cmp.Or(k.refusal(), k.down); err != nil {
 			errs = append(errs, err)
-		} else if _, down := s.state(); down != nil {
-			errs = append(errs, down)
 		}
 	}
 	if len(errs) == 0 {
@@ -153,9 +152,7 @@ func (s *replica) searchServer(ctx context.Context, c *content, q retrieval.Quer
 		}
 		if indexNotFound(err) {
 			s.setOutdated(true)
-			if reason := s.refusal(); reason != nil {
-				err = reason
-			}
+			err = cmp.Or(s.now().refusal(), err)
 		}
 		return nil, false, err
 	}
@@ -362,9 +359,7 @@ func (s *replica) indexRequests(c *content, n *narrowedSet, q retrieval.Query, f
 // vectors for the query.
 func (s *replica) addVector(r *searchRequest, q retrieval.Query, ratio float64) (ok bool) {
 	x := s.site
-	s.mu.Lock()
-	dimensions, known := s.dimensions[r.IndexUID]
-	s.mu.Unlock()
+	dimensions, known := s.now().dimensions[r.IndexUID]
 	switch {
 	case x.ratio == 0:
 		return false

@@ -49,16 +49,8 @@ type server struct {
 	client         *http.Client
 	probeTimeout   time.Duration
 
-	mu      sync.Mutex
-	version string // "" while the key may not ask for it
-	err     error  // why it is down, nil if it isn't
-	// answered is when the last successful probe began. What a call that began
-	// earlier says is outdated: the server may have been restarted since.
-	answered, probed time.Time
-	// lacking is what the keys may not do, nil if they may do everything, or if
-	// accessChecked, when that and the owner were asked for, is zero.
-	lacking       *keyError
-	accessChecked time.Time
+	mu sync.Mutex
+	known
 }
 
 func newServer(url, key, searchKey string, probeTimeout time.Duration) *server {
@@ -261,19 +253,11 @@ func (s *server) probe(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version = cmp.Or(v.PkgVersion, s.version)
-	s.probed, s.err = time.Now(), err
+	s.probed, s.down = time.Now(), err
 	if err == nil {
 		s.answered = began
 	}
 	return err
-}
-
-// down returns why the server is down, nil if it isn't. probe reports that it
-// should be probed now.
-func (s *server) down() (err error, probe bool) { //nolint:revive // the error is a state
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err, s.err != nil && time.Since(s.probed) >= probeInterval
 }
 
 // older compares versions, which have the form of Go's up to a "-". One that can't
@@ -295,9 +279,9 @@ func (s *server) failed(began time.Time, err error) (first bool) {
 		s.accessChecked = time.Time{}
 		return false
 	}
-	if first = s.err == nil; first {
+	if first = s.down == nil; first {
 		s.probed = time.Now()
 	}
-	s.err = err
+	s.down = err
 	return first
 }

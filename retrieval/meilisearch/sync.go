@@ -58,7 +58,7 @@ func (x *Index) syncAll(ctx context.Context, c *content) error {
 	errs := make([]error, len(x.servers))
 	var group sync.WaitGroup
 	for i, s := range x.servers {
-		if !s.writable() {
+		if !s.now().writable() {
 			continue
 		}
 		group.Go(func() {
@@ -72,7 +72,7 @@ func (x *Index) syncAll(ctx context.Context, c *content) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if slices.ContainsFunc(x.servers, func(s *replica) bool { outdated, _ := s.state(); return !outdated }) {
+	if slices.ContainsFunc(x.servers, func(s *replica) bool { return !s.now().outdated }) {
 		return nil
 	}
 	for _, err := range errs {
