@@ -35,14 +35,19 @@ func checkNode(ctx context.Context) error {
 	return nil
 }
 
-// Install installs the packages that the lock file in dir names, unless they
-// are there already. Test binaries that call it at the same time wait for each
+// Install installs the packages that the lock file in dir names, or its
+// package.json where there is none, unless they are there already. Test binaries that call it at the same time wait for each
 // other.
 func Install(ctx context.Context, dir string) error {
 	if err := checkNode(ctx); err != nil {
 		return err
 	}
+	command := "ci"
 	want, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		command = "install"
+		want, err = os.ReadFile(filepath.Join(dir, "package.json"))
+	}
 	if err != nil {
 		return fmt.Errorf("reading the list of npm packages: %w", err)
 	}
@@ -62,10 +67,10 @@ func Install(ctx context.Context, dir string) error {
 	if installed() {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd := exec.CommandContext(ctx, "npm", command, "--no-audit", "--no-fund", "--loglevel=error")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("installing packages with npm ci in %s: %w: %s", dir, err, Last(out))
+		return fmt.Errorf("installing packages with npm %s in %s: %w: %s", command, dir, err, Last(out))
 	}
 	if err := os.WriteFile(stamp, want, 0o644); err != nil {
 		return fmt.Errorf("noting that the npm packages are installed: %w", err)

@@ -13,38 +13,52 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 )
 
 // builds are generators of sites with a search. Of each, its program and
-// arguments, sources by name, where it writes, what opens its search on a wide
-// screen and on a phone, the letters that do, and whether it is closed.
+// arguments, sources by name or the folder below testdata/builds that holds
+// them, what opens its search on a wide screen and on a phone, the letters that
+// do, and whether it is closed. OUT is where the site is written to.
 var builds = []struct {
 	name, command string
 	sources       map[string]string
-	out           string
+	folder        string
 	opener, phone string
 	keys, closed  string
 }{
 	{
-		"mdBook", "mdbook build", map[string]string{
+		"mdBook", "mdbook build -d OUT", map[string]string{
 			"book.toml": "[book]\ntitle = \"Rockets\"\n", "src/SUMMARY.md": "# Summary\n\n- [Launch](launch.md)\n- [Wind](wind.md)\n",
 			"src/launch.md": "# Launch\n\nPress the red igniter.\n", "src/wind.md": "# Wind\n\nAbove 20 knots, an administrator holds the countdown.\n",
 		},
-		"book", "#mdbook-search-toggle", "#mdbook-search-toggle", "s/", "document.querySelector('#mdbook-search-wrapper').classList.contains('hidden')",
+		"", "#mdbook-search-toggle", "#mdbook-search-toggle", "s/", "document.querySelector('#mdbook-search-wrapper').classList.contains('hidden')",
 	},
 	{
-		"Material for MkDocs", "mkdocs build -q", map[string]string{
+		"Material for MkDocs", "mkdocs build -q -d OUT", map[string]string{
 			"mkdocs.yml":    "site_name: Rockets\ntheme:\n  name: material\n  font: false\n",
 			"docs/index.md": "# Launch\n\nPress the red igniter.\n", "docs/wind.md": "# Wind\n\nAbove 20 knots, an administrator holds the countdown.\n",
 		},
-		"site", ".md-search__input", ".md-header [for=__search]", "sf/", "!document.querySelector('#__search').checked",
+		"", ".md-search__input", ".md-header [for=__search]", "sf/", "!document.querySelector('#__search').checked",
 	},
 	{
-		"Sphinx with Furo", "sphinx-build -q -b html . out", map[string]string{
-			"conf.py": "project = 'Rockets'\nhtml_theme = 'furo'\nexclude_patterns = ['out']\n", "index.rst": "Launch\n======\n\nPress the red igniter.\n\n.. toctree::\n\n   wind\n",
+		"Sphinx with Furo", "sphinx-build -q -b html . OUT", map[string]string{
+			"conf.py": "project = 'Rockets'\nhtml_theme = 'furo'\n", "index.rst": "Launch\n======\n\nPress the red igniter.\n\n.. toctree::\n\n   wind\n",
 			"wind.rst": "Wind\n====\n\nAbove 20 knots, an administrator holds the countdown.\n",
 		},
-		"out", ".sidebar-search", "", "/", "document.querySelector('.sidebar-search').value === ''",
+		"", ".sidebar-search", "", "/", "document.querySelector('.sidebar-search').value === ''",
+	},
+	{
+		"VitePress", "vitepress build --outDir OUT", nil,
+		"vitepress", ".DocSearch-Button", ".DocSearch-Button", "/", "!document.querySelector('.VPLocalSearchBox')",
+	},
+	{
+		"Starlight", "astro build --outDir OUT", nil,
+		"starlight", "[data-open-modal]", "[data-open-modal]", "", "!document.querySelector('site-search dialog').open",
+	},
+	{
+		"Docusaurus", "docusaurus build --out-dir OUT", nil,
+		"docusaurus", ".DocSearch-Button", ".DocSearch-Button", "/", "!document.querySelector('.DocSearch-Modal')",
 	},
 }
 
@@ -53,57 +67,75 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 	loadAxe(t)
 	for _, build := range builds {
 		t.Run(build.name, func(t *testing.T) {
-			command := strings.Fields(build.command)
-			if _, err := exec.LookPath(command[0]); err != nil {
+			out := t.TempDir()
+			command := strings.Fields(strings.Replace(build.command, "OUT", out, 1))
+			var dir, path string
+			if build.folder != "" {
+				all, err := filepath.Abs("testdata/builds")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := npm.Install(t.Context(), all); err != nil {
+					t.Fatal(err)
+				}
+				dir, path = filepath.Join(all, build.folder), filepath.Join(all, "node_modules", ".bin")
+				command[0] = filepath.Join(path, command[0])
+			} else if _, err := exec.LookPath(command[0]); err != nil {
 				t.Skipf("%s is not installed: pip install -r caddytest/requirements.txt", command[0])
+			} else {
+				dir = caddytest.Folder(t, build.sources)
 			}
-			dir := caddytest.Folder(t, build.sources)
 			run := exec.CommandContext(t.Context(), command[0], command[1:]...)
 			run.Dir = dir
-			if out, err := run.CombinedOutput(); err != nil {
-				t.Fatalf("%s: %v\n%s", build.command, err, out)
+			run.Env = append(os.Environ(), "PATH="+path+string(filepath.ListSeparator)+os.Getenv("PATH"), "ASTRO_TELEMETRY_DISABLED=1")
+			if said, err := run.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", build.command, err, npm.Last(said))
 			}
-			if _, err := os.Stat(filepath.Join(dir, build.out, "index.html")); err != nil {
+			if _, err := os.Stat(filepath.Join(out, "index.html")); err != nil {
 				t.Fatal(err)
 			}
 			server := caddytest.Start(t, "key "+caddytest.Key,
-				"http://:0 {\n\tbind 127.0.0.1\n\troot "+filepath.Join(dir, build.out)+"\n\tdocs acme {\n\t\twidget inject\n\t}\n\tfile_server\n}\n")
+				"http://:0 {\n\tbind 127.0.0.1\n\troot "+out+"\n\tdocs acme {\n\t\twidget inject\n\t}\n\tfile_server\n}\n")
 			server.Ready("acme")
 			b := openTab(t, &stand{Server: &httptest.Server{URL: server.Base}})
-			opened := func(what string) {
+			opened := func() {
 				t.Helper()
 				b.until(`$('dialog')?.open && ` + build.closed)
-				b.shoot("build-" + strings.Fields(build.name)[0] + "-" + what)
 				b.key(kb.Escape)
 				b.until(`!$('dialog').open && ` + build.closed)
 			}
 			b.visit("/", "")
-			path := js[string](b, `location.pathname`)
+			at := js[string](b, `location.pathname`)
 			b.is(`!seen('.button')`) // its own is there
 			b.press(`document.querySelector(` + quote(build.opener) + `)`)
 			b.until(`$('dialog')?.open && $('.mode')`)
 			b.write("administrator")
 			b.until(`$$('.result').length > 0`)
 			b.key(kb.ArrowRight) // turns the page in mdBook
-			b.is(`location.pathname === ` + quote(path))
-			for _, scheme := range []string{"light", "dark"} {
-				b.media("prefers-color-scheme", scheme)
-				b.axe(build.name+", "+scheme, "caddy-docs")
+			b.is(`location.pathname === ` + quote(at))
+			looks := func(width string) {
+				t.Helper()
+				for _, scheme := range []string{"light", "dark"} {
+					b.media("prefers-color-scheme", scheme)
+					b.axe(build.name+", "+width+", "+scheme, "caddy-docs")
+					b.shoot("build-" + strings.Fields(build.name)[0] + "-" + width + "-" + scheme)
+				}
 			}
-			opened("click")
+			looks("1280")
+			opened()
 			js[bool](b, `document.activeElement.blur(), true`)
 			for _, key := range build.keys {
 				b.until(`document.activeElement === document.body`)
 				b.key(string(key))
-				opened("key")
+				opened()
 			}
 			b.open()
-			opened("shortcut")
+			opened()
 
 			b.visit("/", "")
 			b.network(-1)
 			b.press(`document.querySelector(` + quote(build.opener) + `)`)
-			b.until(`$('dialog').open && text('.status') === 'Offline' && location.pathname === ` + quote(path))
+			b.until(`$('dialog').open && text('.status') === 'Offline' && location.pathname === ` + quote(at))
 			b.network(0)
 
 			b.visit("/", "")
@@ -131,10 +163,14 @@ func TestTheBoxTakesThePlaceOfTheSearchOfRealBuilds(t *testing.T) {
 				b.until(`seen('.button')`)
 				on = `$('.button')`
 			}
-			at := js[[]float64](b, `(r => [r.x + r.width / 2, r.y + r.height / 2])(`+on+`.getBoundingClientRect())`)
-			call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}})
+			xy := js[[]float64](b, `(r => [r.x + r.width / 2, r.y + r.height / 2])(`+on+`.getBoundingClientRect())`)
+			call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: xy[0], Y: xy[1]}}})
 			call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
-			opened("phone")
+			b.until(`$('dialog')?.open && $('.mode')`)
+			b.write("administrator")
+			b.until(`$$('.result').length > 0`)
+			looks("390")
+			opened()
 			if found := js[[]string](b, "errors"); len(found) > 0 {
 				t.Errorf("errors: %q", found)
 			}

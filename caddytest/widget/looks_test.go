@@ -24,7 +24,7 @@ func (b *tab) axe(state, within string) {
 	if !js[bool](b, `Boolean(window.axe)`) {
 		js[bool](b, axe+"\n;true")
 	}
-	found := js[[]string](b, `axe.run(` + quote(within) + `, { resultTypes: ['violations'] }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`)
+	found := js[[]string](b, `axe.run(`+quote(within)+`, { resultTypes: ['violations'] }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html.slice(0, 150) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`)
 	for _, f := range found {
 		b.t.Errorf("axe, %s: %s", state, f)
 	}

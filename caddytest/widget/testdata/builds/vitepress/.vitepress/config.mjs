@@ -1,0 +1,1 @@
+export default { title: 'Rockets', themeConfig: { search: { provider: 'local' } } }
