@@ -2,13 +2,16 @@ package manual
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/caddy-docs/caddy-docs/caddytest"
 	"github.com/caddy-docs/caddy-docs/caddytest/browser"
+	"github.com/caddy-docs/caddy-docs/caddytest/npm"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -26,7 +29,7 @@ func do(ctx context.Context, t *testing.T, actions ...chromedp.Action[chromedp.V
 // js is the value of an expression in the page.
 func js[T any](ctx context.Context, t *testing.T, expression string) T {
 	t.Helper()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
@@ -172,5 +175,46 @@ func TestTheManualLeadsFromPageToPage(t *testing.T) {
 	}
 	if pages := len(manualPages(t)); len(seen) != pages {
 		t.Errorf("the next pages are %d of %d", len(seen), pages)
+	}
+}
+
+// axe finds nothing on the kinds of pages that the manual has.
+func TestTheManualIsAccessible(t *testing.T) {
+	ctx := browser.Tab(t)
+	const tests = "../widget"
+	if err := npm.Install(ctx, tests); err != nil {
+		t.Fatal(err)
+	}
+	axe, err := os.ReadFile(tests + "/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startManual(t)
+	for _, width := range []int64{1280, 390} {
+		for _, scheme := range []string{"light", "dark"} {
+			do(ctx, t, chromedp.EmulateViewport(width, 800))
+			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+				t.Fatal(err)
+			}
+			for _, page := range []string{"/", "/caddyfile", "/compare", "/keyz", "/v1/ask/manual?q=private+pages"} {
+				do(ctx, t, chromedp.Navigate(s.Base+page))
+				found := js[[]string](ctx, t, string(axe)+`
+					axe.run({ resultTypes: ['violations'] }).then(r => r.violations.flatMap(v => v.nodes.map(n => v.id + ' ' + n.target + ' ' + n.failureSummary)))`)
+				for _, f := range found {
+					t.Errorf("%s, %d, %s: %s", page, width, scheme, f)
+				}
+				if dir := os.Getenv("MANUAL_SHOTS"); dir != "" {
+					png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+					if err != nil {
+						t.Fatal(err)
+					}
+					name := fmt.Sprintf("%s-%d-%s.png", strings.Map(func(r rune) rune { return map[bool]rune{true: '_', false: r}[r == '/' || r == '?'] }, page), width, scheme)
+					if err := os.WriteFile(dir+"/"+name, png, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
 	}
 }

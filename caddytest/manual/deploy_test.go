@@ -48,7 +48,7 @@ func TestTheFirstProfileServesItsSite(t *testing.T) {
 // The versions that are pinned in several files are the same.
 func TestTheSameVersionsArePinnedEverywhere(t *testing.T) {
 	want := regexp.MustCompile(`caddyserver/caddy/v2 (v\S+)`).FindStringSubmatch(caddytest.ReadFile(t, "../../go.mod"))[1]
-	for _, file := range []string{"Dockerfile", ".ci/release", "xcaddy.md", "README.md", "docs/install.md"} {
+	for _, file := range []string{"Dockerfile", ".ci/release", "xcaddy.md", "README.md", "docs/install.md", "docs/index.md"} {
 		found := regexp.MustCompile(`build (v2\.\S+)`).FindAllStringSubmatch(caddytest.ReadFile(t, "../../"+file), -1)
 		if len(found) == 0 {
 			t.Errorf("%s builds no version", file)

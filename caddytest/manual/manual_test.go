@@ -558,6 +558,7 @@ func TestTheManualHasAPageForAddressesThatAreNotThere(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/nothing":              {"There is no such page", `href="/v1/ask/manual?q=nothing"`, `<nav id="ui-pages"`},
 		"/dashbord/keyss.html":  {`<li><a href="/dashboard">`, `<li><a href="/keys">`, `q=dashbord+keyss"`},
+		"/keyz":                {`<li><a href="/keys">`},
 		"/%7B%7Benv%20%22X%22":  {`q=env+x"`},
 		"/%3Cscript%3Ex/../a.b": {`q=script+x+a+b"`},
 	} {
