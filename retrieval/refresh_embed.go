@@ -25,8 +25,8 @@ const (
 	// doubled up to maxEmbedRetry.
 	embedRetry    = 5 * time.Second
 	maxEmbedRetry = 5 * time.Minute
-	// keeperInterval is how often a Keeper is asked.
-	keeperInterval = 10 * time.Second
+	// remoteInterval is how often a Remote is asked.
+	remoteInterval = 10 * time.Second
 	// publishInterval is how often new vectors are published while others
 	// are still being made.
 	publishInterval = time.Minute
@@ -266,7 +266,7 @@ func (e *embeddings) missing(ctx context.Context) (texts []text, unpublished boo
 
 // lost reports whether the index has lost vectors that it was given.
 func (e *embeddings) lost() bool {
-	k, ok := e.refresher.options.Index.(Keeper)
+	k, ok := e.refresher.options.Index.(Remote)
 	return ok && k.LacksVectors()
 }
 
@@ -274,7 +274,7 @@ func (e *embeddings) lost() bool {
 func (e *embeddings) run(ctx context.Context) {
 	failures := 0 // in a row
 	for {
-		pause := keeperInterval
+		pause := remoteInterval
 		if failures > 0 {
 			pause = backoff(embedRetry, maxEmbedRetry, failures)
 		}

@@ -71,7 +71,7 @@ const storedBatch = 500
 // stored takes the vectors of texts that the index has already, and returns the
 // other texts.
 func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
-	keeper, ok := e.refresher.options.Index.(Keeper)
+	remote, ok := e.refresher.options.Index.(Remote)
 	if !ok {
 		return texts
 	}
@@ -83,7 +83,7 @@ func (e *embeddings) stored(ctx context.Context, texts []text) (others []text) {
 		}
 		var keys []disk.Key
 		var vectors [][]float32
-		for i, v := range keeper.Vectors(ctx, pages, sections) {
+		for i, v := range remote.Vectors(ctx, pages, sections) {
 			if v == nil {
 				others = append(others, batch[i])
 			} else {

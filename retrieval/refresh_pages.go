@@ -292,16 +292,17 @@ func (r *Refresher) read(ctx context.Context, snapshot Snapshot, file File, befo
 }
 
 // keep gives a document to an index that keeps documents on disk, and returns
-// its outline.
+// what Keep does.
 func (r *Refresher) keep(d *Document) (*Document, error) {
 	keeper, ok := r.options.Index.(Keeper)
 	if !ok {
 		return d, nil
 	}
-	if r.embeddings != nil {
+	kept, err := keeper.Keep(d)
+	if r.embeddings != nil && kept != d {
 		r.embeddings.note(d)
 	}
-	return keeper.Keep(d)
+	return kept, err
 }
 
 // unchanged is the page of a file whose content is that of an entry.

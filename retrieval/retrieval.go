@@ -285,12 +285,17 @@ type Index interface {
 	Close() error
 }
 
-// Keeper is an Index in other servers, with its documents on disk: it takes them
-// one by one as they are read, so that memory never has all texts and vectors of
-// a site. Its Documents are outlines.
+// Keeper is an Index with its documents on disk: it takes them one by one as they
+// are read, so that memory never has all texts of a site. Its Documents are
+// outlines.
 type Keeper interface {
-	// Keep stores a document for a later Replace, and returns its outline.
-	Keep(d *Document) (outline *Document, err error)
+	// Keep stores a document for the next Replace, and returns its outline, or the
+	// document if it stays in memory.
+	Keep(d *Document) (*Document, error)
+}
+
+// Remote is an Index in other servers, which have its vectors.
+type Remote interface {
 	// LacksVectors reports whether vectors of the last Replace, which may have
 	// been in an earlier process, are missing, so that it must be repeated.
 	LacksVectors() bool

@@ -338,6 +338,16 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// ReadFrom implements io.ReaderFrom, which file_server uses: otherwise each
+// response needs a buffer.
+func (w *response) ReadFrom(r io.Reader) (int64, error) {
+	buffer := chunks.Get().(*[32 << 10]byte)
+	defer chunks.Put(buffer)
+	return io.CopyBuffer(struct{ io.Writer }{w}, r, buffer[:])
+}
+
+var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
 // hostname is a host without its port.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -31,3 +31,17 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	}
 	return os.Rename(f.Name(), path)
 }
+
+// Scratch returns a new file that no folder lists: it is gone once it is closed,
+// or once nothing refers to it. One that a killed process left is named like path
+// with a suffix.
+func Scratch(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	return f, err
+}

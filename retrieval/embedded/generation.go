@@ -24,7 +24,7 @@ type generation struct {
 	sectionIDF, pageIDF []float32         // by term
 
 	mean     words.Averages
-	forms    forms
+	forms    words.Forms
 	sections postings // by the whole text of sections
 	pages    postings // by the whole text of pages
 	titles   postings // pages by their titles
@@ -79,7 +79,7 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 		}
 		terms[i] = t
 	}
-	g.forms = newForms(terms, places, len(g.terms))
+	g.forms = words.NewForms(terms, places, len(g.terms))
 	g.invert(terms, len(g.terms), nil)
 	g.total, g.find = g.sectionCount(), g.findTerm
 	g.sectionIDF = g.sections.idf(g.total)
@@ -93,7 +93,7 @@ func newGeneration(docs []*retrieval.Document, texts []*pageTexts, counted []*wo
 			g.factor[page] = repeatsFactor
 		}
 	}
-	g.spelling = spellingOf(lexicon, places)
+	g.spelling = words.SpellingOf(lexicon, places)
 	g.vectors = vectors
 	g.vectors.measure(g)
 	return g

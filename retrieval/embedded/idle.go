@@ -151,6 +151,9 @@ func (x *Index) take(c *contents, documents []*retrieval.Document) error {
 			c.docs[i], c.texts[i] = withoutTexts(d), newTexts(d)
 			continue
 		}
+		if c.texts[i] = x.kept.texts[keptKey(d)]; c.texts[i] != nil {
+			continue
+		}
 		if known == nil {
 			if g := x.current.Load(); g != nil {
 				known = &contents{docs: g.docs, texts: g.texts}

@@ -64,9 +64,13 @@ type Index struct {
 	replacing sync.Mutex   // guards changes of current, and:
 	words     []words.Word // of the lexicon, which is made again for each Replace
 	closed    bool
+	kept      kept
 }
 
-var _ retrieval.Index = (*Index)(nil)
+var (
+	_ retrieval.Index  = (*Index)(nil)
+	_ retrieval.Keeper = (*Index)(nil)
+)
 
 // Open returns the index of a folder. What an earlier run left there is loaded by
 // Restore, until which the index is not ready. Open only fails if synonyms or stop
@@ -210,7 +214,8 @@ var errClosed = errors.New("the index is closed")
 // language are those of the current generation is not analyzed again; one
 // without a hash always is.
 //
-// An outline that Documents returned represents the whole document.
+// An outline that Documents or, since the last Replace, Keep returned represents
+// the whole document.
 //
 // It is an error if two documents have the same page, or if vectors don't
 // match the documents or each other; then, and if ctx is canceled, the current
@@ -221,6 +226,7 @@ func (x *Index) Replace(ctx context.Context, documents []*retrieval.Document, ve
 	if x.closed {
 		return errClosed
 	}
+	defer func() { x.kept = kept{} }()
 	c := &contents{lexicon: &words.Lexicon{Words: x.words}}
 	err := x.take(c, documents)
 	if err == nil {

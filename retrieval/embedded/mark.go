@@ -34,7 +34,7 @@ func (x *Index) Mark(q retrieval.Query) retrieval.Marker {
 	}
 	g = g.only(q.Pages)
 	return g.parsed(&q, x.wording).marker(func(e expansion) (texts []string) {
-		for _, form := range g.forms.of(e.term) {
+		for _, form := range g.forms.Of(e.term) {
 			texts = append(texts, g.lexicon[form].Text)
 		}
 		return texts
@@ -116,43 +116,4 @@ func (p *parsedQuery) marker(names func(expansion) []string, languages []languag
 		slices.SortFunc(spans, func(a, b retrieval.Span) int { return a.Start - b.Start })
 		return spans
 	}
-}
-
-// forms are the words of each term. They are numbers in a lexicon.
-type forms struct {
-	words []uint32 // by term
-	first []uint32 // term → its first word; one more at the end
-}
-
-// newForms takes the terms of the words of a lexicon that are in any place.
-func newForms(term, places []uint32, terms int) forms {
-	f := forms{first: make([]uint32, terms+1)}
-	for word, n := range places {
-		if n > 0 {
-			f.first[term[word]+1]++
-		}
-	}
-	for t := range terms {
-		f.first[t+1] += f.first[t]
-	}
-	f.words = make([]uint32, f.first[terms])
-	next := slices.Clone(f.first)
-	for word, n := range places {
-		if t := term[word]; n > 0 {
-			f.words[next[t]] = uint32(word)
-			next[t]++
-		}
-	}
-	return f
-}
-
-func (f *forms) of(term uint32) []uint32 { return f.words[f.first[term]:f.first[term+1]] }
-
-// spellingOf lists the words of a lexicon that are in any place.
-func spellingOf(lexicon []words.Word, places []uint32) *words.List {
-	texts := make([]string, len(lexicon))
-	for i := range lexicon {
-		texts[i] = lexicon[i].Text
-	}
-	return words.NewList(texts, places)
 }

@@ -121,6 +121,8 @@ func encode(w io.Writer, c *contents, stored []*texts) error {
 	if err := e.Encode(start); err != nil {
 		return err
 	}
+	var data []byte
+	var err error
 	row, first := 0, uint32(0)
 	for i, d := range c.docs {
 		p := snapshotPage{Document: d}
@@ -135,15 +137,13 @@ func encode(w io.Writer, c *contents, stored []*texts) error {
 			}
 			p.Vectors = m.values[from*m.dim : row*m.dim]
 		}
-		data, ends, err := c.texts[i].Load().record()
-		if err != nil {
+		if data, p.Ends, err = c.texts[i].Load().record(data); err != nil {
 			return err
 		}
-		p.Ends = ends
 		if err := e.Encode(p); err != nil {
 			return err
 		}
-		stored[i] = &texts{at: int64(*written), ends: ends}
+		stored[i] = &texts{at: int64(*written), ends: p.Ends}
 		if _, err := w.Write(data); err != nil {
 			return err
 		}

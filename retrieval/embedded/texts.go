@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
+	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 )
 
 // texts are those of a page's sections, and its links. Once they are in a
@@ -49,14 +53,62 @@ func withoutTexts(d *retrieval.Document) *retrieval.Document {
 	return &c
 }
 
+// heldTexts is how many bytes of texts are held before others go to a file: a few
+// pages need none.
+const heldTexts = 1 << 20
+
+// kept are the texts that Keep took since the last Replace.
+type kept struct {
+	size  int64    // also of those that are held
+	file  *os.File // nil if all are held
+	texts map[string]*pageTexts
+}
+
+// keptKey distinguishes files that have the same page.
+func keptKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
+
+// Keep writes the texts of a document to a file that the next Replace reads, and
+// returns the document's outline. It returns the document, which stays in memory,
+// while there are few texts, and if the file can't be written.
+func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
+	if x.dir == "" || holdTexts {
+		return d, nil
+	}
+	data, ends, err := (&texts{whole: d}).record(nil)
+	if err != nil {
+		return d, err
+	}
+	x.replacing.Lock()
+	defer x.replacing.Unlock()
+	k := &x.kept
+	at := k.size
+	if k.size += int64(len(data)); k.size < heldTexts {
+		return d, nil
+	}
+	if k.file == nil {
+		k.texts = map[string]*pageTexts{}
+		if k.file, err = disk.Scratch(filepath.Join(x.dir, snapshotFile)); err != nil {
+			return d, nil //nolint:nilerr // see above
+		}
+	}
+	if _, err = k.file.WriteAt(data, at); err != nil {
+		return d, nil //nolint:nilerr // likewise
+	}
+	t, o := &pageTexts{}, withoutTexts(d)
+	t.Store(&texts{file: k.file, at: at, ends: ends})
+	k.texts[keptKey(o)] = t
+	return o, nil
+}
+
 // record returns the texts as a snapshot has them: of each section the length
-// of the text, the text and its marks, then the links.
-func (t *texts) record() (data []byte, ends []uint32, err error) {
+// of the text, the text and its marks, then the links. They are in buffer if it
+// has room.
+func (t *texts) record(buffer []byte) (data []byte, ends []uint32, err error) {
 	if t.whole == nil {
-		data, err = t.read(0, t.ends[len(t.ends)-1])
+		data, err = t.read(buffer, 0, t.ends[len(t.ends)-1])
 		return data, t.ends, err
 	}
-	ends = []uint32{0}
+	data, ends = buffer[:0], []uint32{0}
 	for _, s := range t.whole.Sections {
 		data = append(append(binary.AppendUvarint(data, uint64(len(s.Text))), s.Text...), s.Marks...)
 		ends = append(ends, uint32(len(data))) //nolint:gosec // a page is smaller
@@ -71,8 +123,8 @@ func (t *texts) record() (data []byte, ends []uint32, err error) {
 	return data, append(ends, uint32(len(data))), nil //nolint:gosec // likewise
 }
 
-func (t *texts) read(from, to uint32) ([]byte, error) {
-	data := make([]byte, to-from)
+func (t *texts) read(buffer []byte, from, to uint32) ([]byte, error) {
+	data := slices.Grow(buffer[:0], int(to-from))[:to-from]
 	if _, err := t.file.ReadAt(data, t.at+int64(from)); err != nil {
 		return nil, fmt.Errorf("%w: reading texts of the index: %w", retrieval.ErrUnavailable, err)
 	}
@@ -84,7 +136,7 @@ func (t *texts) section(i int) (string, error) {
 	if t.whole != nil {
 		return t.whole.Sections[i].Text, nil
 	}
-	data, err := t.read(t.ends[i], t.ends[i+1])
+	data, err := t.read(nil, t.ends[i], t.ends[i+1])
 	text, _ := cutText(data)
 	return string(text), err
 }
@@ -104,7 +156,7 @@ func (t *texts) document(d *retrieval.Document) (*retrieval.Document, error) {
 	if t.whole != nil {
 		return d.Whole(t.whole), nil
 	}
-	data, err := t.read(0, t.ends[len(t.ends)-1])
+	data, err := t.read(nil, 0, t.ends[len(t.ends)-1])
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (in *Ingester) relate(doc *retrieval.Document, h head) {
 
 // humanize makes a title of a file's or folder's name.
 func humanize(name string) string {
-	name = strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name))
+	name = strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(name, "-", " "), "_", " "))
 	if name == "" || strings.ToLower(name) != name {
 		return name
 	}

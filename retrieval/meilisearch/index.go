@@ -134,6 +134,7 @@ type Counts struct {
 var (
 	_ retrieval.Index  = (*Index)(nil)
 	_ retrieval.Keeper = (*Index)(nil)
+	_ retrieval.Remote = (*Index)(nil)
 )
 
 // Open returns the index of a site. It fails if a server answers and is too

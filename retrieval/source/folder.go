@@ -4,6 +4,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -122,18 +123,21 @@ func (s *folderSnapshot) read(name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file")
 	}
-	return readPage(f)
+	return readPage(f, info.Size())
 }
 
 // errTooLarge is the error of a page of more than retrieval.MaxPage bytes.
 var errTooLarge = fmt.Errorf("is larger than %d MB: split it, or exclude it", retrieval.MaxPage>>20)
 
-func readPage(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, retrieval.MaxPage+1))
-	if err == nil && len(data) > retrieval.MaxPage {
+// readPage reads a page that is probably of a size.
+func readPage(r io.Reader, size int64) ([]byte, error) {
+	var data bytes.Buffer
+	data.Grow(int(min(size, retrieval.MaxPage)) + bytes.MinRead)
+	_, err := data.ReadFrom(io.LimitReader(r, retrieval.MaxPage+1))
+	if err == nil && data.Len() > retrieval.MaxPage {
 		return nil, errTooLarge
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // systemError returns err if it says nothing about the file: the process or

@@ -101,7 +101,7 @@ func (s *sitemapSnapshot) fetch(ctx context.Context, file retrieval.File) (none 
 	if t := response.Header.Get("Content-Type"); !isHTML(t) {
 		return none, fmt.Errorf("%w: its content type is %q", retrieval.ErrNotPage, t)
 	}
-	data, err := readPage(response.Body)
+	data, err := readPage(response.Body, 0)
 	if err != nil && err != errTooLarge {
 		err = fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
 	}
