@@ -33,7 +33,7 @@ const (
 	snapshotFile = "index.snapshot"
 	// SnapshotFormat is raised with each change of what is written and of what
 	// analysis makes of a document.
-	SnapshotFormat = 7
+	SnapshotFormat = 8
 	// snapshotHeader and the format are the first line.
 	snapshotHeader = "caddy-docs index "
 	maxHeader      = len(snapshotHeader) + 10

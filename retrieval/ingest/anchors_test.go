@@ -106,7 +106,7 @@ func TestAnchorsOfHeadingsInHTML(t *testing.T) {
 func TestTermsWithAnIDOpenSections(t *testing.T) {
 	const list = `<main><h2 id="s">Settings</h2><p>All of them.</p><dl>` +
 		`<dt id="mem"><span class="term"><code>work_mem</code> (<code>integer</code>)</span></dt><dd>Memory of a sort.</dd>` +
-		`<div><dt><a id="ssl"></a>ssl</dt><dt>tls</dt><dd>Encrypts.<dl><dt id="min">minimum</dt><dd>The oldest version.</dd></dl></dd></div>` +
+		`<div><dt><a id="ssl"></a>ssl</dt><dt id="tls">tls</dt><dd>Encrypts.<dl><dt id="min">minimum</dt><dd>The oldest version.</dd></dl></dd></div>` +
 		`<dt>plain</dt><dd>Without an <a id="later"></a>id.</dd></dl><p>After them.</p>`
 	doc := read(t, Options{}, "a.html", list+"</main>")
 	want := "## Settings [s]\nAll of them.\n\n### Settings > work_mem (integer) [mem]\nMemory of a sort.\n\n### Settings > ssl [ssl]\ntls\n\nEncrypts.\n\n" +

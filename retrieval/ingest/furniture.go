@@ -159,6 +159,9 @@ func pageBlocks(file string, data []byte) (out []block) {
 	if err != nil {
 		return nil
 	}
+	if h := readHead(root); h.refresh || h.noindex { // no page of the site
+		return nil
+	}
 	w := &writer{page: true}
 	var roots []*html.Node
 	roots, w.framed = contentRoots(root)

@@ -43,6 +43,9 @@ func TestWhatRepeatsOnMostPagesOfAFolderIsLeftOut(t *testing.T) {
 			for i := range 12 {
 				sample[fmt.Sprintf("en/m%d.html", i)] = fmt.Appendf(nil, strings.ReplaceAll(c.page, "%[1]d1", "%[1]d%[1]d"), i, i-1, i+1)
 			}
+			for i := range 24 { // which are more than the pages
+				sample[fmt.Sprintf("en/old%d.html", i)] = fmt.Appendf(nil, `<head><meta http-equiv="Refresh" content="0; url=m%[1]d.html#x"></head><body><p>Kite %[1]d is at <a href="m%[1]d.html">m%[1]d</a>.`, i)
+			}
 			in.Use(in.Learn(sample))
 			doc, _, err := in.Document("en/m5.html", sample["en/m5.html"])
 			if err != nil || doc == nil {

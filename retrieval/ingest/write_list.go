@@ -154,7 +154,9 @@ func (f *flow) definitions(n *html.Node) {
 			continue
 		}
 		id := w.termAnchor(c)
-		if c.DataAtom == atom.Dt && opened && (defined || id != "") {
+		if c.DataAtom == atom.Dt && opened && !defined {
+			id = "" // another name of what the section is about
+		} else if c.DataAtom == atom.Dt && opened {
 			w.path, opened = path, false
 			if id == "" {
 				f.resume(outer, path)

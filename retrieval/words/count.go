@@ -193,7 +193,7 @@ func Count(d *retrieval.Document, lexicon *Lexicon) *PageWords {
 }
 
 // sectionNumber matches the number of a chapter or section before its heading.
-var sectionNumber = regexp.MustCompile(`^(?:\pL+[\s\pZ]+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*\.[\s\pZ]+`)
+var sectionNumber = regexp.MustCompile(`^(?:(?:\pL+[\s\pZ]+)?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})*\.|\(\d{1,4}\))[\s\pZ]+`)
 
 // Unnumbered returns a heading without its number. Nobody searches for it, and
 // it is the rarest of the heading's words.

@@ -22,7 +22,7 @@ func counted() (*retrieval.Document, *PageWords, *Lexicon) {
 func TestHeadingsAreCountedWithoutTheirNumber(t *testing.T) {
 	for heading, want := range map[string]string{
 		"13.3.4. Deadlocks": "Deadlocks", "Chapter\u00a013. Locks": "Locks", "E.1. Release 15.20": "Release 15.20", "1. Overview": "Overview",
-		"1.2.3": "1.2.3", "3.11 What's new": "3.11 What's new", "5.": "5.", "HTTP/1.1. And later": "HTTP/1.1. And later", "Install": "Install",
+		"1.2.3": "1.2.3", "3.11 What's new": "3.11 What's new", "5.": "5.", "HTTP/1.1. And later": "HTTP/1.1. And later", "Install": "Install", "(5) SQLITE_BUSY": "SQLITE_BUSY", "(f) open": "(f) open",
 	} {
 		if got := Unnumbered(heading); got != want {
 			t.Errorf("%q: %q, want %q", heading, got, want)
