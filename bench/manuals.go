@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,15 +138,11 @@ func (b *bench) manual(ctx context.Context, name, root string) (*manual, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.startCaddy(ctx, fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t}", benchKey), fmt.Sprintf("\troot * %q\n\tdocs bench\n\tfile_server\n", root), "")
+	m, err := b.openManual(ctx, name, root)
 	if err != nil {
 		return nil, err
 	}
-	defer s.end()
-	m := &manual{name: name, server: s, listed: map[string]manualPage{}, bodies: map[string]string{}}
-	if err := m.listPages(ctx); err != nil {
-		return nil, err
-	}
+	defer m.server.end()
 	for _, q := range queries {
 		if err := m.judge(ctx, q); err != nil {
 			return nil, err
@@ -168,15 +163,32 @@ func (b *bench) manual(ctx context.Context, name, root string) (*manual, error) 
 	return m, nil
 }
 
-// listPages waits until all pages were asked for.
+// openManual serves a folder.
+func (b *bench) openManual(ctx context.Context, name, root string) (*manual, error) {
+	s, err := b.startCaddy(ctx, fmt.Sprintf("\tdocs {\n\t\tkey %s\n\t}", benchKey), fmt.Sprintf("\troot * %q\n\tdocs bench\n\tfile_server\n", root), "")
+	if err != nil {
+		return nil, err
+	}
+	m := &manual{name: name, server: s, listed: map[string]manualPage{}, bodies: map[string]string{}}
+	return m, m.listPages(ctx)
+}
+
+// listPages waits until all pages are indexed and were asked for.
 func (m *manual) listPages(ctx context.Context) error {
+	var status struct {
+		Sites []struct{ Index struct{ Sections int } }
+	}
 	for {
-		body, err := m.server.adminAPI(ctx, http.MethodGet, "/docs/pages/bench", nil)
+		body, err := m.server.adminAPI(ctx, http.MethodGet, "/docs/status", nil)
 		if err == nil {
-			if err := json.Unmarshal(body, &m.pages); err != nil {
-				return err
-			}
-			if len(m.pages) > 0 && !bytes.Contains(body, []byte("not asked for yet")) {
+			err = json.Unmarshal(body, &status)
+		}
+		if err == nil && len(status.Sites) == 1 && status.Sites[0].Index.Sections > 0 {
+			m.sections = status.Sites[0].Index.Sections
+			if body, err = m.server.adminAPI(ctx, http.MethodGet, "/docs/pages/bench", nil); err == nil && !bytes.Contains(body, []byte("not asked for yet")) {
+				if err = json.Unmarshal(body, &m.pages); err != nil {
+					return err
+				}
 				break
 			}
 		}
@@ -189,20 +201,7 @@ func (m *manual) listPages(ctx context.Context) error {
 			m.listed[u.Path] = p
 		}
 	}
-	var status struct {
-		Sites []struct{ Index struct{ Sections int } }
-	}
-	body, err := m.server.adminAPI(ctx, http.MethodGet, "/docs/status", nil)
-	if err == nil {
-		err = json.Unmarshal(body, &status)
-	}
-	if err == nil && len(status.Sites) != 1 {
-		err = errors.New("the status has not one site")
-	}
-	if err == nil {
-		m.sections = status.Sites[0].Index.Sections
-	}
-	return err
+	return nil
 }
 
 // search returns the results for a reader on a page, "" for none.
@@ -341,12 +340,7 @@ func attribute(n *html.Node, key string) string {
 // in it, and for the manual's keywords. The first result should be in that
 // language, unless its page does not exist there.
 func (m *manual) readers(ctx context.Context, queries []eval.Query) error {
-	languages := map[string][]manualPage{}
-	for _, p := range m.pages {
-		if p.Language != "" && p.State == "public" {
-			languages[p.Language] = append(languages[p.Language], p)
-		}
-	}
+	languages := m.languages()
 	for language, pages := range languages {
 		if len(pages) < 2*queriesPerLanguage || len(languages) == 1 {
 			continue
@@ -377,6 +371,17 @@ func (m *manual) readers(ctx context.Context, queries []eval.Query) error {
 		}
 	}
 	return nil
+}
+
+// languages are the public pages of each language.
+func (m *manual) languages() map[string][]manualPage {
+	languages := map[string][]manualPage{}
+	for _, p := range m.pages {
+		if p.Language != "" && p.State == "public" {
+			languages[p.Language] = append(languages[p.Language], p)
+		}
+	}
+	return languages
 }
 
 // exists reports whether the page of a hit exists in a language: where its path
