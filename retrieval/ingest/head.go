@@ -107,8 +107,8 @@ func (h *head) meta(n *html.Node) {
 		}
 	}
 	if strings.EqualFold(attr(n, "http-equiv"), "refresh") {
-		// A page that reloads itself has no url.
-		h.refresh = h.refresh || strings.Contains(strings.ToLower(content), "url=")
+		// A page that reloads itself has only seconds. "url=" may be missing.
+		h.refresh = h.refresh || strings.Trim(content, "0123456789.;, ") != ""
 	}
 }
 

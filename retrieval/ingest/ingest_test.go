@@ -49,6 +49,7 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 		"a draft":                {"a.md", "---\ndraft: true\n---\n# A\n\nb"},
 		"noindex":                {"a.html", `<meta name=robots content="noindex, follow"><p>x`},
 		"a redirect":             {"a.html", `<meta http-equiv=refresh content="0; URL=/b"><p>x`},
+		"a redirect, in short":   {"a.html", `<meta http-equiv="refresh" content="0; ./b.html"><p>x`},
 		"a redirect by script":   {"a.html", "<html><head><noscript><meta http-equiv=\"refresh\" content=\"0; url=b.html\"/></noscript></head><body><script>window.location.href = 'b.html'</script><p>You should have been redirected.</p><a href=b.html>If not, click here.</a></body></html>"},
 		"an error page":          {"404.html", `<h1>Not found</h1>`},
 		"an empty file":          {"a.md", " \n"},
@@ -59,7 +60,7 @@ func TestPagesNotMeantToBeFoundAreSkipped(t *testing.T) {
 			t.Errorf("%s: %v %v %v", name, doc, warnings, err)
 		}
 	}
-	if doc := read(t, Options{}, "a.html", `<title>A</title><noscript><meta http-equiv=refresh content="0; url=/plain"></noscript><p>x`); doc.Title != "A" {
+	if doc := read(t, Options{}, "a.html", `<title>A</title><meta http-equiv=refresh content="30.5 ;"><noscript><meta http-equiv=refresh content="0; url=/plain"></noscript><p>x`); doc.Title != "A" {
 		t.Errorf("a page that sends readers without JavaScript elsewhere: %+v", doc)
 	}
 	if _, _, err := mustNew(t, Options{}).Document("a.md", []byte("\x89PNG\x00\x00\x00\x00\x01")); !errors.Is(err, errBinary) {
