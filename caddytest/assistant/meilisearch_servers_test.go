@@ -153,10 +153,15 @@ func startReal(t *testing.T, bin string) *realMeili {
 
 func (m *realMeili) address() string { return "http://" + m.addr }
 
-func (m *realMeili) restart(t *testing.T) {
+func (m *realMeili) restart(t *testing.T) { m.start(t) }
+
+// start starts the server, with options more than it always has.
+func (m *realMeili) start(t *testing.T, options ...string) {
 	t.Helper()
-	m.cmd = exec.Command(m.bin, "--http-addr", m.addr, "--db-path", filepath.Join(m.dir, "data"),
-		"--dump-dir", filepath.Join(m.dir, "dumps"), "--snapshot-dir", filepath.Join(m.dir, "snapshots"), "--no-analytics", "--log-level", "WARN")
+	m.cmd = exec.Command(m.bin, append([]string{
+		"--http-addr", m.addr, "--db-path", filepath.Join(m.dir, "data"), "--dump-dir", filepath.Join(m.dir, "dumps"),
+		"--snapshot-dir", filepath.Join(m.dir, "snapshots"), "--no-analytics", "--log-level", "WARN",
+	}, options...)...)
 	m.cmd.Dir = m.dir
 	m.cmd.Env = append(os.Environ(), "MEILI_MASTER_KEY="+masterKey)
 	output, err := os.OpenFile(filepath.Join(m.dir, "output"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
