@@ -21,6 +21,9 @@ func init() {
 	caddy.RegisterModule(new(app.App))                  // docs
 	caddy.RegisterModule(new(options.EmbeddedIndex))    // docs.index.embedded
 	caddy.RegisterModule(new(options.MeilisearchIndex)) // docs.index.meilisearch
+	caddy.RegisterModule(new(options.FolderSource))     // docs.source.folder
+	caddy.RegisterModule(new(options.SitemapSource))    // docs.source.sitemap
+	caddy.RegisterModule(new(options.OpenAPISource))    // docs.source.openapi
 	caddy.RegisterModule(new(options.OpenAIEmbedder))   // docs.embedder.openai
 	caddy.RegisterModule(new(options.OpenAIModel))      // docs.llm.openai
 	caddy.RegisterModule(new(options.SQLiteInsights))   // docs.insights.sqlite

@@ -337,13 +337,16 @@ func (s *server) fetch(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	if id == "" || len(id) > 4000 {
 		return refuse(`fetch needs the argument id: {"id": "%s/…"}, the id of a search result`, s.about.URL), nil
 	}
-	address, fragment, _ := strings.Cut(id, "#")
-	page, err := s.docs.Page(ctx, address)
+	_, fragment, _ := strings.Cut(id, "#")
+	page, err := s.docs.Page(ctx, id)
 	switch {
 	case err != nil:
 		return refuse("the page can't be read at the moment; try again in a few seconds"), nil
 	case page == nil:
 		return refuse("there is no page %s here: it doesn't exist, you can't open it, or it is left out of the index. Call search for one that is, or see %s/llms.txt", short.Excerpt(id, 300), s.about.URL), nil
+	}
+	if strings.Contains(page.URL, "#") { // the id is all of its address
+		fragment = ""
 	}
 	anchor, number := splitPart(fragment)
 	text := withoutFrontMatter(string(page.Markdown))

@@ -13,6 +13,7 @@
 //	go -C bench run . evidence           # pages of built sites (-sets) that are proven public
 //	go -C bench run . manuals            # what readers find in built manuals of other projects (-root)
 //	go -C bench run . languages          # what readers of translations find in other projects' documentation (-repositories)
+//	go -C bench run . openapi            # operations of public API descriptions (-specs)
 //	go -C bench run . agents             # tokens and latency of the MCP server's tools, over the manual
 //	go -C bench run . widget             # the widget in Chromium; DocSearch and Pagefind's Component UI
 //	go -C bench run . answers            # links and follow-up questions, over the manual
@@ -66,6 +67,7 @@ type bench struct {
 	// sections is the size of the large site of the meilisearch suite.
 	sections int
 	sets     string
+	specs    string
 	snippets int
 	// repositories is a folder with those of public documentation.
 	repositories string
@@ -90,6 +92,7 @@ var suites = []struct {
 	{"evidence", benchEvidence},
 	{"manuals", benchManuals},
 	{"languages", benchLanguages},
+	{"openapi", benchOpenAPI},
 	{"insights", benchInsights},
 	{"agents", benchAgents},
 	{"widget", benchWidget},
@@ -132,7 +135,7 @@ func run(ctx context.Context, args []string) error {
 		return runAnswers(ctx, args[1:])
 	}
 	var b bench
-	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|manuals|languages|insights|agents|widget|input]", flag.ContinueOnError)
+	f := flag.NewFlagSet("bench [search|meilisearch|sites|stream|locks|evidence|manuals|languages|openapi|insights|agents|widget|input]", flag.ContinueOnError)
 	f.IntVar(&b.rounds, "rounds", 5, "number of rounds; tables have the medians")
 	f.BoolVar(&b.short, "short", false, "smaller loads and sizes, for a quick look")
 	f.StringVar(&b.only, "only", "", "of stream: figures by number, such as 1,2,6; of search: index, restart or endpoint; of meilisearch: quality, latency or large; of insights: sqlite or postgres; of manuals: a manual; of locks: cost, judged, requests or renewals")
@@ -143,6 +146,7 @@ func run(ctx context.Context, args []string) error {
 	f.IntVar(&b.sites, "sites", 1000, "sites: how many")
 	f.IntVar(&b.sections, "sections", 200000, "meilisearch: sections of the large site")
 	f.StringVar(&b.sets, "sets", "", "meilisearch: a pattern of folders with judged queries (corpus, queries.jsonl, qrels.tsv); evidence: of folders of built sites")
+	f.StringVar(&b.specs, "specs", "", "openapi: a folder with API descriptions, named like stripe.json and github.json")
 	f.StringVar(&b.repositories, "repositories", "", "meilisearch, languages: a folder with repositories, as OWNER/NAME: those of answers -public, open-telemetry/opentelemetry.io and withastro/docs, for large sites; for languages also withastro/starlight and nushell/nushell.github.io")
 	f.StringVar(&b.profile, "profile", "", "a folder for CPU profiles of the module under load")
 	wanted := ""
@@ -163,7 +167,7 @@ func run(ctx context.Context, args []string) error {
 		known = known || s.name == wanted
 	}
 	if !known {
-		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, manuals, languages, insights, agents, widget, input or answers", wanted)
+		return fmt.Errorf("there is no suite %q; write search, meilisearch, sites, stream, locks, evidence, manuals, languages, openapi, insights, agents, widget, input or answers", wanted)
 	}
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("bench reads CPU time and memory from /proc, which %s does not have; run it on Linux", runtime.GOOS)

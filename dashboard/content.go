@@ -45,12 +45,13 @@ func content(q *request) error {
 		States      map[string]int
 		State, Find string
 		Problems    []retrieval.Problem
+		Sources     []retrieval.SourceStatus // of a site with several
 		More        int // of Problems
 		Links       []brokenLink
 		MoreLinks   int
 	}{
 		Ready: err == nil, States: map[string]int{}, State: query.Get("state"), Find: strings.TrimSpace(query.Get("find")),
-		Problems: index.Problems, More: index.ProblemCount - len(index.Problems),
+		Problems: index.Problems, Sources: index.Sources, More: index.ProblemCount - len(index.Problems),
 	}
 	find := strings.ToLower(data.Find)
 	var list []Page

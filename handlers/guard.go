@@ -60,7 +60,7 @@ func (g *Guard) Provision(ctx caddy.Context) (err error) {
 		return err
 	}
 	g.limit = organizationLimit(g.RateLimitPolicy)
-	return g.Define.Provision()
+	return g.Define.Provision(ctx)
 }
 
 // DefinedSite returns the site that this route defines, nil for none. The app

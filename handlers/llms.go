@@ -83,7 +83,7 @@ func (l *LLMs) Provision(ctx caddy.Context) error {
 	}
 	l.asks = &ClientLimit{Zone: "docs_llms_ask", Limit: Limit{asksPerHour, caddy.Duration(time.Hour)}}
 	l.encode = newEncode("zstd", "gzip") // a site without encode would send megabytes as they are
-	return errors.Join(l.asks.Provision(ctx), l.encode.Provision(ctx), l.Define.Provision())
+	return errors.Join(l.asks.Provision(ctx), l.encode.Provision(ctx), l.Define.Provision(ctx))
 }
 
 // newEncode returns a handler that compresses responses with the first of the

@@ -101,12 +101,12 @@ func (m *MCP) Provision(ctx caddy.Context) error {
 		}
 	}
 	if m.Unlimited {
-		return m.Define.Provision()
+		return m.Define.Provision(ctx)
 	}
 	var err, err2 error
 	m.clients, err = m.limit(ctx, "docs_mcp_ip", m.ClientLimit, 5_000)
 	m.tools, err2 = m.limit(ctx, "docs_mcp_tool", m.ToolLimit, 10_000)
-	return errors.Join(err, err2, m.Define.Provision())
+	return errors.Join(err, err2, m.Define.Provision(ctx))
 }
 
 // limit is a limit with a count that all routes with the same limit share.

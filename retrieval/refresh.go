@@ -66,6 +66,8 @@ type RefresherOptions struct {
 	// OnVectors, if not nil, is called after new vectors of a site with so many
 	// sections were published. It must not block.
 	OnVectors func(sections int)
+
+	part *part // Index, of a site with several sources
 }
 
 // Refresher keeps an index up to date with its source: it lists the source,
@@ -346,6 +348,14 @@ func (r *Refresher) load() {
 	}
 	if r.embeddings != nil {
 		r.embeddings.load()
+	}
+	if p := r.options.part; p != nil {
+		var vectors func(int) [][]float32
+		if r.embeddings != nil && len(r.documents) > 0 {
+			keys := r.embeddings.keys
+			vectors = func(i int) [][]float32 { return r.embeddings.cache.Get(keys[i]) }
+		}
+		p.load(r.documents, vectors)
 	}
 	r.setStatus(func(s *Status) {
 		s.Pages, s.Sections = len(r.documents), countSections(r.documents)

@@ -79,6 +79,9 @@ type Status struct {
 	ProblemCount int       `json:"problem_count"`
 	// Embeddings is nil without an embedder.
 	Embeddings *EmbeddingStatus `json:"embeddings,omitempty"`
+	// Sources are those of a site that has several. The other fields sum them
+	// up; Checked is of the one that was checked first.
+	Sources []SourceStatus `json:"sources,omitempty"`
 }
 
 // Status returns the current status.

@@ -21,8 +21,11 @@ type Document struct {
 	// known, otherwise beginning with a slash.
 	URL string
 	// File is the slash path of the page's file below the site's root, or the
-	// URL of a page of a sitemap.
+	// URL of a page of a sitemap. See File.Path.
 	File string
+	// Source names the source of the page if the site has several. It is "" for
+	// those of the first.
+	Source string
 	// Hash identifies the content: equal hashes mean equal documents. The part
 	// before HashSuffix identifies the page's own content, the part after it
 	// what was added from the site's other pages.

@@ -11,8 +11,11 @@ const MaxPage = 12 << 20
 
 // File is a file or URL of a source that may be a page.
 type File struct {
-	// Path is the slash path below the source's root, or the URL of a page of
-	// a sitemap.
+	// Path is the page's address: its URL, or a slash path below the site's
+	// root. The extension of a path, .html, .htm, .md or .mdx, says what Read
+	// returns, and is no part of the page's address; URLs are of HTML. A
+	// fragment is for one of several documents at one address, as in
+	// reference.md#tag/pets/operation/listPets.
 	Path string
 	// Size is in bytes, -1 if it is unknown.
 	Size int64
@@ -42,7 +45,7 @@ type Problem struct {
 	Since  time.Time `json:"since"`
 }
 
-// Source provides a site's pages: a folder or a sitemap.
+// Source provides pages of a site, such as those of a folder or a sitemap.
 type Source interface {
 	// Snapshot lists the source. An error that wraps fs.ErrNotExist means that
 	// the whole source is missing.

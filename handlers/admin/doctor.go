@@ -112,7 +112,17 @@ func (a API) checkSite(ctx context.Context, r *site.Site, c *checks) {
 		return
 	}
 	st := r.Index.Refresher.Status()
+	for _, s := range st.Sources {
+		what := name + " source " + s.Name
+		switch {
+		case s.Error != "" || s.Held != "":
+			c.add(what, errors.New(cmp.Or(s.Error, s.Held)), "", r.Remedy(st))
+		default:
+			c.add(what, nil, fmt.Sprintf("%d pages, %d sections, checked %s", s.Pages, s.Sections, s.Checked.Format(time.DateTime)), "")
+		}
+	}
 	switch {
+	case len(st.Sources) > 0 && (st.Error != "" || st.Held != ""): // said already
 	case st.Error != "":
 		c.add(name+" index", errors.New(st.Error), "", r.Remedy(st))
 	case st.Held != "":

@@ -111,7 +111,7 @@ func (a *App) Provision(ctx caddy.Context) (err error) {
 	a.shared.Limits = shareNew(&a.holds, "limits", site.NewLimits)
 	a.shared.Recording = shareNew(&a.holds, "recording", site.NewRecording)
 	a.watcher = shareNew(&a.holds, "watcher", func() *source.Watcher { return new(source.Watcher) })
-	if err := a.Resolve(); err != nil {
+	if err := a.Resolve(ctx); err != nil {
 		return err
 	}
 	for _, f := range a.SiteFolders {

@@ -47,6 +47,9 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	}
 
 	sections := reading("sections", "Sections in the index.", "site")
+	sourcePages := reading("source_pages", "Pages of each source of a site that has several.", "site", "source")
+	sourceFailing := reading("source_failing", "1 while a source can't be read, and its last good pages are served.", "site", "source")
+	sourceChecked := reading("source_checked_timestamp_seconds", "When the pages last matched a source.", "site", "source")
 	ready := reading("index_ready", "1 once a site has an index to answer from.", "site")
 	embeddings := reading("query_embeddings_total", "Queries that got a vector (embedded, cached), or used keyword search only (timeout, failed, skipped).", "site", "outcome")
 	searches := reading("meilisearch_searches_total", "Searches of an index in Meilisearch servers: answered, keyword_only (answered without the vectors that were wanted), fallback (answered by the index inside the process), failed.", "site", "outcome")
@@ -56,6 +59,13 @@ func (g *readings) Collect(ch chan<- prometheus.Metric) {
 	for _, r := range a.all() {
 		st := r.Index.Refresher.Status()
 		sections(gauge, float64(st.Sections), r.Name)
+		for _, s := range st.Sources {
+			sourcePages(gauge, float64(s.Pages), r.Name, s.Name)
+			sourceFailing(gauge, one(s.Error != "" || s.Held != ""), r.Name, s.Name)
+			if !s.Checked.IsZero() {
+				sourceChecked(gauge, float64(s.Checked.Unix()), r.Name, s.Name)
+			}
+		}
 		ready(gauge, one(st.Ready), r.Name)
 		if c, ok := r.Index.Embeddings(); ok {
 			for outcome, n := range map[string]uint64{"embedded": c.Embedded, "cached": c.Cached, "timeout": c.Late, "failed": c.Failed, "skipped": c.Skipped} {

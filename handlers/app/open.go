@@ -48,7 +48,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 	shape := *r.Config // without what does not shape the index
 	shape.Organization, shape.Name, shape.Instructions, shape.SupportURL = "", "", "", ""
 	shape.AllowLinks, shape.StarterQuestions, shape.Suggestions, shape.SuggestionsFence, shape.Locks = nil, nil, false, false, ""
-	hash, err := hashOf(a.DataDir, r.Name, shape, a.indexHash, a.embedderHash, r.folder != nil)
+	hash, err := hashOf(a.DataDir, r.Name, shape, r.Config.AllSources(), a.indexHash, a.embedderHash, r.folder != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *App) openIndex(r *live) (*site.Index, error) {
 // openReach finds out which pages of the site clients can open.
 func (a *App) openReach(r *live, index *site.Index) (*reach.Gate, error) {
 	o := reach.Options{
-		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage(),
+		Routes: a.routes, URL: r.Config.URL, Documents: index.Documents, Whole: index.Page, File: index.ReadPage, Loads: index.Loads,
 		Open: r.Config.Locks == "off", Log: a.ctx.Slogger().With("site", r.Name),
 	}
 	loaded, err := a.ctx.AppIfConfigured("http")

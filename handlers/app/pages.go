@@ -45,12 +45,12 @@ func (f *routeSites) findPages(r *live, o *reach.Options) {
 // folderPlace returns a place where a file server has the folder of a site:
 // one at the hosts of its routes, if there is one; nil for none.
 func (f *routeSites) folderPlace(r *live) (found *place) {
-	if r.Config.Root == "" {
-		return nil
-	}
+	roots := r.Config.Roots()
 	named := func(host string) bool { return slices.Contains(r.Hosts, host) }
 	for _, p := range f.folders {
-		if !slices.ContainsFunc(p.roots, func(root string) bool { return filepath.Clean(root) == filepath.Clean(r.Config.Root) }) {
+		if !slices.ContainsFunc(p.roots, func(root string) bool {
+			return slices.ContainsFunc(roots, func(own string) bool { return filepath.Clean(root) == filepath.Clean(own) })
+		}) {
 			continue
 		}
 		if found == nil || slices.ContainsFunc(p.hosts, named) && !slices.ContainsFunc(found.hosts, named) {

@@ -44,7 +44,7 @@ func (a *App) resolve() (map[string]*live, error) {
 			continue
 		}
 		site := *d.Site
-		if site.Root == "" && site.Sitemap == "" {
+		if site.Root == "" && site.Sitemap == "" && !site.HasPages() && (len(d.roots) > 0 || len(site.AllSources()) == 0) {
 			if site.Root, err = d.root(); err != nil {
 				errs = append(errs, err)
 				continue

@@ -37,7 +37,7 @@ func (dark) CaddyModule() caddy.ModuleInfo {
 }
 
 func init() {
-	for _, id := range []caddy.ModuleID{"docs.index.lamp", "docs.embedder.lamp", "docs.llm.lamp"} {
+	for _, id := range []caddy.ModuleID{"docs.index.lamp", "docs.embedder.lamp", "docs.llm.lamp", "docs.source.lamp"} {
 		caddy.RegisterModule(lamp{id: id})
 	}
 	caddy.RegisterModule(dark{})
@@ -47,6 +47,7 @@ func TestModulesOfOtherPluginsReadTheirOwnWords(t *testing.T) {
 	for name, c := range map[string]struct{ input, want string }{
 		"an index":    {inDocs("index lamp a b {\n\tc\n}\nthreads off"), `"index":{"backend":"lamp","words":["lamp","a","b","c"]},"threads":{"off":true}`},
 		"an embedder": {inDocs("embedder lamp"), `"embedder":{"provider":"lamp","words":["lamp"]}`},
+		"a source":    {inDocs("site acme {\nsource lamp a {\n\tb\n}\n}"), `"sources":[{"source":"lamp","words":["lamp","a","b"]}]`},
 		"a model":     {inDocs("llm lamp {\n\tbright\n}"), `"llm":{"provider":"lamp","words":["lamp","bright"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,6 +29,10 @@ type option struct {
 //			site <name> {
 //				root <folder>
 //				sitemap <url> [<interval>]
+//				source folder <folder> [below <path>] [watch events|off|poll] [interval <duration>]
+//				source sitemap <url> [interval <duration>] [allow_private on|off]
+//				source openapi <file>|<url> [below <path>] [renderer swagger-ui|redoc|scalar|elements|docusaurus|plain] [interval <duration>] [allow_private on|off]
+//				source <module> ...
 //				allow_private on|off
 //				url <url>
 //				organization <name>
@@ -52,7 +56,7 @@ type option struct {
 //				locks on|off
 //			}
 //			sites <folders> {
-//				[the words of site, without root, sitemap and allow_private]
+//				[the words of site, without root, sitemap, source and allow_private]
 //			}
 //			key <key>|<placeholder> {
 //				organization <name>

@@ -28,7 +28,7 @@ func (o *option) parseSite(l line) error {
 	if err := parseBlock(l, "site "+name, siteWords(s), s.Validate); err != nil {
 		return err
 	}
-	if s.Root == "" && s.Sitemap == "" {
+	if s.Root == "" && s.Sitemap == "" && s.SourcesRaw == nil {
 		return at(start).Errf("site %s has no pages: write root <folder> in its block, like: root /srv/docs, or for a site that this Caddy proxies: sitemap https://%s.example.com/sitemap.xml", name, name)
 	}
 	if o.app.Sites == nil {
@@ -71,7 +71,7 @@ func folderWords(s *options.Site) []word {
 	words := []word{textWord("url", "<url>", "https://{site}.docs.acme.com", &s.URL)}
 	for _, w := range siteWords(s) {
 		switch w.name {
-		case "root", "sitemap", "allow_private", "url":
+		case "root", "sitemap", "source", "allow_private", "url":
 		default:
 			words = append(words, w)
 		}
@@ -106,6 +106,11 @@ func siteWords(s *options.Site) []word {
 			if s.Sitemap = args[0]; len(args) > 1 {
 				s.PollInterval, err = l.duration(args[1])
 			}
+			return err
+		}},
+		{name: "source", field: "sources", forms: sourceForms, repeat: true, parse: func(l line) error {
+			m, err := parseSource(l)
+			s.SourcesRaw = append(s.SourcesRaw, m)
 			return err
 		}},
 		switchWord("allow_private", &s.AllowPrivate),

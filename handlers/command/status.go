@@ -146,6 +146,16 @@ func printDetails(out io.Writer, s admin.SiteStatus) {
 	if p := s.Pages; p != nil && !p.AllPublic() {
 		fmt.Fprintf(out, "pages     %s: %s\n", s.Name, p)
 	}
+	for _, source := range s.Index.Sources {
+		fmt.Fprintf(out, "source    %s: %s: %s, %d pages", s.Name, printable(source.Name), stateOf(source.Status), source.Pages)
+		if !source.Checked.IsZero() {
+			fmt.Fprintf(out, ", checked %s", source.Checked.Local().Format(time.DateTime))
+		}
+		if why := cmp.Or(source.Error, source.Held); why != "" {
+			fmt.Fprintf(out, ": %s", printable(why))
+		}
+		fmt.Fprintln(out)
+	}
 	for _, server := range s.Servers {
 		fmt.Fprintf(out, "meilisearch %s: %s\n", s.Name, printable(server.String()))
 	}

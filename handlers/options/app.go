@@ -62,7 +62,7 @@ func (a *App) Validate() error {
 			continue // Provision reports it
 		}
 		c.Within("site "+name, s.Validate())
-		if s.Root == "" && s.Sitemap == "" {
+		if s.Root == "" && s.Sitemap == "" && s.SourcesRaw == nil && s.sources == nil {
 			c.Fail("site "+name, "has no pages; set root to a folder, or sitemap to a URL")
 		}
 	}
@@ -83,8 +83,9 @@ func (a *App) Validate() error {
 	return c.Err()
 }
 
-// Resolve replaces the placeholders of the options.
-func (a *App) Resolve() (err error) {
+// Resolve replaces the placeholders of the options, and loads the sources of
+// sites.
+func (a *App) Resolve(ctx caddy.Context) (err error) {
 	if a.DataDir, err = Replaced("data_dir", a.DataDir); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (a *App) Resolve() (err error) {
 		if s == nil {
 			return fmt.Errorf("site %s: it is null; give it a root or a sitemap", name)
 		}
-		if err := s.resolve(name); err != nil {
+		if err := s.Provision(ctx, name); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,9 @@ func (f *SiteFolders) Validate() error {
 	if f.Site.Sitemap != "" {
 		c.Fail("sitemap", "the sites of folders have files; leave it out")
 	}
+	if f.Site.SourcesRaw != nil {
+		c.Fail("sources", "the sites of folders have files; leave them out")
+	}
 	if !strings.Contains(f.Site.URL, sitePlaceholder) {
 		c.Fail("url", "%q must have {site}, the name of the folder, like https://{site}.docs.acme.com", f.Site.URL)
 	}

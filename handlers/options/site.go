@@ -3,6 +3,7 @@
 package options
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -35,6 +36,13 @@ type Site struct {
 	// The URL of the sitemap of a site whose files this Caddy doesn't have, for
 	// example one that it proxies.
 	Sitemap string `json:"sitemap,omitempty"`
+
+	// Further sources of pages, or the only ones without root and sitemap:
+	// docs.source.folder, docs.source.sitemap, docs.source.openapi. Of pages with
+	// one address, that of the first source is indexed. A site that a route
+	// defines also has the root around the route, unless one of these is a folder
+	// or sitemap.
+	SourcesRaw []json.RawMessage `json:"sources,omitempty" caddy:"namespace=docs.source inline_key=source"`
 
 	// Allows fetching the sitemap's pages from private addresses and from this
 	// machine. Default: false.
@@ -131,6 +139,7 @@ type Site struct {
 	Locks string `json:"locks,omitempty"`
 
 	instructions string // the text
+	sources      []SourceOpener
 }
 
 // Scope gives the pages below some paths a version or language.
@@ -149,16 +158,24 @@ type Definition struct {
 	Site *Site  `json:"site"`
 }
 
-// Provision resolves the site's placeholders and checks it. The root may be
-// missing: Start takes it from the routes around the handler.
-func (d *Definition) Provision() error {
+// Provision resolves the site's placeholders and loads its sources. The root may
+// be missing: Start takes it from the routes around the handler.
+func (d *Definition) Provision(ctx caddy.Context) error {
 	if d == nil {
 		return nil
 	}
 	if d.Site == nil {
 		d.Site = new(Site)
 	}
-	return d.Site.resolve(d.Name)
+	return d.Site.Provision(ctx, d.Name)
+}
+
+// Provision resolves the site's placeholders and loads its sources.
+func (s *Site) Provision(ctx caddy.Context, name string) error {
+	if err := s.resolve(name); err != nil {
+		return err
+	}
+	return s.load(ctx, name)
 }
 
 // resolve resolves the site's placeholders and checks its configuration.

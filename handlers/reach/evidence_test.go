@@ -75,7 +75,7 @@ func TestFewWordsOfAMenuProveNothing(t *testing.T) {
 	if (&Gate{}).proves(t.Context(), htmlAnswer("<p>Buy more milk"), d, down, "/plan") {
 		t.Error("few words prove a page while nothing else answers")
 	}
-	file := &Gate{Options: Options{File: func(string) ([]byte, error) { return []byte("<p>Log in"), nil }}}
+	file := &Gate{Options: Options{File: func(*retrieval.Document) ([]byte, error) { return []byte("<p>Log in"), nil }}}
 	if !file.proves(t.Context(), htmlAnswer("<p>Log in"), d, down, "/plan") {
 		t.Error("the file's own bytes prove nothing")
 	}

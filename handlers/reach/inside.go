@@ -33,7 +33,7 @@ const (
 	// maxKept is how much of a body is kept to look for a page's text in it, and
 	// maxRead how much is read before the handler is stopped.
 	maxKept = 4 << 20
-	maxRead = 16 << 20
+	maxRead = 32 << 20
 )
 
 // answer is what a request for a page gets.

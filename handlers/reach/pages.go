@@ -163,6 +163,9 @@ func (s *Gate) candidates(d *retrieval.Document) []string {
 		return paths // of a sitemap, which has the URL
 	}
 	file := s.root() + strings.TrimPrefix(d.File, "/")
+	if f := fragment(d); f != "" {
+		file = strings.TrimSuffix(file, "#"+f)
+	}
 	name := bare(file)
 	if strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), "/index") {
 		add(escape(name + "/"))
@@ -187,6 +190,24 @@ func escape(p string) string { return (&url.URL{Path: p}).EscapedPath() }
 
 // root is the path of the site's front page, which ends with a slash.
 func (s *Gate) root() string { return strings.TrimSuffix(s.base.EscapedPath(), "/") + "/" }
+
+// fragment is that of the address of one of several documents of a page.
+func fragment(d *retrieval.Document) string {
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Fragment
+}
+
+// urlAt is the URL of a document whose page is at a path.
+func (s *Gate) urlAt(d *retrieval.Document, p string) string {
+	u := s.absolute(p)
+	if f := fragment(d); f != "" {
+		u += "#" + (&url.URL{Fragment: f}).EscapedFragment()
+	}
+	return u
+}
 
 // absolute is the URL of a path, in the form of Document.URL.
 func (s *Gate) absolute(p string) string {

@@ -43,7 +43,12 @@ type Options struct {
 	// Whole returns a page of Documents with its texts, nil if it is gone.
 	Whole func(ctx context.Context, page string) (*retrieval.Document, error)
 	// File reads the file of a page, nil for pages that are no files.
-	File func(file string) ([]byte, error)
+	File func(d *retrieval.Document) ([]byte, error)
+	// Loads returns what the page of a document loads its text from, and may not
+	// have itself: the paths where readers may get it, those without a slash at
+	// their beginning below the site's root, and its bytes. They are nil for other
+	// documents.
+	Loads func(d *retrieval.Document) (paths []string, data []byte)
 	// Open makes every page public: locks are off.
 	Open bool
 	// OnView, if not nil, is called with each view that is complete.
@@ -154,8 +159,11 @@ func (v *View) Document(d *retrieval.Document) *retrieval.Document {
 // at returns the pages at a URL: the one that a stranger's request found there,
 // or was refused, and one that a reader has found there.
 func (v *View) at(u string) (pages []*Page) {
-	u, _, _ = strings.Cut(u, "#")
-	if p := v.byURL()[u]; p != nil {
+	if p := v.byURL()[u]; p != nil { // one of several documents of a page
+		pages = append(pages, p)
+	}
+	u, _, anchor := strings.Cut(u, "#")
+	if p := v.byURL()[u]; anchor && p != nil {
 		pages = append(pages, p)
 	}
 	v.found.Range(func(page, m any) bool {
@@ -362,7 +370,7 @@ func (v *View) findDuplicates() {
 		if p == nil || p.State != Public && p.State != Locked {
 			continue
 		}
-		key := strings.TrimSuffix(p.path, "/")
+		key := strings.TrimSuffix(p.path, "/") + "#" + fragment(p.Document)
 		other := at[key]
 		if other == nil {
 			at[key] = p

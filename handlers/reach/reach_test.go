@@ -67,10 +67,12 @@ func write(t *testing.T, files ...string) string {
 }
 
 // fileOf reads the files of the root of a block.
-func fileOf(block string) func(string) ([]byte, error) {
+func fileOf(block string) func(*retrieval.Document) ([]byte, error) {
 	_, root, _ := strings.Cut(block, "root * ")
 	root, _, _ = strings.Cut(root, "\n")
-	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(root, filepath.FromSlash(name))) }
+	return func(d *retrieval.Document) ([]byte, error) {
+		return os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File)))
+	}
 }
 
 // documents are those that a folder's files become.

@@ -379,7 +379,7 @@ func (s *Gate) find(ctx context.Context, who *reader, d *retrieval.Document, pat
 			status = got.status
 			continue
 		case state == Public && i > 0 && proof:
-			s.found.Store(d.Page, moved{content(d), s.absolute(got.path), got.path, !isHTML(got.contentType)})
+			s.found.Store(d.Page, moved{content(d), s.urlAt(d, got.path), got.path, !isHTML(got.contentType)})
 		}
 		return state == Public, got.status, nil
 	}

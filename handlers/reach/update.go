@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"hash/maphash"
+	"net/http"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -354,7 +356,9 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		}
 		p.State, p.Why, p.lock, p.path = state, why, got.lock, unescape(candidate)
 		if state == Public {
-			p.path, p.proof = got.path, got.hash
+			if p.path, p.proof = got.path, got.hash; s.loads(d) {
+				p.proof = 0 // it is of what the page loads
+			}
 			if p.Raw = !isHTML(got.contentType); p.Raw {
 				p.Why = "is served as text, not rendered"
 			}
@@ -366,7 +370,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 		}
 	}
 	if p.State == Public || p.State == Locked {
-		p.URL = s.absolute(p.path)
+		p.URL = s.urlAt(d, p.path)
 	}
 	return p, true
 }
@@ -374,7 +378,7 @@ func (s *Gate) look(ctx context.Context, d *retrieval.Document, known *Page, w *
 // proves reports whether an answer has a page's own text.
 func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *walls, candidate string) bool {
 	if s.File != nil && !strings.Contains(d.File, "://") {
-		if file, err := s.File(d.File); err == nil && sameBytes(a, file) {
+		if file, err := s.File(d); err == nil && sameBytes(a, file) {
 			return true
 		}
 	}
@@ -384,6 +388,20 @@ func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 			return false
 		}
 		d = whole
+	}
+	if s.loads(d) {
+		paths, data := s.Loads(d)
+		if slices.ContainsFunc(paths, func(path string) bool {
+			if !strings.HasPrefix(path, "/") {
+				path = s.root() + path
+			}
+			return w.have(path, data)
+		}) {
+			return true
+		}
+		c := *d
+		c.Sections = d.Sections[:min(1, len(d.Sections))] // what every renderer shows at once
+		d = &c
 	}
 	wanted := pairsOf(d)
 	if !wanted.enough(a) {
@@ -397,10 +415,32 @@ func (s *Gate) proves(ctx context.Context, a answer, d *retrieval.Document, w *w
 	return ok && own.enough(a)
 }
 
+// loads reports whether a document's page may load its text from elsewhere.
+func (s *Gate) loads(d *retrieval.Document) bool {
+	if s.Loads == nil {
+		return false
+	}
+	_, data := s.Loads(d)
+	return data != nil
+}
+
+// have reports whether the response at a path is a file as it is.
+func (w *walls) have(path string, file []byte) bool {
+	once, _ := w.once.LoadOrStore("file "+path, sync.OnceValue(func() (same *answer) {
+		_ = w.look(escape(path), func(a answer) {
+			if a.status == http.StatusOK && a.elsewhere == "" && sameBytes(a, file) {
+				same = new(answer)
+			}
+		})
+		return same
+	}))
+	return once.(func() *answer)() != nil
+}
+
 // walls are the responses of folders for pages that do not exist in them.
 type walls struct {
 	look func(path string, use func(answer)) error
-	once sync.Map // of func() *answer, by folder
+	once sync.Map // of func() *answer, by folder and by file
 }
 
 // own returns the pairs of words that are not in the response for a page that

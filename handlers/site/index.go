@@ -1,11 +1,14 @@
 package site
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +30,7 @@ import (
 type Index struct {
 	retrieval.Index
 	Dir       string // of the site's data
-	Refresher *retrieval.Refresher
+	Refresher *retrieval.Sources
 	Embedder  retrieval.Embedder      // nil for none
 	queries   *retrieval.QueryVectors // embeds queries, nil without an embedder
 	markdown  *markdownPages
@@ -98,13 +101,7 @@ type IndexSettings struct {
 // in a reload, and not for servers.
 func NewIndex(b IndexSettings) (*Index, error) {
 	s, dir, log := b.Config, b.Dir, b.Log.With("site", b.Site)
-	in := ingest.New(ingest.Options{
-		URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
-		Versions: scopes(s.Versions), Languages: scopes(s.Languages), Kinds: scopes(s.Kinds),
-		Include: s.Include, Exclude: s.Exclude,
-	})
-	src := openSource(s, in, b.Watcher, log)
-	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{ingester: in, written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
+	c := &Index{Dir: dir, Looked: make(chan struct{}), done: make(chan struct{}), markdown: &markdownPages{written: &store.Recent[[]byte]{Max: maxWritten / 2}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	c.Moved = moved.Open(filepath.Join(dir, "addresses.bin"), log)
@@ -126,30 +123,56 @@ func NewIndex(b IndexSettings) (*Index, error) {
 		cancel()
 		return nil, err
 	}
-	var ingester retrieval.Ingester = in
-	if folder, ok := src.(*source.Folder); ok {
-		c.markdown.folder = folder
-	} else {
-		c.markdown.fetched = &fetchedPages{Ingester: in, dir: filepath.Join(dir, "markdown"), log: log}
-		ingester = c.markdown.fetched
-	}
-	looked := sync.OnceFunc(func() { close(c.Looked) })
 	var restore func(context.Context, func(done, total int))
 	if x, ok := c.Index.(*embedded.Index); ok {
 		restore = x.Restore
 	}
-	c.Refresher = retrieval.NewRefresher(retrieval.RefresherOptions{
-		Site: b.Site, Source: src, Origin: cmp.Or(s.Sitemap, s.Root), Ingester: ingester, Index: c.Index, Embedder: c.Embedder,
-		Dir: filepath.Join(dir, "pages"), Restore: restore, Limit: b.Limit, Log: b.Log,
-		OnReplace: func(ctx context.Context, documents []*retrieval.Document) func() {
-			return c.Moved.Replace(ctx, c.Index.Documents(), documents, c.Index.Page)
-		},
-		OnReport: func(report retrieval.Report, err error) {
-			c.refreshed(b.Site, report, err)
-			looked()
-		},
-		OnVectors: ReturnMemory,
-	})
+	var names []string
+	var refreshers []retrieval.RefresherOptions
+	sources := s.AllSources()
+	var unlooked atomic.Int64
+	unlooked.Store(int64(len(sources)))
+	for i, named := range sources {
+		in := ingest.New(ingest.Options{
+			URL: s.URL, CleanURLs: s.CleanURLs, Anchors: s.Anchors,
+			Versions: scopes(s.Versions), Languages: scopes(s.Languages), Kinds: scopes(s.Kinds),
+			Include: s.Include, Exclude: s.Exclude,
+		})
+		src, err := named.OpenSource(options.SourceOptions{URL: s.URL, Wants: in.Wants, Page: c.markdown.pageOf, Watcher: b.Watcher, Log: log})
+		if err != nil {
+			cancel()
+			_ = c.Index.Close()
+			return nil, fmt.Errorf("source %s: %w", named.Name, err)
+		}
+		name, suffix, ownLog := "", "", b.Log // of the first, which may be the only one, today or later
+		if len(sources) > 1 {
+			ownLog = b.Log.With("source", named.Name)
+		}
+		if i > 0 {
+			name, suffix = named.Name, "-"+hex.EncodeToString(sumOf(named.Name)[:6])
+		}
+		ingester := c.markdown.add(name, in, src, filepath.Join(dir, "markdown"+suffix), log)
+		looked := sync.OnceFunc(func() {
+			if unlooked.Add(-1) == 0 {
+				close(c.Looked)
+			}
+		})
+		names, refreshers = append(names, named.Name), append(refreshers, retrieval.RefresherOptions{
+			Site: b.Site, Source: src, Origin: named.Describe(), Ingester: ingester, Index: c.Index, Embedder: c.Embedder,
+			Dir: filepath.Join(dir, "pages"+suffix), Restore: restore, Limit: b.Limit, Log: ownLog,
+			OnReplace: func(ctx context.Context, documents []*retrieval.Document) func() {
+				before := c.Index.Documents()
+				after := slices.DeleteFunc(slices.Clone(before), func(d *retrieval.Document) bool { return d.Source == name })
+				return c.Moved.Replace(ctx, before, append(after, documents...), c.Index.Page)
+			},
+			OnReport: func(report retrieval.Report, err error) {
+				c.refreshed(b.Site, report, err)
+				looked()
+			},
+			OnVectors: ReturnMemory,
+		})
+	}
+	c.Refresher = retrieval.NewSources(names, refreshers)
 	if c.Embedder != nil {
 		// Queries are not worth embedding while there are no vectors, nor if they
 		// count for nothing.
@@ -193,12 +216,12 @@ func (c *Index) refreshed(site string, report retrieval.Report, err error) {
 		outcome = "new"
 	}
 	observe.Metrics.Refreshes.WithLabelValues(site, outcome).Inc()
-	observe.Metrics.Pages.WithLabelValues(site).Set(float64(report.Pages))
+	observe.Metrics.Pages.WithLabelValues(site).Set(float64(len(c.Index.Documents())))
 	if m, ok := c.Index.(*meilisearch.Index); ok {
 		m.CheckSoon()
 	}
-	if report.Published && c.markdown.fetched != nil {
-		c.markdown.fetched.clean(c.Index.Documents())
+	if report.Published {
+		c.markdown.clean(c.Index.Documents())
 	}
 	if report.Published || err == nil && report.Generation == 0 {
 		ReturnMemory(report.Sections)
@@ -221,13 +244,25 @@ func scopes(in []options.Scope) []ingest.Scope {
 	return out
 }
 
-// openSource is the folder or the sitemap that a site's pages come from.
-func openSource(s *options.Site, in *ingest.Ingester, watcher *source.Watcher, log *slog.Logger) retrieval.Source {
-	interval := time.Duration(s.PollInterval)
-	if s.Sitemap != "" {
-		return &source.Sitemap{URL: s.Sitemap, Site: s.URL, Wants: in.Wants, AllowPrivate: s.AllowPrivate, Interval: interval}
+// Loads returns where readers may get the API description that a document is of,
+// and its bytes, nil for other documents. See reach.Options.
+func (c *Index) Loads(d *retrieval.Document) (paths []string, data []byte) {
+	s := c.markdown.sources[d.Source]
+	if s == nil || s.api == nil {
+		return nil, nil
 	}
-	return &source.Folder{Root: s.Root, Wants: in.Wants, Mode: s.Watch, Interval: interval, Watcher: watcher, Log: log}
+	if paths, data = s.api.Served(); data == nil {
+		return nil, nil
+	}
+	for _, other := range c.markdown.sources {
+		if other.folder == nil {
+			continue
+		}
+		if rel, err := filepath.Rel(other.folder.Root, s.api.File); err == nil && filepath.IsLocal(rel) {
+			paths = append(paths, other.folder.Below+filepath.ToSlash(rel))
+		}
+	}
+	return paths, data
 }
 
 // acquire holds the index unless it is closed.
@@ -258,12 +293,12 @@ func (c *Index) Destruct() error {
 	return nil
 }
 
-// ReadPage returns a file of the site's folder; nil for a sitemap.
-func (c *Index) ReadPage() func(file string) ([]byte, error) {
-	if c.markdown.folder == nil {
-		return nil
+// ReadPage returns the file of a page, of a source that is a folder.
+func (c *Index) ReadPage(d *retrieval.Document) ([]byte, error) {
+	if s := c.markdown.sources[d.Source]; s != nil && s.folder != nil {
+		return s.folder.ReadPage(d.File)
 	}
-	return c.markdown.folder.ReadPage
+	return nil, fs.ErrNotExist
 }
 
 // Embeddings counts the queries for which an embedder, or one in the
@@ -277,4 +312,9 @@ func (c *Index) Embeddings() (counts retrieval.QueryVectorCounts, ok bool) {
 		return x.EmbedderCounts()
 	}
 	return counts, false
+}
+
+func sumOf(s string) []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:]
 }

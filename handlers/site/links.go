@@ -50,15 +50,15 @@ func (r *Site) CheckLinks(ctx context.Context, again bool) (*links.Report, error
 func (r *Site) linked(ctx context.Context, pages []*retrieval.Document) links.Site {
 	view, ask := r.Reach.View(), r.Reach.Asker(ctx)
 	return links.Site{
-		Pages: pages, Whole: r.Index.Page, Resolve: r.Index.markdown.ingester.Link,
+		Pages: pages, Whole: r.Index.Page, Resolve: r.Index.markdown.sources[""].ingester.Link, // all have the same URLs
 		File: func(d *retrieval.Document) ([]byte, error) {
-			switch m := r.Index.markdown; {
+			switch m := r.Index.markdown.sources[d.Source]; {
+			case m == nil:
+				return nil, fs.ErrNotExist
 			case m.folder != nil:
 				return m.folder.ReadPage(d.File)
-			case m.fetched != nil:
-				return m.fetched.read(d)
 			}
-			return nil, fs.ErrNotExist
+			return r.Index.markdown.sources[d.Source].fetched.read(d)
 		},
 		URL: func(d *retrieval.Document) string { return view.Document(d).URL },
 		Ask: func(ctx context.Context, path string, use func(bool, []byte)) links.Answer {

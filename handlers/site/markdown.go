@@ -16,6 +16,7 @@ import (
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/disk"
 	"github.com/caddy-docs/caddy-docs/retrieval/ingest"
+	"github.com/caddy-docs/caddy-docs/retrieval/openapi"
 	"github.com/caddy-docs/caddy-docs/retrieval/source"
 	"github.com/caddy-docs/caddy-docs/store"
 )
@@ -24,13 +25,58 @@ import (
 const maxWritten = 16 << 20
 
 // markdownPages gives the pages of a site as Markdown: those of a folder from
-// their files, if those have not changed since they were read, those of a
-// sitemap as they were fetched last.
+// their files, if those have not changed since they were read, those of other
+// sources as they were read last.
 type markdownPages struct {
+	sources map[string]*markdownSource // by Document.Source
+	written *store.Recent[[]byte]
+}
+
+type markdownSource struct {
 	ingester *ingest.Ingester
-	folder   *source.Folder // nil for a sitemap
+	folder   *source.Folder // nil for other sources
 	fetched  *fetchedPages  // nil for a folder
-	written  *store.Recent[[]byte]
+	api      *openapi.Source
+}
+
+// add adds a source, and returns the ingester for it.
+func (p *markdownPages) add(name string, in *ingest.Ingester, src retrieval.Source, dir string, log *slog.Logger) retrieval.Ingester {
+	if p.sources == nil {
+		p.sources = make(map[string]*markdownSource)
+	}
+	s := &markdownSource{ingester: in}
+	p.sources[name] = s
+	if folder, ok := src.(*source.Folder); ok {
+		s.folder = folder
+		return in
+	}
+	s.api, _ = src.(*openapi.Source)
+	s.fetched = &fetchedPages{Ingester: in, dir: dir, log: log}
+	return s.fetched
+}
+
+// pageOf returns the HTML of the page at a path, from the site's folders, nil if
+// none has it.
+func (p *markdownPages) pageOf(page string) []byte {
+	for _, s := range p.sources {
+		for _, file := range []string{page + ".html", strings.TrimPrefix(page+"/index.html", "/")} {
+			if s.folder != nil && s.folder.Serves(file) {
+				if data, err := s.folder.ReadPage(file); err == nil {
+					return data
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// clean removes the files of pages that are gone.
+func (p *markdownPages) clean(documents []*retrieval.Document) {
+	for _, s := range p.sources {
+		if s.fetched != nil {
+			s.fetched.clean(documents)
+		}
+	}
 }
 
 // Markdown returns a page as Markdown. base is the site's URL where the
@@ -49,21 +95,25 @@ func (p *markdownPages) read(d *retrieval.Document, base string, keep bool) ([]b
 	if md, ok := p.written.Get(key); ok {
 		return md, nil
 	}
+	s := p.sources[d.Source]
+	if s == nil {
+		return nil, fs.ErrNotExist
+	}
 	var md []byte
-	if p.folder == nil {
+	if s.folder == nil {
 		var err error
-		if md, err = p.fetched.read(d); err != nil {
+		if md, err = s.fetched.read(d); err != nil {
 			return nil, err
 		}
 	} else {
-		data, err := p.folder.ReadPage(d.File)
+		data, err := s.folder.ReadPage(d.File)
 		if err != nil {
 			return nil, err
 		}
-		if !p.ingester.Made(d, data) { // whether the new text may be read is not known yet
+		if !s.ingester.Made(d, data) { // whether the new text may be read is not known yet
 			return nil, fs.ErrNotExist
 		}
-		if md, err = p.ingester.Markdown(d, data, base); err != nil {
+		if md, err = s.ingester.Markdown(d, data, base); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +123,7 @@ func (p *markdownPages) read(d *retrieval.Document, base string, keep bool) ([]b
 	return md, nil
 }
 
-// fetchedPages are the pages of a sitemap as Markdown, on disk: to fetch a page
+// fetchedPages are the pages of a source as Markdown, on disk: to fetch a page
 // again for each reader would load the site.
 type fetchedPages struct {
 	*ingest.Ingester

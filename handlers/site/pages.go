@@ -65,7 +65,12 @@ func (r *Site) Pages() *Pages {
 		if d = view.Served(d); d == nil {
 			continue
 		}
-		if u, err := url.Parse(d.URL); err == nil {
+		u, err := url.Parse(d.URL)
+		if err == nil && u.Fragment != "" { // one of several documents of a page
+			s.byPath[pagePath(u.Path)+"#"+u.Fragment] = d
+			continue
+		}
+		if err == nil {
 			s.byPath[pagePath(u.Path)] = d
 		}
 		if view.IsPublic(d) {
@@ -193,6 +198,9 @@ func (s *Pages) Named(name string) *retrieval.Document {
 	}
 	path := "/" + strings.TrimPrefix(u.Path, "/")
 	for _, p := range []string{path, s.site.Prefix() + path} {
+		if d := s.byPath[pagePath(p)+"#"+u.Fragment]; d != nil {
+			return d
+		}
 		if d := s.At(p); d != nil {
 			return d
 		}
@@ -247,14 +255,18 @@ func (r *Site) Known() bool {
 	return r.Index.Refresher.Status().Ready && r.Reach.View().Complete
 }
 
-// HasFile reports whether the site's folder has a file at a path of the site.
+// HasFile reports whether a folder of the site has a file at a path of the site.
 func (r *Site) HasFile(p string) bool {
-	folder := r.Index.markdown.folder
-	if folder == nil {
+	rest, ok := strings.CutPrefix(path.Clean("/"+p), r.Prefix()+"/")
+	if !ok || rest == "" {
 		return false
 	}
-	rest, ok := strings.CutPrefix(path.Clean("/"+p), r.Prefix()+"/")
-	return ok && rest != "" && folder.Serves(rest)
+	for _, s := range r.Index.markdown.sources {
+		if s.folder != nil && s.folder.Serves(rest) {
+			return true
+		}
+	}
+	return false
 }
 
 // Free reports whether the site has nothing at a path.

@@ -25,7 +25,8 @@ const longestStub = 400
 // kindOfPage returns what a page is. root has all that it says, also what it says
 // as other pages do; deprecated and old are what it says of itself.
 func kindOfPage(doc *retrieval.Document, root *html.Node, deprecated, old bool) retrieval.Kind {
-	segments := strings.Split(strings.ToLower(doc.Page), "/")
+	name, _, _ := strings.Cut(doc.Page, "#")
+	segments := strings.Split(strings.ToLower(name), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return docsSegments.has(s) || isConventional(s) })
 	title := strings.ToLower(doc.Title)
 	switch {
@@ -37,7 +38,7 @@ func kindOfPage(doc *retrieval.Document, root *html.Node, deprecated, old bool) 
 		return retrieval.Changelog
 	case len(segments) > 0 && blogNames.has(segments[0]), len(doc.Breadcrumbs) > 0 && blogNames.has(strings.ToLower(doc.Breadcrumbs[0])):
 		return retrieval.Blog
-	case sourceExtensions.has(strings.ToLower(path.Ext(doc.Page))), strings.HasSuffix(doc.Page, "_source"):
+	case sourceExtensions.has(strings.ToLower(path.Ext(name))), strings.HasSuffix(name, "_source"):
 		return retrieval.Listing
 	case unreleased.has(doc.Version):
 		return retrieval.Next

@@ -134,6 +134,7 @@ const (
 )
 
 func formatOf(file string) string {
+	file, _ = fragmentOf(file)
 	switch ext := strings.ToLower(strings.TrimPrefix(path.Ext(file), ".")); ext {
 	case "htm":
 		return formatHTML
@@ -163,7 +164,6 @@ func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retr
 	f := formatOf(file)
 	doc = &retrieval.Document{File: file, Page: in.Page(file), Hash: in.hash(file, in.repeated.Load().sum, data)}
 	if u, ok := absolute(file); ok {
-		u.Fragment, u.RawFragment = "", ""
 		doc.URL = u.String()
 		f = formatHTML
 	} else {
@@ -189,6 +189,11 @@ func (in *Ingester) document(file string, data []byte, site *url.URL) (doc *retr
 	}
 	if len(doc.Sections) == 0 {
 		return nil, nil, nil, fmt.Errorf("%w: it has no text", errSkip)
+	}
+	if _, fragment := fragmentOf(file); fragment != "" { // which all sections have
+		for i := range doc.Sections {
+			doc.Sections[i].Anchor = ""
+		}
 	}
 	if kind := choose(in.kinds, in.candidates(file), "", ""); kind == "current" {
 		doc.Kind = retrieval.Current

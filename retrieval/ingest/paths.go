@@ -22,6 +22,7 @@ func siteURL(s string) *url.URL {
 // a page of the site by its name: a known extension, not in a dot folder or a
 // generator's internals, included and not excluded.
 func (in *Ingester) Wants(file string) bool {
+	file, _ = fragmentOf(file)
 	if _, ok := absolute(file); !ok {
 		name, f := path.Base(file), formatOf(file)
 		// Generators do not serve partials and templates as pages.
@@ -67,13 +68,30 @@ func isIndex(name string) bool {
 	return stem == "index" || stem == "_index" && formatOf(name) == formatMarkdown
 }
 
-// Page names the page of a file below the root, or of a URL: the path without
-// extension, "x" for x/index.html, "" for the front page.
-func (in *Ingester) Page(file string) string {
-	if u, ok := absolute(file); ok {
-		return in.pageOf(u)
+// fragmentOf separates the fragment from the address of one of several documents
+// of a page. Names of files may have a # as well.
+func fragmentOf(file string) (page, fragment string) {
+	page, fragment, ok := strings.Cut(file, "#")
+	if _, isURL := absolute(file); ok && (isURL || formatOf(page) != formatNone) {
+		return page, fragment
 	}
-	return pageOfPath(file)
+	return file, ""
+}
+
+// Page names the page of a file below the root, or of a URL: the path without
+// extension, "x" for x/index.html, "" for the front page, and x#y for one of its
+// documents.
+func (in *Ingester) Page(file string) (page string) {
+	file, fragment := fragmentOf(file)
+	if u, ok := absolute(file); ok {
+		page = in.pageOf(u)
+	} else {
+		page = pageOfPath(file)
+	}
+	if fragment != "" {
+		page += "#" + fragment
+	}
+	return page
 }
 
 func pageOfPath(p string) string {
@@ -99,6 +117,7 @@ func (in *Ingester) pageOf(u *url.URL) string {
 
 // url is the URL at which a file is served.
 func (in *Ingester) url(file string) string {
+	file, fragment := fragmentOf(file)
 	page := in.Page(file)
 	p := page
 	switch f := formatOf(file); {
@@ -110,10 +129,14 @@ func (in *Ingester) url(file string) string {
 		p = strings.TrimPrefix(file, "/")
 	}
 	u := url.URL{Scheme: in.base.Scheme, Host: in.base.Host, Path: in.base.Path + p}
-	if u.Host == "" {
-		return u.EscapedPath()
+	address := u.EscapedPath()
+	if u.Host != "" {
+		address = u.String()
 	}
-	return u.String()
+	if fragment != "" {
+		address += "#" + (&url.URL{Fragment: fragment}).EscapedFragment()
+	}
+	return address
 }
 
 // Prefer reports whether file a, not b, is indexed where both are files of

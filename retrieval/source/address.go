@@ -1,13 +1,18 @@
 package source
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/caddy-docs/caddy-docs/retrieval"
 )
 
 // reserved are networks without public sites that net/netip does not count as
@@ -57,4 +62,48 @@ func dialer(allowPrivate bool) *net.Dialer {
 		return nil
 	}
 	return d
+}
+
+// Fetch returns what is at a URL, at most so many bytes and one more, and its
+// validator. With that of an earlier response it may return ErrUnchanged. It
+// connects to public addresses only, unless private ones are allowed, also after
+// redirects.
+func Fetch(ctx context.Context, address, tag string, allowPrivate bool, most int64) (data []byte, newTag string, err error) {
+	transport := newTransport(allowPrivate)
+	defer transport.CloseIdleConnections()
+	client := http.Client{Timeout: requestTimeout, Transport: transport}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	r.Header.Set("User-Agent", agentHeader)
+	if tag != "" {
+		r.Header.Set("If-None-Match", tag)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	switch {
+	case response.StatusCode == http.StatusNotModified && tag != "":
+		return nil, tag, retrieval.ErrUnchanged
+	case response.StatusCode != http.StatusOK:
+		return nil, "", fmt.Errorf("the server answers %s", response.Status)
+	}
+	data, err = io.ReadAll(io.LimitReader(response.Body, most+1))
+	return data, response.Header.Get("ETag"), err
+}
+
+func newTransport(allowPrivate bool) *http.Transport {
+	return &http.Transport{
+		// No proxy: the address that is checked must be the one that is asked.
+		DialContext:            dialer(allowPrivate).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxConnsPerHost:        sitemapWorkers,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  requestTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -36,6 +37,9 @@ const young = 2 * time.Second
 type Folder struct {
 	// Root is the directory, absolute or relative to the working directory.
 	Root string
+	// Below is what the paths of files begin with: "" or a path of the site with a
+	// slash at its end.
+	Below string
 	// Wants filters by path below the root. Nil: everything.
 	Wants func(file string) bool
 	// Mode is how changes are noticed: by the operating system's notifications
@@ -99,7 +103,7 @@ func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval
 	if file.Size > retrieval.MaxPage {
 		return retrieval.Content{}, errTooLarge
 	}
-	data, err := s.read(filepath.FromSlash(file.Path))
+	data, err := s.read(file.Path)
 	switch {
 	case systemError(err) != nil:
 		err = fmt.Errorf("%w: %w", retrieval.ErrTemporary, err)
@@ -109,7 +113,8 @@ func (s *folderSnapshot) Read(_ context.Context, file retrieval.File) (retrieval
 	return retrieval.Content{Data: data}, err
 }
 
-func (s *folderSnapshot) read(name string) ([]byte, error) {
+func (s *folderSnapshot) read(file string) ([]byte, error) {
+	name := filepath.FromSlash(strings.TrimPrefix(file, s.folder.Below))
 	// Without O_NONBLOCK a pipe put in the page's place would block forever.
 	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -173,7 +178,7 @@ func (f *Folder) ReadPage(file string) ([]byte, error) {
 	}
 	s := folderSnapshot{folder: f, root: root}
 	defer s.Close()
-	data, err := s.read(filepath.FromSlash(file))
+	data, err := s.read(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading page %q: %w", file, err)
 	}
@@ -182,6 +187,10 @@ func (f *Folder) ReadPage(file string) ([]byte, error) {
 
 // Serves reports whether a file, also one that is no page, is in the folder.
 func (f *Folder) Serves(file string) bool {
+	file, below := strings.CutPrefix(file, f.Below)
+	if !below {
+		return false
+	}
 	root, err := os.OpenRoot(f.Root)
 	if err != nil {
 		return false

@@ -168,7 +168,7 @@ func (w *walk) add(file string, info fs.FileInfo) {
 	if !info.Mode().IsRegular() {
 		return
 	}
-	f := retrieval.File{Path: file, Size: info.Size(), Modified: info.ModTime()}
+	f := retrieval.File{Path: w.folder.Below + file, Size: info.Size(), Modified: info.ModTime()}
 	if w.now.Sub(info.ModTime()) > young {
 		f.Version = version(info)
 	}
@@ -189,5 +189,5 @@ func (w *walk) failed(file string, err error) error {
 }
 
 func (w *walk) problem(file, reason string) {
-	w.problems = append(w.problems, retrieval.Problem{File: file, Reason: reason, Since: w.now})
+	w.problems = append(w.problems, retrieval.Problem{File: w.folder.Below + file, Reason: reason, Since: w.now})
 }

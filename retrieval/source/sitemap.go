@@ -46,6 +46,8 @@ const (
 // send it with a link.
 const userAgent = "caddy-docs"
 
+const agentHeader = userAgent + " (+https://github.com/caddy-docs/caddy-docs)"
+
 // Sitemap is a site whose pages are fetched as its sitemap lists them, for
 // sites that this server proxies.
 //
@@ -94,16 +96,7 @@ func (s *Sitemap) Snapshot(ctx context.Context) (retrieval.Snapshot, error) {
 	}
 	snap.client.Timeout = requestTimeout
 	snap.client.CheckRedirect = snap.checkRedirect
-	snap.client.Transport = &http.Transport{
-		// No proxy: the address that is checked must be the one that is asked.
-		DialContext:            dialer(s.AllowPrivate).DialContext,
-		ForceAttemptHTTP2:      true,
-		MaxConnsPerHost:        sitemapWorkers,
-		IdleConnTimeout:        30 * time.Second,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  requestTimeout,
-		MaxResponseHeaderBytes: 64 << 10,
-	}
+	snap.client.Transport = newTransport(s.AllowPrivate)
 	timeout := cmp.Or(s.listTimeout, defaultListTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("robots.txt and the sitemaps took more than %s", timeout))
 	defer cancel()
@@ -157,7 +150,7 @@ func (s *sitemapSnapshot) get(ctx context.Context, address, tag string) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("User-Agent", userAgent+" (+https://github.com/caddy-docs/caddy-docs)")
+	r.Header.Set("User-Agent", agentHeader)
 	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5")
 	etag, modified, _ := strings.Cut(tag, "\n")
 	if etag != "" {

@@ -1,0 +1,97 @@
+package caddyfile
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+
+	"github.com/caddy-docs/caddy-docs/handlers/options"
+)
+
+// sourceForms are the forms of the word source, in the order of sourceKinds.
+var sourceForms = []form{
+	{args: "folder <folder> [below <path>] [watch events|off|poll] [interval <duration>]", example: "folder /srv/handbook below /handbook"},
+	{args: "sitemap <url> [interval <duration>] [allow_private on|off]", example: "sitemap https://blog.acme.com/sitemap.xml"},
+	{args: "openapi <file>|<url> [below <path>] [renderer swagger-ui|redoc|scalar|elements|docusaurus|plain] [interval <duration>] [allow_private on|off]", example: "openapi /srv/docs/openapi.yaml below /reference"},
+	{args: "<module> ..."},
+}
+
+var sourceKinds = []string{"folder", "sitemap", "openapi"}
+
+// sourceModule is one of our sources.
+type sourceModule interface {
+	caddy.Module
+	caddy.Validator
+}
+
+// parseSource reads `source <kind> <what> [<option> <value>]...`, or the source
+// of another module.
+func parseSource(l line) (json.RawMessage, error) {
+	if !l.NextArg() {
+		return nil, l.refuse("needs an argument")
+	}
+	kind := l.Val()
+	form := slices.Index(sourceKinds, kind)
+	if form < 0 {
+		if strings.ContainsAny(kind, "/{") {
+			return nil, l.refuse("%q is not a kind of source; the kind comes first", kind)
+		}
+		return l.guest("docs.source", "source")
+	}
+	l = l.as(form)
+	args, err := l.between(1, 20)
+	if err != nil {
+		return nil, err
+	}
+	text := func(to *string) func(string) error {
+		return func(s string) error { *to = s; return nil }
+	}
+	duration := func(to *caddy.Duration) func(string) error {
+		return func(s string) (err error) { *to, err = l.duration(s); return err }
+	}
+	on := func(to *bool) func(string) error {
+		return func(s string) (err error) { *to, err = l.isOn(s); return err }
+	}
+	var m sourceModule
+	var words map[string]func(string) error
+	switch kind {
+	case "folder":
+		f := &options.FolderSource{Root: args[0]}
+		m, words = f, map[string]func(string) error{
+			"below": text(&f.Below), "watch": text(&f.Watch), "interval": duration(&f.PollInterval),
+		}
+	case "sitemap":
+		s := &options.SitemapSource{URL: args[0]}
+		m, words = s, map[string]func(string) error{
+			"interval":      duration(&s.PollInterval),
+			"allow_private": on(&s.AllowPrivate),
+		}
+	case "openapi":
+		s := &options.OpenAPISource{File: args[0]}
+		m, words = s, map[string]func(string) error{
+			"below": text(&s.Below), "renderer": text(&s.Renderer), "interval": duration(&s.PollInterval), "allow_private": on(&s.AllowPrivate),
+		}
+	}
+	for i := 1; i < len(args); i += 2 {
+		set := words[args[i]]
+		switch {
+		case set == nil:
+			return nil, l.refuse("%q is not one of %s", args[i], strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+		case i+1 == len(args):
+			return nil, l.refuse("%s needs a value", args[i])
+		}
+		if err := set(args[i+1]); err != nil {
+			return nil, err
+		}
+		words[args[i]] = func(string) error { return l.refuse("%s is written twice; keep one", args[i]) }
+	}
+	for _, e := range fieldErrors(m.Validate()) {
+		err = errors.Join(err, l.refuse("%s", e.Problem))
+	}
+	return caddyconfig.JSONModuleObject(m, "source", kind, nil), err
+}
