@@ -61,11 +61,13 @@ func TestAScriptShowsTheLanguageOfAQuery(t *testing.T) {
 		return &retrieval.Document{Page: page, URL: "/" + page, Language: language, Title: title, Sections: []retrieval.Section{{Text: text}}}
 	}
 	x := opened(t, Options{}, of("en", "Fonts", "Add fonts."), of("ja", "フォント", "fonts フォントをサイトに追加します。設定"),
-		of("ko", "글꼴", "fonts 글꼴을 사이트에 추가합니다."), of("zh", "字体", "fonts 把字体添加到网站。設定"))
+		of("ko", "글꼴", "fonts 글꼴을 사이트에 추가합니다."), of("zh", "字体", "fonts 把字体添加到网站。設定"),
+		&retrieval.Document{Page: "fr/a", URL: "/fr/a", Language: "fr", Title: "Bonjour", Sections: []retrieval.Section{{Text: "Tout le monde."}}})
 	for _, c := range []struct{ query, prefer, want string }{
 		{"fonts フォントを追加", "", "ja/fonts"}, {"fonts 글꼴", "", "ko/fonts"}, {"fonts 添加字体", "", "zh/fonts"},
 		{"fonts フォント", "en", "ja/fonts"}, {"fonts 設定", "", "zh/fonts"}, {"fonts 設定", "ja", "ja/fonts"}, {"fonts", "", "en/fonts"},
 		{"how do I add fonts to my site", "", "en/fonts"}, {"how do I add fonts to my site", "ja", "ja/fonts"},
+		{"comment est-ce que je peux ajouter des fonts dans mon site", "", "en/fonts"}, {"comment est-ce que je peux ajouter des fonts dans mon site", "ja", "ja/fonts"},
 	} {
 		got := pages(search(t, x, retrieval.Query{Text: c.query, Prefer: retrieval.Filter{Language: c.prefer}}))
 		if !slices.Equal(got, []string{c.want}) {

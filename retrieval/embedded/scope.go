@@ -110,8 +110,10 @@ func (g *generation) judge(q *retrieval.Query, p *parsedQuery) []judgement {
 			j.order = 1 << languageShift
 		case speaks(s.readers, reads):
 			j.order = 2 << languageShift
-		default:
+		case speaks(s.language, languageTag(q.Prefer.Language)):
 			j.order = 3 << languageShift
+		default:
+			j.order = 4 << languageShift
 		}
 		if version != "" && !same(version, s.version) {
 			j.order |= unwantedVersion

@@ -53,8 +53,7 @@ func withoutTexts(d *retrieval.Document) *retrieval.Document {
 	return &c
 }
 
-// heldTexts is how many bytes of texts are held before others go to a file: a few
-// pages need none.
+// heldTexts is how many bytes of texts are held before others go to a file.
 const heldTexts = 1 << 20
 
 // kept are the texts that Keep took since the last Replace.
@@ -67,9 +66,8 @@ type kept struct {
 // keptKey distinguishes files that have the same page.
 func keptKey(d *retrieval.Document) string { return d.Page + "\n" + d.OwnHash() }
 
-// Keep writes the texts of a document to a file that the next Replace reads, and
-// returns the document's outline. It returns the document, which stays in memory,
-// while there are few texts, and if the file can't be written.
+// Keep writes a document's texts to a file until the next Replace. It returns the
+// document itself while there are few texts, and if the file can't be written.
 func (x *Index) Keep(d *retrieval.Document) (*retrieval.Document, error) {
 	if x.dir == "" || holdTexts {
 		return d, nil
