@@ -35,6 +35,9 @@ type writer struct {
 	out  bytes.Buffer
 	// fields and visits count down in a schema.
 	fields, visits int
+	// named reports that fields have no description: those of responses would
+	// outweigh what the operation does.
+	named bool
 }
 
 // begin begins the page of an operation o.
@@ -53,7 +56,7 @@ func (r *reader) begin(op *Operation, o object) *writer {
 		w.head["tags"] = op.Tags
 	}
 	w.head["breadcrumbs"] = nonEmpty(r.out.Title, append(op.Tags, "")[0])
-	w.head["keywords"] = nonEmpty(op.ID, humanize(op.ID))
+	w.head["keywords"] = nonEmpty(op.ID, humanize(op.ID), op.Method+" "+op.Path)
 	if o["deprecated"] == true {
 		w.head["deprecated"] = true
 	}
@@ -136,6 +139,7 @@ func (w *writer) responses(responses object) {
 		if content := objectOf(o["content"]); status[0] == '2' && len(content) > 0 {
 			w.heading(3, "Response "+status)
 			w.prose(text(o["description"]))
+			w.named = true
 			w.content(content, false)
 		} else {
 			w.paragraph("Response " + status + ": " + prose(short.Bytes(line(text(o["description"])), maxField)))
@@ -265,7 +269,7 @@ func (w *writer) field(name string, traits []string, required bool, description 
 	if len(traits) > 0 {
 		s += " (" + escape(strings.Join(traits, ", ")) + ")"
 	}
-	if d := line(prose(short.Bytes(description, maxField))); d != "" {
+	if d := line(prose(short.Bytes(description, maxField))); d != "" && !w.named {
 		s += ": " + d
 	}
 	values := listOf(schema["enum"])
