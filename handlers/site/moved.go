@@ -34,7 +34,7 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 	}
 	switch d := s.At(path); {
 	case d != nil && pathOf(d) != path: // at another form of its address
-		places = []moved.Place{{Address: moved.Address(d.URL)}}
+		places = []moved.Place{{Address: moved.Address(pathOf(d))}}
 	case d == nil && gone != nil:
 		places, proved, open = gone.Places, gone.Proved, gone.Open
 	}

@@ -25,7 +25,8 @@ const (
 
 // record is what is remembered of an address.
 type record struct {
-	Address, Title string
+	// Path is that of the page's URL.
+	Path, Title string
 	// Content identifies the text that Sketch is of.
 	Content uint64
 	Sketch  []byte
@@ -47,9 +48,17 @@ type place struct {
 	address string
 }
 
+// share is the largest of the places.
+func (r *record) share() (most float64) {
+	for _, p := range r.To {
+		most = max(most, float64(p.Share)/100)
+	}
+	return most
+}
+
 // size is about what the record takes in the file.
 func (r *record) size() int {
-	n := 32 + len(r.Address) + len(r.Title) + len(r.Sketch)
+	n := 32 + len(r.Path) + len(r.Title) + len(r.Sketch)
 	for _, p := range r.To {
 		n += 8 + len(p.Anchor)
 	}
@@ -83,12 +92,12 @@ func load(path string) (map[string]*record, error) {
 			return map[string]*record{}, fmt.Errorf("reading %q: %w", path, err)
 		}
 		list = append(list, r)
-		records[r.Address] = r
+		records[Address(r.Path)] = r
 	}
 	for _, r := range list {
 		for i := range r.To {
 			if at := r.To[i].At; at >= 0 && at < len(list) {
-				r.To[i].address = list[at].Address
+				r.To[i].address = Address(list[at].Path)
 			}
 		}
 	}
@@ -104,11 +113,11 @@ func save(path string, records map[string]*record) error {
 		list, total = append(list, r), total+r.size()
 	}
 	slices.SortFunc(list, func(a, b *record) int { // those with a page first, then the latest
-		return cmp.Or(cmp.Compare(b.last(), a.last()), cmp.Compare(a.Address, b.Address))
+		return cmp.Or(cmp.Compare(b.last(), a.last()), cmp.Compare(a.Path, b.Path))
 	})
 	for n := len(list); n > maxAddresses || total > maxAddresses*recordSize; n-- {
 		total -= list[n-1].size()
-		delete(records, list[n-1].Address)
+		delete(records, Address(list[n-1].Path))
 		list = list[:n-1]
 	}
 	if path == "" {
@@ -116,7 +125,7 @@ func save(path string, records map[string]*record) error {
 	}
 	at := make(map[string]int, len(list))
 	for i, r := range list {
-		at[r.Address] = i
+		at[Address(r.Path)] = i
 	}
 	return disk.WriteFile(path, func(w io.Writer) error {
 		e := gob.NewEncoder(w)

@@ -32,6 +32,7 @@ type sought struct {
 	record   *record
 	shingles []uint32
 	whole    bool // shingles are those of its text, not of its sketch
+	size     int  // of the text in shingles, 0 if only the sketch is known
 	title    string
 
 	own   int // shingles that are not on many pages
@@ -41,6 +42,7 @@ type sought struct {
 // found is a page with some text of one that is looked for.
 type found struct {
 	document int
+	size     int // of the document in shingles
 	share    float64
 	score    float64 // for the order of places that prove nothing
 }
@@ -58,12 +60,13 @@ type hunt struct {
 	last    []int32
 	holders []uint8
 	hits    []hit
+	sizes   []int // of the documents
 }
 
 type hit struct{ key, document int32 }
 
-func newHunt(pages []*sought) *hunt {
-	x := &hunt{pages: pages, bucket: make([]int32, 1<<16+1)}
+func newHunt(pages []*sought, documents int) *hunt {
+	x := &hunt{pages: pages, bucket: make([]int32, 1<<16+1), sizes: make([]int, documents)}
 	var all []uint64
 	for i, p := range pages {
 		for _, h := range p.shingles {
@@ -86,24 +89,23 @@ func newHunt(pages []*sought) *hunt {
 	return x
 }
 
-// look looks at the text of a document, by its number. No number comes twice.
-func (x *hunt) look(number int, d *retrieval.Document) {
+// look looks at the shingles of a document, by its number. No number comes twice.
+func (x *hunt) look(number int, shingles []uint32) {
 	mark := int32(number + 1) //nolint:gosec // an index
-	for i := range d.Sections {
-		eachShingle(&d.Sections[i], func(h uint32) {
-			from, to := x.bucket[h>>16], x.bucket[h>>16+1]
-			at, ok := slices.BinarySearch(x.keys[from:to], h)
-			if !ok {
-				return
-			}
-			key := from + int32(at) //nolint:gosec // an index
-			if x.last[key] == mark || x.holders[key] > common {
-				return
-			}
-			x.last[key] = mark
-			x.holders[key]++
-			x.hits = append(x.hits, hit{key, mark - 1})
-		})
+	x.sizes[number] = len(shingles)
+	for _, h := range shingles {
+		from, to := x.bucket[h>>16], x.bucket[h>>16+1]
+		if from == to {
+			continue
+		}
+		at, ok := slices.BinarySearch(x.keys[from:to], h)
+		key := from + int32(at) //nolint:gosec // an index
+		if !ok || x.last[key] == mark || x.holders[key] > common {
+			continue
+		}
+		x.last[key] = mark
+		x.holders[key]++
+		x.hits = append(x.hits, hit{key, mark - 1})
 	}
 }
 
@@ -128,7 +130,7 @@ func (x *hunt) count() {
 	for at, n := range shared {
 		p := x.pages[at[0]]
 		if share := float64(n) / float64(p.own); share >= leastShare {
-			p.found = append(p.found, found{document: int(at[1]), share: share})
+			p.found = append(p.found, found{document: int(at[1]), size: x.sizes[at[1]], share: share})
 		}
 	}
 	for _, p := range x.pages {
@@ -148,8 +150,8 @@ func (p *sought) prove(n *names, documents []*retrieval.Document, added map[stri
 		next = p.found[1].share
 	}
 	to := documents[best.document]
-	address := Address(to.URL)
-	same := folded(to.Title) == folded(p.title) && path.Base(address) == path.Base(p.record.Address)
+	address, base := addressOf(to), path.Base(Address(p.record.Path))
+	same := folded(to.Title) == folded(p.title) && path.Base(address) == base
 	// What disappeared in one place and appeared in another word for word is there,
 	// although pages of one pattern have much in common.
 	whole := p.whole && best.share == 1 && added[address]
@@ -167,8 +169,8 @@ func (p *sought) prove(n *names, documents []*retrieval.Document, added map[stri
 		return true
 	}
 	// A new page with the name of the old one, whose text is elsewhere.
-	for _, i := range slices.Concat(n.titles[folded(p.title)], n.bases[path.Base(p.record.Address)]) {
-		if i != best.document && added[Address(documents[i].URL)] {
+	for _, i := range slices.Concat(n.titles[folded(p.title)], n.bases[base]) {
+		if i != best.document && added[addressOf(documents[i])] {
 			return false
 		}
 	}
@@ -182,7 +184,7 @@ func newNames(documents []*retrieval.Document) *names {
 	n := &names{map[string][]int{}, map[string][]int{}}
 	for i, d := range documents {
 		n.titles[folded(d.Title)] = append(n.titles[folded(d.Title)], i)
-		base := path.Base(Address(d.URL))
+		base := path.Base(addressOf(d))
 		n.bases[base] = append(n.bases[base], i)
 	}
 	return n
@@ -193,7 +195,7 @@ func folded(title string) string { return strings.ToLower(strings.TrimSpace(titl
 // rank orders what was found by how likely readers of the page want it, and adds
 // documents with its name.
 func (p *sought) rank(n *names, documents []*retrieval.Document, added map[string]bool) {
-	at := p.record.Address
+	at := Address(p.record.Path)
 	for _, list := range [][]int{n.titles[folded(p.title)], n.bases[path.Base(at)]} {
 		for _, i := range list {
 			if len(list) <= common && !slices.ContainsFunc(p.found, func(f found) bool { return f.document == i }) {
@@ -204,7 +206,7 @@ func (p *sought) rank(n *names, documents []*retrieval.Document, added map[strin
 	for i := range p.found {
 		f := &p.found[i]
 		d := documents[f.document]
-		address := Address(d.URL)
+		address := addressOf(d)
 		f.score = f.share + .2*alike(at, address)
 		if folded(d.Title) == folded(p.title) {
 			f.score += .25
@@ -253,7 +255,7 @@ func (p *sought) anchorOf(d *retrieval.Document) string {
 			anchor, begun = d.Sections[i].Anchor, true
 		}
 	}
-	if 2*of > all {
+	if 2*of > all || len(anchor) > maxAnchor {
 		return "" // the document is the page, which may have a new beginning
 	}
 	return anchor

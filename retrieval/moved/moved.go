@@ -22,29 +22,29 @@ import (
 
 // Page is a page whose address is gone.
 type Page struct {
-	// Address is that of the page, as Address returns it.
-	Address string
+	// Path is that of the URL that the page had.
+	Path string `json:"path"`
 	// Title is what the page was called.
-	Title string
+	Title string `json:"title"`
 	// Open reports that strangers could read the page.
-	Open bool
+	Open bool `json:"open"`
 	// Last is when the index last had the page.
-	Last time.Time
+	Last time.Time `json:"last"`
 	// Proved reports that the page is now at the first of its places: at least
 	// 90 % of its text is there, and no other page has nearly as much of it.
-	Proved bool
+	Proved bool `json:"proved"`
 	// Places are up to three where the page may be, the likeliest first. No page
 	// that is gone is one.
-	Places []Place
+	Places []Place `json:"places"`
 }
 
 // Place is where the text of a page, or some of it, is now.
 type Place struct {
-	Address string
+	Address string `json:"url"`
 	// Anchor is where the page begins if it has become a part of another.
-	Anchor string
+	Anchor string `json:"-"`
 	// Share is how much of the page's text is there, 0–1.
-	Share float64
+	Share float64 `json:"share"`
 }
 
 // Memory has the addresses of a site, the last 100,000, in a file with at most 200
@@ -72,13 +72,10 @@ func Open(path string, log *slog.Logger) *Memory {
 	return m
 }
 
-// Address is the address of a page by its URL: the path without what its forms
-// differ in, a slash at the end, index and an extension.
-func Address(pageURL string) string {
-	if u, err := url.Parse(pageURL); err == nil {
-		pageURL = u.Path
-	}
-	p := path.Clean("/" + pageURL)
+// Address is a path without what its forms differ in: a slash at the end, index
+// and an extension.
+func Address(p string) string {
+	p = path.Clean("/" + p)
 	switch ext := path.Ext(p); ext {
 	case ".html", ".htm", ".md", ".mdx":
 		p = strings.TrimSuffix(p, ext)
@@ -87,6 +84,16 @@ func Address(pageURL string) string {
 		return "/"
 	}
 	return strings.TrimSuffix(p, "/index")
+}
+
+// addressOf is the address of a page.
+func addressOf(d *retrieval.Document) string { return Address(pathOf(d)) }
+
+func pathOf(d *retrieval.Document) string {
+	if u, err := url.Parse(d.URL); err == nil {
+		return u.Path
+	}
+	return d.URL
 }
 
 // Find returns the page that was at an address, nil if none was, or one is.
@@ -131,11 +138,11 @@ func (m *Memory) save(records map[string]*record) {
 // the one that it led to.
 func (m *Memory) show(records map[string]*record) {
 	gone := map[string]*Page{}
-	for _, r := range records {
+	for address, r := range records {
 		if r.Seen == 0 {
 			continue
 		}
-		p := &Page{Address: r.Address, Title: r.Title, Open: r.Open, Last: r.time(), Proved: r.Proved}
+		p := &Page{Path: r.Path, Title: r.Title, Open: r.Open, Last: r.time(), Proved: r.Proved}
 		to, share := r, 1.
 		for to.Proved && records[to.To[0].address] != nil && records[to.To[0].address].Seen != 0 {
 			share *= float64(to.To[0].Share) / 100
@@ -148,7 +155,7 @@ func (m *Memory) show(records map[string]*record) {
 			}
 		}
 		p.Proved = p.Proved && len(p.Places) > 0
-		gone[r.Address] = p
+		gone[address] = p
 	}
 	m.gone.Store(&gone)
 }
@@ -158,7 +165,7 @@ func (m *Memory) View(documents []*retrieval.Document, public func(*retrieval.Do
 	h := fnv.New64a()
 	open := make(map[string]bool, len(documents))
 	for _, d := range documents {
-		a := Address(d.URL)
+		a := addressOf(d)
 		open[a] = public(d)
 		fmt.Fprintln(h, a, open[a])
 	}
@@ -188,25 +195,26 @@ type Texts func(ctx context.Context, page string) (*retrieval.Document, error)
 func (m *Memory) Replace(ctx context.Context, before, after []*retrieval.Document, texts Texts) (replaced func()) {
 	now := make(map[string]bool, len(after))
 	for _, d := range after {
-		now[Address(d.URL)] = true
+		now[addressOf(d)] = true
 	}
 	var left []*retrieval.Document
 	for _, d := range before {
-		if !now[Address(d.URL)] {
+		if !now[addressOf(d)] {
 			left = append(left, d)
 		}
 	}
 	most := max(leastCompared, compared/max(1, len(left)))
-	lowest := make(map[string][]uint32, len(left))
+	old := make(map[string]oldText, len(left))
 	for _, d := range left {
 		if whole, err := whole(ctx, d, texts); err == nil {
-			lowest[Address(d.URL)], _ = shinglesOf(whole, most)
+			shingles := shinglesOf(whole, nil)
+			old[addressOf(d)] = oldText{lowest(shingles, most), len(shingles)}
 		}
 	}
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		u := &update{ctx: ctx, records: m.load(), documents: after, texts: texts, lowest: lowest, names: newNames(after)}
+		u := &update{ctx: ctx, records: m.load(), documents: after, texts: texts, old: old, names: newNames(after)}
 		u.note(before)
 		if u.run(time.Now()) {
 			m.save(u.records)

@@ -257,3 +257,26 @@ func TestTheMemoryIsBounded(t *testing.T) {
 		t.Errorf("the file has %d bytes, with %d pages that are gone", info.Size(), n)
 	}
 }
+
+func BenchmarkReplace(b *testing.B) {
+	const pages = 10_000
+	var before, after site
+	for i := range pages {
+		texts := []string{text(fmt.Sprint(i), 250), text(fmt.Sprint(i, "b"), 250)}
+		before = append(before, page(fmt.Sprintf("/v1/page-%d", i), texts...))
+		after = append(after, page(fmt.Sprintf("/v2/page-%d", i), texts...))
+	}
+	path := filepath.Join(b.TempDir(), "addresses.bin")
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		_ = os.Remove(path)
+		m := moved.Open(path, slog.Default())
+		deploy(m, nil, before)
+		b.StartTimer()
+		deploy(m, before, after)
+		if n := len(m.Pages()); n != pages {
+			b.Fatal(n)
+		}
+	}
+}

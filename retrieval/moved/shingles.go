@@ -74,16 +74,31 @@ func eachWord(text string, do func(uint64)) {
 	}
 }
 
-// shinglesOf returns the different shingles of a page in order, at most the n
-// lowest, and how many there are.
-func shinglesOf(d *retrieval.Document, n int) (lowest []uint32, all int) {
+// shinglesOf appends the shingles of a page.
+func shinglesOf(d *retrieval.Document, to []uint32) []uint32 {
 	for i := range d.Sections {
-		eachShingle(&d.Sections[i], func(h uint32) { lowest = append(lowest, h) })
+		eachShingle(&d.Sections[i], func(h uint32) { to = append(to, h) })
 	}
-	slices.Sort(lowest)
-	lowest = slices.Compact(lowest)
-	all = len(lowest)
-	return slices.Clone(lowest[:min(n, all)]), all
+	return to
+}
+
+// lowest returns the n lowest of different shingles, in order.
+func lowest(shingles []uint32, n int) []uint32 {
+	if limit := uint64(8*n) << 32 / uint64(max(1, len(shingles))); limit < 1<<32 { // most likely n of them are below
+		var few []uint32
+		for _, h := range shingles {
+			if uint64(h) < limit {
+				few = append(few, h)
+			}
+		}
+		slices.Sort(few)
+		if few = slices.Compact(few); len(few) >= n {
+			return few[:n]
+		}
+	}
+	all := slices.Sorted(slices.Values(shingles))
+	all = slices.Compact(all)
+	return slices.Clip(all[:min(n, len(all))])
 }
 
 // sketched is how many shingles are remembered of a page.

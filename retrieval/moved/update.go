@@ -15,6 +15,12 @@ import (
 // new, the latest first.
 const maxPending = 20_000
 
+// oldText has the lowest of so many shingles of a page.
+type oldText struct {
+	lowest []uint32
+	size   int
+}
+
 // update brings the records up to date with a generation.
 type update struct {
 	ctx       context.Context
@@ -22,8 +28,8 @@ type update struct {
 	documents []*retrieval.Document // of the generation
 	names     *names
 	texts     Texts
-	// lowest are shingles of the pages that are gone since the last generation.
-	lowest map[string][]uint32
+	// old are the texts of the pages that are gone since the last generation.
+	old map[string]oldText
 	// added are the addresses that are new, and fresh the documents whose text is
 	// not that of their record.
 	added   map[string]bool
@@ -35,8 +41,8 @@ type update struct {
 // when the file was lost.
 func (u *update) note(before []*retrieval.Document) {
 	for _, d := range before {
-		if a := Address(d.URL); u.records[a] == nil {
-			u.records[a], u.changed = &record{Address: a, Title: short.Bytes(d.Title, maxTitle)}, true
+		if a := addressOf(d); u.records[a] == nil {
+			u.records[a], u.changed = &record{Path: pathOf(d), Title: short.Bytes(d.Title, maxTitle)}, true
 		}
 	}
 }
@@ -50,10 +56,10 @@ func (u *update) run(now time.Time) (changed bool) {
 			continue
 		}
 		p := &sought{record: r, title: r.Title, shingles: decodeSketch(r.Sketch)}
-		switch s := u.lowest[a]; {
+		switch s := u.old[a]; {
 		case r.Seen == 0:
-			if r.Seen, u.changed = now.Unix(), true; len(s) > 0 {
-				p.shingles, p.whole = s, true
+			if r.Seen, u.changed = now.Unix(), true; s.size > 0 {
+				p.shingles, p.size, p.whole = s.lowest, s.size, true
 			}
 			left = append(left, p)
 		case len(p.shingles) > 0:
@@ -61,15 +67,15 @@ func (u *update) run(now time.Time) (changed bool) {
 		}
 	}
 	slices.SortFunc(pending, func(a, b *sought) int {
-		return cmp.Or(cmp.Compare(b.record.Seen, a.record.Seen), cmp.Compare(a.record.Address, b.record.Address))
+		return cmp.Or(cmp.Compare(b.record.Seen, a.record.Seen), cmp.Compare(a.record.Path, b.record.Path))
 	})
 	pending = pending[:min(len(pending), maxPending)]
-	if len(u.fresh) > 0 && len(pending) > 0 {
+	if len(left) == 0 || len(pending) > 0 {
 		// Those of which what is new has more than was found before are looked for
 		// everywhere.
 		u.scan(pending, u.fresh)
 		for _, p := range pending {
-			if len(p.found) > 0 && (len(p.record.To) == 0 || p.found[0].share > float64(p.record.To[0].Share)/100+.05) {
+			if len(p.found) > 0 && p.found[0].share > p.record.share()+.05 {
 				p.found, p.own = nil, 0
 				left = append(left, p)
 			}
@@ -85,12 +91,6 @@ func (u *update) run(now time.Time) (changed bool) {
 			u.place(p)
 		}
 	}
-	for _, i := range u.fresh {
-		if d, err := whole(u.ctx, u.documents[i], u.texts); err == nil {
-			lowest, _ := shinglesOf(d, sketched)
-			u.records[Address(d.URL)].Sketch = encodeSketch(lowest)
-		}
-	}
 	return u.changed || len(u.fresh) > 0
 }
 
@@ -100,29 +100,39 @@ func (u *update) current() map[string]bool {
 	current := make(map[string]bool, len(u.documents))
 	u.added = make(map[string]bool)
 	for i, d := range u.documents {
-		a, title := Address(d.URL), short.Bytes(d.Title, maxTitle)
+		a, title := addressOf(d), short.Bytes(d.Title, maxTitle)
 		r := u.records[a]
 		if r == nil || r.Seen != 0 {
-			r = &record{Address: a}
+			r = &record{}
 			u.records[a], u.added[a] = r, true
 		}
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(d.OwnHash()))
 		if content := h.Sum64(); r.Content != content {
-			r.Content = content
+			r.Content, r.Sketch = content, nil
 			u.fresh = append(u.fresh, i)
 		}
-		r.Title, current[a] = title, true
+		p := pathOf(d)
+		u.changed = u.changed || r.Path != p || r.Title != title
+		r.Path, r.Title, current[a] = p, title, true
 	}
 	return current
 }
 
-// scan finds the texts of pages in documents.
+// scan finds the texts of pages in documents, of which those that are fresh get
+// their sketches.
 func (u *update) scan(pages []*sought, documents []int) {
-	h := newHunt(pages)
+	h := newHunt(pages, len(u.documents))
+	var shingles []uint32
 	for _, i := range documents {
-		if d, err := whole(u.ctx, u.documents[i], u.texts); err == nil {
-			h.look(i, d)
+		d, err := whole(u.ctx, u.documents[i], u.texts)
+		if err != nil {
+			continue
+		}
+		shingles = shinglesOf(d, shingles[:0])
+		h.look(i, shingles)
+		if r := u.records[addressOf(d)]; r.Sketch == nil {
+			r.Sketch = encodeSketch(lowest(shingles, sketched))
 		}
 	}
 	h.count()
@@ -138,10 +148,10 @@ func (u *update) place(p *sought) {
 		p.rank(u.names, u.documents, u.added)
 	}
 	for _, f := range p.found[:min(len(p.found), places)] {
-		to := place{address: Address(u.documents[f.document].URL), Share: uint8(100 * f.share)}
-		if d, err := whole(u.ctx, u.documents[f.document], u.texts); err == nil && f.share >= .5 {
-			if to.Anchor = p.anchorOf(d); len(to.Anchor) > maxAnchor {
-				to.Anchor = ""
+		to := place{address: addressOf(u.documents[f.document]), Share: uint8(100 * f.share)}
+		if f.share >= .5 && f.size >= 2*p.size {
+			if d, err := whole(u.ctx, u.documents[f.document], u.texts); err == nil {
+				to.Anchor = p.anchorOf(d)
 			}
 		}
 		r.To = append(r.To, to)
