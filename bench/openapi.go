@@ -66,8 +66,8 @@ func benchOpenAPI(ctx context.Context, b *bench) error {
 		}
 	}
 	all := []string{"all", "", "", ""}
-	for i := 0; i < len(sum); i += 2 {
-		all = append(all, shareOf(sum[i], sum[i+1]))
+	for i := 1; i < len(sum); i += 2 {
+		all = append(all, shareOf(sum[i-1], sum[i]))
 	}
 	table("API descriptions", []string{"", "MB", "operations", "read and indexed, s", "operationId first", "method and path first", "summary first", "questions, in the first three"}, append(rows, all))
 	return nil
@@ -163,8 +163,8 @@ func benchSpec(ctx context.Context, name, file string, questions []specQuestion)
 		}
 	}
 	row = []string{d.Title, fmt.Sprintf("%.1f", float64(len(data))/1e6), fmt.Sprint(len(d.Operations)), fmt.Sprintf("%.1f", took.Seconds())}
-	for i := 0; i < len(counts); i += 2 {
-		row = append(row, shareOf(counts[i], counts[i+1]))
+	for i := 1; i < len(counts); i += 2 {
+		row = append(row, shareOf(counts[i-1], counts[i]))
 	}
 	return row, counts, nil
 }

@@ -46,7 +46,7 @@ func content(q *request) error {
 		State, Find string
 		Problems    []retrieval.Problem
 		Sources     []retrieval.SourceStatus // of a site with several
-		More        int // of Problems
+		More        int                      // of Problems
 		Links       []brokenLink
 		MoreLinks   int
 	}{

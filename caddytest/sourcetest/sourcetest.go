@@ -183,7 +183,7 @@ func (s Source) changing(t *testing.T) {
 	}()
 	defer func() {
 		cancel()
-		<-watching
+		<-watching //nolint:errcheck // one that matters is reported below
 	}()
 	s.Change(t)
 	deadline := time.After(patience)

@@ -144,9 +144,16 @@ func (m *Memory) show(records map[string]*record) {
 		}
 		p := &Page{Path: r.Path, Title: r.Title, Open: r.Open, Last: r.time(), Proved: r.Proved}
 		to, share := r, 1.
-		for to.Proved && records[to.To[0].address] != nil && records[to.To[0].address].Seen != 0 {
+		for range records { // a damaged file may lead in a circle
+			next := (*record)(nil)
+			if to.Proved && len(to.To) > 0 {
+				next = records[to.To[0].address]
+			}
+			if next == nil || next.Seen == 0 {
+				break
+			}
 			share *= float64(to.To[0].Share) / 100
-			to = records[to.To[0].address]
+			to = next
 			p.Proved, p.Open = p.Proved && to.Proved, p.Open && to.Open
 		}
 		for _, at := range to.To {
