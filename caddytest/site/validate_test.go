@@ -30,6 +30,9 @@ var configs = map[reflect.Type]struct {
 	reflect.TypeFor[options.Site](): {object{"root": "/srv"}, func(o object) object {
 		return inApp(object{"sites": object{"acme": o}})
 	}},
+	reflect.TypeFor[options.FolderSource]():  {object{"source": "folder", "root": "/srv"}, inSources},
+	reflect.TypeFor[options.SitemapSource](): {object{"source": "sitemap", "url": "https://acme.com/sitemap.xml"}, inSources},
+	reflect.TypeFor[options.OpenAPISource](): {object{"source": "openapi", "file": "/srv/api.yaml"}, inSources},
 	reflect.TypeFor[options.Scope](): {object{"value": "2.x"}, func(o object) object {
 		return inApp(object{"sites": object{"acme": object{"root": "/srv", "versions": []any{o}}}})
 	}},
@@ -110,9 +113,13 @@ func inServer(route object) object {
 	return object{"servers": object{"s": object{"listen": []any{":0"}, "routes": []any{route}}}}
 }
 
+func inSources(o object) object {
+	return inApp(object{"sites": object{"acme": object{"root": "/docs", "sources": []any{o}}}})
+}
+
 // free are the fields for which any value is valid.
 var free = map[string]string{
-	"Site.clean_urls": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch", "Insights.off": "a switch",
+	"Site.clean_urls": "a switch", "SitemapSource.allow_private": "a switch", "Site.suggestions": "a switch", "Threads.off": "a switch", "Insights.off": "a switch",
 	"Search.anonymous": "a switch", "Feedback.anonymous": "a switch", "Events.anonymous": "a switch", "Assistant.anonymous": "a switch",
 	"MeilisearchIndex.api_key": "a secret", "MeilisearchIndex.search_key": "a secret", "MeilisearchIndex.view_key": "a secret",
 	"OpenAIEmbedder.api_key": "a secret", "OpenAIModel.api_key": "a secret", "Endpoint.api_key": "a secret",
@@ -189,6 +196,18 @@ var bad = []struct{ field, value, says string }{
 	{"Site.allow_links", `["https://github.com"]`, `allow_links: "https://github.com" must be a host`},
 	{"Site.starter_questions", `["a?","b?","c?","d?"]`, `starter_questions: at most 3 are possible, these are 4`},
 	{"Site.starter_questions", `[""]`, `starter_questions: is missing`},
+	{"Site.sources", `[{"source":"folder","root":"/a"},{"source":"folder","root":"/a"}]`, `source folder /a is listed twice; keep one`},
+	{"FolderSource.root", `"https://docs.acme.com"`, `root: "https://docs.acme.com" must be a folder`},
+	{"FolderSource.below", `"handbook"`, `below: "handbook" must be a path of the site, like /reference`},
+	{"FolderSource.watch", `"sometimes"`, `watch: "sometimes" must be events, poll or off`},
+	{"FolderSource.poll_interval", `"1ms"`, `poll_interval: 1ms must be from 1s to 1d`},
+	{"SitemapSource.url", `"docs.acme.com/sitemap.xml"`, `url: "docs.acme.com/sitemap.xml" must be a URL`},
+	{"SitemapSource.poll_interval", `"1s"`, `poll_interval: 1s must be from 10s to 1d`},
+	{"OpenAPISource.file", `""`, `file: must be the file of an API description, or its URL`},
+	{"OpenAPISource.below", `"/reference?x"`, `below: "/reference?x" must be a path of the site, like /reference`},
+	{"OpenAPISource.renderer", `"slate"`, `renderer: "slate" must be swagger-ui`},
+	{"OpenAPISource.allow_private", `true`, `allow_private: applies to URLs only; leave it out`},
+	{"OpenAPISource.poll_interval", `"1s"`, `poll_interval: 1s must be from 10s to 1d`},
 	{"Site.synonyms", `[["k8s"]]`, `synonyms: ["k8s"] must be two words or more`},
 	{"Site.stop_words", `["acme app"]`, `stop_words: "acme app" must be one word`},
 	{"Scope.value", `"/v2/*"`, `versions: "/v2/*" must come before its globs`},
