@@ -71,3 +71,75 @@ func TestASiteOfSeveralSources(t *testing.T) {
 	caddytest.Write(t, handbook, map[string]string{"vacation.md": "# Vacation\n\nEverybody has a jubilee.\n"})
 	caddytest.Until(t, "it is back", func() bool { return finds(s, "jubilee", "handbook/vacation") })
 }
+
+// While a source reads its pages, another one is published: the Markdown of the
+// pages that were read stays.
+func TestSourcesLeaveTheMarkdownOfOthers(t *testing.T) {
+	var text atomic.Pointer[string]
+	set := func(s string) { text.Store(&s) }
+	set("We danced the tarantella.")
+	var slow atomic.Bool
+	asked, answer := make(chan struct{}), make(chan struct{})
+	blog := httptest.NewServer(nil)
+	defer blog.Close()
+	page := func(w http.ResponseWriter, title, text string) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<html lang=en><title>%s</title><main><h1>%[1]s</h1><p>%s</p></main></html>", title, text)
+	}
+	blog.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/sitemap.xml":
+			fmt.Fprintf(w, `<urlset><url><loc>%[1]s/a-post</loc></url><url><loc>%[1]s/later</loc></url></urlset>`, blog.URL)
+		case "/a-post":
+			page(w, "Launch", *text.Load())
+		case "/later":
+			if slow.CompareAndSwap(true, false) {
+				close(asked)
+				select {
+				case <-answer:
+				case <-r.Context().Done():
+				}
+			}
+			page(w, "Later", "It rained.")
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	docs := t.TempDir()
+	caddytest.Write(t, docs, map[string]string{"index.md": "# Acme\n\nRockets.\n"})
+	s := caddytest.Start(t, "", "http://:0 {\n\troot * "+docs+"\n\tdocs acme {\n\t\tsource folder "+docs+
+		"\n\t\tsource sitemap "+blog.URL+"/sitemap.xml interval 1h allow_private on\n\t\tlocks off\n\t}\n\tfile_server\n}\n")
+	s.Ready("acme")
+	caddytest.Until(t, "the page of the sitemap is found", func() bool { return finds(s, "tarantella", "a-post") })
+	set("We danced the polonaise.")
+	slow.Store(true)
+	index := caddytest.App(t).Site("acme").Index
+	refreshed := make(chan error)
+	go func() {
+		_, err := index.Refresher.Refresh(t.Context())
+		refreshed <- err
+	}()
+	select {
+	case <-asked:
+	case err := <-refreshed:
+		t.Fatal("refreshed without the second page:", err)
+	}
+	caddytest.Until(t, "the first page was read", func() bool {
+		files, _ := filepath.Glob(filepath.Join(index.Dir, "markdown-*", "*.md.gz"))
+		return len(files) == 3
+	})
+	caddytest.Write(t, docs, map[string]string{"new.md": "# Xylophone\n\nRockets play the xylophone.\n"})
+	caddytest.Until(t, "a page of the folder is found meanwhile", func() bool { return finds(s, "xylophone", "new") })
+	close(answer)
+	if err := <-refreshed; err != nil {
+		t.Fatal(err)
+	}
+	caddytest.Until(t, "the page's new text is found", func() bool { return finds(s, "polonaise", "a-post") })
+	d, err := index.Page(t.Context(), "a-post")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.Markdown(d, "", false); err != nil {
+		t.Error("the page's Markdown is gone:", err)
+	}
+}

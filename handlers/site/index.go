@@ -166,7 +166,7 @@ func NewIndex(b IndexSettings) (*Index, error) {
 				return c.Moved.Replace(ctx, before, append(after, documents...), c.Index.Page)
 			},
 			OnReport: func(report retrieval.Report, err error) {
-				c.refreshed(b.Site, report, err)
+				c.refreshed(b.Site, name, report, err)
 				looked()
 			},
 			OnVectors: ReturnMemory,
@@ -206,8 +206,8 @@ func NewIndex(b IndexSettings) (*Index, error) {
 	return c, nil
 }
 
-// refreshed is called after each refresh.
-func (c *Index) refreshed(site string, report retrieval.Report, err error) {
+// refreshed is called after each refresh of a source.
+func (c *Index) refreshed(site, source string, report retrieval.Report, err error) {
 	outcome := "unchanged"
 	switch {
 	case err != nil:
@@ -221,7 +221,7 @@ func (c *Index) refreshed(site string, report retrieval.Report, err error) {
 		m.CheckSoon()
 	}
 	if report.Published {
-		c.markdown.clean(c.Index.Documents())
+		c.markdown.clean(source, c.Index.Documents())
 	}
 	if report.Published || err == nil && report.Generation == 0 {
 		ReturnMemory(report.Sections)

@@ -29,6 +29,7 @@ const maxWritten = 16 << 20
 // sources as they were read last.
 type markdownPages struct {
 	sources map[string]*markdownSource // by Document.Source
+	names   []string                   // of sources, in order
 	written *store.Recent[[]byte]
 }
 
@@ -45,7 +46,7 @@ func (p *markdownPages) add(name string, in *ingest.Ingester, src retrieval.Sour
 		p.sources = make(map[string]*markdownSource)
 	}
 	s := &markdownSource{ingester: in}
-	p.sources[name] = s
+	p.sources[name], p.names = s, append(p.names, name)
 	if folder, ok := src.(*source.Folder); ok {
 		s.folder = folder
 		return in
@@ -58,7 +59,8 @@ func (p *markdownPages) add(name string, in *ingest.Ingester, src retrieval.Sour
 // pageOf returns the HTML of the page at a path, from the site's folders, nil if
 // none has it.
 func (p *markdownPages) pageOf(page string) []byte {
-	for _, s := range p.sources {
+	for _, name := range p.names {
+		s := p.sources[name]
 		for _, file := range []string{page + ".html", strings.TrimPrefix(page+"/index.html", "/")} {
 			if s.folder != nil && s.folder.Serves(file) {
 				if data, err := s.folder.ReadPage(file); err == nil {
@@ -70,12 +72,11 @@ func (p *markdownPages) pageOf(page string) []byte {
 	return nil
 }
 
-// clean removes the files of pages that are gone.
-func (p *markdownPages) clean(documents []*retrieval.Document) {
-	for _, s := range p.sources {
-		if s.fetched != nil {
-			s.fetched.clean(documents)
-		}
+// clean removes the files of pages that a source no longer has. Those of the
+// other sources stay: pages that they have read may not be published yet.
+func (p *markdownPages) clean(source string, documents []*retrieval.Document) {
+	if s := p.sources[source]; s.fetched != nil {
+		s.fetched.clean(documents)
 	}
 }
 
