@@ -1,6 +1,8 @@
 package insights
 
 import (
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ const (
 	maxQuestion = 1000
 	maxComment  = 1000
 	maxPath     = 300
+	maxAddress  = 200 // of a missing page, in bytes
 	maxName     = 200 // ids, models
 	maxList     = 10  // cited pages, reasons
 	maxCount    = 1_000_000_000
@@ -77,6 +80,16 @@ func (p Privacy) Clean(e *Event) bool {
 			v.Reasons = nil
 		}
 		e.Vote = &v
+	case e.Missing != nil:
+		m := *e.Missing
+		m.Path, m.To = addressOf(m.Path), addressOf(m.To)
+		if m.From = sourceOf(m.From); p.NoClicks {
+			m.From = ""
+		}
+		if m.Agent != "" && !slices.Contains(agents, m.Agent) {
+			m.Agent = Program
+		}
+		e.Missing = &m
 	default:
 		return false
 	}
@@ -90,6 +103,28 @@ func pageOf(path string) string {
 		path = path[:i]
 	}
 	return cut(Redact(strings.Trim(path, "/")), maxPath)
+}
+
+// addressOf returns the path of a page that may not exist, "" for none: it is
+// known by its slash from the source of another site.
+func addressOf(path string) string {
+	if path == "" {
+		return ""
+	}
+	return short.Bytes("/"+pageOf(path), maxAddress)
+}
+
+// sourceOf returns where a link is: a path, or the scheme and host of another
+// site, "" for anything else. A host that is an IP may be a client's.
+func sourceOf(from string) string {
+	if strings.HasPrefix(from, "/") {
+		return addressOf(from)
+	}
+	u, err := url.Parse(from)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || net.ParseIP(u.Hostname()) != nil {
+		return ""
+	}
+	return u.Scheme + "://" + short.Bytes(strings.ToLower(cut(u.Hostname(), maxAddress)), maxAddress)
 }
 
 // foldQuery returns a query as it is stored: in lower case, with single

@@ -8,10 +8,11 @@ const (
 	Widget  = "widget"  // a browser token
 	MCP     = "mcp"     // a tool call
 	Command = "command" // the command line
+	Web     = "web"     // a request for a page
 )
 
-// Event is something that a reader did. Exactly one of Search, Click, Reply
-// and Vote is set.
+// Event is something that a reader did. Exactly one of Search, Click, Reply,
+// Vote and Missing is set.
 type Event struct {
 	At time.Time `json:"at"`
 	Scope
@@ -23,9 +24,11 @@ type Event struct {
 	Click  *Click  `json:"click,omitempty"`
 	Reply  *Reply  `json:"reply,omitempty"`
 	Vote   *Vote   `json:"vote,omitempty"`
+	// Missing is the only one that is stored as a count of its day.
+	Missing *Missing `json:"missing,omitempty"`
 }
 
-// Kind returns search, click, reply or vote.
+// Kind returns search, click, reply, vote or missing.
 func (e *Event) Kind() string {
 	switch {
 	case e.Search != nil:
@@ -34,6 +37,8 @@ func (e *Event) Kind() string {
 		return "click"
 	case e.Reply != nil:
 		return "reply"
+	case e.Missing != nil:
+		return "missing"
 	}
 	return "vote"
 }
@@ -116,4 +121,30 @@ type Vote struct {
 	// Known is set if the thread is known to be one of the site. Others are
 	// stored only if the store has a reply of that thread.
 	Known bool `json:"-"`
+}
+
+// Missing is a request for a page that the site doesn't have.
+type Missing struct {
+	// Path is without a query, which may hold anything.
+	Path string `json:"path"`
+	// From is where the link is: the path of a page of the site, or the scheme and
+	// host of another site; "" if it is not known.
+	From string `json:"from,omitempty"`
+	// Agent is what sent the request, as AgentOf has it.
+	Agent string `json:"agent,omitempty"`
+	// Status is that of the response, and To the path that it redirected to, or of
+	// the page that it suggested first; "" for none.
+	Status int    `json:"status"`
+	To     string `json:"to,omitempty"`
+}
+
+// Outcome is redirected, suggested or nothing: what the response led to.
+func (m *Missing) Outcome() string {
+	switch {
+	case m.To == "":
+		return "nothing"
+	case m.Status == 404:
+		return "suggested"
+	}
+	return "redirected"
 }

@@ -112,7 +112,9 @@ func (r *Recorder[S]) Add(e Event, p Privacy) bool {
 	}
 	r.adding.RLock()
 	defer r.adding.RUnlock()
-	if r.closing.Err() == nil {
+	// Anyone can ask for pages that don't exist: half of the buffer is for readers.
+	crowded := e.Missing != nil && len(r.events) >= buffered/2
+	if r.closing.Err() == nil && !crowded {
 		select {
 		case r.events <- func() (Event, bool) { keep := p.Clean(&e); return e, keep }:
 			return true

@@ -33,6 +33,7 @@ type metrics struct {
 	Answered      *prometheus.CounterVec // site, answered
 	Clicks        *prometheus.CounterVec // site
 	Feedback      *prometheus.CounterVec // site, rating
+	Missing       *prometheus.CounterVec // site, outcome
 	Refreshes     *prometheus.CounterVec // site, outcome
 	Pages         *prometheus.GaugeVec   // site
 	Tools         *prometheus.CounterVec // site, tool
@@ -73,10 +74,11 @@ func newMetrics() *metrics {
 		Attempts:      counter("model_requests_total", "Requests to each model endpoint by outcome (ok, canceled, circuit_open, unreachable, first_token_timeout, idle_timeout, truncated, empty, malformed, unauthorized, rate_limited, bad_request, server_error, content_filter).", "endpoint", "model", "outcome"),
 		AttemptFirst:  seconds("model_first_token_seconds", "Time from a request to a model endpoint to its first token.", "endpoint", "model"),
 		ThreadsFailed: counter("threads_failed_total", "Turns of conversations that could not be stored at once.").WithLabelValues(),
-		Events:        counter("events_total", "Events for the insights by kind (search, click, reply, vote) and source (api, widget, mcp, command), recorded or not.", "site", "kind", "source"),
+		Events:        counter("events_total", "Events for the insights by kind (search, click, reply, vote, missing) and source (api, widget, mcp, command, web), recorded or not.", "site", "kind", "source"),
 		Answered:      counter("answered_total", "Replies by whether the documentation answered (yes, partly, no).", "site", "answered"),
 		Clicks:        counter("clicks_total", "Clicks on search results.", "site"),
 		Feedback:      counter("feedback_total", "Votes for replies and pages by rating (up, down).", "site", "rating"),
+		Missing:       counter("missing_total", "Requests for pages that don't exist, as far as they are recorded, by outcome (redirected, suggested, nothing).", "site", "outcome"),
 		Refreshes:     counter("index_refreshes_total", "Refreshes of indexes by outcome (new, unchanged, failed).", "site", "outcome"),
 		Tools:         counter("mcp_calls_total", "Calls of MCP tools (search, fetch, other).", "site", "tool"),
 		Pages:         gauge("pages", "Pages in the index.", "site"),

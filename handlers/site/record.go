@@ -3,6 +3,8 @@ package site
 import (
 	"cmp"
 	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -85,6 +87,28 @@ func (r *Site) Voted(ctx context.Context, from Asker, v insights.Vote) bool {
 	e.Vote = &v
 	r.Recording.add(e)
 	return true
+}
+
+// Missed records a request for a page that the site doesn't have, of which m
+// has the path, and what became of it. It ignores those from which nobody
+// learns: for what never was a page, from no known link and no known agent.
+func (r *Site) Missed(req *http.Request, former bool, m insights.Missing) {
+	m.Agent = insights.AgentOf(req.UserAgent())
+	if u, err := url.Parse(req.Referer()); err == nil && u.Host != "" {
+		m.From = u.Scheme + "://" + u.Host
+		if strings.EqualFold(u.Host, req.Host) || strings.EqualFold(u.Hostname(), r.host) {
+			m.From = cmp.Or(u.Path, "/")
+		}
+	}
+	if !former && m.From == "" && (m.Agent == "" || m.Agent == insights.Program) {
+		return
+	}
+	if req.Header.Get("Sec-GPC") == "1" {
+		m.From = ""
+	}
+	e := Asker{Source: insights.Web}.event(r)
+	e.Missing = &m
+	r.Recording.add(e)
 }
 
 // milliseconds rounds up: an answer that quotes the pages has its first token

@@ -34,6 +34,8 @@ func (r *Recording) add(e insights.Event) {
 	switch {
 	case e.Click != nil:
 		m.Clicks.WithLabelValues(e.Site).Inc()
+	case e.Missing != nil:
+		m.Missing.WithLabelValues(e.Site, e.Missing.Outcome()).Inc()
 	case e.Vote != nil && e.Vote.Rating != "":
 		m.Feedback.WithLabelValues(e.Site, e.Vote.Rating).Inc()
 	case e.Reply != nil && e.Reply.Judged():
