@@ -23,7 +23,9 @@ type batch struct {
 	sites   map[Scope]int64
 	queries map[queryKey]*queryRow
 	days    map[dayKey]*Counts
-	rows    [][]any // of the kind of events that is being added
+	missing map[missingKey]*missingRow
+	pages   map[missingKey]map[string]map[string]bool // of a site's day: the addresses that it counts, with their sources
+	rows    [][]any                                   // of the kind of events that is being added
 }
 
 type queryKey struct {
@@ -37,7 +39,10 @@ type queryRow struct{ id, seen, none, weak, unclicked, first, last int64 }
 // batch whose id, unless it is "", is stored already changes nothing: storing
 // one twice, after an error that came too late, is harmless.
 func (s *Store) Append(ctx context.Context, id string, events []Event) error {
-	b := &batch{sites: map[Scope]int64{}, queries: map[queryKey]*queryRow{}, days: map[dayKey]*Counts{}}
+	b := &batch{
+		sites: map[Scope]int64{}, queries: map[queryKey]*queryRow{}, days: map[dayKey]*Counts{},
+		missing: map[missingKey]*missingRow{}, pages: map[missingKey]map[string]map[string]bool{},
+	}
 	s.mu.RLock()
 	for i := range events {
 		b.sites[events[i].Scope] = s.sites[events[i].Scope]
@@ -66,6 +71,7 @@ func (s *Store) Append(ctx context.Context, id string, events []Event) error {
 			{"reply", b.addReply, ""},
 			{"click", b.addClick, "docs_clicks (site, at, query, page, position, source)"},
 			{"vote", b.addVote, ""},
+			{"missing", b.addMissing, ""},
 		} {
 			for i := range events {
 				if e := &events[i]; e.Kind() == kind.name {
@@ -78,6 +84,9 @@ func (s *Store) Append(ctx context.Context, id string, events []Event) error {
 				return err
 			}
 			b.rows = nil
+		}
+		if err := b.addMissingDays(); err != nil {
+			return err
 		}
 		return b.addDays()
 	})

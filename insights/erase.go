@@ -13,8 +13,8 @@ import (
 type Erasure struct {
 	// Thread is a conversation.
 	Thread string `json:"thread,omitempty"`
-	// Text erases every query, question and comment that contains it, in any
-	// case, and the conversations with it. At least minErase characters.
+	// Text erases every query, question, comment and missing page that contains it,
+	// in any case, and the conversations with it. At least minErase characters.
 	Text string `json:"text,omitempty"`
 	// Day erases all of a day, UTC.
 	Day *Date `json:"day,omitempty"`
@@ -93,8 +93,13 @@ func (x *eraser) threads(ids []string) error {
 	}
 	x.done.Threads = append(x.done.Threads, ids...)
 	// A group without questions goes: its name is words of them.
-	return x.delete(`docs_gaps where site = ? and not exists (
+	err := x.delete(`docs_gaps where site = ? and not exists (
 		select 1 from docs_replies r where r.site = docs_gaps.site and r.stems = docs_gaps.stems)`, x.site)
+	if err != nil {
+		return err
+	}
+	return x.delete(`docs_missing where site = ? and not exists (
+		select 1 from docs_day_missing r where r.site = docs_missing.site and r.path = docs_missing.path)`, x.site)
 }
 
 // containing returns the ids of rows whose text contains another. Databases fold
@@ -144,6 +149,17 @@ func (x *eraser) text(text string) error {
 			return err
 		}
 	}
+	for _, of := range []string{"path", "sent", "target"} {
+		found, err := containing[string](x, text, `select `+of+`, `+of+` from docs_day_missing where site = ?`)
+		if err != nil {
+			return err
+		}
+		for _, v := range found {
+			if err := x.delete("docs_day_missing where site = ? and "+of+" = ?", x.site, v); err != nil {
+				return err
+			}
+		}
+	}
 	return x.threads(threads)
 }
 
@@ -159,7 +175,7 @@ func (x *eraser) day(d Date) error {
 			return err
 		}
 	}
-	for _, table := range []string{"docs_day_site", "docs_day_query", "docs_day_key", "docs_day_latency"} {
+	for _, table := range []string{"docs_day_site", "docs_day_query", "docs_day_key", "docs_day_latency", "docs_day_missing"} {
 		if err := x.delete(table+" where site = ? and day = ?", x.site, int64(d)); err != nil {
 			return err
 		}
@@ -221,6 +237,9 @@ func (s *Store) Prune(ctx context.Context, now time.Time, retention time.Duratio
 				select id from docs_queries where site = ? and (seen < ? and last < ? or last < ?) limit ?)`, []any{site, frequent, day, oldest, slice}},
 			{`delete from docs_gaps where site = ? and at < ? and not exists (
 				select 1 from docs_replies r where r.site = docs_gaps.site and r.stems = docs_gaps.stems)`, []any{site, cutoff}},
+			{`delete from docs_day_missing where site = ? and day = (select min(day) from docs_day_missing where site = ? and day < ?)`, []any{site, site, day}},
+			{`delete from docs_missing where site = ? and at < ? and not exists (
+				select 1 from docs_day_missing r where r.site = docs_missing.site and r.path = docs_missing.path)`, []any{site, cutoff}},
 			{`delete from docs_day_query where site = ? and day < ? and query in (
 				select query from docs_day_query where site = ? and day < ? limit ?)`, []any{site, oldest, site, oldest, slice}},
 			{`delete from docs_day_site where site = ? and day < ?`, []any{site, oldest}},

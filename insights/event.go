@@ -24,8 +24,9 @@ type Event struct {
 	Click  *Click  `json:"click,omitempty"`
 	Reply  *Reply  `json:"reply,omitempty"`
 	Vote   *Vote   `json:"vote,omitempty"`
-	// Missing is the only one that is stored as a count of its day.
-	Missing *Missing `json:"missing,omitempty"`
+	// Missing is only stored as a count of its day, and given to no outlet: anyone
+	// can ask for what doesn't exist.
+	Missing *Missing `json:"-"`
 }
 
 // Kind returns search, click, reply, vote or missing.
@@ -126,16 +127,16 @@ type Vote struct {
 // Missing is a request for a page that the site doesn't have.
 type Missing struct {
 	// Path is without a query, which may hold anything.
-	Path string `json:"path"`
+	Path string
 	// From is where the link is: the path of a page of the site, or the scheme and
 	// host of another site; "" if it is not known.
-	From string `json:"from,omitempty"`
+	From string
 	// Agent is what sent the request, as AgentOf has it.
-	Agent string `json:"agent,omitempty"`
+	Agent string
 	// Status is that of the response, and To the path that it redirected to, or of
 	// the page that it suggested first; "" for none.
-	Status int    `json:"status"`
-	To     string `json:"to,omitempty"`
+	Status int
+	To     string
 }
 
 // Outcome is redirected, suggested or nothing: what the response led to.

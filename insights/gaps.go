@@ -51,6 +51,10 @@ type GapPage struct {
 const gapFilter = `r.site = ? and {unindexed}r.at >= ? and {unindexed}r.at < ?
 	and r.answered in ('no', 'partly') and r.replaced = 0 and r.stems <> ''`
 
+// currentState is the state of a group of rows r, of which g has what an operator
+// made of it: what was asked for again after it was done is new.
+const currentState = `case when g.state is null or g.state = 'new' or g.state = 'done' and max(r.at) > max(g.at) then 'new' else g.state end`
+
 // Unanswered returns questions that the documentation did not answer, in groups
 // of the same words, the most frequent first.
 func (s *Store) Unanswered(ctx context.Context, in Scope, q Query) ([]Gap, error) {
@@ -61,16 +65,14 @@ func (s *Store) Unanswered(ctx context.Context, in Scope, q Query) ([]Gap, error
 	if q.Group != "" {
 		filter, args = filter+" and r.stems = ?", append(args, q.Group)
 	}
-	// A gap that was asked for again after it was done is new.
-	const current = `case when g.state is null or g.state = 'new' or g.state = 'done' and max(r.at) > max(g.at) then 'new' else g.state end`
 	having := ""
 	if q.State != "" {
-		having, args = " having "+current+" = ?", append(args, q.State)
+		having, args = " having "+currentState+" = ?", append(args, q.State)
 	}
 	gaps, err := list(ctx, s, in, func(g *Gap) []any {
 		return into(&g.Group, &g.Asked, &g.No, &g.Partly, as(&g.Last, timeOf), &g.State, &g.Note)
 	}, `select r.stems, count(*), sum(case when r.answered = 'no' then 1 else 0 end), sum(case when r.answered = 'no' then 0 else 1 end),
-			max(r.at), `+current+`, coalesce(g.note, '')
+			max(r.at), `+currentState+`, coalesce(g.note, '')
 		from docs_replies r left join docs_gaps g on g.site = r.site and g.stems = r.stems
 		where `+filter+` group by r.stems, g.state, g.note `+having+`
 		order by count(*) desc, max(r.at) desc, r.stems limit ? offset ?`, append(args, limited(q.Limit), max(q.Offset, 0))...)
@@ -167,18 +169,20 @@ func (s *Store) UnansweredPages(ctx context.Context, in Scope, q Query) ([]GapPa
 // SetGap sets the state and the note of a group of questions. It returns
 // ErrUnknown for a group that the site doesn't have.
 func (s *Store) SetGap(ctx context.Context, in Scope, group string, state string, note string) error {
+	return s.mark(ctx, in, `select 1 from docs_replies where site = ? and stems = ? limit 1`, "docs_gaps", "stems", group, state, note)
+}
+
+// mark sets what an operator made of an entry, which a query knows, in a table
+// that has the entry in a column.
+func (s *Store) mark(ctx context.Context, in Scope, known, table, column, entry, state, note string) error {
 	return s.change(ctx, in, func(t *session, site int64) error {
 		var one int64
-		known, err := t.get(into(&one), `select 1 from docs_replies where site = ? and stems = ? limit 1`, site, group)
-		if err != nil {
-			return err
+		if found, err := t.get(into(&one), known, site, entry); err != nil || !found {
+			return cmp.Or(err, ErrUnknown)
 		}
-		if !known {
-			return ErrUnknown
-		}
-		_, err = t.exec(`insert into docs_gaps (site, stems, state, note, at) values (?, ?, ?, ?, ?)
-			on conflict (site, stems) do update set state = excluded.state, note = excluded.note, at = excluded.at`,
-			site, group, state, cutNote(note), time.Now().Unix())
+		_, err := t.exec(`insert into `+table+` (site, `+column+`, state, note, at) values (?, ?, ?, ?, ?)
+			on conflict (site, `+column+`) do update set state = excluded.state, note = excluded.note, at = excluded.at`,
+			site, entry, state, cutNote(note), time.Now().Unix())
 		return err
 	})
 }

@@ -130,3 +130,50 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatIsStoredOfMissingPages(t *testing.T) {
+	for _, c := range []struct{ in, want Missing }{
+		{Missing{Path: "/old/page/?token=abc#x", To: "/new/#y"}, Missing{Path: "/old/page", To: "/new"}},
+		{Missing{Path: "/"}, Missing{Path: "/"}},
+		{Missing{Path: "/reset/d41d8cd98f00b204e9800998ecf8427e/jane@example.com"}, Missing{Path: "/reset/[secret]/[email]"}},
+		{Missing{Path: "/" + strings.Repeat("ü", 500)}, Missing{Path: "/" + strings.Repeat("ü", 99)}},
+		{Missing{Path: "/a\x00\xffb\n"}, Missing{Path: "/a b\n"}},
+		{Missing{Path: "/a", From: "/guide/?q=secret"}, Missing{Path: "/a", From: "/guide"}},
+		{Missing{Path: "/a", From: "https://jane:pw@Forum.Example:8443/thread/1?user=jane"}, Missing{Path: "/a", From: "https://forum.example"}},
+		{Missing{Path: "/a", From: "http://203.0.113.7/x"}, Missing{Path: "/a"}},
+		{Missing{Path: "/a", From: "http://[2001:db8::1]:80/x"}, Missing{Path: "/a"}},
+		{Missing{Path: "/a", From: "javascript:alert(1)"}, Missing{Path: "/a"}},
+		{Missing{Path: "/a", Agent: "ClaudeBot"}, Missing{Path: "/a", Agent: "ClaudeBot"}},
+		{Missing{Path: "/a", Agent: "<script>"}, Missing{Path: "/a", Agent: Program}},
+	} {
+		e := Event{Missing: &c.in}
+		if !(Privacy{}).Clean(&e) || *e.Missing != c.want {
+			t.Errorf("%+v:\n got %+v\nwant %+v", c.in, *e.Missing, c.want)
+		}
+	}
+	e := Event{Missing: &Missing{Path: "/a", From: "/b"}}
+	if (Privacy{NoClicks: true}).Clean(&e); e.Missing.From != "" {
+		t.Errorf("with clicks off: %+v", *e.Missing)
+	}
+}
+
+func TestAgentsAreKnownByTheirNames(t *testing.T) {
+	for userAgent, want := range map[string]string{
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36": "",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Firefox/140.0":                            "",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)":          "GPTBot",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko); compatible; ChatGPT-User/1.0; +https://openai.com/bot":       "ChatGPT-User",
+		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ClaudeBot/1.0; +claudebot@anthropic.com)":         "ClaudeBot",
+		"claude-user (claude-code/2.0; +https://support.anthropic.com/)":                                                  "Claude-User",
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                        "Googlebot",
+		"Mozilla/5.0 (compatible; SomeCrawler/1.0)":                                                                       Program,
+		"curl/8.9.1":                    Program,
+		"python-requests/2.32":          Program,
+		"":                              Program,
+		strings.Repeat("GPTBo ", 10000): Program,
+	} {
+		if got := AgentOf(userAgent); got != want {
+			t.Errorf("%q is %q, want %q", userAgent, got, want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ type RecorderStatus struct {
 
 // NewRecorder returns a running Recorder, which Close ends. It opens the store
 // at the first event or query, and again after ErrLost. The outlet, if not nil,
-// gets every event before the store; events are kept for the retention.
+// gets every event but those of missing pages before the store; events are kept for the retention.
 func NewRecorder[S keeper](
 	open func(context.Context) (S, error), outlet func(lines []byte) error, retention time.Duration, log *slog.Logger,
 ) *Recorder[S] {
@@ -264,9 +264,11 @@ func (r *Recorder[S]) export(events []Event) {
 	var b bytes.Buffer
 	var err error
 	for i := range events {
-		err = errors.Join(err, WriteLine(&b, events[i]))
+		if events[i].Missing == nil {
+			err = errors.Join(err, WriteLine(&b, events[i]))
+		}
 	}
-	if err == nil {
+	if err == nil && b.Len() > 0 {
 		err = r.outlet(b.Bytes())
 	}
 	r.mu.Lock()

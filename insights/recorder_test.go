@@ -248,6 +248,38 @@ func TestAStoreThatIsLostIsOpenedAgain(t *testing.T) {
 	})
 }
 
+func TestMissingPagesLeavePlaceForReadersAndAreInNoOutlet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("the disk is full")
+		s, lines := &fakeStore{fail: full, check: full}, new(strings.Builder)
+		r := NewRecorder(func(context.Context) (*fakeStore, error) { return s, nil }, func(b []byte) error { lines.Write(b); return nil }, 0, slog.New(slog.DiscardHandler))
+		missed := func(n int) (taken int) {
+			for range n {
+				if r.Add(Event{Missing: &Missing{Path: "/wp-login.php"}}, Privacy{}) {
+					taken++
+				}
+			}
+			return taken
+		}
+		missed(1000) // the batch that is tried
+		synctest.Wait()
+		if taken := missed(10_000); taken != buffered/2 {
+			t.Errorf("%d of 10,000 were taken", taken)
+		}
+		if taken := add(r, 0, 5000); taken != 5000 {
+			t.Errorf("%d of 5,000 searches were taken", taken)
+		}
+		s.set(func(s *fakeStore) { s.fail, s.check = nil, nil })
+		_ = r.Close(t.Context())
+		if st := r.Status(); st.Stored != 11_000 {
+			t.Errorf("%+v", st)
+		}
+		if got := lines.String(); strings.Count(got, "\n") != 5000 || strings.Contains(got, "wp-login") {
+			t.Errorf("%d lines", strings.Count(got, "\n"))
+		}
+	})
+}
+
 func TestEventsAreCleanedBeforeStoreAndOutlet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, lines := new(fakeStore), new(strings.Builder)

@@ -119,6 +119,19 @@ var migrations = [][]string{
 		`alter table docs_replies add column cached_tokens {int} not null default 0`,
 		`alter table docs_day_site add column cached_tokens {int} not null default 0`,
 	},
+	{
+		// Of an address in a day, by where the link is and by what asked; at is when
+		// it did last, and target where that led.
+		`create table docs_day_missing (
+			site {int} not null, day {int} not null, path text not null, sent text not null, agent text not null,
+			requests {int} not null, redirected {int} not null, target text not null, at {int} not null,
+			primary key (site, day, path, sent, agent)
+		) {keyed}`,
+		`create table docs_missing (
+			site {int} not null, path text not null, state text not null, note text not null, at {int} not null,
+			primary key (site, path)
+		) {keyed}`,
+	},
 }
 
 // onPostgres begins a statement that is for Postgres only.

@@ -738,7 +738,7 @@ func TestExportGivesWhatWasStored(t *testing.T) {
 }
 
 // The first schema's key of docs_day_query had no counts, and nothing counted
-// cached tokens.
+// cached tokens and missing pages.
 func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 	t.Parallel()
 	dsn := newDSN(t)
@@ -760,6 +760,7 @@ func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 		"alter table docs_day_query drop constraint docs_day_query_pkey, add primary key (site, query, day)",
 		"alter table docs_replies drop column cached_tokens",
 		"alter table docs_day_site drop column cached_tokens",
+		"drop table docs_day_missing, docs_missing",
 		"update docs_schema set version = 1",
 	} {
 		if _, err := c.Exec(t.Context(), statement); err != nil {
@@ -767,7 +768,7 @@ func TestAPostgresDatabaseOfTheFirstSchemaIsMigrated(t *testing.T) {
 		}
 	}
 	s := store()
-	put(t, s, search(1, "install", 1))
+	put(t, s, search(1, "install", 1), missing(1, "/old", "", "", ""))
 	list, err := s.Searches(t.Context(), acme, insights.Query{Period: week})
 	if err != nil || len(list) != 1 || list[0].Searches != 2 {
 		t.Errorf("%+v %v", list, err)
