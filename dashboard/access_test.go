@@ -25,6 +25,7 @@ type twoOrganizations struct {
 	refreshed, added, revoked []string
 	pages                     []Page
 	links                     *links.Report
+	former                    map[string]*Former
 	store                     *insights.Store
 	storeErr                  error
 	answers                   []Answer
@@ -80,6 +81,10 @@ func (s *twoOrganizations) Sites() []Site {
 func (s *twoOrganizations) Pages(context.Context, string) ([]Page, error) { return s.pages, nil }
 
 func (s *twoOrganizations) Links(string) *links.Report { return s.links }
+
+func (*twoOrganizations) PageAt(_, path string) string { return strings.Trim(path, "/") }
+
+func (s *twoOrganizations) Former(_, path string) *Former { return s.former[path] }
 
 func (*twoOrganizations) Search(context.Context, string, string) ([]encoding.Result, int, error) {
 	return []encoding.Result{{Metadata: encoding.Metadata{Title: "Install", Heading: "On Linux", URL: "/install#linux", Score: 0.8}}}, 1, nil
@@ -164,6 +169,7 @@ var samples = map[string][2]string{
 	"conversations/{thread}":       {"conversations/acme-1"},
 	"conversations/{thread}/erase": {"conversations/acme-2/erase"},
 	"feedback/{id}":                {"feedback/1", "state=done"},
+	"missing":                      {"missing", "group=/old&state=done"},
 }
 
 // ask sends a request as a browser does from a page of the dashboard.

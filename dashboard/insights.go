@@ -115,7 +115,7 @@ func (q *request) back(page string) error {
 	if err != nil {
 		values = url.Values{}
 	}
-	if values.Del("did"); q.PostFormValue("state") == insights.Done && q.PostForm.Has("group") {
+	if values.Del("did"); page == "unanswered" && q.PostFormValue("state") == insights.Done && q.PostForm.Has("group") {
 		values.Set("did", q.PostFormValue("group"))
 	}
 	return q.redirect(q.at(page), values)

@@ -51,6 +51,7 @@ func record(t *testing.T, s *insights.Store) {
 		}})
 		add(insights.Event{Vote: &insights.Vote{Thread: org + "-1", Message: org + "-m1", Rating: "down", Comment: "of " + org, Known: true}})
 		add(insights.Event{Search: &insights.Search{Query: "nothing of " + org}})
+		add(insights.Event{Missing: &insights.Missing{Path: "/old", Status: http.StatusNotFound}})
 	}
 	if err := s.Append(t.Context(), "", events); err != nil {
 		t.Fatal(err)

@@ -205,6 +205,7 @@ var functions = template.FuncMap{
 		}
 		return percent(*s)
 	},
+	"percent": percent,
 	"decimal": func(n *float64) string {
 		if n == nil {
 			return "–"
@@ -262,6 +263,7 @@ var icons = map[string]string{
 	"home":     "M4 11.5 12 5l8 6.5V20h-5.5v-5h-5v5H4z",
 	"key":      "M14.5 9.5a4.5 4.5 0 1 0-4 4.47L12 12.5h2V11h1.5zM13 13l7 7M17 17l2-2",
 	"file":     "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
+	"gone":     "M6 3h8l4 4v14H6zM14 3v4h4M9.5 11.5l5 5M14.5 11.5l-5 5",
 	"search":   "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5",
 	"question": "M4 5h16v11H12l-4 4v-4H4zM10 9a2 2 0 1 1 2.6 1.9c-.4.2-.6.4-.6.9M12 13.6v.1",
 	"chat":     "M4 5h16v11H12l-4 4v-4H4zM8 9h8M8 12h5",

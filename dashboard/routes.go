@@ -35,6 +35,8 @@ func init() { // the handlers need routes to render the navigation
 		{http.MethodPost, "keys", Member, createKey},
 		{http.MethodPost, "keys/{id}/revoke", Member, revokeKey},
 		{http.MethodGet, "content", Viewer, content},
+		{http.MethodGet, "missing", Viewer, missing},
+		{http.MethodPost, "missing", Member, setMissing},
 		{http.MethodGet, "try", Viewer, try},
 		{http.MethodPost, "try", Member, tryAnswer},
 		{http.MethodGet, "audit", Viewer, auditTrail},
@@ -56,7 +58,7 @@ var sections = []struct {
 		{"conversations", "Conversations", "chat"},
 		{"feedback", "Feedback", "thumb"},
 	}},
-	{"Documentation", []page{{"content", "Content", "file"}, {"try", "Try", "play"}}},
+	{"Documentation", []page{{"content", "Content", "file"}, {"missing", "Missing", "gone"}, {"try", "Try", "play"}}},
 	{"Access", []page{{"keys", "API keys", "key"}, {"audit", "Audit", "list"}}},
 }
 

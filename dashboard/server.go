@@ -23,6 +23,10 @@ type Server interface {
 	// Links returns what the last check of a site's links found, nil before it, and
 	// checks them again in the background if the pages have changed.
 	Links(site string) *links.Report
+	// PageAt returns the name of the page at a path of a site, "" for none, and
+	// Former the one that was at a path without a page, nil for none.
+	PageAt(site, path string) string
+	Former(site, path string) *Former
 	// Search returns the first results of a query as a stranger gets them, and
 	// how many there are. The error may wrap ErrRefused.
 	Search(ctx context.Context, site, query string) (results []encoding.Result, total int, err error)

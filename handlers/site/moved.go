@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/caddy-docs/caddy-docs/retrieval"
 	"github.com/caddy-docs/caddy-docs/retrieval/moved"
@@ -28,10 +27,7 @@ func (r *Site) Moved(ctx context.Context, path string) (m Moved) {
 	s := r.Pages()
 	var places []moved.Place
 	open, proved := true, true
-	gone := r.Index.Moved.Find(moved.Address(path))
-	if below, ok := strings.CutPrefix(path, r.Reach.Prefix); gone == nil && ok { // documents may not know it
-		gone = r.Index.Moved.Find(moved.Address(below))
-	}
+	gone := r.former(path)
 	switch d := s.At(path); {
 	case d != nil && pathOf(d) != path: // at another form of its address
 		places = []moved.Place{{Address: moved.Address(pathOf(d))}}

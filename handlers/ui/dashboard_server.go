@@ -73,6 +73,31 @@ func (s *dashboardServer) Links(name string) *links.Report {
 	return live.Links()
 }
 
+// PageAt implements dashboard.Server.
+func (s *dashboardServer) PageAt(name, path string) string {
+	if live := s.Site(name); live != nil {
+		if d := live.Pages().At(path); d != nil {
+			return d.Page
+		}
+	}
+	return ""
+}
+
+// Former implements dashboard.Server.
+func (s *dashboardServer) Former(name, path string) *dashboard.Former {
+	live := s.Site(name)
+	if live == nil {
+		return nil
+	}
+	f := live.Former(path)
+	if f == nil {
+		return nil
+	}
+	return &dashboard.Former{
+		Title: f.Title, Last: f.Last, Open: f.Open, To: f.To, Page: f.Name, Share: f.Share, Proved: f.Proved, Redirect: site.RedirectLine(path, f.To),
+	}
+}
+
 // tryResults is how many results the dashboard shows.
 const tryResults = 20
 

@@ -1,0 +1,57 @@
+package site
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/caddy-docs/caddy-docs/retrieval/moved"
+)
+
+// Former is a page that was at a path, and where it is now, for operators: what
+// readers may be told, Moved returns.
+type Former struct {
+	*moved.Page
+	// To is the place that is the likeliest, "" for none, Name the name of its page
+	// and Share how much of the text it has.
+	To, Name string
+	Share    float64
+}
+
+// Former returns the page that was at a path, nil if none was or one is.
+func (r *Site) Former(path string) *Former {
+	f := &Former{Page: r.former(path)}
+	if f.Page == nil {
+		return nil
+	}
+	s := r.Pages()
+	for i, p := range f.Places {
+		d := s.at(p.Address)
+		if d == nil {
+			continue
+		}
+		f.To, f.Name, f.Share, f.Proved = (&url.URL{Path: pathOf(d), Fragment: p.Anchor}).String(), d.Page, p.Share, f.Proved && i == 0
+		break
+	}
+	return f
+}
+
+// former returns what the index remembers of a path.
+func (r *Site) former(path string) *moved.Page {
+	gone := r.Index.Moved.Find(moved.Address(path))
+	if below, ok := strings.CutPrefix(path, r.Reach.Prefix); gone == nil && ok { // documents may not know it
+		gone = r.Index.Moved.Find(moved.Address(below))
+	}
+	return gone
+}
+
+// RedirectLine returns the line of a Caddyfile that redirects a path to a URL,
+// "" if there is nothing to redirect or the path means something else there.
+func RedirectLine(from, to string) string {
+	if to == "" || strings.ContainsAny(from, "*{}\"\\`\n\r\t%") {
+		return ""
+	}
+	if strings.ContainsAny(from, " #") {
+		from = `"` + from + `"`
+	}
+	return "redir " + from + " " + to + " permanent"
+}
