@@ -64,6 +64,7 @@ func (s *suite) run(t *testing.T) {
 		"Searches":                testSearches,
 		"Conversations":           testConversations,
 		"Feedback":                testFeedback,
+		"Missing":                 testMissing,
 		"Lists":                   testLists,
 		"By keyboard alone":       testKeyboardAlone,
 	} {
@@ -148,7 +149,7 @@ func testKeyboardAlone(t *testing.T, s *suite) {
 		return
 	}
 	b := newTab(t, s.Server, "mia")
-	pages := []string{"", "unanswered", "unanswered?by=page", "searches", "conversations", "feedback", "feedback?by=page", "keys", "content", "try", "audit"}
+	pages := []string{"", "unanswered", "unanswered?by=page", "searches", "conversations", "feedback", "feedback?by=page", "keys", "content", "missing", "try", "audit"}
 	for _, page := range pages {
 		b.visit("/acme/acme-docs/" + page)
 		b.until(`document.readyState === 'complete' && $('main h1')`)

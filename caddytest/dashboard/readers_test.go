@@ -55,6 +55,9 @@ func readers(t *testing.T, s *caddytest.Server) {
 		thread, message = askQuestion(t, s, text, thread)
 		vote(t, s, thread, message, text)
 	}
+	for _, path := range []string{"/badgers", "/weasels", hostile["a script"], "/" + hostile["a formula"], "/" + hostile["a long word"]} {
+		missed(t, "acme-docs", path, "https://forum.example/x", "GPTBot/1.2")
+	}
 	caddytest.Until(t, "what readers did is recorded", func() bool {
 		_, list := get(t, s.Client, s.Base+"/acme/acme-docs/conversations", "mia")
 		return strings.Contains(list, thread) && strings.Count(string(file(t, s, "mia", "/acme/acme-docs/feedback?format=json")), `"rating"`) == len(questions)+1+len(hostile)
@@ -319,8 +322,9 @@ func testLists(t *testing.T, s *suite) {
 		"/searches?kind=top&days=90": "thrust limits",
 		"/searches?kind=low_clicks":  "Few clicks",
 		"/feedback?rating=down&comments=1&state=": "teleport hamsters",
-		"/audit": "Audit",
-		"/keys":  "uses in 30 days",
+		"/missing?state=":                         "GPTBot",
+		"/audit":                                  "Audit",
+		"/keys":                                   "uses in 30 days",
 		"/conversations?text=breakfast&answered=no&feedback=down": "teleport hamsters",
 	} {
 		status, body := get(t, s.Client, s.Base+"/acme/acme-docs"+path, "vic")
